@@ -1,0 +1,118 @@
+"""Sections to chunks: runs of at most 512 tokens, `[CLS]` and `[SEP]` included (CoLDE §3.1).
+
+Chunks never cross a section, never overlap and together cover every token. Where it costs little
+they end with a sentence (SMITH's greedy sentence filling, Yang et al. 2020, §3.2).
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from dataclasses import dataclass
+from typing import Protocol
+
+from colde_cli.documents.document import Chunk, Document, Section, Span
+from colde_cli.documents.sentences import sentence_starts
+
+# A chunk may stop early at a sentence's end if it is at least this full; otherwise it stops at a word.
+_MIN_FILL = 0.75
+# A last chunk emptier than this is evened out with the one before it: a mean over ten tokens is noise.
+_MIN_TAIL = 0.25
+
+
+class TokenEncoding(Protocol):
+    """What `tokenizers.Tokenizer.encode` returns, as far as chunking needs it."""
+
+    @property
+    def ids(self) -> list[int]: ...  # noqa: D102
+    @property
+    def offsets(self) -> list[tuple[int, int]]: ...  # noqa: D102
+
+
+class TextTokenizer(Protocol):
+    """The part of `tokenizers.Tokenizer` that chunking needs."""
+
+    def encode(self, sequence: str, *, add_special_tokens: bool = True) -> TokenEncoding: ...  # noqa: D102
+    def token_to_id(self, token: str) -> int | None: ...  # noqa: D102
+
+
+@dataclass(frozen=True, slots=True)
+class Chunker:
+    """Cuts documents into chunks for one tokenizer.
+
+    Attributes:
+        tokenizer: maps text to word pieces with offsets; truncation and padding switched off.
+        chunk_tokens: size of a chunk, specials included (CoLDE: 512).
+    """
+
+    tokenizer: TextTokenizer
+    chunk_tokens: int = 512
+
+    def chunk(self, document: Document) -> tuple[Chunk, ...]:
+        """All chunks of `document` in reading order; every section with a token has at least one."""
+        chunks: list[Chunk] = []
+        for section in document.sections:
+            chunks.extend(self._chunk_section(document, section, len(chunks)))
+        return tuple(chunks)
+
+    def _chunk_section(self, document: Document, section: Section, first_index: int) -> list[Chunk]:
+        text = document.section_text(section)
+        encoding = self.tokenizer.encode(text, add_special_tokens=False)
+        ids, offsets = encoding.ids, encoding.offsets
+        cls_id, sep_id = self._special("[CLS]"), self._special("[SEP]")
+        cuts = cut_points(text, offsets, self.chunk_tokens - 2)
+        chunks = []
+        for position, (begin, end) in enumerate(zip(cuts, cuts[1:], strict=False)):
+            start = section.span.start
+            span = Span(start + offsets[begin][0], start + offsets[end - 1][1])
+            pages = document.pages_of(span)
+            whole = (cls_id, *ids[begin:end], sep_id)
+            chunks.append(Chunk(first_index + position, section.index, position, span, whole, pages))
+        return chunks
+
+    def _special(self, token: str) -> int:
+        identity = self.tokenizer.token_to_id(token)
+        if identity is None:
+            raise ValueError(f"the tokenizer has no {token} token")
+        return identity
+
+
+def cut_points(text: str, offsets: list[tuple[int, int]], capacity: int) -> list[int]:
+    """Token indices at which chunks begin, and the number of tokens as the last entry.
+
+    Args:
+        text: the text that was tokenized.
+        offsets: start and end of each token in `text`.
+        capacity: the most tokens a chunk may hold, specials not counted.
+
+    Returns:
+        `[0, c1, ..., n]`, ascending; `[0]` if there are no tokens.
+    """
+    count = len(offsets)
+    if count == 0:
+        return [0]
+    token_starts = [start for start, _ in offsets]
+    sentences = sorted({bisect_left(token_starts, start) for start in sentence_starts(text)})
+    cuts = [0]
+    while count - cuts[-1] > capacity:
+        cuts.append(_next_cut(offsets, sentences, cuts[-1], cuts[-1] + capacity, _MIN_FILL))
+    cuts.append(count)
+    if len(cuts) > 2 and cuts[-1] - cuts[-2] < _MIN_TAIL * capacity:
+        start, middle = cuts[-3], cuts[-3] + (count - cuts[-3] + 1) // 2
+        cuts[-2] = _next_cut(offsets, sentences, start, middle, _MIN_FILL)
+        if count - cuts[-2] > capacity:
+            cuts[-2] = middle
+    return cuts
+
+
+def _next_cut(
+    offsets: list[tuple[int, int]], sentences: list[int], start: int, limit: int, fill: float
+) -> int:
+    """The best place in (start, limit] to end a chunk: a sentence's end, else a word's, else `limit`."""
+    floor = start + fill * (limit - start)
+    place = bisect_left(sentences, limit + 1) - 1
+    if place >= 0 and sentences[place] >= floor:
+        return sentences[place]
+    for cut in range(limit, int(floor), -1):
+        if offsets[cut][0] > offsets[cut - 1][1]:
+            return cut
+    return limit

@@ -1,0 +1,170 @@
+"""What a file becomes: a `Document` of sections, and the chunks and passages cut from it.
+
+Words: Document › Section › Chunk (at most 512 tokens) › Passage (what a person reads).
+All spans are character offsets into `Document.text`, so that every score can be traced to the page.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+
+class SectionKind(StrEnum):
+    """What part a section plays in a document."""
+
+    FRONT = "front"
+    """What stands before the first heading (title, authors, a letterhead)."""
+    ABSTRACT = "abstract"
+    BODY = "body"
+    REFERENCES = "references"
+    APPENDIX = "appendix"
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A half-open range of characters, `text[start:end]`."""
+
+    start: int
+    end: int
+
+    def __len__(self) -> int:
+        return self.end - self.start
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A heading and what stands under it up to the next heading (of any level).
+
+    Attributes:
+        index: position in `Document.sections`.
+        heading: as printed, numbering included; "" where text has no heading.
+        level: 1 for the outermost headings; 0 for text without a heading.
+        kind: the part the section plays.
+        span: heading and body together.
+        body_start: where the body begins; equals `span.start` where there is no heading.
+        pages: first and last page (1-based, inclusive); None where the source has no pages.
+    """
+
+    index: int
+    heading: str
+    level: int
+    kind: SectionKind
+    span: Span
+    body_start: int
+    pages: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A run of at most `chunk_tokens` tokens that lies within one section: what the encoder reads.
+
+    Attributes:
+        index: position among the chunks of the document.
+        section: index of its section.
+        position: q of the paper, its number within the section (CoLDE §3.1).
+        span: the characters it covers.
+        ids: token ids, `[CLS]` first and `[SEP]` last.
+        pages: first and last page; None where the source has no pages.
+    """
+
+    index: int
+    section: int
+    position: int
+    span: Span
+    ids: tuple[int, ...]
+    pages: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ReadReport:
+    """What a reader could not use, counted: nothing is dropped in silence.
+
+    Attributes:
+        pages: pages of the source; None where it has none.
+        pages_without_text: 1-based numbers of pages that gave no text (scans, figures, blanks).
+        unreadable_characters: characters without a meaning in Unicode (no character map in the PDF).
+        skipped_sections: headings of sections left out at the user's wish.
+        truncated_tokens: tokens left out because of a limit.
+        warnings: sentences for the user.
+    """
+
+    pages: int | None = None
+    pages_without_text: tuple[int, ...] = ()
+    unreadable_characters: int = 0
+    skipped_sections: tuple[str, ...] = ()
+    truncated_tokens: int = 0
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A document as text in reading order, with its sections.
+
+    Attributes:
+        path: as the user gave it; "-" for standard input, "" where it came from no file.
+        title: as printed, else the file's name.
+        text: the whole text, paragraphs separated by a blank line.
+        sections: in reading order; they cover all of `text` except blanks between them.
+        page_starts: offset in `text` at which each page begins; empty where the source has no pages.
+        report: what could not be read.
+    """
+
+    path: str
+    title: str
+    text: str
+    sections: tuple[Section, ...]
+    page_starts: tuple[int, ...] = ()
+    report: ReadReport = field(default_factory=ReadReport)
+
+    def section_text(self, section: Section) -> str:
+        """Heading and body of a section."""
+        return self.text[section.span.start : section.span.end]
+
+    def pages_of(self, span: Span) -> tuple[int, int] | None:
+        """First and last page (1-based) that `span` touches; None where the source has no pages."""
+        return pages_of(self.page_starts, span)
+
+
+def pages_of(page_starts: tuple[int, ...], span: Span) -> tuple[int, int] | None:
+    """First and last page (1-based) that `span` touches, given where each page begins."""
+    if not page_starts:
+        return None
+    first = max(1, bisect_right(page_starts, span.start))
+    last = max(first, bisect_right(page_starts, max(span.start, span.end - 1)))
+    return first, last
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A section before it has a place in a document: what a reader hands to `assemble`."""
+
+    heading: str
+    text: str
+    level: int = 1
+    kind: SectionKind = SectionKind.BODY
+
+
+def assemble(path: str, title: str, parts: Iterable[Part], report: ReadReport | None = None) -> Document:
+    """Lay parts one after another, heading on a line of its own, and return the document.
+
+    For sources without pages (plain text, JSON Lines); parts without any text are left out.
+    """
+    pieces: list[str] = []
+    sections: list[Section] = []
+    length = 0
+    for part in parts:
+        heading, body = part.heading.strip(), part.text.strip()
+        block = f"{heading}\n\n{body}" if heading and body else heading or body
+        if not block:
+            continue
+        start = length + (2 if pieces else 0)
+        body_start = start + (len(heading) + 2 if heading and body else len(heading))
+        span = Span(start, start + len(block))
+        level = part.level if heading else 0
+        sections.append(Section(len(sections), heading, level, part.kind, span, body_start))
+        pieces.append(block)
+        length = span.end
+    return Document(path, title, "\n\n".join(pieces), tuple(sections), (), report or ReadReport())

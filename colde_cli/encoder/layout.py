@@ -1,0 +1,193 @@
+"""The folder shape of a model: which files there are, and what `config.json` says.
+
+    NAME/
+      config.json                         everything in `ModelConfig`
+      tokenizer.json
+      onnx/chunk_encoder.onnx             fp32, masked, written on demand by `colde export`
+      onnx/chunk_encoder_quantized.onnx   int8, unmasked: one chunk a call at its exact length (CPU)
+      onnx/chunk_encoder_fp16.onnx        fp16, masked: batches (GPU)
+      onnx/document_head.onnx             chunk vectors -> section vectors, attention
+      model.safetensors                   to train on from (fp16 backbone, fp32 head)
+      README.md                           the card
+
+Graph contracts (H = hidden size, D = size of a document vector, int64 unless said):
+
+    chunk encoder   in  input_ids [N, L]   (+ attention_mask [N, L] when masked)
+                        (+ section_ids [N], chunk_ids [N] when chunk_position == "input")
+                    out chunk_vectors [N, H] float32
+    document head   in  chunk_vectors [S, C, H] float32 (zeros past a length), lengths [S],
+                        partners [S] (row whose chunks are keys and values), section_ids [S], chunk_ids [S, C]
+                    out vectors [S, D] float32, unit length; attention [S, C, C] float32, mean over heads,
+                        rows sum to 1 over the partner's chunks; directions [S, C, H] float32, the centred
+                        chunk vectors at unit length, whose dot products are the chunk scores
+
+Neither graph knows of documents: a document is a section of its own (S = 1, partner 0), a pair is two rows that
+are each other's partners, which gives the attention from A to B and back.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any, Literal
+
+from colde_cli.errors import ModelError
+
+FORMAT = 1
+CONFIG = "config.json"
+TOKENIZER = "tokenizer.json"
+WEIGHTS = "model.safetensors"
+CARD = "README.md"
+HEAD_GRAPH = "onnx/document_head.onnx"
+ENCODER_GRAPHS = {
+    "int8": "onnx/chunk_encoder_quantized.onnx",
+    "fp16": "onnx/chunk_encoder_fp16.onnx",
+    "fp32": "onnx/chunk_encoder.onnx",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """Score to probability, fitted on validation pairs (Platt 1999, or isotonic as knots).
+
+    Attributes:
+        kind: "platt": sigmoid(slope * score + intercept); "isotonic": linear between knots.
+        slope: of Platt's sigmoid.
+        intercept: of Platt's sigmoid.
+        scores: ascending knots of the isotonic fit.
+        probabilities: the value at each knot.
+    """
+
+    kind: Literal["platt", "isotonic"] = "platt"
+    slope: float = 1.0
+    intercept: float = 0.0
+    scores: tuple[float, ...] = ()
+    probabilities: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ModelConfig:
+    """All that defines a CoLDE model beside its weights (names as in the paper where it has one).
+
+    Attributes:
+        backbone: the Hugging Face `BertConfig` fields of the chunk encoder.
+        backbone_name: where the backbone came from.
+        chunk_tokens: tokens a chunk may hold, specials included (512).
+        chunk_pool: which vector represents a chunk: masked mean, first token, or BERT's tanh pooler.
+        chunk_position: "input" adds section and chunk embeddings before BERT (the paper), "post" after it,
+            which makes chunk vectors free of position: cacheable and comparable.
+        sections: S, into how many contiguous parts a document is cut in training (Aug; 1 = the −Aug ablation).
+        max_chunks: Q, rows of the chunk embedding; positions beyond are clamped.
+        attention_heads: heads of the chunk-wise attention; 0 leaves it out.
+        attention_combine: "add": LayerNorm(H + Dropout(A)); "concat": Linear([H; A]).
+        lstm_hidden: units per direction of the Bi-LSTM; 0 replaces attention and Bi-LSTM by the mean (−LSTM).
+        projection: size of the projected vector (256).
+        residual: "none" is the paper; "mean" puts the centred mean of the chunk vectors around attention, Bi-LSTM
+            and projection, so that the untrained model equals that control.
+        representation: "projected" is z; "pre" is the Bi-LSTM output before the projection.
+        dropout: of attention output and projection in training.
+        threshold: document score at which the verdict flips, fitted on validation pairs; None if not fitted.
+        calibration: of the document score; None if not fitted.
+        system: "colde"; other systems bring their own layout.
+    """
+
+    backbone: dict[str, Any]
+    backbone_name: str
+    chunk_tokens: int = 512
+    chunk_pool: Literal["mean", "cls", "pooler"] = "mean"
+    chunk_position: Literal["input", "post"] = "post"
+    sections: int = 2
+    max_chunks: int = 64
+    attention_heads: int = 4
+    attention_combine: Literal["add", "concat"] = "add"
+    lstm_hidden: int = 256
+    projection: int = 256
+    residual: Literal["none", "mean"] = "none"
+    representation: Literal["projected", "pre"] = "projected"
+    dropout: float = 0.1
+    threshold: float | None = None
+    calibration: Calibration | None = None
+    system: Literal["colde"] = "colde"
+    model_type: Literal["colde"] = field(default="colde")
+    format: int = FORMAT
+
+    @property
+    def hidden_size(self) -> int:
+        """H, the size of a chunk vector."""
+        return int(self.backbone["hidden_size"])
+
+    def to_json(self) -> str:
+        """The text of `config.json`."""
+        return json.dumps(asdict(self), indent=2, ensure_ascii=False) + "\n"
+
+    @classmethod
+    def from_json(cls, text: str, source: str) -> ModelConfig:
+        """Parse `config.json`; `source` names it in errors.
+
+        Raises:
+            ModelError: not JSON, of another kind of model, or of a later format.
+        """
+        try:
+            values = json.loads(text)
+        except json.JSONDecodeError as error:
+            raise ModelError(f"{source} is not valid JSON ({error.msg}, line {error.lineno}).") from error
+        kind = values.get("model_type") if isinstance(values, dict) else None
+        if kind != "colde":
+            raise ModelError(f"{source} describes a model of kind {kind!r}, not 'colde'.")
+        if values.get("format", 0) > FORMAT:
+            raise ModelError(f"{source} was written by a later colde; upgrade with: pip install -U colde")
+        if values.get("calibration"):
+            values["calibration"] = _calibration(values["calibration"])
+        known = {item.name for item in fields(cls)}
+        try:
+            return cls(**{name: value for name, value in values.items() if name in known})
+        except TypeError as error:
+            raise ModelError(f"{source} is incomplete: {error}.") from error
+
+
+def _calibration(values: dict[str, Any]) -> Calibration:
+    listed = {key: tuple(value) if isinstance(value, list) else value for key, value in values.items()}
+    return Calibration(**listed)
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFolder:
+    """A model on disk: paths of its files and its configuration."""
+
+    path: Path
+    config: ModelConfig
+
+    @property
+    def name(self) -> str:
+        """The folder's name, by which `--model` finds it."""
+        return self.path.name
+
+    def file(self, relative: str) -> Path:
+        """Path of one of the model's files.
+
+        Raises:
+            ModelError: the folder lacks it.
+        """
+        path = self.path / relative
+        if not path.is_file():
+            raise ModelError(f"The model {self.path} lacks {relative}.")
+        return path
+
+    def has(self, relative: str) -> bool:
+        """Whether the folder holds this file."""
+        return (self.path / relative).is_file()
+
+
+def open_folder(path: Path) -> ModelFolder:
+    """Open a model folder and check that it is one.
+
+    Raises:
+        ModelError: no such folder, no `config.json`, or a model of another kind.
+    """
+    if not path.is_dir():
+        raise ModelError(f"There is no model folder {path}.")
+    config = path / CONFIG
+    if not config.is_file():
+        raise ModelError(f"{path} is not a model: it lacks {CONFIG}.")
+    return ModelFolder(path, ModelConfig.from_json(config.read_text(encoding="utf-8"), str(config)))

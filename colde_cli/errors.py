@@ -1,0 +1,77 @@
+"""Every error that colde raises on purpose.
+
+    ColdeError                      one sentence: what is wrong, with which file, and the remedy
+    ├── DocumentError               a document that cannot be read
+    │   ├── MissingFileError        no such file, or a folder where a file is needed
+    │   ├── UnsupportedFormatError  a kind of file that no reader takes
+    │   ├── NoTextError             a document without any text (a scan without OCR, an empty file)
+    │   ├── PasswordError           an encrypted document and no password, or a wrong one
+    │   ├── CorruptFileError        a damaged document
+    │   └── LimitError              a document over a limit of size, time or memory
+    ├── DataError                   a line of training or evaluation data that is not valid
+    ├── ModelError                  a folder that is not a model, or not a whole one
+    ├── DeviceError                 a device that was asked for and is not there
+    ├── MissingExtraError           a part of colde that was not installed
+    ├── OptionError                 options that contradict each other or the input
+    └── NotAvailableError           a part of the contract that this version does not have yet
+
+`colde_cli.app` is the one place where a `ColdeError` becomes a red line on stderr and status 2.
+"""
+
+from __future__ import annotations
+
+
+class ColdeError(Exception):
+    """Base of every error colde raises on purpose; `str()` of it is one sentence for the user."""
+
+
+class DocumentError(ColdeError):
+    """A document that cannot be read."""
+
+
+class MissingFileError(DocumentError):
+    """There is no such file, or it is a folder where a file is needed."""
+
+
+class UnsupportedFormatError(DocumentError):
+    """No reader takes this kind of file."""
+
+
+class NoTextError(DocumentError):
+    """The document holds no text: an empty file, or a scan without a text layer."""
+
+
+class PasswordError(DocumentError):
+    """The document is encrypted and the password is missing or wrong."""
+
+
+class CorruptFileError(DocumentError):
+    """The document is damaged beyond reading."""
+
+
+class LimitError(DocumentError):
+    """The document is over a limit of size, time or memory."""
+
+
+class DataError(ColdeError):
+    """A line of training or evaluation data that is not valid; names the file and the line."""
+
+
+class ModelError(ColdeError):
+    """The folder is not a model, lacks a file, or holds a model of another kind."""
+
+
+class DeviceError(ColdeError):
+    """The device that was asked for is not there."""
+
+
+class MissingExtraError(ColdeError):
+    """An optional part of colde is not installed; the message names the `pip install` that brings it."""
+
+
+class OptionError(ColdeError):
+    """Options that contradict each other or do not fit the input."""
+
+
+class NotAvailableError(ColdeError):
+    """A part of the contract that this version does not have yet."""
