@@ -1,0 +1,43 @@
+"""Fixtures for all tests: a clean environment, the shipped model, the team's shared data where it exists."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(autouse=True)
+def isolated(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No setting of the person who runs the tests leaks in, and their cache is left alone."""
+    for name in [key for key in os.environ if key.startswith("COLDE_")]:
+        monkeypatch.delenv(name)
+    for name in ("NO_COLOR", "FORCE_COLOR", "GITHUB_ACTIONS"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("COLDE_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
+
+
+@pytest.fixture(scope="session")
+def repository() -> Path:
+    """Root of the repository."""
+    return ROOT
+
+
+@pytest.fixture(scope="session")
+def model_folder() -> Path:
+    """The shipped model."""
+    return ROOT / "models" / "colde-minilm-l6"
+
+
+_SHARED = Path(os.environ.get("COLDE_SHARED", ROOT.parent / "shared"))
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """The team's shared data; the test is skipped where it is absent."""
+    if not (_SHARED / "pdfs").is_dir():
+        pytest.skip("the shared data is not here")
+    return _SHARED
