@@ -21,8 +21,8 @@ Graph contracts (H = hidden size, D = size of a document vector, int64 unless sa
                         rows sum to 1 over the partner's chunks; directions [S, C, H] float32, the centred
                         chunk vectors at unit length, whose dot products are the chunk scores
 
-Neither graph knows of documents: a document is a section of its own (S = 1, partner 0), a pair is two rows that
-are each other's partners, which gives the attention from A to B and back.
+Neither graph knows of documents: a document is a section of its own (S = 1, partner 0), a pair is two
+rows that are each other's partners, which gives the attention from A to B and back.
 """
 
 from __future__ import annotations
@@ -77,14 +77,14 @@ class ModelConfig:
         chunk_pool: which vector represents a chunk: masked mean, first token, or BERT's tanh pooler.
         chunk_position: "input" adds section and chunk embeddings before BERT (the paper), "post" after it,
             which makes chunk vectors free of position: cacheable and comparable.
-        sections: S, into how many contiguous parts a document is cut in training (Aug; 1 = the −Aug ablation).
+        sections: S, into how many contiguous parts a document is cut in training (Aug; 1 = −Aug).
         max_chunks: Q, rows of the chunk embedding; positions beyond are clamped.
         attention_heads: heads of the chunk-wise attention; 0 leaves it out.
         attention_combine: "add": LayerNorm(H + Dropout(A)); "concat": Linear([H; A]).
         lstm_hidden: units per direction of the Bi-LSTM; 0 replaces attention and Bi-LSTM by the mean (−LSTM).
         projection: size of the projected vector (256).
-        residual: "none" is the paper; "mean" puts the centred mean of the chunk vectors around attention, Bi-LSTM
-            and projection, so that the untrained model equals that control.
+        residual: "none" is the paper; "mean" puts the centred mean of the chunk vectors around
+            attention, Bi-LSTM and projection, so that the untrained model equals that control.
         representation: "projected" is z; "pre" is the Bi-LSTM output before the projection.
         dropout: of attention output and projection in training.
         threshold: document score at which the verdict flips, fitted on validation pairs; None if not fitted.
@@ -147,7 +147,9 @@ class ModelConfig:
 
 
 def _calibration(values: dict[str, Any]) -> Calibration:
-    listed = {key: tuple(value) if isinstance(value, list) else value for key, value in values.items()}
+    listed: dict[str, Any] = {
+        key: tuple(value) if isinstance(value, list) else value for key, value in values.items()
+    }
     return Calibration(**listed)
 
 

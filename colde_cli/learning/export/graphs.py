@@ -5,7 +5,7 @@ The contracts of the graphs are in `colde_cli.encoder.layout`.
 
 from __future__ import annotations
 
-import logging
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +13,10 @@ from types import SimpleNamespace
 
 import torch
 from torch import Tensor, nn
+from torch.jit._trace import TracerWarning
+
+from colde_cli.learning.networks.chunk_encoder import ChunkEncoder
+from colde_cli.learning.networks.document_head import DocumentHead
 
 OPSET = 17
 
@@ -22,50 +26,26 @@ Axes = dict[str, dict[int, str]]
 class UnmaskedChunkEncoder(nn.Module):
     """Token ids of one chunk at its exact length to its vector, without a mask: the fast graph for CPUs.
 
-    The embeddings and the encoder of BERT are called one after the other because `BertModel.forward` builds a
+    The embeddings and the layers of BERT are called one after the other because `BertModel.forward` builds a
     mask even where none is given.
     """
 
-    def __init__(self, bert: nn.Module, pool: str) -> None:
+    def __init__(self, encoder: ChunkEncoder) -> None:
         super().__init__()
-        self.bert = bert
-        self.pool = pool
+        self.encoder = encoder
 
-    def forward(self, input_ids: Tensor) -> Tensor:
-        """`[N, L]` token ids to `[N, H]`."""
-        hidden = self.bert.encoder(self.bert.embeddings(input_ids=input_ids)).last_hidden_state
-        return pooled(self.bert, hidden, None, self.pool)
-
-
-class MaskedChunkEncoder(nn.Module):
-    """Token ids of several chunks, padded, with their mask, to vectors: the graph for batches on a GPU."""
-
-    def __init__(self, bert: nn.Module, pool: str) -> None:
-        super().__init__()
-        self.bert = bert
-        self.pool = pool
-
-    def forward(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
-        """`[N, L]` token ids and mask to `[N, H]`."""
-        hidden = self.bert(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
-        return pooled(self.bert, hidden, attention_mask, self.pool)
-
-
-def pooled(bert: nn.Module, hidden: Tensor, mask: Tensor | None, pool: str) -> Tensor:
-    """One vector per chunk from its token states `[N, L, H]`."""
-    if pool == "cls":
-        return hidden[:, 0]
-    if pool == "pooler":
-        return bert.pooler(hidden)  # type: ignore[no-any-return, operator]
-    if mask is None:
-        return hidden.mean(dim=1)
-    weights = mask.unsqueeze(-1).to(hidden.dtype)
-    return (hidden * weights).sum(dim=1) / weights.sum(dim=1).clamp(min=1e-9)
+    def forward(
+        self, input_ids: Tensor, section_ids: Tensor | None = None, chunk_ids: Tensor | None = None
+    ) -> Tensor:
+        """`[N, L]` token ids (and `[N]` positions) to `[N, H]`."""
+        bert = self.encoder.bert
+        embedded = bert.embeddings(**self.encoder.embedding_inputs(input_ids, section_ids, chunk_ids))
+        return self.encoder.pooled(bert.encoder(embedded).last_hidden_state, None)
 
 
 @dataclass(frozen=True, slots=True)
 class _Graph:
-    """What optimum's exporter asks of an `OnnxConfig`: names and axes of a graph, and tensors to trace it with.
+    """What optimum's exporter asks of an `OnnxConfig`: names and axes of a graph, and an example to trace.
 
     Its own `OnnxConfig` classes derive these from architectures that it knows, which ours are not.
     """
@@ -105,19 +85,57 @@ def write_graph(
 
     module.config = SimpleNamespace(return_dict=True)  # type: ignore[assignment]
     target.parent.mkdir(parents=True, exist_ok=True)
-    logging.getLogger("torch.onnx").setLevel(logging.ERROR)
-    export_pytorch(module, _Graph(example, inputs, outputs), opset=OPSET, output=target)
+    with warnings.catch_warnings():
+        # The tracer warns of sizes that it takes for constants (heads, hidden units: they are) and of an LSTM
+        # traced with several rows; the tests compare graph and module over many shapes.
+        warnings.filterwarnings("ignore", category=TracerWarning)
+        warnings.filterwarnings("ignore", message="Exporting a model to ONNX with a batch_size")
+        warnings.filterwarnings("ignore", category=DeprecationWarning)
+        export_pytorch(module, _Graph(example, inputs, outputs), opset=OPSET, output=target)
 
 
-def write_chunk_encoder(bert: nn.Module, pool: str, target: Path, *, masked: bool) -> None:
-    """Write the chunk encoder: token ids `[N, L]` (and mask) to chunk vectors `[N, H]`."""
-    axes = {0: "chunks", 1: "tokens"}
-    ids = torch.arange(3 * 7).reshape(3, 7) % int(bert.config.vocab_size)  # type: ignore[union-attr, arg-type]
-    outputs: Axes = {"chunk_vectors": {0: "chunks"}}
+def write_chunk_encoder(encoder: ChunkEncoder, target: Path, *, masked: bool) -> None:
+    """Write the chunk encoder: token ids `[N, L]` (and mask, and positions) to chunk vectors `[N, H]`.
+
+    Args:
+        encoder: in evaluation mode, with eager attention.
+        target: the file to write.
+        masked: with an attention mask for padded batches, or without, for one chunk at its exact length.
+    """
+    vocabulary = encoder.bert.embeddings.word_embeddings.num_embeddings
+    ids = torch.arange(3 * 7).reshape(3, 7) % vocabulary
+    example, inputs = {"input_ids": ids}, {"input_ids": {0: "chunks", 1: "tokens"}}
     if masked:
-        example = {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
-        module: nn.Module = MaskedChunkEncoder(bert, pool)
-        write_graph(module, example, {"input_ids": axes, "attention_mask": axes}, outputs, target)
-    else:
-        module = UnmaskedChunkEncoder(bert, pool)
-        write_graph(module, {"input_ids": ids}, {"input_ids": axes}, outputs, target)
+        example["attention_mask"] = torch.ones_like(ids)
+        inputs["attention_mask"] = inputs["input_ids"]
+    if encoder.takes_positions:
+        for name in ("section_ids", "chunk_ids"):
+            example[name], inputs[name] = torch.zeros(3, dtype=torch.int64), {0: "chunks"}
+    module = encoder if masked else UnmaskedChunkEncoder(encoder)
+    write_graph(module, example, inputs, {"chunk_vectors": {0: "chunks"}}, target)
+
+
+def write_head(head: DocumentHead, target: Path) -> None:
+    """Write the document head; see `colde_cli.encoder.layout` for its inputs and outputs."""
+    sections, chunks, hidden = 3, 5, head.center.shape[0]
+    example = {
+        "chunk_vectors": torch.linspace(-1, 1, sections * chunks * hidden).reshape(sections, chunks, hidden),
+        "lengths": torch.tensor([5, 3, 4]),
+        "partners": torch.tensor([1, 2, 0]),
+        "section_ids": torch.zeros(sections, dtype=torch.int64),
+        "chunk_ids": torch.arange(chunks).repeat(sections, 1),
+    }
+    rows, grid = {0: "sections"}, {0: "sections", 1: "chunks"}
+    inputs = {
+        "chunk_vectors": grid,
+        "lengths": rows,
+        "partners": rows,
+        "section_ids": rows,
+        "chunk_ids": grid,
+    }
+    outputs: Axes = {
+        "vectors": rows,
+        "attention": {0: "sections", 1: "chunks", 2: "partner_chunks"},
+        "directions": grid,
+    }
+    write_graph(head, example, inputs, outputs, target)

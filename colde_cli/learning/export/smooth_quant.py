@@ -13,6 +13,7 @@ Only then are the weight matrices quantised, per output channel. Products of act
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,7 +45,8 @@ class _Editor:
         return cls(model.graph, {item.name: item for item in model.graph.initializer}, [])
 
     def weight(self, node: NodeProto) -> NDArray[np.float32]:
-        return numpy_helper.to_array(self.weights[node.input[1]])
+        values: NDArray[np.float32] = numpy_helper.to_array(self.weights[node.input[1]])
+        return values
 
     def add_weight(self, name: str, values: NDArray[np.generic]) -> str:
         tensor = numpy_helper.from_array(np.ascontiguousarray(values), name)
@@ -236,6 +238,8 @@ def quantize(source: Path, target: Path, token_ids: Sequence[Sequence[int]]) -> 
     prepared, keep_float = prepare(model, activation_maxima(model, token_ids))
     staged = target.with_suffix(".prepared.onnx")
     onnx.save(prepared, staged)
+    level = logging.root.manager.disable
+    logging.disable(logging.WARNING)  # advice to run a pre-processing step, which `prepare` stands in for
     try:
         quantize_dynamic(
             staged,
@@ -247,4 +251,5 @@ def quantize(source: Path, target: Path, token_ids: Sequence[Sequence[int]]) -> 
             extra_options={"MatMulConstBOnly": True, "DefaultTensorType": TensorProto.FLOAT},
         )
     finally:
+        logging.disable(level)
         staged.unlink()

@@ -1,0 +1,247 @@
+"""Graphs against the modules they were traced from, and int8 against fp32."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+
+torch = pytest.importorskip("torch")
+ort = pytest.importorskip("onnxruntime")
+
+from colde_cli.encoder.layout import ModelConfig, open_folder  # noqa: E402
+from colde_cli.errors import OptionError  # noqa: E402
+from colde_cli.learning.export.export import export_model  # noqa: E402
+from colde_cli.learning.export.graphs import write_chunk_encoder, write_head  # noqa: E402
+from colde_cli.learning.export.half import halve  # noqa: E402
+from colde_cli.learning.export.smooth_quant import (  # noqa: E402
+    activation_maxima,
+    prepare,
+    quantize,
+    weight_products,
+)
+from colde_cli.learning.networks.colde import Colde, load_colde, save_weights  # noqa: E402
+
+TINY = {
+    "vocab_size": 300,
+    "hidden_size": 32,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "intermediate_size": 64,
+    "max_position_embeddings": 64,
+    "type_vocab_size": 2,
+}
+
+
+def tiny(**changes: object) -> Colde:
+    """A small CoLDE with random weights, embeddings of position included."""
+    torch.manual_seed(3)
+    config = ModelConfig(backbone=TINY, backbone_name="tiny", chunk_tokens=64, lstm_hidden=16, **changes)  # type: ignore[arg-type]
+    model = Colde(config, attention="eager").eval()
+    for parameter in model.parameters():
+        if not parameter.any():
+            torch.nn.init.normal_(parameter, std=0.1)
+    return model
+
+
+def run(path: Path, **feed: np.ndarray) -> list[np.ndarray]:
+    session = ort.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+    return session.run(None, feed)
+
+
+def cosines(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    product = (left * right).sum(-1)
+    return product / np.linalg.norm(left, axis=-1) / np.linalg.norm(right, axis=-1)
+
+
+@pytest.mark.parametrize("pool", ["mean", "cls", "pooler"])
+@pytest.mark.parametrize("position", ["post", "input"])
+def test_chunk_encoders_equal_pytorch(tmp_path: Path, pool: str, position: str) -> None:
+    encoder = tiny(chunk_pool=pool, chunk_position=position).encoder
+    write_chunk_encoder(encoder, tmp_path / "plain.onnx", masked=False)
+    write_chunk_encoder(encoder, tmp_path / "masked.onnx", masked=True)
+    for rows, tokens in ((1, 5), (1, 64), (4, 9)):
+        ids = torch.randint(0, 300, (rows, tokens))
+        where = {"section_ids": torch.arange(rows) % 2, "chunk_ids": torch.arange(rows)}
+        positions = where if position == "input" else {}
+        with torch.no_grad():
+            expected = encoder(ids, **positions).numpy()
+        feed = {"input_ids": ids.numpy()} | {name: value.numpy() for name, value in positions.items()}
+        (plain,) = run(tmp_path / "plain.onnx", **feed)
+        (masked,) = run(tmp_path / "masked.onnx", attention_mask=np.ones((rows, tokens), np.int64), **feed)
+        np.testing.assert_allclose(plain, expected, atol=1e-4)
+        np.testing.assert_allclose(masked, expected, atol=1e-4)
+
+
+def test_masked_encoder_ignores_padding(tmp_path: Path) -> None:
+    encoder = tiny().encoder
+    write_chunk_encoder(encoder, tmp_path / "masked.onnx", masked=True)
+    ids = np.arange(12, dtype=np.int64)[None]
+    padded = np.pad(ids, ((0, 0), (0, 20)), constant_values=7)
+    mask = np.pad(np.ones_like(ids), ((0, 0), (0, 20)))
+    (alone,) = run(tmp_path / "masked.onnx", input_ids=ids, attention_mask=np.ones_like(ids))
+    (mixed,) = run(tmp_path / "masked.onnx", input_ids=padded, attention_mask=mask)
+    np.testing.assert_allclose(alone, mixed, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"chunk_position": "input"},
+        {"lstm_hidden": 0},
+        {"attention_heads": 0},
+        {"attention_combine": "concat"},
+        {"representation": "pre"},
+        {"residual": "mean"},
+    ],
+    ids=str,
+)
+def test_head_equals_pytorch_for_any_shape(tmp_path: Path, changes: dict[str, object]) -> None:
+    torch.manual_seed(3)
+    config = ModelConfig(backbone=TINY, backbone_name="tiny", **({"lstm_hidden": 16} | changes))  # type: ignore[arg-type]
+    head = Colde(config).eval().head
+    write_head(head, tmp_path / "head.onnx")
+    for rows, chunks in ((1, 1), (1, 90), (2, 7), (6, 3)):
+        vectors = torch.randn(rows, chunks, 32)
+        lengths = torch.randint(1, chunks + 1, (rows,))
+        partners = torch.randperm(rows)
+        sections, positions = torch.arange(rows) % 2, torch.arange(chunks).repeat(rows, 1)
+        inputs = (vectors, lengths, partners, sections, positions)
+        with torch.no_grad():
+            expected = head(*inputs)
+        names = ("chunk_vectors", "lengths", "partners", "section_ids", "chunk_ids")
+        feed = {name: tensor.numpy() for name, tensor in zip(names, inputs, strict=True)}
+        # A part that the model does without is pruned from its graph.
+        session = ort.InferenceSession(str(tmp_path / "head.onnx"), providers=["CPUExecutionProvider"])
+        wanted = {item.name for item in session.get_inputs()}
+        outputs = session.run(None, {name: value for name, value in feed.items() if name in wanted})
+        for got, want in zip(outputs, expected, strict=True):
+            np.testing.assert_allclose(got, want.numpy(), atol=1e-4)
+
+
+def outlier_encoder(tmp_path: Path) -> Path:
+    """A chunk encoder with a channel far larger than the others, as MiniLM has."""
+    encoder = tiny().encoder
+    with torch.no_grad():
+        for layer in encoder.bert.encoder.layer:
+            layer.intermediate.dense.bias[5] = 40.0
+            layer.attention.output.LayerNorm.weight[3] = 12.0
+    write_chunk_encoder(encoder, tmp_path / "plain.onnx", masked=False)
+    return tmp_path / "plain.onnx"
+
+
+def samples(count: int, seed: int) -> list[list[int]]:
+    rng = np.random.default_rng(seed)
+    return [rng.integers(0, 300, rng.integers(8, 64)).tolist() for _ in range(count)]
+
+
+def test_rewrites_before_quantisation_are_exact_but_for_the_embedding(tmp_path: Path) -> None:
+    path = outlier_encoder(tmp_path)
+    model = onnx.load(path)
+    prepared, keep_float = prepare(model, activation_maxima(model, samples(16, seed=1)))
+    onnx.save(prepared, tmp_path / "prepared.onnx")
+    assert len(keep_float) == 2, "each layer's large channel must take the side path"
+    ids = np.asarray(samples(1, seed=2), np.int64)
+    (before,), (after,) = run(path, input_ids=ids), run(tmp_path / "prepared.onnx", input_ids=ids)
+    assert cosines(before, after).min() > 0.9999
+
+
+def test_activation_maxima_bound_what_was_seen(tmp_path: Path) -> None:
+    model = onnx.load(outlier_encoder(tmp_path))
+    few, many = (activation_maxima(model, samples(count, seed=1)) for count in (2, 8))
+    assert set(few) == set(weight_products(model))
+    assert all((many[name] >= few[name]).all() for name in few)
+
+
+def test_quantisation_is_reproducible_and_leaves_nothing_behind(tmp_path: Path) -> None:
+    path = outlier_encoder(tmp_path)
+    for name in ("one.onnx", "two.onnx"):
+        quantize(path, tmp_path / name, samples(8, seed=1))
+    assert (tmp_path / "one.onnx").read_bytes() == (tmp_path / "two.onnx").read_bytes()
+    assert sorted(item.name for item in tmp_path.iterdir()) == ["one.onnx", "plain.onnx", "two.onnx"]
+
+
+def test_fp16_stays_close(tmp_path: Path) -> None:
+    write_chunk_encoder(tiny().encoder, tmp_path / "masked.onnx", masked=True)
+    halve(tmp_path / "masked.onnx", tmp_path / "half.onnx")
+    ids = np.asarray(samples(1, seed=4), np.int64)
+    feed = {"input_ids": ids, "attention_mask": np.ones_like(ids)}
+    (full,), (half,) = run(tmp_path / "masked.onnx", **feed), run(tmp_path / "half.onnx", **feed)
+    assert half.dtype == np.float32
+    assert cosines(full, half).min() > 0.9999
+    kinds = {item.data_type for item in onnx.load(tmp_path / "half.onnx").graph.initializer}
+    assert onnx.TensorProto.FLOAT16 in kinds
+    assert onnx.TensorProto.FLOAT not in kinds
+
+
+def model_on_disk(folder: Path) -> Path:
+    folder.mkdir()
+    model = tiny()
+    save_weights(model, folder / "model.safetensors")
+    (folder / "config.json").write_text(model.config.to_json())
+    return folder
+
+
+def test_export_writes_a_whole_model(tmp_path: Path) -> None:
+    folder = model_on_disk(tmp_path / "model")
+    export_model(folder, samples(8, seed=1), ("int8", "fp16", "fp32"))
+    names = {item.name for item in (folder / "onnx").iterdir()}
+    assert names == {
+        "chunk_encoder.onnx",
+        "chunk_encoder_fp16.onnx",
+        "chunk_encoder_quantized.onnx",
+        "document_head.onnx",
+    }
+    assert not [item for item in folder.iterdir() if item.name.startswith(".export")]
+    encoder = load_colde(open_folder(folder)).encoder
+    ids = np.asarray(samples(1, seed=5), np.int64)
+    with torch.no_grad():
+        expected = encoder(torch.from_numpy(ids)).numpy()
+    (full,) = run(folder / "onnx/chunk_encoder.onnx", input_ids=ids, attention_mask=np.ones_like(ids))
+    np.testing.assert_allclose(full, expected, atol=1e-4)
+
+
+def test_export_of_int8_needs_text(tmp_path: Path) -> None:
+    folder = model_on_disk(tmp_path / "model")
+    with pytest.raises(OptionError, match="--calibration"):
+        export_model(folder)
+    assert not (folder / "onnx").exists()
+
+
+def chunks_of_licence(model_folder: Path) -> list[np.ndarray]:
+    """Four full chunks of real text."""
+    from tokenizers import Tokenizer
+
+    tokenizer = Tokenizer.from_file(str(model_folder / "tokenizer.json"))
+    tokenizer.no_truncation()
+    text = (model_folder.parent.parent / "LICENSE").read_text()
+    ids = tokenizer.encode(text, add_special_tokens=False).ids
+    starts = range(0, len(ids) - 510, 510)
+    return [np.asarray([[101, *ids[start : start + 510], 102]], np.int64) for start in starts]
+
+
+def test_shipped_int8_vectors_stay_with_the_trained_ones(tmp_path: Path, model_folder: Path) -> None:
+    """Mean cosine to fp32 at least .999; plain dynamic int8 of the same weights loses ten times as much."""
+    from onnxruntime.quantization import QuantType, quantize_dynamic
+
+    encoder = load_colde(open_folder(model_folder), attention="eager").encoder
+    write_chunk_encoder(encoder, tmp_path / "full.onnx", masked=False)
+    quantize_dynamic(
+        tmp_path / "full.onnx",
+        tmp_path / "plain8.onnx",
+        weight_type=QuantType.QInt8,
+        op_types_to_quantize=["MatMul"],
+    )
+    chunks = chunks_of_licence(model_folder)
+    assert len(chunks) >= 3
+
+    def loss(path: Path) -> float:
+        pairs = ((run(tmp_path / "full.onnx", input_ids=ids), run(path, input_ids=ids)) for ids in chunks)
+        return float(np.mean([1 - cosines(full, eight)[0] for (full,), (eight,) in pairs]))
+
+    ours = loss(model_folder / "onnx/chunk_encoder_quantized.onnx")
+    assert ours <= 1e-3
+    assert ours < 0.1 * loss(tmp_path / "plain8.onnx")
