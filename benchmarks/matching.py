@@ -3,8 +3,8 @@
     python benchmarks/matching.py FOLDER... [--model NAME] [--split test]
 
 Each FOLDER holds `docs.jsonl.gz` and `pairs.jsonl.gz` (see docs/training-data.md; pairs carry `split`
-and `relation`). Prints one row per set and system: ROC-AUC over all pairs, over random and over hard negatives,
-and F1 and accuracy at the threshold that is best on the validation pairs. Chunk vectors come from the cache
+and `relation`). Prints one row per set and system: ROC-AUC over all pairs, over random and over hard
+negatives, and F1 and accuracy at the threshold that is best on the validation pairs. Chunk vectors come from the cache
 where they are known.
 """
 

@@ -1,0 +1,74 @@
+"""Several labelled sets to one training file, as the shipped model was trained on.
+
+    python benchmarks/shipped_data.py OUTPUT FOLDER...
+
+Each FOLDER holds `docs.jsonl.gz` and `pairs.jsonl.gz` as docs/training-data.md describes them. Writes
+`OUTPUT/train.jsonl.gz` (documents of the training split, and of the validation split without supervision) and
+`OUTPUT/validation.jsonl` (judged pairs of the validation split). Ids get the set's name as a prefix. Labels
+are kept only where no link exists: elsewhere they are topics, which are broader than what the pairs judge.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+
+def rows(path: Path) -> Iterator[dict[str, Any]]:
+    """Lines of a gzipped JSON Lines file."""
+    with gzip.open(path, "rt", encoding="utf-8") as lines:
+        yield from map(json.loads, lines)
+
+
+def documents(folder: Path, labelled: bool) -> Iterator[dict[str, Any]]:
+    """Documents for training and validation, with the supervision of the training split only."""
+    chosen = {row["id"]: row["split"] for row in rows(folder / "docs.jsonl.gz") if row["split"] != "test"}
+    counts: dict[str, int] = {}
+    for row in rows(folder / "docs.jsonl.gz"):
+        if row["split"] == "train":
+            counts[row["label"]] = counts.get(row["label"], 0) + 1
+    for row in rows(folder / "docs.jsonl.gz"):
+        if row["id"] not in chosen:
+            continue
+        training = row["split"] == "train"
+        related = [other for other in row["related"] if training and chosen.get(other) == "train"]
+        label = row["label"] if training and labelled and counts[row["label"]] > 1 else None
+        if training and not related and label is None:
+            continue
+        yield {
+            "id": f"{folder.name}/{row['id']}",
+            "title": row["title"],
+            "split": row["split"],
+            "label": f"{folder.name}/{label}" if label else None,
+            "related": [f"{folder.name}/{other}" for other in related],
+            "sections": row["sections"],
+        }
+
+
+def main() -> None:
+    """Write both files."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n", maxsplit=1)[0])
+    parser.add_argument("output", type=Path)
+    parser.add_argument("folders", nargs="+", type=Path)
+    parser.add_argument("--labelled", nargs="*", default=["contracts"], help="sets with labels as positives")
+    options = parser.parse_args()
+    options.output.mkdir(parents=True, exist_ok=True)
+    with (
+        gzip.open(options.output / "train.jsonl.gz", "wt", encoding="utf-8", compresslevel=5) as train,
+        (options.output / "validation.jsonl").open("w", encoding="utf-8") as validation,
+    ):
+        for folder in options.folders:
+            for row in documents(folder, folder.name in options.labelled):
+                train.write(json.dumps(row, ensure_ascii=False) + "\n")
+            for pair in rows(folder / "pairs.jsonl.gz"):
+                if pair["split"] == "validation":
+                    named = {key: f"{folder.name}/{pair[key]}" for key in ("a", "b")}
+                    validation.write(json.dumps(named | {"label": pair["label"]}, ensure_ascii=False) + "\n")
+
+
+if __name__ == "__main__":
+    main()
