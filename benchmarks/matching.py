@@ -4,8 +4,8 @@
 
 Each FOLDER holds `docs.jsonl.gz` and `pairs.jsonl.gz` (see docs/training-data.md; pairs carry `split`
 and `relation`). Prints one row per set and system: ROC-AUC over all pairs, over random and over hard
-negatives, and F1 and accuracy at the threshold that is best on the validation pairs. Chunk vectors come from the cache
-where they are known.
+negatives, and F1 and accuracy at the threshold that is best on the validation pairs. Chunk vectors come
+from the cache where they are known.
 """
 
 from __future__ import annotations

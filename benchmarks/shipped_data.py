@@ -3,7 +3,7 @@
     python benchmarks/shipped_data.py OUTPUT FOLDER...
 
 Each FOLDER holds `docs.jsonl.gz` and `pairs.jsonl.gz` as docs/training-data.md describes them. Writes
-`OUTPUT/train.jsonl.gz` (documents of the training split, and of the validation split without supervision) and
+`OUTPUT/train.jsonl.gz` (documents of the training and of the validation split, the latter without supervision) and
 `OUTPUT/validation.jsonl` (judged pairs of the validation split). Ids get the set's name as a prefix. Labels
 are kept only where no link exists: elsewhere they are topics, which are broader than what the pairs judge.
 """
@@ -37,8 +37,6 @@ def documents(folder: Path, labelled: bool) -> Iterator[dict[str, Any]]:
         training = row["split"] == "train"
         related = [other for other in row["related"] if training and chosen.get(other) == "train"]
         label = row["label"] if training and labelled and counts[row["label"]] > 1 else None
-        if training and not related and label is None:
-            continue
         yield {
             "id": f"{folder.name}/{row['id']}",
             "title": row["title"],
