@@ -3,8 +3,8 @@
     python benchmarks/shipped_data.py OUTPUT FOLDER...
 
 Each FOLDER holds `docs.jsonl.gz` and `pairs.jsonl.gz` as docs/training-data.md describes them. Writes
-`OUTPUT/train.jsonl.gz` (documents of the training and of the validation split, the latter without supervision) and
-`OUTPUT/validation.jsonl` (judged pairs of the validation split). Ids get the set's name as a prefix. Labels
+`OUTPUT/train.jsonl.gz` (documents of the training and of the validation split, the latter without supervision)
+and `OUTPUT/validation.jsonl` (judged pairs of the validation split). Ids get the set's name as a prefix. Labels
 are kept only where no link exists: elsewhere they are topics, which are broader than what the pairs judge.
 """
 

@@ -245,3 +245,15 @@ def test_shipped_int8_vectors_stay_with_the_trained_ones(tmp_path: Path, model_f
     ours = loss(model_folder / "onnx/chunk_encoder_quantized.onnx")
     assert ours <= 1e-3
     assert ours < 0.1 * loss(tmp_path / "plain8.onnx")
+
+
+def test_calibration_sample_depends_on_the_set_of_chunks_only() -> None:
+    from colde_cli.learning.export.calibration import calibration_chunks
+
+    rng = np.random.default_rng(0)
+    chunks = [rng.integers(0, 300, length).tolist() for length in rng.integers(20, 400, 200)]
+    sample = calibration_chunks(chunks, 16)
+    assert sample == calibration_chunks(chunks[::-1], 16)
+    assert len(sample) == 16
+    assert min(map(len, sample)) >= 128
+    assert calibration_chunks([[1, 2], [3]], 16), "short chunks are better than none"

@@ -1,7 +1,7 @@
 """Chunk vectors of a backbone that is not trained, from the very graph that will serve it.
 
-A head that learns on the vectors of the int8 graph knows them as they are at inference, and the graph is several
-times faster than PyTorch; vectors that the cache knows are not computed again.
+A head that learns on the vectors of the int8 graph knows them as they are at inference, and the graph is
+several times faster than PyTorch; vectors that the cache knows are not computed again.
 """
 
 from __future__ import annotations
