@@ -19,9 +19,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from colde_cli.encoder.cache import VectorCache
-from colde_cli.encoder.encoder import Encoder
-from colde_cli.encoder.encoding import Encoding
 from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
@@ -29,6 +26,9 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.metrics import accuracy_score, f1_score, roc_auc_score
 
 from colde_cli.documents.document import Document, Part, assemble
+from colde_cli.encoder.cache import VectorCache
+from colde_cli.encoder.encoder import Encoder
+from colde_cli.encoder.encoding import Encoding
 
 Vectors = NDArray[np.float32]
 Score = Callable[[str, str], float]

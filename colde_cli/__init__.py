@@ -1,0 +1,102 @@
+"""colde: compare long documents by meaning (CoLDE, the Contrastive Long Document Encoder).
+
+    from colde_cli import Encoder, compare, read
+
+    encoder = Encoder.load()
+    a, b = encoder.encode_many([read("a.pdf"), read("b.pdf")])
+    print(compare(a, b, encoder).score)
+
+Names are looked up when they are first used, so that `import colde_cli` costs nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from colde_cli.corpus.ranking import Hit, Match, Ranking, Skipped, rank
+    from colde_cli.documents.document import Chunk, Document, ReadReport, Section, SectionKind, Span
+    from colde_cli.documents.reading import read
+    from colde_cli.documents.sections import select
+    from colde_cli.encoder.encoder import Encoder
+    from colde_cli.encoder.encoding import Encoding
+    from colde_cli.errors import (
+        ColdeError,
+        CorruptFileError,
+        DataError,
+        DeviceError,
+        DocumentError,
+        LimitError,
+        MissingExtraError,
+        MissingFileError,
+        ModelError,
+        NotAvailableError,
+        NoTextError,
+        OptionError,
+        PasswordError,
+        UnsupportedFormatError,
+    )
+    from colde_cli.similarity.comparison import ChunkMatch, Comparison, compare
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Chunk",
+    "ChunkMatch",
+    "ColdeError",
+    "Comparison",
+    "CorruptFileError",
+    "DataError",
+    "DeviceError",
+    "Document",
+    "DocumentError",
+    "Encoder",
+    "Encoding",
+    "Hit",
+    "LimitError",
+    "Match",
+    "MissingExtraError",
+    "MissingFileError",
+    "ModelError",
+    "NoTextError",
+    "NotAvailableError",
+    "OptionError",
+    "PasswordError",
+    "Ranking",
+    "ReadReport",
+    "Section",
+    "SectionKind",
+    "Skipped",
+    "Span",
+    "UnsupportedFormatError",
+    "__version__",
+    "compare",
+    "rank",
+    "read",
+    "select",
+]
+
+_HOMES = {
+    "corpus.ranking": ("Hit", "Match", "Ranking", "Skipped", "rank"),
+    "documents.document": ("Chunk", "Document", "ReadReport", "Section", "SectionKind", "Span"),
+    "documents.reading": ("read",),
+    "documents.sections": ("select",),
+    "encoder.encoder": ("Encoder",),
+    "encoder.encoding": ("Encoding",),
+    "similarity.comparison": ("ChunkMatch", "Comparison", "compare"),
+}
+_HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    """Import the module that holds a public name when the name is first used (PEP 562)."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{_HOME_OF.get(name, 'errors')}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

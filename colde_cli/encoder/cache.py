@@ -1,0 +1,182 @@
+"""Chunk vectors kept between runs, by content: the same chunk of the same model is never encoded twice.
+
+One SQLite file (WAL, so that several processes may read and write). It holds nothing that cannot be computed
+again: a damaged file is thrown away with a warning, and a cache that cannot be opened or written is no reason to fail.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+import time
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from colde_cli import settings
+
+_FILE = "colde-1.sqlite"
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS items (key BLOB PRIMARY KEY, used INTEGER NOT NULL, value BLOB NOT NULL) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS items_used ON items (used);
+"""
+_BATCH = 500  # keys per statement, under SQLite's limit on variables
+# Once over its limit the cache shrinks to this share of it, so that it does not shrink on every run.
+_KEEP = 0.8
+
+
+class Cache:
+    """Keys to blobs, least recently used first to go when the file outgrows its limit."""
+
+    def __init__(self, folder: Path, limit: int) -> None:
+        """Use (and make, when first written to) the cache in `folder`, of at most `limit` bytes."""
+        self.path = folder / _FILE
+        self.limit = limit
+        self._connection: sqlite3.Connection | None = None
+
+    @classmethod
+    def open(cls) -> Self:
+        """The cache that the settings name.
+
+        Raises:
+            OptionError: COLDE_CACHE_LIMIT is not a size.
+        """
+        return cls(settings.cache_dir(), settings.cache_limit())
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the file; the next use opens it again."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def get(self, keys: Sequence[bytes]) -> dict[bytes, bytes]:
+        """The values of those `keys` that are known."""
+        found: dict[bytes, bytes] = {}
+        with self._guarded() as connection:
+            for start in range(0, len(keys), _BATCH):
+                batch = keys[start : start + _BATCH]
+                marks = ",".join("?" * len(batch))
+                query = f"SELECT key, value FROM items WHERE key IN ({marks})"
+                found.update(connection.execute(query, batch))
+            if found:
+                now = int(time.time())
+                touched = [(now, key, now - 3600) for key in found]
+                connection.executemany("UPDATE items SET used = ? WHERE key = ? AND used < ?", touched)
+        return found
+
+    def put(self, items: Mapping[bytes, bytes]) -> None:
+        """Keep values; those that were least recently used go if the file outgrows its limit."""
+        if not items:
+            return
+        now = int(time.time())
+        with self._guarded() as connection:
+            rows = [(key, now, value) for key, value in items.items()]
+            connection.executemany("INSERT OR REPLACE INTO items VALUES (?, ?, ?)", rows)
+            self._shrink(connection)
+
+    def size(self) -> int:
+        """Bytes on disk, the write-ahead log included."""
+        files = (self.path, *(self.path.with_name(_FILE + suffix) for suffix in ("-wal", "-shm")))
+        return sum(file.stat().st_size for file in files if file.exists())
+
+    def count(self) -> int:
+        """How many values are kept."""
+        if not self.path.exists():
+            return 0
+        number = 0
+        with self._guarded() as connection:
+            (number,) = connection.execute("SELECT count(*) FROM items").fetchone()
+        return number
+
+    def clear(self) -> None:
+        """Delete the file."""
+        self.close()
+        for suffix in ("", "-wal", "-shm"):
+            self.path.with_name(_FILE + suffix).unlink(missing_ok=True)
+
+    def _shrink(self, connection: sqlite3.Connection) -> None:
+        (page_size,) = connection.execute("PRAGMA page_size").fetchone()
+        (pages,) = connection.execute("PRAGMA page_count").fetchone()
+        (free,) = connection.execute("PRAGMA freelist_count").fetchone()
+        excess = (pages - free) * page_size - self.limit
+        if excess <= 0:
+            return
+        excess += int((1 - _KEEP) * self.limit)
+        gone: list[tuple[bytes]] = []
+        for key, length in connection.execute("SELECT key, length(value) FROM items ORDER BY used"):
+            gone.append((key,))
+            excess -= length + len(key)
+            if excess <= 0:
+                break
+        connection.executemany("DELETE FROM items WHERE key = ?", gone)
+        connection.execute("PRAGMA incremental_vacuum")
+
+    @contextmanager
+    def _guarded(self) -> Iterator[sqlite3.Connection]:
+        """A connection in a transaction; what goes wrong with the file costs the cache, not the run."""
+        try:
+            connection = self._connect()
+        except (sqlite3.Error, OSError) as error:
+            warnings.warn(
+                f"The cache {self.path} is not usable ({error}); going on without it.", stacklevel=3
+            )
+            connection = sqlite3.connect(":memory:")
+            connection.executescript(_SCHEMA)
+            self._connection = connection
+        try:
+            with connection:
+                yield connection
+        except sqlite3.OperationalError as error:  # locked, full disk, read-only
+            warnings.warn(f"The cache {self.path} could not be used ({error}).", stacklevel=3)
+        except sqlite3.DatabaseError:
+            self._discard()
+
+    def _connect(self) -> sqlite3.Connection:
+        if self._connection is None:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            try:
+                self._connection = self._fresh_connection()
+            except sqlite3.OperationalError:
+                raise
+            except sqlite3.DatabaseError:
+                self._discard()
+                self._connection = self._fresh_connection()
+        return self._connection
+
+    def _fresh_connection(self) -> sqlite3.Connection:
+        connection = sqlite3.connect(self.path, timeout=30, check_same_thread=False)
+        connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = NORMAL")
+        connection.executescript(_SCHEMA)
+        return connection
+
+    def _discard(self) -> None:
+        warnings.warn(f"The cache {self.path} was damaged and has been emptied.", stacklevel=4)
+        self.clear()
+
+
+def digest(*parts: bytes) -> bytes:
+    """A 20-byte key of several byte strings, which may hold anything."""
+    state = hashlib.blake2b(digest_size=20)
+    for part in parts:
+        state.update(len(part).to_bytes(8, "little"))
+        state.update(part)
+    return state.digest()
+
+
+def file_digest(path: Path) -> bytes:
+    """Hash of a file's content."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=20)).digest()

@@ -1,0 +1,213 @@
+"""Documents to encodings: tokenizer, chunk encoder and document head of one model folder."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from colde_cli import settings
+from colde_cli.documents.chunking import Chunker
+from colde_cli.documents.document import Chunk, Document
+from colde_cli.encoder.cache import Cache, digest, file_digest
+from colde_cli.encoder.devices import Cuda, Plan, decide, probe_cuda
+from colde_cli.encoder.encoding import Encoding
+from colde_cli.encoder.head import DocumentHead
+from colde_cli.encoder.layout import (
+    ENCODER_GRAPHS,
+    HEAD_GRAPH,
+    TOKENIZER,
+    ModelConfig,
+    ModelFolder,
+    open_folder,
+)
+from colde_cli.encoder.runtime import ChunkRunner, Progress, open_session
+from colde_cli.errors import ModelError, NoTextError
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+FloatArray = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class RuntimeInfo:
+    """What runs where: the `model` object of the JSON views.
+
+    Attributes:
+        name: of the model.
+        precision: "int8", "fp16" or "fp32".
+        device: "cpu" or "cuda:N".
+        reason: why this device, in one sentence.
+    """
+
+    name: str
+    precision: str
+    device: str
+    reason: str = ""
+
+
+class Encoder:
+    """Encodes documents with one model. Safe to share between threads.
+
+    Sessions are opened in the background as soon as it is made, so that documents can be read meanwhile.
+    """
+
+    def __init__(self, folder: ModelFolder, plan: Plan, *, cache: Cache | None, threads: int) -> None:
+        self.folder = folder
+        self.config: ModelConfig = folder.config
+        self.info = RuntimeInfo(folder.name, plan.precision, plan.device, plan.reason)
+        self.cache = cache
+        self._threads = threads
+        self._plan = plan
+        graph, head = folder.file(plan.graph), folder.file(HEAD_GRAPH)
+        tokenizer = folder.file(TOKENIZER)
+        pool = ThreadPoolExecutor(3, "colde-load")
+        self._runner: Future[ChunkRunner] = pool.submit(self._open_runner, graph)
+        self._head = pool.submit(
+            lambda: DocumentHead(open_session(head, plan.ordinal), folder.config.max_chunks)
+        )
+        self._chunker = pool.submit(lambda: Chunker(_tokenizer(tokenizer), folder.config.chunk_tokens))
+        pool.shutdown(wait=False)
+        self._fingerprint: bytes | None = None
+
+    @classmethod
+    def load(
+        cls,
+        model: str | Path = settings.DEFAULT_MODEL,
+        *,
+        device: str = "auto",
+        precision: str = "auto",
+        cache: Cache | None = None,
+        threads: int | None = None,
+    ) -> Encoder:
+        """Open a model by name or folder.
+
+        Args:
+            model: name on the model path, or a folder.
+            device: "auto", "cpu", "cuda" or "cuda:N".
+            precision: "auto", "int8", "fp16" or "fp32".
+            cache: where chunk vectors are kept; None keeps none.
+            threads: chunks encoded at the same time on the CPU; one per usable core if None.
+
+        Raises:
+            ModelError: no such model, or not a whole one.
+            DeviceError: the device is not there.
+            OptionError: not a device or precision.
+        """
+        folder = open_folder(settings.resolve_model(model))
+        graphs = [name for name, path in ENCODER_GRAPHS.items() if folder.has(path)]
+        cuda = Cuda(problem="it was not asked for") if device == "cpu" else probe_cuda()
+        plan = decide(device, precision, graphs, cuda, folder.name)
+        return cls(folder, plan, cache=cache, threads=threads or settings.default_threads())
+
+    @property
+    def head(self) -> DocumentHead:
+        """The document head.
+
+        Raises:
+            ModelError: its graph is damaged.
+        """
+        return self._head.result()
+
+    @property
+    def fingerprint(self) -> bytes:
+        """Hash of all that decides chunk vectors: the graph, and the device that rounds."""
+        if self._fingerprint is None:
+            kind = self._plan.device.partition(":")[0]
+            self._fingerprint = digest(file_digest(self.folder.file(self._plan.graph)), kind.encode())
+        return self._fingerprint
+
+    def chunk(self, document: Document) -> tuple[Chunk, ...]:
+        """The chunks of a document.
+
+        Raises:
+            NoTextError: it has no text.
+        """
+        chunks = self._chunker.result().chunk(document)
+        if not chunks:
+            raise NoTextError(f"{document.path or document.title} has no text to compare.")
+        return chunks
+
+    def encode_chunks(self, chunks: Sequence[Chunk], progress: Progress | None = None) -> FloatArray:
+        """Chunk vectors [n, H]; those that the cache knows are not computed again.
+
+        Args:
+            chunks: of one or many documents.
+            progress: told of every number of chunks done.
+        """
+        if not chunks:
+            return np.zeros((0, self.config.hidden_size), np.float32)
+        keys = [self._key(chunk) for chunk in chunks]
+        known = self.cache.get(list(dict.fromkeys(keys))) if self.cache is not None else {}
+        vectors = {key: np.frombuffer(value, np.float32) for key, value in known.items()}
+        missing = {key: chunk for key, chunk in zip(keys, chunks, strict=True) if key not in vectors}
+        if progress is not None and len(chunks) > len(missing):
+            progress(len(chunks) - len(missing))
+        fresh = dict(zip(missing, self._runner.result().run(list(missing.values()), progress), strict=True))
+        if self.cache is not None:
+            self.cache.put({key: vector.tobytes() for key, vector in fresh.items()})
+        vectors.update(fresh)
+        return np.stack([vectors[key] for key in keys])
+
+    def encode(self, document: Document, progress: Progress | None = None) -> Encoding:
+        """Encode one document.
+
+        Raises:
+            NoTextError: it has no text.
+        """
+        return self.encode_many([document], progress)[0]
+
+    def encode_many(self, documents: Sequence[Document], progress: Progress | None = None) -> list[Encoding]:
+        """Encode documents, the chunks of all of them scheduled together.
+
+        Raises:
+            NoTextError: one of them has no text.
+        """
+        chunked = [self.chunk(document) for document in documents]
+        vectors = self.encode_chunks([chunk for chunks in chunked for chunk in chunks], progress)
+        ends = np.cumsum([len(chunks) for chunks in chunked])
+        pieces = np.split(vectors, ends[:-1]) if len(documents) else []
+        return [
+            self._encoding(document, chunks, piece)
+            for document, chunks, piece in zip(documents, chunked, pieces, strict=True)
+        ]
+
+    def _encoding(self, document: Document, chunks: tuple[Chunk, ...], vectors: FloatArray) -> Encoding:
+        whole = self.head.run([vectors])
+        owners = [chunk.section for chunk in chunks]
+        sections = sorted(set(owners))
+        groups = [vectors[[owner == section for owner in owners]] for section in sections]
+        found = self.head.run(groups).vectors
+        # A section whose text has no token keeps a vector of zeros: it is like nothing.
+        section_vectors = np.zeros((len(document.sections), found.shape[1]), np.float32)
+        places = {section.index: place for place, section in enumerate(document.sections)}
+        section_vectors[[places[section] for section in sections]] = found
+        return Encoding(document, chunks, vectors, whole.directions[0], section_vectors, whole.vectors[0])
+
+    def _open_runner(self, graph: Path) -> ChunkRunner:
+        session = open_session(graph, self._plan.ordinal)
+        return ChunkRunner(session, self._threads, batched=self._plan.device != "cpu")
+
+    def _key(self, chunk: Chunk) -> bytes:
+        if self.config.chunk_position == "post":
+            return digest(self.fingerprint, np.asarray(chunk.ids, np.int32).tobytes())
+        place = np.asarray([chunk.section, chunk.position, *chunk.ids], np.int32)
+        return digest(self.fingerprint, place.tobytes())
+
+
+def _tokenizer(path: Path) -> Tokenizer:
+    from tokenizers import Tokenizer
+
+    try:
+        tokenizer = Tokenizer.from_file(str(path))
+    except Exception as error:  # tokenizers raises bare Exception
+        raise ModelError(f"{path} is not a tokenizer: {error}.") from error
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    return tokenizer

@@ -1,0 +1,38 @@
+"""What a document becomes for a model: vectors of its chunks, its sections and itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from colde_cli.documents.document import Chunk, Document
+
+FloatArray = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Encoding:
+    """A document and its vectors (n chunks, s sections, H hidden size, D size of a document vector).
+
+    Attributes:
+        document: what was encoded.
+        chunks: its chunks, in reading order.
+        chunk_vectors: [n, H], as the chunk encoder gives them.
+        directions: [n, H], centred and of unit length; their dot products are the chunk scores.
+        section_vectors: [s, D], unit length, each section read alone; in the order of `document.sections`.
+        document_vector: [D], unit length, all chunks read as one section (CoLDE §3.3).
+    """
+
+    document: Document
+    chunks: tuple[Chunk, ...]
+    chunk_vectors: FloatArray
+    directions: FloatArray
+    section_vectors: FloatArray
+    document_vector: FloatArray
+
+    @property
+    def tokens(self) -> int:
+        """Tokens read, `[CLS]` and `[SEP]` of every chunk not counted."""
+        return sum(len(chunk.ids) - 2 for chunk in self.chunks)

@@ -1,0 +1,92 @@
+"""The document head: chunk vectors to section and document vectors, and attention."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from onnxruntime import InferenceSession
+
+FloatArray = NDArray[np.float32]
+
+# Rows of one call: enough to amortise it, few enough that attention [rows, C, C] stays small.
+_ROWS = 32
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HeadOutput:
+    """What the head says of S groups of chunks.
+
+    Attributes:
+        vectors: [S, D], unit length.
+        attention: for each group [n_i, n_partner(i)], mean over heads; rows sum to 1.
+        directions: for each group [n_i, H], centred chunk vectors of unit length.
+    """
+
+    vectors: FloatArray
+    attention: tuple[FloatArray, ...]
+    directions: tuple[FloatArray, ...]
+
+
+class DocumentHead:
+    """Chunk-wise attention with a partner, Bi-LSTM, projection (CoLDE §3.2), as an ONNX graph."""
+
+    def __init__(self, session: InferenceSession, max_chunks: int) -> None:
+        self._session = session
+        self._max_chunks = max_chunks
+        self._inputs = {item.name for item in session.get_inputs()}
+
+    def run(self, groups: Sequence[FloatArray], partners: Sequence[int] | None = None) -> HeadOutput:
+        """Run the head over groups of chunk vectors; each group is a section, or a document taken whole.
+
+        Args:
+            groups: [n_i, H] each, n_i at least 1.
+            partners: for each group the number of the one whose chunks are keys and values; itself if None.
+
+        Groups that are their own partners are run in batches of like length, which bounds memory; a group's
+        output does not depend on the others, nor on padding.
+        """
+        if partners is not None:
+            return self._run_together(groups, partners)
+        order = sorted(range(len(groups)), key=lambda index: len(groups[index]))
+        parts: dict[int, HeadOutput] = {}
+        for start in range(0, len(order), _ROWS):
+            indices = order[start : start + _ROWS]
+            output = self._run_together([groups[index] for index in indices], range(len(indices)))
+            for row, index in enumerate(indices):
+                one = output.vectors[row : row + 1]
+                parts[index] = HeadOutput(one, (output.attention[row],), (output.directions[row],))
+        listed = [parts[index] for index in range(len(groups))]
+        return HeadOutput(
+            np.concatenate([part.vectors for part in listed]),
+            tuple(part.attention[0] for part in listed),
+            tuple(part.directions[0] for part in listed),
+        )
+
+    def _run_together(self, groups: Sequence[FloatArray], partners: Sequence[int]) -> HeadOutput:
+        lengths = np.array([len(group) for group in groups], np.int64)
+        count, width = len(groups), int(lengths.max())
+        rows = np.zeros((count, width, groups[0].shape[1]), np.float32)
+        for row, group in zip(rows, groups, strict=True):
+            row[: len(group)] = group
+        positions = np.minimum(np.arange(width), self._max_chunks - 1)
+        feed = {
+            "chunk_vectors": rows,
+            "lengths": lengths,
+            "partners": np.array(partners, np.int64),
+            "section_ids": np.zeros(count, np.int64),
+            "chunk_ids": np.tile(positions, (count, 1)).astype(np.int64),
+        }
+        wanted = {name: values for name, values in feed.items() if name in self._inputs}
+        vectors, attention, directions = self._session.run(["vectors", "attention", "directions"], wanted)
+        pairs = list(zip(lengths, lengths[list(partners)], strict=True))
+        return HeadOutput(
+            vectors,
+            tuple(weights[:own, :other] for weights, (own, other) in zip(attention, pairs, strict=True)),
+            tuple(values[:own] for values, own in zip(directions, lengths, strict=True)),
+        )

@@ -1,0 +1,139 @@
+"""The parts of the document head: chunk-wise attention, Bi-LSTM, and the mean around them.
+
+All take padded rows (one row = the chunks of one section) and give the same result whatever the padding,
+and all export to ONNX with every size dynamic.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+
+def length_mask(lengths: Tensor, width: int) -> Tensor:
+    """True where a row has a chunk: lengths [S] -> bool [S, width]."""
+    return torch.arange(width, device=lengths.device)[None, :] < lengths[:, None]
+
+
+def masked_mean(rows: Tensor, mask: Tensor) -> Tensor:
+    """Mean over the chunks that exist: rows [S, C, H], mask bool [S, C] -> [S, H]."""
+    weights = mask.unsqueeze(-1).to(rows.dtype)
+    return (rows * weights).sum(1) / weights.sum(1).clamp(min=1.0)
+
+
+def uniform_attention(mask: Tensor, partners: Tensor) -> Tensor:
+    """What attention is where a model has none: every chunk of the partner weighs the same.
+
+    Args:
+        mask: bool [S, C], True where a row has a chunk.
+        partners: int64 [S], the row whose chunks are the keys.
+
+    Returns:
+        [S, C, C] float32; rows of chunks that exist sum to 1, the others are zero.
+    """
+    keys = mask.index_select(0, partners).to(torch.float32)
+    weights = keys / keys.sum(1, keepdim=True).clamp(min=1.0)
+    return weights[:, None, :] * mask.to(torch.float32)[:, :, None]
+
+
+class ChunkAttention(nn.Module):
+    """Multi-headed chunk-wise attention, A_p = MHA(H_p, H_partner, H_partner) (CoLDE §3.2).
+
+    The paper uses the BERT output "along with" the attention without saying how. "add" is
+    LayerNorm(H + Dropout(A)); "concat" is Linear([H; Dropout(A)]) back to the hidden size.
+    """
+
+    def __init__(self, hidden: int, heads: int, dropout: float, combine: Literal["add", "concat"]) -> None:
+        super().__init__()
+        if hidden % heads:
+            raise ValueError(f"{hidden} hidden units cannot be shared by {heads} heads")
+        self.heads = heads
+        self.query = nn.Linear(hidden, hidden)
+        self.key = nn.Linear(hidden, hidden)
+        self.value = nn.Linear(hidden, hidden)
+        self.output = nn.Linear(hidden, hidden)
+        self.dropout = nn.Dropout(dropout)
+        self.norm = nn.LayerNorm(hidden) if combine == "add" else None
+        self.merge = nn.Linear(2 * hidden, hidden) if combine == "concat" else None
+
+    def forward(self, rows: Tensor, mask: Tensor, partners: Tensor) -> tuple[Tensor, Tensor]:
+        """Let the chunks of every row look at the chunks of its partner.
+
+        Args:
+            rows: [S, C, H].
+            mask: bool [S, C], True where a row has a chunk.
+            partners: int64 [S], the row that gives keys and values.
+
+        Returns:
+            The combined chunks U [S, C, H], and the weights [S, C, C], mean over heads; rows of chunks that
+            exist sum to 1, the others are zero.
+        """
+        others = rows.index_select(0, partners)
+        query, key, value = (
+            self._split(linear(source))
+            for linear, source in ((self.query, rows), (self.key, others), (self.value, others))
+        )
+        scores = query @ key.transpose(-1, -2) / math.sqrt(query.shape[-1])
+        keys = mask.index_select(0, partners)[:, None, None, :]
+        weights = scores.masked_fill(~keys, torch.finfo(scores.dtype).min).softmax(-1)
+        attended = (weights @ value).transpose(1, 2).flatten(2)
+        shown = weights.mean(1) * mask.to(weights.dtype)[:, :, None]
+        return self._combine(rows, self.dropout(self.output(attended))), shown
+
+    def _split(self, rows: Tensor) -> Tensor:
+        return rows.unflatten(-1, (self.heads, -1)).transpose(1, 2)
+
+    def _combine(self, rows: Tensor, attended: Tensor) -> Tensor:
+        if self.merge is not None:
+            merged: Tensor = self.merge(torch.cat([rows, attended], dim=-1))
+            return merged
+        assert self.norm is not None  # the two ways of combining exclude each other
+        normed: Tensor = self.norm(rows + attended)
+        return normed
+
+
+class BiLSTM(nn.Module):
+    """A bidirectional LSTM over rows of unequal length, equal to a packed one.
+
+    The backward half reads every row reversed within its own length (a gather), so that padding never
+    enters a state; unlike packing, that exports to ONNX.
+    """
+
+    def __init__(self, size: int, hidden: int) -> None:
+        super().__init__()
+        self.onward = nn.LSTM(size, hidden, batch_first=True)
+        self.backward_ = nn.LSTM(size, hidden, batch_first=True)
+
+    def forward(self, rows: Tensor, lengths: Tensor) -> Tensor:
+        """[last forward state; last backward state]: rows [S, C, H], lengths [S] -> [S, 2 * hidden]."""
+        last = lengths[:, None] - 1
+        steps = torch.arange(rows.shape[1], device=rows.device)[None, :]
+        order = (last - steps).clamp(min=0)[:, :, None].expand(-1, -1, rows.shape[2])
+        onward, _ = self.onward(rows)
+        backward, _ = self.backward_(rows.gather(1, order))
+        index = last[:, :, None].expand(-1, -1, onward.shape[2])
+        return torch.cat([onward.gather(1, index), backward.gather(1, index)], dim=-1).squeeze(1)
+
+
+class MeanResidual(nn.Module):
+    """Puts the centred mean of the chunk vectors beside z; a learned gate g shares out the cosine.
+
+    cos(v_a, v_b) = (1 - g) * cos(mean_a, mean_b) + g * cos(z_a, z_b). The gate starts nearly shut, so that
+    an untrained model scores as the mean of chunk vectors does, and training can only move away from there.
+    """
+
+    SHUT = -4.0
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.gate = nn.Parameter(torch.tensor(self.SHUT))
+
+    def forward(self, mean: Tensor, vector: Tensor) -> Tensor:
+        """Mean [S, H] and z [S, D], which has unit length -> [S, H + D] of unit length."""
+        share = torch.sigmoid(self.gate)
+        parts = [functional.normalize(mean, dim=-1) * (1 - share).sqrt(), vector * share.sqrt()]
+        return functional.normalize(torch.cat(parts, dim=-1), dim=-1)

@@ -1,0 +1,119 @@
+"""Where colde keeps things, and every COLDE_* variable that is not simply an option's default.
+
+| variable          | meaning                                              | without it                      |
+|-------------------|------------------------------------------------------|---------------------------------|
+| COLDE_CACHE_DIR   | folder of the cache                                  | the user's cache folder         |
+| COLDE_CACHE_LIMIT | most the cache may take, e.g. "500MB", "4 GB"        | 2 GB                            |
+| COLDE_MODELS      | folders of models, looked through before the others  | only the models shipped with us |
+| COLDE_THREADS     | chunks encoded at the same time                      | one per usable core             |
+
+Variables are read when they are needed, not at import, so that a test or a notebook may set them.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+from colde_cli.errors import ModelError, OptionError
+
+DEFAULT_MODEL = "colde-minilm-l6"
+
+CACHE_DIR = "COLDE_CACHE_DIR"
+CACHE_LIMIT = "COLDE_CACHE_LIMIT"
+MODELS = "COLDE_MODELS"
+THREADS = "COLDE_THREADS"
+
+_DEFAULT_CACHE_LIMIT = 2 * 10**9
+_UNITS = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "kib": 2**10, "mib": 2**20, "gib": 2**30}
+_PACKAGE = Path(__file__).resolve().parent
+
+
+def cache_dir() -> Path:
+    """The folder of the cache; it need not exist yet."""
+    import platformdirs
+
+    chosen = os.environ.get(CACHE_DIR)
+    return Path(chosen).expanduser() if chosen else platformdirs.user_cache_path("colde", appauthor=False)
+
+
+def cache_limit() -> int:
+    """Bytes the cache may take.
+
+    Raises:
+        OptionError: COLDE_CACHE_LIMIT is not a size.
+    """
+    chosen = os.environ.get(CACHE_LIMIT)
+    return parse_size(chosen, CACHE_LIMIT) if chosen else _DEFAULT_CACHE_LIMIT
+
+
+def parse_size(text: str, source: str) -> int:
+    """Bytes meant by "500MB", "1.5 GiB" or "1000000"; `source` names the setting in errors.
+
+    Raises:
+        OptionError: `text` is not a size.
+    """
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-zA-Z]*)\s*", text)
+    unit = _UNITS.get(match.group(2).lower()) if match else None
+    if match is None or unit is None:
+        raise OptionError(f"{source} is {text!r}, which is not a size such as 500MB or 2GB.")
+    return int(float(match.group(1)) * unit)
+
+
+def usable_cores() -> int:
+    """Cores this process may run on, which in a container or under `taskset` are fewer than there are."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def default_threads() -> int:
+    """Chunks to encode at the same time where the user asks for nothing else.
+
+    Raises:
+        OptionError: COLDE_THREADS is not a positive number.
+    """
+    chosen = os.environ.get(THREADS)
+    if not chosen:
+        return usable_cores()
+    if not chosen.isdecimal() or int(chosen) < 1:
+        raise OptionError(f"{THREADS} is {chosen!r}, which is not a number of threads.")
+    return int(chosen)
+
+
+def model_search_path() -> tuple[Path, ...]:
+    """Folders that hold model folders, in the order in which they are looked through."""
+    chosen = [Path(part).expanduser() for part in os.environ.get(MODELS, "").split(os.pathsep) if part]
+    # The second holds the shipped models of an installed wheel, the third those of a clone.
+    return (*chosen, _PACKAGE / "_models", _PACKAGE.parent / "models")
+
+
+def known_models() -> dict[str, Path]:
+    """Name to folder of every model on the search path; the first of a name counts."""
+    found: dict[str, Path] = {}
+    for folder in model_search_path():
+        for config in sorted(folder.glob("*/config.json")):
+            found.setdefault(config.parent.name, config.parent)
+    return found
+
+
+def resolve_model(name_or_folder: str | Path) -> Path:
+    """The folder of a model given by name or by path.
+
+    A bare name is looked up on the search path first, so that what a script does cannot depend on the
+    folder it runs in.
+
+    Raises:
+        ModelError: neither a known name nor a folder; lists the names known.
+    """
+    names = known_models()
+    if isinstance(name_or_folder, str) and name_or_folder in names:
+        return names[name_or_folder]
+    folder = Path(name_or_folder).expanduser()
+    if folder.is_dir():
+        return folder
+    listed = (
+        f"known are: {', '.join(sorted(names))}" if names else f"set {MODELS} to the folder of your models"
+    )
+    raise ModelError(f"There is no model {str(name_or_folder)!r}, neither by name nor as a folder; {listed}.")

@@ -1,0 +1,121 @@
+"""Two `Encoding`s become one `Comparison`: what every view shows and nothing computes again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from colde_cli.documents.document import Document
+from colde_cli.encoder.encoder import Encoder, RuntimeInfo
+from colde_cli.encoder.encoding import Encoding
+from colde_cli.similarity.calibration import probability
+from colde_cli.similarity.scores import cosine, cosines, explanation, relative_attention
+
+FloatArray = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkMatch:
+    """A chunk and the chunk of the other document that is most like it.
+
+    Attributes:
+        chunk: index of the chunk in its own document.
+        partner: index of its best match in the other document.
+        score: cosine of the two.
+        attention: of the chunk to the partner, in multiples of uniform attention; not a similarity.
+    """
+
+    chunk: int
+    partner: int
+    score: float
+    attention: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Comparison:
+    """How alike two documents are, at three levels (n = sections, m = chunks).
+
+    Attributes:
+        a: the first document, encoded.
+        b: the second.
+        model: what encoded them, in which precision, where.
+        score: cosine of the document vectors.
+        probability: the score calibrated; None where the model is not calibrated.
+        threshold: score from which documents count as related; None where not fitted.
+        section_scores: [n_a, n_b], cosines of section vectors.
+        chunk_scores: [m_a, m_b], cosines of centred chunk vectors.
+        attention_a_to_b: [m_a, m_b], chunk-wise attention with B as partner of A; rows sum to 1.
+        attention_b_to_a: [m_b, m_a], the same from B.
+        same_content: the texts are the same, differences in white space aside.
+    """
+
+    a: Encoding
+    b: Encoding
+    model: RuntimeInfo
+    score: float
+    probability: float | None
+    threshold: float | None
+    section_scores: FloatArray
+    chunk_scores: FloatArray
+    attention_a_to_b: FloatArray
+    attention_b_to_a: FloatArray
+    same_content: bool
+
+    @property
+    def related(self) -> bool | None:
+        """The verdict: score at or above the threshold; None where there is no threshold."""
+        return None if self.threshold is None else self.score >= self.threshold
+
+    @property
+    def explanation(self) -> FloatArray:
+        """Which pairs of chunks speak for the score: attention both ways, where the chunks are alike."""
+        return explanation(self.attention_a_to_b, self.attention_b_to_a, self.chunk_scores)
+
+    def matches_of_a(self) -> tuple[ChunkMatch, ...]:
+        """For each chunk of A the chunk of B most like it, in the order of A."""
+        return _best_matches(self.chunk_scores, self.attention_a_to_b)
+
+    def matches_of_b(self) -> tuple[ChunkMatch, ...]:
+        """For each chunk of B the chunk of A most like it, in the order of B."""
+        return _best_matches(self.chunk_scores.T, self.attention_b_to_a)
+
+
+def compare(a: Encoding, b: Encoding, encoder: Encoder) -> Comparison:
+    """Compare two documents that `encoder` has encoded.
+
+    The documents are each other's partners in one run of the document head, which gives the attention
+    both ways; their vectors stay those of each document alone.
+    """
+    config = encoder.config
+    score = cosine(a.document_vector, b.document_vector)
+    likely = None if config.calibration is None else float(probability(score, config.calibration))
+    a_to_b, b_to_a = encoder.head.run([a.chunk_vectors, b.chunk_vectors], [1, 0]).attention
+    return Comparison(
+        a=a,
+        b=b,
+        model=encoder.info,
+        score=score,
+        probability=likely,
+        threshold=config.threshold,
+        section_scores=cosines(a.section_vectors, b.section_vectors),
+        chunk_scores=cosines(a.directions, b.directions),
+        attention_a_to_b=a_to_b,
+        attention_b_to_a=b_to_a,
+        same_content=content(a.document) == content(b.document),
+    )
+
+
+def content(document: Document) -> str:
+    """The text of all sections with every run of white space as one blank."""
+    return " ".join(word for section in document.sections for word in document.section_text(section).split())
+
+
+def _best_matches(scores: FloatArray, attention: FloatArray) -> tuple[ChunkMatch, ...]:
+    partners = scores.argmax(axis=1)
+    relative = relative_attention(attention)
+    return tuple(
+        ChunkMatch(chunk, int(partner), float(scores[chunk, partner]), float(relative[chunk, partner]))
+        for chunk, partner in enumerate(partners)
+    )
