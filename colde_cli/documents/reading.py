@@ -5,6 +5,7 @@ from __future__ import annotations
 import stat
 import sys
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
@@ -66,11 +67,22 @@ def read(
         raise OptionError(f"Pages {pages[0]}-{pages[1]} are not a range; write --pages FIRST-LAST.")
     path = str(source)
     if path == "-":
+        origin = _Origin(path, "standard input", "", "Standard input")
         with _spooled(stdin or sys.stdin.buffer) as file:
-            return _read_open(file, path, "standard input", "", password, pages)
+            return _read_open(file, origin, password, pages)
     with _open(Path(source)) as file:
-        name = Path(source).name
-        return _read_open(file, path, name, Path(source).suffix.lower(), password, pages)
+        origin = _Origin(path, Path(source).name, Path(source).suffix.lower(), path)
+        return _read_open(file, origin, password, pages)
+
+
+@dataclass(frozen=True, slots=True)
+class _Origin:
+    """Where bytes come from: path as given, a name for want of a title, suffix, and what messages call it."""
+
+    path: str
+    name: str
+    suffix: str
+    shown: str
 
 
 def _open(path: Path) -> BinaryIO:
@@ -108,20 +120,15 @@ def _spooled(stream: BinaryIO) -> BinaryIO:
 
 
 def _read_open(
-    file: BinaryIO,
-    path: str,
-    name: str,
-    suffix: str,
-    password: str | None,
-    pages: tuple[int, int] | None,
+    file: BinaryIO, origin: _Origin, password: str | None, pages: tuple[int, int] | None
 ) -> Document:
-    shown = "Standard input" if path == "-" else path
+    path, name, shown = origin.path, origin.name, origin.shown
     head = file.read(_SNIFFED)
     size = file.seek(0, 2)
     file.seek(0)
     if not head:
         raise NoTextError(f"{shown} is empty.")
-    kind = _kind(head, suffix, shown)
+    kind = _kind(head, origin.suffix, shown)
     limit = MAX_PDF_BYTES if kind == "pdf" else MAX_TEXT_BYTES
     if size > limit:
         raise LimitError(f"{shown} is larger than {limit >> 20} MiB, the most that colde reads.")

@@ -43,15 +43,14 @@ class Geometry:
         ended = bool(_ENDS.search(before.text))
         if before.page != line.page or gap < -0.5 * self.leading:
             return ended and (self.is_short(before) or self._indented(before, line, after, moved=True))
-        if gap > 1.5 * max(self.leading, 1.1 * line.size):
-            return True
         if gap < 0.5 * self.leading:  # the same line, in two pieces
             return False
-        if _BULLET.match(line.text) and (ended or self.is_short(before)):
+        if gap > 1.5 * max(self.leading, 1.1 * line.size):
             return True
-        if self.is_short(before) and (ended or line.text[:1].isupper()):
-            return True
-        return ended and self._indented(before, line, after, moved=False)
+        short = self.is_short(before)
+        opens = short and (ended or line.text[:1].isupper() or _BULLET.match(line.text))
+        listed = ended and (_BULLET.match(line.text) or self._indented(before, line, after, moved=False))
+        return bool(opens or listed)
 
     def _indented(self, before: Line, line: Line, after: Line | None, *, moved: bool) -> bool:
         """A first-line indent; lines that stay indented hang from the one before."""
