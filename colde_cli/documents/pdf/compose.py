@@ -42,8 +42,8 @@ def compose(scene: Scene, headings: Sequence[Heading], pages: int) -> Compositio
     end = headings[0].first if headings else len(scene.lines)
     kind = SectionKind.FRONT if headings else SectionKind.BODY
     drafts.extend(_without_heading(writer, geometry, scene.lines[:end], kind))
-    ends = [heading.first for heading in headings[1:]] + [len(scene.lines)]
-    for heading, end in zip(headings, ends, strict=True):
+    ends = [*(heading.first for heading in headings[1:]), len(scene.lines)]
+    for heading, end in zip(headings, ends, strict=False):  # without headings there is one end too many
         kind = kind_of(heading.text, kind)
         drafts.append(_with_heading(writer, geometry, scene.lines[heading.first : end], heading, kind))
     text = writer.text()

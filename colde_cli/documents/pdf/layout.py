@@ -11,6 +11,7 @@ from colde_cli.documents.pdf.lines import Line, Page
 
 _EDGE = 0.07  # the part of a page's height, above and below, where furniture stands
 _EDGE_LINES = 3
+_MOST_FURNITURE = 0.5
 _PAGE_NUMBER = re.compile(
     r"[\W_]*(page\s*)?(\d{1,4}|[ivxl]{1,6}|[A-Z]-?\d{1,3})([\W_]*(of|/)\s*\d{1,4})?[\W_]*", re.IGNORECASE
 )
@@ -35,13 +36,20 @@ def text_lines(pages: Sequence[Page]) -> Layout:
     """Lines that a reader would call text; the rest is counted."""
     layout = Layout()
     upright = [_painted(page, layout) for page in pages]
-    running = _running(upright)
+    furniture = _running(upright)
     for page, lines in zip(pages, upright, strict=True):
-        kept = [line for line in lines if id(line) not in running]
-        numbers = _page_numbers(page, kept)
-        layout.left_out["running heads and page numbers"] += len(lines) - len(kept) + len(numbers)
-        layout.lines.extend(line for line in kept if id(line) not in numbers)
+        furniture |= _page_numbers(page, [line for line in lines if id(line) not in furniture])
+    every = [line for lines in upright for line in lines]
+    kept = [line for line in every if id(line) not in furniture]
+    if _letters(kept) < (1 - _MOST_FURNITURE) * _letters(every):  # slides, forms: all of it comes again
+        kept = every
+    layout.left_out["running heads and page numbers"] = len(every) - len(kept)
+    layout.lines = kept
     return layout
+
+
+def _letters(lines: Sequence[Line]) -> int:
+    return sum(len(line.text) for line in lines)
 
 
 def _painted(page: Page, layout: Layout) -> list[Line]:
@@ -75,17 +83,21 @@ def _quarter(angle: int) -> int:
 def _without_doubles(lines: list[Line]) -> list[Line]:
     """Bold faked by printing a line twice, a hair apart, is one line."""
     kept: list[Line] = []
-    places: defaultdict[str, list[Line]] = defaultdict(list)
+    places: defaultdict[str, list[int]] = defaultdict(list)
     for line in lines:
         near = 0.25 * line.size
-        twins = places[line.text]
-        twin = next((t for t in twins if abs(t.x0 - line.x0) < near and abs(t.base - line.base) < near), None)
+        twins = (at for at in places[line.text] if _apart(kept[at], line) < near)
+        twin = next(twins, None)
         if twin is None:
-            twins.append(line)
+            places[line.text].append(len(kept))
             kept.append(line)
         else:
-            kept[kept.index(twin)] = replace(twin, bold=1.0)
+            kept[twin] = replace(kept[twin], bold=1.0)
     return kept
+
+
+def _apart(line: Line, other: Line) -> float:
+    return max(abs(line.x0 - other.x0), abs(line.base - other.base))
 
 
 def _running(pages: list[list[Line]]) -> set[int]:

@@ -131,7 +131,7 @@ def _decode_line(page: int, values: Sequence[Any]) -> Line:
     bold = italic = hidden = 0
     for size, font, weight, slanted, _, unseen, count in runs:
         name = _SUBSET.sub("", font)
-        sizes[round(size * 2) / 2] += count
+        sizes[max(0.5, round(size * 2) / 2)] += count  # fonts of no size exist
         fonts[name] += count
         bold += count * _is_bold(name, weight)
         italic += count * bool(slanted or _ITALIC.search(name))
