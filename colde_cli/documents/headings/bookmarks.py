@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from colde_cli.documents.headings.choose import Heading, is_common, squeeze
+from colde_cli.documents.headings.evidence import is_apart
 from colde_cli.documents.headings.numbering import parse_number
 from colde_cli.documents.headings.scene import Scene
 from colde_cli.documents.hyphenation import SOFT_HYPHEN
@@ -45,7 +46,7 @@ def _locate(scene: Scene, entries: Sequence[Bookmark]) -> list[Heading]:
         place = index.find(clean(entry.title), entry.page, reached)
         if place:
             first, last = place
-            text = " ".join(line.text for line in scene.lines[first : last + 1]).replace(
+            text = " ".join(line.title for line in scene.lines[first : last + 1]).replace(
                 SOFT_HYPHEN + " ", ""
             )
             number = parse_number(text)
@@ -66,8 +67,8 @@ class _Index:
     def __post_init__(self) -> None:
         for index, line in enumerate(self.scene.lines):
             self.pages[line.page].append(index)
-            self.whole.append(squeeze(line.text))
-            self.unnumbered.append(squeeze(_rest(line.text)))
+            self.whole.append(squeeze(line.title))
+            self.unnumbered.append(squeeze(_rest(line.title)))
 
     def find(self, title: str, page: int, reached: int) -> tuple[int, int] | None:
         """First and last line of a title: on its page, beside it, or anywhere after line `reached`."""
@@ -126,7 +127,7 @@ def _adds(scene: Scene, heading: Heading, located: Sequence[Heading]) -> bool:
     first = min(entry.first for entry in located)
     if heading.first < first:
         return squeeze(_rest(heading.text)).startswith("abstract")
-    if is_common(heading.text):
+    if is_common(heading.text) or is_apart(scene, heading.first):
         return True
     style = scene.lines[heading.first].style
     styles = Counter(scene.lines[entry.first].style for entry in located)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from colde_cli.documents.headings.evidence import Candidate, candidates
-from colde_cli.documents.headings.names import KNOWN, bare, is_references
+from colde_cli.documents.headings.names import KNOWN, bare, is_claims, is_references
 from colde_cli.documents.headings.numbering import Number, longest_chain, parse_number
 from colde_cli.documents.headings.scene import Scene
 from colde_cli.documents.hyphenation import SOFT_HYPHEN
@@ -17,7 +17,8 @@ from colde_cli.documents.pdf.lines import Line, Style
 THRESHOLD = 4.2
 """Points that a heading needs."""
 _SURE = 5.0
-_UNFINISHED = re.compile(r"\b(of|and|the|for|in|with|to|a|on)$")
+_NO_LINK = -1.0  # entries of a table of contents are numbered too
+_UNFINISHED = re.compile(r"(\b(of|and|the|for|in|with|to|a|on)|[&,/])$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +69,9 @@ def _chains(found: Sequence[Candidate]) -> dict[int, int]:
     """Length of the sequence of numbers that a candidate's number belongs to, by line index."""
     lengths: dict[int, int] = {}
     for scheme in ("decimal", "roman", "letter"):
-        numbered = [item for item in found if item.number and item.number.scheme == scheme]
+        numbered = [
+            item for item in found if item.number and item.number.scheme == scheme and item.score > _NO_LINK
+        ]
         entries = [(item.number.parts, max(0.2, item.score)) for item in numbered if item.number]
         chain = longest_chain(entries)
         lengths.update((numbered[at].index, len(chain)) for at in chain)
@@ -99,6 +102,7 @@ class _Seeds:
     """Styles of headings that are beyond doubt, and the lines in a sequence of numbers."""
 
     styles: Counter[Style]
+    numbered: Counter[Style]
     chained: frozenset[int]
 
 
@@ -110,26 +114,32 @@ def _seed_styles(found: Sequence[Candidate], scores: dict[int, float]) -> _Seeds
         for candidate in found
         if scores[candidate.index] >= _SURE and (candidate.index in chained or candidate.known)
     ]
-    return _Seeds(Counter(sure), chained)
+    numbered = [candidate.line.style for candidate in found if candidate.index in chained]
+    return _Seeds(Counter(sure), Counter(numbered), chained)
 
 
 def _accept(
     scene: Scene, found: Sequence[Candidate], scores: dict[int, float], seeds: _Seeds
 ) -> list[tuple[Candidate, float]]:
     accepted = []
-    after_references = False
+    after_references = in_claims = False
     for candidate in found:
         score = scores[candidate.index] + _style_points(scene, candidate, seeds)
         if after_references:
             score += _after_references(scene, candidate, seeds)
+        if in_claims and candidate.number:
+            score -= 6.0  # the claims of a patent are numbered sentences
         if score >= THRESHOLD:
             accepted.append((candidate, score))
-            after_references = after_references or is_references(candidate.line.text)
+            after_references = after_references or is_references(candidate.line.title)
+            in_claims = is_claims(candidate.line.title)
     return accepted
 
 
 def _style_points(scene: Scene, candidate: Candidate, seeds: _Seeds) -> float:
     style = candidate.line.style
+    if seeds.numbered[style] >= 4 and not candidate.number and not candidate.known:
+        return -2.5
     if seeds.styles[style] >= 2 and not scene.is_body(style):
         return 2.3 if scene.styles[style] < 0.03 * scene.letters else 1.5
     lonely = seeds.styles.total() >= 3 and seeds.styles[style] == 0 and style not in scene.pure
@@ -159,9 +169,9 @@ def _merge_lines(scene: Scene, accepted: Sequence[tuple[Candidate, float]]) -> l
     for candidate, score in accepted:
         if headings and candidate.index <= headings[-1].last:
             continue
-        text, last = candidate.line.text, candidate.index
+        text, last = candidate.line.title, candidate.index
         while (following := scene.neighbour(last + 1)) and _continues(scene, candidate, last, text, indices):
-            text, last = join_heading(text, following.text), last + 1
+            text, last = join_heading(text, following.title), last + 1
         text = text.replace(SOFT_HYPHEN, "")
         headings.append(Heading(candidate.index, last, text, 0, score, candidate.number))
     return headings
@@ -182,7 +192,8 @@ def _continues(scene: Scene, candidate: Candidate, last: int, text: str, indices
     )
     if following.page != line.page or not alike or len(text) >= 220:
         return False
-    if not 0.5 * line.size < at.base - following.base < 1.65 * max(line.size, 1.0):
+    spaced = 1.1 * scene.leading * line.size / scene.body_size if line.size > 1.2 * scene.body_size else 0.0
+    if not 0.5 * line.size < at.base - following.base < max(1.65 * line.size, spaced):
         return False
     if last + 1 in indices and parse_number(following.text):
         return False
@@ -197,8 +208,7 @@ def _is_next_heading(scene: Scene, candidate: Candidate, at: Line, following: Li
     """Whether a line under an unnumbered heading is a heading of its own: the first stopped early."""
     if candidate.number or not following.text[:1].isupper() or candidate.line.size >= 1.3 * scene.body_size:
         return False
-    widest = max(line.width for line in scene.lines if line.page == at.page)
-    early = at.width < 0.6 * widest and abs(at.x0 - following.x0) < 2
+    early = at.width < 0.6 * scene.columns.get(at.page, 400.0) and abs(at.x0 - following.x0) < 2
     return early and not text.endswith(("-", ":")) and not _UNFINISHED.search(text)
 
 

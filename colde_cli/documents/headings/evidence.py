@@ -19,6 +19,9 @@ _HANGS = re.compile(r"\b(the|of|and|a|an|in|to|for|with|by|that|is|are|was|which
 _MATHS = re.compile(r"[=≤≥∑∫←→±×∈]|\\")
 _CITES = re.compile(r"@|https?:|www\.|\b(19|20)\d\d[).,]|et al|\bpp\.|\bvol\.")
 _DOTS = re.compile(r"\.{4,}|(\. ){4,}|…")
+_TITLE_CASE = re.compile(
+    r"[A-Z][\w’'-]*(?:[ /&-]+(?:[A-Z0-9][\w’'-]*|(?:a|an|and|as|at|by|for|from|in|of|on|or|the|to|with|vs\.)(?= )))*"
+)
 _LETTER_STOP = re.compile(r"[A-Z][.)]")
 
 
@@ -51,7 +54,7 @@ def candidates(scene: Scene) -> list[Candidate]:
 
 def _candidate(scene: Scene, index: int) -> Candidate | None:
     line = scene.lines[index]
-    text = line.text
+    text = line.title
     letters = sum(letter.isalpha() for letter in text)
     if letters < 2 or len(text) > _LONGEST or CAPTION.match(text):
         return None
@@ -60,12 +63,16 @@ def _candidate(scene: Scene, index: int) -> Candidate | None:
     known = is_known(text)
     if letters / len(text.replace(" ", "")) < 0.55 and not number:
         return None
-    if core[:1].islower() and not known:
+    if (
+        core[:1].islower()
+        and not known
+        and not (number and number.scheme == "decimal" and _distinct(scene, line))
+    ):
         return None
     if number and _is_article(scene, line, number):
         number, core = None, text
     candidate = Candidate(index, line, 0.0, number, known, core)
-    if not _stands_out(scene, candidate):
+    if not (_stands_out(scene, candidate) or is_apart(scene, index)):
         return None
     points = (*_type(scene, candidate), *_place(scene, candidate), *_wording(scene, candidate))
     return Candidate(index, line, sum(points), number, known, core)
@@ -84,6 +91,29 @@ def _stands_out(scene: Scene, candidate: Candidate) -> bool:
     return not plain or candidate.number is not None or candidate.known or candidate.core.isupper()
 
 
+def _distinct(scene: Scene, line: Line) -> bool:
+    """Whether all of a line is set apart from the text by weight, slant or size."""
+    return min(line.bold + line.italic, 1.0) > 0.9 and not line.breaks or line.size >= 1.12 * scene.body_size
+
+
+def is_apart(scene: Scene, index: int) -> bool:
+    """Whether a line in the type of the text is a paragraph of its own that names the next, as headings do."""
+    line, before, after = scene.lines[index], scene.neighbour(index - 1), scene.neighbour(index + 1)
+    text = line.title
+    words = text.split()
+    if after is None or after.page != line.page or len(words) > 8 or not _TITLE_CASE.fullmatch(text):
+        return False
+    full = scene.columns.get(line.page, 400.0)
+    if line.width > 0.55 * full or after.width < 0.85 * full or abs(after.x0 - line.x0) > 2:
+        return False
+    if line.base - after.base < 0.8 * scene.leading or not after.text[:1].isupper():
+        return False
+    if before is None or before.page != line.page or before.base < line.base:
+        return before is None or before.text.endswith((".", "?", "!", ":"))
+    roomy = before.base - line.base > 1.15 * scene.leading
+    return roomy and (before.text.endswith((".", "?", "!", "”")) or before.width < 0.6 * full)
+
+
 def _bold(scene: Scene, line: Line) -> bool:
     return line.bold > 0.85 and scene.body_bold < 0.5
 
@@ -97,7 +127,12 @@ def _type(scene: Scene, candidate: Candidate) -> Iterator[float]:
     if bold:
         yield 2.0
     yield next((points for least, points in _SIZE_POINTS if ratio >= least), -2.0)
-    if line.font != scene.body_font and not bold and share < 0.05 and ratio >= 0.97:
+    if (
+        line.font != scene.body_font
+        and not bold
+        and share < 0.05
+        and (ratio >= 0.97 or line.style in scene.pure)
+    ):
         yield 1.0
     if in_capitals(candidate.core):
         yield 1.5
@@ -111,7 +146,7 @@ _SIZE_POINTS = ((1.35, 2.5), (1.12, 2.0), (1.04, 1.0), (0.97, 0.0), (0.88, -0.5)
 
 def _commonness(scene: Scene, candidate: Candidate, share: float) -> float:
     """Points off for a style in which much is set; less if the line is as short as a heading."""
-    if share <= 0.05:
+    if share <= 0.05 or is_apart(scene, candidate.index):
         return 0.0
     if share <= 0.12:
         return -1.0
@@ -127,7 +162,13 @@ def _commonness(scene: Scene, candidate: Candidate, share: float) -> float:
 
 
 def _place(scene: Scene, candidate: Candidate) -> Iterator[float]:
-    """Space around the line, and neighbours on its baseline."""
+    """Space around the line, a stroke under it, and neighbours on its baseline."""
+    if is_apart(scene, candidate.index):
+        yield 3.5
+    if candidate.line.ruled:
+        yield 2.5
+    if candidate.line.breaks:
+        yield -2.5
     line, leading = candidate.line, scene.leading
     before, after = scene.neighbour(candidate.index - 1), scene.neighbour(candidate.index + 1)
     above = (
@@ -146,10 +187,10 @@ def _place(scene: Scene, candidate: Candidate) -> Iterator[float]:
     if after is None:
         return
     same = after.style == line.style
-    plain = not bold and line.size < 1.04 * scene.body_size
-    if same and below < 1.6 * leading and len(line.text) > 48 and plain:
-        yield -2.0
     full = scene.columns.get(line.page, 400.0)
+    plain = not bold and line.size < 1.04 * scene.body_size
+    if same and below < 1.6 * leading and line.width > 0.75 * full and plain:
+        yield -2.0
     if line.width > 0.9 * full and not same and below < 1.25 * leading and not candidate.number:
         yield -2.0  # bold words that open a paragraph
 
@@ -162,12 +203,12 @@ def _is_beside(line: Line, other: Line) -> bool:
 
 def _wording(scene: Scene, candidate: Candidate) -> Iterator[float]:
     """Number, name, length and punctuation."""
-    text, core, number, known = candidate.line.text, candidate.core, candidate.number, candidate.known
+    text, core, number, known = candidate.line.title, candidate.core, candidate.number, candidate.known
     words = len(text.split())
     if number:
         yield 1.5 if number.scheme == "letter" else 2.0
     if known:
-        yield 2.5
+        yield 2.5 if len(core.split()) < 3 else 5.0  # "What is claimed is" stands alone for no other reason
     if text[-1] in ".,;" and not known and not (number and words <= 9 and text.endswith(".")):
         yield -2.0
     if text.endswith("-") or _HANGS.search(text):

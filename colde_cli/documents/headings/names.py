@@ -67,6 +67,11 @@ def is_references(title: str) -> bool:
     return bare(title) in _REFERENCES
 
 
+def is_claims(title: str) -> bool:
+    """Whether a heading announces the claims of a patent."""
+    return bare(title) in ("claims", "what is claimed is", "what is claimed", "we claim", "i claim")
+
+
 def kind_of(title: str, before: SectionKind) -> SectionKind:
     """The part that a section plays, from its heading and the part before it.
 

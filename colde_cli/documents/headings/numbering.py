@@ -96,8 +96,14 @@ def _roman_value(numeral: str) -> int:
 
 
 def follows(before: tuple[int, ...], number: tuple[int, ...]) -> bool:
-    """Whether `number` can come after `before` in an outline: a first child, or the next of its level."""
+    """Whether `number` can come after `before` in an outline.
+
+    It is a first child, the next of its level, or opens the next chapter, of which the number may be printed
+    in another way ("Chapter 2").
+    """
     depth, deeper = len(before), len(number)
+    if deeper > 1 and number[0] == before[0] + 1 and all(part == 1 for part in number[1:]):
+        return True
     if deeper > depth:
         return deeper <= depth + 2 and number[:depth] == before and all(part == 1 for part in number[depth:])
     step = number[-1] - before[deeper - 1]

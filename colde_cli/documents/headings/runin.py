@@ -10,7 +10,7 @@ from colde_cli.documents.headings.names import is_references
 from colde_cli.documents.headings.numbering import Number
 from colde_cli.documents.headings.scene import Scene
 
-_CLAUSE = re.compile(r"^(\d{1,2})\.?\s+([A-Z][^.:]{2,80}[.:])\s+\S")
+_CLAUSE = re.compile(r"^(\d{1,2})\.?\s+([A-Z][^.:]{2,80}[.:])(?=\s+\S|$)")
 _FEWEST = 3
 _SHARE = 0.35
 
@@ -31,23 +31,23 @@ def with_run_in(scene: Scene, headings: Sequence[Heading]) -> list[Heading]:
         found = _CLAUSE.match(scene.lines[index].text)
         if not found or len(found.group(2).split()) > 9:
             continue
-        while printed.get(wanted, index) < index:
+        while printed.get(wanted, index) < index:  # a heading of its own line has this number
             wanted += 1
         if int(found.group(1)) == wanted:
             row.append(_run_in(index, found, wanted))
             wanted += 1
-    if len(row) < _FEWEST or len(row) < _SHARE * (wanted - 1):
-        return list(headings)
-    taken = {heading.first for heading in headings}
-    return sorted(
-        [*headings, *(heading for heading in row if heading.first not in taken)],
-        key=lambda heading: heading.first,
-    )
+    own = sum(heading.number is None for heading in headings)
+    if len(row) < _FEWEST or len(row) < _SHARE * (wanted - 1) or len(row) < own:
+        return list(headings)  # too few, or a list in a text with headings of another kind
+    clauses = {heading.first: heading for heading in row}
+    clauses.update((heading.first, heading) for heading in headings if heading.first not in clauses)
+    return [clauses[first] for first in sorted(clauses)]
 
 
 def _run_in(index: int, found: re.Match[str], value: int) -> Heading:
-    text, rest = found.group(0)[: found.end(2)], found.group(2)
-    return Heading(index, index, text, 1, 4.0, Number("decimal", (value,), rest), run_in=found.end(2))
+    number = Number("decimal", (value,), found.group(2))
+    ends = None if found.end() == len(found.string) else found.end()
+    return Heading(index, index, found.group(0), 1, 4.0, number, run_in=ends)
 
 
 _ABSTRACT = re.compile(r"^((?:Abstract|ABSTRACT|Summary|SUMMARY)\s*(?:[.:—–]|-+))\s*\S")

@@ -17,6 +17,11 @@ CAPTION = re.compile(
 )
 
 
+def family(font: str) -> str:
+    """A font's name without its weight and slant."""
+    return re.split(r"[-,]", font)[0]
+
+
 def in_capitals(text: str) -> bool:
     """Whether all letters (four at least) are capitals."""
     letters = [letter for letter in text if letter.isalpha()]
@@ -131,7 +136,9 @@ def _pure_styles(scene: Scene) -> set[Style]:
 def _stands_alone(scene: Scene, index: int) -> bool:
     """Whether a line has a heading's shape, with space above and running text below."""
     line, before, after = scene.lines[index], scene.neighbour(index - 1), scene.neighbour(index + 1)
-    if after is None or after.size > line.size + 0.6 or abs(after.size - scene.body_size) >= 0.6:
+    if after is None or abs(after.size - scene.body_size) >= 0.6:
+        return False
+    if after.size > line.size + 0.6 and family(line.font) == family(scene.body_font):
         return False
     if before is not None:
         moved = before.page != line.page or before.base < line.base

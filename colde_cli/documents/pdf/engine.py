@@ -18,6 +18,7 @@ import math
 import os
 import signal
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 REQUEST = json.loads(os.environ["COLDE_PDF_REQUEST"])
@@ -26,6 +27,7 @@ sys.path.extend(REQUEST["path"])
 import pypdfium2_raw as pdfium  # noqa: E402 - the path above leads to it
 
 _MAX_BOOKMARKS = 10_000
+_MAX_OBJECTS = 20_000
 _SPACES = frozenset((9, 32, 0xA0))
 _BREAKS = frozenset((10, 13))
 _HYPHENS = frozenset((2, 0xFFFE))  # what PDFium puts where it joined a word over a line's end
@@ -113,6 +115,7 @@ class PageReader:
         self.lines: list[list[object]] = []
         self.words: list[tuple[str, float, float, Style]] = []
         self.last = 0
+        self.rules = list(self._read_rules(page))
         self._styles: dict[int, Style] = {}
         self._fonts: dict[int, tuple[str, int, bool]] = {}
         self._x, self._y = ctypes.c_double(), ctypes.c_double()
@@ -123,7 +126,7 @@ class PageReader:
         self._nothing: Style = (0.0, "", 0, False, 0, False)
 
     def read(self) -> None:
-        """Fill `lines`: text, x0, baseline, x1 (along the line's own direction), angle, runs of styles."""
+        """Fill `lines`: text, x0, baseline, x1 (along its own direction), angle, mark, ruled, runs of styles."""
         get, text = pdfium.FPDFText_GetUnicode, self.text
         codes = [get(text, index) for index in range(self.count)]
         codes.append(10)
@@ -138,6 +141,17 @@ class PageReader:
             elif start < 0:
                 start = index
         pdfium.FPDFText_ClosePage(text)
+
+    def _read_rules(self, page: Handle) -> Iterator[tuple[float, float, float]]:
+        """Left and right end and height of thin horizontal strokes, which may underline a heading."""
+        left, foot, right, top = (ctypes.c_float() for _ in range(4))
+        for index in range(min(pdfium.FPDFPage_CountObjects(page), _MAX_OBJECTS)):
+            item = pdfium.FPDFPage_GetObject(page, index)
+            if pdfium.FPDFPageObj_GetType(item) != pdfium.FPDF_PAGEOBJ_PATH:
+                continue
+            if pdfium.FPDFPageObj_GetBounds(item, left, foot, right, top) and top.value - foot.value < 3:
+                if right.value - left.value > 10:
+                    yield left.value - self.left, right.value - self.left, foot.value - self.foot
 
     def _word(self, codes: list[int], start: int, end: int, *, hyphen: bool) -> None:
         letters = "".join(self._letter(code) for code in codes[start:end])
@@ -200,18 +214,41 @@ class PageReader:
         """End the line: gather the styles of its words, and where it stands along its own direction."""
         if not self.words:
             return
-        runs: dict[Style, int] = {}
+        runs: list[list[Any]] = []
         for word, _, _, style in self.words:
-            runs[style] = runs.get(style, 0) + len(word)
-        angle = max(runs, key=lambda style: runs[style])[4]
+            if runs and runs[-1][0] == style:
+                runs[-1][1] += len(word)
+            else:
+                runs.append([style, len(word)])
+        angle = max(runs, key=lambda run: run[1])[0][4]
         placed = [self._turn(x, y, angle) for _, x, y, _ in self.words]
         across = sorted(v for _, v in placed)
+        base, x0 = across[len(across) // 2], min(u for u, _ in placed)
         text = " ".join(word[0] for word in self.words).replace(SOFT_HYPHEN + " ", SOFT_HYPHEN)
-        styles = [[*style, count] for style, count in runs.items()]
-        x0 = min(u for u, _ in placed)
         x1 = max(self._right_end(angle), x0)
-        self.lines.append([text, x0, across[len(across) // 2], x1, angle, styles])
+        mark = self._mark(base, runs) if angle == 0 else 0
+        ruled = angle == 0 and any(self._is_under(rule, x0, x1, base) for rule in self.rules)
+        styles = [[*style, count] for style, count in runs]
+        self.lines.append([text, x0, base, x1, angle, mark, ruled, styles])
         self.words = []
+
+    def _mark(self, base: float, runs: list[list[Any]]) -> int:
+        """Letters at the line's end that are small and raised: the mark of a footnote."""
+        size = max(style[0] for style, _ in runs)
+        count = 0
+        while count < 3 and self.last - count > 0:
+            style = self._style(self.last - count)
+            pdfium.FPDFText_GetCharOrigin(self.text, self.last - count, self._x, self._y)
+            if style[0] > 0.8 * size or self._y.value - self.foot < base + 0.15 * size:
+                break
+            count += 1
+        return count
+
+    @staticmethod
+    def _is_under(rule: tuple[float, float, float], x0: float, x1: float, base: float) -> bool:
+        """Whether a rule begins and ends with the line and stands just below its baseline."""
+        left, right, height = rule
+        return abs(left - x0) < 3 and abs(right - x1) < 3 and base - 4.5 < height < base + 0.5
 
     def _turn(self, x: float, y: float, angle: int) -> tuple[float, float]:
         """A point seen by a reader who turned the page so that text at `angle` runs from left to right."""

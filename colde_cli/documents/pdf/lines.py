@@ -46,6 +46,9 @@ class Line:
         italic: share of letters in an italic font.
         angle: direction of the text in degrees; 0 is upright.
         hidden: share of letters that are not painted.
+        mark: letters at the end that are the mark of a footnote.
+        ruled: the line is underlined, from end to end.
+        breaks: it begins in bold or italic and ends in neither, as a paragraph does that opens with its title.
     """
 
     text: str
@@ -59,6 +62,14 @@ class Line:
     italic: float = 0.0
     angle: int = 0
     hidden: float = 0.0
+    mark: int = 0
+    ruled: bool = False
+    breaks: bool = False
+
+    @property
+    def title(self) -> str:
+        """The text without a footnote's mark."""
+        return self.text[: len(self.text) - self.mark].rstrip() or self.text
 
     @property
     def width(self) -> float:
@@ -125,22 +136,26 @@ def decode_page(message: dict[str, Any]) -> Page:
 
 
 def _decode_line(page: int, values: Sequence[Any]) -> Line:
-    text, x0, base, x1, angle, runs = values
+    text, x0, base, x1, angle, mark, ruled, runs = values
     sizes: Counter[float] = Counter()
     fonts: Counter[str] = Counter()
     bold = italic = hidden = 0
+    weights = []
     for size, font, weight, slanted, _, unseen, count in runs:
         name = _SUBSET.sub("", font)
+        weights.append((_is_bold(name, weight), bool(slanted or _ITALIC.search(name))))
         sizes[max(0.5, round(size * 2) / 2)] += count  # fonts of no size exist
         fonts[name] += count
-        bold += count * _is_bold(name, weight)
-        italic += count * bool(slanted or _ITALIC.search(name))
+        bold += count * weights[-1][0]
+        italic += count * weights[-1][1]
         hidden += count * unseen
     total = max(1, fonts.total())
     most = max(sizes, key=lambda size: (sizes[size], size))
     font = max(fonts, key=lambda name: fonts[name])
     shares = (bold / total, italic / total)
-    return Line(clean(text), page, x0, base, x1, most, font, *shares, angle, hidden / total)
+    breaks = any(weights[0]) and not any(weights[-1]) and runs[-1][-1] > max(1, mark)
+    place = (page, x0, base, x1)
+    return Line(clean(text), *place, most, font, *shares, angle, hidden / total, mark, ruled, breaks)
 
 
 def _is_bold(name: str, weight: int) -> bool:

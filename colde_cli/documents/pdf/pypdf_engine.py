@@ -86,7 +86,7 @@ class Lines:
             runs = [[size, name, 0, False, 0, False, count] for (size, name), count in self._runs.items()]
             x, y = self._start
             width = 0.5 * max(size for size, _ in self._runs) * len(self._text)
-            self.lines.append([self._text, x, y, x + width, 0, runs])
+            self.lines.append([self._text, x, y, x + width, 0, 0, False, runs])
         self._text, self._runs = "", {}
 
 
