@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from colde_cli.documents.headings.evidence import Candidate, candidates
-from colde_cli.documents.headings.names import KNOWN, bare, is_claims, is_references
+from colde_cli.documents.headings.names import KNOWN, bare, is_claims, is_known, is_references
 from colde_cli.documents.headings.numbering import Number, longest_chain, parse_number
-from colde_cli.documents.headings.scene import Scene
+from colde_cli.documents.headings.scene import Scene, largest_lines
 from colde_cli.documents.hyphenation import SOFT_HYPHEN
 from colde_cli.documents.pdf.lines import Line, Style
 
 THRESHOLD = 4.2
 """Points that a heading needs."""
 _SURE = 5.0
+_TITLE_POINTS = 7.0  # off for lines of title and authors
 _NO_LINK = -1.0  # entries of a table of contents are numbered too
 _UNFINISHED = re.compile(r"(\b(of|and|the|for|in|with|to|a|on)|[&,/])$")
 
@@ -49,6 +50,8 @@ def headings_by_type(scene: Scene) -> list[Heading]:
     found = candidates(scene)
     start = _text_begins(found)
     scores = _with_numbering(found, start)
+    for index in _title_lines(scene) if start else ():
+        scores[index] = scores.get(index, 0.0) - _TITLE_POINTS
     seeds = _seed_styles(found, scores)
     accepted = _accept(scene, found, scores, seeds)
     return _merge_lines(scene, accepted)
@@ -63,6 +66,18 @@ def _text_begins(found: Sequence[Candidate]) -> int:
         if candidate.line.page <= 2 and (opens or first) and candidate.score >= 2:
             return candidate.index
     return 0
+
+
+def _title_lines(scene: Scene) -> Iterator[int]:
+    """Lines of a title, wherever the content order has it, and of the authors centred under it."""
+    first = [line for line in scene.lines if line.page == scene.lines[0].page]
+    title = largest_lines(first, scene.body_size)
+    yield from title
+    middle = (min(line.x0 for line in first) + max(line.x1 for line in first)) / 2
+    for index in range(title.stop, min(title.stop + 8, len(first))):
+        line = first[index]
+        if line.x0 < middle < line.x1 and not parse_number(line.text) and not is_known(line.text):
+            yield index
 
 
 def _chains(found: Sequence[Candidate]) -> dict[int, int]:
@@ -92,7 +107,7 @@ def _with_numbering(found: Sequence[Candidate], start: int) -> dict[int, float]:
         elif number and not number.by_word:
             score -= 0.5
         if candidate.index < start and not (candidate.known and candidate.score >= 4):
-            score -= 7.0
+            score -= _TITLE_POINTS
         scores[candidate.index] = score
     return scores
 
@@ -131,14 +146,15 @@ def _accept(
             score -= 6.0  # the claims of a patent are numbered sentences
         if score >= THRESHOLD:
             accepted.append((candidate, score))
-            after_references = after_references or is_references(candidate.line.title)
+            resumed = after_references and _resumes(scene, candidate, seeds)
+            after_references = is_references(candidate.line.title) or (after_references and not resumed)
             in_claims = is_claims(candidate.line.title)
     return accepted
 
 
 def _style_points(scene: Scene, candidate: Candidate, seeds: _Seeds) -> float:
     style = candidate.line.style
-    if seeds.numbered[style] >= 4 and not candidate.number and not candidate.known:
+    if seeds.numbered[style] >= 4 and not (candidate.number or candidate.known or scene.is_body(style)):
         return -2.5
     if seeds.styles[style] >= 2 and not scene.is_body(style):
         return 2.3 if scene.styles[style] < 0.03 * scene.letters else 1.5
@@ -146,9 +162,17 @@ def _style_points(scene: Scene, candidate: Candidate, seeds: _Seeds) -> float:
     return -1.0 if lonely and not candidate.known and candidate.index not in seeds.chained else 0.0
 
 
+def _resumes(scene: Scene, candidate: Candidate, seeds: _Seeds) -> bool:
+    """Whether the text goes on after references: the next chapter, in the sequence of numbers."""
+    chained = candidate.number is not None and candidate.index in seeds.chained
+    return chained and not scene.is_body(candidate.line.style)
+
+
 def _after_references(scene: Scene, candidate: Candidate, seeds: _Seeds) -> float:
     """After the references numbers are those of references, and only appendices follow."""
     line, number = candidate.line, candidate.number
+    if number and len(number.parts) > 1 and candidate.index in seeds.chained:
+        return 0.0  # every chapter has its own references
     points = 0.0
     if number and number.scheme == "decimal":
         plain = line.size == scene.body_size and line.bold <= 0.6 and line.font == scene.body_font

@@ -20,7 +20,8 @@ _MATHS = re.compile(r"[=≤≥∑∫←→±×∈]|\\")
 _CITES = re.compile(r"@|https?:|www\.|\b(19|20)\d\d[).,]|et al|\bpp\.|\bvol\.")
 _DOTS = re.compile(r"\.{4,}|(\. ){4,}|…")
 _TITLE_CASE = re.compile(
-    r"[A-Z][\w’'-]*(?:[ /&-]+(?:[A-Z0-9][\w’'-]*|(?:a|an|and|as|at|by|for|from|in|of|on|or|the|to|with|vs\.)(?= )))*"
+    r"[A-Z][\w’'-]*"
+    r"(?:[ /&-]+(?:[A-Z0-9][\w’'-]*|(?:an?|and|as|at|by|for|from|in|of|on|or|the|to|with)(?= )))*"
 )
 _LETTER_STOP = re.compile(r"[A-Z][.)]")
 
@@ -93,7 +94,8 @@ def _stands_out(scene: Scene, candidate: Candidate) -> bool:
 
 def _distinct(scene: Scene, line: Line) -> bool:
     """Whether all of a line is set apart from the text by weight, slant or size."""
-    return min(line.bold + line.italic, 1.0) > 0.9 and not line.breaks or line.size >= 1.12 * scene.body_size
+    whole = line.bold + line.italic > 0.9 and not line.breaks
+    return whole or line.size >= 1.12 * scene.body_size
 
 
 def is_apart(scene: Scene, index: int) -> bool:
@@ -101,7 +103,9 @@ def is_apart(scene: Scene, index: int) -> bool:
     line, before, after = scene.lines[index], scene.neighbour(index - 1), scene.neighbour(index + 1)
     text = line.title
     words = text.split()
-    if after is None or after.page != line.page or len(words) > 8 or not _TITLE_CASE.fullmatch(text):
+    if not scene.is_body(line.style) or after is None or after.page != line.page:
+        return False
+    if len(words) > 8 or not _TITLE_CASE.fullmatch(text):
         return False
     full = scene.columns.get(line.page, 400.0)
     if line.width > 0.55 * full or after.width < 0.85 * full or abs(after.x0 - line.x0) > 2:
@@ -164,7 +168,7 @@ def _commonness(scene: Scene, candidate: Candidate, share: float) -> float:
 def _place(scene: Scene, candidate: Candidate) -> Iterator[float]:
     """Space around the line, a stroke under it, and neighbours on its baseline."""
     if is_apart(scene, candidate.index):
-        yield 3.5
+        yield 4.3
     if candidate.line.ruled:
         yield 2.5
     if candidate.line.breaks:

@@ -151,3 +151,16 @@ def _stands_alone(scene: Scene, index: int) -> bool:
     opens = text[:1].isupper() or text[:1].isdigit()
     shaped = opens and 4 <= len(text) <= 90 and text[-1] not in ".,;:"
     return shaped and letters > 0.6 * len(text.replace(" ", "")) and not CAPTION.match(text)
+
+
+def largest_lines(lines: Sequence[Line], body_size: float) -> range:
+    """Where the first run of lines in the largest type stands, if it is larger than the text: a title."""
+    wordy = [line for line in lines if sum(letter.isalpha() for letter in line.text) >= 4]
+    size = max((line.size for line in wordy), default=0.0)
+    if size < 1.12 * body_size:
+        return range(0)
+    large = [index for index, line in enumerate(lines) if abs(line.size - size) <= 0.6]
+    last = large[0]
+    while last + 1 < len(lines) and abs(lines[last + 1].size - size) <= 0.6:
+        last += 1
+    return range(large[0], last + 1)

@@ -6,11 +6,10 @@ import re
 from collections.abc import Sequence
 
 from colde_cli.documents.headings.choose import join_heading, squeeze
-from colde_cli.documents.headings.scene import Scene
+from colde_cli.documents.headings.scene import Scene, largest_lines
 from colde_cli.documents.hyphenation import SOFT_HYPHEN
 from colde_cli.documents.pdf.lines import Line, clean
 
-_LARGER = 1.12
 _LONGEST = 300
 _NO_TITLE = re.compile(
     r"untitled|microsoft|^\W*$|\.(docx?|tex|dvi|pdf|indd|qxd|rtf|ps)$|[\\/]", re.IGNORECASE
@@ -48,15 +47,7 @@ def _printed(lines: Sequence[Line], wanted: str) -> str:
 
 def _largest(lines: Sequence[Line], body_size: float) -> str:
     """The run of lines in the largest type, if it is larger than the text."""
-    wordy = [line for line in lines if sum(letter.isalpha() for letter in line.text) >= 4]
-    size = max((line.size for line in wordy), default=0.0)
-    if size < _LARGER * body_size:
-        return ""
-    text, last = "", -1
-    for index, line in enumerate(lines):
-        if abs(line.size - size) > 0.6 or (text and index > last + 1):
-            if text:
-                break
-            continue
-        text, last = (join_heading(text, line.text) if text else line.text), index
+    text = ""
+    for index in largest_lines(lines, body_size):
+        text = join_heading(text, lines[index].title) if text else lines[index].title
     return text.replace(SOFT_HYPHEN, "")[:_LONGEST]

@@ -126,7 +126,7 @@ class PageReader:
         self._nothing: Style = (0.0, "", 0, False, 0, False)
 
     def read(self) -> None:
-        """Fill `lines`: text, x0, baseline, x1 (along its own direction), angle, mark, ruled, runs of styles."""
+        """Fill `lines`: text, x0, baseline, x1 (along its direction), angle, mark, ruled, runs of styles."""
         get, text = pdfium.FPDFText_GetUnicode, self.text
         codes = [get(text, index) for index in range(self.count)]
         codes.append(10)
@@ -149,9 +149,10 @@ class PageReader:
             item = pdfium.FPDFPage_GetObject(page, index)
             if pdfium.FPDFPageObj_GetType(item) != pdfium.FPDF_PAGEOBJ_PATH:
                 continue
-            if pdfium.FPDFPageObj_GetBounds(item, left, foot, right, top) and top.value - foot.value < 3:
-                if right.value - left.value > 10:
-                    yield left.value - self.left, right.value - self.left, foot.value - self.foot
+            if not pdfium.FPDFPageObj_GetBounds(item, left, foot, right, top):
+                continue
+            if top.value - foot.value < 3 and right.value - left.value > 10:
+                yield left.value - self.left, right.value - self.left, foot.value - self.foot
 
     def _word(self, codes: list[int], start: int, end: int, *, hyphen: bool) -> None:
         letters = "".join(self._letter(code) for code in codes[start:end])

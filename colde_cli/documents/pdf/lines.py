@@ -48,7 +48,7 @@ class Line:
         hidden: share of letters that are not painted.
         mark: letters at the end that are the mark of a footnote.
         ruled: the line is underlined, from end to end.
-        breaks: it begins in bold or italic and ends in neither, as a paragraph does that opens with its title.
+        breaks: it begins in bold or italic and ends in neither: a paragraph that opens with its title.
     """
 
     text: str
