@@ -1,0 +1,1 @@
+"""Bytes to `Document`: readers, headings, sections and chunks."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Protocol
 
 from colde_cli.documents.document import Chunk, Document, Section, Span
@@ -61,7 +62,7 @@ class Chunker:
         cls_id, sep_id = self._special("[CLS]"), self._special("[SEP]")
         cuts = cut_points(text, offsets, self.chunk_tokens - 2)
         chunks = []
-        for position, (begin, end) in enumerate(zip(cuts, cuts[1:], strict=False)):
+        for position, (begin, end) in enumerate(pairwise(cuts)):
             start = section.span.start
             span = Span(start + offsets[begin][0], start + offsets[end - 1][1])
             pages = document.pages_of(span)

@@ -11,6 +11,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+PLAIN_WORDS = 2000
+"""Text without headings is cut into sections of about this many words, between paragraphs."""
+
 
 class SectionKind(StrEnum):
     """What part a section plays in a document."""
@@ -89,6 +92,7 @@ class ReadReport:
         skipped_sections: headings of sections left out at the user's wish.
         truncated_tokens: tokens left out because of a limit.
         warnings: sentences for the user.
+        notes: sentences on what was left out on purpose (running heads, page numbers), for the curious.
     """
 
     pages: int | None = None
@@ -97,6 +101,7 @@ class ReadReport:
     skipped_sections: tuple[str, ...] = ()
     truncated_tokens: int = 0
     warnings: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 
 # Short forms after which a full stop rarely ends a sentence, in papers, patents and legal prose.
-_ABBREVIATIONS = frozenset(
-    """al approx art arts assn ca cf ch chap cl co corp dept dr ed eds e.g eq eqs esp est etc ex fig figs
-    i.e inc jr ltd mr mrs ms no nos op p para paras pat pp prof reg rev ref refs sec secs sect st ser
-    u.s u.k v viz vol vols vs""".split()
+_ABBREVIATIONS = re.compile(
+    r"al|approx|art|arts|assn|ca|cf|ch|chap|cl|co|corp|dept|dr|ed|eds|e\.g|eq|eqs|esp|est|etc|ex|fig|figs"
+    r"|i\.e|inc|jr|ltd|mr|mrs|ms|no|nos|op|p|para|paras|pat|pp|prof|reg|rev|ref|refs|sec|secs|sect|st|ser"
+    r"|u\.s|u\.k|v|viz|vol|vols|vs"
 )
 _END = re.compile(r"""([.!?…]["'”’)\]]*)\s+(?=["'“‘(\[]?[^\W_])|\n\s*\n\s*""")
 _LAST_WORD = re.compile(r"([^\s(\[“\"']+)$")
@@ -24,10 +24,8 @@ def sentence_starts(text: str) -> list[int]:
     A blank line always ends a sentence. A full stop does when what follows does not start in lower
     case and what precedes it is neither an abbreviation nor a single initial.
     """
-    starts = [0]
-    for match in _END.finditer(text):
-        if match.group(1) is None or _ends_sentence(text, match):
-            starts.append(match.end())
+    ends = (match for match in _END.finditer(text) if match.group(1) is None or _ends_sentence(text, match))
+    starts = [0, *(match.end() for match in ends)]
     return starts if starts[-1] < len(text) or len(starts) == 1 else starts[:-1]
 
 
@@ -40,4 +38,4 @@ def _ends_sentence(text: str, match: re.Match[str]) -> bool:
     word = _LAST_WORD.search(text, max(0, match.start() - 40), match.start())
     token = word.group(1).casefold() if word else ""
     is_initial = len(token) == 1 and token.isalpha()
-    return not (is_initial or token in _ABBREVIATIONS)
+    return not (is_initial or _ABBREVIATIONS.fullmatch(token))

@@ -1,0 +1,1 @@
+"""Headings of a document that says only how its lines look."""

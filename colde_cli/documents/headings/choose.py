@@ -1,0 +1,249 @@
+"""Which candidates are the document's headings: numbering, learnt styles, then lines that belong together."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from colde_cli.documents.headings.evidence import Candidate, candidates
+from colde_cli.documents.headings.names import KNOWN, bare, is_claims, is_known, is_references
+from colde_cli.documents.headings.numbering import Number, longest_chain, parse_number
+from colde_cli.documents.headings.scene import Scene, largest_lines
+from colde_cli.documents.hyphenation import SOFT_HYPHEN
+from colde_cli.documents.pdf.lines import Line, Style
+
+THRESHOLD = 4.2
+"""Points that a heading needs."""
+_SURE = 5.0
+_TITLE_POINTS = 7.0  # off for lines of title and authors
+_NO_LINK = -1.0  # entries of a table of contents are numbered too
+_UNFINISHED = re.compile(r"(\b(of|and|the|for|in|with|to|a|on)|[&,/])$")
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """A heading and the lines it is printed on.
+
+    Attributes:
+        first: index of its first line.
+        last: index of its last line.
+        text: as printed, numbering included.
+        level: 1 for the outermost; 0 while it is not known.
+        score: points of evidence.
+        number: its number, if it has one.
+        run_in: characters of the first line that are the heading; None if the lines are all of it.
+    """
+
+    first: int
+    last: int
+    text: str
+    level: int
+    score: float
+    number: Number | None = None
+    run_in: int | None = None
+
+
+def headings_by_type(scene: Scene) -> list[Heading]:
+    """Headings from type, place, wording and numbering, without the outline; levels not set."""
+    found = candidates(scene)
+    start = _text_begins(found)
+    scores = _with_numbering(found, start)
+    for index in _title_lines(scene) if start else ():
+        scores[index] = scores.get(index, 0.0) - _TITLE_POINTS
+    seeds = _seed_styles(found, scores)
+    accepted = _accept(scene, found, scores, seeds)
+    return _merge_lines(scene, accepted)
+
+
+def _text_begins(found: Sequence[Candidate]) -> int:
+    """Index of the line at which title and authors end: the abstract, an introduction, a section 1."""
+    for candidate in found:
+        name = re.sub(r"\W", "", bare(candidate.core))
+        opens = name.startswith("abstract") or name in ("introduction", "background")
+        first = candidate.number is not None and candidate.number.parts == (1,)
+        if candidate.line.page <= 2 and (opens or first) and candidate.score >= 2:
+            return candidate.index
+    return 0
+
+
+def _title_lines(scene: Scene) -> Iterator[int]:
+    """Lines of a title, wherever the content order has it, and of the authors centred under it."""
+    first = [line for line in scene.lines if line.page == scene.lines[0].page]
+    title = largest_lines(first, scene.body_size)
+    yield from title
+    middle = (min(line.x0 for line in first) + max(line.x1 for line in first)) / 2
+    for index in range(title.stop, min(title.stop + 8, len(first))):
+        line = first[index]
+        if line.x0 < middle < line.x1 and not parse_number(line.text) and not is_known(line.text):
+            yield index
+
+
+def _chains(found: Sequence[Candidate]) -> dict[int, int]:
+    """Length of the sequence of numbers that a candidate's number belongs to, by line index."""
+    lengths: dict[int, int] = {}
+    for scheme in ("decimal", "roman", "letter"):
+        numbered = [
+            item for item in found if item.number and item.number.scheme == scheme and item.score > _NO_LINK
+        ]
+        entries = [(item.number.parts, max(0.2, item.score)) for item in numbered if item.number]
+        chain = longest_chain(entries)
+        lengths.update((numbered[at].index, len(chain)) for at in chain)
+    return lengths
+
+
+def _with_numbering(found: Sequence[Candidate], start: int) -> dict[int, float]:
+    """Scores after the numbering was checked; lines of title and authors lose theirs."""
+    chains = _chains([candidate for candidate in found if candidate.index >= start])
+    total = len(set(chains))
+    scores = {}
+    for candidate in found:
+        score, number = candidate.score, candidate.number
+        if candidate.index in chains:
+            score += 2.0 if total < 5 else min(2.5 + 0.12 * (total - 5), 4.0)
+        elif number and number.scheme == "decimal":
+            score -= 1.5
+        elif number and not number.by_word:
+            score -= 0.5
+        if candidate.index < start and not (candidate.known and candidate.score >= 4):
+            score -= _TITLE_POINTS
+        scores[candidate.index] = score
+    return scores
+
+
+@dataclass(frozen=True, slots=True)
+class _Seeds:
+    """Styles of headings that are beyond doubt, and the lines in a sequence of numbers."""
+
+    styles: Counter[Style]
+    numbered: Counter[Style]
+    chained: frozenset[int]
+
+
+def _seed_styles(found: Sequence[Candidate], scores: dict[int, float]) -> _Seeds:
+    start = _text_begins(found)
+    chained = frozenset(_chains([candidate for candidate in found if candidate.index >= start]))
+    sure = [
+        candidate.line.style
+        for candidate in found
+        if scores[candidate.index] >= _SURE and (candidate.index in chained or candidate.known)
+    ]
+    numbered = [candidate.line.style for candidate in found if candidate.index in chained]
+    return _Seeds(Counter(sure), Counter(numbered), chained)
+
+
+def _accept(
+    scene: Scene, found: Sequence[Candidate], scores: dict[int, float], seeds: _Seeds
+) -> list[tuple[Candidate, float]]:
+    accepted = []
+    after_references = in_claims = False
+    for candidate in found:
+        score = scores[candidate.index] + _style_points(scene, candidate, seeds)
+        if after_references:
+            score += _after_references(scene, candidate, seeds)
+        if in_claims and candidate.number:
+            score -= 6.0  # the claims of a patent are numbered sentences
+        if score >= THRESHOLD:
+            accepted.append((candidate, score))
+            resumed = after_references and _resumes(scene, candidate, seeds)
+            after_references = is_references(candidate.line.title) or (after_references and not resumed)
+            in_claims = is_claims(candidate.line.title)
+    return accepted
+
+
+def _style_points(scene: Scene, candidate: Candidate, seeds: _Seeds) -> float:
+    style = candidate.line.style
+    if seeds.numbered[style] >= 4 and not (candidate.number or candidate.known or scene.is_body(style)):
+        return -2.5
+    if seeds.styles[style] >= 2 and not scene.is_body(style):
+        return 2.3 if scene.styles[style] < 0.03 * scene.letters else 1.5
+    lonely = seeds.styles.total() >= 3 and seeds.styles[style] == 0 and style not in scene.pure
+    return -1.0 if lonely and not candidate.known and candidate.index not in seeds.chained else 0.0
+
+
+def _resumes(scene: Scene, candidate: Candidate, seeds: _Seeds) -> bool:
+    """Whether the text goes on after references: the next chapter, in the sequence of numbers."""
+    chained = candidate.number is not None and candidate.index in seeds.chained
+    return chained and not scene.is_body(candidate.line.style)
+
+
+def _after_references(scene: Scene, candidate: Candidate, seeds: _Seeds) -> float:
+    """After the references numbers are those of references, and only appendices follow."""
+    line, number = candidate.line, candidate.number
+    if number and len(number.parts) > 1 and candidate.index in seeds.chained:
+        return 0.0  # every chapter has its own references
+    points = 0.0
+    if number and number.scheme == "decimal":
+        plain = line.size == scene.body_size and line.bold <= 0.6 and line.font == scene.body_font
+        points -= 6.0 if seeds.styles[line.style] < 2 or plain else 0.0
+    lettered = (
+        number and number.scheme == "letter" and line.size >= 0.97 * scene.body_size and line.bold > 0.85
+    )
+    large = line.size >= 1.12 * scene.body_size and seeds.styles[line.style]
+    if not (candidate.known or (number and number.by_word) or lettered or large):
+        points -= 3.0
+    return points
+
+
+def _merge_lines(scene: Scene, accepted: Sequence[tuple[Candidate, float]]) -> list[Heading]:
+    """Headings of several lines as one."""
+    indices = {candidate.index for candidate, _ in accepted}
+    headings: list[Heading] = []
+    for candidate, score in accepted:
+        if headings and candidate.index <= headings[-1].last:
+            continue
+        text, last = candidate.line.title, candidate.index
+        while (following := scene.neighbour(last + 1)) and _continues(scene, candidate, last, text, indices):
+            text, last = join_heading(text, following.title), last + 1
+        text = text.replace(SOFT_HYPHEN, "")
+        headings.append(Heading(candidate.index, last, text, 0, score, candidate.number))
+    return headings
+
+
+def join_heading(text: str, following: str) -> str:
+    """Two lines of a heading as one."""
+    if text.endswith(SOFT_HYPHEN) or (text.endswith("-") and following[:1].islower()):
+        return text[:-1] + following
+    return f"{text} {following}"
+
+
+def _continues(scene: Scene, candidate: Candidate, last: int, text: str, indices: set[int]) -> bool:
+    """Whether the line after `last` belongs to the heading that has reached `text`."""
+    line, at, following = candidate.line, scene.lines[last], scene.lines[last + 1]
+    alike = following.style == line.style or (
+        following.size == line.size and following.bold > 0.8 and line.bold > 0.8
+    )
+    if following.page != line.page or not alike or len(text) >= 220:
+        return False
+    spaced = 1.1 * scene.leading * line.size / scene.body_size if line.size > 1.2 * scene.body_size else 0.0
+    if not 0.5 * line.size < at.base - following.base < max(1.65 * line.size, spaced):
+        return False
+    if last + 1 in indices and parse_number(following.text):
+        return False
+    if candidate.known and len(candidate.core.split()) <= 3:
+        return False
+    if scene.is_body(line.style) or (line.size < 1.04 * scene.body_size and line.bold < 0.6):
+        return False
+    return len(following.text.split()) <= 14 and not _is_next_heading(scene, candidate, at, following, text)
+
+
+def _is_next_heading(scene: Scene, candidate: Candidate, at: Line, following: Line, text: str) -> bool:
+    """Whether a line under an unnumbered heading is a heading of its own: the first stopped early."""
+    if candidate.number or not following.text[:1].isupper() or candidate.line.size >= 1.3 * scene.body_size:
+        return False
+    early = at.width < 0.6 * scene.columns.get(at.page, 400.0) and abs(at.x0 - following.x0) < 2
+    return early and not text.endswith(("-", ":")) and not _UNFINISHED.search(text)
+
+
+def is_common(title: str) -> bool:
+    """Whether a heading has one of the common names, punctuation and blanks apart."""
+    return squeeze(bare(title)) in _SQUEEZED
+
+
+def squeeze(text: str) -> str:
+    """Letters and digits only, in lower case: how titles are compared."""
+    return re.sub(r"[\W_]+", "", text.casefold())
+
+
+_SQUEEZED = frozenset(squeeze(name) for name in KNOWN)

@@ -1,0 +1,234 @@
+"""How much speaks for a line being a heading: type, place, wording, each worth a few points.
+
+The weights were set by hand on annotated documents; `choose.THRESHOLD` is what a heading needs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from colde_cli.documents.headings.names import is_known
+from colde_cli.documents.headings.numbering import Number, parse_number
+from colde_cli.documents.headings.scene import CAPTION, Scene, in_capitals
+from colde_cli.documents.pdf.lines import Line
+
+_LONGEST = 160
+_HANGS = re.compile(r"\b(the|of|and|a|an|in|to|for|with|by|that|is|are|was|which|or|from|as|at|on)$")
+_MATHS = re.compile(r"[=≤≥∑∫←→±×∈]|\\")
+_CITES = re.compile(r"@|https?:|www\.|\b(19|20)\d\d[).,]|et al|\bpp\.|\bvol\.")
+_DOTS = re.compile(r"\.{4,}|(\. ){4,}|…")
+_TITLE_CASE = re.compile(
+    r"[A-Z][\w’'-]*"
+    r"(?:[ /&-]+(?:[A-Z0-9][\w’'-]*|(?:an?|and|as|at|by|for|from|in|of|on|or|the|to|with)(?= )))*"
+)
+_LETTER_STOP = re.compile(r"[A-Z][.)]")
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A line that may be a heading.
+
+    Attributes:
+        index: of its line.
+        line: the line.
+        score: points of evidence.
+        number: its number, if it has one.
+        known: whether it has a heading's common name.
+        core: its text without the number.
+    """
+
+    index: int
+    line: Line
+    score: float
+    number: Number | None
+    known: bool
+    core: str
+
+
+def candidates(scene: Scene) -> list[Candidate]:
+    """Lines with any evidence for being a heading, in reading order."""
+    found = (_candidate(scene, index) for index in range(len(scene.lines)))
+    return [candidate for candidate in found if candidate is not None]
+
+
+def _candidate(scene: Scene, index: int) -> Candidate | None:
+    line = scene.lines[index]
+    text = line.title
+    letters = sum(letter.isalpha() for letter in text)
+    if letters < 2 or len(text) > _LONGEST or CAPTION.match(text):
+        return None
+    number = parse_number(text)
+    core = (number.rest if number else text).strip()
+    known = is_known(text)
+    if letters / len(text.replace(" ", "")) < 0.55 and not number:
+        return None
+    if (
+        core[:1].islower()
+        and not known
+        and not (number and number.scheme == "decimal" and _distinct(scene, line))
+    ):
+        return None
+    if number and _is_article(scene, line, number):
+        number, core = None, text
+    candidate = Candidate(index, line, 0.0, number, known, core)
+    if not (_stands_out(scene, candidate) or is_apart(scene, index)):
+        return None
+    points = (*_type(scene, candidate), *_place(scene, candidate), *_wording(scene, candidate))
+    return Candidate(index, line, sum(points), number, known, core)
+
+
+def _is_article(scene: Scene, line: Line, number: Number) -> bool:
+    """Whether the capital before the words is more likely the English article or an initial."""
+    if number.scheme != "letter" or len(number.parts) > 1 or _LETTER_STOP.match(line.text):
+        return False
+    return not (_bold(scene, line) or line.size >= 1.08 * scene.body_size)
+
+
+def _stands_out(scene: Scene, candidate: Candidate) -> bool:
+    line = candidate.line
+    plain = line.font == scene.body_font and line.size < 1.04 * scene.body_size and not _bold(scene, line)
+    return not plain or candidate.number is not None or candidate.known or candidate.core.isupper()
+
+
+def _distinct(scene: Scene, line: Line) -> bool:
+    """Whether all of a line is set apart from the text by weight, slant or size."""
+    whole = line.bold + line.italic > 0.9 and not line.breaks
+    return whole or line.size >= 1.12 * scene.body_size
+
+
+def is_apart(scene: Scene, index: int) -> bool:
+    """Whether a line in the type of the text is a paragraph of its own that names the next, as headings do."""
+    line, before, after = scene.lines[index], scene.neighbour(index - 1), scene.neighbour(index + 1)
+    text = line.title
+    words = text.split()
+    if not scene.is_body(line.style) or after is None or after.page != line.page:
+        return False
+    if len(words) > 8 or not _TITLE_CASE.fullmatch(text):
+        return False
+    full = scene.columns.get(line.page, 400.0)
+    if line.width > 0.55 * full or after.width < 0.85 * full or abs(after.x0 - line.x0) > 2:
+        return False
+    if line.base - after.base < 0.8 * scene.leading or not after.text[:1].isupper():
+        return False
+    if before is None or before.page != line.page or before.base < line.base:
+        return before is None or before.text.endswith((".", "?", "!", ":"))
+    roomy = before.base - line.base > 1.15 * scene.leading
+    return roomy and (before.text.endswith((".", "?", "!", "”")) or before.width < 0.6 * full)
+
+
+def _bold(scene: Scene, line: Line) -> bool:
+    return line.bold > 0.85 and scene.body_bold < 0.5
+
+
+def _type(scene: Scene, candidate: Candidate) -> Iterator[float]:
+    """Size, weight, font and capitals, against the running text."""
+    line = candidate.line
+    ratio = line.size / scene.body_size
+    share = scene.cases[line.style, in_capitals(line.text)] / scene.letters
+    bold = _bold(scene, line)
+    if bold:
+        yield 2.0
+    yield next((points for least, points in _SIZE_POINTS if ratio >= least), -2.0)
+    if (
+        line.font != scene.body_font
+        and not bold
+        and share < 0.05
+        and (ratio >= 0.97 or line.style in scene.pure)
+    ):
+        yield 1.0
+    if in_capitals(candidate.core):
+        yield 1.5
+    if line.style in scene.pure:
+        yield 2.8
+    yield _commonness(scene, candidate, share)
+
+
+_SIZE_POINTS = ((1.35, 2.5), (1.12, 2.0), (1.04, 1.0), (0.97, 0.0), (0.88, -0.5))
+
+
+def _commonness(scene: Scene, candidate: Candidate, share: float) -> float:
+    """Points off for a style in which much is set; less if the line is as short as a heading."""
+    if share <= 0.05 or is_apart(scene, candidate.index):
+        return 0.0
+    if share <= 0.12:
+        return -1.0
+    line, number, words = candidate.line, candidate.number, len(candidate.line.text.split())
+    after = scene.neighbour(candidate.index + 1)
+    full = scene.columns.get(line.page, 400.0)
+    below = after is None or after.page != line.page or after.base < line.base - 0.5 * scene.leading
+    short = line.width < 0.75 * full and below
+    closed = line.text.endswith((",", ";")) or (line.text.endswith(".") and words > 5)
+    if number and number.scheme != "letter" and short and words <= 10 and not closed:
+        return -1.0
+    return -0.5 if candidate.known and short and words <= 6 else -3.0
+
+
+def _place(scene: Scene, candidate: Candidate) -> Iterator[float]:
+    """Space around the line, a stroke under it, and neighbours on its baseline."""
+    if is_apart(scene, candidate.index):
+        yield 4.3
+    if candidate.line.ruled:
+        yield 2.5
+    if candidate.line.breaks:
+        yield -2.5
+    line, leading = candidate.line, scene.leading
+    before, after = scene.neighbour(candidate.index - 1), scene.neighbour(candidate.index + 1)
+    above = (
+        before.base - line.base if before and before.page == line.page and before.base > line.base else 99.0
+    )
+    below = line.base - after.base if after and after.page == line.page and after.base < line.base else 99.0
+    if above > 1.35 * leading:
+        yield 1.0
+    elif above < 0.3 * leading:
+        yield -1.5
+    if below < 0.3 * leading:
+        yield -1.5
+    if any(_is_beside(line, other) for other in scene.row_of(line)):
+        yield -1.5
+    bold = _bold(scene, line)
+    if after is None:
+        return
+    same = after.style == line.style
+    full = scene.columns.get(line.page, 400.0)
+    plain = not bold and line.size < 1.04 * scene.body_size
+    if same and below < 1.6 * leading and line.width > 0.75 * full and plain:
+        yield -2.0
+    if line.width > 0.9 * full and not same and below < 1.25 * leading and not candidate.number:
+        yield -2.0  # bold words that open a paragraph
+
+
+def _is_beside(line: Line, other: Line) -> bool:
+    """Whether another piece of the same row stands close, as in a table."""
+    distance = max(other.x0 - line.x1, line.x0 - other.x1)
+    return -3 < distance < (14 if len(other.text) > 45 else 36)
+
+
+def _wording(scene: Scene, candidate: Candidate) -> Iterator[float]:
+    """Number, name, length and punctuation."""
+    text, core, number, known = candidate.line.title, candidate.core, candidate.number, candidate.known
+    words = len(text.split())
+    if number:
+        yield 1.5 if number.scheme == "letter" else 2.0
+    if known:
+        yield 2.5 if len(core.split()) < 3 else 5.0  # "What is claimed is" stands alone for no other reason
+    if text[-1] in ".,;" and not known and not (number and words <= 9 and text.endswith(".")):
+        yield -2.0
+    if text.endswith("-") or _HANGS.search(text):
+        strong = _bold(scene, candidate.line) or candidate.line.size > 1.04 * scene.body_size
+        yield -0.2 if strong else -1.0
+    if words > 14:
+        yield -2.0
+    elif words > 10:
+        yield -0.7
+    if sum(letter.isdigit() for letter in core) > 0.3 * max(1, len(core.replace(" ", ""))):
+        yield -2.0
+    if _MATHS.search(core):
+        yield -1.5
+    if _CITES.search(text):
+        yield -2.0
+    if _DOTS.search(text) and not known:
+        yield -4.0  # an entry of a table of contents
+    if text[0] in "•–-*·▪◦":
+        yield -3.0

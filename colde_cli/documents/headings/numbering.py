@@ -1,0 +1,144 @@
+"""Numbers of headings: "2.1", "IV.", "A.", "Article 3"; and which of them form a plausible sequence."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+_ROMAN_NUMERAL = r"(?=[IVXL])(?:XL|L?X{0,3})(?:IX|IV|V?I{0,3})"
+_DECIMAL = re.compile(r"^(?P<number>\d{1,2}(?:\.\d{1,2}){0,4})(?P<mark>[.):]?)\s*(?=\S)(?P<rest>.+)$")
+_ROMAN = re.compile(rf"^(?P<number>{_ROMAN_NUMERAL})(?P<mark>[.)—–-]?)\s+(?P<rest>[A-Z“\"'(].+)$")
+_LETTER = re.compile(r"^(?P<number>[A-Z](?:\.\d{1,2}){0,3})(?P<mark>[.)]?)\s+(?P<rest>[A-Z“\"'(].+)$")
+_WORD = re.compile(
+    r"^(?P<word>chapter|section|article|part|appendix|annex|schedule|exhibit|item|§)\s*"
+    r"(?P<number>[\dIVXLA-Z]{1,5}(?:\.\d+)*)\b[.:—–-]?\s*(?P<rest>.*)$",
+    re.IGNORECASE,
+)
+_OPENS_TITLE = re.compile(r"[A-Z“\"'(¿]|[a-z]{2,}")
+_REACH = 120  # candidates back to which a chain may leap
+_ROMAN_VALUES = {"I": 1, "V": 5, "X": 10, "L": 50}
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """The number of a heading.
+
+    Attributes:
+        scheme: "decimal", "roman", "letter", or the word before it ("article").
+        parts: (2, 1) for "2.1"; letters count from 1.
+        rest: the heading without it.
+    """
+
+    scheme: str
+    parts: tuple[int, ...]
+    rest: str
+
+    @property
+    def by_word(self) -> bool:
+        """Whether a word like "Article" stands before the number."""
+        return self.scheme not in ("decimal", "roman", "letter")
+
+
+def parse_number(text: str) -> Number | None:
+    """The number that a line begins with, if it can be that of a heading."""
+    return _by_word(text) or _decimal(text) or _roman(text) or _letter(text)
+
+
+def _by_word(text: str) -> Number | None:
+    found = _WORD.match(text)
+    if not found or found["word"].lower() == "part":
+        return None
+    rest, number, word = found["rest"], found["number"], found["word"].lower()
+    if rest and not (rest[0].isupper() or rest[0] in '“"'):
+        return None
+    if number[0].isdigit():
+        return Number(word, tuple(int(part) for part in number.split(".") if part.isdigit()), rest)
+    if re.fullmatch(_ROMAN_NUMERAL, number):
+        return Number(word, (_roman_value(number),), rest)
+    if len(number) == 1 and number.isupper():
+        return Number(word, (ord(number) - 64,), rest)
+    return None
+
+
+def _decimal(text: str) -> Number | None:
+    found = _DECIMAL.match(text)
+    if not found or not _OPENS_TITLE.match(found["rest"]):
+        return None
+    if not found["mark"] and not text[len(found["number"])].isspace():
+        return None
+    return Number("decimal", tuple(int(part) for part in found["number"].split(".")), found["rest"])
+
+
+def _roman(text: str) -> Number | None:
+    found = _ROMAN.match(text)
+    if not found or not (found["mark"] or found["rest"].isupper()):
+        return None
+    return Number("roman", (_roman_value(found["number"]),), found["rest"])
+
+
+def _letter(text: str) -> Number | None:
+    found = _LETTER.match(text)
+    if not found:
+        return None
+    first, *others = found["number"].split(".")
+    if not (found["mark"] or others or len(found["rest"].split()) <= 8):
+        return None
+    return Number("letter", (ord(first) - 64, *(int(part) for part in others)), found["rest"])
+
+
+def _roman_value(numeral: str) -> int:
+    total = 0
+    for letter, following in zip(numeral, f"{numeral[1:]} ", strict=True):
+        value = _ROMAN_VALUES[letter]
+        total += -value if _ROMAN_VALUES.get(following, 0) > value else value
+    return total
+
+
+def follows(before: tuple[int, ...], number: tuple[int, ...]) -> bool:
+    """Whether `number` can come after `before` in an outline.
+
+    It is a first child, the next of its level, or opens the next chapter, of which the number may be printed
+    in another way ("Chapter 2").
+    """
+    depth, deeper = len(before), len(number)
+    if deeper > 1 and number[0] == before[0] + 1 and all(part == 1 for part in number[1:]):
+        return True
+    if deeper > depth:
+        return deeper <= depth + 2 and number[:depth] == before and all(part == 1 for part in number[depth:])
+    step = number[-1] - before[deeper - 1]
+    return number[:-1] == before[: deeper - 1] and step in (1, 2)
+
+
+def longest_chain(entries: Sequence[tuple[tuple[int, ...], float]]) -> list[int]:
+    """Indices of the most valuable sequence of numbers in which each follows the one before.
+
+    Args:
+        entries: number and weight of each candidate, in reading order.
+
+    Returns:
+        Ascending indices into `entries`; empty if fewer than two form a sequence.
+    """
+    best: list[float] = []
+    previous: list[int] = []
+    for index, (number, weight) in enumerate(entries):
+        opens = number[0] <= 2 and all(part == 1 for part in number[1:])
+        value, link = weight if opens else weight - 1.5, -1
+        for earlier in range(max(0, index - _REACH), index):
+            before = entries[earlier][0]
+            if not follows(before, number):
+                continue
+            skips = len(number) <= len(before) and number[-1] - before[len(number) - 1] == 2
+            candidate = best[earlier] + weight + (0.0 if skips else 0.5)
+            if candidate > value:
+                value, link = candidate, earlier
+        best.append(value)
+        previous.append(link)
+    if not best:
+        return []
+    chain = []
+    at = max(range(len(best)), key=lambda index: best[index])
+    while at >= 0:
+        chain.append(at)
+        at = previous[at]
+    return chain[::-1] if len(chain) >= 2 else []

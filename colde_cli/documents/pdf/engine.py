@@ -1,0 +1,329 @@
+"""The child process that reads a PDF with PDFium; run as a script, never imported by colde.
+
+PDFium knows no memory limit, can loop for ever and can abort its process, so that it runs alone, under limits
+that the operating system enforces. It imports nothing of colde: a start costs some 30 ms.
+
+    stdin     the file (seekable)
+    COLDE_PDF_REQUEST   JSON: password, first, last (1-based pages), path (for `sys.path`), and the limits
+    stdout    JSON lines: one `document` or `refused`, then one `page` per page, then `end`
+
+A page that is begun and not finished is the one at which the process died.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import math
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+REQUEST = json.loads(os.environ["COLDE_PDF_REQUEST"])
+sys.path.extend(REQUEST["path"])
+
+import pypdfium2_raw as pdfium  # noqa: E402 - the path above leads to it
+
+_MAX_BOOKMARKS = 10_000
+_MAX_OBJECTS = 20_000
+_SPACES = frozenset((9, 32, 0xA0))
+_BREAKS = frozenset((10, 13))
+_HYPHENS = frozenset((2, 0xFFFE))  # what PDFium puts where it joined a word over a line's end
+_INVISIBLE = frozenset((3, 7))  # text rendering modes that paint nothing (ISO 32000-1, table 106)
+
+SOFT_HYPHEN = "\u00ad"
+Handle = Any  # a pointer of ctypes, or a function of the library
+# size in points, font, weight (0 unknown), italic, angle in degrees, hidden
+Style = tuple[float, str, int, bool, int, bool]
+
+
+def send(kind: str, **values: object) -> None:
+    """One line of the answer."""
+    sys.stdout.write(json.dumps({"kind": kind, **values}))
+    sys.stdout.write("\n")
+    sys.stdout.flush()
+
+
+def limit_process() -> None:
+    """Memory and processor time, where the system can limit them."""
+    try:
+        import resource
+    except ImportError:
+        return
+    resource.setrlimit(resource.RLIMIT_AS, (REQUEST["memory"], REQUEST["memory"]))
+    resource.setrlimit(resource.RLIMIT_CPU, (REQUEST["seconds"], REQUEST["seconds"]))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def limit_step(seconds: float) -> None:
+    """The process ends if the next step takes longer than this (0: no limit)."""
+    if hasattr(signal, "setitimer"):
+        signal.setitimer(signal.ITIMER_REAL, seconds)
+
+
+def utf16(call: Handle, *arguments: object) -> str:
+    """A string from one of PDFium's functions that fill a UTF-16 buffer."""
+    size = call(*arguments, None, 0)
+    if not 2 < size < 1 << 20:
+        return ""
+    buffer = ctypes.create_string_buffer(size)
+    call(*arguments, buffer, size)
+    return buffer.raw[: size - 2].decode("utf-16-le", "replace")
+
+
+def bookmarks(document: Handle) -> list[tuple[int, str, int]]:
+    """Level, title and page (0 where there is none) of the outline's entries, loops cut."""
+    found: list[tuple[int, str, int]] = []
+    seen: set[int] = set()
+    stack = [(1, pdfium.FPDFBookmark_GetFirstChild(document, None))]
+    while stack and len(found) < _MAX_BOOKMARKS:
+        level, mark = stack.pop()
+        if not mark or ctypes.addressof(mark.contents) in seen:
+            continue
+        seen.add(ctypes.addressof(mark.contents))
+        found.append((level, utf16(pdfium.FPDFBookmark_GetTitle, mark), target_page(document, mark)))
+        stack.append((level, pdfium.FPDFBookmark_GetNextSibling(document, mark)))
+        if level < 32:
+            stack.append((level + 1, pdfium.FPDFBookmark_GetFirstChild(document, mark)))
+    return found
+
+
+def target_page(document: Handle, mark: Handle) -> int:
+    """1-based page a bookmark leads to; 0 if it leads nowhere."""
+    target = pdfium.FPDFBookmark_GetDest(document, mark)
+    if not target:
+        action = pdfium.FPDFBookmark_GetAction(mark)
+        target = pdfium.FPDFAction_GetDest(document, action) if action else None
+    return pdfium.FPDFDest_GetDestPageIndex(document, target) + 1 if target else 0
+
+
+class PageReader:
+    """Reads the words of one page with their fonts, and gathers them into lines."""
+
+    def __init__(self, page: Handle, number: int) -> None:
+        self.number = number
+        box = pdfium.FS_RECTF()
+        pdfium.FPDF_GetPageBoundingBox(page, box)  # as text is: without regard to /Rotate
+        self.left, self.foot = box.left, box.bottom
+        self.width, self.height = box.right - box.left, box.top - box.bottom
+        self.text = pdfium.FPDFText_LoadPage(page)
+        self.count = max(0, pdfium.FPDFText_CountChars(self.text))
+        self.unreadable = 0
+        self.suspect = 0
+        self.lines: list[list[object]] = []
+        self.words: list[tuple[str, float, float, Style]] = []
+        self.last = 0
+        self.rules = list(self._read_rules(page))
+        self._styles: dict[int, Style] = {}
+        self._fonts: dict[int, tuple[str, int, bool]] = {}
+        self._x, self._y = ctypes.c_double(), ctypes.c_double()
+        self._box = [ctypes.c_double() for _ in range(4)]
+        self._size = ctypes.c_float()
+        self._matrix = pdfium.FS_MATRIX()
+        self._name = ctypes.create_string_buffer(256)
+        self._nothing: Style = (0.0, "", 0, False, 0, False)
+
+    def read(self) -> None:
+        """Fill `lines`: text, x0, baseline, x1 (along its direction), angle, mark, ruled, runs of styles."""
+        get, text = pdfium.FPDFText_GetUnicode, self.text
+        codes = [get(text, index) for index in range(self.count)]
+        codes.append(10)
+        start = -1
+        for index, code in enumerate(codes):
+            if code in _SPACES or code in _BREAKS or code in _HYPHENS:
+                if start >= 0:
+                    self._word(codes, start, index, hyphen=code in _HYPHENS)
+                    start = -1
+                if code in _BREAKS:
+                    self._flush()
+            elif start < 0:
+                start = index
+        pdfium.FPDFText_ClosePage(text)
+
+    def _read_rules(self, page: Handle) -> Iterator[tuple[float, float, float]]:
+        """Left and right end and height of thin horizontal strokes, which may underline a heading."""
+        left, foot, right, top = (ctypes.c_float() for _ in range(4))
+        for index in range(min(pdfium.FPDFPage_CountObjects(page), _MAX_OBJECTS)):
+            item = pdfium.FPDFPage_GetObject(page, index)
+            if pdfium.FPDFPageObj_GetType(item) != pdfium.FPDF_PAGEOBJ_PATH:
+                continue
+            if not pdfium.FPDFPageObj_GetBounds(item, left, foot, right, top):
+                continue
+            if top.value - foot.value < 3 and right.value - left.value > 10:
+                yield left.value - self.left, right.value - self.left, foot.value - self.foot
+
+    def _word(self, codes: list[int], start: int, end: int, *, hyphen: bool) -> None:
+        letters = "".join(self._letter(code) for code in codes[start:end])
+        if pdfium.FPDFText_HasUnicodeMapError(self.text, start) == 1:
+            self.suspect += end - start
+        pdfium.FPDFText_GetCharOrigin(self.text, start, self._x, self._y)
+        style = self._style(start)
+        x, y = self._x.value, self._y.value
+        if (
+            self.words
+            and self.words[-1][0].endswith(SOFT_HYPHEN)
+            and abs(y - self.words[-1][2]) > style[0] / 2
+        ):
+            self._flush()  # PDFium joined a word over the line's end; the lines stay two
+        self.words.append((letters + SOFT_HYPHEN if hyphen else letters, x, y, style))
+        self.last = end - 1
+
+    def _letter(self, code: int) -> str:
+        if code < 32 or code == 0xFFFD or 0xE000 <= code <= 0xF8FF or code > 0x10FFFF:
+            self.unreadable += 1
+            return chr(code) if 0xE000 <= code <= 0xF8FF else "\ufffd"
+        return chr(code)
+
+    def _style(self, index: int) -> Style:
+        """Size, font, weight, italic, angle, hidden of the text object that a character belongs to."""
+        item = pdfium.FPDFText_GetTextObject(self.text, index)
+        if not item:
+            return self.words[-1][3] if self.words else self._nothing
+        key = ctypes.addressof(item.contents)
+        style = self._styles.get(key)
+        if style is None:
+            style = self._styles[key] = self._read_style(item)
+        return style
+
+    def _read_style(self, item: Handle) -> Style:
+        pdfium.FPDFTextObj_GetFontSize(item, self._size)
+        scale, angle = 1.0, 0
+        if pdfium.FPDFPageObj_GetMatrix(item, self._matrix):
+            matrix = self._matrix
+            scale = math.hypot(matrix.c, matrix.d) or 1.0
+            angle = round(math.degrees(math.atan2(matrix.b, matrix.a))) % 360
+        name, weight, italic = self._font(pdfium.FPDFTextObj_GetFont(item))
+        hidden = pdfium.FPDFTextObj_GetTextRenderMode(item) in _INVISIBLE
+        return abs(self._size.value * scale), name, weight, italic, angle, hidden
+
+    def _font(self, font: Handle) -> tuple[str, int, bool]:
+        if not font:
+            return "", 0, False
+        key = ctypes.addressof(font.contents)
+        known = self._fonts.get(key)
+        if known is None:
+            size = pdfium.FPDFFont_GetBaseFontName(font, self._name, 256)
+            name = self._name.value.decode("utf-8", "replace") if 0 < size <= 256 else ""
+            flags = pdfium.FPDFFont_GetFlags(font)
+            weight = 700 if flags > 0 and flags & 1 << 18 else pdfium.FPDFFont_GetWeight(font)
+            known = self._fonts[key] = (name, weight, bool(flags > 0 and flags & 1 << 6))
+        return known
+
+    def _flush(self) -> None:
+        """End the line: gather the styles of its words, and where it stands along its own direction."""
+        if not self.words:
+            return
+        runs: list[list[Any]] = []
+        for word, _, _, style in self.words:
+            if runs and runs[-1][0] == style:
+                runs[-1][1] += len(word)
+            else:
+                runs.append([style, len(word)])
+        angle = max(runs, key=lambda run: run[1])[0][4]
+        placed = [self._turn(x, y, angle) for _, x, y, _ in self.words]
+        across = sorted(v for _, v in placed)
+        base, x0 = across[len(across) // 2], min(u for u, _ in placed)
+        text = " ".join(word[0] for word in self.words).replace(SOFT_HYPHEN + " ", SOFT_HYPHEN)
+        x1 = max(self._right_end(angle), x0)
+        mark = self._mark(base, runs) if angle == 0 else 0
+        ruled = angle == 0 and any(self._is_under(rule, x0, x1, base) for rule in self.rules)
+        styles = [[*style, count] for style, count in runs]
+        self.lines.append([text, x0, base, x1, angle, mark, ruled, styles])
+        self.words = []
+
+    def _mark(self, base: float, runs: list[list[Any]]) -> int:
+        """Letters at the line's end that are small and raised: the mark of a footnote."""
+        size = max(style[0] for style, _ in runs)
+        count = 0
+        while count < 3 and self.last - count > 0:
+            style = self._style(self.last - count)
+            pdfium.FPDFText_GetCharOrigin(self.text, self.last - count, self._x, self._y)
+            if style[0] > 0.8 * size or self._y.value - self.foot < base + 0.15 * size:
+                break
+            count += 1
+        return count
+
+    @staticmethod
+    def _is_under(rule: tuple[float, float, float], x0: float, x1: float, base: float) -> bool:
+        """Whether a rule begins and ends with the line and stands just below its baseline."""
+        left, right, height = rule
+        return abs(left - x0) < 3 and abs(right - x1) < 3 and base - 4.5 < height < base + 0.5
+
+    def _turn(self, x: float, y: float, angle: int) -> tuple[float, float]:
+        """A point seen by a reader who turned the page so that text at `angle` runs from left to right."""
+        x, y = x - self.left, y - self.foot
+        if angle == 0:
+            return x, y
+        sine, cosine = math.sin(math.radians(angle)), math.cos(math.radians(angle))
+        left = min(0.0, self.width * cosine, self.height * sine)
+        foot = min(0.0, -self.width * sine, self.height * cosine)
+        return x * cosine + y * sine - left, y * cosine - x * sine - foot
+
+    def _right_end(self, angle: int) -> float:
+        left, right, bottom, top = self._box
+        if not pdfium.FPDFText_GetCharBox(self.text, self.last, left, right, bottom, top):
+            return 0.0
+        corners = ((left, bottom), (left, top), (right, bottom), (right, top))
+        return max(self._turn(x.value, y.value, angle)[0] for x, y in corners)
+
+
+def open_document(data: bytes, password: str | None) -> Handle:
+    """PDFium's handle or a null pointer; the password in UTF-8 (AES-256), else in Latin-1 (older ciphers)."""
+    wanted = {None} if password is None else {password.encode(), password.encode("latin-1", "replace")}
+    for attempt in sorted(wanted, key=lambda item: item is not None and not item.isascii()):
+        document = pdfium.FPDF_LoadMemDocument64(data, len(data), attempt)
+        if document:
+            break
+    return document
+
+
+def main() -> None:
+    """Answer the request."""
+    limit_process()
+    limit_step(REQUEST["step"])
+    os.lseek(0, 0, os.SEEK_SET)
+    with open(0, "rb", closefd=False) as file:  # a descriptor, not a path
+        data = file.read()
+    pdfium.FPDF_InitLibrary()
+    document = open_document(data, REQUEST["password"])
+    if not document:
+        send("refused", reason="password" if pdfium.FPDF_GetLastError() == 4 else "damaged")
+        return
+    count = pdfium.FPDF_GetPageCount(document)
+    title = utf16(pdfium.FPDF_GetMetaText, document, b"Title")
+    send("document", pages=count, title=title, outline=bookmarks(document) if REQUEST["first"] <= 1 else [])
+    for number in range(REQUEST["first"], min(count, REQUEST["last"] or count) + 1):
+        limit_step(REQUEST["step"])
+        send("begin", number=number)
+        read_page(document, number)
+    send("end")
+    os._exit(0)  # PDFium's own tidying up takes time and can still fail
+
+
+def read_page(document: Handle, number: int) -> None:
+    """Send one page; a page that PDFium cannot load is sent as unreadable."""
+    page = pdfium.FPDF_LoadPage(document, number - 1)
+    if not page:
+        send("page", number=number, failed=True)
+        return
+    reader = PageReader(page, number)
+    if reader.count > REQUEST["characters"]:
+        send("page", number=number, failed=True)
+        return
+    reader.read()
+    send(
+        "page",
+        number=number,
+        width=reader.width,
+        height=reader.height,
+        unreadable=reader.unreadable,
+        suspect=reader.suspect,
+        lines=reader.lines,
+    )
+    pdfium.FPDF_ClosePage(page)
+
+
+if __name__ == "__main__":
+    main()

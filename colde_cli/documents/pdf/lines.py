@@ -1,0 +1,178 @@
+"""Lines of a PDF as its reader process sends them: text, place and style."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+_BOLD = re.compile(
+    r"bold|black|heavy|demi|poster|[-,]b$|medi$|-bd|\bbd\b|cmbx|cmssbx|cmb1|sfbx|ptmb|ptb|utmb|phvb|tib|lmb|MB\d"
+    r"|TZ$|TB$|SFRB|timesb",
+    re.IGNORECASE,
+)
+_ITALIC = re.compile(r"ital|obli|cmti|cmsl|slant|ptmri|-it\b|timesi", re.IGNORECASE)
+_SUBSET = re.compile(r"^[A-Z]{6}\+")
+_LIGATURES = {
+    code: unicodedata.normalize("NFKC", chr(code)) for code in (*range(0xFB00, 0xFB07), 0x132, 0x133)
+}
+_BULLETS = dict.fromkeys((0xF0B7, 0xF0A7, 0xF076, 0xF0D8, 0xF0A8), "•")
+_LETTERS = str.maketrans({**_LIGATURES, **_BULLETS, 0xA0: " ", 0x200B: "", 0xFEFF: ""})
+_LEFT_OVER = re.compile("[\ud800-\udfff\ue000-\uf8ff]")
+_MATHS = re.compile("[\U0001d400-\U0001d7ff]+")
+# Old TeX sets an accent as a letter of its own, before or after the one that it belongs to.
+_LOOSE_ACCENT = re.compile(
+    r"(?<=[^\W\d_]) ?([´`¨ˆ˜]) ?([aeiouyncszAEIOUYNCSZı])|(?<!\w)([´`¨ˆ˜])([AEIOUaeiouÖÜ])"
+)
+_COMBINING = {"´": "\u0301", "`": "\u0300", "¨": "\u0308", "ˆ": "\u0302", "˜": "\u0303"}
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of text.
+
+    Attributes:
+        text: clean text; a word divided at the line's end keeps its soft hyphen or "-".
+        page: 1-based.
+        x0: left end, in points, along the direction of the text.
+        base: baseline above the page's foot, in points.
+        x1: right end.
+        size: size of most of its letters, rounded to half points.
+        font: font of most of its letters.
+        bold: share of letters in a bold font.
+        italic: share of letters in an italic font.
+        angle: direction of the text in degrees; 0 is upright.
+        hidden: share of letters that are not painted.
+        mark: letters at the end that are the mark of a footnote.
+        ruled: the line is underlined, from end to end.
+        breaks: it begins in bold or italic and ends in neither: a paragraph that opens with its title.
+    """
+
+    text: str
+    page: int
+    x0: float
+    base: float
+    x1: float
+    size: float
+    font: str
+    bold: float = 0.0
+    italic: float = 0.0
+    angle: int = 0
+    hidden: float = 0.0
+    mark: int = 0
+    ruled: bool = False
+    breaks: bool = False
+
+    @property
+    def title(self) -> str:
+        """The text without a footnote's mark."""
+        return self.text[: len(self.text) - self.mark].rstrip() or self.text
+
+    @property
+    def width(self) -> float:
+        """Length in points."""
+        return self.x1 - self.x0
+
+    @property
+    def style(self) -> Style:
+        """What headings of one kind have in common."""
+        return Style(self.size, self.bold > 0.6, self.font, self.italic > 0.6)
+
+
+@dataclass(frozen=True, slots=True)
+class Style:
+    """Size, weight, font and slant of a line."""
+
+    size: float
+    bold: bool
+    font: str
+    italic: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One page: its size in points, its lines in content order, what could not be read.
+
+    Attributes:
+        number: 1-based.
+        width: in points.
+        height: in points.
+        lines: in the order of the content stream.
+        unreadable: characters without a meaning in Unicode.
+        suspect: characters whose meaning the reader guessed.
+        failed: the page could not be read at all.
+    """
+
+    number: int
+    width: float = 0.0
+    height: float = 0.0
+    lines: tuple[Line, ...] = ()
+    unreadable: int = 0
+    suspect: int = 0
+    failed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Bookmark:
+    """An entry of a PDF's outline; page 0 where it leads nowhere."""
+
+    level: int
+    title: str
+    page: int
+
+
+def decode_page(message: dict[str, Any]) -> Page:
+    """A page from the answer of a reader process."""
+    number = int(message["number"])
+    if message.get("failed"):
+        return Page(number, failed=True)
+    lines = [_decode_line(number, values) for values in message["lines"]]
+    kept = tuple(line for line in lines if line.text)
+    width, height = float(message["width"]), float(message["height"])
+    return Page(number, width, height, kept, int(message["unreadable"]), int(message["suspect"]))
+
+
+def _decode_line(page: int, values: Sequence[Any]) -> Line:
+    text, x0, base, x1, angle, mark, ruled, runs = values
+    sizes: Counter[float] = Counter()
+    fonts: Counter[str] = Counter()
+    bold = italic = hidden = 0
+    weights = []
+    for size, font, weight, slanted, _, unseen, count in runs:
+        name = _SUBSET.sub("", font)
+        weights.append((_is_bold(name, weight), bool(slanted or _ITALIC.search(name))))
+        sizes[max(0.5, round(size * 2) / 2)] += count  # fonts of no size exist
+        fonts[name] += count
+        bold += count * weights[-1][0]
+        italic += count * weights[-1][1]
+        hidden += count * unseen
+    total = max(1, fonts.total())
+    most = max(sizes, key=lambda size: (sizes[size], size))
+    font = max(fonts, key=lambda name: fonts[name])
+    shares = (bold / total, italic / total)
+    breaks = any(weights[0]) and not any(weights[-1]) and runs[-1][-1] > max(1, mark)
+    place = (page, x0, base, x1)
+    return Line(clean(text), *place, most, font, *shares, angle, hidden / total, mark, ruled, breaks)
+
+
+def _is_bold(name: str, weight: int) -> bool:
+    return bool(_BOLD.search(name)) or (weight >= 600 and "regu" not in name.lower())
+
+
+def clean(text: str) -> str:
+    """Ligatures and styled letters to plain ones, loose accents on their letters, blanks to single spaces."""
+    if not text.isascii():
+        text = _MATHS.sub(
+            lambda found: unicodedata.normalize("NFKC", found.group()), text.translate(_LETTERS)
+        )
+        text = _LOOSE_ACCENT.sub(_compose, text)
+        text = _LEFT_OVER.sub("\ufffd", unicodedata.normalize("NFC", text))
+    return " ".join(text.split())
+
+
+def _compose(found: re.Match[str]) -> str:
+    accent, letter = found.group(1) or found.group(3), found.group(2) or found.group(4)
+    return unicodedata.normalize("NFC", ("i" if letter == "ı" else letter) + _COMBINING[accent])

@@ -1,0 +1,138 @@
+"""Run a reader process under limits, and gather what it sends.
+
+A page at which the process dies is given up, the rest is read by a fresh process.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any, BinaryIO
+
+from colde_cli.documents.pdf.lines import Bookmark, Page, decode_page
+
+MEMORY = 1 << 30
+"""Bytes of address space a reader process may take, the file itself not counted."""
+SECONDS = 120
+"""Processor time for one document; 600 pages of text take four seconds."""
+STEP_SECONDS = 15.0
+"""Wall time for opening a document or for one page."""
+PAGE_CHARACTERS = 500_000
+"""A page with more text than this is no page but an attack."""
+_RESTARTS = 3
+
+
+@dataclass(slots=True)
+class Answer:
+    """What a reader process made of a file.
+
+    Attributes:
+        refused: why the file was not opened; None if it was.
+        pages: pages of the file, read or not.
+        title: from its metadata.
+        outline: its bookmarks.
+        read: the pages that were asked for.
+        died: the process ended before its time (a limit, or a crash).
+    """
+
+    refused: str | None = None
+    pages: int = 0
+    title: str = ""
+    outline: list[Bookmark] = field(default_factory=list)
+    read: list[Page] = field(default_factory=list)
+    died: bool = False
+
+
+def run_reader(script: str, file: BinaryIO, password: str | None, first: int, last: int) -> Answer:
+    """Read pages `first` to `last` (0: the last there is) of an open file with one of the reader scripts."""
+    answer = Answer()
+    given_up = 0
+    while True:
+        begun = _run_once(script, file, password, (first, last), answer)
+        if not answer.died or begun == 0 or given_up >= _RESTARTS:
+            return answer
+        answer.read.append(Page(begun, failed=True))
+        given_up += 1
+        first = begun + 1
+        if first > (last or answer.pages):
+            return answer
+        answer.died = False
+
+
+def _run_once(
+    script: str, file: BinaryIO, password: str | None, span: tuple[int, int], answer: Answer
+) -> int:
+    """One process; returns the page it was at when it ended, 0 if it was at none."""
+    begun, finished = 0, False
+    with _process(script, file, password, span) as messages:
+        for message in messages:
+            kind = message["kind"]
+            if kind == "begin":
+                begun = int(message["number"])
+            elif kind == "page":
+                answer.read.append(decode_page(message))
+                begun = 0
+            elif kind == "document":
+                _take_head(answer, message)
+            else:
+                finished = True
+                answer.refused = message.get("reason")
+    answer.died = not finished
+    return begun
+
+
+def _take_head(answer: Answer, message: dict[str, Any]) -> None:
+    answer.pages, answer.title = int(message["pages"]), str(message["title"])
+    answer.outline = answer.outline or [Bookmark(*entry) for entry in message["outline"]]
+
+
+@contextmanager
+def _process(
+    script: str, file: BinaryIO, password: str | None, span: tuple[int, int]
+) -> Iterator[Iterator[dict[str, Any]]]:
+    size = os.fstat(file.fileno()).st_size
+    request = {
+        "password": password,
+        "first": span[0],
+        "last": span[1],
+        "path": [entry for entry in sys.path if entry],
+        "memory": MEMORY + 2 * size,
+        "seconds": SECONDS,
+        "step": STEP_SECONDS,
+        "characters": PAGE_CHARACTERS,
+    }
+    program = Path(__file__).with_name(script)
+    process = subprocess.Popen(
+        [sys.executable, "-I", "-S", str(program)],
+        stdin=file,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        # Not on the command line, where everybody on the machine could see the password.
+        env={**os.environ, "COLDE_PDF_REQUEST": json.dumps(request)},
+    )
+    watchdog = threading.Timer(2 * SECONDS, process.kill)
+    watchdog.daemon = True
+    watchdog.start()
+    assert process.stdout is not None
+    try:
+        yield _messages(process.stdout)
+    finally:
+        watchdog.cancel()
+        process.kill()
+        process.stdout.close()
+        process.wait()
+
+
+def _messages(stream: IO[bytes]) -> Iterator[dict[str, Any]]:
+    """The lines of an answer; a line that was cut off when the process died ends it."""
+    for line in stream:
+        if not line.endswith(b"\n"):
+            return
+        yield json.loads(line)

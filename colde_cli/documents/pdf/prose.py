@@ -1,0 +1,100 @@
+"""Lines to paragraphs: joins what a page's width cut, and knows on which page every paragraph begins."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Sequence
+from itertools import pairwise
+from statistics import median
+
+from colde_cli.documents.hyphenation import SOFT_HYPHEN, Hyphens
+from colde_cli.documents.pdf.lines import Line
+
+_BULLET = re.compile(r"[•▪◦‣·∗]|[-–—*]\s|\(?[a-z0-9ivx]{1,3}[.)]\s|\[\d+\]")
+_ENDS = re.compile(r"[.!?:;][\"'”’)\]]*$")
+
+
+class Geometry:
+    """Leading and column edges, measured: what tells a paragraph's first and last lines from others."""
+
+    def __init__(self, lines: Sequence[Line], body_size: float) -> None:
+        self.body_size = body_size
+        gaps = [
+            a.base - b.base
+            for a, b in pairwise(lines)
+            if a.page == b.page and 0.8 * body_size < a.base - b.base < 2.2 * body_size
+        ]
+        self.leading = median(gaps) if gaps else 1.2 * body_size
+        ends: defaultdict[tuple[int, int], list[float]] = defaultdict(list)
+        for line in lines:
+            ends[line.page, round(line.x0 / 40)].append(line.x1)
+        self._ends = {place: sorted(values)[int(0.85 * (len(values) - 1))] for place, values in ends.items()}
+
+    def is_short(self, line: Line) -> bool:
+        """Whether the line stops well before its column's right edge."""
+        return line.x1 < self._ends[line.page, round(line.x0 / 40)] - 2.5 * line.size
+
+    def begins_paragraph(self, before: Line, line: Line, after: Line | None) -> bool:
+        """Whether `line` begins a paragraph, `before` and `after` being its neighbours in content order."""
+        if abs(before.size - line.size) > 0.12 * self.body_size:
+            return True
+        gap = before.base - line.base
+        ended = bool(_ENDS.search(before.text))
+        if before.page != line.page or gap < -0.5 * self.leading:
+            return ended and (self.is_short(before) or self._indented(before, line, after, moved=True))
+        if gap < 0.5 * self.leading:  # the same line, in two pieces
+            return False
+        if gap > 1.5 * max(self.leading, 1.1 * line.size):
+            return True
+        short = self.is_short(before)
+        opens = short and (ended or line.text[:1].isupper() or _BULLET.match(line.text))
+        listed = ended and (_BULLET.match(line.text) or self._indented(before, line, after, moved=False))
+        return bool(opens or listed)
+
+    def _indented(self, before: Line, line: Line, after: Line | None, *, moved: bool) -> bool:
+        """A first-line indent; lines that stay indented hang from the one before."""
+        step = 0.7 * line.size
+        if after is not None and after.page == line.page and after.base < line.base:
+            back = line.x0 - after.x0
+            return step < back < 6 * line.size
+        return not moved and step < line.x0 - before.x0 < 6 * line.size
+
+
+class Writer:
+    """Builds a document's text paragraph by paragraph.
+
+    Attributes:
+        page_starts: offset at which each page begins, one entry per page of the source.
+    """
+
+    def __init__(self, pages: int, hyphens: Hyphens) -> None:
+        self.page_starts: list[int] = []
+        self.length = 0
+        self._pages = pages
+        self._hyphens = hyphens
+        self._pieces: list[str] = []
+
+    def paragraph(self, lines: Sequence[Line]) -> int:
+        """Write lines as one paragraph; returns the offset at which it begins."""
+        if self._pieces:
+            self._pieces.append("\n\n")
+            self.length += 2
+        start = self.length
+        text = ""
+        for line in lines:
+            text = self._hyphens.join(text, line.text) if text else line.text
+            self._begin_page(line.page, start + len(text) - len(line.text))
+        text = text.replace(SOFT_HYPHEN, "")
+        self._pieces.append(text)
+        self.length += len(text)
+        return start
+
+    def text(self) -> str:
+        """Everything that was written; pages after the last line begin at its end."""
+        self.page_starts += [self.length] * (self._pages - len(self.page_starts))
+        return "".join(self._pieces)
+
+    def _begin_page(self, page: int, offset: int) -> None:
+        while len(self.page_starts) < page:
+            self.page_starts.append(offset)

@@ -1,0 +1,143 @@
+"""An open PDF to a `Document`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import BinaryIO
+
+from colde_cli.documents.document import Document, ReadReport
+from colde_cli.documents.headings.find import find_headings
+from colde_cli.documents.headings.scene import survey
+from colde_cli.documents.headings.title import find_title
+from colde_cli.documents.pdf.compose import compose
+from colde_cli.documents.pdf.layout import Layout, text_lines
+from colde_cli.documents.pdf.lines import Page
+from colde_cli.documents.pdf.process import Answer, run_reader
+from colde_cli.errors import (
+    CorruptFileError,
+    DocumentError,
+    LimitError,
+    NoTextError,
+    OptionError,
+    PasswordError,
+)
+
+MAX_CHARACTERS = 20_000_000
+"""Text of one document; the longest books have five million characters."""
+_PDFIUM, _PYPDF = "engine.py", "pypdf_engine.py"
+_GUESSED = 0.3
+_FUNCTION_WORDS = re.compile(
+    r"the|of|and|to|in|a|is|for|that|la|le|de|et|les|des|und|der|die|das|el|los|y|en|que|di|il|e"
+)
+
+
+def read_pdf(
+    file: BinaryIO, path: str, name: str, password: str | None, pages: tuple[int, int] | None
+) -> Document:
+    """Read a PDF.
+
+    Args:
+        file: open and seekable, with a file descriptor.
+        path: as the user gave it, for messages.
+        name: stands in for a missing title.
+        password: of an encrypted file; None and "" try the empty one.
+        pages: first and last page to read, 1-based; None for all.
+
+    Raises:
+        PasswordError: encrypted, and the password is missing or wrong.
+        CorruptFileError: no reader can open it.
+        LimitError: its pages take more memory or time than allowed.
+        NoTextError: none of the pages has text.
+        OptionError: the pages are not in the document.
+    """
+    first, last = pages or (1, 0)
+    answer = _answer(file, path, password, first, last)
+    if pages and first > answer.pages:
+        raise OptionError(f"{path} has {answer.pages} pages; there is no page {first}.")
+    read = sorted(answer.read, key=lambda page: page.number)
+    if not any(page.lines for page in read):
+        raise _no_text(path, answer)
+    if sum(len(line.text) for page in read for line in page.lines) > MAX_CHARACTERS:
+        raise LimitError(f"{path} has more than {MAX_CHARACTERS:,} characters; read a part with --pages.")
+    layout = text_lines(read)
+    scene = survey(layout.lines)
+    result = compose(scene, find_headings(scene, answer.outline), answer.pages)
+    title = find_title(scene, answer.title) or name
+    report = _report(answer, read, layout)
+    return Document(path, title, result.text, result.sections, result.page_starts, report)
+
+
+def _answer(file: BinaryIO, path: str, password: str | None, first: int, last: int) -> Answer:
+    """PDFium's answer; where it refuses or dies, pypdf's, which also knows why."""
+    answer = run_reader(_PDFIUM, file, password, first, last)
+    if not answer.refused and not answer.died and any(page.lines or not page.failed for page in answer.read):
+        return answer
+    second = run_reader(_PYPDF, file, password, first, last)
+    if not second.refused and any(page.lines for page in second.read):
+        return second
+    if answer.refused and second.refused:
+        raise _refusal(
+            path, password, "password" if "password" in (answer.refused, second.refused) else second.refused
+        )
+    if answer.died and second.died:
+        raise LimitError(f"{path} needs more memory or time than a document may take; it may be damaged.")
+    if answer.refused or not answer.pages:
+        raise CorruptFileError(f"{path} is damaged: it has no page that can be read.")
+    return answer
+
+
+def _refusal(path: str, password: str | None, reason: str) -> DocumentError:
+    if reason == "password":
+        if password:
+            return PasswordError(f"The password for {path} is wrong; give the right one with --password.")
+        return PasswordError(f"{path} is encrypted; give its password with --password.")
+    return CorruptFileError(f"{path} is damaged and cannot be read as PDF; try to get or export it again.")
+
+
+def _no_text(path: str, answer: Answer) -> DocumentError:
+    if answer.read and all(page.failed for page in answer.read):
+        return LimitError(f"{path} needs more memory or time than a document may take; it may be damaged.")
+    if not answer.pages:
+        return CorruptFileError(f"{path} is damaged: it has no pages.")
+    return NoTextError(f"{path} has no text layer; run OCR on it first, for example: ocrmypdf in.pdf out.pdf")
+
+
+def _report(answer: Answer, read: Sequence[Page], layout: Layout) -> ReadReport:
+    empty = tuple(page.number for page in read if not page.lines)
+    unreadable = sum(page.unreadable for page in read)
+    guessed = sum(page.suspect for page in read)
+    letters = sum(len(line.text) for line in layout.lines)
+    warnings = []
+    if guessed > _GUESSED * letters and not _reads_like_language(layout):
+        unreadable = max(unreadable, guessed)
+    if unreadable > max(20, 0.01 * letters):
+        warnings.append(
+            f"{unreadable:,} characters have no meaning in Unicode (a font without a character map);"
+            " OCR gives better text, for example: ocrmypdf --force-ocr"
+        )
+    failed = [page.number for page in read if page.failed]
+    if failed:
+        warnings.append(f"{_pages(failed)} could not be read.")
+    blank = [number for number in empty if number not in failed]
+    if blank:
+        warnings.append(f"{_pages(blank)} without text (scanned, blank or pictures).")
+    hidden = layout.left_out["invisible lines"]
+    if hidden:
+        warnings.append(f"Left out {hidden} lines that a reader cannot see.")
+    if layout.letters_left_out > 0.05 * letters and layout.left_out["rotated lines"]:
+        warnings.append(f"Left out {layout.left_out['rotated lines']} rotated lines.")
+    notes = tuple(f"Left out {count} {what}." for what, count in layout.left_out.items() if count)
+    return ReadReport(answer.pages, empty, unreadable, warnings=tuple(warnings), notes=notes)
+
+
+def _reads_like_language(layout: Layout) -> bool:
+    """Whether small common words are as common as in European languages."""
+    words = [word for line in layout.lines[:2000] for word in re.findall(r"[^\W\d_]+", line.text.lower())]
+    return sum(bool(_FUNCTION_WORDS.fullmatch(word)) for word in words) > 0.05 * len(words)
+
+
+def _pages(numbers: Sequence[int]) -> str:
+    shown = ", ".join(str(number) for number in numbers[:10])
+    more = f" and {len(numbers) - 10} more" if len(numbers) > 10 else ""
+    return f"{'Page' if len(numbers) == 1 else 'Pages'} {shown}{more}"

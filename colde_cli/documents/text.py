@@ -1,0 +1,256 @@
+"""Plain text and Markdown to a `Document`."""
+
+from __future__ import annotations
+
+import codecs
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from colde_cli.documents.document import PLAIN_WORDS, Document, Part, ReadReport, SectionKind, assemble
+from colde_cli.documents.headings.names import is_known, kind_of
+from colde_cli.documents.headings.numbering import longest_chain, parse_number
+from colde_cli.documents.hyphenation import Hyphens
+from colde_cli.errors import NoTextError, UnsupportedFormatError
+
+_BYTE_ORDER_MARKS = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF32_LE, "utf-32"),  # before UTF-16, whose mark it begins with
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f\x7f]")
+_UNDERLINE = re.compile(r"\s*(={3,}|-{3,}|~{3,}|\*{3,})\s*$")
+_PAGE_FOOT = re.compile(r"\[Page \w+\]\s*$|^\s*\d+\s*$")
+_CONTENTS = re.compile(r"\.{4,}|(\. ){4,}|\s\d+\s*$")
+_TABLE = re.compile(r"\S {3,}\S|\||^\s*[+=-]{5,}")
+_LIST_ITEM = re.compile(r"\s*([-*+•]|\(?\w{1,3}[.)])\s+\S")
+_HEADING_WORDS = 12
+_HEADING_LETTERS = 90
+
+
+def decode(data: bytes, path: str) -> tuple[str, tuple[str, ...]]:
+    """Text of a file and warnings about its encoding: its byte order mark, UTF-8, else Windows-1252.
+
+    Raises:
+        UnsupportedFormatError: the bytes are no text.
+    """
+    warnings: tuple[str, ...] = ()
+    for mark, encoding in _BYTE_ORDER_MARKS:
+        if data.startswith(mark):
+            text = data.decode(encoding, "replace")
+            break
+    else:
+        try:
+            text = data.decode("utf-8")
+        except UnicodeDecodeError:
+            text = data.decode("cp1252", "replace")
+            warnings = ("Not valid UTF-8; read as Windows-1252 (Latin-1), so that accents may be wrong.",)
+    strange = len(_CONTROL.findall(text[:100_000]))
+    if "\x00" in text[:100_000] or strange > 0.02 * len(text[:100_000]):
+        raise UnsupportedFormatError(f"{path} is not a text file: it holds binary data.")
+    return text.replace("\r\n", "\n").replace("\r", "\n"), warnings
+
+
+def read_text(data: bytes, path: str, name: str) -> Document:
+    """Plain text: numbered, underlined or capital lines that stand alone are headings.
+
+    Raises:
+        NoTextError: nothing but blanks.
+        UnsupportedFormatError: the bytes are no text.
+    """
+    text, warnings = decode(data, path)
+    paged, left_out = _without_page_breaks(text.expandtabs())
+    blocks = list(_blocks(paged.split("\n")))
+    hyphens = Hyphens(line for block in blocks for line in block.lines)
+    marked = _mark_headings(blocks)
+    title = next((block.lines[0].strip() for block in marked[:3] if _is_title(block)), name)
+    notes = (f"Left out {left_out} running heads and page numbers.",) if left_out else ()
+    report = ReadReport(warnings=warnings, notes=notes)
+    return _document(path, title, list(_parts(marked, hyphens)), report)
+
+
+def _document(path: str, title: str, parts: Sequence[Part], report: ReadReport) -> Document:
+    document = assemble(path, title, parts, report)
+    if not document.sections:
+        raise NoTextError(f"{path} holds no text.")
+    return document
+
+
+@dataclass(frozen=True, slots=True)
+class _Block:
+    """Lines between blank lines; with a level if they are a heading."""
+
+    lines: tuple[str, ...]
+    level: int = 0
+
+    @property
+    def first(self) -> str:
+        return self.lines[0].strip()
+
+
+def _without_page_breaks(text: str) -> tuple[str, int]:
+    """Text without form feeds and the running heads and feet around them (as in RFCs), and their number."""
+    pages = [page.split("\n") for page in text.split("\f")]
+    if len(pages) < 2:
+        return text, 0
+    edges = [(_first(page), _last(page)) for page in pages]
+    patterns = Counter(
+        _pattern(page[at]) for page, pair in zip(pages, edges, strict=True) for at in pair if at is not None
+    )
+    dropped = 0
+    for page, pair in zip(pages, edges, strict=True):
+        for at in pair:
+            if at is not None and (patterns[_pattern(page[at])] >= 3 or _PAGE_FOOT.search(page[at])):
+                page[at] = ""
+                dropped += 1
+    return _rejoin(pages), dropped
+
+
+def _first(page: Sequence[str]) -> int | None:
+    return next((index for index, line in enumerate(page) if line.strip()), None)
+
+
+def _last(page: Sequence[str]) -> int | None:
+    return next((index for index in range(len(page) - 1, -1, -1) if page[index].strip()), None)
+
+
+def _pattern(line: str) -> str:
+    return re.sub(r"\d+", "0", " ".join(line.split()))
+
+
+def _rejoin(pages: Sequence[list[str]]) -> str:
+    """Pages as one text; a paragraph that goes on over a page break stays one."""
+    lines: list[str] = []
+    for page in pages:
+        first = _first(page)
+        body = page[first:] if first is not None else []
+        while lines and not lines[-1].strip():
+            lines.pop()
+        goes_on = bool(
+            lines and body and body[0].strip()[:1].islower() and lines[-1].rstrip()[-1] not in ".:;!?"
+        )
+        lines += body if goes_on or not lines else ["", *body]
+    return "\n".join(lines)
+
+
+def _blocks(lines: Sequence[str]) -> Iterator[_Block]:
+    """Paragraphs; a line with a row of dashes under it is a block (and a heading) of its own."""
+    block: list[str] = []
+    for line in [*lines, ""]:
+        if block and _UNDERLINE.match(line) and _underlines(line, block[-1]):
+            if block[:-1]:
+                yield _Block(tuple(block[:-1]))
+            yield _Block((block[-1],), 1 if line.strip()[0] in "=*" else 2)
+            block = []
+        elif line.strip():
+            block.append(line.rstrip())
+        elif block:
+            yield _Block(tuple(block))
+            block = []
+
+
+def _underlines(line: str, above: str) -> bool:
+    title = above.strip()
+    return abs(len(line.strip()) - len(title)) <= 3 and len(title.split()) <= _HEADING_WORDS
+
+
+def _mark_headings(blocks: Sequence[_Block]) -> list[_Block]:
+    """Blocks with levels: underlined ones have theirs, then numbers in sequence, known names, capitals."""
+    alone = [
+        index for index, block in enumerate(blocks) if len(block.lines) == 1 and _heading_shaped(block.first)
+    ]
+    numbers = {index: number for index in alone if (number := parse_number(blocks[index].first))}
+    decimal = [index for index, number in numbers.items() if number.scheme == "decimal"]
+    entries = [(numbers[index].parts, 1.0) for index in decimal]
+    chained = {decimal[at] for at in longest_chain(entries)}
+    capitals = [index for index in alone if _is_capital(blocks[index].first)]
+    shouting = len(capitals) > 0.3 * len(blocks)
+    marked = list(blocks)
+    for index in alone:
+        number = numbers.get(index)
+        text = blocks[index].first
+        if blocks[index].level:
+            continue
+        if index in chained and number:
+            level = len(number.parts)
+        elif (number and number.by_word) or is_known(text) or (index in capitals and not shouting):
+            level = 1
+        else:
+            continue
+        if number is None or index in chained or number.by_word or index in capitals:
+            marked[index] = replace(blocks[index], level=level)
+    return marked
+
+
+def _heading_shaped(text: str) -> bool:
+    letters = sum(letter.isalpha() for letter in text)
+    words = len(text.split())
+    ends = text.endswith((",", ";")) or (text.endswith(".") and words > 5)
+    shaped = letters >= 3 and len(text) <= _HEADING_LETTERS and words <= _HEADING_WORDS and not ends
+    return shaped and letters >= 0.5 * len(text.replace(" ", "")) and not _CONTENTS.search(text)
+
+
+def _is_capital(text: str) -> bool:
+    return text.isupper() and sum(letter.isalpha() for letter in text) >= 4
+
+
+def _is_title(block: _Block) -> bool:
+    shaped = (
+        len(block.lines) == 1 and 3 <= len(block.first) <= 120 and not block.first.endswith((".", ",", ";"))
+    )
+    return shaped and parse_number(block.first) is None and not is_known(block.first)
+
+
+def _parts(blocks: Sequence[_Block], hyphens: Hyphens) -> Iterator[Part]:
+    """Sections: a heading and the paragraphs up to the next one."""
+    has_headings = any(block.level for block in blocks)
+    kind = SectionKind.FRONT if has_headings else SectionKind.BODY
+    heading, level = "", 0
+    paragraphs: list[str] = []
+    for block in blocks:
+        if block.level:
+            yield from parts_of(heading, paragraphs, level, kind)
+            heading, level, paragraphs = " ".join(block.first.split()), block.level, []
+            kind = kind_of(heading, kind)
+        else:
+            paragraphs.extend(_paragraphs(block, hyphens))
+    yield from parts_of(heading, paragraphs, level, kind)
+
+
+def parts_of(heading: str, paragraphs: Sequence[str], level: int, kind: SectionKind) -> Iterator[Part]:
+    """A section; text without a heading is cut between paragraphs into parts of about `PLAIN_WORDS` words."""
+    if heading:
+        yield Part(heading, "\n\n".join(paragraphs), level, kind)
+        return
+    total = sum(len(paragraph.split()) for paragraph in paragraphs)
+    kind = SectionKind.BODY if total > PLAIN_WORDS else kind
+    gathered: list[str] = []
+    words = 0
+    for paragraph in paragraphs:
+        gathered.append(paragraph)
+        words += len(paragraph.split())
+        if words >= PLAIN_WORDS:
+            yield Part("", "\n\n".join(gathered), 0, kind)
+            gathered, words = [], 0
+    if gathered:
+        yield Part("", "\n\n".join(gathered), 0, kind)
+
+
+def _paragraphs(block: _Block, hyphens: Hyphens) -> Iterator[str]:
+    """Lines joined; tables and drawings keep theirs, every item of a list is a paragraph."""
+    drawn = sum(bool(_TABLE.search(line.strip())) for line in block.lines)
+    if drawn > 0.4 * len(block.lines) and len(block.lines) > 1:
+        yield "\n".join(block.lines)
+        return
+    text = ""
+    for line in block.lines:
+        words = " ".join(line.split())
+        if text and _LIST_ITEM.match(line) and _LIST_ITEM.match(block.lines[0]):
+            yield text
+            text = words
+        else:
+            text = hyphens.join(text, words) if text else words
+    yield text
