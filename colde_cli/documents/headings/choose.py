@@ -193,12 +193,22 @@ def _merge_lines(scene: Scene, accepted: Sequence[tuple[Candidate, float]]) -> l
     for candidate, score in accepted:
         if headings and candidate.index <= headings[-1].last:
             continue
+        if candidate.line.breaks:
+            headings.append(_opening(candidate, score))
+            continue
         text, last = candidate.line.title, candidate.index
         while (following := scene.neighbour(last + 1)) and _continues(scene, candidate, last, text, indices):
             text, last = join_heading(text, following.title), last + 1
         text = text.replace(SOFT_HYPHEN, "")
         headings.append(Heading(candidate.index, last, text, 0, score, candidate.number))
     return headings
+
+
+def _opening(candidate: Candidate, score: float) -> Heading:
+    """The heading of a line that goes on with text in another type."""
+    end = candidate.line.lead_end
+    text = candidate.line.text[:end].strip()
+    return Heading(candidate.index, candidate.index, text, 0, score, candidate.number, run_in=end)
 
 
 def join_heading(text: str, following: str) -> str:

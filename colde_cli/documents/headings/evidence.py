@@ -19,6 +19,7 @@ _HANGS = re.compile(r"\b(the|of|and|a|an|in|to|for|with|by|that|is|are|was|which
 _MATHS = re.compile(r"[=≤≥∑∫←→±×∈]|\\")
 _CITES = re.compile(r"@|https?:|www\.|\b(19|20)\d\d[).,]|et al|\bpp\.|\bvol\.")
 _DOTS = re.compile(r"\.{4,}|(\. ){4,}|…")
+_PAGE = re.compile(r"\D\s\d{1,3}$")
 _TITLE_CASE = re.compile(
     r"[A-Z][\w’'-]*"
     r"(?:[ /&-]+(?:[A-Z0-9][\w’'-]*|(?:an?|and|as|at|by|for|from|in|of|on|or|the|to|with)(?= )))*"
@@ -99,7 +100,7 @@ def _distinct(scene: Scene, line: Line) -> bool:
 
 
 def is_apart(scene: Scene, index: int) -> bool:
-    """Whether a line in the type of the text is a paragraph of its own that names the next, as headings do."""
+    """Whether a line in the type of the text is a paragraph by itself that names the next, as headings do."""
     line, before, after = scene.lines[index], scene.neighbour(index - 1), scene.neighbour(index + 1)
     text = line.title
     words = text.split()
@@ -228,7 +229,7 @@ def _wording(scene: Scene, candidate: Candidate) -> Iterator[float]:
         yield -1.5
     if _CITES.search(text):
         yield -2.0
-    if _DOTS.search(text) and not known:
+    if (_DOTS.search(text) and not known) or (number and number.by_word and _PAGE.search(text)):
         yield -4.0  # an entry of a table of contents
     if text[0] in "•–-*·▪◦":
         yield -3.0

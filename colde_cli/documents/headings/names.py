@@ -75,7 +75,7 @@ def is_claims(title: str) -> bool:
 def kind_of(title: str, before: SectionKind) -> SectionKind:
     """The part that a section plays, from its heading and the part before it.
 
-    What follows the references is appendix; sections of an appendix stay in it.
+    What follows the references is appendix, unless numbers go on; sections of an appendix stay in it.
     """
     name = bare(title)
     if name in _REFERENCES:
@@ -84,7 +84,14 @@ def kind_of(title: str, before: SectionKind) -> SectionKind:
         return SectionKind.ABSTRACT
     if _APPENDIX.match(name) or _APPENDIX.match(title.strip()):
         return SectionKind.APPENDIX
-    lettered = re.match(r"[A-Z](\.\d+)*[.)]?\s", title)
-    if before in (SectionKind.REFERENCES, SectionKind.APPENDIX) and (lettered or not is_known(title)):
+    if before == SectionKind.REFERENCES and not is_known(title) and not _goes_on(title):
+        return SectionKind.APPENDIX
+    if before == SectionKind.APPENDIX and not is_known(title):
         return SectionKind.APPENDIX
     return SectionKind.BODY
+
+
+def _goes_on(title: str) -> bool:
+    """Whether the text goes on with a numbered section: every chapter can have its own references."""
+    number = parse_number(title)
+    return number is not None and (number.scheme in ("decimal", "roman") or number.by_word)

@@ -48,7 +48,7 @@ class Line:
         hidden: share of letters that are not painted.
         mark: letters at the end that are the mark of a footnote.
         ruled: the line is underlined, from end to end.
-        breaks: it begins in bold or italic and ends in neither: a paragraph that opens with its title.
+        lead: letters that it opens with in bold or italic, if it ends in neither; 0 otherwise.
     """
 
     text: str
@@ -64,12 +64,27 @@ class Line:
     hidden: float = 0.0
     mark: int = 0
     ruled: bool = False
-    breaks: bool = False
+    lead: int = 0
 
     @property
     def title(self) -> str:
         """The text without a footnote's mark."""
         return self.text[: len(self.text) - self.mark].rstrip() or self.text
+
+    @property
+    def breaks(self) -> bool:
+        """Whether it is a line of text that opens with a title in another type."""
+        return self.lead > 0
+
+    @property
+    def lead_end(self) -> int:
+        """Offset in `text` at which the opening in another type ends."""
+        letters = 0
+        for offset, letter in enumerate(self.text):
+            if letters >= self.lead:
+                return offset
+            letters += not letter.isspace()
+        return len(self.text)
 
     @property
     def width(self) -> float:
@@ -153,9 +168,12 @@ def _decode_line(page: int, values: Sequence[Any]) -> Line:
     most = max(sizes, key=lambda size: (sizes[size], size))
     font = max(fonts, key=lambda name: fonts[name])
     shares = (bold / total, italic / total)
-    breaks = any(weights[0]) and not any(weights[-1]) and runs[-1][-1] > max(1, mark)
+    lead = 0
+    if any(weights[0]) and not any(weights[-1]) and runs[-1][-1] > max(1, mark):
+        plain = next(index for index, weight in enumerate(weights) if not any(weight))
+        lead = sum(run[-1] for run in runs[:plain])
     place = (page, x0, base, x1)
-    return Line(clean(text), *place, most, font, *shares, angle, hidden / total, mark, ruled, breaks)
+    return Line(clean(text), *place, most, font, *shares, angle, hidden / total, mark, ruled, lead)
 
 
 def _is_bold(name: str, weight: int) -> bool:
