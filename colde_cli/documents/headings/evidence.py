@@ -57,27 +57,28 @@ def candidates(scene: Scene) -> list[Candidate]:
 def _candidate(scene: Scene, index: int) -> Candidate | None:
     line = scene.lines[index]
     text = line.title
-    letters = sum(letter.isalpha() for letter in text)
-    if letters < 2 or len(text) > _LONGEST or CAPTION.match(text):
+    if len(text) > _LONGEST or CAPTION.match(text):
         return None
     number = parse_number(text)
     core = (number.rest if number else text).strip()
     known = is_known(text)
-    if letters / len(text.replace(" ", "")) < 0.55 and not number:
-        return None
-    if (
-        core[:1].islower()
-        and not known
-        and not (number and number.scheme == "decimal" and _distinct(scene, line))
-    ):
-        return None
     if number and _is_article(scene, line, number):
         number, core = None, text
     candidate = Candidate(index, line, 0.0, number, known, core)
-    if not (_stands_out(scene, candidate) or is_apart(scene, index)):
+    if not (_stands_out(scene, candidate) or is_apart(scene, index)) or not _is_worded(scene, candidate):
         return None
     points = (*_type(scene, candidate), *_place(scene, candidate), *_wording(scene, candidate))
     return Candidate(index, line, sum(points), number, known, core)
+
+
+def _is_worded(scene: Scene, candidate: Candidate) -> bool:
+    """Whether a line is made of words, of which the first is not in lower case."""
+    text, core, number = candidate.line.title, candidate.core, candidate.number
+    letters = sum(letter.isalpha() for letter in text)
+    if letters < 2 or (letters / len(text.replace(" ", "")) < 0.55 and not number):
+        return False
+    decimal = number is not None and number.scheme == "decimal"
+    return not core[:1].islower() or candidate.known or (decimal and _distinct(scene, candidate.line))
 
 
 def _is_article(scene: Scene, line: Line, number: Number) -> bool:

@@ -48,6 +48,7 @@ _REFERENCES = frozenset(
 _APPENDIX = re.compile(
     r"(appendix|appendices|annex|supplementa\w+ (material|information|data))\b", re.IGNORECASE
 )
+_LONGEST = max(len(name) for name in KNOWN) + 12  # numbers and punctuation
 _ENDING = re.compile(r"[\s:.—–-]+$")
 
 
@@ -59,7 +60,7 @@ def bare(title: str) -> str:
 
 def is_known(title: str) -> bool:
     """Whether a heading, its numbering removed, has a common name."""
-    return bare(title) in KNOWN
+    return len(title) <= _LONGEST and bare(title) in KNOWN
 
 
 def is_references(title: str) -> bool:

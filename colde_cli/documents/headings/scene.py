@@ -24,8 +24,7 @@ def family(font: str) -> str:
 
 def in_capitals(text: str) -> bool:
     """Whether all letters (four at least) are capitals."""
-    letters = [letter for letter in text if letter.isalpha()]
-    return len(letters) >= 4 and all(letter == letter.upper() for letter in letters)
+    return text.isupper() and sum(letter.isalpha() for letter in text) >= 4
 
 
 @dataclass(slots=True)

@@ -7,6 +7,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 _BOLD = re.compile(
@@ -158,7 +159,7 @@ def _decode_line(page: int, values: Sequence[Any]) -> Line:
     weights = []
     for size, font, weight, slanted, _, unseen, count in runs:
         name = _SUBSET.sub("", font)
-        weights.append((_is_bold(name, weight), bool(slanted or _ITALIC.search(name))))
+        weights.append((_is_bold(name, weight), bool(slanted or _is_italic(name))))
         sizes[max(0.5, round(size * 2) / 2)] += count  # fonts of no size exist
         fonts[name] += count
         bold += count * weights[-1][0]
@@ -176,6 +177,12 @@ def _decode_line(page: int, values: Sequence[Any]) -> Line:
     return Line(clean(text), *place, most, font, *shares, angle, hidden / total, mark, ruled, lead)
 
 
+@lru_cache(maxsize=1024)
+def _is_italic(name: str) -> bool:
+    return bool(_ITALIC.search(name))
+
+
+@lru_cache(maxsize=1024)
 def _is_bold(name: str, weight: int) -> bool:
     return bool(_BOLD.search(name)) or (weight >= 600 and "regu" not in name.lower())
 
