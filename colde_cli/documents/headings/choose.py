@@ -222,9 +222,9 @@ def _continues(scene: Scene, candidate: Candidate, last: int, text: str, indices
     """Whether the line after `last` belongs to the heading that has reached `text`."""
     line, at, following = candidate.line, scene.lines[last], scene.lines[last + 1]
     alike = following.style == line.style or (
-        following.size == line.size and following.bold > 0.8 and line.bold > 0.8
+        following.size == line.size and scene.is_bold(following) and scene.is_bold(line)
     )
-    if following.page != line.page or not alike or len(text) >= 220:
+    if following.page != line.page or not alike or following.breaks or len(text) >= 220:
         return False
     spaced = 1.1 * scene.leading * line.size / scene.body_size if line.size > 1.2 * scene.body_size else 0.0
     if not 0.5 * line.size < at.base - following.base < max(1.65 * line.size, spaced):

@@ -85,12 +85,12 @@ def _is_article(scene: Scene, line: Line, number: Number) -> bool:
     """Whether the capital before the words is more likely the English article or an initial."""
     if number.scheme != "letter" or len(number.parts) > 1 or _LETTER_STOP.match(line.text):
         return False
-    return not (_bold(scene, line) or line.size >= 1.08 * scene.body_size)
+    return not (scene.is_bold(line) or line.size >= 1.08 * scene.body_size)
 
 
 def _stands_out(scene: Scene, candidate: Candidate) -> bool:
     line = candidate.line
-    plain = line.font == scene.body_font and line.size < 1.04 * scene.body_size and not _bold(scene, line)
+    plain = line.font == scene.body_font and line.size < 1.04 * scene.body_size and not scene.is_bold(line)
     return not plain or candidate.number is not None or candidate.known or candidate.core.isupper()
 
 
@@ -120,16 +120,12 @@ def is_apart(scene: Scene, index: int) -> bool:
     return roomy and (before.text.endswith((".", "?", "!", "”")) or before.width < 0.6 * full)
 
 
-def _bold(scene: Scene, line: Line) -> bool:
-    return line.bold > 0.85 and scene.body_bold < 0.5
-
-
 def _type(scene: Scene, candidate: Candidate) -> Iterator[float]:
     """Size, weight, font and capitals, against the running text."""
     line = candidate.line
     ratio = line.size / scene.body_size
     share = scene.cases[line.style, in_capitals(line.text)] / scene.letters
-    bold = _bold(scene, line)
+    bold = scene.is_bold(line)
     if bold:
         yield 2.0
     yield next((points for least, points in _SIZE_POINTS if ratio >= least), -2.0)
@@ -189,7 +185,7 @@ def _place(scene: Scene, candidate: Candidate) -> Iterator[float]:
         yield -1.5
     if any(_is_beside(line, other) for other in scene.row_of(line)):
         yield -1.5
-    bold = _bold(scene, line)
+    bold = scene.is_bold(line)
     if after is None:
         return
     same = after.style == line.style
@@ -218,7 +214,7 @@ def _wording(scene: Scene, candidate: Candidate) -> Iterator[float]:
     if text[-1] in ".,;" and not known and not (number and words <= 9 and text.endswith(".")):
         yield -2.0
     if text.endswith("-") or _HANGS.search(text):
-        strong = _bold(scene, candidate.line) or candidate.line.size > 1.04 * scene.body_size
+        strong = scene.is_bold(candidate.line) or candidate.line.size > 1.04 * scene.body_size
         yield -0.2 if strong else -1.0
     if words > 14:
         yield -2.0

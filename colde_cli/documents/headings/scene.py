@@ -65,6 +65,10 @@ class Scene:
         """Whether a style is that of running text."""
         return style == Style(self.body_size, False, self.body_font, False)
 
+    def is_bold(self, line: Line) -> bool:
+        """Whether a line is bold and the running text is not."""
+        return line.bold > 0.8 and self.body_bold < 0.5
+
     def row_of(self, line: Line) -> list[Line]:
         """Other lines on the same baseline."""
         near = round(line.base / 2)

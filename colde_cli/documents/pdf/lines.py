@@ -23,6 +23,7 @@ _LIGATURES = {
 _BULLETS = dict.fromkeys((0xF0B7, 0xF0A7, 0xF076, 0xF0D8, 0xF0A8), "•")
 _LETTERS = str.maketrans({**_LIGATURES, **_BULLETS, 0xA0: " ", 0x200B: "", 0xFEFF: ""})
 _LEFT_OVER = re.compile("[\ud800-\udfff\ue000-\uf8ff]")
+_UNKNOWN_BULLET = re.compile(r"^\ufffd(?= \w)")
 _MATHS = re.compile("[\U0001d400-\U0001d7ff]+")
 # Old TeX sets an accent as a letter of its own, before or after the one that it belongs to.
 _LOOSE_ACCENT = re.compile(
@@ -189,12 +190,14 @@ def _is_bold(name: str, weight: int) -> bool:
 
 def clean(text: str) -> str:
     """Ligatures and styled letters to plain ones, loose accents on their letters, blanks to single spaces."""
+    text = text.replace("\0", "")
     if not text.isascii():
         text = _MATHS.sub(
             lambda found: unicodedata.normalize("NFKC", found.group()), text.translate(_LETTERS)
         )
         text = _LOOSE_ACCENT.sub(_compose, text)
         text = _LEFT_OVER.sub("\ufffd", unicodedata.normalize("NFC", text))
+        text = _UNKNOWN_BULLET.sub("•", text)
     return " ".join(text.split())
 
 
