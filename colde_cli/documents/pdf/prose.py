@@ -44,7 +44,7 @@ class Geometry:
         if abs(before.size - line.size) > 0.12 * self.body_size or _CAPTION.match(line.text):
             return True
         gap = before.base - line.base
-        ended = bool(_ENDS.search(before.text))
+        ended = bool(_ENDS.search(before.title))
         if before.page != line.page or gap < -0.5 * self.leading:
             return ended and (self.is_short(before) or self._indented(before, line, after, moved=True))
         if gap < 0.5 * self.leading:  # the same line, in two pieces
@@ -107,7 +107,7 @@ def _pieces(geometry: Geometry, lines: Sequence[Line]) -> list[list[Line]]:
 def _resumed(geometry: Geometry, pieces: Sequence[Sequence[Line]], index: int) -> int:
     """Index of the piece with which an interrupted paragraph goes on; `index` if it is not interrupted."""
     last = pieces[index][-1]
-    if not geometry.is_text(last) or _ENDS.search(last.text) or geometry.is_aside(pieces[index]):
+    if not geometry.is_text(last) or _ENDS.search(last.title) or geometry.is_aside(pieces[index]):
         return index
     for later in range(index + 1, min(index + _ASIDES, len(pieces))):
         first = pieces[later][0]
