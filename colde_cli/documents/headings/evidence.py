@@ -91,7 +91,8 @@ def _is_article(scene: Scene, line: Line, number: Number) -> bool:
 def _stands_out(scene: Scene, candidate: Candidate) -> bool:
     line = candidate.line
     plain = line.font == scene.body_font and line.size < 1.04 * scene.body_size and not scene.is_bold(line)
-    return not plain or candidate.number is not None or candidate.known or candidate.core.isupper()
+    named = candidate.number is not None or candidate.known or candidate.core.isupper()
+    return named or not plain or line.ruled
 
 
 def _distinct(scene: Scene, line: Line) -> bool:
@@ -148,7 +149,7 @@ _SIZE_POINTS = ((1.35, 2.5), (1.12, 2.0), (1.04, 1.0), (0.97, 0.0), (0.88, -0.5)
 
 def _commonness(scene: Scene, candidate: Candidate, share: float) -> float:
     """Points off for a style in which much is set; less if the line is as short as a heading."""
-    if share <= 0.05 or is_apart(scene, candidate.index):
+    if share <= 0.05 or candidate.line.ruled or is_apart(scene, candidate.index):
         return 0.0
     if share <= 0.12:
         return -1.0
@@ -168,7 +169,7 @@ def _place(scene: Scene, candidate: Candidate) -> Iterator[float]:
     if is_apart(scene, candidate.index):
         yield 4.3
     if candidate.line.ruled:
-        yield 2.5
+        yield 3.5
     if candidate.line.breaks:
         yield -2.5
     line, leading = candidate.line, scene.leading

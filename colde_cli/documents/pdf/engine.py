@@ -220,7 +220,7 @@ class PageReader:
         angle = max(runs, key=lambda run: run[1])[0][4]
         placed = [self._turn(x, y, angle) for _, x, y, _ in self.words]
         across = sorted(v for _, v in placed)
-        base, x0 = across[len(across) // 2], min(u for u, _ in placed)
+        base, x0 = across[(len(across) - 1) // 2], min(u for u, _ in placed)
         text = " ".join(word[0] for word in self.words).replace(SOFT_HYPHEN + " ", SOFT_HYPHEN)
         x1 = max(self._right_end(angle), x0)
         mark = self._mark(base, runs) if angle == 0 else 0

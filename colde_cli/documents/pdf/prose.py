@@ -44,6 +44,8 @@ class Geometry:
         if abs(before.size - line.size) > 0.12 * self.body_size or _CAPTION.match(line.text):
             return True
         gap = before.base - line.base
+        if before.style == line.style and line.size > 1.2 * self.body_size and 0 < gap < 1.6 * line.size:
+            return False  # a title of several lines
         ended = bool(_ENDS.search(before.title))
         if before.page != line.page or gap < -0.5 * self.leading:
             return ended and (self.is_short(before) or self._indented(before, line, after, moved=True))

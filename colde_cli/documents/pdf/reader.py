@@ -104,7 +104,8 @@ def _no_text(path: str, answer: Answer) -> DocumentError:
 
 
 def _report(answer: Answer, read: Sequence[Page], layout: Layout) -> ReadReport:
-    empty = tuple(page.number for page in read if not page.lines)
+    with_text = {line.page for line in layout.lines}
+    empty = tuple(page.number for page in read if page.number not in with_text)
     unreadable = sum(page.unreadable for page in read)
     guessed = sum(page.suspect for page in read)
     letters = sum(len(line.text) for line in layout.lines)
