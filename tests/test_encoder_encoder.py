@@ -49,6 +49,21 @@ def test_shapes_and_lengths(encoder: Encoder) -> None:
     assert all(chunk.ids[0] == 101 and chunk.ids[-1] == 102 for chunk in encoding.chunks)
 
 
+def test_a_bare_heading_stands_for_the_sections_under_it(encoder: Encoder) -> None:
+    parts = [
+        Part("1 Method", ""),
+        Part("1.1 Data", prose(1, 90), 2),
+        Part("2 End", prose(2, 60)),
+        Part("3 Thanks", ""),
+    ]
+    encoding = encoder.encode(assemble("", "", parts))
+    assert [chunk.section for chunk in encoding.chunks] == [1, 2, 3], (
+        "a bare heading at the end is still read"
+    )
+    method, data = encoding.section_vectors[:2]
+    np.testing.assert_allclose(method, data, atol=1e-6)
+
+
 def test_the_same_chunk_gives_the_same_bytes_whatever_is_encoded_with_it(encoder: Encoder) -> None:
     chunks = [chunk for seed in range(3) for chunk in encoder.chunk(document(seed, 650, 90))]
     alone = [encoder.encode_chunks([chunk])[0].tobytes() for chunk in chunks]
