@@ -85,7 +85,8 @@ class ChunkAttention(nn.Module):
         return self._combine(rows, self.dropout(self.output(attended))), shown
 
     def _split(self, rows: Tensor) -> Tensor:
-        return rows.unflatten(-1, (self.heads, -1)).transpose(1, 2)
+        parts: Tensor = rows.unflatten(-1, (self.heads, -1))  # type: ignore[no-untyped-call]
+        return parts.transpose(1, 2)
 
     def _combine(self, rows: Tensor, attended: Tensor) -> Tensor:
         if self.merge is not None:
