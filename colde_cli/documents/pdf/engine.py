@@ -28,6 +28,7 @@ sys.path.extend(REQUEST["path"])
 import pypdfium2_raw as pdfium  # noqa: E402 - the path above leads to it
 
 _MAX_BOOKMARKS = 10_000
+_JUNK = 1 << 20  # bytes in which the file may begin, after the head of a mail or a download
 _MAX_OBJECTS = 20_000
 _HYPHENS = ("\x02", "\ufffe")  # what PDFium puts where it joined a word over a line's end
 _WORD_OR_BREAK = re.compile("[^ \t\xa0\r\n\x02\ufffe]+|[\r\n]+")
@@ -282,6 +283,7 @@ def main() -> None:
     os.lseek(0, 0, os.SEEK_SET)
     with open(0, "rb", closefd=False) as file:  # a descriptor, not a path
         data = file.read()
+    data = data[max(0, data.find(b"%PDF-", 0, _JUNK)) :]
     pdfium.FPDF_InitLibrary()
     document = open_document(data, REQUEST["password"])
     if not document:
