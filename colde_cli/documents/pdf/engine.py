@@ -12,6 +12,7 @@ A page that is begun and not finished is the one at which the process died.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import json
 import math
@@ -55,13 +56,20 @@ def limit_process() -> None:
         import resource
     except ImportError:
         return
-    resource.setrlimit(resource.RLIMIT_AS, (REQUEST["memory"], REQUEST["memory"]))
-    resource.setrlimit(resource.RLIMIT_CPU, (REQUEST["seconds"], REQUEST["seconds"]))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    wanted = (
+        (resource.RLIMIT_AS, "memory"),
+        (resource.RLIMIT_CPU, "seconds"),
+        (resource.RLIMIT_CORE, "core"),
+    )
+    for kind, name in wanted:
+        _, most = resource.getrlimit(kind)
+        value = REQUEST[name] if most == resource.RLIM_INFINITY else min(REQUEST[name], most)
+        with contextlib.suppress(ValueError, OSError):  # a system that knows the limit and does not set it
+            resource.setrlimit(kind, (value, most))
 
 
 def limit_step(seconds: float) -> None:
-    """The process ends if the next step takes longer than this (0: no limit)."""
+    """The process ends if the next step takes longer than this."""
     if hasattr(signal, "setitimer"):
         signal.setitimer(signal.ITIMER_REAL, seconds)
 
