@@ -163,6 +163,14 @@ def test_numbers_in_the_type_of_the_text() -> None:
     ]
 
 
+def test_letters_stand_under_roman_numerals() -> None:
+    page = Page()
+    for title in ("I. INTRODUCTION", "II. BELLS", "A. Small Bells", "B. Large Bells", "III. SAND"):
+        page.add(title, bold=True, gap=30)
+        page.prose()
+    assert [heading.level for heading in find_headings(page.scene(), ())] == [1, 1, 2, 2, 1]
+
+
 def test_numbered_references_are_no_headings() -> None:
     page = Page()
     for title in ("1 Introduction", "2 Bells"):
