@@ -88,7 +88,7 @@ def test_a_page_that_never_ends_is_given_up(tmp_path: Path) -> None:
 def test_too_much_text_on_a_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(process, "PAGE_CHARACTERS", 1000)
     path = tmp_path / "flood.pdf"
-    flood = b" ".join(words("one line of many that flood the page", 20 + 8 * line) for line in range(100))
+    flood = b" ".join(words(f"line {line} of many that flood the page", 20 + 8 * line) for line in range(100))
     objects = [b"<< /Type /Catalog /Pages 2 0 R >>", b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>"]
     build(path, [*objects, page(4, FONT), stream(flood)])
     with pytest.raises(LimitError, match="more memory or time"):
