@@ -85,9 +85,11 @@ def kind_of(title: str, before: SectionKind) -> SectionKind:
         return SectionKind.ABSTRACT
     if _APPENDIX.match(name) or _APPENDIX.match(title.strip()):
         return SectionKind.APPENDIX
-    if before == SectionKind.REFERENCES and not is_known(title) and not _goes_on(title):
+    number = parse_number(title)
+    lettered = number is not None and number.scheme == "letter"
+    if before == SectionKind.REFERENCES and (lettered or not (is_known(title) or _goes_on(title))):
         return SectionKind.APPENDIX
-    if before == SectionKind.APPENDIX and not is_known(title):
+    if before == SectionKind.APPENDIX and (lettered or not is_known(title)):
         return SectionKind.APPENDIX
     return SectionKind.BODY
 

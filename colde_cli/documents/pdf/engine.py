@@ -12,6 +12,7 @@ A page that is begun and not finished is the one at which the process died.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import json
 import math
@@ -28,6 +29,7 @@ sys.path.extend(REQUEST["path"])
 import pypdfium2_raw as pdfium  # noqa: E402 - the path above leads to it
 
 _MAX_BOOKMARKS = 10_000
+_JUNK = 1 << 20  # bytes in which the file may begin, after the head of a mail or a download
 _MAX_OBJECTS = 20_000
 _HYPHENS = ("\x02", "\ufffe")  # what PDFium puts where it joined a word over a line's end
 _WORD_OR_BREAK = re.compile("[^ \t\xa0\r\n\x02\ufffe]+|[\r\n]+")
@@ -54,13 +56,20 @@ def limit_process() -> None:
         import resource
     except ImportError:
         return
-    resource.setrlimit(resource.RLIMIT_AS, (REQUEST["memory"], REQUEST["memory"]))
-    resource.setrlimit(resource.RLIMIT_CPU, (REQUEST["seconds"], REQUEST["seconds"]))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    wanted = (
+        (resource.RLIMIT_AS, "memory"),
+        (resource.RLIMIT_CPU, "seconds"),
+        (resource.RLIMIT_CORE, "core"),
+    )
+    for kind, name in wanted:
+        _, most = resource.getrlimit(kind)
+        value = REQUEST[name] if most == resource.RLIM_INFINITY else min(REQUEST[name], most)
+        with contextlib.suppress(ValueError, OSError):  # a system that knows the limit and does not set it
+            resource.setrlimit(kind, (value, most))
 
 
 def limit_step(seconds: float) -> None:
-    """The process ends if the next step takes longer than this (0: no limit)."""
+    """The process ends if the next step takes longer than this."""
     if hasattr(signal, "setitimer"):
         signal.setitimer(signal.ITIMER_REAL, seconds)
 
@@ -282,6 +291,7 @@ def main() -> None:
     os.lseek(0, 0, os.SEEK_SET)
     with open(0, "rb", closefd=False) as file:  # a descriptor, not a path
         data = file.read()
+    data = data[max(0, data.find(b"%PDF-", 0, _JUNK)) :]
     pdfium.FPDF_InitLibrary()
     document = open_document(data, REQUEST["password"])
     if not document:

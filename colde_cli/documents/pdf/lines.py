@@ -12,10 +12,10 @@ from typing import Any
 
 _BOLD = re.compile(
     r"bold|black|heavy|demi|poster|[-,]b$|medi$|-bd|\bbd\b|cmbx|cmssbx|cmb1|sfbx|ptmb|ptb|utmb|phvb|tib|lmb|MB\d"
-    r"|TZ$|TB$|SFRB|timesb",
+    r"|TZ$|TB$|SFRB|timesb|\.B$",
     re.IGNORECASE,
 )
-_ITALIC = re.compile(r"ital|obli|cmti|cmsl|slant|ptmri|-it\b|timesi", re.IGNORECASE)
+_ITALIC = re.compile(r"ital|obli|cmti|cmsl|slant|ptmri|-it\b|timesi|\.I$", re.IGNORECASE)
 _SUBSET = re.compile(r"^[A-Z]{6}\+")
 _LIGATURES = {
     code: unicodedata.normalize("NFKC", chr(code)) for code in (*range(0xFB00, 0xFB07), 0x132, 0x133)
