@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 from numpy.typing import NDArray
 from rich.console import Console, ConsoleOptions, RenderResult
-from rich.style import Style
 from rich.text import Text
 
-from colde_cli.views.palette import score_style
+from colde_cli.views.palette import FAINT, score_style
 from colde_cli.views.wording import shorten
 
 _LABEL = (14, 44)  # columns for the headings of A, at least and at most
@@ -23,7 +23,7 @@ class HeatMap:
     Columns that still do not fit go to a further block below.
     """
 
-    def __init__(self, scores: NDArray, rows: Sequence[str], columns: int) -> None:  # type: ignore[type-arg]
+    def __init__(self, scores: NDArray[np.float32], rows: Sequence[str], columns: int) -> None:
         """Show `scores` [n_a, n_b] of the sections named `rows` and of `columns` numbered ones."""
         self._scores, self._rows, self._columns = scores, rows, columns
 
@@ -39,9 +39,7 @@ class HeatMap:
             yield from self._header(label, cell, start, stop)
             for row, name in enumerate(self._rows):
                 yield self._row(row, name, label, cell, start, stop)
-        if cell < 3:
-            yield Text("")
-            yield Text(_LEGENDS[cell], style="dim")
+        yield _legend(cell, coloured)
 
     def _cell_width(self, width: int, coloured: bool) -> int:
         # Two digits without a gap can only be told apart by their colours.
@@ -61,8 +59,11 @@ class HeatMap:
         for level in range(height):
             name = "A \\ B" if level == height - 1 else ""
             shown = [number.rjust(height)[level] if cell == 1 else number for number in numbers]
-            cells = "".join(_centred(text, cell) for text in shown)
-            lines.append(Text(name.ljust(label + _GAP) + cells, style="dim", no_wrap=True))
+            line = Text(name.ljust(label + _GAP), style="dim", no_wrap=True)
+            for place, text in enumerate(shown):
+                # Numbers without a gap between them take turns.
+                line.append(_placed(text, cell), style="bold" if place % 2 and cell < 3 else "")
+            lines.append(line)
         return lines
 
     def _row(self, row: int, name: str, label: int, cell: int, start: int, stop: int) -> Text:
@@ -70,23 +71,28 @@ class HeatMap:
         text.append(f"{row + 1:>3} ", style="dim")
         text.append(shorten(name, label - 4).ljust(label - 4 + _GAP))
         for score in self._scores[row, start:stop]:
-            text.append(_digits(float(score), cell), style=_cell_style(float(score), cell))
+            text.append(_digits(float(score), cell), style=score_style(float(score)))
         return text
 
 
-_LEGENDS = {1: "A cell is the score in tenths: 9 is 0.9 or more.", 2: "A cell is the score in hundredths."}
+def _legend(cell: int, coloured: bool) -> Text:
+    unit = "tenths (9 is 0.9 or more)" if cell == 1 else "hundredths"
+    text = Text(f"Cosines in {unit}. ", style="dim")
+    if coloured:
+        text.append(f"{FAINT} ")
+        steps = [FAINT + (1.0 - FAINT) * step / 15 for step in range(16)]
+        for step in steps:
+            text.append(" ", style=score_style(step))
+        text.append(" 1")
+    return text
 
 
 def _digits(score: float, cell: int) -> str:
     if cell == 1:
         return "·" if score < 0.1 else str(min(9, int(score * 10)))
     hundredths = round(score * 100)
-    return _centred("·" if hundredths < 1 else "1." if hundredths >= 100 else f"{hundredths:02}", cell)
+    return _placed("·" if hundredths < 1 else "1." if hundredths >= 100 else f"{hundredths:02}", cell)
 
 
-def _centred(text: str, cell: int) -> str:
+def _placed(text: str, cell: int) -> str:
     return text.rjust(min(cell, 3)).ljust(cell)
-
-
-def _cell_style(score: float, cell: int) -> Style:
-    return score_style(score)

@@ -16,9 +16,10 @@ from rich.text import Text
 from colde_cli.similarity.comparison import COUNTERPART
 from colde_cli.views.heatmap import HeatMap
 from colde_cli.views.palette import score_style
-from colde_cli.views.wording import excerpt, heading, page_range, plural, shorten
+from colde_cli.views.wording import excerpt, from_difference, heading, page_range, plural, shorten
 
 if TYPE_CHECKING:
+    from colde_cli.documents.document import Chunk
     from colde_cli.encoder.encoding import Encoding
     from colde_cli.similarity.comparison import ChunkMatch, Comparison
 
@@ -105,7 +106,7 @@ def _percent(probability: float) -> str:
 def _gauge(score: float, threshold: float | None) -> Text:
     """The score from 0 to 1 as a bar, the threshold marked on it."""
     filled = round(max(0.0, min(1.0, score)) * _GAUGE)
-    bar = Text("━" * filled, style=score_style(max(score, 0.3)).bgcolor and "cyan" or "cyan")
+    bar = Text("━" * filled, style="cyan")
     bar.append("─" * (_GAUGE - filled), style="dim")
     if threshold is None:
         return bar.append("  no threshold is fitted to this model", style="dim")
@@ -132,7 +133,7 @@ class _Key:
 
     def __rich_console__(self, console: Console, options: object) -> Iterator[RenderableType]:
         width = console.width
-        columns = max(1, min(4, width // 36))
+        columns = max(1, min(4, width // 28))
         rows = -(-len(self._headings) // columns)
         grid = Table.grid(padding=(0, 2), expand=True)
         for _ in range(columns):
@@ -151,15 +152,25 @@ def _cut(text: Text) -> Text:
 
 
 def _matches(comparison: Comparison, top: int) -> Iterator[RenderableType]:
-    matches = sorted(comparison.matches_of_a(), key=lambda match: (-match.score, match.chunk))
-    yield _title("Chunks of A and the chunk of B most like each", f"{min(top, len(matches))} of {len(matches)}")
+    """What is the same in a word; then the best counterpart of every other chunk of A, most alike first."""
+    matches = comparison.matches_of_a()
+    changed = sorted((match for match in matches if not match.same), key=lambda match: -match.score)
+    same = len(matches) - len(changed)
+    aside = f"{min(top, len(changed))} of {len(changed)}" if changed else ""
+    yield _title("Chunks of A and the chunk of B most like each", aside)
+    if same:
+        yield Text(f"{plural(same, 'chunk')} of {len(matches)} in A also in B, word for word.", style="green")
+    if not changed:
+        return
     grid = _grid()
-    for match in matches[:top]:
-        score = Text(f"{match.score:5.2f}", style=score_style(match.score))
-        grid.add_row(score, "A", *_chunk(comparison.a, match.chunk))
-        grid.add_row(Text(f"×{match.attention:.1f}", style="dim"), "B", *_chunk(comparison.b, match.partner))
+    for match in changed[:top]:
+        here, there = comparison.a.chunks[match.chunk], comparison.b.chunks[match.partner]
+        words = from_difference(excerpt(comparison.a.document, here), excerpt(comparison.b.document, there))
+        attention = Text(f"×{match.attention:.1f} ", style="dim")
+        grid.add_row(_score(match.score), "A", *_place(comparison.a, here), Text(words[0]))
+        grid.add_row(attention, "B", *_place(comparison.b, there), Text(words[1]))
     yield grid
-    yield Text("Score: cosine. × attention of the chunk of A to that of B, 1 being uniform; it is no similarity.", "dim")
+    yield Text("Above, the cosine; below it, the attention of A's chunk to B's (×1 is uniform), no similarity.", "dim")
 
 
 def _unmatched(comparison: Comparison, top: int) -> Iterator[RenderableType]:
@@ -173,26 +184,29 @@ def _unmatched(comparison: Comparison, top: int) -> Iterator[RenderableType]:
         yield _title(f"Only in {name}: chunks without a counterpart", f"{len(lowest)} of {len(found)}, {bound}")
         grid = _grid()
         for match in lowest:
-            grid.add_row(Text(f"{match.score:5.2f}", style="dim"), name, *_chunk(encoding, match.chunk))
+            chunk = encoding.chunks[match.chunk]
+            words = Text(excerpt(encoding.document, chunk))
+            grid.add_row(_score(match.score), name, *_place(encoding, chunk), words)
         yield grid
+
+
+def _score(score: float) -> Text:
+    return Text(f" {score:.2f} ", style=score_style(score))
 
 
 def _grid() -> Table:
     grid = Table.grid(padding=(0, 1), expand=True)
-    grid.add_column(justify="right", no_wrap=True, min_width=5)
+    grid.add_column(justify="right", no_wrap=True, min_width=6)
     grid.add_column(style="bold cyan", no_wrap=True)
-    grid.add_column(no_wrap=True, justify="right")
+    grid.add_column(no_wrap=True, justify="right", min_width=7)
     grid.add_column(ratio=2, no_wrap=True, overflow="ellipsis")
     grid.add_column(ratio=5, no_wrap=True, overflow="ellipsis", style="dim")
     return grid
 
 
-def _chunk(encoding: Encoding, index: int) -> tuple[str, Text, Text]:
-    """Pages, heading and first words of a chunk."""
-    chunk = encoding.chunks[index]
-    section = encoding.document.sections[chunk.section]
-    words = excerpt(encoding.document, section, chunk.span.start, chunk.span.end, 200)
-    return page_range(chunk.pages), Text(heading(section)), Text(words)
+def _place(encoding: Encoding, chunk: Chunk) -> tuple[str, Text]:
+    """Pages and heading of a chunk."""
+    return page_range(chunk.pages), Text(heading(encoding.document.sections[chunk.section]))
 
 
 def _title(text: str, aside: str = "") -> Padding:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from colde_cli.documents.document import Document, Section, SectionKind
+from os.path import commonprefix
+
+from colde_cli.documents.document import Chunk, Document, Section, SectionKind
 
 _UNNAMED = {SectionKind.FRONT: "(front matter)", SectionKind.ABSTRACT: "(abstract)"}
+_LEAD = 24
+"""Characters of context before a difference."""
 
 
 def shorten(text: str, width: int) -> str:
@@ -31,7 +35,17 @@ def heading(section: Section) -> str:
     return section.heading or _UNNAMED.get(section.kind, "(no heading)")
 
 
-def excerpt(document: Document, section: Section, start: int, end: int, width: int) -> str:
-    """The beginning of `document.text[start:end]`, its section's heading left out."""
-    body = document.text[max(start, section.body_start) : end].strip()
-    return shorten(body or document.text[start:end], width)
+def excerpt(document: Document, chunk: Chunk) -> str:
+    """The text of a chunk on one line, its section's heading left out."""
+    section = document.sections[chunk.section]
+    text = document.text[max(chunk.span.start, section.body_start) : chunk.span.end]
+    return " ".join(text.split()) or "(heading only)"
+
+
+def from_difference(a: str, b: str) -> tuple[str, str]:
+    """Both texts from a few words before they first differ, if that is not near their beginning."""
+    common = len(commonprefix([a, b]))
+    start = a.rfind(" ", 0, max(0, common - _LEAD)) + 1
+    if start < _LEAD or common == max(len(a), len(b)):
+        return a, b
+    return f"…{a[start:]}", f"…{b[start:]}"
