@@ -11,7 +11,7 @@ from colde_cli.documents.headings.find import find_headings
 from colde_cli.documents.headings.scene import survey
 from colde_cli.documents.headings.title import find_title
 from colde_cli.documents.pdf.compose import compose
-from colde_cli.documents.pdf.layout import Layout, text_lines
+from colde_cli.documents.pdf.layout import INVISIBLE, ROTATED, Layout, text_lines
 from colde_cli.documents.pdf.lines import Page
 from colde_cli.documents.pdf.process import Answer, run_reader
 from colde_cli.errors import (
@@ -104,7 +104,8 @@ def _no_text(path: str, answer: Answer) -> DocumentError:
 
 
 def _report(answer: Answer, read: Sequence[Page], layout: Layout) -> ReadReport:
-    empty = tuple(page.number for page in read if not page.lines)
+    with_text = {line.page for line in layout.lines}
+    empty = tuple(page.number for page in read if page.number not in with_text)
     unreadable = sum(page.unreadable for page in read)
     guessed = sum(page.suspect for page in read)
     letters = sum(len(line.text) for line in layout.lines)
@@ -122,13 +123,17 @@ def _report(answer: Answer, read: Sequence[Page], layout: Layout) -> ReadReport:
     blank = [number for number in empty if number not in failed]
     if blank:
         warnings.append(f"{_pages(blank)} without text (scanned, blank or pictures).")
-    hidden = layout.left_out["invisible lines"]
-    if hidden:
-        warnings.append(f"Left out {hidden} lines that a reader cannot see.")
-    if layout.letters_left_out > 0.05 * letters and layout.left_out["rotated lines"]:
-        warnings.append(f"Left out {layout.left_out['rotated lines']} rotated lines.")
-    notes = tuple(f"Left out {count} {what}." for what, count in layout.left_out.items() if count)
+    if layout.left_out[INVISIBLE]:
+        warnings.append(_left_out(INVISIBLE, layout))
+    if layout.letters_left_out > 0.05 * letters and layout.left_out[ROTATED]:
+        warnings.append(_left_out(ROTATED, layout))
+    notes = tuple(_left_out(what, layout) for what, count in layout.left_out.items() if count)
     return ReadReport(answer.pages, empty, unreadable, warnings=tuple(warnings), notes=notes)
+
+
+def _left_out(what: str, layout: Layout) -> str:
+    count = layout.left_out[what]
+    return f"Left out {count} {'line' if count == 1 else 'lines'}: {what}."
 
 
 def _reads_like_language(layout: Layout) -> bool:
