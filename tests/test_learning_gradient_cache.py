@@ -13,9 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from torch import Tensor, nn
+from torch.autograd.graph import saved_tensors_hooks
+from transformers import BertConfig, BertModel
 
 from colde_cli.encoder.layout import ModelConfig
-from colde_cli.learning.gradient_cache import cached_backward, micro_batches, plan
+from colde_cli.learning.gradient_cache import cached_backward, micro_batches, micro_tokens_for, plan
 from colde_cli.learning.networks.colde import Colde
 from colde_cli.learning.objectives.supcon import supcon
 
@@ -183,3 +185,37 @@ def test_micro_batches_pad_and_mask() -> None:
         for row, line, kept in zip(micro.rows.tolist(), ids, mask, strict=True):
             assert line[kept.bool()].tolist() == chunks[row].tolist()
             assert not line[~kept.bool()].any()
+
+
+def kept_bytes(config: BertConfig, chunks: int, length: int) -> int:
+    """What the graph of one forward pass keeps, weights not counted."""
+    bert = BertModel(config, add_pooling_layer=False).train()
+    weights = {weight.untyped_storage().data_ptr() for weight in bert.parameters()}
+    kept: dict[int, Tensor] = {}
+
+    def keep(tensor: Tensor) -> Tensor:
+        kept[tensor.untyped_storage().data_ptr()] = tensor
+        return tensor
+
+    with saved_tensors_hooks(keep, lambda tensor: tensor):
+        bert(torch.ones(chunks, length, dtype=torch.int64))
+    return sum(tensor.untyped_storage().nbytes() for place, tensor in kept.items() if place not in weights)
+
+
+@pytest.mark.parametrize(("chunks", "length"), [(8, 32), (2, 128)])
+def test_budget_covers_what_the_graph_keeps(chunks: int, length: int) -> None:
+    config = BertConfig(
+        vocab_size=50,
+        hidden_size=96,
+        num_hidden_layers=5,
+        num_attention_heads=6,
+        intermediate_size=384,
+        max_position_embeddings=128,
+    )
+    kept = kept_bytes(config, chunks, length)
+    assert micro_tokens_for(kept, config, length) <= chunks * length
+    assert micro_tokens_for(int(1.3 * kept), config, length) >= chunks * length  # and not by much
+
+
+def test_budget_is_never_zero() -> None:
+    assert micro_tokens_for(1, BertConfig()) == 1

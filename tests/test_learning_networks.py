@@ -333,20 +333,17 @@ def test_representation_is_shown_in_evaluation_and_trained_projected(
     assert run(head.train(), groups).vectors.shape == (2, 12)
 
 
-def test_untrained_residual_orders_as_the_centred_mean_does() -> None:
-    head = head_of(residual="mean")
+@pytest.mark.parametrize("share", [0.0, 0.3])
+def test_untrained_residual_adds_the_cosine_of_centred_means(share: float) -> None:
+    """With a share of 0 for z, documents are ordered as that control orders them."""
+    head, plain = head_of(residual="mean", residual_share=share), head_of()
     generator = torch.Generator().manual_seed(8)
     head.center.copy_(torch.randn(HIDDEN, generator=generator))
+    plain.load_state_dict({name: head.state_dict()[name] for name in plain.state_dict()})
     groups = groups_of([3, 1, 4, 2, 5, 3, 2, 6])
-    output = run(head, groups).vectors.detach()
     means = nn.functional.normalize(torch.stack([group.mean(0) for group in groups]) - head.center, dim=1)
-    upper = torch.triu_indices(8, 8, 1)
-    scores, wanted = ((rows @ rows.T)[upper[0], upper[1]] for rows in (output, means))
-    share = float(torch.sigmoid(torch.tensor(-4.0)))
-    assert float((scores - wanted).abs().max()) <= 2 * share
-    clear = (wanted[:, None] - wanted[None, :]) > 4 * share
-    assert int(clear.sum()) > 200
-    assert bool((scores[:, None] > scores[None, :])[clear].all())
+    scores, inner = run(head, groups).vectors, run(plain, groups).vectors
+    close(scores @ scores.T, (1 - share) * means @ means.T + share * inner @ inner.T)
 
 
 # Elongation
