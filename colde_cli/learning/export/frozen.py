@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from colde_cli.encoder.cache import VectorCache
+from colde_cli.encoder.cache import Cache
 from colde_cli.encoder.encoder import Encoder
 from colde_cli.encoder.layout import CONFIG, TOKENIZER, WEIGHTS
 from colde_cli.learning.export.export import export_model
@@ -25,7 +25,7 @@ def frozen_encoder(
     calibration_ids: Sequence[Sequence[int]],
     *,
     device: str = "auto",
-    cache: VectorCache | None = None,
+    cache: Cache | None = None,
 ) -> Iterator[Encoder]:
     """The runtime encoder of an untrained model, for as long as the context lasts.
 
