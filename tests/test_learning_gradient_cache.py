@@ -1,0 +1,184 @@
+"""Chunk-level GradCache: its gradients are those of the whole batch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import nullcontext
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from colde_cli.encoder.layout import ModelConfig
+from colde_cli.learning.gradient_cache import cached_backward, micro_batches, plan
+from colde_cli.learning.networks.colde import Colde
+from colde_cli.learning.objectives.supcon import contrastive_loss
+
+LENGTHS = (5, 3, 9, 9, 4, 7, 6, 3)
+SECTIONS = torch.tensor([0, 0, 1, 1, 0, 0, 1, 1])
+NUMBERS = torch.tensor([0, 1] * 4)
+
+
+def model(dropout: float, chunk_position: str = "post") -> Colde:
+    backbone = {
+        "model_type": "bert",
+        "vocab_size": 40,
+        "hidden_size": 16,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 2,
+        "intermediate_size": 32,
+        "hidden_dropout_prob": dropout,
+        "attention_probs_dropout_prob": dropout,
+        "max_position_embeddings": 16,
+        "type_vocab_size": 2,
+        "pad_token_id": 0,
+    }
+    torch.manual_seed(1)
+    config = ModelConfig(
+        backbone=backbone,
+        backbone_name="test",
+        chunk_position=chunk_position,  # type: ignore[arg-type]
+        attention_heads=2,
+        lstm_hidden=8,
+        projection=8,
+        dropout=dropout,
+    )
+    return Colde(config).train()
+
+
+def batch(lengths: tuple[int, ...] = LENGTHS) -> list[NDArray[np.int32]]:
+    generator = np.random.default_rng(2)
+    return [generator.integers(1, 40, length).astype(np.int32) for length in lengths]
+
+
+def loss_with(colde: Colde) -> Callable[[Tensor], Tensor]:
+    """SupCon over two documents of two sections of two chunks each; the sections attend to one another."""
+
+    def loss_of(vectors: Tensor) -> Tensor:
+        head = colde.head(
+            vectors.view(4, 2, -1),
+            torch.full((4,), 2),
+            torch.tensor([1, 0, 3, 2]),
+            torch.tensor([0, 1, 0, 1]),
+            torch.arange(2).expand(4, 2),
+        )
+        document = torch.tensor([0, 0, 1, 1])
+        return contrastive_loss(head.vectors, document[:, None] == document[None, :], 0.5)
+
+    return loss_of
+
+
+def positions(colde: Colde) -> dict[str, Tensor]:
+    return {"section_ids": SECTIONS, "chunk_ids": NUMBERS} if colde.encoder.takes_positions else {}
+
+
+def whole_batch_backward(colde: Colde, micro_tokens: int) -> Tensor:
+    """The plain way: the graph of every chunk is kept until the one backward pass."""
+    chunks = batch()
+    vectors: list[Tensor] = [torch.empty(0)] * len(chunks)
+    for micro in micro_batches(colde.encoder, chunks, micro_tokens, **positions(colde)):
+        for row, vector in zip(micro.rows.tolist(), colde.encoder(**micro.inputs), strict=True):
+            vectors[row] = vector
+    loss = loss_with(colde)(torch.stack(vectors))
+    loss.backward()  # type: ignore[no-untyped-call]
+    return loss.detach()
+
+
+def gradients(module: nn.Module) -> dict[str, Tensor]:
+    return {name: p.grad.clone() for name, p in module.named_parameters() if p.grad is not None}
+
+
+@pytest.mark.parametrize("chunk_position", ["post", "input"])
+@pytest.mark.parametrize("dropout", [0.0, 0.1])
+@pytest.mark.parametrize("micro_tokens", [1, 18, 10_000])
+def test_gradients_equal_those_of_the_whole_batch(
+    chunk_position: str, dropout: float, micro_tokens: int
+) -> None:
+    wanted, cached = model(dropout, chunk_position), model(dropout, chunk_position)
+    torch.manual_seed(3)
+    wanted_loss = whole_batch_backward(wanted, micro_tokens)
+    after = torch.rand(4)
+    torch.manual_seed(3)
+    loss = cached_backward(
+        cached.encoder, batch(), loss_with(cached), micro_tokens=micro_tokens, **positions(cached)
+    )
+    torch.testing.assert_close(loss, wanted_loss)
+    assert not loss.requires_grad
+    assert torch.equal(torch.rand(4), after)  # the replay leaves the random numbers where they were
+    assert gradients(cached).keys() == gradients(wanted).keys()
+    for name, gradient in gradients(wanted).items():
+        torch.testing.assert_close(gradients(cached)[name], gradient, rtol=1e-4, atol=1e-6, msg=name)
+    assert float(gradients(cached)["encoder.bert.embeddings.word_embeddings.weight"].abs().max()) > 1e-4
+
+
+def test_without_dropout_the_budget_does_not_matter() -> None:
+    one, many = model(0.0), model(0.0)
+    cached_backward(one.encoder, batch(), loss_with(one), micro_tokens=10_000)
+    cached_backward(many.encoder, batch(), loss_with(many), micro_tokens=10)
+    for name, gradient in gradients(one).items():
+        torch.testing.assert_close(gradients(many)[name], gradient, rtol=1e-4, atol=1e-6, msg=name)
+
+
+def test_gradients_accumulate() -> None:
+    once, twice = model(0.0), model(0.0)
+    cached_backward(once.encoder, batch(), loss_with(once), micro_tokens=20)
+    for _ in range(2):
+        cached_backward(twice.encoder, batch(), loss_with(twice), micro_tokens=20)
+    for name, gradient in gradients(once).items():
+        torch.testing.assert_close(gradients(twice)[name], 2 * gradient, rtol=1e-4, atol=1e-6, msg=name)
+
+
+def test_frozen_encoder_trains_the_head_alone() -> None:
+    colde = model(0.1)
+    colde.encoder.train_only(0)
+    cached_backward(colde.encoder, batch(), loss_with(colde), micro_tokens=20)
+    assert not gradients(colde.encoder)
+    assert float(gradients(colde.head)["projection.1.weight"].abs().max()) > 0
+
+
+def test_last_layers_alone() -> None:
+    colde, wanted = model(0.0), model(0.0)
+    for each in (colde, wanted):
+        each.encoder.train_only(1)
+    cached_backward(colde.encoder, batch(), loss_with(colde), micro_tokens=20)
+    whole_batch_backward(wanted, 10_000)
+    assert gradients(colde).keys() == gradients(wanted).keys()
+    assert {name.split(".")[3] for name in gradients(colde.encoder) if ".layer." in f".{name}"} == {"1"}
+
+
+def test_autocast_is_opened_around_the_encoder_and_its_gradients_are_whole() -> None:
+    def narrow() -> torch.autocast:
+        return torch.autocast("cpu", torch.bfloat16)
+
+    wide, narrowed = model(0.0), model(0.0)
+    cached_backward(wide.encoder, batch(), loss_with(wide), micro_tokens=20, autocast=nullcontext)
+    cached_backward(narrowed.encoder, batch(), loss_with(narrowed), micro_tokens=20, autocast=narrow)
+    one, other = gradients(wide), gradients(narrowed)
+    assert one.keys() == other.keys()
+    flat = [torch.cat([gradient.flatten() for gradient in each.values()]) for each in (one, other)]
+    assert float(torch.cosine_similarity(flat[0], flat[1], dim=0)) > 0.99
+    assert not torch.equal(flat[0], flat[1])
+
+
+@given(st.lists(st.integers(1, 60), max_size=40), st.integers(1, 200))
+@settings(deadline=None)
+def test_plan_keeps_to_the_budget_and_leaves_no_chunk_out(lengths: list[int], budget: int) -> None:
+    batches = list(plan(lengths, budget))
+    assert sorted(row for rows in batches for row in rows) == list(range(len(lengths)))
+    for rows in batches:
+        assert len(rows) == 1 or len(rows) * max(lengths[row] for row in rows) <= budget
+
+
+def test_micro_batches_pad_and_mask() -> None:
+    chunks = batch()
+    for micro in micro_batches(model(0.0).encoder, chunks, 18):
+        ids = micro.inputs["input_ids"]
+        mask = micro.inputs.get("attention_mask", torch.ones_like(ids))
+        assert set(mask.unique().tolist()) <= {0, 1}
+        for row, line, kept in zip(micro.rows.tolist(), ids, mask, strict=True):
+            assert line[kept.bool()].tolist() == chunks[row].tolist()
+            assert not line[~kept.bool()].any()
