@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal
 
 import numpy as np
@@ -65,12 +66,44 @@ class Views:
         """int64 [R], chunks of each row."""
         return np.array([len(row) for row in self.chunks], np.int64)
 
-    def padded(self, rows: Sequence[IntArray]) -> IntArray:
-        """int64 [R, C]: `chunks` or `positions` side by side, zeros past a row's length."""
-        table = np.zeros((len(rows), max(len(row) for row in rows)), np.int64)
-        for place, row in enumerate(rows):
-            table[place, : len(row)] = row
-        return table
+    def needed(self, positioned: bool) -> Needed:
+        """The chunks to encode, each once; twice where it stands in two places and `positioned` vectors differ."""
+        lengths = self.lengths
+        columns = [
+            np.concatenate(self.chunks),
+            np.repeat(self.sections, lengths),
+            np.concatenate(self.positions),
+        ]
+        if not positioned:
+            columns[1:] = [np.zeros_like(columns[0])] * 2
+        unique, places = np.unique(np.stack(columns), axis=1, return_inverse=True)
+        rows = np.split(places.reshape(-1), np.cumsum(lengths)[:-1])
+        return Needed(unique[0], unique[1], unique[2], side_by_side(rows))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Needed:
+    """The n different chunk vectors that some rows hold.
+
+    Attributes:
+        chunks: int64 [n], numbers of the store.
+        sections: int64 [n], p of each.
+        positions: int64 [n], q of each.
+        places: int64 [R, C], which of the n vectors stands where; 0 past a row's length.
+    """
+
+    chunks: IntArray
+    sections: IntArray
+    positions: IntArray
+    places: IntArray
+
+
+def side_by_side(rows: Sequence[IntArray]) -> IntArray:
+    """Rows of unequal length as int64 [R, C], zeros past a row's length."""
+    table = np.zeros((len(rows), max(len(row) for row in rows)), np.int64)
+    for place, row in enumerate(rows):
+        table[place, : len(row)] = row
+    return table
 
 
 @dataclass(slots=True)
@@ -154,7 +187,7 @@ def _document_rows(
         return _repeated_rows(chunks, owner, first, options, generator)
     cuts = cut_sections(store.sections[chunks], store.lengths_of(chunks), options.sections)
     own_partner = generator.random() < 0.5
-    groups = [chunks[begin:end] for begin, end in zip(cuts[:-1], cuts[1:], strict=True)]
+    groups = [chunks[begin:end] for begin, end in pairwise(cuts)]
     rows = []
     for place, group in enumerate(groups):
         shown = _window(group, options.window, generator)
@@ -190,7 +223,7 @@ def _window(group: IntArray, window: int, generator: np.random.Generator) -> Int
     """A random run of at most `window` chunks, which also keeps beginnings from weighing too much."""
     if not window or len(group) <= window:
         return group
-    start = generator.integers(len(group) - window + 1)
+    start = int(generator.integers(len(group) - window + 1))
     return group[start : start + window]
 
 
