@@ -33,7 +33,6 @@ def _platt(related: np.ndarray, scores: np.ndarray) -> Calibration:
     labels = np.repeat([1, 0], len(scores))
     weights = np.concatenate([target, 1 - target])
     model = LogisticRegression(C=np.inf, max_iter=1000).fit(column, labels, sample_weight=weights)
-    # A score that falls with relatedness is a broken model; a slope below zero would hide that.
     return Calibration("platt", float(model.coef_[0, 0]), float(model.intercept_[0]))
 
 

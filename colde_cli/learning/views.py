@@ -66,6 +66,11 @@ class Views:
         """int64 [R], chunks of each row."""
         return np.array([len(row) for row in self.chunks], np.int64)
 
+    @property
+    def chunk_ids(self) -> IntArray:
+        """int64 [R, C], q of every chunk, zeros past a row's length."""
+        return side_by_side(self.positions)
+
     def needed(self, positioned: bool) -> Needed:
         """The chunks to encode, each once; twice where it stands in two places and `positioned` vectors differ."""
         lengths = self.lengths
@@ -77,7 +82,7 @@ class Views:
         if not positioned:
             columns[1:] = [np.zeros_like(columns[0])] * 2
         unique, places = np.unique(np.stack(columns), axis=1, return_inverse=True)
-        rows = np.split(places.reshape(-1), np.cumsum(lengths)[:-1])
+        rows = np.split(np.asarray(places, np.int64).reshape(-1), np.cumsum(lengths)[:-1])
         return Needed(unique[0], unique[1], unique[2], side_by_side(rows))
 
 
