@@ -17,8 +17,6 @@ LEARNING_RATE = 5e-5
 FROZEN_LEARNING_RATE = 1e-3
 """A head from scratch on vectors that stay: there is nothing pretrained to spoil."""
 
-Ablation = Literal["no-aug", "no-lstm", "no-cl"]
-
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
@@ -45,7 +43,7 @@ class Recipe:
         elongation: LA(SER)³ as a loss, as views, or not at all.
         elongation_weight: λ of L_len.
         precision: "fp32" or "bf16" (autocast).
-        micro_tokens: tokens that go through BERT at once while it is trained.
+        max_memory: bytes that a BERT which is trained may take, weights and optimiser included.
         seed: of everything random.
         patience: epochs without a better validation AUC before the run ends; 0 never ends it early.
     """
@@ -58,7 +56,7 @@ class Recipe:
     weight_decay: float = 0.01
     temperature: float = 0.5
     loss: Literal["supcon", "sincere", "cosine"] = "supcon"
-    ablations: tuple[Ablation, ...] = ()
+    ablations: tuple[str, ...] = ()
     sections: int = 2
     window: int = 8
     chunk_position: Literal["input", "post"] = "post"
@@ -70,7 +68,7 @@ class Recipe:
     elongation: Elongation = "none"
     elongation_weight: float = 0.1
     precision: Literal["fp32", "bf16"] = "fp32"
-    micro_tokens: int = 8192
+    max_memory: int = 4 * 10**9
     seed: int = 0
     patience: int = 5
 

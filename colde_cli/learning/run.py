@@ -27,7 +27,7 @@ from colde_cli.learning.finish import write_model
 from colde_cli.learning.networks.colde import Colde
 from colde_cli.learning.positives import Positives
 from colde_cli.learning.recipe import Recipe
-from colde_cli.learning.sources import ChunkSource, FrozenChunks, TrainedChunks
+from colde_cli.learning.sources import ChunkSource, FrozenChunks, TrainedChunks, micro_tokens
 from colde_cli.learning.splits import Split, split_by_fraction, split_by_pairs
 from colde_cli.learning.tokens import ChunkStore, chunk_documents
 from colde_cli.learning.trainer import Observer, Outcome, Task, Trainer, set_center
@@ -229,7 +229,8 @@ def _source(
 ) -> ChunkSource:
     if not job.recipe.freeze_backbone:
         model.to(device)
-        return TrainedChunks(model.encoder, task.store, job.recipe.micro_tokens, device, job.recipe.precision)
+        tokens = micro_tokens(model.encoder, job.recipe.max_memory)
+        return TrainedChunks(model.encoder, task.store, tokens, device, job.recipe.precision)
     path = job.workshop / _VECTORS
     if not (job.resume and path.is_file()):
         reporter.phase("Encoding the chunks", len(task.store))

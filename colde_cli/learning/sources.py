@@ -15,10 +15,15 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from colde_cli.errors import OptionError
 from colde_cli.learning.gradient_cache import cached_backward, micro_batches
 from colde_cli.learning.networks.chunk_encoder import ChunkEncoder
 from colde_cli.learning.tokens import ChunkStore
 from colde_cli.learning.views import Needed
+
+# Activations that a trained layer keeps per token and hidden unit: 58 MB for 512 tokens of BERT-base in fp32.
+_BYTES_PER_UNIT = 148
+_CHUNK = 512
 
 
 class ChunkSource(Protocol):
@@ -115,3 +120,26 @@ class TrainedChunks:
             "section_ids": torch.from_numpy(needed.sections),
             "chunk_ids": torch.from_numpy(needed.positions),
         }
+
+
+def micro_tokens(encoder: ChunkEncoder, memory: int) -> int:
+    """Tokens that may go through BERT at once, one chunk at least.
+
+    Raises:
+        OptionError: weights, gradients and optimiser alone take more than `memory` bytes.
+    """
+    trained = sum(weight.numel() for weight in encoder.parameters() if weight.requires_grad)
+    every = sum(weight.numel() for weight in encoder.parameters())
+    config = encoder.bert.config
+    layers = sum(
+        any(weight.requires_grad for weight in layer.parameters()) for layer in encoder.bert.encoder.layer
+    )
+    # Weights, and for trained ones gradient and two moments of AdamW, four bytes each.
+    fixed = 4 * every + 12 * trained
+    token = _BYTES_PER_UNIT * config.hidden_size * max(1, layers)
+    if fixed + token * _CHUNK > memory:
+        needed = (fixed + token * _CHUNK) / 1e9
+        raise OptionError(
+            f"This backbone needs --max-memory {needed:.1f}GB; give that, or train fewer layers."
+        )
+    return (memory - fixed) // token
