@@ -6,7 +6,7 @@ import shlex
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -34,10 +34,10 @@ class AblationName(StrEnum):
     NO_CL = "no-cl"
 
 
-def _option(*names: str, panel: str, help: str, **more: object) -> typer.models.OptionInfo:
-    """An option, which the environment may give as COLDE_TRAIN_<OPTION> as well."""
-    variable = "COLDE_TRAIN_" + names[0].lstrip("-").replace("-", "_").upper()
-    return typer.Option(*names, rich_help_panel=panel, help=help, envvar=variable, **more)
+def _option(*names: str, panel: str, help: str, **more: Any) -> Any:
+    """An option, which the environment may give as COLDE_<OPTION> as well."""
+    variable = "COLDE_" + names[0].lstrip("-").replace("-", "_").upper()
+    return typer.Option(*names, rich_help_panel=panel, help=help, envvar=variable, show_envvar=False, **more)
 
 
 def train(

@@ -24,6 +24,7 @@ from colde_cli.learning.data import DataFile, JudgedPair, TrainingData, read_dat
 from colde_cli.learning.export.calibration import calibration_chunks
 from colde_cli.learning.export.frozen import frozen_encoder
 from colde_cli.learning.finish import write_model
+from colde_cli.learning.journal import Both, Journal
 from colde_cli.learning.networks.colde import Colde
 from colde_cli.learning.positives import Positives
 from colde_cli.learning.recipe import Recipe
@@ -120,7 +121,9 @@ def train_model(job: Job, reporter: Reporter, observer: Observer, stop: Callable
     reporter.phase("Preparing")
     set_center(model, source, task, None if job.recipe.freeze_backbone else _CENTER_SAMPLE, job.recipe.seed)
     trainer = Trainer(model, source, task, job.recipe, device)
-    outcome = trainer.run(job.workshop, observer, resume=job.resume, every=job.checkpoint_every, stop=stop)
+    with Journal(job.workshop) as journal:
+        both = Both(observer, journal)
+        outcome = trainer.run(job.workshop, both, resume=job.resume, every=job.checkpoint_every, stop=stop)
     reporter.phase("Writing the model")
     _finish(job, model.cpu(), read, outcome, backbone.tokenizer, calibration_ids)
     return outcome

@@ -136,7 +136,7 @@ def micro_tokens(encoder: ChunkEncoder, memory: int) -> int:
     )
     # Weights, and for trained ones gradient and two moments of AdamW, four bytes each.
     fixed = 4 * every + 12 * trained
-    token = _BYTES_PER_UNIT * config.hidden_size * max(1, layers)
+    token = _BYTES_PER_UNIT * int(config.hidden_size) * max(1, layers)
     if fixed + token * _CHUNK > memory:
         needed = (fixed + token * _CHUNK) / 1e9
         raise OptionError(

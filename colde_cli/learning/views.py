@@ -234,8 +234,8 @@ def _window(group: IntArray, window: int, generator: np.random.Generator) -> Int
 
 def _positions(count: int, max_chunks: int, generator: np.random.Generator) -> IntArray:
     """Numbers q at a random offset: documents read whole have higher numbers than sections ever would."""
-    offset = generator.integers(max(0, max_chunks - count) + 1)
-    return np.minimum(np.arange(count) + offset, max_chunks - 1)
+    offset = int(generator.integers(max(0, max_chunks - count) + 1))
+    return np.minimum(np.arange(offset, offset + count), max_chunks - 1)
 
 
 def _views(rows: Sequence[_Row], elongated: int) -> Views:
