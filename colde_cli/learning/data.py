@@ -1,0 +1,241 @@
+"""Training data: JSON Lines to documents, links and judged pairs (docs/training-data.md).
+
+Everything is checked before anything is trained; an error names the file and the line.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import zlib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from colde_cli.documents.document import Document, Part, assemble
+from colde_cli.documents.reading import read
+from colde_cli.documents.text import read_text
+from colde_cli.errors import ColdeError, DataError, MissingFileError
+
+SPLITS = ("train", "validation", "test")
+_CONTENT = ("text", "sections", "path")
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingDocument:
+    """One line of training data.
+
+    Attributes:
+        id: unique among all documents of a run.
+        document: its text and sections.
+        label: its class; None if it has none.
+        related: ids of documents that it names as related.
+        split: "train", "validation" or "test"; None where the data does not say.
+        place: file and line, for messages.
+    """
+
+    id: str
+    document: Document
+    label: str | None
+    related: tuple[str, ...]
+    split: str | None
+    place: str
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedPair:
+    """Two documents of which somebody said whether they are related."""
+
+    a: str
+    b: str
+    related: bool
+
+
+@dataclass(frozen=True, slots=True)
+class DataFile:
+    """A file that was read: its name and how many lines of data it held."""
+
+    name: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingData:
+    """All documents of a run, in the order of their files."""
+
+    documents: tuple[TrainingDocument, ...]
+    files: tuple[DataFile, ...]
+
+    def numbers(self) -> dict[str, int]:
+        """Id to position in `documents`."""
+        return {item.id: number for number, item in enumerate(self.documents)}
+
+
+def read_data(paths: Sequence[Path]) -> TrainingData:
+    """Read and check files of documents.
+
+    Raises:
+        DataError: a line is not valid, or its supervision leads nowhere.
+        MissingFileError: there is no such file.
+    """
+    documents: dict[str, TrainingDocument] = {}
+    files = []
+    for path in paths:
+        before = len(documents)
+        for place, values in _lines(path):
+            item = _document(values, place, path.parent)
+            if item.id in documents:
+                raise DataError(f"{place}: the id {item.id!r} was used before ({documents[item.id].place}).")
+            documents[item.id] = item
+        files.append(DataFile(path.name, len(documents) - before))
+    _check_supervision(documents)
+    return TrainingData(tuple(documents.values()), tuple(files))
+
+
+def read_pairs(path: Path, known: Mapping[str, int]) -> tuple[JudgedPair, ...]:
+    """Read judged pairs of documents whose ids are `known`.
+
+    Raises:
+        DataError: a line is not valid, names an unknown document, or contradicts another line.
+        MissingFileError: there is no such file.
+    """
+    judged: dict[frozenset[str], JudgedPair] = {}
+    for place, values in _lines(path):
+        pair = _pair(values, place, known)
+        earlier = judged.setdefault(frozenset((pair.a, pair.b)), pair)
+        if earlier.related != pair.related:
+            raise DataError(f"{place}: {pair.a!r} and {pair.b!r} are judged related and unrelated; keep one.")
+    return tuple(judged.values())
+
+
+def _lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Place and object of every line that is not blank."""
+    if not path.is_file():
+        raise MissingFileError(f"There is no file {path}; name a file of JSON Lines.")
+    found = False
+    try:
+        with (
+            gzip.open(path, "rt", encoding="utf-8")
+            if path.suffix == ".gz"
+            else path.open(encoding="utf-8") as file
+        ):
+            for number, line in enumerate(file, 1):
+                if line.strip():
+                    found = True
+                    yield f"{path}, line {number}", _object(line, f"{path}, line {number}")
+    except (UnicodeDecodeError, EOFError, zlib.error, OSError) as error:
+        raise DataError(f"{path} cannot be read as UTF-8 text ({error}).") from error
+    if not found:
+        raise DataError(f"{path} has no lines; each line describes one document or pair as JSON.")
+
+
+def _object(line: str, place: str) -> dict[str, Any]:
+    try:
+        values = json.loads(line)
+    except (json.JSONDecodeError, RecursionError) as error:
+        raise DataError(f"{place}: not valid JSON ({error}).") from error
+    if not isinstance(values, dict):
+        raise DataError(f"{place}: not a JSON object.")
+    return values
+
+
+def _document(values: dict[str, Any], place: str, folder: Path) -> TrainingDocument:
+    identity = values.get("id")
+    if not isinstance(identity, str) or not identity:
+        raise DataError(f"{place}: the id must be a string that is not empty.")
+    label = _optional_string(values, "label", place)
+    split = _optional_string(values, "split", place)
+    if split is not None and split not in SPLITS:
+        raise DataError(f"{place}: the split {split!r} is not one of {', '.join(SPLITS)}.")
+    related = values.get("related") or []
+    if not isinstance(related, list) or not all(isinstance(other, str) for other in related):
+        raise DataError(f"{place}: related must be a list of ids.")
+    others = tuple(dict.fromkeys(other for other in related if other != identity))
+    return TrainingDocument(identity, _content(values, identity, place, folder), label, others, split, place)
+
+
+def _optional_string(values: dict[str, Any], name: str, place: str) -> str | None:
+    value = values.get(name)
+    if value is not None and not isinstance(value, str):
+        raise DataError(f"{place}: {name} must be a string.")
+    return value or None
+
+
+def _content(values: dict[str, Any], identity: str, place: str, folder: Path) -> Document:
+    """The document of a line, from its text, its sections or its file."""
+    given = [name for name in _CONTENT if values.get(name) is not None]
+    if len(given) != 1:
+        raise DataError(f"{place}: give exactly one of text, sections and path.")
+    title = _optional_string(values, "title", place) or identity
+    content = values[given[0]]
+    if given[0] == "sections":
+        document = assemble("", title, _parts(content, place))
+    elif not isinstance(content, str):
+        raise DataError(f"{place}: {given[0]} must be a string.")
+    elif not content.strip():
+        raise DataError(f"{place}: the {given[0]} of {identity!r} is empty.")
+    else:
+        document = _read(content, title, given[0], place, folder)
+    if not document.text.strip():
+        raise DataError(f"{place}: the document {identity!r} has no text.")
+    return document
+
+
+def _read(content: str, title: str, kind: str, place: str, folder: Path) -> Document:
+    try:
+        return read(folder / content) if kind == "path" else read_text(content.encode(), "", title)
+    except ColdeError as error:
+        raise DataError(f"{place}: {error}") from error
+    except UnicodeEncodeError as error:
+        raise DataError(f"{place}: the text holds half a character (a lone surrogate).") from error
+
+
+def _parts(sections: object, place: str) -> Iterator[Part]:
+    if not isinstance(sections, list):
+        raise DataError(f"{place}: sections must be a list.")
+    for section in sections:
+        heading = (section.get("heading") or "") if isinstance(section, dict) else None
+        text = section.get("text") if isinstance(section, dict) else None
+        if not isinstance(heading, str) or not isinstance(text, str):
+            raise DataError(f'{place}: a section must be {{"heading": string, "text": string}}.')
+        yield Part(heading, text)
+
+
+def _pair(values: dict[str, Any], place: str, known: Mapping[str, int]) -> JudgedPair:
+    for name in ("a", "b"):
+        if not isinstance(values.get(name), str):
+            raise DataError(f"{place}: {name} must be the id of a document.")
+        if values[name] not in known:
+            raise DataError(f"{place}: the document {values[name]!r} is not in the data.")
+    label = values.get("label")
+    if label not in (0, 1) or isinstance(label, float):
+        raise DataError(f"{place}: the label of a pair must be 0 or 1.")
+    if values["a"] == values["b"]:
+        raise DataError(f"{place}: {values['a']!r} is paired with itself.")
+    return JudgedPair(values["a"], values["b"], bool(label))
+
+
+def _check_supervision(documents: Mapping[str, TrainingDocument]) -> None:
+    """Links lead to documents, and a class of one has a link instead.
+
+    Documents without any supervision are let through: they are negatives, and text to calibrate on.
+    """
+    linked: set[str] = set()
+    for item in documents.values():
+        for other in item.related:
+            if other not in documents:
+                raise DataError(f"{item.place}: related names {other!r}, which is not in the data.")
+            linked |= {item.id, other}
+    sizes = Counter(_labels(documents.values()))
+    for item in documents.values():
+        if item.label is not None and sizes[item.label] == 1 and item.id not in linked:
+            raise DataError(
+                f"{item.place}: {item.id!r} is alone in its class {item.label!r} and has no links; "
+                "give it company, a link, or no label."
+            )
+
+
+def _labels(documents: Iterable[TrainingDocument]) -> Iterator[str]:
+    return (item.label for item in documents if item.label is not None)

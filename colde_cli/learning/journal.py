@@ -1,0 +1,92 @@
+"""The log of a run: `metrics.jsonl`, and TensorBoard where it is installed."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from colde_cli.learning.trainer import Observer
+
+METRICS = "metrics.jsonl"
+
+
+class Both:
+    """Two observers as one."""
+
+    def __init__(self, first: Observer, second: Observer) -> None:
+        self._observers = (first, second)
+
+    def started(self, steps: int, done: int) -> None:
+        """See `Observer`."""
+        for observer in self._observers:
+            observer.started(steps, done)
+
+    def stepped(self, values: dict[str, float]) -> None:
+        """See `Observer`."""
+        for observer in self._observers:
+            observer.stepped(values)
+
+    def validated(self, values: dict[str, float]) -> None:
+        """See `Observer`."""
+        for observer in self._observers:
+            observer.validated(values)
+
+
+class Journal:
+    """Writes every batch and every validation down; one JSON object a line, `event` says which it is."""
+
+    def __init__(self, folder: Path) -> None:
+        """Write into `folder`."""
+        folder.mkdir(parents=True, exist_ok=True)
+        self._path = folder / METRICS
+        self._step = 0
+        self._board = _board(folder / "tensorboard")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._board is not None:
+            self._board.close()
+
+    def started(self, steps: int, done: int) -> None:
+        """Forget what was written after the step at which a run is taken up: it will be done again."""
+        self._step = done
+        kept = [line for line in self._lines() if done and json.loads(line)["step"] <= done]
+        self._path.write_text("".join(kept), encoding="utf-8")
+
+    def stepped(self, values: dict[str, float]) -> None:
+        """Write a batch down."""
+        self._step = int(values["step"])
+        self._write("step", values)
+
+    def validated(self, values: dict[str, float]) -> None:
+        """Write a validation down."""
+        self._write("validation", {"step": self._step, **values})
+
+    def _lines(self) -> list[str]:
+        if not self._path.is_file():
+            return []
+        # A run that was killed may leave half a line.
+        lines = self._path.read_text(encoding="utf-8").splitlines(keepends=True)
+        return [line for line in lines if line.endswith("}\n")]
+
+    def _write(self, event: str, values: dict[str, float]) -> None:
+        with self._path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps({"event": event, **values}) + "\n")
+        if self._board is not None:
+            for name in sorted(values.keys() - {"step", "epoch", "pairs", "positives"}):
+                self._board.add_scalar(f"{event}/{name}", values[name], self._step)
+
+
+def _board(folder: Path) -> Any:  # noqa: ANN401 (a class of an optional package)
+    if importlib.util.find_spec("tensorboard") is None:
+        return None
+    from torch.utils.tensorboard import SummaryWriter
+
+    return SummaryWriter(str(folder))

@@ -1,0 +1,84 @@
+"""Figures of scored pairs: areas under curves, the best threshold, and what it gives."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+
+@dataclass(frozen=True, slots=True)
+class PairMetrics:
+    """How well scores tell related pairs from unrelated ones, over all pairs at once.
+
+    Attributes:
+        pairs: how many.
+        positives: how many of them are related.
+        auc: area under the ROC curve.
+        average_precision: area under the precision-recall curve, as a step function.
+        threshold: the score above which a pair counts as related.
+        precision: at the threshold.
+        recall: at the threshold.
+        f1: at the threshold.
+        accuracy: at the threshold.
+    """
+
+    pairs: int
+    positives: int
+    auc: float
+    average_precision: float
+    threshold: float
+    precision: float
+    recall: float
+    f1: float
+    accuracy: float
+
+    def to_json(self) -> dict[str, float]:
+        """All figures by name."""
+        return asdict(self)
+
+
+def pair_metrics(related: ArrayLike, scores: ArrayLike, threshold: float | None = None) -> PairMetrics:
+    """Measure scores against judgements.
+
+    Args:
+        related: bool [P], both values present.
+        scores: [P].
+        threshold: the score above which a pair counts as related; the one with the best F1 if None.
+    """
+    from sklearn.metrics import average_precision_score, roc_auc_score
+
+    truth, values = np.asarray(related, bool), np.asarray(scores, np.float64)
+    cut = best_threshold(truth, values) if threshold is None else threshold
+    said = values > cut
+    hits = int((said & truth).sum())
+    precision = hits / max(1, int(said.sum()))
+    recall = hits / int(truth.sum())
+    return PairMetrics(
+        pairs=len(truth),
+        positives=int(truth.sum()),
+        auc=float(roc_auc_score(truth, values)),
+        average_precision=float(average_precision_score(truth, values)),
+        threshold=cut,
+        precision=precision,
+        recall=recall,
+        f1=2 * hits / (int(said.sum()) + int(truth.sum())),
+        accuracy=float((said == truth).mean()),
+    )
+
+
+def best_threshold(related: NDArray[np.bool_], scores: NDArray[np.float64]) -> float:
+    """The score above which F1 is highest, half-way between the two neighbouring scores.
+
+    Of several, the highest; where calling everything related is best, just below the lowest score.
+    """
+    order = np.argsort(-scores, kind="stable")
+    ranked, hits = scores[order], np.cumsum(related[order])
+    f1 = 2 * hits / (np.arange(1, len(ranked) + 1) + related.sum())
+    # A threshold cannot part equal scores.
+    last_of_its_kind = np.append(ranked[:-1] > ranked[1:], True)
+    best = int(np.where(last_of_its_kind, f1, -1.0).argmax())
+    if best == len(ranked) - 1:
+        return float(np.nextafter(ranked[best], -np.inf))
+    return float((ranked[best] + ranked[best + 1]) / 2)

@@ -1,0 +1,89 @@
+"""Batches of documents in which every one meets a document it belongs with (CoLDE §3.3 needs positives)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from colde_cli.errors import DataError
+from colde_cli.learning.positives import Positives
+
+# At most this share of a batch are documents without a partner, which only repel.
+_LONERS = 0.25
+
+
+class GroupSampler:
+    """Fills batches with pairs of documents that belong together.
+
+    In every epoch each document that has a partner is seen at least once, and never without one. Documents
+    without a partner fill up to a quarter of every batch. The batches of an epoch depend on seed and epoch only,
+    so that a run can be taken up anywhere.
+    """
+
+    def __init__(
+        self, positives: Positives, documents: Sequence[int] | NDArray[np.int64], size: int, seed: int
+    ) -> None:
+        """Sample from `documents`, `size` to a batch.
+
+        Raises:
+            DataError: none of them has a partner.
+        """
+        allowed = np.asarray(documents, np.int64)
+        every = {int(number): np.intersect1d(positives.partners(int(number)), allowed) for number in allowed}
+        self.partners = {number: found for number, found in every.items() if len(found)}
+        self.loners = np.array([number for number, found in every.items() if not len(found)], np.int64)
+        self.seed = seed
+        if not self.partners:
+            raise DataError("No two training documents belong together; add labels, links or --pairs.")
+        loners = min(len(self.loners), int(_LONERS * size))
+        self._loners_per_batch = loners if size - loners >= 2 else 0
+        self._room = max(2, size - self._loners_per_batch)
+
+    def epoch(self, number: int) -> list[NDArray[np.int64]]:
+        """The batches of one epoch, documents as numbers, none twice in a batch."""
+        generator = np.random.default_rng([self.seed, 1, number])
+        order = generator.permutation(list(self.partners))
+        batches: list[NDArray[np.int64]] = []
+        seen: set[int] = set()
+        batch: dict[int, None] = {}
+        for anchor in order.tolist():
+            if anchor in seen:
+                continue
+            group = self._group(anchor, batch, seen, generator)
+            if len(batch) + len(group) > self._room:
+                batches.append(self._finished(batch, generator))
+                batch = {}
+                group = self._group(anchor, batch, seen, generator)
+            batch.update(dict.fromkeys(group))
+            seen.update(group)
+        self._top_up(batch, generator)
+        batches.append(self._finished(batch, generator))
+        return batches
+
+    def _group(
+        self, anchor: int, batch: dict[int, None], seen: set[int], generator: np.random.Generator
+    ) -> list[int]:
+        """The anchor, and a partner if the batch holds none; one not yet seen in this epoch goes first."""
+        partners = self.partners[anchor].tolist()
+        if any(other in batch for other in partners):
+            return [anchor]
+        fresh = [other for other in partners if other not in seen] or partners
+        return [anchor, fresh[generator.integers(len(fresh))]]
+
+    def _top_up(self, batch: dict[int, None], generator: np.random.Generator) -> None:
+        """Fill the last batch with documents seen before: a batch of two has nothing to tell apart."""
+        for anchor in generator.permutation(list(self.partners)).tolist():
+            if anchor in batch:
+                continue
+            group = self._group(anchor, batch, set(), generator)
+            if len(batch) + len(group) <= self._room:
+                batch.update(dict.fromkeys(group))
+
+    def _finished(self, batch: dict[int, None], generator: np.random.Generator) -> NDArray[np.int64]:
+        """The batch with its share of documents that have no partner."""
+        loners = np.zeros(0, np.int64)
+        if self._loners_per_batch:
+            loners = generator.choice(self.loners, self._loners_per_batch, replace=False)
+        return np.concatenate([np.array(list(batch), np.int64), loners])

@@ -1,0 +1,147 @@
+"""Which documents train and which pairs judge the training; nothing linked stands on both sides."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from colde_cli.errors import DataError
+from colde_cli.learning.data import JudgedPair, TrainingData
+from colde_cli.learning.positives import Positives
+
+# More pairs than this make the figures hardly more certain.
+_MOST_POSITIVES = 5000
+_SCALE = 3
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Split:
+    """The two sides of a run.
+
+    Attributes:
+        training: numbers of the documents that train, ascending.
+        pairs: int64 [P, 2], validation pairs as document numbers.
+        related: bool [P], what each pair was judged to be.
+        judged: whether somebody judged the pairs, or they were made from labels and links.
+    """
+
+    training: NDArray[np.int64]
+    pairs: NDArray[np.int64]
+    related: NDArray[np.bool_]
+    judged: bool
+
+
+def split_by_pairs(data: TrainingData, pairs: Sequence[JudgedPair]) -> Split:
+    """Validate on judged pairs; their documents do not train.
+
+    Raises:
+        DataError: all pairs have one judgement, or no document is left to train on.
+    """
+    numbers = data.numbers()
+    related = np.array([pair.related for pair in pairs])
+    if related.all() or not related.any():
+        raise DataError("The validation pairs must hold related (1) and unrelated (0) ones; add the others.")
+    rows = np.array([(numbers[pair.a], numbers[pair.b]) for pair in pairs], np.int64)
+    training = np.setdiff1d(_named(data, "train"), rows)
+    if not len(training):
+        raise DataError("Every document is in a validation pair; none is left to train on.")
+    return Split(training, rows, related, judged=True)
+
+
+def split_by_fraction(data: TrainingData, positives: Positives, fraction: float, seed: int) -> Split:
+    """Validate on pairs made from labels and links: as many random negatives as positives.
+
+    Where the data has a validation split, its documents are paired. Else groups of documents that hang
+    together by labels or links are drawn until they hold `fraction` of the documents, and are kept whole.
+
+    Raises:
+        DataError: too few groups to hold any back.
+    """
+    generator = np.random.default_rng([seed, 0])
+    held = _named(data, "validation") if _has_splits(data) else np.zeros(0, np.int64)
+    candidates = _named(data, "train")
+    if not len(held):
+        held = _draw_groups(connected_groups(positives, candidates), fraction, generator)
+    pairs, related = _make_pairs(positives, held, generator)
+    return Split(np.setdiff1d(candidates, held), pairs, related, judged=False)
+
+
+def connected_groups(positives: Positives, numbers: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+    """Documents that hang together by labels or links, directly or through others, in order of their first."""
+    parents = {int(number): int(number) for number in numbers}
+
+    def root(number: int) -> int:
+        while parents[number] != number:
+            parents[number] = parents[parents[number]]
+            number = parents[number]
+        return number
+
+    neighbours: list[list[int]] = [[int(other) for other in members] for members in positives.classes]
+    neighbours += [[int(number), *positives.links[number]] for number in numbers]
+    for members in neighbours:
+        present = [member for member in members if member in parents]
+        for one, other in pairwise(present):
+            parents[root(one)] = root(other)
+    groups: dict[int, list[int]] = {}
+    for number in parents:
+        groups.setdefault(root(number), []).append(number)
+    return [np.array(sorted(members), np.int64) for members in groups.values()]
+
+
+def _has_splits(data: TrainingData) -> bool:
+    return any(item.split is not None for item in data.documents)
+
+
+def _named(data: TrainingData, split: str) -> NDArray[np.int64]:
+    """Documents of one split; without splits, all of them train."""
+    if not _has_splits(data):
+        return np.arange(len(data.documents) if split == "train" else 0)
+    return np.array(
+        [number for number, item in enumerate(data.documents) if item.split == split], dtype=np.int64
+    )
+
+
+def _draw_groups(
+    groups: Sequence[NDArray[np.int64]], fraction: float, generator: np.random.Generator
+) -> NDArray[np.int64]:
+    """Whole groups that hold about `fraction` of the documents, two of them with pairs at least."""
+    wanted = max(2, round(fraction * sum(len(group) for group in groups)))
+    held: list[NDArray[np.int64]] = []
+    pairable = 0
+    for place in generator.permutation(len(groups)):
+        group = groups[place]
+        size = sum(len(other) for other in held)
+        enough = size >= wanted and pairable >= 2
+        # A group far beyond what is wanted trains, so that a giant one does not end up in validation.
+        if enough or len(group) > _SCALE * wanted or (size >= wanted and len(group) < 2):
+            continue
+        held.append(group)
+        pairable += len(group) > 1
+    left = len(groups) - len(held)
+    if pairable < 2 or left < 2:
+        raise DataError(
+            "The documents hang together too closely to hold some back for validation; "
+            "name judged pairs with --validation, or give documents a split."
+        )
+    return np.sort(np.concatenate(held))
+
+
+def _make_pairs(
+    positives: Positives, held: NDArray[np.int64], generator: np.random.Generator
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """All related pairs among the documents held back, and as many random unrelated ones."""
+    together = positives.mask(held)
+    upper = np.triu(np.ones_like(together), 1)
+    attracted, repelled = np.argwhere(together & upper), np.argwhere(~together & upper)
+    count = min(len(attracted), len(repelled), _MOST_POSITIVES)
+    if not count:
+        raise DataError(
+            "The validation documents give no related and unrelated pairs; name some with --validation."
+        )
+    chosen = [rows[np.sort(generator.permutation(len(rows))[:count])] for rows in (attracted, repelled)]
+    related = np.repeat([True, False], count)
+    return held[np.concatenate(chosen)], related
