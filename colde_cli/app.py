@@ -10,7 +10,7 @@ from typing import Annotated, Any, TextIO
 import typer
 
 from colde_cli import __version__
-from colde_cli.commands import diff, later
+from colde_cli.commands import cache, diff, doctor, export, later, models, train
 from colde_cli.errors import ColdeError
 
 TROUBLE = 2
@@ -26,6 +26,11 @@ app = typer.Typer(
 
 # Every command, in the order in which `colde --help` lists them.
 app.command("diff")(diff.diff)
+app.command("train")(train.train)
+app.command("export")(export.export)
+app.command("models")(models.models)
+app.add_typer(cache.app, name="cache")
+app.command("doctor")(doctor.doctor)
 
 # Announced by the contract, not part of this version: any arguments, one sentence, status 2.
 for _name in ("evaluate", "index", "calibrate"):

@@ -63,7 +63,7 @@ def _chunk_ids(folder: Path, sources: Sequence[Path]) -> Iterator[Sequence[int]]
     from colde_cli.documents.chunking import Chunker
     from colde_cli.documents.reading import read
     from colde_cli.encoder.layout import TOKENIZER, open_folder
-    from colde_cli.learning.data import read_documents
+    from colde_cli.learning.data import read_data
 
     model = open_folder(folder)
     tokenizer = Tokenizer.from_file(str(model.file(TOKENIZER)))
@@ -72,5 +72,6 @@ def _chunk_ids(folder: Path, sources: Sequence[Path]) -> Iterator[Sequence[int]]
     chunker = Chunker(tokenizer, model.config.chunk_tokens)
     for source in sources:
         rows = source.name.endswith((".jsonl", ".jsonl.gz"))
-        for document in read_documents(source) if rows else [read(source)]:
+        documents = [item.document for item in read_data([source]).documents] if rows else [read(source)]
+        for document in documents:
             yield from (chunk.ids for chunk in chunker.chunk(document))

@@ -21,7 +21,7 @@ from colde_cli.learning.metrics import PairMetrics, pair_metrics
 from colde_cli.learning.networks.colde import Colde
 from colde_cli.learning.objectives.cosine import cosine_loss
 from colde_cli.learning.objectives.elongation import elongation_loss
-from colde_cli.learning.objectives.supcon import contrastive_loss
+from colde_cli.learning.objectives.supcon import supcon
 from colde_cli.learning.positives import Positives
 from colde_cli.learning.recipe import Recipe
 from colde_cli.learning.sampling import GroupSampler
@@ -198,7 +198,7 @@ class Trainer:
         loss = self.recipe.loss_used
         if loss == "cosine":
             return cosine_loss(rows, related)
-        return contrastive_loss(rows, related, self.recipe.temperature, sincere=loss == "sincere")
+        return supcon(rows, related, self.recipe.temperature, loss)
 
     def _head(self, vectors: Tensor, needed: Needed, views: Views) -> Tensor:
         """Chunk vectors [n, H] to the vectors of all rows [R, D]."""
