@@ -102,4 +102,3 @@ def _print_error(sentence: str) -> None:
     Console(stderr=True, highlight=False).print(
         f"Error: {' '.join(sentence.split())}", style="red", markup=False, soft_wrap=True
     )
-

@@ -58,21 +58,27 @@ def diff(
     skip_sections: Annotated[
         list[str] | None,
         typer.Option(
-            envvar="COLDE_SKIP_SECTIONS", metavar="PATTERN", help="Leave out sections, e.g. references; repeatable."
+            envvar="COLDE_SKIP_SECTIONS",
+            metavar="PATTERN",
+            help="Leave out sections, e.g. references; repeatable.",
         ),
     ] = None,
     only_sections: Annotated[
         list[str] | None,
-        typer.Option(envvar="COLDE_ONLY_SECTIONS", metavar="PATTERN", help="Read these sections only; repeatable."),
+        typer.Option(
+            envvar="COLDE_ONLY_SECTIONS", metavar="PATTERN", help="Read these sections only; repeatable."
+        ),
     ] = None,
     level: Annotated[
         Level, typer.Option(envvar="COLDE_LEVEL", help="How deep the table goes.", rich_help_panel="Output")
     ] = Level.ALL,
     top: Annotated[
         int,
-        typer.Option("--top", "-n", envvar="COLDE_TOP", min=1, help="Chunks to list.", rich_help_panel="Output"),
+        typer.Option(
+            "--top", "-n", envvar="COLDE_TOP", min=1, help="Chunks to list.", rich_help_panel="Output"
+        ),
     ] = 10,
-    format: FormatOption = None,  # noqa: A002 - the option is called so
+    format: FormatOption = None,
     output: OutputOption = None,
     fail_under: Annotated[
         float | None,
