@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 pytest.importorskip("sklearn")
 
-from colde_cli.learning.calibration_fit import fit_calibration  # noqa: E402
-from colde_cli.learning.metrics import best_threshold, pair_metrics  # noqa: E402
-from colde_cli.similarity.calibration import probability  # noqa: E402
+from colde_cli.learning.calibration_fit import fit_calibration
+from colde_cli.learning.metrics import best_threshold, pair_metrics
+from colde_cli.similarity.calibration import probability
 
 
 def test_precision_and_recall_are_not_exchanged() -> None:

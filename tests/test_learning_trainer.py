@@ -50,7 +50,9 @@ def task(backbone: Backbone, tmp_path_factory: pytest.TempPathFactory) -> Task:
     store = chunk_documents([item.document for item in data.documents], backbone.tokenizer, 48)
     held = np.array([number for number in range(24) if number % 6 >= 4])
     pairs = np.array([(one, other) for one in held for other in held if one < other])
-    split = Split(np.setdiff1d(np.arange(25), held), pairs, pairs[:, 0] // 6 == pairs[:, 1] // 6, judged=False)
+    split = Split(
+        np.setdiff1d(np.arange(25), held), pairs, pairs[:, 0] // 6 == pairs[:, 1] // 6, judged=False
+    )
     return Task(store, Positives.of(data), split, "run")
 
 
@@ -142,7 +144,9 @@ def test_a_head_learns_the_classes(task: Task, backbone: Backbone, tmp_path: Pat
     assert outcome.trained.auc > 0.9
     assert outcome.trained.auc >= outcome.untrained.auc
     assert notes.validations[0]["auc"] == outcome.untrained.auc
-    assert outcome.progress.best_auc == outcome.trained.auc == max(value["auc"] for value in notes.validations)
+    assert (
+        outcome.progress.best_auc == outcome.trained.auc == max(value["auc"] for value in notes.validations)
+    )
 
 
 def test_the_untrained_model_is_kept_if_nothing_beats_it(
