@@ -118,6 +118,7 @@ def train_model(job: Job, reporter: Reporter, observer: Observer, stop: Callable
     files = np.array([item.file for item in read.data.documents], np.int64)
     task = Task(store, read.positives, read.split, files, _digest(job, read, store, backbone))
     calibration_ids = _calibration_ids(task)
+    _open_workshop(job)
     source = _source(job, model, task, backbone.tokenizer, calibration_ids, device, reporter)
     reporter.phase("Preparing")
     set_center(model, source, task, None if job.recipe.freeze_backbone else _CENTER_SAMPLE, job.recipe.seed)
@@ -181,6 +182,10 @@ def _check_folders(job: Job) -> None:
         raise OptionError(
             f"An unfinished run lies in {job.workshop}; go on with --resume, or start anew with --overwrite."
         )
+
+
+def _open_workshop(job: Job) -> None:
+    """Make the folder of the run, without what an earlier one left there."""
     if not job.resume:
         shutil.rmtree(job.workshop, ignore_errors=True)
     job.workshop.mkdir(parents=True, exist_ok=True)

@@ -136,7 +136,7 @@ class Trainer:
             observer: is told how it goes.
             resume: go on from the checkpoint in `folder`.
             every: steps between checkpoints; one is written after every epoch in any case.
-            stop: asked after every step; if True the run is saved and ends.
+            stop: asked before every step; if True the run is saved and ends.
 
         Raises:
             Stopped: `stop` said so; the run is saved.
@@ -159,14 +159,14 @@ class Trainer:
         progress = self.progress
         batches = self.sampler.epoch(progress.epoch)
         while progress.batch < len(batches):
+            if stop():
+                self._save(folder)
+                raise Stopped
             values = self._step(batches[progress.batch])
             progress.batch += 1
             progress.step += 1
             progress.loss += values["loss"]
             observer.stepped({"step": progress.step, "epoch": progress.epoch, **values})
-            if stop():
-                self._save(folder)
-                raise Stopped
             if every and progress.step % every == 0:
                 self._save(folder)
         metrics = self._validate()

@@ -1,0 +1,174 @@
+"""`colde train` from a file of documents to a folder that the runtime opens."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import typer
+from typer.testing import CliRunner, Result
+
+pytest.importorskip("torch")
+
+from tiny_backbone import write_backbone, write_documents
+
+from colde_cli.commands.train import train
+from colde_cli.encoder.encoder import Encoder
+from colde_cli.errors import ColdeError
+from colde_cli.learning.data import read_data
+
+APP = typer.Typer(context_settings={"help_option_names": ["-h", "--help"]})
+APP.command()(train)
+
+QUICK = ["--epochs", "2", "--batch-size", "8", "--projection", "16", "--validation", "0.4", "--device", "cpu"]
+
+
+@pytest.fixture(scope="module")
+def backbone(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_backbone(tmp_path_factory.mktemp("backbones") / "tiny")
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    return write_documents(tmp_path / "data.jsonl")
+
+
+def colde(*arguments: object) -> Result:
+    return CliRunner().invoke(APP, [str(argument) for argument in arguments])
+
+
+def refusal(*arguments: object) -> str:
+    """The sentence of the `ColdeError` that a command ends with."""
+    error = colde(*arguments).exception
+    assert isinstance(error, ColdeError), error
+    return str(error)
+
+
+def journal(folder: Path) -> list[dict[str, float]]:
+    return [json.loads(line) for line in (folder / "metrics.jsonl").read_text(encoding="utf-8").splitlines()]
+
+
+@pytest.mark.parametrize("frozen", [True, False])
+def test_a_run_ends_with_a_model_that_opens(
+    data: Path, backbone: Path, tmp_path: Path, frozen: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.argv", ["/usr/bin/colde", "train", "my data.jsonl"])
+    output = tmp_path / "models" / "mine"
+    options = ["--freeze-backbone"] if frozen else ["--trainable-layers", 1]
+    result = colde(data, "-o", output, "--backbone", backbone, *QUICK, *options, "--card-note", "For tests.")
+    assert result.exit_code == 0, result.output
+    assert result.stdout.startswith(f"{output}: validation AUC ")
+
+    encoder = Encoder.load(output, device="cpu")
+    first, second = encoder.encode_many([item.document for item in read_data([data]).documents[:2]])
+    assert first.document_vector @ first.document_vector == pytest.approx(1, abs=1e-5)
+    assert first.document_vector.shape == second.document_vector.shape
+    assert encoder.config.threshold is not None
+    assert encoder.config.calibration is not None
+
+    card = (output / "README.md").read_text(encoding="utf-8")
+    for said in (
+        "# mine",
+        "For tests.",
+        "data.jsonl | 25",
+        "the same, untrained",
+        "| seed | 0 |",
+        "--card-note",
+    ):
+        assert said in card
+    assert not (tmp_path / "models" / "mine.partial").exists()
+    workshop = tmp_path / "models" / "mine.training"
+    assert not (workshop / "checkpoint.pt").exists()
+    events = [line["event"] for line in journal(workshop)]
+    assert events.count("validation") == 3
+    assert events[0] == "validation"
+
+
+def test_the_served_scores_are_those_the_threshold_was_fitted_on(
+    data: Path, backbone: Path, tmp_path: Path
+) -> None:
+    """The int8 graph and the ONNX head give what training measured, to the last figures of the card."""
+    from sklearn.metrics import roc_auc_score
+
+    pairs = [
+        ("bees-0", "bees-1", 1),
+        ("boats-0", "boats-1", 1),
+        ("bees-0", "boats-0", 0),
+        ("bees-1", "boats-1", 0),
+    ]
+    judged = tmp_path / "pairs.jsonl"
+    judged.write_text("".join(json.dumps({"a": a, "b": b, "label": y}) + "\n" for a, b, y in pairs))
+    output = tmp_path / "mine"
+    options = [*QUICK, "--freeze-backbone", "--validation", judged, "--residual", "mean"]
+    assert colde(data, "-o", output, "--backbone", backbone, *options).exit_code == 0
+    documents = {item.id: item.document for item in read_data([data]).documents}
+    encoder = Encoder.load(output, device="cpu")
+    vectors = {
+        name: encoder.encode(documents[name]).document_vector
+        for name in ("bees-0", "bees-1", "boats-0", "boats-1")
+    }
+    scores = [float(vectors[a] @ vectors[b]) for a, b, _ in pairs]
+    measured = [line for line in journal(tmp_path / "mine.training") if line["event"] == "validation"]
+    best = max(line["auc"] for line in measured)
+    assert roc_auc_score([y for *_, y in pairs], scores) == pytest.approx(best)
+    assert min(scores) < (encoder.config.threshold or 0) < max(scores)
+
+
+def test_what_is_refused_before_anything_is_computed(data: Path, backbone: Path, tmp_path: Path) -> None:
+    output = tmp_path / "mine"
+    given = [data, "-o", output, "--backbone", backbone]
+    assert "not in this version" in refusal(*given, "--system", "smith")
+    assert "--chunk-position post" in refusal(*given, "--freeze-backbone", "--chunk-position", "input")
+    assert "--trainable-layers" in refusal(*given, "--freeze-backbone", "--trainable-layers", 1)
+    assert "--trainable-layers 9" in refusal(*given, "--trainable-layers", 9)
+    assert "--heads 5" in refusal(*given, "--heads", 5)
+    assert "share" in refusal(*given, "--validation", "0.9")
+    assert "missing.jsonl" in refusal(*given, "--validation", tmp_path / "missing.jsonl")
+    assert "nothing to resume" in refusal(*given, "--resume")
+    assert "gpu" in refusal(*given, "--device", "gpu")
+    assert "--max-memory" in refusal(*given, "--max-memory", "much")
+    assert not list(tmp_path.glob("mine*"))
+    output.mkdir()
+    assert "--overwrite" in refusal(*given)
+    assert "not a model" in refusal(*given, "--overwrite")
+
+
+def test_a_missing_extra_names_its_remedy(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("colde_cli.learning.extra.find_spec", lambda name: None)
+    assert "pip install 'colde[train]'" in refusal(data, "-o", tmp_path / "mine")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals as POSIX has them")
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_saves_the_run(
+    data: Path, backbone: Path, tmp_path: Path, number: signal.Signals, status: int
+) -> None:
+    output = tmp_path / "mine"
+    given = [data, "-o", output, "--backbone", backbone, *QUICK, "--chunk-position", "post", "--patience", 0]
+    command = [sys.executable, "-c", "from test_commands_train import APP; APP()", *given, "--epochs", 2000]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), *sys.path])}
+    process = subprocess.Popen(
+        [str(word) for word in command], env=environment, stderr=subprocess.PIPE, text=True
+    )
+    log = tmp_path / "mine.training" / "metrics.jsonl"
+    deadline = time.monotonic() + 60
+    while not (log.is_file() and '"step"' in log.read_text(encoding="utf-8")):
+        assert process.poll() is None
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    process.send_signal(number)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == status, said
+    assert "--resume" in said
+    assert (tmp_path / "mine.training" / "checkpoint.pt").is_file()
+    assert not output.exists()
+    assert "unfinished run" in refusal(*given)
+    assert "other options" in refusal(*given, "--resume")

@@ -1,0 +1,80 @@
+"""Where a backbone comes from, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from tiny_backbone import HIDDEN, write_backbone  # noqa: E402
+
+from colde_cli.encoder.layout import CONFIG, TOKENIZER, WEIGHTS, ModelConfig  # noqa: E402
+from colde_cli.errors import ModelError  # noqa: E402
+from colde_cli.learning.backbone import load_backbone  # noqa: E402
+from colde_cli.learning.networks.colde import Colde, save_weights  # noqa: E402
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_backbone(tmp_path_factory.mktemp("backbones") / "tiny")
+
+
+def test_a_folder(folder: Path) -> None:
+    backbone = load_backbone(str(folder))
+    assert (backbone.name, backbone.fields["hidden_size"]) == ("tiny", HIDDEN)
+    model = Colde(ModelConfig(backbone.fields, backbone.name))
+    model.encoder.load_bert(backbone.weights)
+    word = model.encoder.bert.embeddings.word_embeddings.weight
+    assert torch.equal(word, backbone.weights["embeddings.word_embeddings.weight"])
+
+
+def test_weights_under_a_prefix(folder: Path, tmp_path: Path) -> None:
+    from safetensors.torch import load_file, save_file
+
+    nested = {f"bert.{name}": tensor for name, tensor in load_file(folder / WEIGHTS).items()}
+    save_file({**nested, "cls.bias": torch.zeros(3)}, tmp_path / WEIGHTS)
+    for name in (CONFIG, TOKENIZER):
+        (tmp_path / name).write_bytes((folder / name).read_bytes())
+    assert load_backbone(str(tmp_path)).weights.keys() == load_backbone(str(folder)).weights.keys()
+
+
+def test_the_backbone_of_a_colde_model(folder: Path, tmp_path: Path) -> None:
+    pretrained = load_backbone(str(folder))
+    model = Colde(ModelConfig(pretrained.fields, "original", lstm_hidden=8))
+    model.encoder.load_bert(pretrained.weights)
+    (tmp_path / CONFIG).write_text(model.config.to_json(), encoding="utf-8")
+    (tmp_path / TOKENIZER).write_text(pretrained.tokenizer, encoding="utf-8")
+    save_weights(model, tmp_path / WEIGHTS)
+    backbone = load_backbone(str(tmp_path))
+    assert backbone.name == "original"
+    key = "encoder.layer.1.output.dense.weight"
+    assert torch.allclose(backbone.weights[key], pretrained.weights[key], atol=1e-3)
+    assert not any("lstm" in name for name in backbone.weights)
+
+
+def test_what_is_no_bert_is_refused(folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match=r"lacks config\.json"):
+        load_backbone(str(tmp_path))
+    (tmp_path / CONFIG).write_text(json.dumps({"model_type": "roberta"}), encoding="utf-8")
+    with pytest.raises(ModelError, match="kind 'roberta'"):
+        load_backbone(str(tmp_path))
+    (tmp_path / CONFIG).write_bytes((folder / CONFIG).read_bytes())
+    with pytest.raises(ModelError, match=r"lacks model\.safetensors"):
+        load_backbone(str(tmp_path))
+    (tmp_path / WEIGHTS).write_bytes(b"nonsense")
+    with pytest.raises(ModelError, match="damaged"):
+        load_backbone(str(tmp_path))
+    (tmp_path / WEIGHTS).write_bytes((folder / WEIGHTS).read_bytes())
+    with pytest.raises(ModelError, match=r"lacks tokenizer\.json"):
+        load_backbone(str(tmp_path))
+
+
+def test_names_that_lead_nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    with pytest.raises(ModelError, match="name its folder with --backbone"):
+        load_backbone("nobody/has-this-model")
+    with pytest.raises(ModelError, match="neither as a folder"):
+        load_backbone("not/a/name")

@@ -1,0 +1,227 @@
+"""The training loop: it learns, it stops and goes on exactly, it keeps the best."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from tiny_backbone import write_backbone, write_documents  # noqa: E402
+
+from colde_cli.errors import ModelError, OptionError  # noqa: E402
+from colde_cli.learning import checkpoint  # noqa: E402
+from colde_cli.learning.backbone import Backbone, load_backbone  # noqa: E402
+from colde_cli.learning.data import read_data  # noqa: E402
+from colde_cli.learning.networks.colde import Colde  # noqa: E402
+from colde_cli.learning.positives import Positives  # noqa: E402
+from colde_cli.learning.recipe import Recipe  # noqa: E402
+from colde_cli.learning.run import build_model  # noqa: E402
+from colde_cli.learning.sources import FrozenChunks, TrainedChunks, micro_tokens  # noqa: E402
+from colde_cli.learning.splits import Split  # noqa: E402
+from colde_cli.learning.tokens import chunk_documents  # noqa: E402
+from colde_cli.learning.trainer import (  # noqa: E402
+    Outcome,
+    Stopped,
+    Task,
+    Trainer,
+    parameter_groups,
+    rate_factor,
+    set_center,
+)
+from colde_cli.learning.views import whole_views  # noqa: E402
+
+CPU = torch.device("cpu")
+RECIPE = Recipe(freeze_backbone=True, epochs=3, batch_size=8, learning_rate=3e-3, projection=16, patience=0)
+
+
+@pytest.fixture(scope="module")
+def backbone(tmp_path_factory: pytest.TempPathFactory) -> Backbone:
+    return load_backbone(str(write_backbone(tmp_path_factory.mktemp("backbones") / "tiny")))
+
+
+@pytest.fixture(scope="module")
+def task(backbone: Backbone, tmp_path_factory: pytest.TempPathFactory) -> Task:
+    """Four classes of six documents, the last two of each for validation, and a short one."""
+    data = read_data([write_documents(tmp_path_factory.mktemp("data") / "data.jsonl")])
+    store = chunk_documents([item.document for item in data.documents], backbone.tokenizer, 48)
+    held = np.array([number for number in range(24) if number % 6 >= 4])
+    pairs = np.array([(one, other) for one in held for other in held if one < other])
+    split = Split(
+        np.setdiff1d(np.arange(25), held), pairs, pairs[:, 0] // 6 == pairs[:, 1] // 6, judged=False
+    )
+    return Task(store, Positives.of(data), split, "run")
+
+
+class Notes:
+    """Remembers what it was told, and may ask for an end after some steps."""
+
+    def __init__(self, stop_after: int = 0) -> None:
+        self.losses: list[float] = []
+        self.validations: list[dict[str, float]] = []
+        self.stop_after = stop_after
+
+    def started(self, steps: int, done: int) -> None:
+        self.steps, self.done = steps, done
+
+    def stepped(self, values: dict[str, float]) -> None:
+        self.losses.append(values["loss"])
+
+    def validated(self, values: dict[str, float]) -> None:
+        self.validations.append(values)
+
+    def stop(self) -> bool:
+        return len(self.losses) == self.stop_after
+
+
+def trainer(task: Task, backbone: Backbone, recipe: Recipe) -> Trainer:
+    """As `train_model` makes it, with the table of a frozen backbone computed by PyTorch."""
+    model = build_model(recipe, backbone)
+    trained = TrainedChunks(model.encoder, task.store, 4096, CPU, recipe.precision)
+    source: FrozenChunks | TrainedChunks = trained
+    if recipe.freeze_backbone:
+        every = whole_views(task.store, range(len(task.store.documents) - 1)).needed(False)
+        source = FrozenChunks(trained.vectors(every).numpy(), CPU)
+    set_center(model, source, task, None, recipe.seed)
+    return Trainer(model, source, task, recipe, CPU)
+
+
+def run(made: Trainer, folder: Path, notes: Notes | None = None, **options: object) -> Outcome:
+    watched = notes or Notes()
+    return made.run(folder, watched, stop=watched.stop, **options)  # type: ignore[arg-type]
+
+
+def weights(model: Colde) -> dict[str, np.ndarray]:
+    return {name: tensor.detach().numpy().copy() for name, tensor in model.state_dict().items()}
+
+
+VARIANTS = {
+    "frozen": {},
+    "mean": {"residual": "mean"},
+    "sincere": {"loss": "sincere"},
+    "no-aug": {"ablations": ("no-aug",)},
+    "no-lstm": {"ablations": ("no-lstm",)},
+    "no-cl": {"ablations": ("no-cl",)},
+    "elongation loss": {"elongation": "loss"},
+    "elongation view": {"elongation": "view", "sections": 3},
+    "fine-tuned": {"freeze_backbone": False, "epochs": 2},
+    "last layer": {"freeze_backbone": False, "epochs": 2, "trainable_layers": 1},
+    "paper": {"freeze_backbone": False, "epochs": 2, "chunk_position": "input", "chunk_pool": "pooler"},
+    "bf16": {"freeze_backbone": False, "epochs": 2, "precision": "bf16"},
+}
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_stopping_and_going_on_changes_nothing(
+    name: str, task: Task, backbone: Backbone, tmp_path: Path
+) -> None:
+    recipe = replace(RECIPE, **VARIANTS[name])  # type: ignore[arg-type]
+    straight = trainer(task, backbone, recipe)
+    whole = Notes()
+    first = run(straight, tmp_path / "straight", whole)
+    notes = Notes(stop_after=4)
+    with pytest.raises(Stopped):
+        run(trainer(task, backbone, recipe), tmp_path / "stopped", notes)
+    again = trainer(task, backbone, recipe)
+    rest = Notes()
+    second = run(again, tmp_path / "stopped", rest, resume=True)
+    assert (rest.done, rest.steps) == (4, whole.steps)
+    assert notes.losses + rest.losses == whole.losses
+    assert notes.validations + rest.validations == whole.validations
+    assert first == second
+    for key, values in weights(straight.model).items():
+        assert np.array_equal(values, weights(again.model)[key]), key
+
+
+def test_a_head_learns_the_classes(task: Task, backbone: Backbone, tmp_path: Path) -> None:
+    recipe = replace(RECIPE, epochs=12)
+    notes = Notes()
+    outcome = run(trainer(task, backbone, recipe), tmp_path, notes)
+    assert np.mean(notes.losses[-4:]) < np.mean(notes.losses[:4])
+    assert outcome.trained.auc > 0.9
+    assert outcome.trained.auc >= outcome.untrained.auc
+    assert notes.validations[0]["auc"] == outcome.untrained.auc
+    assert (
+        outcome.progress.best_auc == outcome.trained.auc == max(value["auc"] for value in notes.validations)
+    )
+
+
+def test_the_untrained_model_is_kept_if_nothing_beats_it(
+    task: Task, backbone: Backbone, tmp_path: Path
+) -> None:
+    recipe = replace(RECIPE, learning_rate=1e-12, patience=2, epochs=6)
+    made = trainer(task, backbone, recipe)
+    before = weights(made.model)
+    outcome = run(made, tmp_path)
+    assert (outcome.progress.best_epoch, outcome.progress.epoch) == (0, 2)
+    assert all(np.array_equal(values, before[name]) for name, values in weights(made.model).items())
+
+
+def test_a_frozen_backbone_stays(task: Task, backbone: Backbone, tmp_path: Path) -> None:
+    made = trainer(task, backbone, RECIPE)
+    before = weights(made.model)
+    run(made, tmp_path)
+    after = weights(made.model)
+    changed = {name for name in before if not np.array_equal(before[name], after[name])}
+    assert changed
+    assert all(name.startswith("head.") and name != "head.center" for name in changed)
+
+
+def test_the_centre_is_the_mean_of_the_training_chunks(task: Task, backbone: Backbone) -> None:
+    made = trainer(task, backbone, RECIPE)
+    chunks = np.concatenate([task.store.chunks_of(number) for number in task.split.training])
+    table = made.source._table[chunks]  # type: ignore[attr-defined]
+    assert np.allclose(made.model.head.center.numpy(), table.mean(0), atol=1e-6)
+
+
+def test_scores_do_not_depend_on_the_company(task: Task, backbone: Backbone) -> None:
+    made = trainer(task, backbone, RECIPE)
+    few = replace(task, split=replace(task.split, pairs=task.split.pairs[:1], related=task.split.related[:1]))
+    alone = Trainer(made.model, made.source, few, RECIPE, CPU)
+    assert made._scores()[0] == pytest.approx(alone._scores()[0], abs=1e-5)
+
+
+def test_a_checkpoint_belongs_to_its_run(task: Task, backbone: Backbone, tmp_path: Path) -> None:
+    with pytest.raises(OptionError, match="nothing to resume"):
+        checkpoint.load(tmp_path, "run")
+    run(trainer(task, backbone, replace(RECIPE, epochs=1)), tmp_path, every=1)
+    assert checkpoint.load(tmp_path, "run").progress.epoch == 1
+    assert not list(tmp_path.glob("*.tmp"))
+    with pytest.raises(OptionError, match="other options, data or another backbone"):
+        checkpoint.load(tmp_path, "another")
+    path = tmp_path / "checkpoint.pt"
+    path.write_bytes(path.read_bytes()[:1000])
+    with pytest.raises(ModelError, match="damaged"):
+        checkpoint.load(tmp_path, "run")
+
+
+def test_no_decay_on_what_is_no_matrix(backbone: Backbone) -> None:
+    model = build_model(replace(RECIPE, freeze_backbone=False, residual="mean"), backbone)
+    decayed, spared = parameter_groups(model, 0.01)
+    names = {id(weight): name for name, weight in model.named_parameters()}
+    assert (decayed["weight_decay"], spared["weight_decay"]) == (0.01, 0.0)
+    assert len(decayed["params"]) + len(spared["params"]) == len(names)
+    for weight in decayed["params"]:
+        assert "embedding" not in names[id(weight)]
+        assert "bias" not in names[id(weight)]
+    assert "head.residual.gate" in {names[id(weight)] for weight in spared["params"]}
+
+
+def test_the_rate_rises_and_falls() -> None:
+    factor = rate_factor(100)
+    rates = [factor(step) for step in range(101)]
+    assert rates[9] < rates[10] == max(rates) == 1
+    assert rates[0] > 0
+    assert rates[100] == 0
+    assert np.allclose(np.diff(rates, 2)[12:], 0)
+
+
+def test_memory_decides_how_much_goes_through_bert(backbone: Backbone) -> None:
+    whole = build_model(replace(RECIPE, freeze_backbone=False), backbone).encoder
+    last = build_model(replace(RECIPE, freeze_backbone=False, trainable_layers=1), backbone).encoder
+    assert 512 <= micro_tokens(whole, 10**7) < micro_tokens(last, 10**7)
+    with pytest.raises(OptionError, match="--max-memory"):
+        micro_tokens(whole, 10**6)
