@@ -26,7 +26,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.metrics import accuracy_score, f1_score, roc_auc_score
 
 from colde_cli.documents.document import Document, Part, assemble
-from colde_cli.encoder.cache import VectorCache
+from colde_cli.encoder.cache import Cache
 from colde_cli.encoder.encoder import Encoder
 from colde_cli.encoder.encoding import Encoding
 
@@ -167,7 +167,7 @@ def main() -> None:
     parser.add_argument("--split", default="test")
     options = parser.parse_args()
     console = Console(width=120)
-    with VectorCache.open() as cache:
+    with Cache.open() as cache:
         encoder = Encoder.load(options.model, cache=cache)
         console.print(f"{platform.machine()}, model {encoder.info}, {options.split} pairs")
         for folder in options.folders:

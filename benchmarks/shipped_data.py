@@ -1,9 +1,9 @@
-"""Several labelled sets to one training file, as the shipped model was trained on.
+"""Several labelled sets to training files, as the shipped model was trained on.
 
     python benchmarks/shipped_data.py OUTPUT FOLDER...
 
 Each FOLDER holds `docs.jsonl.gz` and `pairs.jsonl.gz` as docs/training-data.md describes them. Writes
-`OUTPUT/train.jsonl.gz` (documents of the training and of the validation split, the latter without supervision)
+`OUTPUT/SET.jsonl.gz` (documents of the training and of the validation split, the latter without supervision)
 and `OUTPUT/validation.jsonl` (judged pairs of the validation split). Ids get the set's name as a prefix. Labels
 are kept only where no link exists: elsewhere they are topics, which are broader than what the pairs judge.
 """
@@ -48,20 +48,19 @@ def documents(folder: Path, labelled: bool) -> Iterator[dict[str, Any]]:
 
 
 def main() -> None:
-    """Write both files."""
+    """Write the files."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n", maxsplit=1)[0])
     parser.add_argument("output", type=Path)
     parser.add_argument("folders", nargs="+", type=Path)
     parser.add_argument("--labelled", nargs="*", default=["contracts"], help="sets with labels as positives")
     options = parser.parse_args()
     options.output.mkdir(parents=True, exist_ok=True)
-    with (
-        gzip.open(options.output / "train.jsonl.gz", "wt", encoding="utf-8", compresslevel=5) as train,
-        (options.output / "validation.jsonl").open("w", encoding="utf-8") as validation,
-    ):
+    with (options.output / "validation.jsonl").open("w", encoding="utf-8") as validation:
         for folder in options.folders:
-            for row in documents(folder, folder.name in options.labelled):
-                train.write(json.dumps(row, ensure_ascii=False) + "\n")
+            target = options.output / f"{folder.name}.jsonl.gz"
+            with gzip.open(target, "wt", encoding="utf-8", compresslevel=5) as train:
+                for row in documents(folder, folder.name in options.labelled):
+                    train.write(json.dumps(row, ensure_ascii=False) + "\n")
             for pair in rows(folder / "pairs.jsonl.gz"):
                 if pair["split"] == "validation":
                     named = {key: f"{folder.name}/{pair[key]}" for key in ("a", "b")}

@@ -37,8 +37,9 @@ _DISTURBING = ("FORCE_COLOR", "GITHUB_ACTIONS", "PY_COLORS", "COLUMNS", "TERMINA
 def command_tree() -> dict[str, frozenset[str]]:
     """Every visible command, "colde diff", with its options ("--format", "-o"), groups included."""
     sys.path.insert(0, str(ROOT))
-    from colde_cli.app import app
     from typer.main import get_command
+
+    from colde_cli.app import app
 
     return dict(_walk("colde", get_command(app)))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import nullcontext
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,11 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from torch import Tensor, nn
+from torch.autograd.graph import saved_tensors_hooks
+from transformers import BertConfig, BertModel
 
 from colde_cli.encoder.layout import ModelConfig
-from colde_cli.learning.gradient_cache import cached_backward, micro_batches, plan
+from colde_cli.learning.gradient_cache import cached_backward, micro_batches, micro_tokens_for, plan
 from colde_cli.learning.networks.colde import Colde
-from colde_cli.learning.objectives.supcon import contrastive_loss
+from colde_cli.learning.objectives.supcon import supcon
 
 LENGTHS = (5, 3, 9, 9, 4, 7, 6, 3)
 SECTIONS = torch.tensor([0, 0, 1, 1, 0, 0, 1, 1])
@@ -67,12 +70,12 @@ def loss_with(colde: Colde) -> Callable[[Tensor], Tensor]:
             torch.arange(2).expand(4, 2),
         )
         document = torch.tensor([0, 0, 1, 1])
-        return contrastive_loss(head.vectors, document[:, None] == document[None, :], 0.5)
+        return supcon(head.vectors, document[:, None] == document[None, :], 0.5)
 
     return loss_of
 
 
-def positions(colde: Colde) -> dict[str, Tensor]:
+def positions(colde: Colde) -> dict[str, Any]:
     return {"section_ids": SECTIONS, "chunk_ids": NUMBERS} if colde.encoder.takes_positions else {}
 
 
@@ -178,7 +181,41 @@ def test_micro_batches_pad_and_mask() -> None:
     for micro in micro_batches(model(0.0).encoder, chunks, 18):
         ids = micro.inputs["input_ids"]
         mask = micro.inputs.get("attention_mask", torch.ones_like(ids))
-        assert set(mask.unique().tolist()) <= {0, 1}
+        assert set(mask.flatten().tolist()) <= {0, 1}
         for row, line, kept in zip(micro.rows.tolist(), ids, mask, strict=True):
             assert line[kept.bool()].tolist() == chunks[row].tolist()
             assert not line[~kept.bool()].any()
+
+
+def kept_bytes(config: BertConfig, chunks: int, length: int) -> int:
+    """What the graph of one forward pass keeps, weights not counted."""
+    bert = BertModel(config, add_pooling_layer=False).train()
+    weights = {weight.untyped_storage().data_ptr() for weight in bert.parameters()}
+    kept: dict[int, Tensor] = {}
+
+    def keep(tensor: Tensor) -> Tensor:
+        kept[tensor.untyped_storage().data_ptr()] = tensor
+        return tensor
+
+    with saved_tensors_hooks(keep, lambda tensor: tensor):
+        bert(torch.ones(chunks, length, dtype=torch.int64))
+    return sum(tensor.untyped_storage().nbytes() for place, tensor in kept.items() if place not in weights)
+
+
+@pytest.mark.parametrize(("chunks", "length"), [(8, 32), (2, 128)])
+def test_budget_covers_what_the_graph_keeps(chunks: int, length: int) -> None:
+    config = BertConfig(
+        vocab_size=50,
+        hidden_size=96,
+        num_hidden_layers=5,
+        num_attention_heads=6,
+        intermediate_size=384,
+        max_position_embeddings=128,
+    )
+    kept = kept_bytes(config, chunks, length)
+    assert micro_tokens_for(kept, config, length) <= chunks * length
+    assert micro_tokens_for(int(1.3 * kept), config, length) >= chunks * length  # and not by much
+
+
+def test_budget_is_never_zero() -> None:
+    assert micro_tokens_for(1, BertConfig()) == 1

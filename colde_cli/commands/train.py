@@ -133,9 +133,19 @@ def train(
         _option(
             "--residual",
             panel=_HEAD,
-            help="mean: start from the mean of the chunk vectors and learn what to add. none: the paper.",
+            help="mean: the mean of the chunk vectors has a share in the score. none: the paper.",
         ),
     ] = "mean",
+    residual_share: Annotated[
+        float,
+        _option(
+            "--residual-share",
+            panel=_HEAD,
+            min=0.01,
+            max=1,
+            help="Weight of CoLDE's own cosine in the score, beside the mean's.",
+        ),
+    ] = 0.5,
     dropout: Annotated[
         float, _option("--dropout", panel=_HEAD, min=0, max=0.9, help="Of attention output and projection.")
     ] = 0.1,
@@ -173,6 +183,14 @@ def train(
     batch_size: Annotated[
         int, _option("--batch-size", panel=_LOOP, min=2, help="Documents in a batch.")
     ] = 50,
+    batches: Annotated[
+        Literal["mixed", "by-file"],
+        _option(
+            "--batches",
+            panel=_LOOP,
+            help="by-file: each batch from one DATA file, one field of knowledge; its negatives are harder.",
+        ),
+    ] = "mixed",
     lr: Annotated[
         float | None,
         _option(
@@ -252,6 +270,7 @@ def train(
         trainable_layers=trainable_layers,
         epochs=epochs,
         batch_size=batch_size,
+        batches=batches,
         learning_rate=lr or (FROZEN_LEARNING_RATE if freeze_backbone else LEARNING_RATE),
         weight_decay=weight_decay,
         temperature=temperature,
@@ -264,6 +283,7 @@ def train(
         heads=heads,
         projection=projection,
         residual=residual,
+        residual_share=residual_share,
         dropout=dropout,
         elongation=elongation,
         elongation_weight=elongation_weight,

@@ -49,10 +49,15 @@ class Chunker:
     chunk_tokens: int = 512
 
     def chunk(self, document: Document) -> tuple[Chunk, ...]:
-        """All chunks of `document` in reading order; every section with a token has at least one."""
+        """All chunks of `document` in reading order.
+
+        Every section has at least one, unless it is only a heading over sub-sections: a vector of two
+        words would be noise beside theirs, which say what the heading announces.
+        """
         chunks: list[Chunk] = []
         for section in document.sections:
-            chunks.extend(self._chunk_section(document, section, len(chunks)))
+            if section.body_start < section.span.end or not document.subsections(section):
+                chunks.extend(self._chunk_section(document, section, len(chunks)))
         return tuple(chunks)
 
     def _chunk_section(self, document: Document, section: Section, first_index: int) -> list[Chunk]:

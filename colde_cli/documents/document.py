@@ -10,6 +10,7 @@ from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
+from itertools import takewhile
 
 PLAIN_WORDS = 2000
 """Text without headings is cut into sections of about this many words, between paragraphs."""
@@ -127,6 +128,12 @@ class Document:
     def section_text(self, section: Section) -> str:
         """Heading and body of a section."""
         return self.text[section.span.start : section.span.end]
+
+    def subsections(self, section: Section) -> tuple[Section, ...]:
+        """The sections under `section`: those of a deeper level up to the next of its own level or above."""
+        place = self.sections.index(section) + 1
+        deeper = takewhile(lambda other: other.level > section.level, self.sections[place:])
+        return tuple(deeper) if section.level else ()
 
     def pages_of(self, span: Span) -> tuple[int, int] | None:
         """First and last page (1-based) that `span` touches; None where the source has no pages."""

@@ -21,8 +21,8 @@ _LAST_WORD = re.compile(r"([^\s(\[“\"']+)$")
 def sentence_starts(text: str) -> list[int]:
     """Offsets at which sentences of `text` begin, ascending; the first is 0 for any text.
 
-    A blank line always ends a sentence. A full stop does when what follows does not start in lower
-    case and what precedes it is neither an abbreviation nor a single initial.
+    A full stop ends a sentence when what follows does not start in lower case and what precedes it is
+    neither an abbreviation nor a single initial. Where there is no full stop, a blank line does.
     """
     ends = (match for match in _END.finditer(text) if match.group(1) is None or _ends_sentence(text, match))
     starts = [0, *(match.end() for match in ends)]

@@ -67,7 +67,7 @@ def read_text(data: bytes, path: str, name: str) -> Document:
     hyphens = Hyphens(line for block in blocks for line in block.lines)
     marked = _mark_headings(blocks)
     title = next((block.lines[0].strip() for block in marked[:3] if _is_title(block)), name)
-    notes = (f"Left out {left_out} running heads and page numbers.",) if left_out else ()
+    notes = (f"Left out {left_out} lines: running heads and page numbers.",) if left_out else ()
     report = ReadReport(warnings=warnings, notes=notes)
     return _document(path, title, list(_parts(marked, hyphens)), report)
 

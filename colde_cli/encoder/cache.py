@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
+import threading
 import time
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,7 +21,7 @@ from colde_cli import settings
 
 _FILE = "colde-1.sqlite"
 _SCHEMA = """
-CREATE TABLE IF NOT EXISTS items (key BLOB PRIMARY KEY, used INTEGER NOT NULL, value BLOB NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS items (key BLOB PRIMARY KEY, used INTEGER NOT NULL, value BLOB NOT NULL);
 CREATE INDEX IF NOT EXISTS items_used ON items (used);
 """
 _BATCH = 500  # keys per statement, under SQLite's limit on variables
@@ -36,6 +37,7 @@ class Cache:
         self.path = folder / _FILE
         self.limit = limit
         self._connection: sqlite3.Connection | None = None
+        self._lock = threading.RLock()
 
     @classmethod
     def open(cls) -> Self:
@@ -94,10 +96,10 @@ class Cache:
         """How many values are kept."""
         if not self.path.exists():
             return 0
-        number = 0
+        found: list[tuple[int]] = []
         with self._guarded() as connection:
-            (number,) = connection.execute("SELECT count(*) FROM items").fetchone()
-        return number
+            found = connection.execute("SELECT count(*) FROM items").fetchall()
+        return found[0][0] if found else 0
 
     def clear(self) -> None:
         """Delete the file."""
@@ -125,11 +127,15 @@ class Cache:
     @contextmanager
     def _guarded(self) -> Iterator[sqlite3.Connection]:
         """A connection in a transaction; what goes wrong with the file costs the cache, not the run."""
+        with self._lock:
+            yield from self._transaction()
+
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
         try:
             connection = self._connect()
         except (sqlite3.Error, OSError) as error:
             warnings.warn(
-                f"The cache {self.path} is not usable ({error}); going on without it.", stacklevel=3
+                f"The cache {self.path} is not usable ({error}); going on without it.", stacklevel=6
             )
             connection = sqlite3.connect(":memory:")
             connection.executescript(_SCHEMA)
@@ -138,7 +144,7 @@ class Cache:
             with connection:
                 yield connection
         except sqlite3.OperationalError as error:  # locked, full disk, read-only
-            warnings.warn(f"The cache {self.path} could not be used ({error}).", stacklevel=3)
+            warnings.warn(f"The cache {self.path} could not be used ({error}).", stacklevel=6)
         except sqlite3.DatabaseError:
             self._discard()
 
@@ -163,7 +169,7 @@ class Cache:
         return connection
 
     def _discard(self) -> None:
-        warnings.warn(f"The cache {self.path} was damaged and has been emptied.", stacklevel=4)
+        warnings.warn(f"The cache {self.path} was damaged and has been emptied.", stacklevel=6)
         self.clear()
 
 

@@ -180,14 +180,11 @@ class Encoder:
 
     def _encoding(self, document: Document, chunks: tuple[Chunk, ...], vectors: FloatArray) -> Encoding:
         whole = self.head.run([vectors])
-        owners = [chunk.section for chunk in chunks]
-        sections = sorted(set(owners))
-        groups = [vectors[[owner == section for owner in owners]] for section in sections]
-        found = self.head.run(groups).vectors
-        # A section whose text has no token keeps a vector of zeros: it is like nothing.
-        section_vectors = np.zeros((len(document.sections), found.shape[1]), np.float32)
-        places = {section.index: place for place, section in enumerate(document.sections)}
-        section_vectors[[places[section] for section in sections]] = found
+        groups = [vectors[rows] for rows in _rows_of_sections(document, chunks)]
+        found = iter(self.head.run([group for group in groups if len(group)]).vectors)
+        # A section without a token keeps a vector of zeros: it is like nothing.
+        nothing = np.zeros_like(whole.vectors[0])
+        section_vectors = np.stack([next(found) if len(group) else nothing for group in groups])
         return Encoding(document, chunks, vectors, whole.directions[0], section_vectors, whole.vectors[0])
 
     def _open_runner(self, graph: Path) -> ChunkRunner:
@@ -199,6 +196,18 @@ class Encoder:
             return digest(self.fingerprint, np.asarray(chunk.ids, np.int32).tobytes())
         place = np.asarray([chunk.section, chunk.position, *chunk.ids], np.int32)
         return digest(self.fingerprint, place.tobytes())
+
+
+def _rows_of_sections(document: Document, chunks: Sequence[Chunk]) -> list[list[int]]:
+    """For each section the rows of its chunks; for a bare heading those of the sections under it."""
+    own: dict[int, list[int]] = {}
+    for row, chunk in enumerate(chunks):
+        own.setdefault(chunk.section, []).append(row)
+    rows = []
+    for section in document.sections:
+        under = () if section.index in own else document.subsections(section)
+        rows.append([row for part in (section, *under) for row in own.get(part.index, [])])
+    return rows
 
 
 def _tokenizer(path: Path) -> Tokenizer:

@@ -83,8 +83,9 @@ class ModelConfig:
         attention_combine: "add": LayerNorm(H + Dropout(A)); "concat": Linear([H; A]).
         lstm_hidden: units per direction of the Bi-LSTM; 0 replaces attention and Bi-LSTM by the mean (−LSTM).
         projection: size of the projected vector (256).
-        residual: "none" is the paper; "mean" puts the centred mean of the chunk vectors around
-            attention, Bi-LSTM and projection, so that the untrained model equals that control.
+        residual: "none" is the paper; "mean" puts a linear map of the centred mean of the chunk vectors beside
+            the projected vector, so that the score is a weighted sum of two cosines.
+        residual_share: weight of the projected vector's cosine in that sum; the mean's has the rest.
         representation: "projected" is z; "pre" is the Bi-LSTM output before the projection.
         dropout: of attention output and projection in training.
         threshold: document score at which the verdict flips, fitted on validation pairs; None if not fitted.
@@ -104,6 +105,7 @@ class ModelConfig:
     lstm_hidden: int = 256
     projection: int = 256
     residual: Literal["none", "mean"] = "none"
+    residual_share: float = 0.5
     representation: Literal["projected", "pre"] = "projected"
     dropout: float = 0.1
     threshold: float | None = None

@@ -10,7 +10,7 @@ import json
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +34,7 @@ class TrainingDocument:
         related: ids of documents that it names as related.
         split: "train", "validation" or "test"; None where the data does not say.
         place: file and line, for messages.
+        file: number of the file it comes from.
     """
 
     id: str
@@ -42,6 +43,7 @@ class TrainingDocument:
     related: tuple[str, ...]
     split: str | None
     place: str
+    file: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,13 +84,13 @@ def read_data(paths: Sequence[Path]) -> TrainingData:
     """
     documents: dict[str, TrainingDocument] = {}
     files = []
-    for path in paths:
+    for number, path in enumerate(paths):
         before = len(documents)
         for place, values in _lines(path):
             item = _document(values, place, path.parent)
             if item.id in documents:
                 raise DataError(f"{place}: the id {item.id!r} was used before ({documents[item.id].place}).")
-            documents[item.id] = item
+            documents[item.id] = replace(item, file=number)
         files.append(DataFile(path.name, len(documents) - before))
     _check_supervision(documents)
     return TrainingData(tuple(documents.values()), tuple(files))

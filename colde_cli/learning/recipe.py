@@ -27,6 +27,7 @@ class Recipe:
         trainable_layers: last Transformer layers to train; None for all of BERT.
         epochs: passes over the data at most.
         batch_size: documents in a batch.
+        batches: "mixed" draws them from all documents, "by-file" each from one file of the data.
         learning_rate: AdamW's peak, after warm-up.
         weight_decay: AdamW's, decoupled.
         temperature: τ of SupCon.
@@ -38,7 +39,8 @@ class Recipe:
         chunk_pool: which vector represents a chunk.
         heads: of the chunk-wise attention.
         projection: size of z.
-        residual: "mean" puts the mean of the chunk vectors around the head.
+        residual: "mean" puts the mean of the chunk vectors beside the head's vector.
+        residual_share: weight of the head's cosine in the score, where there is a residual.
         dropout: of attention output and projection.
         elongation: LA(SER)³ as a loss, as views, or not at all.
         elongation_weight: λ of L_len.
@@ -52,6 +54,7 @@ class Recipe:
     trainable_layers: int | None = None
     epochs: int = 25
     batch_size: int = 50
+    batches: Literal["mixed", "by-file"] = "mixed"
     learning_rate: float = LEARNING_RATE
     weight_decay: float = 0.01
     temperature: float = 0.5
@@ -64,6 +67,7 @@ class Recipe:
     heads: int = 4
     projection: int = 256
     residual: Literal["none", "mean"] = "none"
+    residual_share: float = 0.5
     dropout: float = 0.1
     elongation: Elongation = "none"
     elongation_weight: float = 0.1
@@ -88,7 +92,7 @@ class Recipe:
             raise OptionError("--elongation view needs a contrastive loss; take --elongation loss.")
 
     @property
-    def loss_used(self) -> str:
+    def loss_used(self) -> Literal["supcon", "sincere", "cosine"]:
         """The loss, after the ablations."""
         return "cosine" if "no-cl" in self.ablations else self.loss
 
@@ -119,6 +123,7 @@ class Recipe:
             lstm_hidden=0 if "no-lstm" in self.ablations else 256,
             projection=self.projection,
             residual=self.residual,
+            residual_share=self.residual_share,
             dropout=self.dropout,
         )
 

@@ -115,7 +115,8 @@ def train_model(job: Job, reporter: Reporter, observer: Observer, stop: Callable
     reporter.phase("Cutting them into chunks", len(read.data.documents))
     documents = [item.document for item in read.data.documents]
     store = chunk_documents(documents, backbone.tokenizer, model.config.chunk_tokens, reporter.advance)
-    task = Task(store, read.positives, read.split, _digest(job, read, store, backbone))
+    files = np.array([item.file for item in read.data.documents], np.int64)
+    task = Task(store, read.positives, read.split, files, _digest(job, read, store, backbone))
     calibration_ids = _calibration_ids(task)
     _open_workshop(job)
     source = _source(job, model, task, backbone.tokenizer, calibration_ids, device, reporter)

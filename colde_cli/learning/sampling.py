@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,49 @@ from colde_cli.learning.positives import Positives
 
 # At most this share of a batch are documents without a partner, which only repel.
 _LONERS = 0.25
+
+
+class Sampler(Protocol):
+    """Gives the batches of every epoch, which depend on nothing but its seed and the epoch's number."""
+
+    def epoch(self, number: int) -> list[NDArray[np.int64]]:
+        """The batches of one epoch, documents as numbers."""
+
+
+class FieldSampler:
+    """Batches that each hold documents of one field only, which are harder to tell apart.
+
+    In a batch of patents and court cases most negatives are told apart by their style.
+    """
+
+    def __init__(
+        self,
+        positives: Positives,
+        documents: Sequence[int] | NDArray[np.int64],
+        fields: NDArray[np.int64],
+        size: int,
+        seed: int,
+    ) -> None:
+        """Sample from `documents`, whose fields are `fields[document]`, `size` to a batch.
+
+        Raises:
+            DataError: no two documents of one field belong together.
+        """
+        allowed = np.asarray(documents, np.int64)
+        self.seed = seed
+        self.samplers = []
+        for field in np.unique(fields[allowed]).tolist():
+            members = allowed[fields[allowed] == field]
+            if any(np.isin(positives.partners(int(member)), members).any() for member in members):
+                self.samplers.append(GroupSampler(positives, members, size, seed))
+        if not self.samplers:
+            raise DataError("No two documents of one file belong together; train with --batches mixed.")
+
+    def epoch(self, number: int) -> list[NDArray[np.int64]]:
+        """The batches of one epoch, fields in random order."""
+        batches = [batch for sampler in self.samplers for batch in sampler.epoch(number)]
+        order = np.random.default_rng([self.seed, 3, number]).permutation(len(batches))
+        return [batches[place] for place in order]
 
 
 class GroupSampler:

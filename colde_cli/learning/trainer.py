@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from colde_cli.learning import checkpoint
@@ -21,10 +22,10 @@ from colde_cli.learning.metrics import PairMetrics, pair_metrics
 from colde_cli.learning.networks.colde import Colde
 from colde_cli.learning.objectives.cosine import cosine_loss
 from colde_cli.learning.objectives.elongation import elongation_loss
-from colde_cli.learning.objectives.supcon import contrastive_loss
+from colde_cli.learning.objectives.supcon import supcon
 from colde_cli.learning.positives import Positives
 from colde_cli.learning.recipe import Recipe
-from colde_cli.learning.sampling import GroupSampler
+from colde_cli.learning.sampling import FieldSampler, GroupSampler, Sampler
 from colde_cli.learning.sources import ChunkSource
 from colde_cli.learning.splits import Split
 from colde_cli.learning.tokens import ChunkStore
@@ -45,13 +46,22 @@ class Task:
         store: chunks of all documents.
         positives: which documents belong together.
         split: training documents and validation pairs.
+        files: int64 [N], number of the file each document comes from.
         run: hash of recipe, data and backbone.
     """
 
     store: ChunkStore
     positives: Positives
     split: Split
+    files: NDArray[np.int64]
     run: str
+
+    def sampler(self, recipe: Recipe) -> Sampler:
+        """Gives the batches that the recipe asks for."""
+        training, size = self.split.training, recipe.batch_size
+        if recipe.batches == "by-file":
+            return FieldSampler(self.positives, training, self.files, size, recipe.seed)
+        return GroupSampler(self.positives, training, size, recipe.seed)
 
 
 class Observer(Protocol):
@@ -100,7 +110,7 @@ class Trainer:
         self.recipe = recipe
         self.device = device
         self.views = recipe.view_options(model.config.max_chunks)
-        self.sampler = GroupSampler(task.positives, task.split.training, recipe.batch_size, recipe.seed)
+        self.sampler = task.sampler(recipe)
         self.steps = sum(len(self.sampler.epoch(epoch)) for epoch in range(recipe.epochs))
         self.trained = {name: weight for name, weight in model.named_parameters() if weight.requires_grad}
         self.optimiser = torch.optim.AdamW(
@@ -198,7 +208,7 @@ class Trainer:
         loss = self.recipe.loss_used
         if loss == "cosine":
             return cosine_loss(rows, related)
-        return contrastive_loss(rows, related, self.recipe.temperature, sincere=loss == "sincere")
+        return supcon(rows, related, self.recipe.temperature, loss)
 
     def _head(self, vectors: Tensor, needed: Needed, views: Views) -> Tensor:
         """Chunk vectors [n, H] to the vectors of all rows [R, D]."""

@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from colde_cli.learning.objectives.elongation import draw_repeats, elongate
+from colde_cli.learning.objectives.elongation import draw_times
 from colde_cli.learning.tokens import ChunkStore
 
 IntArray = NDArray[np.int64]
@@ -209,7 +209,7 @@ def _repeated_rows(
     repeats = int(generator.integers(2, max(2, options.max_chunks // len(chunks)) + 1))
     positions = _positions(len(chunks), options.max_chunks, generator)
     return [
-        _Row(elongate(chunks, times), elongate(positions, times), 0, first + place, owner)
+        _Row(np.tile(chunks, times), np.tile(positions, times), 0, first + place, owner)
         for place, times in enumerate((1, repeats))
     ]
 
@@ -218,9 +218,9 @@ def _elongated(
     row: _Row, place: int, count: int, options: ViewOptions, generator: np.random.Generator
 ) -> _Row:
     """The row repeated; it keeps its partner, and a row that is its own partner stays that."""
-    repeats = draw_repeats(generator, len(row.chunks), options.max_chunks)
+    repeats = draw_times(len(row.chunks), options.max_chunks, generator)
     partner = count + place if row.partner == place else row.partner
-    chunks, positions = elongate(row.chunks, repeats), elongate(row.positions, repeats)
+    chunks, positions = np.tile(row.chunks, repeats), np.tile(row.positions, repeats)
     return _Row(chunks, positions, row.section, partner, row.owner)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -11,10 +11,11 @@ from colde_cli.documents.headings.evidence import is_apart
 from colde_cli.documents.headings.numbering import parse_number
 from colde_cli.documents.headings.scene import Scene
 from colde_cli.documents.hyphenation import SOFT_HYPHEN
-from colde_cli.documents.pdf.lines import Bookmark, Line, clean
+from colde_cli.documents.pdf.lines import Bookmark, Style, clean
 
 _FEWEST = 3
 _SHARE_FOUND = 0.6
+_OPENING = 4  # letters by which lines are looked up
 
 
 def with_outline(
@@ -31,10 +32,14 @@ def with_outline(
     located = _locate(scene, entries)
     if len(located) < max(_FEWEST, _SHARE_FOUND * len(entries)):
         return None
-    by_line = {heading.first: heading for heading in located}
-    for heading in headings:
-        if _adds(scene, heading, located):
-            by_line.setdefault(heading.first, heading)
+    outlined = _Located(
+        scene,
+        {index for heading in located for index in range(heading.first, heading.last + 1)},
+        {scene.lines[heading.first].style for heading in located},
+        max(_depth(heading) for heading in located),
+    )
+    by_line = {heading.first: heading for heading in headings if outlined.lacks(heading)}
+    by_line.update((heading.first, heading) for heading in located)
     return [by_line[first] for first in sorted(by_line)]
 
 
@@ -57,36 +62,39 @@ def _locate(scene: Scene, entries: Sequence[Bookmark]) -> list[Heading]:
 
 @dataclass(slots=True)
 class _Index:
-    """Lines by page, with their letters with and without a number, to look titles up."""
+    """Lines by what they begin with, with and without a number, to look titles up."""
 
     scene: Scene
-    pages: defaultdict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
+    openings: defaultdict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
     whole: list[str] = field(default_factory=list)
     unnumbered: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         for index, line in enumerate(self.scene.lines):
-            self.pages[line.page].append(index)
-            self.whole.append(squeeze(line.title))
-            self.unnumbered.append(squeeze(_rest(line.title)))
+            whole, unnumbered = squeeze(line.title), squeeze(_rest(line.title))
+            self.whole.append(whole)
+            self.unnumbered.append(unnumbered)
+            for opening in {whole[:_OPENING], unnumbered[:_OPENING]}:
+                self.openings[opening].append(index)
 
     def find(self, title: str, page: int, reached: int) -> tuple[int, int] | None:
         """First and last line of a title: on its page, beside it, or anywhere after line `reached`."""
+        openings = {squeeze(title)[:_OPENING], squeeze(_rest(title))[:_OPENING]}
+        starts = sorted({at for opening in openings for at in self.openings.get(opening, ())})
+        places = [place for at in starts if (place := self._match(title, at))]
         for near in (page, page + 1, page - 1):
-            places = [place for at in self.pages.get(near, ()) if (place := self._match(title, at))]
-            after = [place for place in places if place[0] > reached]
+            here = [place for place in places if self.scene.lines[place[0]].page == near]
+            after = [place for place in here if place[0] > reached]
             if after:
                 return after[0]
-            if places and near > 1:
-                return places[0]
-        for at in range(reached + 1, len(self.whole)):
-            if (len(squeeze(title)) >= 8 or self._stands_out(self.scene.lines[at])) and (
-                place := self._match(title, at)
-            ):
-                return place
-        return None
+            if here and near > 1:
+                return here[0]
+        telling = len(squeeze(title)) >= 8
+        later = (place for place in places if place[0] > reached)
+        return next((place for place in later if telling or self._stands_out(place[0])), None)
 
-    def _stands_out(self, line: Line) -> bool:
+    def _stands_out(self, index: int) -> bool:
+        line = self.scene.lines[index]
         return line.bold > 0.8 or line.size > 1.03 * self.scene.body_size or line.text.isupper()
 
     def _match(self, title: str, first: int) -> tuple[int, int] | None:
@@ -120,22 +128,29 @@ def _rest(text: str) -> str:
     return number.rest if number and number.rest else text
 
 
-def _adds(scene: Scene, heading: Heading, located: Sequence[Heading]) -> bool:
-    """Whether a heading that the outline lacks belongs there: outlines are often shallow."""
-    if any(entry.first <= heading.first <= entry.last for entry in located):
-        return False
-    first = min(entry.first for entry in located)
-    if heading.first < first:
-        return squeeze(_rest(heading.text)).startswith("abstract")
-    if is_common(heading.text) or is_apart(scene, heading.first):
-        return True
-    style = scene.lines[heading.first].style
-    styles = Counter(scene.lines[entry.first].style for entry in located)
-    if heading.score >= 5 and styles[style] and not scene.is_body(style):
-        return True
-    if heading.score >= 7 and style in scene.pure:
-        return True
-    return heading.score >= 6 and _depth(heading) > max(_depth(entry) for entry in located)
+@dataclass(slots=True)
+class _Located:
+    """The headings that an outline gave: lines they are printed on, their styles and depth of numbers."""
+
+    scene: Scene
+    lines: set[int]
+    styles: set[Style]
+    depth: int
+
+    def lacks(self, heading: Heading) -> bool:
+        """Whether a heading that the outline has not belongs there too: outlines are often shallow."""
+        if heading.first in self.lines:
+            return False
+        if heading.first < min(self.lines):
+            return squeeze(_rest(heading.text)).startswith("abstract")
+        if is_common(heading.text) or is_apart(self.scene, heading.first):
+            return True
+        style = self.scene.lines[heading.first].style
+        if heading.score >= 5 and style in self.styles and not self.scene.is_body(style):
+            return True
+        if heading.score >= 7 and style in self.scene.pure:
+            return True
+        return heading.score >= 6 and _depth(heading) > self.depth
 
 
 def _depth(heading: Heading) -> int:

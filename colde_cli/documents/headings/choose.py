@@ -193,12 +193,22 @@ def _merge_lines(scene: Scene, accepted: Sequence[tuple[Candidate, float]]) -> l
     for candidate, score in accepted:
         if headings and candidate.index <= headings[-1].last:
             continue
+        if candidate.line.breaks:
+            headings.append(_opening(candidate, score))
+            continue
         text, last = candidate.line.title, candidate.index
         while (following := scene.neighbour(last + 1)) and _continues(scene, candidate, last, text, indices):
             text, last = join_heading(text, following.title), last + 1
         text = text.replace(SOFT_HYPHEN, "")
         headings.append(Heading(candidate.index, last, text, 0, score, candidate.number))
     return headings
+
+
+def _opening(candidate: Candidate, score: float) -> Heading:
+    """The heading of a line that goes on with text in another type."""
+    end = candidate.line.lead_end
+    text = candidate.line.text[:end].strip()
+    return Heading(candidate.index, candidate.index, text, 0, score, candidate.number, run_in=end)
 
 
 def join_heading(text: str, following: str) -> str:
@@ -212,9 +222,9 @@ def _continues(scene: Scene, candidate: Candidate, last: int, text: str, indices
     """Whether the line after `last` belongs to the heading that has reached `text`."""
     line, at, following = candidate.line, scene.lines[last], scene.lines[last + 1]
     alike = following.style == line.style or (
-        following.size == line.size and following.bold > 0.8 and line.bold > 0.8
+        following.size == line.size and scene.is_bold(following) and scene.is_bold(line)
     )
-    if following.page != line.page or not alike or len(text) >= 220:
+    if following.page != line.page or not alike or following.breaks or len(text) >= 220:
         return False
     spaced = 1.1 * scene.leading * line.size / scene.body_size if line.size > 1.2 * scene.body_size else 0.0
     if not 0.5 * line.size < at.base - following.base < max(1.65 * line.size, spaced):

@@ -19,6 +19,7 @@ _HANGS = re.compile(r"\b(the|of|and|a|an|in|to|for|with|by|that|is|are|was|which
 _MATHS = re.compile(r"[=≤≥∑∫←→±×∈]|\\")
 _CITES = re.compile(r"@|https?:|www\.|\b(19|20)\d\d[).,]|et al|\bpp\.|\bvol\.")
 _DOTS = re.compile(r"\.{4,}|(\. ){4,}|…")
+_PAGE = re.compile(r"\D\s\d{1,3}$")
 _TITLE_CASE = re.compile(
     r"[A-Z][\w’'-]*"
     r"(?:[ /&-]+(?:[A-Z0-9][\w’'-]*|(?:an?|and|as|at|by|for|from|in|of|on|or|the|to|with)(?= )))*"
@@ -56,40 +57,42 @@ def candidates(scene: Scene) -> list[Candidate]:
 def _candidate(scene: Scene, index: int) -> Candidate | None:
     line = scene.lines[index]
     text = line.title
-    letters = sum(letter.isalpha() for letter in text)
-    if letters < 2 or len(text) > _LONGEST or CAPTION.match(text):
+    if len(text) > _LONGEST or CAPTION.match(text):
         return None
     number = parse_number(text)
     core = (number.rest if number else text).strip()
     known = is_known(text)
-    if letters / len(text.replace(" ", "")) < 0.55 and not number:
-        return None
-    if (
-        core[:1].islower()
-        and not known
-        and not (number and number.scheme == "decimal" and _distinct(scene, line))
-    ):
-        return None
     if number and _is_article(scene, line, number):
         number, core = None, text
     candidate = Candidate(index, line, 0.0, number, known, core)
-    if not (_stands_out(scene, candidate) or is_apart(scene, index)):
+    if not (_stands_out(scene, candidate) or is_apart(scene, index)) or not _is_worded(scene, candidate):
         return None
     points = (*_type(scene, candidate), *_place(scene, candidate), *_wording(scene, candidate))
     return Candidate(index, line, sum(points), number, known, core)
+
+
+def _is_worded(scene: Scene, candidate: Candidate) -> bool:
+    """Whether a line is made of words, of which the first is not in lower case."""
+    text, core, number = candidate.line.title, candidate.core, candidate.number
+    letters = sum(letter.isalpha() for letter in text)
+    if letters < 2 or (letters / len(text.replace(" ", "")) < 0.55 and not number):
+        return False
+    decimal = number is not None and number.scheme == "decimal"
+    return not core[:1].islower() or candidate.known or (decimal and _distinct(scene, candidate.line))
 
 
 def _is_article(scene: Scene, line: Line, number: Number) -> bool:
     """Whether the capital before the words is more likely the English article or an initial."""
     if number.scheme != "letter" or len(number.parts) > 1 or _LETTER_STOP.match(line.text):
         return False
-    return not (_bold(scene, line) or line.size >= 1.08 * scene.body_size)
+    return not (scene.is_bold(line) or line.size >= 1.08 * scene.body_size)
 
 
 def _stands_out(scene: Scene, candidate: Candidate) -> bool:
     line = candidate.line
-    plain = line.font == scene.body_font and line.size < 1.04 * scene.body_size and not _bold(scene, line)
-    return not plain or candidate.number is not None or candidate.known or candidate.core.isupper()
+    plain = line.font == scene.body_font and line.size < 1.04 * scene.body_size and not scene.is_bold(line)
+    named = candidate.number is not None or candidate.known or candidate.core.isupper()
+    return named or not plain or line.ruled
 
 
 def _distinct(scene: Scene, line: Line) -> bool:
@@ -99,7 +102,7 @@ def _distinct(scene: Scene, line: Line) -> bool:
 
 
 def is_apart(scene: Scene, index: int) -> bool:
-    """Whether a line in the type of the text is a paragraph of its own that names the next, as headings do."""
+    """Whether a line in the type of the text is a paragraph by itself that names the next, as headings do."""
     line, before, after = scene.lines[index], scene.neighbour(index - 1), scene.neighbour(index + 1)
     text = line.title
     words = text.split()
@@ -118,16 +121,12 @@ def is_apart(scene: Scene, index: int) -> bool:
     return roomy and (before.text.endswith((".", "?", "!", "”")) or before.width < 0.6 * full)
 
 
-def _bold(scene: Scene, line: Line) -> bool:
-    return line.bold > 0.85 and scene.body_bold < 0.5
-
-
 def _type(scene: Scene, candidate: Candidate) -> Iterator[float]:
     """Size, weight, font and capitals, against the running text."""
     line = candidate.line
     ratio = line.size / scene.body_size
     share = scene.cases[line.style, in_capitals(line.text)] / scene.letters
-    bold = _bold(scene, line)
+    bold = scene.is_bold(line)
     if bold:
         yield 2.0
     yield next((points for least, points in _SIZE_POINTS if ratio >= least), -2.0)
@@ -150,7 +149,7 @@ _SIZE_POINTS = ((1.35, 2.5), (1.12, 2.0), (1.04, 1.0), (0.97, 0.0), (0.88, -0.5)
 
 def _commonness(scene: Scene, candidate: Candidate, share: float) -> float:
     """Points off for a style in which much is set; less if the line is as short as a heading."""
-    if share <= 0.05 or is_apart(scene, candidate.index):
+    if share <= 0.05 or candidate.line.ruled or is_apart(scene, candidate.index):
         return 0.0
     if share <= 0.12:
         return -1.0
@@ -170,7 +169,7 @@ def _place(scene: Scene, candidate: Candidate) -> Iterator[float]:
     if is_apart(scene, candidate.index):
         yield 4.3
     if candidate.line.ruled:
-        yield 2.5
+        yield 3.5
     if candidate.line.breaks:
         yield -2.5
     line, leading = candidate.line, scene.leading
@@ -187,7 +186,7 @@ def _place(scene: Scene, candidate: Candidate) -> Iterator[float]:
         yield -1.5
     if any(_is_beside(line, other) for other in scene.row_of(line)):
         yield -1.5
-    bold = _bold(scene, line)
+    bold = scene.is_bold(line)
     if after is None:
         return
     same = after.style == line.style
@@ -216,7 +215,7 @@ def _wording(scene: Scene, candidate: Candidate) -> Iterator[float]:
     if text[-1] in ".,;" and not known and not (number and words <= 9 and text.endswith(".")):
         yield -2.0
     if text.endswith("-") or _HANGS.search(text):
-        strong = _bold(scene, candidate.line) or candidate.line.size > 1.04 * scene.body_size
+        strong = scene.is_bold(candidate.line) or candidate.line.size > 1.04 * scene.body_size
         yield -0.2 if strong else -1.0
     if words > 14:
         yield -2.0
@@ -228,7 +227,7 @@ def _wording(scene: Scene, candidate: Candidate) -> Iterator[float]:
         yield -1.5
     if _CITES.search(text):
         yield -2.0
-    if _DOTS.search(text) and not known:
+    if (_DOTS.search(text) and not known) or (number and number.by_word and _PAGE.search(text)):
         yield -4.0  # an entry of a table of contents
     if text[0] in "•–-*·▪◦":
         yield -3.0

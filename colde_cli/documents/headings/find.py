@@ -10,7 +10,7 @@ from colde_cli.documents.headings.bookmarks import with_outline
 from colde_cli.documents.headings.choose import Heading, headings_by_type
 from colde_cli.documents.headings.runin import with_abstract, with_run_in
 from colde_cli.documents.headings.scene import Scene
-from colde_cli.documents.pdf.lines import Bookmark
+from colde_cli.documents.pdf.lines import Bookmark, Style
 
 _LABEL = re.compile(r"(chapter|appendix|part|article|annex)\s+[\dIVXLA-Z]+[.:]?", re.IGNORECASE)
 
@@ -43,26 +43,29 @@ def _labels(scene: Scene, label: Heading, heading: Heading) -> bool:
 
 def _levels(scene: Scene, headings: Sequence[Heading]) -> list[Heading]:
     """Levels by the outline, by the depth of numbers, else by the style of headings of known level."""
-    known: dict[object, int] = {}
+    roman = sum(heading.number is not None and heading.number.scheme == "roman" for heading in headings) >= 2
+    known: dict[Style, int] = {}
+    levels = []
     for heading in headings:
-        level = heading.level or _by_number(heading)
+        level = heading.level or _by_number(heading, roman=roman)
+        levels.append(level)
         if level:
             known.setdefault(scene.lines[heading.last].style, level)
     sizes = sorted({scene.lines[heading.last].size for heading in headings}, reverse=True)
     levelled = []
-    for heading in headings:
+    for heading, level in zip(headings, levels, strict=True):
         line = scene.lines[heading.last]
-        level = heading.level or _by_number(heading) or known.get(line.style, 0)
-        if not level:
-            level = 1 if known else min(3, 1 + sizes.index(line.size))
-        levelled.append(replace(heading, level=level))
+        by_style = known.get(line.style) or (1 if known else min(3, 1 + sizes.index(line.size)))
+        levelled.append(replace(heading, level=level or by_style))
     return levelled
 
 
-def _by_number(heading: Heading) -> int:
+def _by_number(heading: Heading, *, roman: bool) -> int:
+    """The depth of a number; in the order I, A, 1 where Roman numerals count the sections; 0 without one."""
     number = heading.number
     if number is None:
         return 0
     if number.scheme in ("decimal", "letter"):
-        return len(number.parts)
+        above = {"decimal": 2, "letter": 1}[number.scheme] if roman and len(number.parts) == 1 else 0
+        return len(number.parts) + above
     return 1

@@ -48,6 +48,7 @@ _REFERENCES = frozenset(
 _APPENDIX = re.compile(
     r"(appendix|appendices|annex|supplementa\w+ (material|information|data))\b", re.IGNORECASE
 )
+_LONGEST = max(len(name) for name in KNOWN) + 12  # numbers and punctuation
 _ENDING = re.compile(r"[\s:.—–-]+$")
 
 
@@ -59,7 +60,7 @@ def bare(title: str) -> str:
 
 def is_known(title: str) -> bool:
     """Whether a heading, its numbering removed, has a common name."""
-    return bare(title) in KNOWN
+    return len(title) <= _LONGEST and bare(title) in KNOWN
 
 
 def is_references(title: str) -> bool:
@@ -75,7 +76,7 @@ def is_claims(title: str) -> bool:
 def kind_of(title: str, before: SectionKind) -> SectionKind:
     """The part that a section plays, from its heading and the part before it.
 
-    What follows the references is appendix; sections of an appendix stay in it.
+    What follows the references is appendix, unless numbers go on; sections of an appendix stay in it.
     """
     name = bare(title)
     if name in _REFERENCES:
@@ -84,7 +85,16 @@ def kind_of(title: str, before: SectionKind) -> SectionKind:
         return SectionKind.ABSTRACT
     if _APPENDIX.match(name) or _APPENDIX.match(title.strip()):
         return SectionKind.APPENDIX
-    lettered = re.match(r"[A-Z](\.\d+)*[.)]?\s", title)
-    if before in (SectionKind.REFERENCES, SectionKind.APPENDIX) and (lettered or not is_known(title)):
+    number = parse_number(title)
+    lettered = number is not None and number.scheme == "letter"
+    if before == SectionKind.REFERENCES and (lettered or not (is_known(title) or _goes_on(title))):
+        return SectionKind.APPENDIX
+    if before == SectionKind.APPENDIX and (lettered or not is_known(title)):
         return SectionKind.APPENDIX
     return SectionKind.BODY
+
+
+def _goes_on(title: str) -> bool:
+    """Whether the text goes on with a numbered section: every chapter can have its own references."""
+    number = parse_number(title)
+    return number is not None and (number.scheme in ("decimal", "roman") or number.by_word)

@@ -12,7 +12,7 @@ _ROMAN = re.compile(rf"^(?P<number>{_ROMAN_NUMERAL})(?P<mark>[.)—–-]?)\s+(?P
 _LETTER = re.compile(r"^(?P<number>[A-Z](?:\.\d{1,2}){0,3})(?P<mark>[.)]?)\s+(?P<rest>[A-Z“\"'(].+)$")
 _WORD = re.compile(
     r"^(?P<word>chapter|section|article|part|appendix|annex|schedule|exhibit|item|§)\s*"
-    r"(?P<number>[\dIVXLA-Z]{1,5}(?:\.\d+)*)\b[.:—–-]?\s*(?P<rest>.*)$",
+    r"(?P<number>[\dIVXLA-Z]{1,5}(?:\.\d+)*)\b\s*[.:—–-]?\s*(?P<rest>.*)$",
     re.IGNORECASE,
 )
 _OPENS_TITLE = re.compile(r"[A-Z“\"'(¿]|[a-z]{2,}")

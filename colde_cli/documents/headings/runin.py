@@ -10,7 +10,7 @@ from colde_cli.documents.headings.names import is_references
 from colde_cli.documents.headings.numbering import Number
 from colde_cli.documents.headings.scene import Scene
 
-_CLAUSE = re.compile(r"^(\d{1,2})\.?\s+([A-Z][^.:]{2,80}[.:])(?=\s+\S|$)")
+_CLAUSE = re.compile(r"^(\d{1,2})\.?\s+([A-Z][^.:]{1,79}[^.:\s][.:])(?=\s+\S|$)")
 _FEWEST = 3
 _SHARE = 0.35
 

@@ -24,8 +24,7 @@ def family(font: str) -> str:
 
 def in_capitals(text: str) -> bool:
     """Whether all letters (four at least) are capitals."""
-    letters = [letter for letter in text if letter.isalpha()]
-    return len(letters) >= 4 and all(letter == letter.upper() for letter in letters)
+    return text.isupper() and sum(letter.isalpha() for letter in text) >= 4
 
 
 @dataclass(slots=True)
@@ -65,6 +64,10 @@ class Scene:
     def is_body(self, style: Style) -> bool:
         """Whether a style is that of running text."""
         return style == Style(self.body_size, False, self.body_font, False)
+
+    def is_bold(self, line: Line) -> bool:
+        """Whether a line is bold and the running text is not."""
+        return line.bold > 0.8 and self.body_bold < 0.5
 
     def row_of(self, line: Line) -> list[Line]:
         """Other lines on the same baseline."""

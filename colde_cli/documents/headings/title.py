@@ -12,7 +12,7 @@ from colde_cli.documents.pdf.lines import Line, clean
 
 _LONGEST = 300
 _NO_TITLE = re.compile(
-    r"untitled|microsoft|^\W*$|\.(docx?|tex|dvi|pdf|indd|qxd|rtf|ps)$|[\\/]", re.IGNORECASE
+    r"untitled|^document\W*\d*$|microsoft|^\W*$|\.(docx?|tex|dvi|pdf|indd|qxd|rtf|ps)$|[\\/]", re.IGNORECASE
 )
 
 

@@ -11,7 +11,7 @@ from colde_cli.documents.headings.names import kind_of
 from colde_cli.documents.headings.scene import Scene
 from colde_cli.documents.hyphenation import Hyphens
 from colde_cli.documents.pdf.lines import Line
-from colde_cli.documents.pdf.prose import Geometry, Writer
+from colde_cli.documents.pdf.prose import Geometry, Writer, paragraphs
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ def _without_heading(
     if sum(line.text.count(" ") + 1 for line in lines) > PLAIN_WORDS:
         kind = SectionKind.BODY
     start, words = -1, 0
-    for paragraph in _paragraphs(geometry, lines):
+    for paragraph in paragraphs(geometry, lines):
         at = writer.paragraph(paragraph)
         start = at if start < 0 else start
         words += sum(line.text.count(" ") + 1 for line in paragraph)
@@ -88,19 +88,7 @@ def _with_heading(
         body.insert(0, rest)
     start = writer.paragraph(printed)
     body_start = writer.length
-    for position, paragraph in enumerate(_paragraphs(geometry, body)):
+    for position, paragraph in enumerate(paragraphs(geometry, body)):
         at = writer.paragraph(paragraph)
         body_start = body_start if position else at
     return _Draft(heading.text, heading.level, kind, Span(start, writer.length), body_start)
-
-
-def _paragraphs(geometry: Geometry, lines: Sequence[Line]) -> Iterator[list[Line]]:
-    paragraph: list[Line] = []
-    for index, line in enumerate(lines):
-        after = lines[index + 1] if index + 1 < len(lines) else None
-        if paragraph and geometry.begins_paragraph(paragraph[-1], line, after):
-            yield paragraph
-            paragraph = []
-        paragraph.append(line)
-    if paragraph:
-        yield paragraph

@@ -12,10 +12,12 @@ A page that is begun and not finished is the one at which the process died.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import json
 import math
 import os
+import re
 import signal
 import sys
 from collections.abc import Iterator
@@ -27,10 +29,12 @@ sys.path.extend(REQUEST["path"])
 import pypdfium2_raw as pdfium  # noqa: E402 - the path above leads to it
 
 _MAX_BOOKMARKS = 10_000
+_JUNK = 1 << 20  # bytes in which the file may begin, after the head of a mail or a download
 _MAX_OBJECTS = 20_000
-_SPACES = frozenset((9, 32, 0xA0))
-_BREAKS = frozenset((10, 13))
-_HYPHENS = frozenset((2, 0xFFFE))  # what PDFium puts where it joined a word over a line's end
+_HYPHENS = ("\x02", "\ufffe")  # what PDFium puts where it joined a word over a line's end
+_WORD_OR_BREAK = re.compile("[^ \t\xa0\r\n\x02\ufffe]+|[\r\n]+")
+_NO_CHARACTER = re.compile("[\x00\x01\x03-\x08\x0b\x0c\x0e-\x1f\ufffd]")
+_UNREADABLE = re.compile("[\x00\x01\x03-\x08\x0b\x0c\x0e-\x1f\ufffd\ue000-\uf8ff]")
 _INVISIBLE = frozenset((3, 7))  # text rendering modes that paint nothing (ISO 32000-1, table 106)
 
 SOFT_HYPHEN = "\u00ad"
@@ -52,13 +56,20 @@ def limit_process() -> None:
         import resource
     except ImportError:
         return
-    resource.setrlimit(resource.RLIMIT_AS, (REQUEST["memory"], REQUEST["memory"]))
-    resource.setrlimit(resource.RLIMIT_CPU, (REQUEST["seconds"], REQUEST["seconds"]))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    wanted = (
+        (resource.RLIMIT_AS, "memory"),
+        (resource.RLIMIT_CPU, "seconds"),
+        (resource.RLIMIT_CORE, "core"),
+    )
+    for kind, name in wanted:
+        _, most = resource.getrlimit(kind)
+        value = REQUEST[name] if most == resource.RLIM_INFINITY else min(REQUEST[name], most)
+        with contextlib.suppress(ValueError, OSError):  # a system that knows the limit and does not set it
+            resource.setrlimit(kind, (value, most))
 
 
 def limit_step(seconds: float) -> None:
-    """The process ends if the next step takes longer than this (0: no limit)."""
+    """The process ends if the next step takes longer than this."""
     if hasattr(signal, "setitimer"):
         signal.setitimer(signal.ITIMER_REAL, seconds)
 
@@ -127,20 +138,19 @@ class PageReader:
 
     def read(self) -> None:
         """Fill `lines`: text, x0, baseline, x1 (along its direction), angle, mark, ruled, runs of styles."""
-        get, text = pdfium.FPDFText_GetUnicode, self.text
-        codes = [get(text, index) for index in range(self.count)]
-        codes.append(10)
-        start = -1
-        for index, code in enumerate(codes):
-            if code in _SPACES or code in _BREAKS or code in _HYPHENS:
-                if start >= 0:
-                    self._word(codes, start, index, hyphen=code in _HYPHENS)
-                    start = -1
-                if code in _BREAKS:
-                    self._flush()
-            elif start < 0:
-                start = index
-        pdfium.FPDFText_ClosePage(text)
+        get, handle = pdfium.FPDFText_GetUnicode, self.text
+        codes = (get(handle, index) for index in range(self.count))
+        text = "".join([chr(code) if code < 0x110000 else "\ufffd" for code in codes])
+        self.unreadable = len(_UNREADABLE.findall(text))
+        for found in _WORD_OR_BREAK.finditer(text):
+            word = found.group()
+            if word[0] in "\r\n":
+                self._flush()
+            else:
+                hyphen = text[found.end() : found.end() + 1] in _HYPHENS
+                self._word(word, found.start(), found.end(), hyphen=hyphen)
+        self._flush()
+        pdfium.FPDFText_ClosePage(handle)
 
     def _read_rules(self, page: Handle) -> Iterator[tuple[float, float, float]]:
         """Left and right end and height of thin horizontal strokes, which may underline a heading."""
@@ -154,8 +164,9 @@ class PageReader:
             if top.value - foot.value < 3 and right.value - left.value > 10:
                 yield left.value - self.left, right.value - self.left, foot.value - self.foot
 
-    def _word(self, codes: list[int], start: int, end: int, *, hyphen: bool) -> None:
-        letters = "".join(self._letter(code) for code in codes[start:end])
+    def _word(self, word: str, start: int, end: int, *, hyphen: bool) -> None:
+        if self.unreadable:
+            word = _NO_CHARACTER.sub("\ufffd", word)
         if pdfium.FPDFText_HasUnicodeMapError(self.text, start) == 1:
             self.suspect += end - start
         pdfium.FPDFText_GetCharOrigin(self.text, start, self._x, self._y)
@@ -167,14 +178,8 @@ class PageReader:
             and abs(y - self.words[-1][2]) > style[0] / 2
         ):
             self._flush()  # PDFium joined a word over the line's end; the lines stay two
-        self.words.append((letters + SOFT_HYPHEN if hyphen else letters, x, y, style))
+        self.words.append((word + SOFT_HYPHEN if hyphen else word, x, y, style))
         self.last = end - 1
-
-    def _letter(self, code: int) -> str:
-        if code < 32 or code == 0xFFFD or 0xE000 <= code <= 0xF8FF or code > 0x10FFFF:
-            self.unreadable += 1
-            return chr(code) if 0xE000 <= code <= 0xF8FF else "\ufffd"
-        return chr(code)
 
     def _style(self, index: int) -> Style:
         """Size, font, weight, italic, angle, hidden of the text object that a character belongs to."""
@@ -224,7 +229,7 @@ class PageReader:
         angle = max(runs, key=lambda run: run[1])[0][4]
         placed = [self._turn(x, y, angle) for _, x, y, _ in self.words]
         across = sorted(v for _, v in placed)
-        base, x0 = across[len(across) // 2], min(u for u, _ in placed)
+        base, x0 = across[(len(across) - 1) // 2], min(u for u, _ in placed)
         text = " ".join(word[0] for word in self.words).replace(SOFT_HYPHEN + " ", SOFT_HYPHEN)
         x1 = max(self._right_end(angle), x0)
         mark = self._mark(base, runs) if angle == 0 else 0
@@ -286,6 +291,7 @@ def main() -> None:
     os.lseek(0, 0, os.SEEK_SET)
     with open(0, "rb", closefd=False) as file:  # a descriptor, not a path
         data = file.read()
+    data = data[max(0, data.find(b"%PDF-", 0, _JUNK)) :]
     pdfium.FPDF_InitLibrary()
     document = open_document(data, REQUEST["password"])
     if not document:

@@ -9,9 +9,14 @@ from dataclasses import dataclass, field, replace
 
 from colde_cli.documents.pdf.lines import Line, Page
 
+FURNITURE = "running heads and page numbers"
+ROTATED = "rotated text"
+INVISIBLE = "text that a reader cannot see"
 _EDGE = 0.07  # the part of a page's height, above and below, where furniture stands
 _EDGE_LINES = 3
 _MOST_FURNITURE = 0.5
+_STAMP = 0.2
+_SKEW = 3
 _PAGE_NUMBER = re.compile(
     r"[\W_]*(page\s*)?(\d{1,4}|[ivxl]{1,6}|[A-Z]-?\d{1,3})([\W_]*(of|/)\s*\d{1,4})?[\W_]*", re.IGNORECASE
 )
@@ -43,7 +48,7 @@ def text_lines(pages: Sequence[Page]) -> Layout:
     kept = [line for line in every if id(line) not in furniture]
     if _letters(kept) < (1 - _MOST_FURNITURE) * _letters(every):  # slides, forms: all of it comes again
         kept = every
-    layout.left_out["running heads and page numbers"] = len(every) - len(kept)
+    layout.left_out[FURNITURE] = len(every) - len(kept)
     layout.lines = kept
     return layout
 
@@ -60,24 +65,22 @@ def _painted(page: Page, layout: Layout) -> list[Line]:
     for line in page.lines:
         directions[_quarter(line.angle)] += len(line.text)
     main = 0 if directions[0] > 0.4 * directions.total() else max(directions, key=lambda a: directions[a])
-    turned = [line for line in page.lines if line.angle != 0 if line.angle != main]
-    level = [line for line in page.lines if line.angle == main] or list(page.lines)
+    level = [line for line in page.lines if _quarter(line.angle) == main] or list(page.lines)
     width, height = (page.width, page.height) if main % 180 == 0 else (page.height, page.width)
     on_page = [line for line in level if -2 < line.base < height + 2 and line.x0 < width and line.x1 > 0]
     seen = [line for line in on_page if line.hidden < 0.5]
-    kept = seen or on_page or level
-    layout.left_out["rotated lines"] += len(turned) if level is not turned else 0
-    layout.left_out["invisible lines"] += len(level) - len(kept)
-    layout.letters_left_out += sum(len(line.text) for line in page.lines) - sum(
-        len(line.text) for line in kept
-    )
+    # A page that is a scan has its words as invisible text from OCR, perhaps with a visible stamp.
+    kept = seen if _letters(seen) > _STAMP * _letters(on_page) else on_page or level
+    layout.left_out[ROTATED] += len(page.lines) - len(level)
+    layout.left_out[INVISIBLE] += len(level) - len(kept)
+    layout.letters_left_out += _letters(page.lines) - _letters(kept)
     return _without_doubles(kept)
 
 
 def _quarter(angle: int) -> int:
-    """The angle itself; directions a degree off a right angle count as that angle."""
+    """The angle itself; a skewed scan counts as straight."""
     nearest = round(angle / 90) * 90
-    return nearest % 360 if abs(angle - nearest) <= 1 else angle
+    return nearest % 360 if abs(angle - nearest) <= _SKEW else angle
 
 
 def _without_doubles(lines: list[Line]) -> list[Line]:

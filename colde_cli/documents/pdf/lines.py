@@ -7,14 +7,15 @@ import unicodedata
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 _BOLD = re.compile(
     r"bold|black|heavy|demi|poster|[-,]b$|medi$|-bd|\bbd\b|cmbx|cmssbx|cmb1|sfbx|ptmb|ptb|utmb|phvb|tib|lmb|MB\d"
-    r"|TZ$|TB$|SFRB|timesb",
+    r"|TZ$|TB$|SFRB|timesb|\.B$",
     re.IGNORECASE,
 )
-_ITALIC = re.compile(r"ital|obli|cmti|cmsl|slant|ptmri|-it\b|timesi", re.IGNORECASE)
+_ITALIC = re.compile(r"ital|obli|cmti|cmsl|slant|ptmri|-it\b|timesi|\.I$", re.IGNORECASE)
 _SUBSET = re.compile(r"^[A-Z]{6}\+")
 _LIGATURES = {
     code: unicodedata.normalize("NFKC", chr(code)) for code in (*range(0xFB00, 0xFB07), 0x132, 0x133)
@@ -22,6 +23,7 @@ _LIGATURES = {
 _BULLETS = dict.fromkeys((0xF0B7, 0xF0A7, 0xF076, 0xF0D8, 0xF0A8), "•")
 _LETTERS = str.maketrans({**_LIGATURES, **_BULLETS, 0xA0: " ", 0x200B: "", 0xFEFF: ""})
 _LEFT_OVER = re.compile("[\ud800-\udfff\ue000-\uf8ff]")
+_UNKNOWN_BULLET = re.compile(r"^\ufffd(?= \w)")
 _MATHS = re.compile("[\U0001d400-\U0001d7ff]+")
 # Old TeX sets an accent as a letter of its own, before or after the one that it belongs to.
 _LOOSE_ACCENT = re.compile(
@@ -48,7 +50,7 @@ class Line:
         hidden: share of letters that are not painted.
         mark: letters at the end that are the mark of a footnote.
         ruled: the line is underlined, from end to end.
-        breaks: it begins in bold or italic and ends in neither: a paragraph that opens with its title.
+        lead: letters that it opens with in bold or italic, if it ends in neither; 0 otherwise.
     """
 
     text: str
@@ -64,12 +66,27 @@ class Line:
     hidden: float = 0.0
     mark: int = 0
     ruled: bool = False
-    breaks: bool = False
+    lead: int = 0
 
     @property
     def title(self) -> str:
         """The text without a footnote's mark."""
         return self.text[: len(self.text) - self.mark].rstrip() or self.text
+
+    @property
+    def breaks(self) -> bool:
+        """Whether it is a line of text that opens with a title in another type."""
+        return self.lead > 0
+
+    @property
+    def lead_end(self) -> int:
+        """Offset in `text` at which the opening in another type ends."""
+        letters = 0
+        for offset, letter in enumerate(self.text):
+            if letters >= self.lead:
+                return offset
+            letters += not letter.isspace()
+        return len(self.text)
 
     @property
     def width(self) -> float:
@@ -143,7 +160,7 @@ def _decode_line(page: int, values: Sequence[Any]) -> Line:
     weights = []
     for size, font, weight, slanted, _, unseen, count in runs:
         name = _SUBSET.sub("", font)
-        weights.append((_is_bold(name, weight), bool(slanted or _ITALIC.search(name))))
+        weights.append((_is_bold(name, weight), bool(slanted or _is_italic(name))))
         sizes[max(0.5, round(size * 2) / 2)] += count  # fonts of no size exist
         fonts[name] += count
         bold += count * weights[-1][0]
@@ -153,23 +170,34 @@ def _decode_line(page: int, values: Sequence[Any]) -> Line:
     most = max(sizes, key=lambda size: (sizes[size], size))
     font = max(fonts, key=lambda name: fonts[name])
     shares = (bold / total, italic / total)
-    breaks = any(weights[0]) and not any(weights[-1]) and runs[-1][-1] > max(1, mark)
+    lead = 0
+    if any(weights[0]) and not any(weights[-1]) and runs[-1][-1] > max(1, mark):
+        plain = next(index for index, weight in enumerate(weights) if not any(weight))
+        lead = sum(run[-1] for run in runs[:plain])
     place = (page, x0, base, x1)
-    return Line(clean(text), *place, most, font, *shares, angle, hidden / total, mark, ruled, breaks)
+    return Line(clean(text), *place, most, font, *shares, angle, hidden / total, mark, ruled, lead)
 
 
+@lru_cache(maxsize=1024)
+def _is_italic(name: str) -> bool:
+    return bool(_ITALIC.search(name))
+
+
+@lru_cache(maxsize=1024)
 def _is_bold(name: str, weight: int) -> bool:
     return bool(_BOLD.search(name)) or (weight >= 600 and "regu" not in name.lower())
 
 
 def clean(text: str) -> str:
     """Ligatures and styled letters to plain ones, loose accents on their letters, blanks to single spaces."""
+    text = text.replace("\0", "")
     if not text.isascii():
         text = _MATHS.sub(
             lambda found: unicodedata.normalize("NFKC", found.group()), text.translate(_LETTERS)
         )
         text = _LOOSE_ACCENT.sub(_compose, text)
         text = _LEFT_OVER.sub("\ufffd", unicodedata.normalize("NFC", text))
+        text = _UNKNOWN_BULLET.sub("•", text)
     return " ".join(text.split())
 
 

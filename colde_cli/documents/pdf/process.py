@@ -26,6 +26,8 @@ STEP_SECONDS = 15.0
 """Wall time for opening a document or for one page."""
 PAGE_CHARACTERS = 500_000
 """A page with more text than this is no page but an attack."""
+MAX_CHARACTERS = 20_000_000
+"""Text of one document; the longest books have five million characters."""
 _RESTARTS = 3
 
 
@@ -40,6 +42,7 @@ class Answer:
         outline: its bookmarks.
         read: the pages that were asked for.
         died: the process ended before its time (a limit, or a crash).
+        characters: of the pages that were read.
     """
 
     refused: str | None = None
@@ -48,6 +51,12 @@ class Answer:
     outline: list[Bookmark] = field(default_factory=list)
     read: list[Page] = field(default_factory=list)
     died: bool = False
+    characters: int = 0
+
+    @property
+    def too_long(self) -> bool:
+        """Whether reading stopped because there was too much text."""
+        return self.characters > MAX_CHARACTERS
 
 
 def run_reader(script: str, file: BinaryIO, password: str | None, first: int, last: int) -> Answer:
@@ -56,7 +65,7 @@ def run_reader(script: str, file: BinaryIO, password: str | None, first: int, la
     given_up = 0
     while True:
         begun = _run_once(script, file, password, (first, last), answer)
-        if not answer.died or begun == 0 or given_up >= _RESTARTS:
+        if not answer.died or answer.too_long or begun == 0 or given_up >= _RESTARTS:
             return answer
         answer.read.append(Page(begun, failed=True))
         given_up += 1
@@ -77,8 +86,12 @@ def _run_once(
             if kind == "begin":
                 begun = int(message["number"])
             elif kind == "page":
-                answer.read.append(decode_page(message))
+                page = decode_page(message)
+                answer.read.append(page)
+                answer.characters += sum(len(line.text) for line in page.lines)
                 begun = 0
+                if answer.too_long:
+                    break
             elif kind == "document":
                 _take_head(answer, message)
             else:
@@ -105,6 +118,7 @@ def _process(
         "path": [entry for entry in sys.path if entry],
         "memory": MEMORY + 2 * size,
         "seconds": SECONDS,
+        "core": 0,
         "step": STEP_SECONDS,
         "characters": PAGE_CHARACTERS,
     }
@@ -131,8 +145,9 @@ def _process(
 
 
 def _messages(stream: IO[bytes]) -> Iterator[dict[str, Any]]:
-    """The lines of an answer; a line that was cut off when the process died ends it."""
+    """The lines of an answer, up to one that was cut off when the process died."""
     for line in stream:
-        if not line.endswith(b"\n"):
+        try:
+            yield json.loads(line)
+        except ValueError:
             return
-        yield json.loads(line)

@@ -12,6 +12,10 @@ from colde_cli.documents.hyphenation import SOFT_HYPHEN, Hyphens
 from colde_cli.documents.pdf.lines import Line
 
 _BULLET = re.compile(r"[•▪◦‣·∗]|[-–—*]\s|\(?[a-z0-9ivx]{1,3}[.)]\s|\[\d+\]")
+_CAPTION = re.compile(
+    r"(fig(ure|\.)?|table|tab\.|algorithm|listing|scheme) ?[\dIVX]{1,4}\s?[.:|]", re.IGNORECASE
+)
+_ASIDES = 8  # how many pieces may interrupt a paragraph
 _ENDS = re.compile(r"[.!?:;][\"'”’)\]]*$")
 
 
@@ -37,10 +41,12 @@ class Geometry:
 
     def begins_paragraph(self, before: Line, line: Line, after: Line | None) -> bool:
         """Whether `line` begins a paragraph, `before` and `after` being its neighbours in content order."""
-        if abs(before.size - line.size) > 0.12 * self.body_size:
+        if abs(before.size - line.size) > 0.12 * self.body_size or _CAPTION.match(line.text):
             return True
         gap = before.base - line.base
-        ended = bool(_ENDS.search(before.text))
+        if before.style == line.style and line.size > 1.2 * self.body_size and 0 < gap < 1.6 * line.size:
+            return False  # a title of several lines
+        ended = bool(_ENDS.search(before.title))
         if before.page != line.page or gap < -0.5 * self.leading:
             return ended and (self.is_short(before) or self._indented(before, line, after, moved=True))
         if gap < 0.5 * self.leading:  # the same line, in two pieces
@@ -52,6 +58,14 @@ class Geometry:
         listed = ended and (_BULLET.match(line.text) or self._indented(before, line, after, moved=False))
         return bool(opens or listed)
 
+    def is_text(self, line: Line) -> bool:
+        """Whether a line is set in the size of running text."""
+        return abs(line.size - self.body_size) <= 0.06 * self.body_size
+
+    def is_aside(self, lines: Sequence[Line]) -> bool:
+        """Whether lines are a caption, a footnote or a table rather than running text."""
+        return bool(_CAPTION.match(lines[0].text)) or not self.is_text(lines[0])
+
     def _indented(self, before: Line, line: Line, after: Line | None, *, moved: bool) -> bool:
         """A first-line indent; lines that stay indented hang from the one before."""
         step = 0.7 * line.size
@@ -59,6 +73,58 @@ class Geometry:
             back = line.x0 - after.x0
             return step < back < 6 * line.size
         return not moved and step < line.x0 - before.x0 < 6 * line.size
+
+
+def paragraphs(geometry: Geometry, lines: Sequence[Line]) -> list[list[Line]]:
+    """Lines as paragraphs; one that a figure, table or footnote interrupts is whole, and stands after it.
+
+    After, so that pages ascend: what interrupts stands on the page on which the paragraph begins.
+    """
+    pieces = _pieces(geometry, lines)
+    whole: list[list[Line]] = []
+    index = 0
+    while index < len(pieces):
+        resumed = _resumed(geometry, pieces, index)
+        if resumed == index:
+            whole.append(pieces[index])
+            index += 1
+        else:
+            whole.extend(pieces[index + 1 : resumed])
+            pieces[resumed] = pieces[index] + pieces[resumed]  # which may be interrupted again
+            index = resumed
+    return whole
+
+
+def _pieces(geometry: Geometry, lines: Sequence[Line]) -> list[list[Line]]:
+    pieces: list[list[Line]] = []
+    for index, line in enumerate(lines):
+        after = lines[index + 1] if index + 1 < len(lines) else None
+        if pieces and not geometry.begins_paragraph(pieces[-1][-1], line, after):
+            pieces[-1].append(line)
+        else:
+            pieces.append([line])
+    return pieces
+
+
+def _resumed(geometry: Geometry, pieces: Sequence[Sequence[Line]], index: int) -> int:
+    """Index of the piece with which an interrupted paragraph goes on; `index` if it is not interrupted."""
+    last = pieces[index][-1]
+    if not geometry.is_text(last) or _ENDS.search(last.title) or geometry.is_aside(pieces[index]):
+        return index
+    for later in range(index + 1, min(index + _ASIDES, len(pieces))):
+        first = pieces[later][0]
+        if geometry.is_text(first) and _goes_on(last, first):
+            return later
+        if first.page > last.page + 1 or not geometry.is_aside(pieces[later]):
+            break
+    return index
+
+
+def _goes_on(last: Line, first: Line) -> bool:
+    """Whether a line can follow in the sentence that another leaves unfinished."""
+    if _BULLET.match(first.text) or _CAPTION.match(first.text):
+        return False
+    return not first.text[:1].isupper() or last.text.endswith(",")
 
 
 class Writer:

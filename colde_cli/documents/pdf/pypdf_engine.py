@@ -6,9 +6,11 @@ ciphers that PDFium does not, and it can say why a file cannot be opened.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 import os
+import signal
 import sys
 import warnings
 from typing import Any
@@ -32,9 +34,22 @@ def limit_process() -> None:
         import resource
     except ImportError:
         return
-    resource.setrlimit(resource.RLIMIT_AS, (REQUEST["memory"], REQUEST["memory"]))
-    resource.setrlimit(resource.RLIMIT_CPU, (REQUEST["seconds"], REQUEST["seconds"]))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    wanted = (
+        (resource.RLIMIT_AS, "memory"),
+        (resource.RLIMIT_CPU, "seconds"),
+        (resource.RLIMIT_CORE, "core"),
+    )
+    for kind, name in wanted:
+        _, most = resource.getrlimit(kind)
+        value = REQUEST[name] if most == resource.RLIM_INFINITY else min(REQUEST[name], most)
+        with contextlib.suppress(ValueError, OSError):  # a system that knows the limit and does not set it
+            resource.setrlimit(kind, (value, most))
+
+
+def limit_step(seconds: float) -> None:
+    """The process ends if the next step takes longer than this."""
+    if hasattr(signal, "setitimer"):
+        signal.setitimer(signal.ITIMER_REAL, seconds)
 
 
 def bookmarks(reader: Handle) -> list[tuple[int, str, int]]:
@@ -125,6 +140,7 @@ def answer() -> None:
         title = str(metadata.title or "") if metadata else ""
         send("document", pages=count, title=title, outline=bookmarks(reader))
         for number in range(REQUEST["first"], min(count, REQUEST["last"] or count) + 1):
+            limit_step(REQUEST["step"])
             send("begin", number=number)
             read_page(reader.pages[number - 1], number)
     send("end")
@@ -133,6 +149,7 @@ def answer() -> None:
 def main() -> None:
     """Answer the request; what cannot be opened is refused with the reason."""
     limit_process()
+    limit_step(REQUEST["step"])
     logging.disable(logging.CRITICAL)
     warnings.simplefilter("ignore")
     try:

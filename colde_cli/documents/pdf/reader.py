@@ -11,9 +11,9 @@ from colde_cli.documents.headings.find import find_headings
 from colde_cli.documents.headings.scene import survey
 from colde_cli.documents.headings.title import find_title
 from colde_cli.documents.pdf.compose import compose
-from colde_cli.documents.pdf.layout import Layout, text_lines
+from colde_cli.documents.pdf.layout import INVISIBLE, ROTATED, Layout, text_lines
 from colde_cli.documents.pdf.lines import Page
-from colde_cli.documents.pdf.process import Answer, run_reader
+from colde_cli.documents.pdf.process import MAX_CHARACTERS, Answer, run_reader
 from colde_cli.errors import (
     CorruptFileError,
     DocumentError,
@@ -23,8 +23,6 @@ from colde_cli.errors import (
     PasswordError,
 )
 
-MAX_CHARACTERS = 20_000_000
-"""Text of one document; the longest books have five million characters."""
 _PDFIUM, _PYPDF = "engine.py", "pypdf_engine.py"
 _GUESSED = 0.3
 _FUNCTION_WORDS = re.compile(
@@ -52,14 +50,13 @@ def read_pdf(
         OptionError: the pages are not in the document.
     """
     first, last = pages or (1, 0)
-    answer = _answer(file, path, password, first, last)
+    shown = "Standard input" if path == "-" else path
+    answer = _answer(file, shown, password, first, last)
     if pages and first > answer.pages:
-        raise OptionError(f"{path} has {answer.pages} pages; there is no page {first}.")
+        raise OptionError(f"{shown} has {answer.pages} pages; there is no page {first}.")
     read = sorted(answer.read, key=lambda page: page.number)
-    if not any(page.lines for page in read):
-        raise _no_text(path, answer)
-    if sum(len(line.text) for page in read for line in page.lines) > MAX_CHARACTERS:
-        raise LimitError(f"{path} has more than {MAX_CHARACTERS:,} characters; read a part with --pages.")
+    if not answer.characters:
+        raise _no_text(shown, answer)
     layout = text_lines(read)
     scene = survey(layout.lines)
     result = compose(scene, find_headings(scene, answer.outline), answer.pages)
@@ -71,15 +68,16 @@ def read_pdf(
 def _answer(file: BinaryIO, path: str, password: str | None, first: int, last: int) -> Answer:
     """PDFium's answer; where it refuses or dies, pypdf's, which also knows why."""
     answer = run_reader(_PDFIUM, file, password, first, last)
+    if answer.too_long:
+        raise LimitError(f"{path} has more than {MAX_CHARACTERS:,} characters; read a part with --pages.")
     if not answer.refused and not answer.died and any(page.lines or not page.failed for page in answer.read):
         return answer
     second = run_reader(_PYPDF, file, password, first, last)
-    if not second.refused and any(page.lines for page in second.read):
-        return second
     if answer.refused and second.refused:
-        raise _refusal(
-            path, password, "password" if "password" in (answer.refused, second.refused) else second.refused
-        )
+        raise _refusal(path, password, {answer.refused, second.refused})
+    best = max(answer, second, key=lambda one: one.characters)
+    if best.characters:
+        return best
     if answer.died and second.died:
         raise LimitError(f"{path} needs more memory or time than a document may take; it may be damaged.")
     if answer.refused or not answer.pages:
@@ -87,8 +85,8 @@ def _answer(file: BinaryIO, path: str, password: str | None, first: int, last: i
     return answer
 
 
-def _refusal(path: str, password: str | None, reason: str) -> DocumentError:
-    if reason == "password":
+def _refusal(path: str, password: str | None, reasons: set[str]) -> DocumentError:
+    if "password" in reasons:
         if password:
             return PasswordError(f"The password for {path} is wrong; give the right one with --password.")
         return PasswordError(f"{path} is encrypted; give its password with --password.")
@@ -104,7 +102,8 @@ def _no_text(path: str, answer: Answer) -> DocumentError:
 
 
 def _report(answer: Answer, read: Sequence[Page], layout: Layout) -> ReadReport:
-    empty = tuple(page.number for page in read if not page.lines)
+    with_text = {line.page for line in layout.lines}
+    empty = tuple(page.number for page in read if page.number not in with_text)
     unreadable = sum(page.unreadable for page in read)
     guessed = sum(page.suspect for page in read)
     letters = sum(len(line.text) for line in layout.lines)
@@ -122,13 +121,17 @@ def _report(answer: Answer, read: Sequence[Page], layout: Layout) -> ReadReport:
     blank = [number for number in empty if number not in failed]
     if blank:
         warnings.append(f"{_pages(blank)} without text (scanned, blank or pictures).")
-    hidden = layout.left_out["invisible lines"]
-    if hidden:
-        warnings.append(f"Left out {hidden} lines that a reader cannot see.")
-    if layout.letters_left_out > 0.05 * letters and layout.left_out["rotated lines"]:
-        warnings.append(f"Left out {layout.left_out['rotated lines']} rotated lines.")
-    notes = tuple(f"Left out {count} {what}." for what, count in layout.left_out.items() if count)
+    if layout.left_out[INVISIBLE]:
+        warnings.append(_left_out(INVISIBLE, layout))
+    if layout.letters_left_out > 0.05 * letters and layout.left_out[ROTATED]:
+        warnings.append(_left_out(ROTATED, layout))
+    notes = tuple(_left_out(what, layout) for what, count in layout.left_out.items() if count)
     return ReadReport(answer.pages, empty, unreadable, warnings=tuple(warnings), notes=notes)
+
+
+def _left_out(what: str, layout: Layout) -> str:
+    count = layout.left_out[what]
+    return f"Left out {count} {'line' if count == 1 else 'lines'}: {what}."
 
 
 def _reads_like_language(layout: Layout) -> bool:

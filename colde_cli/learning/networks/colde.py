@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Literal
 
 import torch
+from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import nn
 
@@ -42,12 +43,12 @@ def load_colde(folder: ModelFolder, attention: Literal["sdpa", "eager"] = "sdpa"
     """Build a model from its folder, in evaluation mode, all weights fp32.
 
     Raises:
-        ModelError: the weights are missing, or do not fit `config.json`.
+        ModelError: the weights are missing, damaged, or do not fit `config.json`.
     """
     path = folder.file(WEIGHTS)
-    model = Colde(folder.config, attention)
     try:
+        model = Colde(folder.config, attention)
         model.load_state_dict({name: tensor.float() for name, tensor in load_file(path).items()})
-    except (RuntimeError, ValueError) as error:
+    except (RuntimeError, ValueError, SafetensorError) as error:
         raise ModelError(f"{path} does not fit the model's config.json; train or fetch it again.") from error
     return model.eval()

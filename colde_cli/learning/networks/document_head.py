@@ -64,7 +64,8 @@ class DocumentHead(nn.Module):
         self.lstm = BiLSTM(hidden, config.lstm_hidden) if recurrent else None
         width = 2 * config.lstm_hidden if recurrent else hidden
         self.projection = nn.Sequential(nn.Dropout(config.dropout), nn.Linear(width, config.projection))
-        self.residual = MeanResidual() if config.residual == "mean" else None
+        residual = config.residual == "mean"
+        self.residual = MeanResidual(hidden, config.residual_share, config.dropout) if residual else None
 
     def forward(
         self, chunk_vectors: Tensor, lengths: Tensor, partners: Tensor, section_ids: Tensor, chunk_ids: Tensor

@@ -9,24 +9,34 @@ from __future__ import annotations
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
+
+from colde_cli.learning.objectives.cosine import cosines, itself
 
 ELONGATION_TEMPERATURE = 0.05
 
 
-def draw_repeats(generator: np.random.Generator, chunks: int, limit: int) -> int:
-    """M ~ U{1..⌊limit / chunks⌋}: how often a section of `chunks` chunks is repeated, never beyond `limit`."""
-    return int(generator.integers(1, max(1, limit // chunks) + 1))
+def draw_times(chunks: int, maximum: int, rng: np.random.Generator) -> int:
+    """How often a section is repeated: m ~ U{1..⌊maximum / chunks⌋}, or 1 if it is longer than that already.
+
+    Args:
+        chunks: of the section, at least 1.
+        maximum: chunks that the repetition may have, K_max.
+        rng: where the number comes from.
+    """
+    return int(rng.integers(1, max(1, maximum // chunks), endpoint=True))
 
 
-def elongate(chunks: NDArray[np.int64], repeats: int) -> NDArray[np.int64]:
-    """f(S, m): the chunks of a section, in order, m times over; copies keep their chunk numbers q."""
-    return np.tile(chunks, repeats)
+def tile(rows: Tensor, times: int) -> Tensor:
+    """f(S, m): rows [n, ...], in order, m times over -> [times * n, ...].
+
+    For the chunk vectors of a section [n, H], and for their chunk numbers q [n], which copies keep.
+    """
+    return rows.repeat(times, *[1] * (rows.dim() - 1))
 
 
 def elongation_loss(
-    vectors: Tensor, elongated: Tensor, related: Tensor, temperature: float = ELONGATION_TEMPERATURE
+    vectors: Tensor, tiled: Tensor, positives: Tensor, temperature: float = ELONGATION_TEMPERATURE
 ) -> Tensor:
     """L_len: InfoNCE between sections and their repetitions.
 
@@ -37,11 +47,13 @@ def elongation_loss(
 
     Args:
         vectors: z [R, D], unit length.
-        elongated: z̃ [R, D], unit length, row by row of the same sections.
-        related: bool [R, R], True for rows of one document or of positives.
+        tiled: z̃ [R, D], unit length, row by row of the same sections.
+        positives: bool [R, R], True for rows of one document or of related ones; the diagonal is ignored.
         temperature: τ_len.
+
+    Returns:
+        A scalar, at least 0.
     """
-    scores = (vectors @ elongated.T) / temperature
-    own = torch.eye(len(vectors), dtype=torch.bool, device=vectors.device)
-    scores = scores.masked_fill(related & ~own, torch.finfo(scores.dtype).min)
+    scores = cosines(vectors, tiled) / temperature
+    scores = scores.masked_fill(positives & ~itself(vectors), torch.finfo(scores.dtype).min)
     return -scores.log_softmax(1).diagonal().mean()

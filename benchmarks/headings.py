@@ -1,0 +1,210 @@
+"""Measure how well headings are found: precision, recall and F1 against annotated PDFs.
+
+    python benchmarks/headings.py FOLDER
+
+FOLDER holds PDFs, and in `gt/` their truth (see `heading_truth`). Headings match in reading order, one to
+one, if their titles without numbers are alike (85 of 100 by edit distance). Versions of one work count
+as one work in the mean over works. Needs the extra `dev` (lxml, rapidfuzz).
+"""
+
+from __future__ import annotations
+
+import argparse
+import platform
+import re
+import statistics
+import time
+import unicodedata
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from heading_truth import Truth, load_truth
+from rapidfuzz import fuzz
+
+from colde_cli.documents.headings.find import find_headings
+from colde_cli.documents.headings.numbering import parse_number
+from colde_cli.documents.headings.scene import survey
+from colde_cli.documents.pdf.layout import text_lines
+from colde_cli.documents.pdf.process import Answer, run_reader
+
+# Documents whose annotation is of another version or covers a part only.
+UNUSABLE = ("1001._0908.0054", "amt_handbook_sample", "ioprf_cr", "redp5110_sampled", "2020.acl-main.207")
+_VERSION = re.compile(r"_(?:v|d|j|conf|final|cr|proc)\w*$")
+_FREE = frozenset(
+    (
+        "abstract",
+        "keywords",
+        "index terms",
+        "author keywords",
+        "acm classification keywords",
+        "ccs concepts",
+        "references",
+        "bibliography",
+        "contents",
+        "table of contents",
+        "list of figures",
+        "list of tables",
+        "acknowledgments",
+        "acknowledgements",
+        "acknowledgment",
+        "acknowledgement",
+        "general terms",
+        "categories and subject descriptors",
+        "appendix",
+        "acm reference format",
+    )
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """Counts for one document."""
+
+    found: int
+    wrong: tuple[str, ...]
+    missed: tuple[str, ...]
+
+    @property
+    def precision(self) -> float:
+        """Share of what was found that is right."""
+        return self.found / max(1, self.found + len(self.wrong))
+
+    @property
+    def recall(self) -> float:
+        """Share of the truth that was found."""
+        return self.found / max(1, self.found + len(self.missed))
+
+    @property
+    def f1(self) -> float:
+        """Harmonic mean of both."""
+        return 2 * self.precision * self.recall / max(1e-9, self.precision + self.recall)
+
+
+def normalise(title: str) -> str:
+    """Words of a title without its number, accents and punctuation."""
+    title = re.sub(r"^\(\d{2}\)\s*", "", unicodedata.normalize("NFKC", title).strip())
+    number = parse_number(title)
+    bare = number.rest if number and number.rest else title
+    letters = unicodedata.normalize("NFKD", bare.lower())
+    plain = "".join(letter for letter in letters if not unicodedata.combining(letter))
+    return " ".join(re.findall(r"[a-z0-9]+", re.sub(r"[’']", "", plain)))
+
+
+def alike(found: str, true: str) -> bool:
+    """Whether two normalised titles are nearly the same, or one is the other's beginning."""
+    if not found and true:
+        return False
+    longer = len(true) > 12 and (
+        (found.startswith(true) and len(found) < 1.4 * len(true) + 4)
+        or (true.startswith(found) and len(found) > 0.7 * len(true))
+    )
+    return longer or fuzz.ratio(found, true) >= 85
+
+
+def score(found: Sequence[str], truth: Truth) -> Score:
+    """The best matching in order, by dynamic programming."""
+    left, right = [normalise(title) for title in found], [normalise(title) for title in truth.headings]
+    same = [[alike(title, other) for other in right] for title in left]
+    best = [[0] * (len(right) + 1) for _ in range(len(left) + 1)]
+    for i in reversed(range(len(left))):
+        for j in reversed(range(len(right))):
+            best[i][j] = max(best[i + 1][j], best[i][j + 1], best[i + 1][j + 1] + same[i][j])
+    matched: list[tuple[int, int]] = []
+    i = j = 0
+    while i < len(left) and j < len(right):
+        if same[i][j] and best[i][j] == best[i + 1][j + 1] + 1:
+            matched.append((i, j))
+            i, j = i + 1, j + 1
+        elif best[i][j] == best[i + 1][j]:
+            i += 1
+        else:
+            j += 1
+    free = {normalise(title) for title in truth.optional} | _FREE
+    used, covered = {i for i, _ in matched}, {j for _, j in matched}
+    extra = [i for i in range(len(left)) if i not in used and not _is_free(left[i], free)]
+    missed = tuple(title for j, title in enumerate(truth.headings) if j not in covered)
+    return Score(len(matched), tuple(found[i] for i in extra), missed)
+
+
+def _is_free(title: str, free: set[str]) -> bool:
+    return title in free or any(fuzz.ratio(title, other) >= 88 for other in free)
+
+
+def headings_of(answer: Answer, *, outline: bool) -> list[str]:
+    """Headings of a PDF that was read, with or without its bookmarks."""
+    scene = survey(text_lines(answer.read).lines)
+    return [heading.text for heading in find_headings(scene, answer.outline if outline else ())]
+
+
+def summarise(scores: dict[str, Score]) -> str:
+    """Micro and by-work precision, recall and F1."""
+    found = sum(score.found for score in scores.values())
+    wrong = sum(len(score.wrong) for score in scores.values())
+    missed = sum(len(score.missed) for score in scores.values())
+    precision, recall = found / (found + wrong), found / (found + missed)
+    works: defaultdict[str, list[Score]] = defaultdict(list)
+    for name, one in scores.items():
+        works[_VERSION.sub("", name)].append(one)
+    means = [
+        statistics.mean(
+            statistics.mean(getattr(one, figure) for one in versions) for versions in works.values()
+        )
+        for figure in ("precision", "recall", "f1")
+    ]
+    micro = (precision, recall, 2 * precision * recall / (precision + recall))
+    return (
+        f"{len(scores)} documents, {len(works)} works   "
+        f"micro P {micro[0]:.3f} R {micro[1]:.3f} F1 {micro[2]:.3f}   "
+        f"by work P {means[0]:.3f} R {means[1]:.3f} F1 {means[2]:.3f}"
+    )
+
+
+@dataclass(slots=True)
+class Table:
+    """Rows of the table, with bookmarks (True) and without."""
+
+    scores: dict[bool, dict[str, Score]] = field(default_factory=lambda: {True: {}, False: {}})
+    pages: int = 0
+    seconds: float = 0.0
+
+    def measure(self, name: str, path: Path, truth: Truth) -> str:
+        """Read one document and score it; returns its row."""
+        started = time.perf_counter()
+        with path.open("rb") as file:
+            answer = run_reader("engine.py", file, None, 1, 0)
+        for outline in (True, False):
+            self.scores[outline][name] = score(headings_of(answer, outline=outline), truth)
+        self.seconds += time.perf_counter() - started
+        self.pages += answer.pages
+        both = [self.scores[outline][name] for outline in (True, False)]
+        figures = "   ".join(f"{one.precision:.2f} {one.recall:.2f} {one.f1:.2f}" for one in both)
+        marked = "" if answer.outline else "   (none)"
+        return f"{name:24} {answer.pages:5} {len(truth.headings):5}   {figures}{marked}"
+
+
+def main() -> None:
+    """Print a table per document and the means."""
+    parser = argparse.ArgumentParser(description="Headings found against annotated PDFs.")
+    parser.add_argument("folder", type=Path, help="PDFs, and gt/ with their truth")
+    parser.add_argument("--errors", action="store_true", help="list what is wrong and what is missed")
+    options = parser.parse_args()
+    table = Table()
+    print(f"{'document':24} pages  true   with bookmarks   without   (P R F1)")
+    for name, truth in sorted(load_truth(options.folder / "gt").items()):
+        path = options.folder / f"{name}.pdf"
+        if name in UNUSABLE or not path.exists():
+            continue
+        print(table.measure(name, path, truth))
+        if options.errors:
+            one = table.scores[True][name]
+            print(f"    wrong: {list(one.wrong)}\n    missed: {list(one.missed)}")
+    print(f"\nwith bookmarks     {summarise(table.scores[True])}")
+    print(f"without bookmarks  {summarise(table.scores[False])}")
+    pace = table.pages / table.seconds
+    print(f"{table.pages} pages in {table.seconds:.1f} s, {pace:.0f} pages/s; {platform.platform()}")
+
+
+if __name__ == "__main__":
+    main()

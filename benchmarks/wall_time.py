@@ -1,0 +1,58 @@
+"""Wall time of the command as a user meets it: a fresh process, nothing cached.
+
+    python benchmarks/wall_time.py A.pdf B.pdf [--repetitions 7]
+
+Runs `python -c pass`, `colde --help` and `colde diff A.pdf B.pdf --no-cache` in turn, so that all meet the same
+neighbours on the machine, and prints the median and the fastest of each.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+
+def wall_time(command: list[str]) -> float:
+    """Seconds from start to end of a process.
+
+    Raises:
+        RuntimeError: it ended with trouble (status 2 or above).
+    """
+    start = time.perf_counter()
+    done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False)
+    seconds = time.perf_counter() - start
+    if done.returncode > 1:
+        raise RuntimeError(done.stderr.decode())
+    return seconds
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n", maxsplit=1)[0])
+    parser.add_argument("a", type=Path)
+    parser.add_argument("b", type=Path)
+    parser.add_argument("--repetitions", type=int, default=7)
+    options = parser.parse_args()
+    colde = [sys.executable, "-m", "colde_cli"]
+    commands = {
+        "python -c pass": [sys.executable, "-c", "pass"],
+        "colde --help": [*colde, "--help"],
+        "colde diff": [*colde, "diff", str(options.a), str(options.b), "--no-cache"],
+    }
+    times: dict[str, list[float]] = {name: [] for name in commands}
+    for _ in range(options.repetitions):
+        for name, command in commands.items():
+            times[name].append(wall_time(command))
+    print(f"{platform.machine()}, {os.cpu_count()} cores, {options.repetitions} repetitions, interleaved")
+    for name, values in times.items():
+        print(f"{name:16} median {statistics.median(values):.2f} s, fastest {min(values):.2f} s")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,104 @@
+"""The command `colde`: which commands there are, and the one place where errors become a line and a status."""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from typing import Annotated, Any, TextIO
+
+import typer
+
+from colde_cli import __version__
+from colde_cli.commands import cache, diff, doctor, export, later, models, train
+from colde_cli.errors import ColdeError
+
+TROUBLE = 2
+"""Status of a run that went wrong, for every command (as POSIX diff and grep)."""
+
+app = typer.Typer(
+    name="colde",
+    help="Compare long documents by meaning: as a whole, section by section, chunk by chunk.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+# Every command, in the order in which `colde --help` lists them.
+app.command("diff")(diff.diff)
+app.command("train")(train.train)
+app.command("export")(export.export)
+app.command("models")(models.models)
+app.add_typer(cache.app, name="cache")
+app.command("doctor")(doctor.doctor)
+
+# Announced by the contract, not part of this version: any arguments, one sentence, status 2.
+for _name in ("evaluate", "index", "calibrate"):
+    app.command(
+        _name,
+        hidden=True,
+        add_help_option=False,
+        context_settings={"ignore_unknown_options": True, "allow_extra_args": True},
+    )(later.later)
+
+
+def _show_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"colde {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit."),
+    ] = False,
+) -> None:
+    """Compare long documents by meaning: as a whole, section by section, chunk by chunk."""
+
+
+def main() -> None:
+    """Run the command line and exit with its status."""
+    state: dict[str, Any] = {}
+
+    def show_warning(
+        message: Warning | str,
+        category: type[Warning],
+        filename: str,
+        lineno: int,
+        file: TextIO | None = None,
+        line: str | None = None,
+    ) -> None:
+        """Warnings of the library (a cache that cannot be used) are lines like any other."""
+        if not state.get("quiet"):
+            from colde_cli.views.messages import warn
+
+            warn(str(message))
+
+    warnings.showwarning = show_warning
+    try:
+        try:
+            app(prog_name="colde", obj=state)
+        finally:
+            sys.stdout.flush()
+    except ColdeError as error:
+        if state.get("debug"):
+            raise
+        _print_error(str(error))
+        sys.exit(TROUBLE)
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except BrokenPipeError:
+        # The reader went away. Python would complain once more when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(TROUBLE)
+
+
+def _print_error(sentence: str) -> None:
+    from rich.console import Console
+
+    # One line however narrow the terminal, so that scripts can read it; no markup: paths hold brackets.
+    Console(stderr=True, highlight=False).print(
+        f"Error: {' '.join(sentence.split())}", style="red", markup=False, soft_wrap=True
+    )

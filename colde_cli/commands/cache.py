@@ -1,0 +1,36 @@
+"""`colde cache`: where chunk vectors are kept, how much there is, and how to be rid of it."""
+
+from __future__ import annotations
+
+import typer
+
+app = typer.Typer(no_args_is_help=True, help="Show or empty the cache of chunk vectors.")
+
+
+@app.command("path")
+def path() -> None:
+    """Print the cache file's path."""
+    from colde_cli.encoder.cache import Cache
+
+    typer.echo(Cache.open().path)
+
+
+@app.command("size")
+def size() -> None:
+    """Print how much the cache holds, and its limit (COLDE_CACHE_LIMIT)."""
+    from colde_cli.encoder.cache import Cache
+
+    with Cache.open() as cache:
+        count, used = cache.count(), cache.size()
+    typer.echo(f"{count} items, {used / 1e6:.1f} MB of at most {cache.limit / 1e6:.0f} MB")
+
+
+@app.command("clear")
+def clear() -> None:
+    """Delete the cache; what it held is computed again when needed."""
+    from colde_cli.encoder.cache import Cache
+
+    cache = Cache.open()
+    freed = cache.size()
+    cache.clear()
+    typer.echo(f"Freed {freed / 1e6:.1f} MB.")

@@ -1,0 +1,180 @@
+"""Options that commands share, and what they do with them. Nothing heavy is imported until a function runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from colde_cli.settings import DEFAULT_MODEL
+from colde_cli.views.output import Format
+
+if TYPE_CHECKING:
+    from colde_cli.documents.document import Document
+    from colde_cli.encoder.encoder import Encoder
+
+
+def remember(context: typer.Context, parameter: typer.CallbackParam, value: bool) -> bool:
+    """Callback of switches that `colde_cli.app.main` must know of when a command has failed."""
+    context.ensure_object(dict)[parameter.name] = value
+    return value
+
+
+ModelOption = Annotated[
+    str,
+    typer.Option(
+        "--model", envvar="COLDE_MODEL", metavar="NAME|FOLDER", help="Model to use.", rich_help_panel="Model"
+    ),
+]
+DeviceOption = Annotated[
+    str,
+    typer.Option(
+        "--device",
+        envvar="COLDE_DEVICE",
+        metavar="auto|cpu|cuda[:N]",
+        help="Where to run it.",
+        rich_help_panel="Model",
+    ),
+]
+PrecisionOption = Annotated[
+    str,
+    typer.Option(
+        "--precision",
+        envvar="COLDE_PRECISION",
+        metavar="auto|int8|fp16|fp32",
+        help="Which of its graphs to run.",
+        rich_help_panel="Model",
+    ),
+]
+ThreadsOption = Annotated[
+    int | None,
+    typer.Option(
+        "--threads",
+        envvar="COLDE_THREADS",
+        min=1,
+        help="Chunks encoded at the same time on the CPU.  [default: one per core]",
+        rich_help_panel="Model",
+    ),
+]
+NoCacheOption = Annotated[
+    bool,
+    typer.Option(
+        "--no-cache",
+        envvar="COLDE_NO_CACHE",
+        help="Neither use nor fill the cache.",
+        rich_help_panel="Model",
+    ),
+]
+FormatOption = Annotated[
+    Format | None,
+    typer.Option(
+        "--format",
+        envvar="COLDE_FORMAT",
+        help="Format of the output; table and json in this version.  [default: by the suffix of -o, else table]",
+        rich_help_panel="Output",
+        show_choices=False,
+        metavar="table|json",
+    ),
+]
+OutputOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--output",
+        "-o",
+        envvar="COLDE_OUTPUT",
+        metavar="FILE",
+        help="Write to a file instead of standard output.",
+        rich_help_panel="Output",
+    ),
+]
+QuietOption = Annotated[
+    bool,
+    typer.Option(
+        "--quiet",
+        "-q",
+        envvar="COLDE_QUIET",
+        callback=remember,
+        help="No warnings and no progress.",
+        rich_help_panel="Output",
+    ),
+]
+VerboseOption = Annotated[
+    bool,
+    typer.Option(
+        "--verbose",
+        "-v",
+        envvar="COLDE_VERBOSE",
+        help="Say what runs where and what was left out.",
+        rich_help_panel="Output",
+    ),
+]
+DebugOption = Annotated[
+    bool,
+    typer.Option(
+        "--debug",
+        envvar="COLDE_DEBUG",
+        callback=remember,
+        help="Show the traceback of an error.",
+        rich_help_panel="Output",
+    ),
+]
+ExitZeroOption = Annotated[
+    bool,
+    typer.Option(
+        "--exit-zero", envvar="COLDE_EXIT_ZERO", help="Status 0 instead of 1.", rich_help_panel="Output"
+    ),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelChoice:
+    """The options that say which model runs and how."""
+
+    model: str = DEFAULT_MODEL
+    device: str = "auto"
+    precision: str = "auto"
+    threads: int | None = None
+    no_cache: bool = False
+
+    def load(self) -> Encoder:
+        """The encoder; its sessions open in the background.
+
+        Raises:
+            ModelError, DeviceError, OptionError: as `Encoder.load`.
+        """
+        from colde_cli.encoder.cache import Cache
+        from colde_cli.encoder.encoder import Encoder
+
+        cache = None if self.no_cache else Cache.open()
+        return Encoder.load(
+            self.model, device=self.device, precision=self.precision, cache=cache, threads=self.threads
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Talk:
+    """How much a command says on stderr."""
+
+    quiet: bool = False
+    verbose: bool = False
+
+    def about_model(self, encoder: Encoder) -> None:
+        """What runs where, for `--verbose`."""
+        if self.verbose:
+            from colde_cli.views.messages import note
+
+            info = encoder.info
+            note(f"{info.name} ({info.precision}) on {info.device}. {info.reason}")
+
+    def about_document(self, document: Document) -> None:
+        """What of a document could not be read; with `--verbose` also what was left out on purpose."""
+        from colde_cli.views.messages import note, warn
+
+        if not self.quiet:
+            for sentence in document.report.warnings:
+                warn(f"{document.path}: {sentence}")
+        if self.verbose:
+            for sentence in document.report.notes:
+                note(f"{document.path}: {sentence}")

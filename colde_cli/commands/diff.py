@@ -1,0 +1,186 @@
+"""`colde diff`: two documents compared."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from colde_cli.commands.common import (
+    DebugOption,
+    DeviceOption,
+    ExitZeroOption,
+    FormatOption,
+    ModelChoice,
+    ModelOption,
+    NoCacheOption,
+    OutputOption,
+    PrecisionOption,
+    QuietOption,
+    Talk,
+    ThreadsOption,
+    VerboseOption,
+)
+from colde_cli.errors import NotAvailableError, OptionError
+from colde_cli.settings import DEFAULT_MODEL
+from colde_cli.views.output import Format, choose_format, deliver
+
+if TYPE_CHECKING:
+    from colde_cli.documents.document import Document
+    from colde_cli.encoder.encoder import Encoder
+    from colde_cli.similarity.comparison import Comparison
+
+
+class Level(StrEnum):
+    """How deep the table goes."""
+
+    DOCUMENT = "document"
+    SECTION = "section"
+    CHUNK = "chunk"
+    PASSAGE = "passage"
+    ALL = "all"
+
+
+def diff(
+    a: Annotated[str, typer.Argument(metavar="A", help="A document, or - for standard input.")],
+    b: Annotated[str, typer.Argument(metavar="B", help="The document to compare it with, or -.")],
+    password: Annotated[
+        str | None, typer.Option(envvar="COLDE_PASSWORD", help="Of encrypted PDFs.", metavar="TEXT")
+    ] = None,
+    pages: Annotated[
+        str | None,
+        typer.Option(envvar="COLDE_PAGES", metavar="FIRST-LAST", help="Read these pages only, e.g. 3-17."),
+    ] = None,
+    skip_sections: Annotated[
+        list[str] | None,
+        typer.Option(
+            envvar="COLDE_SKIP_SECTIONS",
+            metavar="PATTERN",
+            help="Leave out sections, e.g. references; repeatable.",
+        ),
+    ] = None,
+    only_sections: Annotated[
+        list[str] | None,
+        typer.Option(
+            envvar="COLDE_ONLY_SECTIONS", metavar="PATTERN", help="Read these sections only; repeatable."
+        ),
+    ] = None,
+    level: Annotated[
+        Level, typer.Option(envvar="COLDE_LEVEL", help="How deep the table goes.", rich_help_panel="Output")
+    ] = Level.ALL,
+    top: Annotated[
+        int,
+        typer.Option(
+            "--top", "-n", envvar="COLDE_TOP", min=1, help="Chunks to list.", rich_help_panel="Output"
+        ),
+    ] = 10,
+    format: FormatOption = None,
+    output: OutputOption = None,
+    fail_under: Annotated[
+        float | None,
+        typer.Option(
+            envvar="COLDE_FAIL_UNDER",
+            metavar="SCORE",
+            help="Status 0 if the document score is at least this, else 1.",
+            rich_help_panel="Output",
+        ),
+    ] = None,
+    exit_zero: ExitZeroOption = False,
+    quiet: QuietOption = False,
+    verbose: VerboseOption = False,
+    debug: DebugOption = False,
+    model: ModelOption = DEFAULT_MODEL,
+    device: DeviceOption = "auto",
+    precision: PrecisionOption = "auto",
+    threads: ThreadsOption = None,
+    no_cache: NoCacheOption = False,
+) -> None:
+    """Compare two documents.
+
+    The status is 0 if their texts are the same, white space aside, 1 if they differ, 2 if something went wrong.
+    """
+    if level is Level.PASSAGE:
+        raise NotAvailableError("--level passage is not available yet; use --level chunk.")
+    if a == b == "-":
+        raise OptionError("Only one of the two documents can come from standard input.")
+    chosen = choose_format(format, output)
+    talk = Talk(quiet, verbose)
+    reading = _Reading(password, parse_pages(pages), tuple(skip_sections or ()), tuple(only_sections or ()))
+    encoder, documents = _open(a, b, reading, ModelChoice(model, device, precision, threads, no_cache))
+    talk.about_model(encoder)
+    for document in documents:
+        talk.about_document(document)
+    comparison = _compare(encoder, documents, talk)
+    deliver(_shown(comparison, chosen, level, top, output), output)
+    raise typer.Exit(0 if exit_zero else _status(comparison, fail_under))
+
+
+def parse_pages(text: str | None) -> tuple[int, int] | None:
+    """First and last page meant by "3-17" or "5".
+
+    Raises:
+        OptionError: it is neither.
+    """
+    if text is None:
+        return None
+    match = re.fullmatch(r"\s*(\d+)\s*(?:[-–]\s*(\d+)\s*)?", text)
+    first, last = (int(match[1]), int(match[2] or match[1])) if match else (0, 0)
+    if not 1 <= first <= last:
+        raise OptionError(f"{text!r} is not a range of pages; write --pages FIRST-LAST, such as 3-17.")
+    return first, last
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """How both documents are read."""
+
+    password: str | None
+    pages: tuple[int, int] | None
+    skip: tuple[str, ...]
+    only: tuple[str, ...]
+
+    def read(self, source: str) -> Document:
+        from colde_cli.documents.reading import read
+        from colde_cli.documents.sections import select
+
+        document = read(source, password=self.password, pages=self.pages)
+        return select(document, self.skip, self.only)
+
+
+def _open(a: str, b: str, reading: _Reading, choice: ModelChoice) -> tuple[Encoder, list[Document]]:
+    """Read both documents at the same time while the model loads."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(2, "colde-read") as pool:
+        documents = [pool.submit(reading.read, source) for source in (a, b)]
+        encoder = choice.load()
+        return encoder, [document.result() for document in documents]
+
+
+def _compare(encoder: Encoder, documents: list[Document], talk: Talk) -> Comparison:
+    from colde_cli.similarity.comparison import compare
+    from colde_cli.views.messages import progress
+
+    with progress("Encoding", "chunks", show=not talk.quiet) as advance:
+        first, second = encoder.encode_many(documents, advance)
+    return compare(first, second, encoder)
+
+
+def _shown(comparison: Comparison, chosen: Format, level: Level, top: int, output: Path | None) -> str:
+    if chosen is Format.JSON:
+        from colde_cli.views.json import comparison_json
+
+        return comparison_json(comparison)
+    from colde_cli.views.terminal import comparison_table
+
+    return comparison_table(comparison, level.value, top, to_file=output is not None)
+
+
+def _status(comparison: Comparison, fail_under: float | None) -> int:
+    if fail_under is not None:
+        return 0 if comparison.score >= fail_under else 1
+    return 0 if comparison.same_content else 1

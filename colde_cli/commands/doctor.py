@@ -1,0 +1,120 @@
+"""`colde doctor`: what is installed, what runs where, and whether it works."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Annotated
+
+import typer
+
+from colde_cli.commands.models import ListFormat
+
+_PACKAGES = (
+    "colde onnxruntime-gpu onnxruntime tokenizers numpy pypdf pypdfium2 typer rich torch transformers optimum"
+).split()
+_SENTENCE = "A short sentence shows whether the model runs."
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One line of the report.
+
+    Attributes:
+        topic: what was looked at.
+        result: what was found.
+        fine: False where something needs attention.
+    """
+
+    topic: str
+    result: str
+    fine: bool = True
+
+
+def doctor(
+    model: Annotated[str, typer.Option(envvar="COLDE_MODEL", help="Model to test.")] = "colde-minilm-l6",
+    device: Annotated[str, typer.Option(envvar="COLDE_DEVICE", help="auto, cpu, cuda or cuda:N.")] = "auto",
+    output_format: Annotated[
+        ListFormat, typer.Option("--format", envvar="COLDE_FORMAT", help="How to print.")
+    ] = ListFormat.TABLE,
+) -> None:
+    """Report versions, devices and paths, and test a model; status 1 if something is wrong."""
+    findings = [*_versions(), *_devices(), *_paths(), *_self_test(model, device)]
+    if output_format is ListFormat.JSON:
+        rows = [{"topic": item.topic, "result": item.result, "fine": item.fine} for item in findings]
+        typer.echo(json.dumps({"schema": "colde.doctor/1", "findings": rows}, indent=2))
+    else:
+        _print(findings)
+    if not all(item.fine for item in findings):
+        raise typer.Exit(1)
+
+
+def _versions() -> list[Finding]:
+    import platform
+    from importlib.metadata import PackageNotFoundError, version
+
+    findings = [Finding("python", f"{platform.python_version()} on {platform.platform()}")]
+    for name in _PACKAGES:
+        try:
+            findings.append(Finding(name, version(name)))
+        except PackageNotFoundError:
+            if name in {"torch", "transformers", "optimum"}:
+                findings.append(
+                    Finding(name, "not installed (only needed to train: pip install 'colde[train]')")
+                )
+    if {"onnxruntime", "onnxruntime-gpu"} <= {item.topic for item in findings}:
+        advice = "pip uninstall onnxruntime, then pip install --force-reinstall onnxruntime-gpu"
+        findings.append(
+            Finding("onnxruntime", f"installed beside onnxruntime-gpu, which it hides; {advice}", False)
+        )
+    return findings
+
+
+def _devices() -> list[Finding]:
+    from colde_cli import settings
+    from colde_cli.encoder.devices import probe_cuda
+
+    cuda = probe_cuda()
+    found = f"usable, {cuda.devices} device(s)" if cuda.usable else f"not usable: {cuda.problem}"
+    return [Finding("cpu", f"{settings.usable_cores()} usable cores"), Finding("cuda", found)]
+
+
+def _paths() -> list[Finding]:
+    from colde_cli import settings
+
+    found = settings.known_models()
+    listed = ", ".join(f"{name} ({path})" for name, path in found.items()) or "none"
+    return [Finding("cache", str(settings.cache_dir())), Finding("models", listed, bool(found))]
+
+
+def _self_test(model: str, device: str) -> list[Finding]:
+    """Encode a sentence twice: vectors must be finite, of unit length, and the same both times."""
+    import numpy as np
+
+    from colde_cli.documents.document import Part, assemble
+    from colde_cli.encoder.encoder import Encoder
+    from colde_cli.errors import ColdeError
+
+    document = assemble("", "self-test", [Part("", _SENTENCE)])
+    try:
+        encoder = Encoder.load(model, device=device)
+        first, second = encoder.encode(document), encoder.encode(document)
+    except ColdeError as error:
+        return [Finding("self-test", str(error), False)]
+    vector = first.document_vector
+    sound = bool(np.isfinite(vector).all()) and abs(float(np.linalg.norm(vector)) - 1) < 1e-3
+    same = first.chunk_vectors.tobytes() == second.chunk_vectors.tobytes()
+    where = f"{encoder.info.name}, {encoder.info.precision} on {encoder.info.device}. {encoder.info.reason}"
+    verdict = "works" if sound and same else "gives wrong vectors: export or fetch the model again"
+    return [Finding("runs", where), Finding("self-test", verdict, sound and same)]
+
+
+def _print(findings: list[Finding]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table.grid(padding=(0, 2))
+    for item in findings:
+        table.add_row(Text(item.topic, "bold"), Text(item.result, "" if item.fine else "bold red"))
+    Console().print(table)

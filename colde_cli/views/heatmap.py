@@ -1,0 +1,98 @@
+"""Sections of A against sections of B as a heat map that fits the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.text import Text
+
+from colde_cli.views.palette import FAINT, score_style
+from colde_cli.views.wording import shorten
+
+_LABEL = (14, 44)  # columns for the headings of A, at least and at most
+_GAP = 2
+
+
+class HeatMap:
+    """A rich renderable: a row for each section of A, a numbered column for each section of B.
+
+    A cell shows its score in hundredths (`98` is 0.98) where the width allows it, else in tenths (`9`).
+    Columns that still do not fit go to a further block below.
+    """
+
+    def __init__(self, scores: NDArray[np.float32], rows: Sequence[str], columns: int) -> None:
+        """Show `scores` [n_a, n_b] of the sections named `rows` and of `columns` numbered ones."""
+        self._scores, self._rows, self._columns = scores, rows, columns
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        coloured = console.color_system is not None and not console.no_color
+        cell = self._cell_width(options.max_width, coloured)
+        label = self._label_width(options.max_width, cell)
+        block = max(1, (options.max_width - label - _GAP) // cell)
+        for start in range(0, self._columns, block):
+            if start:
+                yield Text()
+            stop = min(self._columns, start + block)
+            yield from self._header(label, cell, start, stop)
+            for row, name in enumerate(self._rows):
+                yield self._row(row, name, label, cell, start, stop)
+        yield _legend(cell, coloured)
+
+    def _cell_width(self, width: int, coloured: bool) -> int:
+        # Two digits without a gap can only be told apart by their colours.
+        for cell in (4, 3, 2, 1) if coloured else (4, 3, 1):
+            if _LABEL[0] + _GAP + cell * self._columns + (12 if cell > 2 else 0) <= width:
+                return cell
+        return 1
+
+    def _label_width(self, width: int, cell: int) -> int:
+        longest = max(len(name) for name in self._rows) + 4
+        return max(_LABEL[0], min(longest, _LABEL[1], width - _GAP - cell * self._columns))
+
+    def _header(self, label: int, cell: int, start: int, stop: int) -> list[Text]:
+        numbers = [str(number + 1) for number in range(start, stop)]
+        height = max(map(len, numbers)) if cell == 1 else 1
+        lines = []
+        for level in range(height):
+            name = "A \\ B" if level == height - 1 else ""
+            shown = [number.rjust(height)[level] if cell == 1 else number for number in numbers]
+            line = Text(name.ljust(label + _GAP), style="dim", no_wrap=True)
+            for place, text in enumerate(shown):
+                # Numbers without a gap between them take turns.
+                line.append(_placed(text, cell), style="bold" if place % 2 and cell < 3 else "")
+            lines.append(line)
+        return lines
+
+    def _row(self, row: int, name: str, label: int, cell: int, start: int, stop: int) -> Text:
+        text = Text(no_wrap=True)
+        text.append(f"{row + 1:>3} ", style="dim")
+        text.append(shorten(name, label - 4).ljust(label - 4 + _GAP))
+        for score in self._scores[row, start:stop]:
+            text.append(_digits(float(score), cell), style=score_style(float(score)))
+        return text
+
+
+def _legend(cell: int, coloured: bool) -> Text:
+    unit = "tenths (9 is 0.9 or more)" if cell == 1 else "hundredths"
+    text = Text(f"Cosines in {unit}. ", style="dim")
+    if coloured:
+        text.append(f"{FAINT} ")
+        steps = [FAINT + (1.0 - FAINT) * step / 15 for step in range(16)]
+        for step in steps:
+            text.append(" ", style=score_style(step))
+        text.append(" 1")
+    return text
+
+
+def _digits(score: float, cell: int) -> str:
+    if cell == 1:
+        return "·" if score < 0.1 else str(min(9, int(score * 10)))
+    hundredths = round(score * 100)
+    return _placed("·" if hundredths < 1 else "1." if hundredths >= 100 else f"{hundredths:02}", cell)
+
+
+def _placed(text: str, cell: int) -> str:
+    return text.rjust(min(cell, 3)).ljust(cell)

@@ -1,0 +1,100 @@
+"""Results as JSON. The schemas beside this file are the contract; a field is only ever added."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from colde_cli.encoder.encoder import RuntimeInfo
+    from colde_cli.encoder.encoding import Encoding
+    from colde_cli.similarity.comparison import Comparison
+
+_DECIMALS = 6
+# A list of numbers that `json` has spread over lines. A JSON string holds no line break, so that none is touched.
+_NUMBERS = re.compile(r"\[\n\s*([-+.\deE]+(?:,\n\s*[-+.\deE]+)*)\n\s*\]")
+
+
+def comparison_json(comparison: Comparison) -> str:
+    """A comparison as text of schema colde.diff/1."""
+    value = {
+        "schema": "colde.diff/1",
+        "a": _encoding(comparison.a),
+        "b": _encoding(comparison.b),
+        "model": _model(comparison.model),
+        "document": {
+            "score": _number(comparison.score),
+            "probability": _number(comparison.probability),
+            "threshold": _number(comparison.threshold),
+            "related": comparison.related,
+        },
+        "sections": {"scores": _matrix(comparison.section_scores)},
+        "chunks": {
+            "scores": _matrix(comparison.chunk_scores),
+            "attention_a_to_b": _matrix(comparison.attention_a_to_b),
+            "attention_b_to_a": _matrix(comparison.attention_b_to_a),
+        },
+        "passages": None,
+        "summary": None,
+    }
+    return _text(value)
+
+
+def _encoding(encoding: Encoding) -> dict[str, Any]:
+    document, report = encoding.document, encoding.document.report
+    return {
+        "path": document.path,
+        "title": document.title,
+        "pages": report.pages,
+        "tokens": encoding.tokens,
+        "sections": [
+            {
+                "index": section.index,
+                "heading": section.heading,
+                "pages": _pages(section.pages),
+                "chunks": [chunk.index for chunk in encoding.chunks if chunk.section == section.index],
+            }
+            for section in document.sections
+        ],
+        "chunks": [
+            {
+                "index": chunk.index,
+                "section": chunk.section,
+                "pages": _pages(chunk.pages),
+                "tokens": len(chunk.ids) - 2,
+            }
+            for chunk in encoding.chunks
+        ],
+        "read": {
+            "pages_without_text": list(report.pages_without_text),
+            "skipped_sections": list(report.skipped_sections),
+            "truncated_tokens": report.truncated_tokens,
+        },
+        "warnings": list(report.warnings),
+    }
+
+
+def _model(info: RuntimeInfo) -> dict[str, str]:
+    return {"name": info.name, "precision": info.precision, "device": info.device}
+
+
+def _pages(pages: tuple[int, int] | None) -> list[int] | None:
+    return None if pages is None else list(pages)
+
+
+def _number(value: float | None) -> float | None:
+    return None if value is None else round(float(value), _DECIMALS)
+
+
+def _matrix(values: NDArray[np.float32]) -> list[list[float]]:
+    rounded: list[list[float]] = np.round(values.astype(np.float64), _DECIMALS).tolist()
+    return rounded
+
+
+def _text(value: dict[str, Any]) -> str:
+    spread = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=2)
+    return _NUMBERS.sub(lambda found: "[" + " ".join(found[1].split()) + "]", spread) + "\n"

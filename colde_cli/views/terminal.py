@@ -1,0 +1,226 @@
+"""A comparison for people: header, verdict, heat map of sections, matching chunks."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from io import StringIO
+from typing import TYPE_CHECKING
+
+from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
+from rich.rule import Rule
+from rich.table import Table
+from rich.text import Text
+
+from colde_cli.similarity.comparison import COUNTERPART
+from colde_cli.views.heatmap import HeatMap
+from colde_cli.views.palette import score_style
+from colde_cli.views.wording import excerpt, from_difference, heading, page_range, plural, shorten
+
+if TYPE_CHECKING:
+    from colde_cli.documents.document import Chunk
+    from colde_cli.encoder.encoding import Encoding
+    from colde_cli.similarity.comparison import ChunkMatch, Comparison
+
+_PLAIN_WIDTH = 100
+_GAUGE = 40
+
+
+def comparison_table(comparison: Comparison, level: str, top: int, *, to_file: bool = False) -> str:
+    """A comparison as text, with colours where standard output is a terminal that wants them.
+
+    Args:
+        comparison: to show.
+        level: "document" ends after the verdict, "section" after the heat map, "chunk" leaves the heat map out.
+        top: how many chunks to list.
+        to_file: the text goes to a file: no colours.
+    """
+    return rendered(Group(*_parts(comparison, level, top)), to_file=to_file)
+
+
+def rendered(content: RenderableType, *, to_file: bool = False) -> str:
+    """What rich makes of `content` for standard output, or for a file."""
+    console = _console(to_file)
+    with console.capture() as captured:
+        console.print(content)
+    # Padding to the full width is of use to colours only.
+    return "".join(f"{line.rstrip(' ')}\n" for line in captured.get().splitlines())
+
+
+def _console(to_file: bool) -> Console:
+    if to_file:
+        return Console(file=StringIO(), width=_PLAIN_WIDTH, color_system=None, highlight=False)
+    console = Console(highlight=False)
+    if not console.is_terminal and "COLUMNS" not in os.environ:
+        console.width = _PLAIN_WIDTH
+    return console
+
+
+def _parts(comparison: Comparison, level: str, top: int) -> Iterator[RenderableType]:
+    yield _header(comparison)
+    yield Text()
+    yield _verdict(comparison)
+    if level in ("section", "all"):
+        yield from _sections(comparison)
+    if level in ("chunk", "all"):
+        yield from _matches(comparison, top)
+        yield from _unmatched(comparison, top)
+
+
+def _header(comparison: Comparison) -> Table:
+    grid = Table.grid(padding=(0, 1))
+    grid.add_column(style="bold cyan", no_wrap=True)
+    grid.add_column(ratio=1)
+    for name, encoding in (("A", comparison.a), ("B", comparison.b)):
+        document, pages = encoding.document, encoding.document.report.pages
+        grid.add_row(name, Text(shorten(document.title, 160), style="bold"))
+        facts = ["standard input" if document.path == "-" else document.path]
+        facts += [plural(pages, "page")] if pages else []
+        facts += [plural(len(document.sections), "section"), f"{plural(encoding.tokens, 'token')} read"]
+        grid.add_row("", Text(" · ".join(facts), style="dim"))
+    return grid
+
+
+def _verdict(comparison: Comparison) -> Group:
+    related = comparison.related
+    words = {
+        True: ("related", "bold green"),
+        False: ("not related", "bold yellow"),
+        None: ("no verdict", "bold"),
+    }
+    word, style = words[related]
+    line = Text.assemble((word.capitalize(), style), "   score ", (f"{comparison.score:.2f}", "bold"))
+    if comparison.probability is not None:
+        line.append(f"   probability {_percent(comparison.probability)}")
+    if comparison.same_content:
+        line.append("   the texts are the same", style="green")
+    model = comparison.model
+    runs = f"{model.name} · {model.precision} · {model.device}"
+    return Group(line, _gauge(comparison.score, comparison.threshold), Text(runs, style="dim"))
+
+
+def _percent(probability: float) -> str:
+    """A probability in per cent, never rounded to certainty."""
+    if 0.005 <= probability <= 0.995:
+        return f"{probability:.0%}"
+    return "under 1%" if probability < 0.5 else "over 99%"
+
+
+def _gauge(score: float, threshold: float | None) -> Text:
+    """The score from 0 to 1 as a bar, the threshold marked on it."""
+    filled = round(max(0.0, min(1.0, score)) * _GAUGE)
+    bar = Text("━" * filled, style="cyan")
+    bar.append("─" * (_GAUGE - filled), style="dim")
+    if threshold is None:
+        return bar.append("  no threshold is fitted to this model", style="dim")
+    place = min(_GAUGE - 1, max(0, round(threshold * _GAUGE)))
+    marked = bar[:place] + Text("┃", style="bold") + bar[place + 1 :]
+    return marked.append(f"  related from {threshold:.2f}", style="dim")
+
+
+def _sections(comparison: Comparison) -> Iterator[RenderableType]:
+    yield _title("Sections")
+    rows, columns = (
+        [heading(section) for section in encoding.document.sections]
+        for encoding in (comparison.a, comparison.b)
+    )
+    yield HeatMap(comparison.section_scores, rows, len(columns))
+    yield Text()
+    yield _Key(columns)
+
+
+class _Key:
+    """The numbered headings of B, in as many columns as fit."""
+
+    def __init__(self, headings: Sequence[str]) -> None:
+        self._headings = headings
+
+    def __rich_console__(self, console: Console, options: object) -> Iterator[RenderableType]:
+        width = console.width
+        columns = max(1, min(4, width // 28))
+        rows = -(-len(self._headings) // columns)
+        grid = Table.grid(padding=(0, 2), expand=True)
+        for _ in range(columns):
+            grid.add_column(ratio=1, no_wrap=True)
+        names = [
+            Text.assemble((f"{number:>3} ", "dim"), name) for number, name in enumerate(self._headings, 1)
+        ]
+        for row in range(rows):
+            grid.add_row(*(_cut(name) for name in names[row::rows]))
+        yield Text("B", style="bold cyan")
+        yield grid
+
+
+def _cut(text: Text) -> Text:
+    text.overflow = "ellipsis"
+    text.no_wrap = True
+    return text
+
+
+def _matches(comparison: Comparison, top: int) -> Iterator[RenderableType]:
+    """What is the same in a word; then the best counterpart of every other chunk of A, most alike first."""
+    matches = comparison.matches_of_a()
+    changed = sorted((match for match in matches if not match.same), key=lambda match: -match.score)
+    same = len(matches) - len(changed)
+    aside = f"{min(top, len(changed))} of {len(changed)}" if changed else ""
+    yield _title("Chunks of A and the chunk of B most like each", aside)
+    if same:
+        yield Text(f"{plural(same, 'chunk')} of {len(matches)} in A also in B, word for word.", style="green")
+    if not changed:
+        return
+    grid = _grid()
+    for match in changed[:top]:
+        here, there = comparison.a.chunks[match.chunk], comparison.b.chunks[match.partner]
+        words = from_difference(excerpt(comparison.a.document, here), excerpt(comparison.b.document, there))
+        attention = Text(f"×{match.attention:.1f} ", style="dim")
+        grid.add_row(_score(match.score), "A", *_place(comparison.a, here), Text(words[0]))
+        grid.add_row(attention, "B", *_place(comparison.b, there), Text(words[1]))
+    yield grid
+    yield Text(
+        "Above, the cosine; below it, the attention of A's chunk to B's (×1 is uniform), no similarity.",
+        "dim",
+    )
+
+
+def _unmatched(comparison: Comparison, top: int) -> Iterator[RenderableType]:
+    bound = f"best score under {COUNTERPART:.2f}"
+    for name, encoding, found in zip(
+        "AB", (comparison.a, comparison.b), comparison.without_counterpart(), strict=True
+    ):
+        lowest: list[ChunkMatch] = sorted(found, key=lambda match: match.score)[:top]
+        if not found:
+            continue
+        yield _title(
+            f"Only in {name}: chunks without a counterpart", f"{len(lowest)} of {len(found)}, {bound}"
+        )
+        grid = _grid()
+        for match in lowest:
+            chunk = encoding.chunks[match.chunk]
+            words = Text(excerpt(encoding.document, chunk))
+            grid.add_row(_score(match.score), name, *_place(encoding, chunk), words)
+        yield grid
+
+
+def _score(score: float) -> Text:
+    return Text(f" {score:.2f} ", style=score_style(score))
+
+
+def _grid() -> Table:
+    grid = Table.grid(padding=(0, 1), expand=True)
+    grid.add_column(justify="right", no_wrap=True, min_width=6)
+    grid.add_column(style="bold cyan", no_wrap=True)
+    grid.add_column(no_wrap=True, justify="right", min_width=7)
+    grid.add_column(ratio=2, no_wrap=True, overflow="ellipsis")
+    grid.add_column(ratio=5, no_wrap=True, overflow="ellipsis", style="dim")
+    return grid
+
+
+def _place(encoding: Encoding, chunk: Chunk) -> tuple[str, Text]:
+    """Pages and heading of a chunk."""
+    return page_range(chunk.pages), Text(heading(encoding.document.sections[chunk.section]))
+
+
+def _title(text: str, aside: str = "") -> Padding:
+    line = Text.assemble((text, "bold"), (f"  {aside}" if aside else "", "dim"))
+    return Padding(Rule(line, align="left", style="dim"), (1, 0, 0, 0))

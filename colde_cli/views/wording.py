@@ -1,0 +1,51 @@
+"""Words and numbers the way people read them."""
+
+from __future__ import annotations
+
+from os.path import commonprefix
+
+from colde_cli.documents.document import Chunk, Document, Section, SectionKind
+
+_UNNAMED = {SectionKind.FRONT: "(front matter)", SectionKind.ABSTRACT: "(abstract)"}
+_LEAD = 24
+"""Characters of context before a difference."""
+
+
+def shorten(text: str, width: int) -> str:
+    """Text on one line of at most `width` characters; what is cut off leaves an ellipsis."""
+    line = " ".join(text.split())
+    return line if len(line) <= width else line[: max(0, width - 1)].rstrip() + "…"
+
+
+def plural(count: int, noun: str) -> str:
+    """`1 page`, `1,204 pages`."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def page_range(pages: tuple[int, int] | None) -> str:
+    """`p. 3`, `p. 3–5`; nothing where the source has no pages."""
+    if pages is None:
+        return ""
+    first, last = pages
+    return f"p. {first}" if first == last else f"p. {first}–{last}"
+
+
+def heading(section: Section) -> str:
+    """The heading of a section, or what stands for one."""
+    return section.heading or _UNNAMED.get(section.kind, "(no heading)")
+
+
+def excerpt(document: Document, chunk: Chunk) -> str:
+    """The text of a chunk on one line, its section's heading left out."""
+    section = document.sections[chunk.section]
+    text = document.text[max(chunk.span.start, section.body_start) : chunk.span.end]
+    return " ".join(text.split()) or "(heading only)"
+
+
+def from_difference(a: str, b: str) -> tuple[str, str]:
+    """Both texts from a few words before they first differ, if that is not near their beginning."""
+    common = len(commonprefix([a, b]))
+    start = a.rfind(" ", 0, max(0, common - _LEAD)) + 1
+    if start < _LEAD or common == max(len(a), len(b)):
+        return a, b
+    return f"…{a[start:]}", f"…{b[start:]}"

@@ -1,0 +1,84 @@
+"""Draw docs/images/diff.png, the picture of the README: `python docs/picture.py [WIDTH] [FILE]`.
+
+The text is what `colde diff` prints for the two versions in examples/; rich makes an SVG of it, a headless
+Chromium a PNG of that.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from io import StringIO
+from pathlib import Path
+
+from rich.console import Console
+from rich.terminal_theme import MONOKAI
+from rich.text import Text
+
+ROOT = Path(__file__).resolve().parent.parent
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+FLAGS = "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking".split()
+MORE_FLAGS = (
+    "--disable-component-update --disable-sync --hide-scrollbars --force-device-scale-factor=1.5".split()
+)
+
+
+def diff_text(width: int) -> str:
+    """What the command prints on a terminal of this width, colours included."""
+    arguments = [sys.executable, "-m", "colde_cli", "diff", "examples/field-study-v1.pdf"]
+    arguments += ["examples/field-study-v2.pdf", "--exit-zero", "-n", "5"]
+    colours = {"FORCE_COLOR": "1", "COLORTERM": "truecolor", "TERM": "xterm-256color", "COLUMNS": str(width)}
+    env = {**os.environ, **colours}
+    return subprocess.run(arguments, cwd=ROOT, env=env, check=True, capture_output=True, text=True).stdout
+
+
+def svg(text: str, width: int) -> str:
+    """A terminal window with the text."""
+    console = Console(
+        file=StringIO(), record=True, width=width, force_terminal=True, color_system="truecolor"
+    )
+    console.print(Text.from_ansi(text))
+    return console.export_svg(
+        title="colde diff examples/field-study-v1.pdf examples/field-study-v2.pdf", theme=MONOKAI
+    )
+
+
+def screenshot(drawing: str, target: Path) -> None:
+    """Render an SVG to a PNG of its own size."""
+    browser = next((found for name in BROWSERS if (found := shutil.which(name))), None)
+    if browser is None:
+        sys.exit("docs/picture.py needs Chromium: install it, e.g. with apt-get install chromium.")
+    size = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', drawing)
+    if size is None:
+        sys.exit("rich has changed its SVG: there is no viewBox.")
+    width, height = (round(float(number)) for number in size.groups())
+    # The fonts that rich links to lie on the web; the picture must not depend on them.
+    drawing = re.sub(r"@font-face \{.*?\}", "", drawing, flags=re.DOTALL)
+    drawing = drawing.replace("Fira Code", "DejaVu Sans Mono")
+    page = f"<!doctype html><meta charset='utf-8'><body style='margin:0'><div style='width:{width}px'>{drawing}</div>"
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder, "page.html")
+        source.write_text(page, encoding="utf-8")
+        places = [
+            f"--user-data-dir={folder}/profile",
+            f"--screenshot={target}",
+            f"--window-size={width},{height}",
+        ]
+        command = [browser, *FLAGS, *MORE_FLAGS, *places, source.as_uri()]
+        subprocess.run(command, check=True, capture_output=True)
+
+
+def main() -> None:
+    """Draw the picture."""
+    width = int(sys.argv[1]) if len(sys.argv) > 1 else 110
+    target = Path(sys.argv[2]) if len(sys.argv) > 2 else ROOT / "docs" / "images" / "diff.png"
+    target.parent.mkdir(exist_ok=True)
+    screenshot(svg(diff_text(width), width), target.resolve())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,78 @@
+"""models, cache and doctor through Typer."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from colde_cli.commands import cache, doctor, models
+from colde_cli.encoder.cache import Cache
+from colde_cli.errors import ModelError
+
+app = typer.Typer()
+app.command("models")(models.models)
+app.command("doctor")(doctor.doctor)
+app.add_typer(cache.app, name="cache")
+runner = CliRunner()
+
+
+def run(*arguments: str, status: int = 0) -> str:
+    result = runner.invoke(app, arguments, env={"COLUMNS": "200", "NO_COLOR": "1"})
+    assert result.exit_code == status, result.output
+    return re.sub(r"\x1b\[[0-9;]*m", "", result.output)
+
+
+def test_models_lists_the_shipped_one() -> None:
+    listed = json.loads(run("models", "--format", "json"))
+    (shipped,) = [item for item in listed["models"] if item["name"] == "colde-minilm-l6"]
+    assert shipped["system"] == "colde"
+    assert "int8" in shipped["precisions"]
+    assert "colde-minilm-l6" in run("models")
+
+
+def test_models_describes_one() -> None:
+    described = json.loads(run("models", "colde-minilm-l6", "--format", "json"))
+    assert described["config"]["backbone"]["hidden_size"] == 384
+    assert "colde-minilm-l6" in run("models", "colde-minilm-l6")
+
+
+def test_unknown_model_lists_the_known() -> None:
+    result = runner.invoke(app, ["models", "nonsuch"])
+    assert isinstance(result.exception, ModelError)
+    assert "colde-minilm-l6" in str(result.exception)
+
+
+def test_models_folder_from_the_environment(
+    tmp_path: Path, model_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    source = model_folder / "config.json"
+    (folder / "config.json").write_text(source.read_text())
+    monkeypatch.setenv("COLDE_MODELS", str(tmp_path))
+    assert json.loads(run("models", "--format", "json"))["models"][0]["name"] == "mine"
+
+
+def test_cache_commands() -> None:
+    with Cache.open() as kept:
+        kept.put({b"key": bytes(10_000)})
+        path = kept.path
+    assert run("cache", "path").strip() == str(path)
+    assert run("cache", "size").startswith("1 items")
+    assert run("cache", "clear").startswith("Freed")
+    assert not path.exists()
+
+
+def test_doctor_finds_a_working_model() -> None:
+    findings = {item["topic"]: item for item in json.loads(run("doctor", "--format", "json"))["findings"]}
+    assert findings["self-test"]["result"] == "works"
+    assert "int8 on cpu" in findings["runs"]["result"] or "cuda" in findings["runs"]["result"]
+
+
+def test_doctor_says_what_is_wrong(tmp_path: Path) -> None:
+    assert "is not a model" in run("doctor", "--model", str(tmp_path), status=1)

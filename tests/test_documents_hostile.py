@@ -1,0 +1,66 @@
+"""Damaged, malicious and odd PDFs: each gives a document or a sentence, soon, and within bounds."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from colde_cli.documents.document import Document
+from colde_cli.documents.reading import read
+from colde_cli.errors import DocumentError, PasswordError, UnsupportedFormatError
+
+SECONDS = 60.0
+
+
+def _outcome(path: Path) -> tuple[Path, Document | DocumentError, float]:
+    started = time.monotonic()
+    try:
+        result: Document | DocumentError = read(path)
+    except DocumentError as error:
+        result = error
+    return path, result, time.monotonic() - started
+
+
+@pytest.mark.shared
+def test_every_hostile_file_ends_well(shared: Path) -> None:
+    paths = sorted((shared / "pdfs" / "hostile").glob("*.pdf"))
+    with ThreadPoolExecutor(2) as pool:
+        outcomes = list(pool.map(_outcome, paths))
+    kinds = Counter(type(result).__name__ for _, result, _ in outcomes)
+    assert kinds["Document"] >= 0.6 * len(paths)
+    for path, result, seconds in outcomes:
+        assert seconds < SECONDS, path.name
+        if isinstance(result, Document):
+            assert result.text.strip(), path.name
+            assert len(result.page_starts) == result.report.pages, path.name
+        else:
+            assert str(path) in str(result)
+            assert "\n" not in str(result)
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("synth__enc_AES-128_user.pdf", PasswordError),
+        ("unstructured__password.pdf", PasswordError),
+        ("synth__html_named.pdf", UnsupportedFormatError),
+        ("synth__png_named.pdf", UnsupportedFormatError),
+    ],
+)
+def test_reasons(shared: Path, name: str, kind: type[DocumentError]) -> None:
+    with pytest.raises(kind):
+        read(shared / "pdfs" / "hostile" / name)
+
+
+@pytest.mark.shared
+def test_fonts_without_a_character_map_are_counted(shared: Path) -> None:
+    report = read(shared / "pdfs" / "hostile" / "synth__no_tounicode_type0.pdf").report
+    assert report.unreadable_characters > 1000
+    assert any("no meaning in Unicode" in warning for warning in report.warnings)
+    guessed_right = read(shared / "pdfs" / "hostile" / "synth__glyphnames_g_nnn.pdf").report
+    assert not any("no meaning in Unicode" in warning for warning in guessed_right.warnings)

@@ -1,0 +1,221 @@
+"""PDFs of our own, from bytes to sections."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from colde_cli.documents.document import Document, SectionKind, Span
+from colde_cli.documents.hyphenation import SOFT_HYPHEN
+from colde_cli.documents.pdf.layout import text_lines
+from colde_cli.documents.pdf.lines import Line, Page, clean
+from colde_cli.documents.pdf.process import run_reader
+from colde_cli.documents.pdf.reader import read_pdf
+from colde_cli.documents.reading import read
+from colde_cli.errors import CorruptFileError, NoTextError, PasswordError
+
+DATA = Path(__file__).parent / "data"
+
+
+@pytest.fixture(scope="module")
+def outline() -> Document:
+    return read(DATA / "outline.pdf")
+
+
+@pytest.fixture(scope="module")
+def plain() -> Document:
+    return read(DATA / "plain.pdf")
+
+
+def headings(document: Document) -> list[tuple[int, str, str]]:
+    return [(section.level, section.kind.value, section.heading) for section in document.sections]
+
+
+def test_sections_with_bookmarks(outline: Document) -> None:
+    assert outline.title == "Bells That the Tide Rings"
+    assert headings(outline) == [
+        (0, "front", ""),
+        (1, "abstract", "Abstract"),
+        (1, "body", "1 Introduction"),
+        (2, "body", "1.1 The Sand"),
+        (1, "body", "2 Measuring"),
+        (1, "references", "References"),
+        (1, "appendix", "A Tables of Strokes"),
+    ]
+    assert [section.pages for section in outline.sections] == [(1, 1)] * 4 + [(3, 3), (3, 3), (4, 4)]
+
+
+def test_pypdf_reads_the_bookmarks_too(outline: Document) -> None:
+    with (DATA / "outline.pdf").open("rb") as file:
+        answer = run_reader("pypdf_engine.py", file, None, 1, 0)
+    assert [mark.title for mark in answer.outline] == [section.heading for section in outline.sections[1:]]
+
+
+def test_sections_without_bookmarks(plain: Document) -> None:
+    assert headings(plain) == [
+        (0, "front", ""),
+        (1, "body", "1. Floating"),
+        (1, "body", "2. Counting the Corks of Nine Harbours and of Several Islands"),
+        (1, "body", "3. Conclusion"),
+    ]
+
+
+def test_furniture_is_left_out_and_reported(outline: Document) -> None:
+    assert "Kerrin and Vale:" not in outline.text
+    assert outline.report.notes == ("Left out 7 lines: running heads and page numbers.",)
+    assert outline.report.pages_without_text == (2,)
+    assert any("Page 2" in warning for warning in outline.report.warnings)
+
+
+def test_pages_begin_where_they_say(outline: Document) -> None:
+    assert len(outline.page_starts) == 4
+    assert list(outline.page_starts) == sorted(outline.page_starts)
+    at = outline.text.index("2 Measuring")
+    assert outline.page_starts[2] == at
+    assert outline.pages_of(Span(at, at + 5)) == (3, 3)
+
+
+def test_sections_cover_the_text(outline: Document, plain: Document) -> None:
+    for document in (outline, plain):
+        covered = "".join(document.section_text(section) for section in document.sections)
+        assert "".join(covered.split()) == "".join(document.text.split())
+        for section in document.sections:
+            assert document.section_text(section).startswith(section.heading)
+            assert section.span.start <= section.body_start <= section.span.end
+
+
+def test_words_are_joined_by_the_documents_vocabulary(plain: Document) -> None:
+    assert "is a well-known person" in plain.text
+    assert "good mending lasts for years in the harbour" in plain.text
+
+
+def test_ligatures_and_title_of_two_lines(plain: Document) -> None:
+    assert "The first float is the office of the eldest." in plain.text
+    assert plain.title == "Cork, Rope and the Price of Nets"
+
+
+def test_a_figure_does_not_cut_a_sentence(plain: Document) -> None:
+    assert "crossed by boats of every size" in plain.text
+    assert "\n\nFigure 1: A net with nine corks, of which two are lost.\n\n" in plain.text
+
+
+def test_columns_are_read_one_after_the_other() -> None:
+    document = read(DATA / "columns.pdf")
+    assert headings(document) == [(0, "front", ""), (1, "body", "1 Left"), (1, "body", "2 Right")]
+    assert "grows when the wind\n\n2 Right\n\nblows from the west" in document.text
+    assert document.text.count("1 Left") == 1
+    assert "nobody is meant" not in document.text
+    assert "stamped" not in document.text
+    assert len(document.report.warnings) == 2
+
+
+def test_underlined_headings_and_clauses() -> None:
+    found = [heading for _, _, heading in headings(read(DATA / "contract.pdf"))]
+    assert found == ["", "Purpose of the agreement", "Duties of the keeper", "Payment"]
+    clauses = read(DATA / "clauses.pdf")
+    assert [section.heading for section in clauses.sections] == [
+        "1. Term.",
+        "2. Bells.",
+        "3. Sand and Rope.",
+        "4. Law.",
+    ]
+    assert clauses.section_text(clauses.sections[0]).startswith("1. Term.\n\nThe parties agree")
+
+
+def test_page_range(outline: Document) -> None:
+    part = read(DATA / "outline.pdf", pages=(3, 3))
+    assert [section.heading for section in part.sections if section.heading] == ["2 Measuring", "References"]
+    assert part.sections[-1].pages == (3, 3)
+    assert len(part.page_starts) == part.report.pages == 4
+    assert part.report.pages_without_text == ()
+
+
+def test_no_text_layer_names_ocr() -> None:
+    with pytest.raises(NoTextError, match=r"has no text layer.*ocrmypdf"):
+        read(DATA / "scan.pdf")
+
+
+def test_invisible_text_is_used_where_there_is_no_other() -> None:
+    assert read(DATA / "ocr.pdf").text.startswith("Every harbour")
+
+
+@pytest.mark.parametrize(
+    ("name", "password"), [("encrypted.pdf", "tide"), ("encrypted_aes256.pdf", "ebb ünd flow")]
+)
+def test_passwords(name: str, password: str) -> None:
+    assert read(DATA / name, password=password).text.startswith("Every harbour")
+    with pytest.raises(PasswordError, match=r"is encrypted.*--password"):
+        read(DATA / name)
+    with pytest.raises(PasswordError, match=r"is wrong.*--password"):
+        read(DATA / name, password="no")
+
+
+def test_damaged(tmp_path: Path) -> None:
+    path = tmp_path / "cut.pdf"
+    path.write_bytes((DATA / "plain.pdf").read_bytes()[:9000])
+    with pytest.raises(CorruptFileError, match="damaged"):
+        read(path)
+
+
+def test_junk_before_the_file(tmp_path: Path, outline: Document) -> None:
+    path = tmp_path / "prefixed.pdf"
+    path.write_bytes(b"x" * 5000 + (DATA / "outline.pdf").read_bytes())
+    assert read(path).text == outline.text
+
+
+@pytest.mark.parametrize("name", ["outline.pdf", "plain.pdf"])
+def test_both_readers_find_the_same_words(name: str) -> None:
+    words = []
+    for script in ("engine.py", "pypdf_engine.py"):
+        with (DATA / name).open("rb") as file:
+            answer = run_reader(script, file, None, 1, 0)
+        text = " ".join(line.text for page in answer.read for line in page.lines)
+        words.append(sorted(text.replace(SOFT_HYPHEN, "-").split()))
+    assert words[0] == words[1]
+
+
+def test_several_at_once() -> None:
+    with ThreadPoolExecutor(4) as pool:
+        texts = {document.text for document in pool.map(read, [DATA / "outline.pdf"] * 8)}
+    assert len(texts) == 1
+
+
+def test_open_file_keeps_the_given_path() -> None:
+    with (DATA / "contract.pdf").open("rb") as file:
+        document = read_pdf(file, "given", "name", None, None)
+    assert (document.path, document.title) == ("given", "name")
+    assert document.sections[0].kind is SectionKind.FRONT
+
+
+def line(text: str, base: float, *, page: int = 1, x0: float = 72.0) -> Line:
+    return Line(text, page, x0, base, x0 + 5 * len(text), 10.0, "Times")
+
+
+def test_text_that_comes_again_on_every_page_stays_if_it_is_all_there_is() -> None:
+    pages = [Page(number, 595, 842, (line("The same slide", 400, page=number),)) for number in range(1, 9)]
+    layout = text_lines(pages)
+    assert len(layout.lines) == 8
+    assert layout.left_out.total() == 0
+
+
+def test_lines_printed_twice_are_one_bold_line() -> None:
+    page = Page(1, 595, 842, (line("Twice", 700), line("Twice", 700.2, x0=72.3), line("Once", 650)))
+    lines = text_lines([page]).lines
+    assert [(item.text, item.bold) for item in lines] == [("Twice", 1.0), ("Once", 0.0)]
+
+
+@pytest.mark.parametrize(
+    ("raw", "wanted"),
+    [
+        ("\ufb01ve o\ufb03ces", "five offices"),
+        ("caf´e and M¨uller", "café and Müller"),
+        ("\uf0b7 item", "• item"),
+        ("\ufffd item", "• item"),
+        ("\U0001d400\U0001d7d9 a\u00a0b", "A1 a b"),
+        ("plain", "plain"),
+    ],
+)
+def test_clean(raw: str, wanted: str) -> None:
+    assert clean(raw) == wanted

@@ -1,0 +1,145 @@
+"""Any source: what is read, and what is said about what cannot be."""
+
+from __future__ import annotations
+
+import io
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from colde_cli.documents.reading import read
+from colde_cli.errors import (
+    DocumentError,
+    MissingFileError,
+    NotAvailableError,
+    NoTextError,
+    OptionError,
+    UnsupportedFormatError,
+)
+
+DATA = Path(__file__).parent / "data"
+
+
+def test_missing_file_and_folder(tmp_path: Path) -> None:
+    with pytest.raises(MissingFileError, match="There is no file"):
+        read(tmp_path / "none.pdf")
+    with pytest.raises(MissingFileError, match="is a folder"):
+        read(tmp_path)
+
+
+def test_path_with_a_null_byte() -> None:
+    with pytest.raises(MissingFileError):
+        read("a\0b.txt")
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root reads everything")
+def test_permission(tmp_path: Path) -> None:
+    path = tmp_path / "mine.txt"
+    path.write_text("secret")
+    path.chmod(0)
+    with pytest.raises(MissingFileError, match="permission"):
+        read(path)
+
+
+@pytest.mark.parametrize("name", ["empty.pdf", "empty.txt", "empty.md"])
+def test_empty_file(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).touch()
+    with pytest.raises(NoTextError, match="is empty"):
+        read(tmp_path / name)
+
+
+def test_blank_text(tmp_path: Path) -> None:
+    (tmp_path / "blank.txt").write_text(" \n\n\t\n")
+    with pytest.raises(NoTextError):
+        read(tmp_path / "blank.txt")
+
+
+@pytest.mark.parametrize("suffix", [".docx", ".html", ".tex"])
+def test_kinds_of_a_later_version(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"later{suffix}"
+    path.write_text("words")
+    with pytest.raises(NotAvailableError, match=rf"Reading \{suffix} is not available yet"):
+        read(path)
+
+
+@pytest.mark.parametrize("name", ["table.xlsx", "program.py"])
+def test_other_kinds(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text("words")
+    with pytest.raises(UnsupportedFormatError, match=r"colde reads \.markdown, \.md, \.pdf, \.txt"):
+        read(tmp_path / name)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("picture.pdf", b"\x89PNG\r\n\x1a\n....", "PNG image"),
+        ("page.pdf", b"<!DOCTYPE html><html><body>404</body></html>", "web page"),
+        ("archive.txt", b"PK\x03\x04....", "ZIP archive"),
+        ("binary.txt", bytes(range(256)) * 20, "binary data"),
+    ],
+)
+def test_names_that_lie(tmp_path: Path, name: str, content: bytes, message: str) -> None:
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(UnsupportedFormatError, match=message):
+        read(tmp_path / name)
+
+
+def test_pdf_under_another_name(tmp_path: Path) -> None:
+    path = tmp_path / "paper.txt"
+    shutil.copy(DATA / "outline.pdf", path)
+    assert read(path).report.pages == 4
+
+
+def test_text_without_a_suffix(tmp_path: Path) -> None:
+    path = tmp_path / "NOTES"
+    path.write_text("# Bells\n\nThey ring.\n\n# Sand\n\nIt moves.\n")
+    assert [section.heading for section in read(path).sections] == ["Bells", "Sand"]
+
+
+def test_standard_input() -> None:
+    document = read("-", stdin=io.BytesIO((DATA / "outline.pdf").read_bytes()))
+    assert document.path == "-"
+    assert document.title == "Bells That the Tide Rings"
+    assert read("-", stdin=io.BytesIO(b"Only words.")).text == "Only words."
+    with pytest.raises(NoTextError, match="Standard input is empty"):
+        read("-", stdin=io.BytesIO())
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_named_pipe(tmp_path: Path) -> None:
+    from threading import Thread
+
+    pipe = tmp_path / "pipe.pdf"
+    os.mkfifo(pipe)
+    writer = Thread(target=lambda: pipe.write_bytes((DATA / "outline.pdf").read_bytes()))
+    writer.start()
+    assert read(pipe).report.pages == 4
+    writer.join()
+
+
+def test_pages_must_be_a_range(tmp_path: Path) -> None:
+    with pytest.raises(OptionError, match="not a range"):
+        read(DATA / "outline.pdf", pages=(3, 2))
+    with pytest.raises(OptionError, match="has 4 pages"):
+        read(DATA / "outline.pdf", pages=(9, 12))
+    (tmp_path / "a.txt").write_text("words")
+    with pytest.raises(OptionError, match="has no pages"):
+        read(tmp_path / "a.txt", pages=(1, 2))
+
+
+def test_every_refusal_is_one_sentence_with_the_name(tmp_path: Path) -> None:
+    for name, content in (
+        ("a.pdf", b""),
+        ("b.pdf", b"%PDF-1.4 nonsense"),
+        ("c.exe", b"MZ"),
+        ("d.pdf", b"\x00"),
+    ):
+        path = tmp_path / name
+        path.write_bytes(content)
+        with pytest.raises(DocumentError) as caught:
+            read(path)
+        message = str(caught.value)
+        assert name in message
+        assert "\n" not in message

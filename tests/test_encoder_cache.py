@@ -1,0 +1,111 @@
+"""The cache: what goes in comes out, whatever happens to the file."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from colde_cli.encoder.cache import Cache, digest, file_digest
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> Cache:
+    return Cache(tmp_path / "cache", limit=10**9)
+
+
+def keys(count: int) -> list[bytes]:
+    return [digest(str(number).encode()) for number in range(count)]
+
+
+def test_values_survive_a_new_process(cache: Cache) -> None:
+    items = {key: key * 3 for key in keys(1200)}
+    cache.put(items)
+    cache.close()
+    again = Cache(cache.path.parent, limit=10**9)
+    assert again.get(list(items)) == items
+    assert again.get([b"unknown"]) == {}
+    assert again.count() == 1200
+
+
+def test_nothing_is_created_by_looking_at_size_and_count(cache: Cache) -> None:
+    assert (cache.size(), cache.count()) == (0, 0)
+    assert not cache.path.exists()
+
+
+def test_clear_removes_the_file(cache: Cache) -> None:
+    cache.put({b"a": b"1"})
+    cache.clear()
+    assert not list(cache.path.parent.iterdir())
+    cache.put({b"a": b"2"})
+    assert cache.get([b"a"]) == {b"a": b"2"}
+
+
+def test_least_recently_used_goes_first(tmp_path: Path) -> None:
+    cache = Cache(tmp_path, limit=400_000)
+    import sqlite3
+
+    old, young = keys(40)[:20], keys(40)[20:]
+    cache.put(dict.fromkeys(old, bytes(10_000)))
+    with sqlite3.connect(cache.path) as connection:
+        connection.execute("UPDATE items SET used = 1")
+        connection.execute("UPDATE items SET used = 2 WHERE key = ?", (old[0],))
+    connection.close()
+    assert cache.get([old[0]]), "a look-up makes it recent"
+    cache.put(dict.fromkeys(young, bytes(10_000)))
+    left = cache.get(old + young)
+    assert set(young) <= set(left)
+    assert old[0] in left
+    assert len(left) < 40
+    assert sum(map(len, left.values())) <= 400_000
+
+
+@pytest.mark.parametrize("damage", ["header", "middle"])
+def test_a_damaged_file_is_replaced_with_a_warning(cache: Cache, damage: str) -> None:
+    cache.put({key: bytes(500) for key in keys(200)})
+    cache.close()
+    content = bytearray(cache.path.read_bytes())
+    start = 0 if damage == "header" else 4096
+    content[start : start + 60_000] = b"\xff" * min(60_000, len(content) - start)
+    cache.path.write_bytes(content)
+    with pytest.warns(UserWarning, match="damaged"):
+        assert cache.get(keys(200)) == {}
+    cache.put({b"a": b"1"})
+    assert cache.get([b"a"]) == {b"a": b"1"}
+
+
+def test_a_place_that_cannot_be_written_costs_a_warning_only(tmp_path: Path) -> None:
+    blocked = tmp_path / "file"
+    blocked.write_text("not a folder")
+    cache = Cache(blocked / "cache", limit=10**9)
+    with pytest.warns(UserWarning, match="not usable"):
+        cache.put({b"a": b"1"})
+
+
+def test_processes_may_write_at_the_same_time(tmp_path: Path) -> None:
+    script = (
+        "import sys; from pathlib import Path; from colde_cli.encoder.cache import Cache, digest\n"
+        "cache = Cache(Path(sys.argv[1]), 10**9)\n"
+        "for n in range(60): cache.put({digest(sys.argv[2].encode(), bytes([n, k])): bytes(100) for k in range(20)})"
+    )
+    command = [sys.executable, "-W", "error", "-c", script, str(tmp_path)]
+    running = [subprocess.Popen([*command, name]) for name in ("one", "two")]
+    assert [process.wait(60) for process in running] == [0, 0]
+    assert Cache(tmp_path, 10**9).count() == 2 * 60 * 20
+
+
+@given(st.lists(st.binary(max_size=5), max_size=4), st.lists(st.binary(max_size=5), max_size=4))
+@settings(max_examples=200)
+def test_digest_tells_lists_of_parts_apart(left: list[bytes], right: list[bytes]) -> None:
+    assert (digest(*left) == digest(*right)) == (left == right)
+
+
+def test_file_digest_is_of_the_content(tmp_path: Path) -> None:
+    for name, content in (("a", b"same"), ("b", b"same"), ("c", b"other")):
+        (tmp_path / name).write_bytes(content)
+    a, b, c = (file_digest(tmp_path / name) for name in "abc")
+    assert a == b != c
