@@ -10,7 +10,7 @@ from typing import Annotated, Any, TextIO
 import typer
 
 from colde_cli import __version__
-from colde_cli.commands import diff, later
+from colde_cli.commands import diff, later, rank
 from colde_cli.errors import ColdeError
 
 TROUBLE = 2
@@ -26,6 +26,7 @@ app = typer.Typer(
 
 # Every command, in the order in which `colde --help` lists them.
 app.command("diff")(diff.diff)
+app.command("rank")(rank.rank)
 
 # Announced by the contract, not part of this version: any arguments, one sentence, status 2.
 for _name in ("evaluate", "index", "calibrate"):
@@ -97,4 +98,3 @@ def _print_error(sentence: str) -> None:
     Console(stderr=True, highlight=False).print(
         f"Error: {' '.join(sentence.split())}", style="red", markup=False, soft_wrap=True
     )
-

@@ -22,7 +22,9 @@ from rich.text import Text
 ROOT = Path(__file__).resolve().parent.parent
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 FLAGS = "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking".split()
-MORE_FLAGS = "--disable-component-update --disable-sync --hide-scrollbars --force-device-scale-factor=1.5".split()
+MORE_FLAGS = (
+    "--disable-component-update --disable-sync --hide-scrollbars --force-device-scale-factor=1.5".split()
+)
 
 
 def diff_text(width: int) -> str:
@@ -36,9 +38,13 @@ def diff_text(width: int) -> str:
 
 def svg(text: str, width: int) -> str:
     """A terminal window with the text."""
-    console = Console(file=StringIO(), record=True, width=width, force_terminal=True, color_system="truecolor")
+    console = Console(
+        file=StringIO(), record=True, width=width, force_terminal=True, color_system="truecolor"
+    )
     console.print(Text.from_ansi(text))
-    return console.export_svg(title="colde diff examples/field-study-v1.pdf examples/field-study-v2.pdf", theme=MONOKAI)
+    return console.export_svg(
+        title="colde diff examples/field-study-v1.pdf examples/field-study-v2.pdf", theme=MONOKAI
+    )
 
 
 def screenshot(drawing: str, target: Path) -> None:
@@ -57,7 +63,11 @@ def screenshot(drawing: str, target: Path) -> None:
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder, "page.html")
         source.write_text(page, encoding="utf-8")
-        places = [f"--user-data-dir={folder}/profile", f"--screenshot={target}", f"--window-size={width},{height}"]
+        places = [
+            f"--user-data-dir={folder}/profile",
+            f"--screenshot={target}",
+            f"--window-size={width},{height}",
+        ]
         command = [browser, *FLAGS, *MORE_FLAGS, *places, source.as_uri()]
         subprocess.run(command, check=True, capture_output=True)
 

@@ -19,6 +19,7 @@ from colde_cli.commands.common import (
     ModelOption,
     NoCacheOption,
     OutputOption,
+    PasswordOption,
     PrecisionOption,
     QuietOption,
     Talk,
@@ -48,9 +49,7 @@ class Level(StrEnum):
 def diff(
     a: Annotated[str, typer.Argument(metavar="A", help="A document, or - for standard input.")],
     b: Annotated[str, typer.Argument(metavar="B", help="The document to compare it with, or -.")],
-    password: Annotated[
-        str | None, typer.Option(envvar="COLDE_PASSWORD", help="Of encrypted PDFs.", metavar="TEXT")
-    ] = None,
+    password: PasswordOption = None,
     pages: Annotated[
         str | None,
         typer.Option(envvar="COLDE_PAGES", metavar="FIRST-LAST", help="Read these pages only, e.g. 3-17."),
@@ -58,21 +57,27 @@ def diff(
     skip_sections: Annotated[
         list[str] | None,
         typer.Option(
-            envvar="COLDE_SKIP_SECTIONS", metavar="PATTERN", help="Leave out sections, e.g. references; repeatable."
+            envvar="COLDE_SKIP_SECTIONS",
+            metavar="PATTERN",
+            help="Leave out sections, e.g. references; repeatable.",
         ),
     ] = None,
     only_sections: Annotated[
         list[str] | None,
-        typer.Option(envvar="COLDE_ONLY_SECTIONS", metavar="PATTERN", help="Read these sections only; repeatable."),
+        typer.Option(
+            envvar="COLDE_ONLY_SECTIONS", metavar="PATTERN", help="Read these sections only; repeatable."
+        ),
     ] = None,
     level: Annotated[
         Level, typer.Option(envvar="COLDE_LEVEL", help="How deep the table goes.", rich_help_panel="Output")
     ] = Level.ALL,
     top: Annotated[
         int,
-        typer.Option("--top", "-n", envvar="COLDE_TOP", min=1, help="Chunks to list.", rich_help_panel="Output"),
+        typer.Option(
+            "--top", "-n", envvar="COLDE_TOP", min=1, help="Chunks to list.", rich_help_panel="Output"
+        ),
     ] = 10,
-    format: FormatOption = None,  # noqa: A002 - the option is called so
+    format: FormatOption = None,
     output: OutputOption = None,
     fail_under: Annotated[
         float | None,

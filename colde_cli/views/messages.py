@@ -30,7 +30,9 @@ def _line(text: str, style: str) -> None:
 
 
 @contextmanager
-def progress(label: str, unit: str, total: int | None = None, *, show: bool = True) -> Iterator[Callable[[int], None]]:
+def progress(
+    label: str, unit: str, total: int | None = None, *, show: bool = True
+) -> Iterator[Callable[[int], None]]:
     """A bar on the terminal for work that takes longer than a second; yields a function to advance it.
 
     Args:
@@ -44,7 +46,9 @@ def progress(label: str, unit: str, total: int | None = None, *, show: bool = Tr
         yield lambda number: None
         return
     count = (BarColumn(), MofNCompleteColumn()) if total else (TextColumn("{task.completed}"),)
-    bar = Progress(SpinnerColumn(), TextColumn(label), *count, TextColumn(unit), console=console, transient=True)
+    bar = Progress(
+        SpinnerColumn(), TextColumn(label), *count, TextColumn(unit), console=console, transient=True
+    )
     task = bar.add_task(label, total=total)
     started, lock = time.monotonic(), threading.Lock()
 

@@ -84,11 +84,15 @@ def _header(comparison: Comparison) -> Table:
 
 def _verdict(comparison: Comparison) -> Group:
     related = comparison.related
-    words = {True: ("related", "bold green"), False: ("not related", "bold yellow"), None: ("no verdict", "bold")}
+    words = {
+        True: ("related", "bold green"),
+        False: ("not related", "bold yellow"),
+        None: ("no verdict", "bold"),
+    }
     word, style = words[related]
     line = Text.assemble((word.capitalize(), style), "   score ", (f"{comparison.score:.2f}", "bold"))
     if comparison.probability is not None:
-        line.append(f"   probability {_percent(comparison.probability)}")
+        line.append(f"   probability {percent(comparison.probability)}")
     if comparison.same_content:
         line.append("   the texts are the same", style="green")
     model = comparison.model
@@ -96,7 +100,7 @@ def _verdict(comparison: Comparison) -> Group:
     return Group(line, _gauge(comparison.score, comparison.threshold), Text(runs, style="dim"))
 
 
-def _percent(probability: float) -> str:
+def percent(probability: float) -> str:
     """A probability in per cent, never rounded to certainty."""
     if 0.005 <= probability <= 0.995:
         return f"{probability:.0%}"
@@ -118,7 +122,8 @@ def _gauge(score: float, threshold: float | None) -> Text:
 def _sections(comparison: Comparison) -> Iterator[RenderableType]:
     yield _title("Sections")
     rows, columns = (
-        [heading(section) for section in encoding.document.sections] for encoding in (comparison.a, comparison.b)
+        [heading(section) for section in encoding.document.sections]
+        for encoding in (comparison.a, comparison.b)
     )
     yield HeatMap(comparison.section_scores, rows, len(columns))
     yield Text()
@@ -138,7 +143,9 @@ class _Key:
         grid = Table.grid(padding=(0, 2), expand=True)
         for _ in range(columns):
             grid.add_column(ratio=1, no_wrap=True)
-        names = [Text.assemble((f"{number:>3} ", "dim"), name) for number, name in enumerate(self._headings, 1)]
+        names = [
+            Text.assemble((f"{number:>3} ", "dim"), name) for number, name in enumerate(self._headings, 1)
+        ]
         for row in range(rows):
             grid.add_row(*(_cut(name) for name in names[row::rows]))
         yield Text("B", style="bold cyan")
@@ -170,7 +177,10 @@ def _matches(comparison: Comparison, top: int) -> Iterator[RenderableType]:
         grid.add_row(_score(match.score), "A", *_place(comparison.a, here), Text(words[0]))
         grid.add_row(attention, "B", *_place(comparison.b, there), Text(words[1]))
     yield grid
-    yield Text("Above, the cosine; below it, the attention of A's chunk to B's (×1 is uniform), no similarity.", "dim")
+    yield Text(
+        "Above, the cosine; below it, the attention of A's chunk to B's (×1 is uniform), no similarity.",
+        "dim",
+    )
 
 
 def _unmatched(comparison: Comparison, top: int) -> Iterator[RenderableType]:
@@ -181,7 +191,9 @@ def _unmatched(comparison: Comparison, top: int) -> Iterator[RenderableType]:
         lowest: list[ChunkMatch] = sorted(found, key=lambda match: match.score)[:top]
         if not found:
             continue
-        yield _title(f"Only in {name}: chunks without a counterpart", f"{len(lowest)} of {len(found)}, {bound}")
+        yield _title(
+            f"Only in {name}: chunks without a counterpart", f"{len(lowest)} of {len(found)}, {bound}"
+        )
         grid = _grid()
         for match in lowest:
             chunk = encoding.chunks[match.chunk]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from os.path import commonprefix
-
 from colde_cli.documents.document import Chunk, Document, Section, SectionKind
 
 _UNNAMED = {SectionKind.FRONT: "(front matter)", SectionKind.ABSTRACT: "(abstract)"}
@@ -44,7 +42,9 @@ def excerpt(document: Document, chunk: Chunk) -> str:
 
 def from_difference(a: str, b: str) -> tuple[str, str]:
     """Both texts from a few words before they first differ, if that is not near their beginning."""
-    common = len(commonprefix([a, b]))
+    common = next(
+        (place for place, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b))
+    )
     start = a.rfind(" ", 0, max(0, common - _LEAD)) + 1
     if start < _LEAD or common == max(len(a), len(b)):
         return a, b
