@@ -11,7 +11,7 @@ from rich.text import Text
 
 from colde_cli.views.palette import score_style
 from colde_cli.views.terminal import percent, rendered
-from colde_cli.views.wording import page_range, plural, shorten
+from colde_cli.views.wording import page_range, plain, plural, shorten
 
 if TYPE_CHECKING:
     from colde_cli.corpus.ranking import Hit, Match, Ranking
@@ -45,15 +45,15 @@ def _parts(ranking: Ranking) -> Iterator[RenderableType]:
 def _add(grid: Table, hit: Hit) -> None:
     likely = "" if hit.probability is None else percent(hit.probability)
     score = Text(f" {hit.score:.2f} ", style=score_style(hit.score))
-    grid.add_row(str(hit.rank), score, likely, Text(hit.title, style="bold"))
-    grid.add_row("", "", "", Text(hit.path, style="dim"))
+    grid.add_row(str(hit.rank), score, likely, Text(plain(hit.title), style="bold"))
+    grid.add_row("", "", "", Text(plain(hit.path), style="dim"))
     for match in hit.matches:
         grid.add_row("", "", f"{match.score:.2f}", _why(match))
-        grid.add_row("", "", "", Text(f"  {match.hit.text}", style="dim italic"))
+        grid.add_row("", "", "", Text(f"  {plain(match.hit.text)}", style="dim italic"))
 
 
 def _why(match: Match) -> Text:
     here, there = match.query, match.hit
-    parts = [here.section or "(front matter)", page_range(here.pages)]
-    other = [there.section or "(front matter)", page_range(there.pages)]
+    parts = [plain(here.section) or "(front matter)", page_range(here.pages)]
+    other = [plain(there.section) or "(front matter)", page_range(there.pages)]
     return Text.assemble(" ".join(parts).strip(), (" ↔ ", "cyan"), " ".join(other).strip())
