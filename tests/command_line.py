@@ -38,7 +38,10 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> Run:
 
 
 def run_process(
-    *arguments: str | Path, stdin: bytes = b"", env: dict[str, str] | None = None, python: tuple[str, ...] = ()
+    *arguments: str | Path,
+    stdin: bytes = b"",
+    env: dict[str, str] | None = None,
+    python: tuple[str, ...] = (),
 ) -> Run:
     """Run `colde` with these arguments in a process of its own."""
     command = [sys.executable, *python, "-m", "colde_cli", *map(str, arguments)]

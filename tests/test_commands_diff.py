@@ -85,7 +85,9 @@ def test_fail_under_turns_the_score_into_the_status(capsys: Capture) -> None:
 
 
 def test_levels_go_as_deep_as_they_say(capsys: Capture) -> None:
-    shown = {level: run(capsys, "diff", V1, V2, "--level", level).out for level in ("document", "section", "chunk")}
+    shown = {
+        level: run(capsys, "diff", V1, V2, "--level", level).out for level in ("document", "section", "chunk")
+    }
     everything = run(capsys, "diff", V1, V2).out
     for text in (*shown.values(), everything):
         assert "Related   score 0.9" in text
@@ -151,7 +153,9 @@ def test_a_second_run_gives_the_same_and_so_does_one_without_cache(capsys: Captu
     assert run(capsys, "diff", V1, V2, "--format", "json", "--no-cache").out == first
 
 
-@pytest.mark.parametrize(("text", "expected"), [("3-17", (3, 17)), ("5", (5, 5)), (" 2 – 4 ", (2, 4)), (None, None)])
+@pytest.mark.parametrize(
+    ("text", "expected"), [("3-17", (3, 17)), ("5", (5, 5)), (" 2 – 4 ", (2, 4)), (None, None)]
+)
 def test_pages_are_parsed(text: str | None, expected: tuple[int, int] | None) -> None:
     assert parse_pages(text) == expected
 
