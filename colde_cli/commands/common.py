@@ -67,6 +67,9 @@ NoCacheOption = Annotated[
         rich_help_panel="Model",
     ),
 ]
+PasswordOption = Annotated[
+    str | None, typer.Option("--password", envvar="COLDE_PASSWORD", metavar="TEXT", help="Of encrypted PDFs.")
+]
 FormatOption = Annotated[
     Format | None,
     typer.Option(
@@ -160,6 +163,13 @@ class Talk:
     quiet: bool = False
     verbose: bool = False
 
+    def warning(self, sentence: str) -> None:
+        """A line of warning, unless `--quiet`."""
+        if not self.quiet:
+            from colde_cli.views.messages import warn
+
+            warn(sentence)
+
     def about_model(self, encoder: Encoder) -> None:
         """What runs where, for `--verbose`."""
         if self.verbose:
@@ -170,11 +180,10 @@ class Talk:
 
     def about_document(self, document: Document) -> None:
         """What of a document could not be read; with `--verbose` also what was left out on purpose."""
-        from colde_cli.views.messages import note, warn
-
-        if not self.quiet:
-            for sentence in document.report.warnings:
-                warn(f"{document.path}: {sentence}")
+        for sentence in document.report.warnings:
+            self.warning(f"{document.path}: {sentence}")
         if self.verbose:
+            from colde_cli.views.messages import note
+
             for sentence in document.report.notes:
                 note(f"{document.path}: {sentence}")

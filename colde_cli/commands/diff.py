@@ -19,6 +19,7 @@ from colde_cli.commands.common import (
     ModelOption,
     NoCacheOption,
     OutputOption,
+    PasswordOption,
     PrecisionOption,
     QuietOption,
     Talk,
@@ -48,9 +49,7 @@ class Level(StrEnum):
 def diff(
     a: Annotated[str, typer.Argument(metavar="A", help="A document, or - for standard input.")],
     b: Annotated[str, typer.Argument(metavar="B", help="The document to compare it with, or -.")],
-    password: Annotated[
-        str | None, typer.Option(envvar="COLDE_PASSWORD", help="Of encrypted PDFs.", metavar="TEXT")
-    ] = None,
+    password: PasswordOption = None,
     pages: Annotated[
         str | None,
         typer.Option(envvar="COLDE_PAGES", metavar="FIRST-LAST", help="Read these pages only, e.g. 3-17."),
