@@ -69,12 +69,24 @@ def diff(
         ),
     ] = None,
     level: Annotated[
-        Level, typer.Option(envvar="COLDE_LEVEL", help="How deep the table goes.", rich_help_panel="Output")
+        Level,
+        typer.Option(
+            envvar="COLDE_LEVEL",
+            metavar="LEVEL",
+            help="How deep the table goes: document, section, chunk, passage or all.",
+            rich_help_panel="Output",
+        ),
     ] = Level.ALL,
     top: Annotated[
         int,
         typer.Option(
-            "--top", "-n", envvar="COLDE_TOP", min=1, help="Chunks to list.", rich_help_panel="Output"
+            "--top",
+            "-n",
+            envvar="COLDE_TOP",
+            metavar="N",
+            min=1,
+            help="Chunks to list.",
+            rich_help_panel="Output",
         ),
     ] = 10,
     format: FormatOption = None,
@@ -100,7 +112,8 @@ def diff(
 ) -> None:
     """Compare two documents.
 
-    The status is 0 if their texts are the same, white space aside, 1 if they differ, 2 if something went wrong.
+    The status is 0 if their texts are the same, white space aside, 1 if they
+    differ, 2 if something went wrong.
     """
     if level is Level.PASSAGE:
         raise NotAvailableError("--level passage is not available yet; use --level chunk.")

@@ -36,10 +36,10 @@ if TYPE_CHECKING:
 def rank(
     query: Annotated[str, typer.Argument(metavar="QUERY", help="A document, or - for standard input.")],
     corpus: Annotated[
-        list[Path], typer.Argument(metavar="CORPUS...", help="Folders, searched through, and files.")
+        list[Path], typer.Argument(metavar="CORPUS", help="Folders, searched through, and files.")
     ],
     top: Annotated[
-        int, typer.Option("--top", "-k", envvar="COLDE_TOP", min=1, help="Documents to list.")
+        int, typer.Option("--top", "-k", envvar="COLDE_TOP", metavar="N", min=1, help="Documents to list.")
     ] = 10,
     min_score: Annotated[
         float | None,
@@ -47,7 +47,9 @@ def rank(
     ] = None,
     explain: Annotated[
         bool,
-        typer.Option("--explain", envvar="COLDE_EXPLAIN", help="Say which sections and pages match."),
+        typer.Option(
+            "--explain", envvar="COLDE_EXPLAIN", metavar="", help="Say which sections and pages match."
+        ),
     ] = False,
     glob: Annotated[
         str | None,
@@ -59,6 +61,7 @@ def rank(
         typer.Option(
             "--strict",
             envvar="COLDE_STRICT",
+            metavar="",
             help="Status 2 if a file cannot be read.",
             rich_help_panel="Output",
         ),
@@ -77,8 +80,8 @@ def rank(
 ) -> None:
     """Order documents by their likeness to one.
 
-    Files that cannot be read are reported and skipped. The status is 0 if a document is listed, 1 if none is
-    close enough, 2 if something went wrong.
+    Files that cannot be read are reported and skipped. The status is 0 if a
+    document is listed, 1 if none is close enough, 2 if something went wrong.
     """
     chosen = choose_format(format, output)
     talk = Talk(quiet, verbose)
