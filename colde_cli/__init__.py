@@ -12,7 +12,7 @@ Names are looked up when they are first used, so that `import colde_cli` costs n
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from colde_cli.corpus.ranking import Hit, Match, Ranking, Skipped, rank
@@ -89,7 +89,7 @@ _HOMES = {
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
 
-def __getattr__(name: str) -> object:
+def __getattr__(name: str) -> Any:  # noqa: ANN401 - whatever the name stands for
     """Import the module that holds a public name when the name is first used (PEP 562)."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -210,7 +211,7 @@ class _Collector:
 
     def cards(self, files: Sequence[Path], progress: Callable[[int], None]) -> list[Card]:
         """The cards of all files that can be read, in the order of `files`."""
-        with ThreadPoolExecutor(usable_cores(), "colde-read") as pool:
+        with _readers() as pool:
             keys = list(pool.map(self._key, files))
             self._keys = {path: key for path, key in zip(files, keys, strict=True) if key is not None}
             known = self._store.cards(self._keys)
@@ -274,6 +275,16 @@ class _Collector:
         except NoTextError as error:
             self.skipped.append(Skipped(document.path, str(error)))
             return None
+
+
+@contextmanager
+def _readers() -> Iterator[ThreadPoolExecutor]:
+    """Threads that read; when the work is broken off, what has not begun is not begun any more."""
+    pool = ThreadPoolExecutor(usable_cores(), "colde-read")
+    try:
+        yield pool
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
 def _explained(hit: Hit, query: Encoding, other: Encoding) -> Hit:

@@ -1,0 +1,71 @@
+"""Two encodings to a comparison, with the real model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import colde_cli
+from colde_cli.documents.document import Part, assemble
+from colde_cli.encoder.encoder import Encoder
+from colde_cli.similarity.comparison import COUNTERPART, Comparison, compare, content
+
+PUMP = "The pump lifts water from the well into the tower every night while the town is asleep."
+TAX = "The council levies a tax on every house, payable in March, and refunds it to the poor."
+CHOIR = "The choir rehearses a requiem on Thursdays, and the altos are always late."
+
+
+@pytest.fixture(scope="module")
+def encoder(model_folder: Path) -> Encoder:
+    return Encoder.load(model_folder, device="cpu")
+
+
+@pytest.fixture(scope="module")
+def comparison(encoder: Encoder) -> Comparison:
+    a = assemble("a", "A", [Part("Pump", PUMP), Part("Tax", TAX)])
+    b = assemble(
+        "b",
+        "B",
+        [Part("Choir", CHOIR), Part("Tax", TAX.replace(" on ", "\n on ")), Part("Pump", PUMP + " Or so.")],
+    )
+    return compare(*encoder.encode_many([a, b]), encoder)
+
+
+def test_shapes_and_rows(comparison: Comparison) -> None:
+    assert comparison.section_scores.shape == comparison.chunk_scores.shape == (2, 3)
+    assert comparison.attention_a_to_b.shape == (2, 3)
+    assert comparison.attention_b_to_a.shape == (3, 2)
+    assert np.allclose(comparison.attention_b_to_a.sum(axis=1), 1.0, atol=1e-5)
+    assert np.all(comparison.explanation >= 0)
+
+
+def test_chunks_find_their_counterparts(comparison: Comparison) -> None:
+    matches = comparison.matches_of_a()
+    assert [match.partner for match in matches] == [2, 1]
+    assert [match.same for match in matches] == [False, True]
+    only_a, only_b = comparison.without_counterpart()
+    assert only_a == ()
+    assert [match.chunk for match in only_b] == [0]
+    assert only_b[0].score < COUNTERPART
+
+
+def test_comparing_the_other_way_round_is_the_mirror_image(comparison: Comparison, encoder: Encoder) -> None:
+    mirrored = compare(comparison.b, comparison.a, encoder)
+    assert mirrored.score == pytest.approx(comparison.score, abs=1e-6)
+    assert np.allclose(mirrored.chunk_scores, comparison.chunk_scores.T, atol=1e-6)
+    assert np.allclose(mirrored.attention_a_to_b, comparison.attention_b_to_a, atol=1e-5)
+
+
+def test_white_space_is_no_content() -> None:
+    one = assemble("", "", [Part("Tax", TAX)])
+    two = assemble("", "", [Part("Tax", TAX.replace(" ", " \n "))])
+    assert content(one) == content(two)
+
+
+def test_every_public_name_is_there() -> None:
+    assert all(getattr(colde_cli, name) is not None for name in colde_cli.__all__)
+    assert list(colde_cli.__all__) == sorted(colde_cli.__all__)
+    with pytest.raises(AttributeError, match="nonesuch"):
+        _ = colde_cli.nonesuch
