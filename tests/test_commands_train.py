@@ -79,7 +79,7 @@ def test_a_run_ends_with_a_model_that_opens(
         "data.jsonl | 25",
         "the same, untrained",
         "| seed | 0 |",
-        "--card-note",
+        "colde train 'my data.jsonl'",
     ):
         assert said in card
     assert not (tmp_path / "models" / "mine.partial").exists()

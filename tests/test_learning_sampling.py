@@ -11,7 +11,7 @@ from test_learning_splits import data, graphs
 from colde_cli.errors import DataError
 from colde_cli.learning.data import TrainingData
 from colde_cli.learning.positives import Positives
-from colde_cli.learning.sampling import GroupSampler
+from colde_cli.learning.sampling import FieldSampler, GroupSampler
 
 
 @given(graphs(), st.integers(2, 12), st.integers(0, 3), st.integers(0, 3))
@@ -55,3 +55,20 @@ def test_epochs_differ_and_repeat() -> None:
     assert np.array_equal(first, np.concatenate(same.epoch(1)))
     for different in (one.epoch(2), other.epoch(1)):
         assert not np.array_equal(first, np.concatenate(different))
+
+
+def test_batches_of_one_field() -> None:
+    items = data(
+        *[(f"class {number // 2}", []) for number in range(24)], (None, []), ("odd", []), ("odd", [])
+    )
+    # A third field has no two documents that belong together, and the class "odd" lies in two fields.
+    fields = np.array([0] * 14 + [1] * 10 + [2] * 2 + [1])
+    positives = Positives.of(items)
+    sampler = FieldSampler(positives, range(27), fields, 4, 0)
+    batches = sampler.epoch(0)
+    assert all(len(set(fields[batch])) == 1 for batch in batches)
+    assert set(range(24)) <= set(np.concatenate(batches).tolist())
+    assert 24 not in np.concatenate(batches)
+    assert len({fields[batch[0]] for batch in batches[:4]}) == 2
+    with pytest.raises(DataError, match="--batches mixed"):
+        FieldSampler(positives, [24, 25, 26], fields, 4, 0)

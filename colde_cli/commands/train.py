@@ -34,7 +34,7 @@ class AblationName(StrEnum):
     NO_CL = "no-cl"
 
 
-def _option(*names: str, panel: str, help: str, **more: Any) -> Any:  # noqa: A002, ANN401
+def _option(*names: str, panel: str, help: str, **more: Any) -> Any:  # noqa: ANN401
     """An option, which the environment may give as COLDE_<OPTION> as well."""
     variable = "COLDE_" + names[0].lstrip("-").replace("-", "_").upper()
     return typer.Option(*names, rich_help_panel=panel, help=help, envvar=variable, show_envvar=False, **more)

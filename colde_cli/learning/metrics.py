@@ -17,7 +17,7 @@ class PairMetrics:
         positives: how many of them are related.
         auc: area under the ROC curve.
         average_precision: area under the precision-recall curve, as a step function.
-        threshold: the score above which a pair counts as related.
+        threshold: the score from which a pair counts as related.
         precision: at the threshold.
         recall: at the threshold.
         f1: at the threshold.
@@ -45,13 +45,13 @@ def pair_metrics(related: ArrayLike, scores: ArrayLike, threshold: float | None 
     Args:
         related: bool [P], both values present.
         scores: [P].
-        threshold: the score above which a pair counts as related; the one with the best F1 if None.
+        threshold: the score from which a pair counts as related; the one with the best F1 if None.
     """
     from sklearn.metrics import average_precision_score, roc_auc_score
 
     truth, values = np.asarray(related, bool), np.asarray(scores, np.float64)
     cut = best_threshold(truth, values) if threshold is None else threshold
-    said = values > cut
+    said = values >= cut
     hits = int((said & truth).sum())
     precision = hits / max(1, int(said.sum()))
     recall = hits / int(truth.sum())
@@ -69,9 +69,9 @@ def pair_metrics(related: ArrayLike, scores: ArrayLike, threshold: float | None 
 
 
 def best_threshold(related: NDArray[np.bool_], scores: NDArray[np.float64]) -> float:
-    """The score above which F1 is highest, half-way between the two neighbouring scores.
+    """The score from which F1 is highest, half-way between the two neighbouring scores.
 
-    Of several, the highest; where calling everything related is best, just below the lowest score.
+    Of several, the highest; where calling everything related is best, the lowest score.
     """
     order = np.argsort(-scores, kind="stable")
     ranked, hits = scores[order], np.cumsum(related[order])
@@ -80,5 +80,5 @@ def best_threshold(related: NDArray[np.bool_], scores: NDArray[np.float64]) -> f
     last_of_its_kind = np.append(ranked[:-1] > ranked[1:], True)
     best = int(np.where(last_of_its_kind, f1, -1.0).argmax())
     if best == len(ranked) - 1:
-        return float(np.nextafter(ranked[best], -np.inf))
+        return float(ranked[best])
     return float((ranked[best] + ranked[best + 1]) / 2)
