@@ -6,7 +6,7 @@ import os
 import sys
 import traceback
 import warnings
-from typing import Annotated, Any, TextIO
+from typing import Annotated, Any, NoReturn, TextIO
 
 import typer
 
@@ -62,6 +62,23 @@ def _root(
     """Compare long documents by meaning: as a whole, section by section, chunk by chunk."""
 
 
+def _report(sentence: str, *, debug: bool) -> NoReturn:
+    """One red line on stderr, or the traceback where it was asked for, and status 2."""
+    if debug:
+        traceback.print_exc()
+    else:
+        from colde_cli.views.messages import fail
+
+        fail(sentence)
+    sys.exit(TROUBLE)
+
+
+def _leave_quietly() -> NoReturn:
+    """End after the reader of our output went away, without Python complaining when it flushes at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(TROUBLE)
+
+
 def main() -> None:
     """Run the command line and exit with its status."""
     state: dict[str, Any] = {}
@@ -87,16 +104,12 @@ def main() -> None:
         finally:
             sys.stdout.flush()
     except ColdeError as error:
-        if state.get("debug"):
-            traceback.print_exc()
-        else:
-            from colde_cli.views.messages import fail
-
-            fail(str(error))
-        sys.exit(TROUBLE)
+        _report(str(error), debug=state.get("debug", False))
     except KeyboardInterrupt:
         sys.exit(130)
     except BrokenPipeError:
-        # The reader went away. Python would complain once more when it flushes at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(TROUBLE)
+        _leave_quietly()
+    except Exception as error:
+        # A fault of ours. Status 1 would read as "the documents differ".
+        what = f"colde failed ({type(error).__name__}: {error})"
+        _report(f"{what}; run it with --debug and report what it says.", debug=state.get("debug", False))

@@ -23,7 +23,7 @@ ROOT = Path(__file__).resolve().parent.parent
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 FLAGS = "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking".split()
 MORE_FLAGS = (
-    "--disable-component-update --disable-sync --hide-scrollbars --force-device-scale-factor=1.5".split()
+    "--disable-component-update --disable-sync --hide-scrollbars --force-device-scale-factor=1".split()
 )
 
 

@@ -231,3 +231,18 @@ def test_a_reader_that_goes_away_is_no_reason_to_complain() -> None:
     command = f"{sys.executable} -m colde_cli diff {V1} {V1} --format json | head -c 10"
     done = subprocess.run(["bash", "-c", command], cwd=ROOT, capture_output=True, check=False)
     assert done.stderr == b""
+
+
+def test_a_fault_of_ours_is_trouble_and_not_a_difference(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from colde_cli.commands import diff
+
+    def broken(*_: object) -> None:
+        raise ZeroDivisionError("a fault")
+
+    monkeypatch.setattr(diff, "_compare", broken)
+    result = run(capsys, "diff", V1, V1)
+    check_trouble(result)
+    assert "ZeroDivisionError" in result.err
+    assert "--debug" in result.err

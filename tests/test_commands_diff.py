@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -176,3 +178,48 @@ def test_options_that_make_no_sense_are_trouble(capsys: Capture, tmp_path: Path)
         (V1, V2, "--skip-sections", "("),
     ):
         check_trouble(run(capsys, "diff", *arguments))
+
+
+def test_output_may_be_a_device_a_pipe_or_a_link(tmp_path: Path, capsys: Capture) -> None:
+    """And the thing itself stays what it was."""
+    a, b = tmp_path / "a.txt", tmp_path / "b.txt"
+    a.write_text("One sentence about rivers.")
+    b.write_text("Another one about leases.")
+    target = tmp_path / "target.json"
+    target.write_text("old")
+    link = tmp_path / "link.json"
+    link.symlink_to(target)
+    assert run(capsys, "diff", a, b, "-o", link).status == 1
+    assert link.is_symlink()
+    assert json.loads(target.read_text())["schema"] == "colde.diff/1"
+    pipe = tmp_path / "pipe.json"
+    os.mkfifo(pipe)
+    reader = subprocess.Popen(["cat", str(pipe)], stdout=subprocess.PIPE)
+    assert run(capsys, "diff", a, b, "-o", pipe).status == 1
+    assert json.loads(reader.communicate(timeout=60)[0])["schema"] == "colde.diff/1"
+    assert pipe.is_fifo()
+
+
+def test_output_is_never_one_of_the_inputs(tmp_path: Path, capsys: Capture) -> None:
+    a, b = tmp_path / "a.txt", tmp_path / "b.txt"
+    a.write_text("One sentence about rivers.")
+    b.write_text("Another one about leases.")
+    done = run(capsys, "diff", a, b, "-o", b)
+    assert done.status == 2
+    assert "name another file" in done.err
+    assert b.read_text() == "Another one about leases."
+
+
+def test_a_score_that_is_no_number_is_refused(tmp_path: Path, capsys: Capture) -> None:
+    (tmp_path / "a.txt").write_text("One sentence about rivers.")
+    assert run(capsys, "diff", tmp_path / "a.txt", tmp_path / "a.txt", "--fail-under", "nan").status == 2
+
+
+def test_a_narrow_encoding_escapes_what_it_cannot_express(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("Ωmega and a “quotation” about rivers.", encoding="utf-8")
+    (tmp_path / "b.txt").write_text("Another one about leases.", encoding="utf-8")
+    done = run_process(
+        "diff", tmp_path / "a.txt", tmp_path / "b.txt", env={"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
+    )
+    assert done.status == 1
+    assert done.err == ""

@@ -80,18 +80,15 @@ def test_every_cell_of_the_heat_map_is_there(width: int, colour: bool, rows: int
     names = [f"{number} A heading of the usual length" for number in range(rows)]
     lines = drawn(HeatMap(scores(rows, columns), names, columns), width, colour=colour).splitlines()
     assert max(map(len, lines)) <= width
-    blocks = [index for index, line in enumerate(lines) if line.startswith("A \\ B")]
-    start = lines[blocks[0]].index("B") + 1
-    label = len(lines[blocks[0]][:start]) + len(re.match(r" *", lines[blocks[0]][start:])[0])  # type: ignore[index]
-    cells = 0
-    for block in blocks:
-        row = lines[block + 1][label - 2 :]
-        cells += len(row) if width_of_cell(lines, blocks[0]) == 1 else len(re.findall(r"\d\d|1\.|·", row))
-    assert cells == columns
-
-
-def width_of_cell(lines: list[str], header: int) -> int:
-    return 1 if "tenths" in lines[-1] else 2
+    headers = [index for index, line in enumerate(lines) if line.startswith("A \\ B")]
+    assert [lines[header + rows].split()[0] for header in headers] == [str(rows)] * len(headers)
+    tenths = "tenths" in lines[-1]
+    # The first number stands over the first cell, at its right where the cell is wide.
+    first = re.search(r"\d", lines[headers[0]])
+    assert first is not None
+    start = first.start() - (0 if tenths else 2)
+    cell = r"\d|·" if tenths else r"\d\d|1\.|·"
+    assert sum(len(re.findall(cell, lines[header + 1][start:])) for header in headers) == columns
 
 
 def test_forty_sections_fit_the_narrowest_terminal_in_one_block() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -19,6 +20,13 @@ if TYPE_CHECKING:
 def remember(context: typer.Context, parameter: typer.CallbackParam, value: bool) -> bool:
     """Callback of switches that `colde_cli.app.main` must know of when a command has failed."""
     context.ensure_object(dict)[parameter.name] = value
+    return value
+
+
+def finite(value: float | None) -> float | None:
+    """Callback of scores: not-a-number compares with nothing and would never be reached."""
+    if value is not None and not math.isfinite(value):
+        raise typer.BadParameter(f"{value} is not a score.")
     return value
 
 

@@ -25,6 +25,7 @@ from colde_cli.commands.common import (
     Talk,
     ThreadsOption,
     VerboseOption,
+    finite,
 )
 from colde_cli.errors import NotAvailableError, OptionError
 from colde_cli.settings import DEFAULT_MODEL
@@ -95,6 +96,7 @@ def diff(
         float | None,
         typer.Option(
             envvar="COLDE_FAIL_UNDER",
+            callback=finite,
             metavar="SCORE",
             help="Status 0 if the document score is at least this, else 1.",
             rich_help_panel="Output",
@@ -119,7 +121,7 @@ def diff(
         raise NotAvailableError("--level passage is not available yet; use --level chunk.")
     if a == b == "-":
         raise OptionError("Only one of the two documents can come from standard input.")
-    chosen = choose_format(format, output)
+    chosen = choose_format(format, output, (a, b))
     talk = Talk(quiet, verbose)
     reading = _Reading(password, parse_pages(pages), tuple(skip_sections or ()), tuple(only_sections or ()))
     encoder, documents = _open(a, b, reading, ModelChoice(model, device, precision, threads, no_cache))

@@ -22,6 +22,7 @@ from colde_cli.commands.common import (
     Talk,
     ThreadsOption,
     VerboseOption,
+    finite,
 )
 from colde_cli.errors import OptionError
 from colde_cli.settings import DEFAULT_MODEL
@@ -43,7 +44,12 @@ def rank(
     ] = 10,
     min_score: Annotated[
         float | None,
-        typer.Option(envvar="COLDE_MIN_SCORE", metavar="SCORE", help="List none with a score below this."),
+        typer.Option(
+            envvar="COLDE_MIN_SCORE",
+            callback=finite,
+            metavar="SCORE",
+            help="List none with a score below this.",
+        ),
     ] = None,
     explain: Annotated[
         bool,
@@ -83,7 +89,7 @@ def rank(
     Files that cannot be read are reported and skipped. The status is 0 if a
     document is listed, 1 if none is close enough, 2 if something went wrong.
     """
-    chosen = choose_format(format, output)
+    chosen = choose_format(format, output, (query, *map(str, corpus)))
     talk = Talk(quiet, verbose)
     encoder = ModelChoice(model, device, precision, threads, no_cache).load()
     talk.about_model(encoder)

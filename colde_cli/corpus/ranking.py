@@ -230,6 +230,9 @@ class _Collector:
         return self._store.encoding(path, self._keys[path]) or self._encoder.encode(self._document(path))
 
     def _key(self, path: Path) -> bytes | None:
+        if not path.is_file():  # a pipe can be read once only, or not at all
+            self.skipped.append(Skipped(str(path), f"{path} is not a regular file."))
+            return None
         try:
             return self._store.key(path)
         except OSError as error:

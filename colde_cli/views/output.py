@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
+from collections.abc import Iterable
 from enum import StrEnum
+from io import TextIOWrapper
 from pathlib import Path
 
 from colde_cli.errors import NotAvailableError, OptionError
@@ -31,15 +33,20 @@ _SUFFIXES = {
 }
 
 
-def choose_format(asked: Format | None, output: Path | None) -> Format:
+def choose_format(asked: Format | None, output: Path | None, inputs: Iterable[str] = ()) -> Format:
     """The format asked for, else the one that the suffix of the output file means, else a table.
+
+    Args:
+        asked: the value of --format.
+        output: the value of --output.
+        inputs: files that are read, one of which the output must not be.
 
     Raises:
         OptionError: the suffix means nothing, or the file cannot be written where it should go.
         NotAvailableError: a format that a later version writes.
     """
     if output is not None:
-        _check_place(output)
+        _check_place(output, inputs)
     suffix = output.suffix.lower() if output else ""
     if asked is None and suffix not in _SUFFIXES:
         raise OptionError(f"The suffix of {output} names no format; add --format table or --format json.")
@@ -49,8 +56,10 @@ def choose_format(asked: Format | None, output: Path | None) -> Format:
     return chosen
 
 
-def _check_place(output: Path) -> None:
+def _check_place(output: Path, inputs: Iterable[str]) -> None:
     """Say before the work, not after it, that its result has nowhere to go."""
+    if output.is_file() and any(Path(other).exists() and output.samefile(other) for other in inputs):
+        raise OptionError(f"{output} is one of the documents to read; name another file for --output.")
     if output.is_dir():
         raise OptionError(f"{output} is a folder; name a file for --output.")
     if not output.parent.is_dir():
@@ -60,24 +69,33 @@ def _check_place(output: Path) -> None:
 def deliver(text: str, output: Path | None) -> None:
     """Write text to standard output, or to a file by way of a temporary one beside it.
 
+    A device or a pipe is written to directly, and a link's target is replaced, not the link. What the encoding
+    cannot express (half a character of a file's name) is escaped.
+
     Raises:
         OptionError: the file cannot be written.
     """
     if output is None:
+        if isinstance(sys.stdout, TextIOWrapper):
+            sys.stdout.reconfigure(errors="backslashreplace")
         sys.stdout.write(text)
         sys.stdout.flush()
         return
+    content = text.encode("utf-8", errors="backslashreplace")
     try:
-        _replace(output, text)
+        if output.exists() and not output.is_file():
+            output.write_bytes(content)
+        else:
+            _replace(output.resolve(), content)
     except OSError as error:
         raise OptionError(f"{output} cannot be written: {error.strerror or error}.") from error
 
 
-def _replace(output: Path, text: str) -> None:
+def _replace(output: Path, content: bytes) -> None:
     handle, name = tempfile.mkstemp(prefix=f".{output.name}.", dir=output.parent)
     try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
         # mkstemp files are for their owner only; the result has the mode any new file would have.
         mask = os.umask(0)
         os.umask(mask)
