@@ -64,6 +64,24 @@ def test_least_recently_used_goes_first(tmp_path: Path) -> None:
     assert sum(map(len, left.values())) <= 400_000
 
 
+def test_the_file_itself_shrinks_to_the_limit(tmp_path: Path) -> None:
+    limit = 2_000_000
+    with Cache(tmp_path, limit) as cache:
+        for batch in range(4):
+            cache.put({digest(bytes([batch]), key): bytes(1500) for key in keys(1000)})
+    assert 0.5 * limit < cache.path.stat().st_size <= limit
+    assert cache.size() == cache.path.stat().st_size
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="permissions are of another kind there")
+def test_others_on_the_machine_cannot_read_it(tmp_path: Path) -> None:
+    cache = Cache(tmp_path / "new", 10**9)
+    cache.put({b"a": b"text of a document"})
+    files = list(cache.path.parent.iterdir())
+    assert len(files) == 3, "the file, its log and its index"
+    assert not any(path.stat().st_mode & 0o077 for path in (cache.path.parent, *files))
+
+
 @pytest.mark.parametrize("damage", ["header", "middle"])
 def test_a_damaged_file_is_replaced_with_a_warning(cache: Cache, damage: str) -> None:
     cache.put({key: bytes(500) for key in keys(200)})

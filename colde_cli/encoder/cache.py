@@ -25,6 +25,8 @@ CREATE TABLE IF NOT EXISTS items (key BLOB PRIMARY KEY, used INTEGER NOT NULL, v
 CREATE INDEX IF NOT EXISTS items_used ON items (used);
 """
 _BATCH = 500  # keys per statement, under SQLite's limit on variables
+# What the write-ahead log is cut back to once its content is in the file.
+_JOURNAL_BYTES = 8_000_000
 # Once over its limit the cache shrinks to this share of it, so that it does not shrink on every run.
 _KEEP = 0.8
 
@@ -122,7 +124,8 @@ class Cache:
             if excess <= 0:
                 break
         connection.executemany("DELETE FROM items WHERE key = ?", gone)
-        connection.execute("PRAGMA incremental_vacuum")
+        # As a script, because `execute` takes one step of it only and so gives back one page.
+        connection.executescript("PRAGMA incremental_vacuum; PRAGMA wal_checkpoint(PASSIVE);")
 
     @contextmanager
     def _guarded(self) -> Iterator[sqlite3.Connection]:
@@ -150,7 +153,8 @@ class Cache:
 
     def _connect(self) -> sqlite3.Connection:
         if self._connection is None:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
+            # It holds the text of the user's documents, which is nobody else's business.
+            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             try:
                 self._connection = self._fresh_connection()
             except sqlite3.OperationalError:
@@ -161,10 +165,12 @@ class Cache:
         return self._connection
 
     def _fresh_connection(self) -> sqlite3.Connection:
+        self.path.touch(mode=0o600)
         connection = sqlite3.connect(self.path, timeout=30, check_same_thread=False)
         connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = NORMAL")
+        connection.execute(f"PRAGMA journal_size_limit = {_JOURNAL_BYTES}")
         connection.executescript(_SCHEMA)
         return connection
 

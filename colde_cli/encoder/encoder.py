@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,13 +27,16 @@ from colde_cli.encoder.layout import (
     ModelFolder,
     open_folder,
 )
-from colde_cli.encoder.runtime import ChunkRunner, Progress, open_session
+from colde_cli.encoder.runtime import ChunkRunner, Progress, encoder_contract, head_contract, open_session
 from colde_cli.errors import ModelError, NoTextError
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 FloatArray = NDArray[np.float32]
+
+# Chunks encoded before the cache is told of them: a run that is stopped loses no more than these.
+_BLOCK = 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,14 +71,13 @@ class Encoder:
         self._plan = plan
         graph, head = folder.file(plan.graph), folder.file(HEAD_GRAPH)
         tokenizer = folder.file(TOKENIZER)
-        pool = ThreadPoolExecutor(3, "colde-load")
+        pool = ThreadPoolExecutor(4, "colde-load")
         self._runner: Future[ChunkRunner] = pool.submit(self._open_runner, graph)
-        self._head = pool.submit(
-            lambda: DocumentHead(open_session(head, plan.ordinal), folder.config.max_chunks)
-        )
+        self._head: Future[DocumentHead] = pool.submit(self._open_head, head)
         self._chunker = pool.submit(lambda: Chunker(_tokenizer(tokenizer), folder.config.chunk_tokens))
+        # 25 ms or more of hashing, which only a cache needs.
+        self._graph_digest = pool.submit(file_digest, graph) if cache is not None else None
         pool.shutdown(wait=False)
-        self._fingerprint: bytes | None = None
 
     @classmethod
     def load(
@@ -115,13 +118,12 @@ class Encoder:
         """
         return self._head.result()
 
-    @property
+    @cached_property
     def fingerprint(self) -> bytes:
         """Hash of all that decides chunk vectors: the graph, and the device that rounds."""
-        if self._fingerprint is None:
-            kind = self._plan.device.partition(":")[0]
-            self._fingerprint = digest(file_digest(self.folder.file(self._plan.graph)), kind.encode())
-        return self._fingerprint
+        graph = self.folder.file(self._plan.graph)
+        known = self._graph_digest.result() if self._graph_digest is not None else file_digest(graph)
+        return digest(known, self._plan.device.partition(":")[0].encode())
 
     def chunk(self, document: Document) -> tuple[Chunk, ...]:
         """The chunks of a document.
@@ -139,7 +141,11 @@ class Encoder:
 
         Args:
             chunks: of one or many documents.
-            progress: told of every number of chunks done.
+            progress: told of every number of chunks done, from the threads that did them.
+
+        Raises:
+            ModelError: a graph is damaged or does not fit the tokenizer.
+            DeviceError: memory ran out.
         """
         if not chunks:
             return np.zeros((0, self.config.hidden_size), np.float32)
@@ -149,11 +155,18 @@ class Encoder:
         missing = {key: chunk for key, chunk in zip(keys, chunks, strict=True) if key not in vectors}
         if progress is not None and len(chunks) > len(missing):
             progress(len(chunks) - len(missing))
-        fresh = dict(zip(missing, self._runner.result().run(list(missing.values()), progress), strict=True))
-        if self.cache is not None:
-            self.cache.put({key: vector.tobytes() for key, vector in fresh.items()})
-        vectors.update(fresh)
+        waiting = list(missing.items())
+        for start in range(0, len(waiting), _BLOCK):
+            vectors.update(self._encode_block(dict(waiting[start : start + _BLOCK]), progress))
         return np.stack([vectors[key] for key in keys])
+
+    def _encode_block(self, chunks: dict[bytes, Chunk], progress: Progress | None) -> dict[bytes, FloatArray]:
+        """Vectors of chunks that the cache lacks, which it has afterwards."""
+        found = self._runner.result().run(list(chunks.values()), progress)
+        vectors = dict(zip(chunks, found, strict=True))
+        if self.cache is not None:
+            self.cache.put({key: vector.tobytes() for key, vector in vectors.items()})
+        return vectors
 
     def encode(self, document: Document, progress: Progress | None = None) -> Encoding:
         """Encode one document.
@@ -188,8 +201,12 @@ class Encoder:
         return Encoding(document, chunks, vectors, whole.directions[0], section_vectors, whole.vectors[0])
 
     def _open_runner(self, graph: Path) -> ChunkRunner:
-        session = open_session(graph, self._plan.ordinal)
+        session = open_session(graph, encoder_contract(self.config.hidden_size), self._plan.ordinal)
         return ChunkRunner(session, self._threads, batched=self._plan.device != "cpu")
+
+    def _open_head(self, graph: Path) -> DocumentHead:
+        session = open_session(graph, head_contract(self.config.hidden_size), self._plan.ordinal)
+        return DocumentHead(session, self.config.max_chunks)
 
     def _key(self, chunk: Chunk) -> bytes:
         if self.config.chunk_position == "post":

@@ -7,7 +7,7 @@ scales from whatever else is in the batch.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,11 +31,52 @@ Progress = Callable[[int], None]
 _BATCH_TOKENS = 32_768
 
 
-def open_session(graph: Path, cuda: int | None = None) -> InferenceSession:
+@dataclass(frozen=True, slots=True)
+class Contract:
+    """What `layout` promises of a graph.
+
+    Attributes:
+        inputs: all that it may ask for.
+        outputs: all that it must give, with the size of their last axis (None where that varies).
+    """
+
+    inputs: frozenset[str]
+    outputs: Mapping[str, int | None]
+
+    def check(self, session: InferenceSession, graph: Path) -> None:
+        """See that a graph keeps the contract, before a document is read in vain.
+
+        Raises:
+            ModelError: it asks for other inputs or gives other outputs.
+        """
+        strange = {item.name for item in session.get_inputs()} - self.inputs
+        if strange:
+            raise ModelError(f"{graph} asks for {', '.join(sorted(strange))}, which colde models do not.")
+        given = {item.name: item.shape[-1] for item in session.get_outputs()}
+        for name, size in self.outputs.items():
+            if name not in given:
+                raise ModelError(f"{graph} gives no {name}; it is not the graph of a colde model.")
+            if size is not None and isinstance(given[name], int) and given[name] != size:
+                raise ModelError(f"{graph} gives {name} of size {given[name]}, but config.json says {size}.")
+
+
+def encoder_contract(hidden: int) -> Contract:
+    """Of a chunk encoder whose vectors have `hidden` numbers."""
+    names = ("input_ids", "attention_mask", "section_ids", "chunk_ids")
+    return Contract(frozenset(names), {"chunk_vectors": hidden})
+
+
+def head_contract(hidden: int) -> Contract:
+    """Of a document head over chunk vectors of `hidden` numbers."""
+    names = ("chunk_vectors", "lengths", "partners", "section_ids", "chunk_ids")
+    return Contract(frozenset(names), {"vectors": None, "attention": None, "directions": hidden})
+
+
+def open_session(graph: Path, contract: Contract, cuda: int | None = None) -> InferenceSession:
     """A session for one graph, on the CPU or on CUDA device number `cuda`.
 
     Raises:
-        ModelError: the file is not a graph that this ONNX Runtime can run.
+        ModelError: the file is not a graph that this ONNX Runtime can run, or breaks the contract.
         DeviceError: CUDA was planned but the session did not get it.
     """
     import onnxruntime
@@ -59,6 +100,7 @@ def open_session(graph: Path, cuda: int | None = None) -> InferenceSession:
         ) from error
     if cuda is not None and CUDA_PROVIDER not in session.get_providers():
         raise DeviceError("ONNX Runtime could not start CUDA for this model; run with --device cpu.")
+    contract.check(session, graph)
     return session
 
 
@@ -77,7 +119,16 @@ class ChunkRunner:
     batched: bool
 
     def run(self, chunks: Sequence[Chunk], progress: Progress | None = None) -> list[FloatArray]:
-        """Chunk vectors [H] in the order of `chunks`; `progress` is told of every number of finished chunks."""
+        """Chunk vectors [H] in the order of `chunks`.
+
+        Args:
+            chunks: of any documents.
+            progress: told of every number of finished chunks, from the threads that finish them.
+
+        Raises:
+            ModelError: the graph cannot take these token ids.
+            DeviceError: memory ran out.
+        """
         inputs = {item.name for item in self.session.get_inputs()}
         # Longest first: the pool then ends with the short ones, and batches hold chunks of like length.
         order = sorted(range(len(chunks)), key=lambda index: -len(chunks[index].ids))
@@ -86,7 +137,7 @@ class ChunkRunner:
 
         def encode(group: list[int]) -> None:
             feed = _feed([chunks[index] for index in group], inputs)
-            for index, vector in zip(group, self.session.run(["chunk_vectors"], feed)[0], strict=True):
+            for index, vector in zip(group, self._vectors(feed), strict=True):
                 vectors[index] = np.asarray(vector, np.float32)
             if progress is not None:
                 progress(len(group))
@@ -95,6 +146,19 @@ class ChunkRunner:
             for _ in pool.map(encode, groups):
                 pass
         return [vector for vector in vectors if vector is not None]
+
+    def _vectors(self, feed: Mapping[str, NDArray[np.int64]]) -> FloatArray:
+        try:
+            vectors: FloatArray = self.session.run(["chunk_vectors"], feed)[0]
+        except Exception as error:  # as in `open_session`
+            if "allocate memory" in str(error):
+                where = "the graphics card; run with --device cpu" if self.batched else "this machine"
+                raise DeviceError(f"There is too little memory on {where}.") from error
+            reason = str(error).rpartition("Status Message: ")[2]
+            raise ModelError(
+                f"The model's chunk encoder failed; its files may not fit together ({reason})."
+            ) from error
+        return vectors
 
 
 def _batches(order: Sequence[int], chunks: Sequence[Chunk]) -> list[list[int]]:

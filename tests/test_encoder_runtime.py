@@ -1,0 +1,166 @@
+"""Sessions and the chunks run on them: what is wrong with a graph is said, and scheduling changes no byte."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from colde_cli.documents.document import Chunk, Span
+from colde_cli.encoder import encoder as encoder_module
+from colde_cli.encoder.cache import Cache
+from colde_cli.encoder.encoder import Encoder
+from colde_cli.encoder.head import _CALL_CHUNKS
+from colde_cli.encoder.head import _batches as head_batches
+from colde_cli.encoder.layout import ENCODER_GRAPHS, HEAD_GRAPH
+from colde_cli.encoder.runtime import _BATCH_TOKENS, ChunkRunner, encoder_contract, open_session
+from colde_cli.encoder.runtime import _batches as token_batches
+from colde_cli.errors import ModelError
+
+
+def chunk(seed: int, tokens: int) -> Chunk:
+    ids = np.random.default_rng(seed).integers(1000, 30_000, tokens)
+    return Chunk(seed, 0, seed, Span(0, 1), (101, *ids.tolist(), 102))
+
+
+CHUNKS = [chunk(seed, tokens) for seed, tokens in enumerate((40, 3, 200, 3, 90, 500, 1, 17))]
+
+
+def as_bytes(vectors: np.ndarray | list[np.ndarray]) -> list[bytes]:
+    return [vector.tobytes() for vector in vectors]
+
+
+@pytest.fixture(scope="module")
+def alone(model_folder: Path) -> list[bytes]:
+    """Each chunk encoded by itself."""
+    encoder = Encoder.load(model_folder, device="cpu", threads=1)
+    return [encoder.encode_chunks([item])[0].tobytes() for item in CHUNKS]
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_threads_change_no_byte(model_folder: Path, alone: list[bytes], threads: int) -> None:
+    encoder = Encoder.load(model_folder, device="cpu", threads=threads)
+    assert as_bytes(encoder.encode_chunks(CHUNKS)) == alone
+
+
+def test_one_encoder_serves_many_threads(model_folder: Path, alone: list[bytes], tmp_path: Path) -> None:
+    with Cache(tmp_path, 10**9) as cache, ThreadPoolExecutor(4) as pool:
+        encoder = Encoder.load(model_folder, device="cpu", cache=cache)
+        answers = [pool.submit(encoder.encode_chunks, CHUNKS) for _ in range(4)]
+        assert all(as_bytes(answer.result()) == alone for answer in answers)
+        assert cache.count() == len(CHUNKS)
+
+
+def test_padding_a_masked_graph_changes_little(model_folder: Path) -> None:
+    """How a graphics card is fed, run on the CPU: fp16 weights, padded batches, the same vectors to rounding."""
+    graph = model_folder / ENCODER_GRAPHS["fp16"]
+    session = open_session(graph, encoder_contract(384))
+    exact = np.stack(ChunkRunner(session, 2, batched=False).run(CHUNKS))
+    padded = np.stack(ChunkRunner(session, 2, batched=True).run(CHUNKS))
+    cosines = (exact * padded).sum(1) / np.linalg.norm(exact, axis=1) / np.linalg.norm(padded, axis=1)
+    assert cosines.min() > 0.9999
+
+
+def test_a_run_that_is_stopped_keeps_what_it_did(
+    model_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(encoder_module, "_BLOCK", 2)
+
+    def stop(_: int) -> None:
+        done.append(1)
+        if len(done) > 5:
+            raise KeyboardInterrupt
+
+    done: list[int] = []
+    with Cache(tmp_path, 10**9) as cache:
+        encoder = Encoder.load(model_folder, device="cpu", cache=cache, threads=1)
+        with pytest.raises(KeyboardInterrupt):
+            encoder.encode_chunks(CHUNKS, stop)
+        assert cache.count() == 4, "two blocks of two; the sixth chunk was in the third"
+
+
+def test_token_ids_that_the_graph_does_not_know_are_a_model_error(model_folder: Path) -> None:
+    encoder = Encoder.load(model_folder, device="cpu")
+    with pytest.raises(ModelError, match=r"may not fit together \(indices element out of data bounds"):
+        encoder.encode_chunks([Chunk(0, 0, 0, Span(0, 1), (101, 99_999, 102))])
+
+
+def changed_model(model_folder: Path, target: Path) -> Path:
+    """A copy of the shipped model, its graphs as links."""
+    shutil.copytree(
+        model_folder.resolve(), target, copy_function=lambda source, to: Path(to).symlink_to(source)
+    )
+    return target
+
+
+def test_graphs_in_each_others_place_are_told_apart(model_folder: Path, tmp_path: Path) -> None:
+    folder = changed_model(model_folder, tmp_path / "model")
+    one, other = folder / ENCODER_GRAPHS["int8"], folder / HEAD_GRAPH
+    (folder / "aside").symlink_to(one.resolve())
+    one.unlink()
+    one.symlink_to(other.resolve())
+    with pytest.raises(ModelError, match="asks for chunk_vectors, lengths, partners"):
+        Encoder.load(folder, device="cpu").encode_chunks(CHUNKS)
+    other.unlink()
+    (folder / "aside").rename(other)
+    with pytest.raises(ModelError, match="asks for input_ids"):
+        _ = Encoder.load(folder, device="cpu").head
+
+
+def test_a_configuration_of_another_size_is_refused(model_folder: Path, tmp_path: Path) -> None:
+    folder = changed_model(model_folder, tmp_path / "model")
+    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    config["backbone"]["hidden_size"] = 768
+    (folder / "config.json").unlink()
+    (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    with pytest.raises(ModelError, match=r"of size 384, but config\.json says 768"):
+        Encoder.load(folder, device="cpu").encode_chunks(CHUNKS)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.01, 0.9])
+def test_the_native_library_keeps_quiet_about_a_damaged_graph(
+    model_folder: Path, tmp_path: Path, share: float
+) -> None:
+    """A graph cut off at `share` of its length; only a fresh process shows what native code prints."""
+    content = (model_folder / HEAD_GRAPH).read_bytes()
+    damaged = tmp_path / "document_head.onnx"
+    damaged.write_bytes(content[: int(share * len(content))])
+    script = (
+        "import sys; from pathlib import Path\n"
+        "from colde_cli.encoder.runtime import head_contract, open_session\n"
+        "from colde_cli.errors import ModelError\n"
+        "try: open_session(Path(sys.argv[1]), head_contract(384))\n"
+        "except ModelError as error: print(error)"
+    )
+    command = [sys.executable, "-W", "error", "-c", script, str(damaged)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stderr == ""
+    assert done.stdout.startswith(str(damaged))
+    assert "damaged" in done.stdout or "gives no" in done.stdout
+
+
+@given(st.lists(st.integers(3, 512), max_size=300))
+def test_token_batches_hold_everything_once_within_the_budget(lengths: list[int]) -> None:
+    chunks = [Chunk(0, 0, 0, Span(0, 1), (0,) * length) for length in lengths]
+    order = sorted(range(len(chunks)), key=lambda index: -lengths[index])
+    groups = token_batches(order, chunks)
+    assert [index for group in groups for index in group] == order
+    assert all(len(group) * max(lengths[index] for index in group) <= _BATCH_TOKENS for group in groups)
+
+
+@given(st.lists(st.integers(1, 700), max_size=80))
+def test_head_batches_hold_everything_once_and_never_pad(lengths: list[int]) -> None:
+    batches = head_batches(lengths)
+    assert sorted(index for batch in batches for index in batch) == list(range(len(lengths)))
+    assert all(len({lengths[index] for index in batch}) == 1 for batch in batches)
+    assert all(
+        sum(lengths[index] for index in batch) <= max(_CALL_CHUNKS, lengths[batch[0]]) for batch in batches
+    )
