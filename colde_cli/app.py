@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
+import traceback
 import warnings
 from typing import Annotated, Any, TextIO
 
 import typer
 
 from colde_cli import __version__
-from colde_cli.commands import cache, diff, doctor, export, later, models, train
+from colde_cli.commands import cache, diff, doctor, export, later, models, rank, train
 from colde_cli.errors import ColdeError
 
 TROUBLE = 2
@@ -26,6 +27,7 @@ app = typer.Typer(
 
 # Every command, in the order in which `colde --help` lists them.
 app.command("diff")(diff.diff)
+app.command("rank")(rank.rank)
 app.command("train")(train.train)
 app.command("export")(export.export)
 app.command("models")(models.models)
@@ -52,7 +54,9 @@ def _show_version(asked: bool) -> None:
 def _root(
     version: Annotated[
         bool,
-        typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit."),
+        typer.Option(
+            "--version", metavar="", callback=_show_version, is_eager=True, help="Show the version and exit."
+        ),
     ] = False,
 ) -> None:
     """Compare long documents by meaning: as a whole, section by section, chunk by chunk."""
@@ -84,8 +88,11 @@ def main() -> None:
             sys.stdout.flush()
     except ColdeError as error:
         if state.get("debug"):
-            raise
-        _print_error(str(error))
+            traceback.print_exc()
+        else:
+            from colde_cli.views.messages import fail
+
+            fail(str(error))
         sys.exit(TROUBLE)
     except KeyboardInterrupt:
         sys.exit(130)
@@ -93,12 +100,3 @@ def main() -> None:
         # The reader went away. Python would complain once more when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(TROUBLE)
-
-
-def _print_error(sentence: str) -> None:
-    from rich.console import Console
-
-    # One line however narrow the terminal, so that scripts can read it; no markup: paths hold brackets.
-    Console(stderr=True, highlight=False).print(
-        f"Error: {' '.join(sentence.split())}", style="red", markup=False, soft_wrap=True
-    )

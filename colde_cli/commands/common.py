@@ -54,7 +54,8 @@ ThreadsOption = Annotated[
         "--threads",
         envvar="COLDE_THREADS",
         min=1,
-        help="Chunks encoded at the same time on the CPU.  [default: one per core]",
+        metavar="N",
+        help="Chunks encoded at the same time on the CPU; as many as there are cores if not given.",
         rich_help_panel="Model",
     ),
 ]
@@ -63,16 +64,20 @@ NoCacheOption = Annotated[
     typer.Option(
         "--no-cache",
         envvar="COLDE_NO_CACHE",
+        metavar="",
         help="Neither use nor fill the cache.",
         rich_help_panel="Model",
     ),
+]
+PasswordOption = Annotated[
+    str | None, typer.Option("--password", envvar="COLDE_PASSWORD", metavar="TEXT", help="Of encrypted PDFs.")
 ]
 FormatOption = Annotated[
     Format | None,
     typer.Option(
         "--format",
         envvar="COLDE_FORMAT",
-        help="Format of the output; table and json in this version.  [default: by the suffix of -o, else table]",
+        help="Format of the output; if not given, what the suffix of the output file says, else a table.",
         rich_help_panel="Output",
         show_choices=False,
         metavar="table|json",
@@ -95,6 +100,7 @@ QuietOption = Annotated[
         "--quiet",
         "-q",
         envvar="COLDE_QUIET",
+        metavar="",
         callback=remember,
         help="No warnings and no progress.",
         rich_help_panel="Output",
@@ -106,6 +112,7 @@ VerboseOption = Annotated[
         "--verbose",
         "-v",
         envvar="COLDE_VERBOSE",
+        metavar="",
         help="Say what runs where and what was left out.",
         rich_help_panel="Output",
     ),
@@ -115,6 +122,7 @@ DebugOption = Annotated[
     typer.Option(
         "--debug",
         envvar="COLDE_DEBUG",
+        metavar="",
         callback=remember,
         help="Show the traceback of an error.",
         rich_help_panel="Output",
@@ -123,7 +131,11 @@ DebugOption = Annotated[
 ExitZeroOption = Annotated[
     bool,
     typer.Option(
-        "--exit-zero", envvar="COLDE_EXIT_ZERO", help="Status 0 instead of 1.", rich_help_panel="Output"
+        "--exit-zero",
+        envvar="COLDE_EXIT_ZERO",
+        metavar="",
+        help="Status 0 instead of 1.",
+        rich_help_panel="Output",
     ),
 ]
 
@@ -160,6 +172,13 @@ class Talk:
     quiet: bool = False
     verbose: bool = False
 
+    def warning(self, sentence: str) -> None:
+        """A line of warning, unless `--quiet`."""
+        if not self.quiet:
+            from colde_cli.views.messages import warn
+
+            warn(sentence)
+
     def about_model(self, encoder: Encoder) -> None:
         """What runs where, for `--verbose`."""
         if self.verbose:
@@ -170,11 +189,10 @@ class Talk:
 
     def about_document(self, document: Document) -> None:
         """What of a document could not be read; with `--verbose` also what was left out on purpose."""
-        from colde_cli.views.messages import note, warn
-
-        if not self.quiet:
-            for sentence in document.report.warnings:
-                warn(f"{document.path}: {sentence}")
+        for sentence in document.report.warnings:
+            self.warning(f"{document.path}: {sentence}")
         if self.verbose:
+            from colde_cli.views.messages import note
+
             for sentence in document.report.notes:
                 note(f"{document.path}: {sentence}")

@@ -19,6 +19,7 @@ from colde_cli.commands.common import (
     ModelOption,
     NoCacheOption,
     OutputOption,
+    PasswordOption,
     PrecisionOption,
     QuietOption,
     Talk,
@@ -48,9 +49,7 @@ class Level(StrEnum):
 def diff(
     a: Annotated[str, typer.Argument(metavar="A", help="A document, or - for standard input.")],
     b: Annotated[str, typer.Argument(metavar="B", help="The document to compare it with, or -.")],
-    password: Annotated[
-        str | None, typer.Option(envvar="COLDE_PASSWORD", help="Of encrypted PDFs.", metavar="TEXT")
-    ] = None,
+    password: PasswordOption = None,
     pages: Annotated[
         str | None,
         typer.Option(envvar="COLDE_PAGES", metavar="FIRST-LAST", help="Read these pages only, e.g. 3-17."),
@@ -70,12 +69,24 @@ def diff(
         ),
     ] = None,
     level: Annotated[
-        Level, typer.Option(envvar="COLDE_LEVEL", help="How deep the table goes.", rich_help_panel="Output")
+        Level,
+        typer.Option(
+            envvar="COLDE_LEVEL",
+            metavar="LEVEL",
+            help="How deep the table goes: document, section, chunk, passage or all.",
+            rich_help_panel="Output",
+        ),
     ] = Level.ALL,
     top: Annotated[
         int,
         typer.Option(
-            "--top", "-n", envvar="COLDE_TOP", min=1, help="Chunks to list.", rich_help_panel="Output"
+            "--top",
+            "-n",
+            envvar="COLDE_TOP",
+            metavar="N",
+            min=1,
+            help="Chunks to list.",
+            rich_help_panel="Output",
         ),
     ] = 10,
     format: FormatOption = None,
@@ -101,7 +112,8 @@ def diff(
 ) -> None:
     """Compare two documents.
 
-    The status is 0 if their texts are the same, white space aside, 1 if they differ, 2 if something went wrong.
+    The status is 0 if their texts are the same, white space aside, 1 if they
+    differ, 2 if something went wrong.
     """
     if level is Level.PASSAGE:
         raise NotAvailableError("--level passage is not available yet; use --level chunk.")

@@ -61,8 +61,7 @@ def cached_backward(
         micro_tokens: tokens, padding included, that go through BERT at once; a longer chunk goes alone.
         section_ids: int64 [n], only with `chunk_position="input"`.
         chunk_ids: int64 [n], only with `chunk_position="input"`.
-        autocast: opened anew around every pass through the encoder. Not to be left open around this call: it
-            would hand the weights that step 1 narrowed without a graph to step 3, and their gradient be lost.
+        autocast: opened around every pass through the encoder; the head and the loss stay outside, in fp32.
 
     Returns:
         The loss, detached.

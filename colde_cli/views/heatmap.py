@@ -10,7 +10,6 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
 from colde_cli.views.palette import FAINT, score_style
-from colde_cli.views.wording import shorten
 
 _LABEL = (14, 44)  # columns for the headings of A, at least and at most
 _GAP = 2
@@ -69,7 +68,9 @@ class HeatMap:
     def _row(self, row: int, name: str, label: int, cell: int, start: int, stop: int) -> Text:
         text = Text(no_wrap=True)
         text.append(f"{row + 1:>3} ", style="dim")
-        text.append(shorten(name, label - 4).ljust(label - 4 + _GAP))
+        heading = Text(name)
+        heading.truncate(label - 4, overflow="ellipsis", pad=True)
+        text.append(heading).append(" " * _GAP)
         for score in self._scores[row, start:stop]:
             text.append(_digits(float(score), cell), style=score_style(float(score)))
         return text

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
+    from colde_cli.corpus.ranking import Hit, Match, Ranking
     from colde_cli.encoder.encoder import RuntimeInfo
     from colde_cli.encoder.encoding import Encoding
     from colde_cli.similarity.comparison import Comparison
@@ -42,6 +43,40 @@ def comparison_json(comparison: Comparison) -> str:
         "summary": None,
     }
     return _text(value)
+
+
+def ranking_json(ranking: Ranking) -> str:
+    """A ranking as text of schema colde.rank/1."""
+    value = {
+        "schema": "colde.rank/1",
+        "query": {"path": ranking.query_path, "title": ranking.query_title},
+        "model": _model(ranking.model),
+        "results": [_hit(hit) for hit in ranking.results],
+        "searched": ranking.searched,
+        "encoded": ranking.encoded,
+        "skipped": [{"path": skipped.path, "reason": skipped.reason} for skipped in ranking.skipped],
+    }
+    return _text(value)
+
+
+def _hit(hit: Hit) -> dict[str, Any]:
+    return {
+        "rank": hit.rank,
+        "path": hit.path,
+        "title": hit.title,
+        "score": _number(hit.score),
+        "probability": _number(hit.probability),
+        "matches": [_match(match) for match in hit.matches],
+    }
+
+
+def _match(match: Match) -> dict[str, Any]:
+    here, there = match.query, match.hit
+    return {
+        "score": _number(match.score),
+        "query": {"section": here.section, "pages": _pages(here.pages)},
+        "hit": {"section": there.section, "pages": _pages(there.pages), "text": there.text},
+    }
 
 
 def _encoding(encoding: Encoding) -> dict[str, Any]:

@@ -10,8 +10,15 @@ from contextlib import contextmanager
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn
 
+from colde_cli.views.wording import plain
+
 _DELAY = 1.0
 """Seconds of work before a progress bar is worth its flicker."""
+
+
+def fail(sentence: str) -> None:
+    """Print the one line of an error."""
+    _line(f"Error: {sentence}", "red")
 
 
 def warn(sentence: str) -> None:
@@ -25,8 +32,8 @@ def note(sentence: str) -> None:
 
 
 def _line(text: str, style: str) -> None:
-    console = Console(stderr=True, highlight=False)
-    console.print(" ".join(text.split()), style=style, markup=False, soft_wrap=True)
+    # One line however narrow the terminal, so that scripts can read it; no markup: paths hold brackets.
+    Console(stderr=True, highlight=False).print(plain(text), style=style, markup=False, soft_wrap=True)
 
 
 @contextmanager

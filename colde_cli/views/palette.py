@@ -9,7 +9,7 @@ from rich.style import Style
 # Viridis (van der Walt and Smith 2015, CC0) from end to end: even steps of lightness, safe for colour-blind eyes.
 _RAMP = "440154 482878 3e4989 31688e 26828e 1f9e89 35b779 6ece58 b5de2b fde725".split()
 _STOPS = [ColorTriplet(*bytes.fromhex(stop)) for stop in _RAMP]
-_INK, _PAPER = ColorTriplet(16, 16, 16), ColorTriplet(255, 255, 255)
+_INK, _PAPER = ColorTriplet(0, 0, 0), ColorTriplet(255, 255, 255)
 
 FAINT = 0.2
 """Scores below this get no colour, so that they recede on dark and on light terminals alike."""

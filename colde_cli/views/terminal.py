@@ -16,7 +16,7 @@ from rich.text import Text
 from colde_cli.similarity.comparison import COUNTERPART
 from colde_cli.views.heatmap import HeatMap
 from colde_cli.views.palette import score_style
-from colde_cli.views.wording import excerpt, from_difference, heading, page_range, plural, shorten
+from colde_cli.views.wording import excerpt, from_difference, heading, page_range, plain, plural, shorten
 
 if TYPE_CHECKING:
     from colde_cli.documents.document import Chunk
@@ -75,7 +75,7 @@ def _header(comparison: Comparison) -> Table:
     for name, encoding in (("A", comparison.a), ("B", comparison.b)):
         document, pages = encoding.document, encoding.document.report.pages
         grid.add_row(name, Text(shorten(document.title, 160), style="bold"))
-        facts = ["standard input" if document.path == "-" else document.path]
+        facts = ["standard input" if document.path == "-" else plain(document.path)]
         facts += [plural(pages, "page")] if pages else []
         facts += [plural(len(document.sections), "section"), f"{plural(encoding.tokens, 'token')} read"]
         grid.add_row("", Text(" · ".join(facts), style="dim"))
@@ -92,7 +92,7 @@ def _verdict(comparison: Comparison) -> Group:
     word, style = words[related]
     line = Text.assemble((word.capitalize(), style), "   score ", (f"{comparison.score:.2f}", "bold"))
     if comparison.probability is not None:
-        line.append(f"   probability {_percent(comparison.probability)}")
+        line.append(f"   probability {percent(comparison.probability)}")
     if comparison.same_content:
         line.append("   the texts are the same", style="green")
     model = comparison.model
@@ -100,7 +100,7 @@ def _verdict(comparison: Comparison) -> Group:
     return Group(line, _gauge(comparison.score, comparison.threshold), Text(runs, style="dim"))
 
 
-def _percent(probability: float) -> str:
+def percent(probability: float) -> str:
     """A probability in per cent, never rounded to certainty."""
     if 0.005 <= probability <= 0.995:
         return f"{probability:.0%}"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from os.path import commonprefix
-
 from colde_cli.documents.document import Chunk, Document, Section, SectionKind
 
 _UNNAMED = {SectionKind.FRONT: "(front matter)", SectionKind.ABSTRACT: "(abstract)"}
@@ -11,9 +9,20 @@ _LEAD = 24
 """Characters of context before a difference."""
 
 
+def plain(text: str) -> str:
+    """Text on one line, without characters that could steer a terminal: documents and file names are not ours."""
+    return " ".join("".join(_harmless(character) for character in text).split())
+
+
+def _harmless(character: str) -> str:
+    if character.isprintable():
+        return character
+    return " " if character.isspace() else "\N{REPLACEMENT CHARACTER}"
+
+
 def shorten(text: str, width: int) -> str:
     """Text on one line of at most `width` characters; what is cut off leaves an ellipsis."""
-    line = " ".join(text.split())
+    line = plain(text)
     return line if len(line) <= width else line[: max(0, width - 1)].rstrip() + "…"
 
 
@@ -32,19 +41,21 @@ def page_range(pages: tuple[int, int] | None) -> str:
 
 def heading(section: Section) -> str:
     """The heading of a section, or what stands for one."""
-    return section.heading or _UNNAMED.get(section.kind, "(no heading)")
+    return plain(section.heading) or _UNNAMED.get(section.kind, "(no heading)")
 
 
 def excerpt(document: Document, chunk: Chunk) -> str:
     """The text of a chunk on one line, its section's heading left out."""
     section = document.sections[chunk.section]
     text = document.text[max(chunk.span.start, section.body_start) : chunk.span.end]
-    return " ".join(text.split()) or "(heading only)"
+    return plain(text) or "(heading only)"
 
 
 def from_difference(a: str, b: str) -> tuple[str, str]:
     """Both texts from a few words before they first differ, if that is not near their beginning."""
-    common = len(commonprefix([a, b]))
+    common = next(
+        (place for place, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b))
+    )
     start = a.rfind(" ", 0, max(0, common - _LEAD)) + 1
     if start < _LEAD or common == max(len(a), len(b)):
         return a, b

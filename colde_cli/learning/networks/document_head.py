@@ -85,7 +85,6 @@ class DocumentHead(nn.Module):
         rows = self._positioned(chunk_vectors, section_ids, chunk_ids) * present
         if self.attention is not None:
             rows, attention = self.attention(rows, mask, partners)
-            rows = rows * present
         else:
             attention = uniform_attention(mask, partners)
         summary = self.lstm(rows, lengths) if self.lstm is not None else masked_mean(rows, mask)

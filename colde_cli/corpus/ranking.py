@@ -1,0 +1,321 @@
+"""A corpus in the order of its likeness to one document."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from colde_cli.corpus.store import Card, Store
+from colde_cli.documents.document import Chunk, Document, Section, SectionKind
+from colde_cli.documents.reading import read
+from colde_cli.encoder.encoder import Encoder, RuntimeInfo
+from colde_cli.encoder.encoding import Encoding
+from colde_cli.errors import DocumentError, NotAvailableError, NoTextError
+from colde_cli.settings import usable_cores
+from colde_cli.similarity.calibration import probability
+from colde_cli.similarity.scores import cosines
+
+FloatArray = NDArray[np.float32]
+
+MATCHES = 3
+"""Pairs of sections that explain a hit."""
+_BATCH = 16  # documents encoded together: enough to keep every core or an accelerator busy
+_EXCERPT = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A section of a document.
+
+    Attributes:
+        section: its heading.
+        pages: first and last; None where the source has no pages.
+        text: the beginning of its chunk that matches best; "" for the query.
+    """
+
+    section: str
+    pages: tuple[int, int] | None
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A section of the query and the section of a hit that it is like; `score` is their cosine."""
+
+    score: float
+    query: Place
+    hit: Place
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A document of the corpus.
+
+    Attributes:
+        rank: from 1.
+        path: as found.
+        title: as printed, else the file's name.
+        score: cosine of the document vectors.
+        probability: the score calibrated; None where the model is not.
+        matches: why, best first; empty unless asked for.
+    """
+
+    rank: int
+    path: str
+    title: str
+    score: float
+    probability: float | None
+    matches: tuple[Match, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A file that could not be read, and why, in a sentence."""
+
+    path: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """The documents closest to a query.
+
+    Attributes:
+        query_path: as given.
+        query_title: as printed, else the file's name.
+        model: what encoded, in which precision, where.
+        results: best first.
+        searched: documents that got a score, whether listed or not; the query's own file is not among them.
+        encoded: how many of them were encoded now and not remembered.
+        skipped: files that could not be read.
+    """
+
+    query_path: str
+    query_title: str
+    model: RuntimeInfo
+    results: tuple[Hit, ...]
+    searched: int
+    encoded: int
+    skipped: tuple[Skipped, ...] = ()
+
+
+def encode_file(source: str, encoder: Encoder, *, password: str | None = None) -> Encoding:
+    """Encode a file, or standard input for "-"; what the encoder's cache knows is not read again.
+
+    Raises:
+        DocumentError: it cannot be read.
+    """
+    if source == "-" or not Path(source).is_file():
+        return encoder.encode(read(source, password=password))
+    path, store = Path(source), _store(encoder, password)
+    key = store.key(path)
+    known = store.encoding(path, key)
+    if known is None:
+        known = encoder.encode(read(path, password=password))
+        store.keep(key, known)
+    return known
+
+
+def _store(encoder: Encoder, password: str | None) -> Store:
+    # What takes a password to read does not go to the cache in clear.
+    return Store(None if password else encoder.cache, encoder)
+
+
+def rank(
+    query: Encoding,
+    corpus: Sequence[Path],
+    encoder: Encoder,
+    *,
+    top: int = 10,
+    min_score: float | None = None,
+    explain: bool = False,
+    password: str | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> Ranking:
+    """Order documents by the cosine of their vectors with the query's, then by path.
+
+    Files that cannot be read are skipped and listed. With a cache in `encoder`, what was encoded in an
+    earlier run is not even parsed again.
+
+    Args:
+        query: the document to compare with; its own file is left out of the corpus.
+        corpus: files, e.g. from `corpus.walking.walk`.
+        encoder: what encoded the query.
+        top: how many to list.
+        min_score: list none below.
+        explain: say for each hit which sections match.
+        password: of encrypted PDFs.
+        progress: told of every number of documents done.
+    """
+    files = [path for path in corpus if not _same_file(path, query.document.path)]
+    collector = _Collector(_store(encoder, password), encoder, password)
+    cards = collector.cards(files, progress or (lambda number: None))
+    hits = _best(query, cards, encoder, top, min_score)
+    if explain:
+        hits = [_explained(hit, query, collector.encoding(Path(hit.path))) for hit in hits]
+    return Ranking(
+        query.document.path,
+        query.document.title,
+        encoder.info,
+        tuple(hits),
+        searched=len(cards),
+        encoded=collector.encoded,
+        skipped=tuple(sorted(collector.skipped, key=lambda skipped: skipped.path)),
+    )
+
+
+def _same_file(path: Path, other: str) -> bool:
+    try:
+        return path.samefile(other)
+    except OSError:
+        return False
+
+
+def _best(
+    query: Encoding, cards: Sequence[Card], encoder: Encoder, top: int, min_score: float | None
+) -> list[Hit]:
+    if not cards:
+        return []
+    scores = cosines(np.stack([card.vector for card in cards]), query.document_vector[None, :])[:, 0]
+    ordered = sorted(zip(scores.tolist(), cards, strict=True), key=lambda pair: (-pair[0], pair[1].path))
+    listed = [pair for pair in ordered if min_score is None or pair[0] >= min_score][:top]
+    calibration = encoder.config.calibration
+    return [
+        Hit(
+            place,
+            card.path,
+            card.title,
+            score,
+            None if calibration is None else float(probability(score, calibration)),
+        )
+        for place, (score, card) in enumerate(listed, 1)
+    ]
+
+
+class _Collector:
+    """Cards of files: from the store, else by reading and encoding them, many side by side."""
+
+    def __init__(self, store: Store, encoder: Encoder, password: str | None) -> None:
+        self._store, self._encoder, self._password = store, encoder, password
+        self._keys: dict[Path, bytes] = {}
+        self.encoded = 0
+        self.skipped: list[Skipped] = []
+
+    def cards(self, files: Sequence[Path], progress: Callable[[int], None]) -> list[Card]:
+        """The cards of all files that can be read, in the order of `files`."""
+        with ThreadPoolExecutor(usable_cores(), "colde-read") as pool:
+            keys = list(pool.map(self._key, files))
+            self._keys = {path: key for path, key in zip(files, keys, strict=True) if key is not None}
+            known = self._store.cards(self._keys)
+            progress(len(known) + len(files) - len(self._keys))
+            missing = [path for path in self._keys if path not in known]
+            for batch in self._read(missing, pool):
+                for encoding in self._encode(batch):
+                    path = Path(encoding.document.path)
+                    self._store.keep(self._keys[path], encoding)
+                    known[path] = Card(str(path), encoding.document.title, encoding.document_vector)
+                    self.encoded += 1
+                progress(len(batch))
+        return [known[path] for path in files if path in known]
+
+    def encoding(self, path: Path) -> Encoding:
+        """All of a document that has a card; read and encoded once more where nothing is kept."""
+        return self._store.encoding(path, self._keys[path]) or self._encoder.encode(self._document(path))
+
+    def _key(self, path: Path) -> bytes | None:
+        try:
+            return self._store.key(path)
+        except OSError as error:
+            self.skipped.append(Skipped(str(path), f"{path} cannot be opened: {error.strerror or error}."))
+            return None
+
+    def _read(self, files: Sequence[Path], pool: ThreadPoolExecutor) -> Iterator[list[Document | None]]:
+        """Documents in batches, the next being read while one is encoded; None for those that cannot be."""
+        waiting, queue = iter(files), deque[Future[Document | None]]()
+        while True:
+            queue.extend(
+                pool.submit(self._try_document, path) for path in islice(waiting, 2 * _BATCH - len(queue))
+            )
+            if not queue:
+                return
+            yield [queue.popleft().result() for _ in range(min(_BATCH, len(queue)))]
+
+    def _document(self, path: Path) -> Document:
+        return read(path, password=self._password)
+
+    def _try_document(self, path: Path) -> Document | None:
+        try:
+            return self._document(path)
+        except (DocumentError, NotAvailableError) as error:
+            self.skipped.append(Skipped(str(path), str(error)))
+            return None
+
+    def _encode(self, batch: Sequence[Document | None]) -> list[Encoding]:
+        documents = [document for document in batch if document is not None]
+        try:
+            return self._encoder.encode_many(documents)
+        except NoTextError:
+            # One without a single token among many: find it.
+            return [encoding for document in documents if (encoding := self._try_encode(document))]
+
+    def _try_encode(self, document: Document) -> Encoding | None:
+        try:
+            return self._encoder.encode(document)
+        except NoTextError as error:
+            self.skipped.append(Skipped(document.path, str(error)))
+            return None
+
+
+def _explained(hit: Hit, query: Encoding, other: Encoding) -> Hit:
+    return Hit(hit.rank, hit.path, hit.title, hit.score, hit.probability, _matches(query, other))
+
+
+def _matches(query: Encoding, other: Encoding) -> tuple[Match, ...]:
+    """The best pairs of sections, each section in one pair; lists of references and bare headings explain nothing."""
+    scores = cosines(query.section_vectors, other.section_vectors)
+    rows, columns = _telling(query.document), _telling(other.document)
+    pairs = sorted(((float(scores[i, j]), i, j) for i in rows for j in columns), reverse=True)
+    chosen: list[Match] = []
+    used: set[tuple[str, int]] = set()
+    for score, i, j in pairs:
+        if len(chosen) == MATCHES:
+            break
+        if {("query", i), ("hit", j)} & used:
+            continue
+        used |= {("query", i), ("hit", j)}
+        first, second = query.document.sections[i], other.document.sections[j]
+        here = Place(first.heading, first.pages)
+        chosen.append(Match(score, here, Place(second.heading, second.pages, _text(query, i, other, j))))
+    return tuple(chosen)
+
+
+def _telling(document: Document) -> list[int]:
+    return [
+        section.index
+        for section in document.sections
+        if section.kind is not SectionKind.REFERENCES and _body(document, section)
+    ]
+
+
+def _body(document: Document, section: Section) -> str:
+    return document.text[section.body_start : section.span.end].strip()
+
+
+def _text(query: Encoding, section: int, other: Encoding, partner: int) -> str:
+    """The beginning of the chunk of section `partner` that is most like a chunk of `section`."""
+    rows = [chunk.index for chunk in query.chunks if chunk.section == section]
+    columns: list[Chunk] = [chunk for chunk in other.chunks if chunk.section == partner]
+    if not rows or not columns:
+        return ""
+    scores = cosines(query.directions[rows], other.directions[[chunk.index for chunk in columns]])
+    best = columns[int(scores.max(axis=0).argmax())]
+    start = max(best.span.start, other.document.sections[partner].body_start)
+    words = " ".join(other.document.text[start : best.span.end].split())
+    return words if len(words) <= _EXCERPT else words[: _EXCERPT - 1].rstrip() + "…"

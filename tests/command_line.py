@@ -1,0 +1,65 @@
+"""Runs the real command line: in this process where that is enough, in one of its own where it is not."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from unittest.mock import patch
+
+import pytest
+
+from colde_cli.app import main
+
+ROOT = Path(__file__).resolve().parent.parent
+EXAMPLES = ROOT / "examples"
+V1, V2 = str(EXAMPLES / "field-study-v1.pdf"), str(EXAMPLES / "field-study-v2.pdf")
+OTHER = str(EXAMPLES / "supply-agreement.pdf")
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a run of the command gave."""
+
+    status: int | str | None
+    out: str
+    err: str
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> Run:
+    """Run `colde` with these arguments in this process."""
+    capsys.readouterr()
+    with patch.object(sys, "argv", ["colde", *map(str, arguments)]), pytest.raises(SystemExit) as ended:
+        main()
+    captured = capsys.readouterr()
+    return Run(ended.value.code or 0, captured.out, captured.err)
+
+
+def run_process(
+    *arguments: str | Path,
+    stdin: bytes = b"",
+    env: dict[str, str] | None = None,
+    python: tuple[str, ...] = (),
+) -> Run:
+    """Run `colde` with these arguments in a process of its own."""
+    command = [sys.executable, *python, "-m", "colde_cli", *map(str, arguments)]
+    done = subprocess.run(
+        command,
+        input=stdin,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUTF8": "1", **(env or {})},
+        capture_output=True,
+        check=False,
+    )
+    return Run(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+def check_trouble(result: Run) -> None:
+    """Status 2, nothing on stdout, one sentence on stderr."""
+    assert result.status == 2
+    assert result.out == ""
+    lines = result.err.splitlines()
+    assert len(lines) == 1, result.err
+    assert lines[0].startswith("Error: ")
+    assert "Traceback" not in result.err

@@ -1,0 +1,233 @@
+"""The entry point: help, versions, and errors that become one line and status 2."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from command_line import OTHER, ROOT, V1, V2, check_trouble, run, run_process
+
+import colde_cli
+
+Capture = pytest.CaptureFixture[str]
+
+
+@pytest.mark.parametrize("flag", ["-h", "--help"])
+@pytest.mark.parametrize("command", [(), ("diff",), ("rank",)])
+def test_help_is_everywhere(capsys: Capture, command: tuple[str, ...], flag: str) -> None:
+    result = run(capsys, *command, flag)
+    assert (result.status, result.err) == (0, "")
+    assert "Usage: " + " ".join(("colde", *command)) in result.out
+
+
+def test_the_version_is_that_of_the_package(capsys: Capture) -> None:
+    assert run(capsys, "--version").out == f"colde {colde_cli.__version__}\n"
+
+
+@pytest.mark.parametrize(
+    "arguments", [("difff", "a", "b"), ("diff", "a"), ("diff", "a", "b", "--fromat"), ("rank", "a"), ()]
+)
+def test_wrong_usage_is_status_2(capsys: Capture, arguments: tuple[str, ...]) -> None:
+    assert run(capsys, *arguments).status == 2
+
+
+@pytest.mark.parametrize("command", ["evaluate", "index", "calibrate"])
+def test_commands_of_later_versions_say_so(capsys: Capture, command: str) -> None:
+    result = run(capsys, command, "MODEL", "--pairs", "x.jsonl", "-o", "out", "--help")
+    check_trouble(result)
+    assert "not available yet" in result.err
+    assert command not in run(capsys, "--help").out
+
+
+def missing(folder: Path) -> Path:
+    return folder / "missing.pdf"
+
+
+def directory(folder: Path) -> Path:
+    return folder
+
+
+def unsupported(folder: Path) -> Path:
+    path = folder / "photo.png"
+    path.write_bytes(b"\x89PNG\r\n\x1a\n1234")
+    return path
+
+
+def word(folder: Path) -> Path:
+    path = folder / "letter.docx"
+    path.write_bytes(b"PK\x03\x04 and so on")
+    return path
+
+
+def empty(folder: Path) -> Path:
+    path = folder / "empty.pdf"
+    path.write_bytes(b"")
+    return path
+
+
+def blank(folder: Path) -> Path:
+    path = folder / "blank.txt"
+    path.write_text(" \n\n ")
+    return path
+
+
+def corrupt(folder: Path) -> Path:
+    path = folder / "corrupt.pdf"
+    path.write_bytes(b"%PDF-1.7\n" + b"\x00\xff garbage " * 50)
+    return path
+
+
+def truncated(folder: Path) -> Path:
+    path = folder / "truncated.pdf"
+    path.write_bytes(Path(V1).read_bytes()[:300])
+    return path
+
+
+def without_text(folder: Path) -> Path:
+    from pypdf import PdfWriter
+
+    writer = PdfWriter()
+    writer.add_blank_page(width=200, height=200)
+    return write(writer, folder / "scan.pdf")
+
+
+def encrypted(folder: Path) -> Path:
+    from pypdf import PdfWriter
+
+    writer = PdfWriter(clone_from=OTHER)
+    writer.encrypt("secret", algorithm="AES-256")
+    return write(writer, folder / "locked.pdf")
+
+
+def write(writer: object, path: Path) -> Path:
+    with path.open("wb") as file:
+        writer.write(file)  # type: ignore[attr-defined]
+    return path
+
+
+BAD_INPUT = [missing, directory, unsupported, word, empty, blank, corrupt, truncated, without_text, encrypted]
+
+
+@pytest.mark.parametrize("make", BAD_INPUT, ids=lambda make: make.__name__)
+def test_a_bad_document_is_one_sentence_that_names_it(
+    capsys: Capture, tmp_path: Path, make: Callable[[Path], Path]
+) -> None:
+    path, target = make(tmp_path), tmp_path / "out.json"
+    result = run(capsys, "diff", V1, path, "-o", target)
+    check_trouble(result)
+    assert path.name in result.err
+    assert not target.exists()
+
+
+def test_a_password_opens_and_a_wrong_one_does_not(capsys: Capture, tmp_path: Path) -> None:
+    path = encrypted(tmp_path)
+    check_trouble(run(capsys, "diff", path, OTHER, "--password", "wrong"))
+    assert run(capsys, "diff", path, OTHER, "--password", "secret").status == 0
+
+
+def test_pages_that_are_not_there_are_trouble(capsys: Capture) -> None:
+    for pages in ("90-99", "3-1", "x"):
+        check_trouble(run(capsys, "diff", V1, V2, "--pages", pages))
+
+
+@pytest.fixture
+def model_copy(tmp_path: Path, model_folder: Path) -> Path:
+    """A copy of the model of which files may be taken away."""
+    target = tmp_path / "model"
+    (target / "onnx").mkdir(parents=True)
+    for path in model_folder.rglob("*"):
+        if path.is_file() and path.suffix != ".safetensors":
+            (target / path.relative_to(model_folder)).symlink_to(path.resolve())
+    return target
+
+
+def test_a_whole_model_folder_works(capsys: Capture, model_copy: Path) -> None:
+    assert run(capsys, "diff", V1, V2, "--model", model_copy, "--device", "cpu").status == 1
+
+
+@pytest.mark.parametrize(
+    "lost", ["config.json", "tokenizer.json", "onnx/document_head.onnx", "onnx/chunk_encoder_quantized.onnx"]
+)
+def test_a_model_that_lacks_a_file_is_named_with_it(capsys: Capture, model_copy: Path, lost: str) -> None:
+    (model_copy / lost).unlink()
+    result = run(capsys, "diff", V1, V2, "--model", model_copy, "--device", "cpu", "--precision", "int8")
+    check_trouble(result)
+    assert str(model_copy) in result.err or model_copy.name in result.err
+
+
+@pytest.mark.parametrize("damaged", ["config.json", "tokenizer.json", "onnx/chunk_encoder_quantized.onnx"])
+def test_a_damaged_model_is_trouble(capsys: Capture, model_copy: Path, damaged: str) -> None:
+    (model_copy / damaged).unlink()
+    (model_copy / damaged).write_text("{ this is nothing")
+    check_trouble(
+        run(capsys, "diff", V1, V2, "--model", model_copy, "--device", "cpu", "--precision", "int8")
+    )
+
+
+def test_an_unknown_model_and_device_are_trouble(capsys: Capture) -> None:
+    result = run(capsys, "diff", V1, V2, "--model", "nonesuch")
+    check_trouble(result)
+    assert "nonesuch" in result.err
+    assert "colde-minilm-l6" in result.err
+    check_trouble(run(capsys, "diff", V1, V2, "--device", "abacus"))
+    check_trouble(run(capsys, "diff", V1, V2, "--precision", "int3"))
+
+
+def test_debug_shows_the_traceback_and_keeps_the_status(capsys: Capture, tmp_path: Path) -> None:
+    result = run(capsys, "diff", V1, missing(tmp_path), "--debug")
+    assert result.status == 2
+    assert "Traceback" in result.err
+    assert "MissingFileError" in result.err
+
+
+def test_a_cache_that_cannot_be_used_costs_a_warning_and_not_the_run(tmp_path: Path) -> None:
+    blocked = tmp_path / "file"
+    blocked.write_text("in the way")
+    env = {"COLDE_CACHE_DIR": str(blocked / "cache")}
+    result = run_process("diff", V1, V2, env=env)
+    assert result.status == 1
+    assert all(line.startswith("Warning: The cache ") for line in result.err.splitlines())
+    assert result.err
+    assert run_process("diff", V1, V2, "-q", env=env).err == ""
+
+
+def test_errors_are_red_on_a_terminal_and_plain_elsewhere(tmp_path: Path) -> None:
+    plain = run_process("diff", V1, missing(tmp_path))
+    assert "\x1b" not in plain.err
+    coloured = run_process("diff", V1, missing(tmp_path), env={"FORCE_COLOR": "1"})
+    assert "\x1b[31m" in coloured.err
+    obedient = run_process("diff", V1, missing(tmp_path), env={"FORCE_COLOR": "1", "NO_COLOR": "1"})
+    assert "\x1b[31m" not in obedient.err
+
+
+def test_names_that_would_steer_the_terminal_are_defused(capsys: Capture, tmp_path: Path) -> None:
+    result = run(capsys, "diff", V1, tmp_path / "evil\x1b[2J\nname.pdf")
+    check_trouble(result)
+    assert "\x1b" not in result.err
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+def test_an_interrupt_is_status_130_without_a_traceback() -> None:
+    arguments = [sys.executable, "-m", "colde_cli", "diff", "-", V1]
+    with subprocess.Popen(arguments, cwd=ROOT, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        time.sleep(3)
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.2)
+        assert process.stdin is not None
+        process.stdin.close()
+        assert process.wait(30) == 130
+        assert process.stderr is not None
+        assert process.stderr.read() == b""
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
+def test_a_reader_that_goes_away_is_no_reason_to_complain() -> None:
+    command = f"{sys.executable} -m colde_cli diff {V1} {V1} --format json | head -c 10"
+    done = subprocess.run(["bash", "-c", command], cwd=ROOT, capture_output=True, check=False)
+    assert done.stderr == b""

@@ -1,0 +1,178 @@
+"""`colde diff`, from the command line to what it prints, with the real model."""
+
+from __future__ import annotations
+
+import json
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import numpy as np
+import pytest
+from command_line import OTHER, V1, V2, check_trouble, run, run_process
+
+from colde_cli.commands.diff import parse_pages
+from colde_cli.errors import OptionError
+
+Capture = pytest.CaptureFixture[str]
+
+
+@pytest.fixture(scope="module")
+def schema() -> dict[str, Any]:
+    text = files("colde_cli.views").joinpath("schemas/colde.diff.1.json").read_text(encoding="utf-8")
+    loaded: dict[str, Any] = json.loads(text)
+    jsonschema.Draft202012Validator.check_schema(loaded)
+    return loaded
+
+
+def test_json_is_what_its_schema_says(capsys: Capture, schema: dict[str, Any]) -> None:
+    result = run(capsys, "diff", V1, V2, "--format", "json")
+    assert (result.status, result.err) == (1, "")
+    value = json.loads(result.out)
+    jsonschema.Draft202012Validator(schema).validate(value)
+    assert list(value) == list(schema["properties"])
+    assert (value["a"]["path"], value["a"]["pages"]) == (V1, 9)
+    assert value["passages"] is value["summary"] is None
+
+
+def test_matrices_have_the_sizes_of_sections_and_chunks(capsys: Capture) -> None:
+    value = json.loads(run(capsys, "diff", V1, OTHER, "--format", "json").out)
+    a, b = value["a"], value["b"]
+    assert np.shape(value["sections"]["scores"]) == (len(a["sections"]), len(b["sections"]))
+    assert np.shape(value["chunks"]["scores"]) == (len(a["chunks"]), len(b["chunks"]))
+    assert np.sum(value["chunks"]["attention_a_to_b"], axis=1) == pytest.approx(1.0, abs=1e-4)
+    assert np.shape(value["chunks"]["attention_b_to_a"]) == (len(b["chunks"]), len(a["chunks"]))
+    assert a["tokens"] == sum(chunk["tokens"] for chunk in a["chunks"])
+    assert [chunk["section"] for chunk in a["chunks"]] == [
+        section["index"] for section in a["sections"] for _ in section["chunks"]
+    ]
+
+
+def test_versions_score_above_strangers(capsys: Capture) -> None:
+    close = json.loads(run(capsys, "diff", V1, V2, "--format", "json").out)["document"]
+    far = json.loads(run(capsys, "diff", V1, OTHER, "--format", "json").out)["document"]
+    assert close["score"] > 0.9 > far["score"]
+    assert close["related"]
+    assert close["probability"] > far["probability"]
+
+
+def test_equal_texts_are_status_0_white_space_aside(capsys: Capture, tmp_path: Path) -> None:
+    one, two = tmp_path / "one.txt", tmp_path / "two.txt"
+    one.write_text("The pump runs at night.\n\nIt is quiet.\n")
+    two.write_text("The pump runs\nat night.\n\n\n\nIt is   quiet.")
+    assert run(capsys, "diff", one, two).status == 0
+    two.write_text("The pump runs at night.\n\nIt is loud.\n")
+    assert run(capsys, "diff", one, two).status == 1
+    assert run(capsys, "diff", one, two, "--exit-zero").status == 0
+
+
+def test_only_the_selected_sections_count(capsys: Capture, tmp_path: Path) -> None:
+    one, two = tmp_path / "one.md", tmp_path / "two.md"
+    one.write_text("# Pumps\n\nThey run at night.\n\n# References\n\nA. Author. 2020.\n")
+    two.write_text("# Pumps\n\nThey run at night.\n\n# References\n\nB. Other. 2021.\n")
+    assert run(capsys, "diff", one, two).status == 1
+    result = run(capsys, "diff", one, two, "--skip-sections", "references", "--format", "json")
+    assert result.status == 0
+    assert json.loads(result.out)["a"]["read"]["skipped_sections"] == ["References"]
+    assert run(capsys, "diff", one, two, "--only-sections", "pump").status == 0
+
+
+def test_fail_under_turns_the_score_into_the_status(capsys: Capture) -> None:
+    assert run(capsys, "diff", V1, V2, "--fail-under", "0.5").status == 0
+    assert run(capsys, "diff", V1, OTHER, "--fail-under", "0.9").status == 1
+    assert run(capsys, "diff", V1, OTHER, "--fail-under", "0.9", "--exit-zero").status == 0
+
+
+def test_levels_go_as_deep_as_they_say(capsys: Capture) -> None:
+    shown = {
+        level: run(capsys, "diff", V1, V2, "--level", level).out for level in ("document", "section", "chunk")
+    }
+    everything = run(capsys, "diff", V1, V2).out
+    for text in (*shown.values(), everything):
+        assert "Related   score 0.9" in text
+    assert "Sections ─" not in shown["document"] + shown["chunk"]
+    assert "Chunks of A" not in shown["document"] + shown["section"]
+    assert "Sections ─" in shown["section"]
+    assert "Chunks of A" in shown["chunk"]
+    assert "Sections ─" in everything
+    assert "Chunks of A" in everything
+
+
+def test_top_limits_the_chunks(capsys: Capture) -> None:
+    few = run(capsys, "diff", V1, V2, "--level", "chunk", "-n", "2").out
+    many = run(capsys, "diff", V1, V2, "--level", "chunk", "-n", "8").out
+    assert "  2 of " in few
+    assert many.count("\n") - few.count("\n") >= 2 * 6
+
+
+def test_the_suffix_of_the_output_file_picks_the_format(capsys: Capture, tmp_path: Path) -> None:
+    target = tmp_path / "out.json"
+    result = run(capsys, "diff", V1, V2, "-o", target)
+    assert (result.status, result.out) == (1, "")
+    assert json.loads(target.read_text(encoding="utf-8"))["schema"] == "colde.diff/1"
+    plain = tmp_path / "out.txt"
+    run(capsys, "diff", V1, V2, "-o", plain)
+    assert "\x1b" not in plain.read_text(encoding="utf-8")
+
+
+def test_one_document_may_come_from_standard_input() -> None:
+    result = run_process("diff", V1, "-", "--format", "json", stdin=Path(V1).read_bytes())
+    assert (result.status, result.err) == (0, "")
+    value = json.loads(result.out)
+    assert value["b"]["path"] == "-"
+    assert value["document"]["score"] == pytest.approx(1.0, abs=1e-5)
+
+
+def test_pages_limit_what_is_read(capsys: Capture) -> None:
+    value = json.loads(run(capsys, "diff", V1, V2, "--pages", "2-3", "--format", "json").out)
+    pages = [page for chunk in value["a"]["chunks"] for page in chunk["pages"]]
+    assert set(pages) == {2, 3}
+
+
+def test_options_come_from_the_environment_too(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLDE_FORMAT", "json")
+    monkeypatch.setenv("COLDE_SKIP_SECTIONS", "references appendix")
+    value = json.loads(run(capsys, "diff", V1, V2).out)
+    assert len(value["a"]["read"]["skipped_sections"]) == 3
+
+
+def test_verbose_says_what_runs_where_and_quiet_silences_warnings(capsys: Capture, tmp_path: Path) -> None:
+    latin = tmp_path / "latin.txt"
+    latin.write_bytes("Die Müller gehört zu Köln.".encode("cp1252"))
+    result = run(capsys, "diff", latin, V1)
+    assert result.err.startswith(f"Warning: {latin}: Not valid UTF-8")
+    assert len(result.err.splitlines()) == 1
+    assert run(capsys, "diff", latin, V1, "-q").err == ""
+    assert "on cpu" in run(capsys, "diff", V1, V2, "-v", "--device", "cpu").err
+
+
+def test_a_second_run_gives_the_same_and_so_does_one_without_cache(capsys: Capture) -> None:
+    first = run(capsys, "diff", V1, V2, "--format", "json").out
+    assert run(capsys, "diff", V1, V2, "--format", "json").out == first
+    assert run(capsys, "diff", V1, V2, "--format", "json", "--no-cache").out == first
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"), [("3-17", (3, 17)), ("5", (5, 5)), (" 2 – 4 ", (2, 4)), (None, None)]
+)
+def test_pages_are_parsed(text: str | None, expected: tuple[int, int] | None) -> None:
+    assert parse_pages(text) == expected
+
+
+@pytest.mark.parametrize("text", ["", "0-3", "7-3", "a-b", "3-", "1,2", "-4"])
+def test_what_is_no_range_of_pages_is_refused(text: str) -> None:
+    with pytest.raises(OptionError, match="FIRST-LAST"):
+        parse_pages(text)
+
+
+def test_options_that_make_no_sense_are_trouble(capsys: Capture, tmp_path: Path) -> None:
+    for arguments in (
+        (V1, V2, "--level", "passage"),
+        (V1, V2, "--format", "html"),
+        ("-", "-"),
+        (V1, V2, "-o", tmp_path / "missing" / "out.json"),
+        (V1, V2, "--only-sections", "no such heading"),
+        (V1, V2, "--skip-sections", "("),
+    ):
+        check_trouble(run(capsys, "diff", *arguments))

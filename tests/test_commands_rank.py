@@ -1,0 +1,163 @@
+"""`colde rank`, from the command line to what it prints, with the real model."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from command_line import EXAMPLES, OTHER, V1, V2, check_trouble, run, run_process
+
+Capture = pytest.CaptureFixture[str]
+
+
+@pytest.fixture(scope="module")
+def schema() -> dict[str, Any]:
+    text = files("colde_cli.views").joinpath("schemas/colde.rank.1.json").read_text(encoding="utf-8")
+    loaded: dict[str, Any] = json.loads(text)
+    jsonschema.Draft202012Validator.check_schema(loaded)
+    return loaded
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    folder = tmp_path / "corpus"
+    folder.mkdir()
+    (folder / "pump.txt").write_text("The pump runs at night. It lifts water from the well into the tower.")
+    (folder / "well.txt").write_text("A well gives water, and a pump lifts it into the tower by night.")
+    (folder / "tax.md").write_text("# Tax\n\nThe council levies a tax on houses, payable in March.\n")
+    return folder
+
+
+@pytest.fixture
+def query(tmp_path: Path) -> Path:
+    path = tmp_path / "query.txt"
+    path.write_text("At night a pump lifts the water of the well into the tower.")
+    return path
+
+
+def ranked(capsys: Capture, *arguments: str | Path) -> dict[str, Any]:
+    value: dict[str, Any] = json.loads(run(capsys, "rank", *arguments, "--format", "json").out)
+    return value
+
+
+def test_versions_come_first_explained_and_as_the_schema_says(
+    capsys: Capture, schema: dict[str, Any]
+) -> None:
+    value = ranked(capsys, V1, EXAMPLES, "--glob", "*.pdf", "--explain")
+    jsonschema.Draft202012Validator(schema).validate(value)
+    assert list(value) == list(schema["properties"])
+    assert [hit["path"] for hit in value["results"]] == [V2, OTHER]
+    assert (value["searched"], value["encoded"], value["skipped"]) == (2, 2, [])
+    best = value["results"][0]["matches"][0]
+    assert best["score"] > 0.99
+    assert best["query"]["section"] == best["hit"]["section"]
+    assert best["hit"]["text"]
+
+
+def test_a_second_run_encodes_nothing_and_says_the_same(capsys: Capture, corpus: Path, query: Path) -> None:
+    first = ranked(capsys, query, corpus, "--explain")
+    second = ranked(capsys, query, corpus, "--explain")
+    assert (first["encoded"], second["encoded"]) == (3, 0)
+    assert second["results"] == first["results"]
+    without = ranked(capsys, query, corpus, "--explain", "--no-cache")
+    assert without["encoded"] == 3
+    assert without["results"] == first["results"]
+
+
+def test_a_changed_file_is_encoded_again(capsys: Capture, corpus: Path, query: Path) -> None:
+    ranked(capsys, query, corpus)
+    (corpus / "tax.md").write_text("# Tax\n\nThe tax is gone.\n")
+    shutil.move(corpus / "well.txt", corpus / "moved.txt")
+    value = ranked(capsys, query, corpus)
+    assert value["encoded"] == 1
+    assert {Path(hit["path"]).name for hit in value["results"]} == {"pump.txt", "moved.txt", "tax.md"}
+
+
+def test_the_order_is_by_score_then_path(capsys: Capture, corpus: Path, query: Path) -> None:
+    shutil.copy(corpus / "pump.txt", corpus / "again.txt")
+    value = ranked(capsys, query, corpus)
+    keys = [(-hit["score"], hit["path"]) for hit in value["results"]]
+    assert keys == sorted(keys)
+    assert [hit["rank"] for hit in value["results"]] == [1, 2, 3, 4]
+    assert all(hit["matches"] == [] for hit in value["results"])
+    assert Path(value["results"][-1]["path"]).name == "tax.md"
+
+
+def test_top_and_min_score_limit_the_list(capsys: Capture, corpus: Path, query: Path) -> None:
+    assert len(ranked(capsys, query, corpus, "-k", "1")["results"]) == 1
+    nothing = run(capsys, "rank", query, corpus, "--min-score", "0.9999")
+    assert nothing.status == 1
+    assert "No document is that close." in nothing.out
+    assert run(capsys, "rank", query, corpus, "--min-score", "0.9999", "--exit-zero").status == 0
+
+
+def test_the_query_is_not_found_in_itself(capsys: Capture, corpus: Path) -> None:
+    value = ranked(capsys, corpus / "pump.txt", corpus)
+    assert value["searched"] == 2
+    assert str(corpus / "pump.txt") not in [hit["path"] for hit in value["results"]]
+
+
+def test_bad_files_are_reported_and_the_rest_is_ranked(capsys: Capture, corpus: Path, query: Path) -> None:
+    (corpus / "bad.pdf").write_bytes(b"%PDF-1.7\nnothing of the kind")
+    (corpus / "empty.txt").write_bytes(b"")
+    photo = corpus / "photo.png"
+    photo.write_bytes(b"\x89PNG\r\n\x1a\n")
+    result = run(capsys, "rank", query, corpus, photo, "--format", "json")
+    value = json.loads(result.out)
+    assert result.status == 0
+    assert value["searched"] == 3
+    assert [Path(skipped["path"]).name for skipped in value["skipped"]] == [
+        "bad.pdf",
+        "empty.txt",
+        "photo.png",
+    ]
+    lines = result.err.splitlines()
+    assert len(lines) == 3
+    assert all(line.startswith("Warning: Skipped ") for line in lines)
+    assert run(capsys, "rank", query, corpus, "-q").err == ""
+    strict = run(capsys, "rank", query, corpus, "--strict")
+    assert strict.status == 2
+    assert "3 documents searched" in strict.out
+
+
+def test_a_document_without_a_token_does_not_spoil_its_batch(
+    capsys: Capture, corpus: Path, query: Path
+) -> None:
+    (corpus / "blank.txt").write_text("\u200b \u200b\n")
+    value = ranked(capsys, query, corpus)
+    assert value["searched"] == 3
+    assert [Path(skipped["path"]).name for skipped in value["skipped"]] == ["blank.txt"]
+
+
+def test_the_query_may_come_from_standard_input(corpus: Path) -> None:
+    result = run_process("rank", "-", corpus, "--format", "json", stdin=b"A pump and a well.")
+    assert result.status == 0
+    assert json.loads(result.out)["query"]["path"] == "-"
+
+
+def test_the_output_file_appears_whole(capsys: Capture, corpus: Path, query: Path, tmp_path: Path) -> None:
+    target = tmp_path / "out.json"
+    assert run(capsys, "rank", query, corpus, "-o", target).out == ""
+    assert json.loads(target.read_text())["schema"] == "colde.rank/1"
+
+
+def test_nothing_to_search_is_trouble(capsys: Capture, corpus: Path, query: Path, tmp_path: Path) -> None:
+    (tmp_path / "void").mkdir()
+    for arguments in ((tmp_path / "void",), (tmp_path / "missing",), (corpus, "--glob", "*.docx")):
+        check_trouble(run(capsys, "rank", query, *arguments))
+    check_trouble(run(capsys, "rank", tmp_path / "missing.txt", corpus))
+
+
+@pytest.mark.parametrize("width", [60, 100, 200])
+def test_the_table_fits_its_width(
+    capsys: Capture, corpus: Path, query: Path, width: int, monkeypatch: Any
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    out = run(capsys, "rank", query, corpus, "--explain").out
+    assert max(map(len, out.splitlines())) <= width
+    assert "\x1b" not in out

@@ -1,0 +1,101 @@
+"""Encodings kept by what files hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import fields
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from colde_cli.corpus.store import Store, _pack, _unpack
+from colde_cli.documents.reading import read
+from colde_cli.encoder.cache import Cache
+from colde_cli.encoder.encoder import Encoder
+from colde_cli.encoder.encoding import Encoding
+
+EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
+PDF = EXAMPLES / "supply-agreement.pdf"
+
+
+@pytest.fixture(scope="module")
+def encoder(model_folder: Path) -> Encoder:
+    return Encoder.load(model_folder, device="cpu")
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> Iterator[Cache]:
+    with Cache(tmp_path / "cache", 10**9) as opened:
+        yield opened
+
+
+def same(one: Encoding, other: Encoding) -> bool:
+    arrays = ("chunk_vectors", "directions", "section_vectors", "document_vector")
+    return (one.document, one.chunks) == (other.document, other.chunks) and all(
+        np.array_equal(getattr(one, name), getattr(other, name)) for name in arrays
+    )
+
+
+def test_an_encoding_comes_back_as_it_was(encoder: Encoder, cache: Cache) -> None:
+    assert {field.name for field in fields(Encoding)} == {
+        *("document", "chunks", "chunk_vectors", "directions", "section_vectors", "document_vector")
+    }
+    store = Store(cache, encoder)
+    encoding = encoder.encode(read(PDF))
+    key = store.key(PDF)
+    store.keep(key, encoding)
+    found = store.encoding(PDF, key)
+    assert found is not None
+    assert same(found, encoding)
+    card = store.cards({PDF: key})[PDF]
+    assert (card.path, card.title) == (str(PDF), encoding.document.title)
+    assert np.array_equal(card.vector, encoding.document_vector)
+
+
+def test_the_same_content_is_known_under_another_name(encoder: Encoder, cache: Cache, tmp_path: Path) -> None:
+    store = Store(cache, encoder)
+    one, two = tmp_path / "one.txt", tmp_path / "two.txt"
+    for path in (one, two):
+        path.write_text("the pump runs at night, and nobody hears it because the town sleeps")
+    store.keep(store.key(one), encoder.encode(read(one)))
+    found = store.encoding(two, store.key(two))
+    assert found is not None
+    assert (found.document.path, found.document.title) == (str(two), read(two).title)
+
+
+def test_other_bytes_suffixes_and_options_are_other_keys(
+    encoder: Encoder, cache: Cache, tmp_path: Path
+) -> None:
+    paths = [tmp_path / name for name in ("a.txt", "b.txt", "a.md")]
+    for path, text in zip(paths, ("one", "two", "one"), strict=True):
+        path.write_text(text)
+    keys = {Store(cache, encoder, options).key(path) for path in paths for options in ((), ("skip",))}
+    assert len(keys) == 6
+
+
+def test_a_damaged_record_is_as_good_as_none(encoder: Encoder, cache: Cache) -> None:
+    store = Store(cache, encoder)
+    key = store.key(PDF)
+    store.keep(key, encoder.encode(read(PDF)))
+    kept = store._get(_all_keys(cache))
+    cache.put({name: value[: len(value) // 2] for name, value in kept.items()})
+    assert store.encoding(PDF, key) is None
+    assert store.cards({PDF: key}) == {}
+
+
+def _all_keys(cache: Cache) -> list[bytes]:
+    with cache._guarded() as connection:
+        return [key for (key,) in connection.execute("SELECT key FROM items")]
+
+
+def test_without_a_cache_nothing_is_known(encoder: Encoder) -> None:
+    store = Store(None, encoder)
+    key = store.key(PDF)
+    store.keep(key, encoder.encode(read(PDF)))
+    assert store.encoding(PDF, key) is None
+
+
+@pytest.mark.parametrize("blob", [b"", b"\x00", b"\xff\xff\xff\xff1234", _pack({}, {})[:-1]])
+def test_what_is_no_record_is_nothing(blob: bytes) -> None:
+    assert _unpack(blob) is None

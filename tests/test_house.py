@@ -1,0 +1,114 @@
+"""The rules of the house: which room may import which, and what stays unloaded."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from command_line import V1, V2, run_process
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGE = ROOT / "colde_cli"
+FILES = sorted(PACKAGE.rglob("*.py"))
+
+# What each room may import beside itself, the errors and the settings. `learning` is for commands alone.
+ALLOWED = {
+    "documents": set(),
+    "encoder": {"documents"},
+    "similarity": {"encoder", "documents"},
+    "corpus": {"similarity", "encoder", "documents"},
+    "views": {"corpus", "similarity", "encoder", "documents"},
+    "learning": {"encoder", "documents"},
+    "commands": {"views", "corpus", "similarity", "encoder", "documents", "learning"},
+}
+COMMON = {"", "errors", "settings"}
+HEAVY = ("onnxruntime", "torch", "transformers", "pypdf", "pypdfium2", "numpy", "tokenizers", "sqlite3")
+TRAINING = {"torch", "transformers", "optimum", "onnx", "safetensors", "sklearn", "accelerate", "tensorboard"}
+
+
+def room(path: Path) -> str:
+    parts = path.relative_to(PACKAGE).parts
+    return parts[0] if len(parts) > 1 else ""
+
+
+def imports(path: Path) -> Iterator[str]:
+    """Every module that a file imports, wherever in the file."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path} imports relatively"
+            yield node.module or ""
+
+
+def imported_room(module: str) -> str | None:
+    """The room of colde that a module lies in; None for other packages."""
+    top, _, rest = module.partition(".")
+    if top != "colde_cli":
+        return None
+    return rest.partition(".")[0]
+
+
+def test_every_room_is_known() -> None:
+    assert {room(path) for path in FILES} == {"", *ALLOWED}
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(PACKAGE).as_posix())
+def test_imports_run_one_way(path: Path) -> None:
+    own = room(path)
+    if own == "":
+        return
+    rooms = {found for module in imports(path) if (found := imported_room(module)) is not None}
+    assert rooms <= ALLOWED[own] | {own} | COMMON
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(PACKAGE).as_posix())
+def test_only_learning_uses_the_packages_for_training(path: Path) -> None:
+    tops = {module.partition(".")[0] for module in imports(path)}
+    # A doctor may ask which version is there; nobody else has business with them.
+    if room(path) not in ("learning", "commands"):
+        assert not tops & TRAINING
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(PACKAGE).as_posix())
+def test_files_stay_readable(path: Path) -> None:
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= 420
+
+
+def loaded(*arguments: str) -> set[str]:
+    """The modules that a run of the command has loaded."""
+    result = run_process(*arguments, python=("-X", "importtime"))
+    lines = [line for line in result.err.splitlines() if line.startswith("import time:")]
+    return {line.rsplit("|", 1)[1].strip() for line in lines}
+
+
+@pytest.mark.parametrize("arguments", [("--help",), ("diff", "--help"), ("rank", "--help"), ("--version",)])
+def test_help_loads_nothing_heavy(arguments: tuple[str, ...]) -> None:
+    modules = loaded(*arguments)
+    assert "colde_cli.app" in modules
+    tops = {module.partition(".")[0] for module in modules}
+    assert not tops & set(HEAVY)
+
+
+def test_diff_loads_nothing_of_training() -> None:
+    modules = loaded("diff", V1, V2)
+    assert "onnxruntime" in modules
+    assert not {module.partition(".")[0] for module in modules} & TRAINING
+    assert not any(module.startswith("colde_cli.learning") for module in modules)
+
+
+def test_importing_the_package_loads_nothing_heavy() -> None:
+    code = "import sys, colde_cli; print(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+        env={"PYTHONPATH": ""},
+    )
+    assert not {name.partition(".")[0] for name in done.stdout.split()} & set(HEAVY)

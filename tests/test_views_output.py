@@ -1,0 +1,76 @@
+"""Where data goes, and in which format."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from colde_cli.errors import NotAvailableError, OptionError
+from colde_cli.views.output import Format, choose_format, deliver
+
+
+@pytest.mark.parametrize(
+    ("asked", "name", "expected"),
+    [
+        (None, None, Format.TABLE),
+        (None, "out.json", Format.JSON),
+        (None, "out.JSON", Format.JSON),
+        (None, "out.txt", Format.TABLE),
+        (None, "out", Format.TABLE),
+        (Format.JSON, None, Format.JSON),
+        (Format.JSON, "out.txt", Format.JSON),
+        (Format.TABLE, "out.xyz", Format.TABLE),
+    ],
+)
+def test_the_format_is_the_one_asked_for_else_that_of_the_suffix(
+    tmp_path: Path, asked: Format | None, name: str | None, expected: Format
+) -> None:
+    assert choose_format(asked, tmp_path / name if name else None) is expected
+
+
+@pytest.mark.parametrize("name", ["out.html", "out.md", "out.csv"])
+def test_formats_of_later_versions_say_so(tmp_path: Path, name: str) -> None:
+    with pytest.raises(NotAvailableError, match="not available yet"):
+        choose_format(None, tmp_path / name)
+
+
+def test_an_unknown_suffix_a_folder_and_a_missing_folder_are_refused_before_the_work(tmp_path: Path) -> None:
+    for place in (tmp_path / "out.docx", tmp_path, tmp_path / "missing" / "out.json"):
+        with pytest.raises(OptionError, match=str(place.parent)):
+            choose_format(None, place)
+
+
+def test_a_file_appears_whole_with_the_usual_mode(tmp_path: Path) -> None:
+    target = tmp_path / "out.txt"
+    deliver("Zwölf → 12\n", target)
+    assert target.read_text(encoding="utf-8") == "Zwölf → 12\n"
+    mask = os.umask(0)
+    os.umask(mask)
+    assert stat.S_IMODE(target.stat().st_mode) == 0o666 & ~mask
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def test_a_file_that_is_replaced_keeps_its_mode(tmp_path: Path) -> None:
+    target = tmp_path / "out.txt"
+    target.write_text("old")
+    target.chmod(0o600)
+    deliver("new", target)
+    assert target.read_text() == "new"
+    assert stat.S_IMODE(target.stat().st_mode) == 0o600
+
+
+def test_what_cannot_be_written_leaves_the_old_file_and_no_rest(tmp_path: Path) -> None:
+    target = tmp_path / "out.txt"
+    target.write_text("old")
+    with pytest.raises(UnicodeEncodeError):
+        deliver("a lone surrogate \udcff", target)
+    assert target.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def test_standard_output_is_the_default(capsys: pytest.CaptureFixture[str]) -> None:
+    deliver("text\n", None)
+    assert capsys.readouterr().out == "text\n"

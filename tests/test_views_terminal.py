@@ -1,0 +1,182 @@
+"""A comparison in the terminal: every width, with and without colours, whatever the headings hold."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from io import StringIO
+
+import numpy as np
+import pytest
+from command_line import OTHER, V1, V2
+from numpy.typing import NDArray
+from rich.cells import cell_len
+from rich.console import Console
+from rich.text import Text
+
+from colde_cli.documents.reading import read
+from colde_cli.encoder.encoder import Encoder
+from colde_cli.similarity.comparison import COUNTERPART, Comparison, compare
+from colde_cli.views.heatmap import HeatMap
+from colde_cli.views.terminal import comparison_table, percent
+from colde_cli.views.wording import from_difference, plain, shorten
+
+WIDTHS = [60, 72, 80, 100, 120, 160, 200]
+
+
+@pytest.fixture(scope="module")
+def encoder(model_folder: object) -> Encoder:
+    return Encoder.load(str(model_folder), device="cpu")
+
+
+@pytest.fixture(scope="module")
+def versions(encoder: Encoder) -> Comparison:
+    return compare(*encoder.encode_many([read(V1), read(V2)]), encoder)
+
+
+@pytest.fixture(scope="module")
+def strangers(encoder: Encoder) -> Comparison:
+    return compare(*encoder.encode_many([read(V1), read(OTHER)]), encoder)
+
+
+def scores(rows: int, columns: int) -> NDArray[np.float32]:
+    return np.random.default_rng(1).uniform(-1, 1, (rows, columns)).astype(np.float32)
+
+
+def drawn(heatmap: HeatMap, width: int, *, colour: bool) -> str:
+    system = "truecolor" if colour else None
+    console = Console(file=StringIO(), width=width, color_system=system, force_terminal=colour)  # type: ignore[arg-type]
+    with console.capture() as captured:
+        console.print(heatmap)
+    return Text.from_ansi(captured.get()).plain if colour else captured.get()
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("coloured", [True, False])
+def test_the_table_fits_its_width(
+    versions: Comparison, strangers: Comparison, width: int, coloured: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    if coloured:
+        monkeypatch.setenv("FORCE_COLOR", "1")
+        monkeypatch.setenv("COLORTERM", "truecolor")
+    for comparison in (versions, strangers):
+        text = comparison_table(comparison, "all", 10)
+        assert ("\x1b[" in text) is coloured
+        assert max(cell_len(line) for line in Text.from_ansi(text).plain.splitlines()) <= width
+
+
+def test_no_color_is_obeyed(versions: Comparison, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("NO_COLOR", "1")
+    # Bold and dim are no colours; foreground and background are.
+    assert not re.search(r"\x1b\[[\d;]*(3|4|9|10)[0-8][;m]", comparison_table(versions, "all", 10))
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("colour", [True, False])
+@pytest.mark.parametrize(("rows", "columns"), [(1, 1), (5, 9), (40, 40), (3, 120)])
+def test_every_cell_of_the_heat_map_is_there(width: int, colour: bool, rows: int, columns: int) -> None:
+    names = [f"{number} A heading of the usual length" for number in range(rows)]
+    lines = drawn(HeatMap(scores(rows, columns), names, columns), width, colour=colour).splitlines()
+    assert max(map(len, lines)) <= width
+    blocks = [index for index, line in enumerate(lines) if line.startswith("A \\ B")]
+    start = lines[blocks[0]].index("B") + 1
+    label = len(lines[blocks[0]][:start]) + len(re.match(r" *", lines[blocks[0]][start:])[0])  # type: ignore[index]
+    cells = 0
+    for block in blocks:
+        row = lines[block + 1][label - 2 :]
+        cells += len(row) if width_of_cell(lines, blocks[0]) == 1 else len(re.findall(r"\d\d|1\.|·", row))
+    assert cells == columns
+
+
+def width_of_cell(lines: list[str], header: int) -> int:
+    return 1 if "tenths" in lines[-1] else 2
+
+
+def test_forty_sections_fit_the_narrowest_terminal_in_one_block() -> None:
+    names = [f"{number} Heading" for number in range(40)]
+    lines = drawn(HeatMap(scores(40, 40), names, 40), 60, colour=True).splitlines()
+    assert sum(line.startswith("A \\ B") for line in lines) == 1
+    assert len(lines) == 2 + 40 + 1
+
+
+def test_cells_say_what_the_scores_are() -> None:
+    values = np.array([[1.0, 0.996, 0.5, 0.07, 0.0, -0.4]], np.float32)
+    line = drawn(HeatMap(values, ["Heading"], 6), 100, colour=False).splitlines()[1]
+    assert line.split()[2:] == ["1.", "1.", "50", "07", "·", "·"]
+    many = np.tile(values, (1, 10))
+    line = drawn(HeatMap(many, ["Heading"], 60), 80, colour=False).splitlines()[2]
+    assert line.split()[2] == "995···" * 10
+
+
+def test_wide_characters_keep_the_columns_in_line() -> None:
+    names = ["Introduction", "関連研究 and a long tail of further words in the heading", "数据"]
+    lines = drawn(HeatMap(np.ones((3, 2), np.float32), names, 2), 60, colour=False).splitlines()
+    assert len({cell_len(line.rstrip()) for line in lines[1:4]}) == 1
+
+
+def test_what_is_the_same_is_counted_and_what_is_not_is_listed(versions: Comparison) -> None:
+    matches = versions.matches_of_a()
+    same = sum(match.same for match in matches)
+    text = comparison_table(versions, "chunk", 100)
+    assert f"{same} chunks of {len(matches)} in A also in B, word for word." in text
+    assert text.count("×") >= len(matches) - same
+
+
+def test_chunks_without_a_counterpart_stand_on_both_sides(versions: Comparison) -> None:
+    only_a, only_b = versions.without_counterpart()
+    assert all(match.score < COUNTERPART for match in (*only_a, *only_b))
+    text = comparison_table(versions, "chunk", 100)
+    assert ("Only in A" in text, "Only in B" in text) == (bool(only_a), bool(only_b))
+    assert "4.4 Data protection" in text.split("Only in B")[1]
+
+
+def test_equal_documents_have_nothing_to_list(encoder: Encoder) -> None:
+    one = encoder.encode(read(OTHER))
+    text = comparison_table(compare(one, one, encoder), "all", 10)
+    assert "the texts are the same" in text
+    assert "word for word" in text
+    assert "Only in" not in text
+
+
+def test_a_model_without_calibration_gives_no_verdict(versions: Comparison) -> None:
+    bare = replace(versions, probability=None, threshold=None)
+    text = comparison_table(bare, "document", 10)
+    assert "No verdict" in text
+    assert "probability" not in text
+
+
+def test_headings_cannot_steer_the_terminal(versions: Comparison, monkeypatch: pytest.MonkeyPatch) -> None:
+    document = versions.a.document
+    evil = replace(document.sections[2], heading="1 \x1b[2JIntro\x07 [bold]duction")
+    sections = (*document.sections[:2], evil, *document.sections[3:])
+    encoding = replace(versions.a, document=replace(document, title="\x1b]0;title", sections=sections))
+    text = comparison_table(replace(versions, a=encoding), "all", 30)
+    assert "\x1b" not in text
+    assert "\x07" not in text
+    assert "[bold]" in text
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [(0.0, "under 1%"), (0.004, "under 1%"), (0.12, "12%"), (0.994, "99%"), (1.0, "over 99%")],
+)
+def test_a_probability_is_never_certain(value: float, expected: str) -> None:
+    assert percent(value) == expected
+
+
+def test_excerpts_start_where_the_texts_part() -> None:
+    head = "The parts of one unit that we bought last winter were cheap and cost "
+    a, b = from_difference(f"{head}EUR 58 in all.", f"{head}EUR 63 in all.")
+    assert a.startswith("…")
+    assert "EUR 58" in a[:40]
+    assert "EUR 63" in b[:40]
+    assert from_difference("short one", "short two") == ("short one", "short two")
+    assert from_difference(head, head) == (head, head)
+    assert from_difference("", "text") == ("", "text")
+
+
+def test_words_are_made_harmless_and_short() -> None:
+    assert plain("a\tb\n\x1b[0m\u202ec") == "a b \N{REPLACEMENT CHARACTER}[0m\N{REPLACEMENT CHARACTER}c"
+    assert shorten("a long heading", 8) == "a long…"
