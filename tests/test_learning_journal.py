@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("torch")
 
-from colde_cli.learning.journal import Journal  # noqa: E402
+from colde_cli.learning.journal import Journal
 
 
 def lines(folder: Path) -> list[dict[str, float]]:
