@@ -172,3 +172,5 @@ def test_a_signal_saves_the_run(
     assert not output.exists()
     assert "unfinished run" in refusal(*given)
     assert "other options" in refusal(*given, "--resume")
+    more = write_documents(tmp_path / "more.jsonl", per_subject=9)
+    assert "other options, data" in refusal(more, *given[1:], "--epochs", 2000, "--resume")

@@ -128,7 +128,7 @@ def test_stopping_and_going_on_changes_nothing(
         run(trainer(task, backbone, recipe), tmp_path / "stopped", notes)
     again = trainer(task, backbone, recipe)
     rest = Notes()
-    second = run(again, tmp_path / "stopped", rest, resume=True)
+    second = run(again, tmp_path / "stopped", rest, resume=checkpoint.load(tmp_path / "stopped", "run"))
     assert (rest.done, rest.steps) == (4, whole.steps)
     assert notes.losses + rest.losses == whole.losses
     assert notes.validations + rest.validations == whole.validations

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import importlib.util
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -82,27 +83,38 @@ def _packaged(name: str) -> Path | None:
 
 
 def _fetch(name: str) -> Path:
-    """The files of a model on the hub, from the local copy if there is one."""
-    from huggingface_hub import hf_hub_download
+    """The folder of a model's files from the hub; the local copy is taken as it is, where there is one."""
+    from huggingface_hub import constants, hf_hub_download
     from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError
+    from huggingface_hub.utils import get_session  # type: ignore[attr-defined]
 
     try:
-        paths = [Path(hf_hub_download(name, file, etag_timeout=10)) for file in _FILES]
+        return _downloaded(partial(hf_hub_download, name, local_files_only=True))
     except HFValidationError as error:
         raise ModelError(
             f"There is no backbone {name!r}, neither as a folder nor as a model's name."
         ) from error
-    except LocalEntryNotFoundError as error:
-        raise ModelError(
-            f"The backbone {name!r} could not be fetched from the Hugging Face hub; fetch it on a machine with "
-            "network and name its folder with --backbone."
-        ) from error
-    except (HfHubHTTPError, OSError) as error:
-        # The message of the hub runs over many lines; its first one says what happened.
+    except LocalEntryNotFoundError:
+        pass
+    try:
+        # The hub's client tries for half a minute to reach what cannot be reached.
+        get_session().head(constants.ENDPOINT, timeout=10)
+        return _downloaded(partial(hf_hub_download, name))
+    except HfHubHTTPError as error:
+        # Its message runs over many lines; the first says what happened.
         reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
         raise ModelError(
             f"The backbone {name!r} is not usable from the Hugging Face hub: {reason}"
         ) from error
+    except OSError as error:
+        raise ModelError(
+            f"The backbone {name!r} could not be fetched from the Hugging Face hub; fetch it on a machine with "
+            "network and name its folder with --backbone."
+        ) from error
+
+
+def _downloaded(get: Callable[[str], str]) -> Path:
+    paths = [Path(get(file)) for file in _FILES]
     return paths[0].parent
 
 

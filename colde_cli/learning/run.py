@@ -117,6 +117,7 @@ def train_model(job: Job, reporter: Reporter, observer: Observer, stop: Callable
     store = chunk_documents(documents, backbone.tokenizer, model.config.chunk_tokens, reporter.advance)
     files = np.array([item.file for item in read.data.documents], np.int64)
     task = Task(store, read.positives, read.split, files, _digest(job, read, store, backbone))
+    saved = checkpoint.load(job.workshop, task.run) if job.resume else None
     calibration_ids = _calibration_ids(task)
     _open_workshop(job)
     source = _source(job, model, task, backbone.tokenizer, calibration_ids, device, reporter)
@@ -125,7 +126,7 @@ def train_model(job: Job, reporter: Reporter, observer: Observer, stop: Callable
     trainer = Trainer(model, source, task, job.recipe, device)
     with Journal(job.workshop) as journal:
         both = Both(observer, journal)
-        outcome = trainer.run(job.workshop, both, resume=job.resume, every=job.checkpoint_every, stop=stop)
+        outcome = trainer.run(job.workshop, both, resume=saved, every=job.checkpoint_every, stop=stop)
     reporter.phase("Writing the model")
     _finish(job, model.cpu(), read, outcome, backbone.tokenizer, calibration_ids)
     return outcome

@@ -18,6 +18,7 @@ from torch import Tensor, nn
 
 from colde_cli.learning import checkpoint
 from colde_cli.learning.checkpoint import Checkpoint, Progress
+from colde_cli.learning.gradient_cache import plan
 from colde_cli.learning.metrics import PairMetrics, pair_metrics
 from colde_cli.learning.networks.colde import Colde
 from colde_cli.learning.objectives.cosine import cosine_loss
@@ -33,8 +34,8 @@ from colde_cli.learning.views import Needed, Views, training_views, whole_views
 
 _WARM_UP = 0.1
 _CLIP = 1.0
-# Documents of like length that go through the head together in validation.
-_WHOLE = 32
+# Cells of attention, chunks by chunks, of the documents that go through the head together in validation.
+_ATTENTION = 1 << 20
 _BLOCK = 4096
 
 
@@ -125,7 +126,7 @@ class Trainer:
         folder: Path,
         observer: Observer,
         *,
-        resume: bool = False,
+        resume: Checkpoint | None = None,
         every: int = 0,
         stop: Callable[[], bool] = lambda: False,
     ) -> Outcome:
@@ -134,7 +135,7 @@ class Trainer:
         Args:
             folder: where checkpoints lie.
             observer: is told how it goes.
-            resume: go on from the checkpoint in `folder`.
+            resume: go on from here.
             every: steps between checkpoints; one is written after every epoch in any case.
             stop: asked before every step; if True the run is saved and ends.
 
@@ -142,8 +143,8 @@ class Trainer:
             Stopped: `stop` said so; the run is saved.
         """
         untrained = self._validate()
-        if resume:
-            self._restore(checkpoint.load(folder, self.task.run))
+        if resume is not None:
+            self._restore(resume)
         observer.started(self.steps, self.progress.step)
         if not self.progress.step:
             self._keep_if_best(untrained, 0)
@@ -229,13 +230,11 @@ class Trainer:
         documents, pairs = np.unique(self.task.split.pairs, return_inverse=True)
         counts = np.diff(self.task.store.documents)[documents]
         vectors: dict[int, Tensor] = {}
-        order = np.argsort(counts, kind="stable")
-        for start in range(0, len(order), _WHOLE):
-            part = order[start : start + _WHOLE]
+        for part in plan([int(count) ** 2 for count in counts], _ATTENTION):
             views = whole_views(self.task.store, documents[part])
             needed = views.needed(self.source.positioned)
             found = self._head(self.source.vectors(needed), needed, views).cpu()
-            vectors.update(zip(part.tolist(), found, strict=True))
+            vectors.update(zip(part, found, strict=True))
         table = torch.stack([vectors[place] for place in range(len(documents))]).double()
         left, right = pairs.reshape(-1, 2).T
         return np.asarray((table[left] * table[right]).sum(1).numpy())

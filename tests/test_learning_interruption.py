@@ -1,0 +1,30 @@
+"""Signals: heard between batches once there is something to save, at once before and when repeated."""
+
+from __future__ import annotations
+
+import signal
+
+import pytest
+
+from colde_cli.learning.interruption import Interruption
+
+
+def test_a_signal_before_training_interrupts_at_once() -> None:
+    with pytest.raises(KeyboardInterrupt), Interruption():
+        signal.raise_signal(signal.SIGINT)
+    with pytest.raises(SystemExit) as ended, Interruption():
+        signal.raise_signal(signal.SIGTERM)
+    assert ended.value.code == 143
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_during_training_is_noted(number: signal.Signals, status: int) -> None:
+    before = signal.getsignal(number)
+    with Interruption() as interruption:
+        assert not interruption.asked()
+        signal.raise_signal(number)
+        assert interruption.asked()
+        assert interruption.status == status
+        with pytest.raises((KeyboardInterrupt, SystemExit)):
+            signal.raise_signal(number)
+    assert signal.getsignal(number) is before
