@@ -60,6 +60,10 @@ class Encoder:
     """Encodes documents with one model. Safe to share between threads.
 
     Sessions are opened in the background as soon as it is made, so that documents can be read meanwhile.
+
+    With `chunk_position="input"` a chunk's vector depends on where it stands, and it stands where training and
+    validation read it: test documents are not split (CoLDE §4.1), so every chunk is in section 0, and q counts
+    through the document up to `max_chunks` - 1. The vectors of sections are made of the same chunk vectors.
     """
 
     def __init__(self, folder: ModelFolder, plan: Plan, *, cache: Cache | None, threads: int) -> None:
@@ -211,8 +215,8 @@ class Encoder:
     def _key(self, chunk: Chunk) -> bytes:
         if self.config.chunk_position == "post":
             return digest(self.fingerprint, np.asarray(chunk.ids, np.int32).tobytes())
-        place = np.asarray([chunk.section, chunk.position, *chunk.ids], np.int32)
-        return digest(self.fingerprint, place.tobytes())
+        place = min(chunk.index, self.config.max_chunks - 1)
+        return digest(self.fingerprint, np.asarray([0, place, *chunk.ids], np.int32).tobytes())
 
 
 def _rows_of_sections(document: Document, chunks: Sequence[Chunk]) -> list[list[int]]:

@@ -13,7 +13,8 @@
 Graph contracts (H = hidden size, D = size of a document vector, int64 unless said):
 
     chunk encoder   in  input_ids [N, L]   (+ attention_mask [N, L] when masked)
-                        (+ section_ids [N], chunk_ids [N] when chunk_position == "input")
+                        (+ section_ids [N], chunk_ids [N] when chunk_position == "input": a document
+                        is read whole, as section 0 with chunks 0, 1, ... up to max_chunks - 1)
                     out chunk_vectors [N, H] float32
     document head   in  chunk_vectors [S, C, H] float32 (zeros past a length), lengths [S],
                         partners [S] (row whose chunks are keys and values), section_ids [S], chunk_ids [S, C]

@@ -174,7 +174,11 @@ def _batches(order: Sequence[int], chunks: Sequence[Chunk]) -> list[list[int]]:
 
 
 def _feed(group: Sequence[Chunk], inputs: set[str]) -> dict[str, NDArray[np.int64]]:
-    """Tensors for a group of chunks, padded to the longest; only those the graph asks for."""
+    """Tensors for a group of chunks, padded to the longest; only those the graph asks for.
+
+    A graph that takes positions gets those of a document read whole: section 0, and the number of the chunk in
+    its document, which the graph clamps to the rows that it has.
+    """
     width = max(len(chunk.ids) for chunk in group)
     ids = np.zeros((len(group), width), np.int64)
     mask = np.zeros_like(ids)
@@ -184,7 +188,7 @@ def _feed(group: Sequence[Chunk], inputs: set[str]) -> dict[str, NDArray[np.int6
     feed = {
         "input_ids": ids,
         "attention_mask": mask,
-        "section_ids": np.array([chunk.section for chunk in group], np.int64),
-        "chunk_ids": np.array([chunk.position for chunk in group], np.int64),
+        "section_ids": np.zeros(len(group), np.int64),
+        "chunk_ids": np.array([chunk.index for chunk in group], np.int64),
     }
     return {name: values for name, values in feed.items() if name in inputs}
