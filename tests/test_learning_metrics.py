@@ -72,3 +72,15 @@ def test_separable_pairs_do_not_become_certain() -> None:
     low, high = probability([0.1, 0.9], calibration)
     assert low == pytest.approx(1 / 12, abs=1e-3)
     assert high == pytest.approx(11 / 12, abs=1e-3)
+
+
+def test_field_auc_does_not_compare_scores_of_different_fields() -> None:
+    """Two fields, each in perfect order, one with far higher scores."""
+    related, fields = [1, 0, 1, 0], [0, 0, 1, 1]
+    metrics = pair_metrics(related, [0.9, 0.8, 0.2, 0.1], fields=fields)
+    assert metrics.field_auc == 1
+    assert metrics.auc == 0.75
+    assert pair_metrics(related, [0.9, 0.8, 0.2, 0.1]).field_auc == 0.75
+    assert pair_metrics(related, [0.9, 0.8, 0.2, 0.1], fields=[0, 1, 1, 1]).field_auc == 0.75, (
+        "one field is judged"
+    )

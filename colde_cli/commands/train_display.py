@@ -68,7 +68,7 @@ class Display:
         """An epoch is done; epoch 0 is the untrained model."""
         name = f"epoch {values['epoch']:.0f}" if values["epoch"] else "untrained"
         loss = f"loss {values['loss']:.4f}, " if values["epoch"] else ""
-        self._console.print(f"{name}: {loss}validation AUC {values['auc']:.4f}, F1 {values['f1']:.4f}")
+        self._console.print(f"{name}: {loss}validation AUC {values['field_auc']:.4f}, F1 {values['f1']:.4f}")
 
     def stopped(self, job: Job) -> None:
         """The run was interrupted and is saved."""
@@ -86,7 +86,7 @@ class Display:
                 "No epoch was better than the untrained model, which was kept.", style="yellow"
             )
         sys.stdout.write(
-            f"{job.output}: validation AUC {trained.auc:.4f} (untrained {control.auc:.4f}), "
+            f"{job.output}: validation AUC {trained.field_auc:.4f} (untrained {control.field_auc:.4f}), "
             f"F1 {trained.f1:.4f} ({control.f1:.4f}), threshold {trained.threshold:.4f}, "
             f"{trained.pairs:,} pairs, best epoch {outcome.progress.best_epoch}\n"
         )

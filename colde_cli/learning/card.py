@@ -13,6 +13,7 @@ from colde_cli.learning.trainer import Outcome
 
 _FIGURES = (
     ("ROC-AUC", "auc"),
+    ("ROC-AUC, mean of the files", "field_auc"),
     ("average precision", "average_precision"),
     ("F1", "f1"),
     ("precision", "precision"),

@@ -16,6 +16,7 @@ class PairMetrics:
         pairs: how many.
         positives: how many of them are related.
         auc: area under the ROC curve.
+        field_auc: mean of the areas of every field for itself, where there are several; else the same.
         average_precision: area under the precision-recall curve, as a step function.
         threshold: the score from which a pair counts as related.
         precision: at the threshold.
@@ -27,6 +28,7 @@ class PairMetrics:
     pairs: int
     positives: int
     auc: float
+    field_auc: float
     average_precision: float
     threshold: float
     precision: float
@@ -39,13 +41,16 @@ class PairMetrics:
         return asdict(self)
 
 
-def pair_metrics(related: ArrayLike, scores: ArrayLike, threshold: float | None = None) -> PairMetrics:
+def pair_metrics(
+    related: ArrayLike, scores: ArrayLike, threshold: float | None = None, fields: ArrayLike | None = None
+) -> PairMetrics:
     """Measure scores against judgements.
 
     Args:
         related: bool [P], both values present.
         scores: [P].
         threshold: the score from which a pair counts as related; the one with the best F1 if None.
+        fields: int [P], the field of knowledge of each pair; one field if None.
     """
     from sklearn.metrics import average_precision_score, roc_auc_score
 
@@ -59,6 +64,7 @@ def pair_metrics(related: ArrayLike, scores: ArrayLike, threshold: float | None 
         pairs=len(truth),
         positives=int(truth.sum()),
         auc=float(roc_auc_score(truth, values)),
+        field_auc=_field_auc(truth, values, np.zeros(len(truth)) if fields is None else np.asarray(fields)),
         average_precision=float(average_precision_score(truth, values)),
         threshold=cut,
         precision=precision,
@@ -66,6 +72,20 @@ def pair_metrics(related: ArrayLike, scores: ArrayLike, threshold: float | None 
         f1=2 * hits / (int(said.sum()) + int(truth.sum())),
         accuracy=float((said == truth).mean()),
     )
+
+
+def _field_auc(truth: NDArray[np.bool_], scores: NDArray[np.float64], fields: NDArray[np.generic]) -> float:
+    """Mean of the AUCs of all fields that have related and unrelated pairs.
+
+    Over all pairs at once the AUC also compares scores of different fields, and the largest field decides.
+    """
+    from sklearn.metrics import roc_auc_score
+
+    members = [fields == field for field in np.unique(fields)]
+    judged = [chosen for chosen in members if truth[chosen].any() and not truth[chosen].all()]
+    if len(judged) < 2:
+        judged = [np.ones(len(truth), bool)]
+    return float(np.mean([roc_auc_score(truth[chosen], scores[chosen]) for chosen in judged]))
 
 
 def best_threshold(related: NDArray[np.bool_], scores: NDArray[np.float64]) -> float:

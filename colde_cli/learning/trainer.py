@@ -153,8 +153,7 @@ class Trainer:
             self._epoch(folder, observer, every, stop)
         self._set_weights(self.best)
         scores = self._scores()
-        trained = pair_metrics(self.task.split.related, scores)
-        return Outcome(replace(self.progress), untrained, trained, tuple(scores.tolist()))
+        return Outcome(replace(self.progress), untrained, self._metrics(scores), tuple(scores.tolist()))
 
     def _epoch(self, folder: Path, observer: Observer, every: int, stop: Callable[[], bool]) -> None:
         progress = self.progress
@@ -221,7 +220,11 @@ class Trainer:
         return found
 
     def _validate(self) -> PairMetrics:
-        return pair_metrics(self.task.split.related, self._scores())
+        return self._metrics(self._scores())
+
+    def _metrics(self, scores: np.ndarray) -> PairMetrics:
+        split = self.task.split
+        return pair_metrics(split.related, scores, fields=self.task.files[split.pairs[:, 0]])
 
     @torch.no_grad()
     def _scores(self) -> np.ndarray:
@@ -241,8 +244,12 @@ class Trainer:
 
     def _keep_if_best(self, metrics: PairMetrics, epoch: int) -> None:
         self.progress.stale += 1
-        if metrics.auc > self.progress.best_auc:
-            self.progress.best_auc, self.progress.best_epoch, self.progress.stale = metrics.auc, epoch, 0
+        if metrics.field_auc > self.progress.best_auc:
+            self.progress.best_auc, self.progress.best_epoch, self.progress.stale = (
+                metrics.field_auc,
+                epoch,
+                0,
+            )
             self.best = self._weights()
 
     def _stale(self) -> bool:
