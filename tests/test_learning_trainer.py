@@ -111,6 +111,7 @@ VARIANTS = {
     "last layer": {"freeze_backbone": False, "epochs": 2, "trainable_layers": 1},
     "paper": {"freeze_backbone": False, "epochs": 2, "chunk_position": "input", "chunk_pool": "pooler"},
     "by file": {"batches": "by-file"},
+    "fine-tuned mean": {"freeze_backbone": False, "epochs": 2, "residual": "mean"},
     "bf16": {"freeze_backbone": False, "epochs": 2, "precision": "bf16"},
 }
 
@@ -119,6 +120,7 @@ VARIANTS = {
 def test_stopping_and_going_on_changes_nothing(
     name: str, task: Task, backbone: Backbone, tmp_path: Path
 ) -> None:
+    """The stop is in the second epoch: losses after it depend on the centre that was set at the end of the first."""
     recipe = replace(RECIPE, **VARIANTS[name])  # type: ignore[arg-type]
     straight = trainer(task, backbone, recipe)
     whole = Notes()
@@ -176,6 +178,41 @@ def test_the_centre_is_the_mean_of_the_training_chunks(task: Task, backbone: Bac
     chunks = np.concatenate([task.store.chunks_of(number) for number in task.split.training])
     table = made.source._table[chunks]  # type: ignore[attr-defined]
     assert np.allclose(made.model.head.center.numpy(), table.mean(0), atol=1e-6)
+
+
+class Centres(Notes):
+    """Notes at every validation the centre, and the mean that it should be."""
+
+    def __init__(self, made: Trainer, task: Task) -> None:
+        super().__init__()
+        self.made = made
+        self.needed = whole_views(task.store, task.split.training).needed(made.source.positioned)
+        self.centres: list[tuple[np.ndarray, np.ndarray]] = []
+
+    def now(self) -> tuple[np.ndarray, np.ndarray]:
+        mean = self.made.source.vectors(self.needed).double().mean(0).float()
+        return self.made.model.head.center.numpy().copy(), mean.numpy()
+
+    def validated(self, values: dict[str, float]) -> None:
+        super().validated(values)
+        self.centres.append(self.now())
+
+
+@pytest.mark.parametrize("position", ["post", "input"])
+def test_the_centre_follows_a_backbone_that_is_trained(
+    position: str, task: Task, backbone: Backbone, tmp_path: Path
+) -> None:
+    """What is kept is the best epoch's encoder with its own centre, and the scores were measured with it."""
+    recipe = replace(RECIPE, freeze_backbone=False, residual="mean", chunk_position=position)  # type: ignore[arg-type]
+    made = trainer(task, backbone, recipe)
+    notes = Centres(made, task)
+    outcome = run(made, tmp_path, notes)
+    for centre, mean in [*notes.centres, notes.now()]:
+        np.testing.assert_allclose(centre, mean, atol=1e-6)
+    first, last = notes.centres[0][0], notes.centres[-1][0]
+    assert np.linalg.norm(last - first) > 1e-3 * np.linalg.norm(first)
+    assert np.array_equal(notes.now()[0], notes.centres[outcome.progress.best_epoch][0])
+    assert np.array_equal(made._scores(), outcome.scores)
 
 
 def test_scores_do_not_depend_on_the_company(task: Task, backbone: Backbone) -> None:

@@ -45,7 +45,7 @@ class Checkpoint:
     Attributes:
         run: hash of recipe, data and backbone; a checkpoint continues no other run.
         progress: how far the run had come.
-        weights: of what is trained, by name.
+        weights: of what is trained, and the head's centre, by name.
         best: the same at the best epoch.
         optimiser: state of AdamW.
         scheduler: state of the learning rate.

@@ -31,13 +31,11 @@ from colde_cli.learning.recipe import Recipe
 from colde_cli.learning.sources import ChunkSource, FrozenChunks, TrainedChunks, micro_tokens
 from colde_cli.learning.splits import Split, split_by_fraction, split_by_pairs
 from colde_cli.learning.tokens import ChunkStore, chunk_documents
-from colde_cli.learning.trainer import Observer, Outcome, Task, Trainer, set_center
+from colde_cli.learning.trainer import CENTER_SAMPLE, Observer, Outcome, Task, Trainer, set_center
 
 _VECTORS = "vectors.npy"
 # Chunks encoded between two writes of the table.
 _BLOCK = 512
-# Chunks that give the centre of a backbone which is trained.
-_CENTER_SAMPLE = 512
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +120,9 @@ def train_model(job: Job, reporter: Reporter, observer: Observer, stop: Callable
     _open_workshop(job)
     source = _source(job, model, task, backbone.tokenizer, calibration_ids, device, reporter)
     reporter.phase("Preparing")
-    set_center(model, source, task, None if job.recipe.freeze_backbone else _CENTER_SAMPLE, job.recipe.seed)
+    if saved is None:
+        sample = None if job.recipe.freeze_backbone else CENTER_SAMPLE
+        set_center(model, source, task, sample, job.recipe.seed)
     trainer = Trainer(model, source, task, job.recipe, device)
     with Journal(job.workshop) as journal:
         both = Both(observer, journal)

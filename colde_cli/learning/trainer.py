@@ -32,6 +32,9 @@ from colde_cli.learning.splits import Split
 from colde_cli.learning.tokens import ChunkStore
 from colde_cli.learning.views import Needed, Views, training_views, whole_views
 
+CENTER_SAMPLE = 512
+"""Chunks that give the centre of a backbone which is trained."""
+
 _WARM_UP = 0.1
 _CLIP = 1.0
 # Cells of attention, chunks by chunks, of the documents that go through the head together in validation.
@@ -114,6 +117,7 @@ class Trainer:
         self.sampler = task.sampler(recipe)
         self.steps = sum(len(self.sampler.epoch(epoch)) for epoch in range(recipe.epochs))
         self.trained = {name: weight for name, weight in model.named_parameters() if weight.requires_grad}
+        self.moving = any(weight.requires_grad for weight in model.encoder.parameters())
         self.optimiser = torch.optim.AdamW(
             parameter_groups(model, recipe.weight_decay), recipe.learning_rate, betas=(0.9, 0.999)
         )
@@ -169,6 +173,9 @@ class Trainer:
             observer.stepped({"step": progress.step, "epoch": progress.epoch, **values})
             if every and progress.step % every == 0:
                 self._save(folder)
+        if self.moving:
+            # Chunk vectors have moved, and their mean with them; what is measured now is what would be exported.
+            set_center(self.model, self.source, self.task, CENTER_SAMPLE, self.recipe.seed)
         metrics = self._validate()
         observer.validated(
             {"epoch": progress.epoch + 1, "loss": progress.loss / len(batches), **metrics.to_json()}
@@ -255,12 +262,17 @@ class Trainer:
     def _stale(self) -> bool:
         return bool(self.recipe.patience) and self.progress.stale >= self.recipe.patience
 
+    @property
+    def _changing(self) -> dict[str, Tensor]:
+        """What differs between two moments of the run: what is trained, and the centre that follows it."""
+        return {**self.trained, "head.center": self.model.head.center}
+
     def _weights(self) -> dict[str, Tensor]:
-        return {name: weight.detach().cpu().clone() for name, weight in self.trained.items()}
+        return {name: weight.detach().cpu().clone() for name, weight in self._changing.items()}
 
     @torch.no_grad()
     def _set_weights(self, weights: dict[str, Tensor]) -> None:
-        for name, weight in self.trained.items():
+        for name, weight in self._changing.items():
             weight.copy_(weights[name])
 
     def _save(self, folder: Path) -> None:
@@ -310,23 +322,25 @@ def rate_factor(steps: int) -> Callable[[int], float]:
 
 @torch.no_grad()
 def set_center(model: Colde, source: ChunkSource, task: Task, sample: int | None, seed: int) -> None:
-    """Set the head's centre to the mean chunk vector of the training documents.
+    """Set the head's centre to the mean chunk vector of the training documents, each read whole.
 
     Chunk scores are cosines of centred vectors: all texts share a large common direction, which says nothing.
 
     Args:
-        model: before training, in evaluation mode.
-        source: gives the chunk vectors.
+        model: whose head is set.
+        source: gives the chunk vectors, of the encoder as it is now.
         task: names the training documents.
         sample: how many chunks to take the mean of; all if None.
-        seed: of the sample.
+        seed: of the sample, which is always the same.
     """
     chunks = np.concatenate([task.store.chunks_of(int(number)) for number in task.split.training])
     if sample is not None and len(chunks) > sample:
         chunks = np.sort(np.random.default_rng([seed, 3]).choice(chunks, sample, replace=False))
+    starts = task.store.documents[:-1]
     total = torch.zeros(model.config.hidden_size, dtype=torch.float64)
     for start in range(0, len(chunks), _BLOCK):
         part = chunks[start : start + _BLOCK]
         zeros = np.zeros_like(part)
-        total += source.vectors(Needed(part, zeros, zeros, zeros[:, None])).double().sum(0).cpu()
+        places = part - starts[np.searchsorted(starts, part, side="right") - 1]
+        total += source.vectors(Needed(part, zeros, places, zeros[:, None])).double().sum(0).cpu()
     model.head.center.copy_(total / len(chunks))
