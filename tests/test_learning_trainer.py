@@ -139,6 +139,32 @@ def test_stopping_and_going_on_changes_nothing(
         assert np.array_equal(values, weights(again.model)[key]), key
 
 
+@pytest.mark.parametrize("stop_after", [0, 1, 3])
+def test_the_untrained_model_is_measured_once(
+    stop_after: int, task: Task, backbone: Backbone, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Stopped before the first batch, in the first epoch, and after it: the control comes from the checkpoint."""
+    recipe = replace(RECIPE, epochs=2, patience=2)
+    whole = Notes()
+    outcome = run(trainer(task, backbone, recipe), tmp_path / "whole", whole)
+    with pytest.raises(Stopped):
+        run(trainer(task, backbone, recipe), tmp_path / "stopped", Notes(stop_after))
+    measured: list[int] = []
+    original = Trainer._scores
+
+    def scores(self: Trainer) -> np.ndarray:
+        measured.append(self.progress.step)
+        return original(self)
+
+    monkeypatch.setattr(Trainer, "_scores", scores)
+    rest = Notes()
+    saved = checkpoint.load(tmp_path / "stopped", "run")
+    assert run(trainer(task, backbone, recipe), tmp_path / "stopped", rest, resume=saved) == outcome
+    assert measured == ([6, 6] if stop_after == 3 else [3, 6, 6])
+    assert rest.validations == whole.validations[-len(rest.validations) :]
+    assert len(rest.validations) == {0: 3, 1: 2, 3: 1}[stop_after]
+
+
 def test_a_head_learns_the_classes(task: Task, backbone: Backbone, tmp_path: Path) -> None:
     recipe = replace(RECIPE, epochs=12)
     notes = Notes()

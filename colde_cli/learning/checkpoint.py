@@ -45,6 +45,7 @@ class Checkpoint:
     Attributes:
         run: hash of recipe, data and backbone; a checkpoint continues no other run.
         progress: how far the run had come.
+        untrained: validation figures before the first step, the control.
         weights: of what is trained, and the head's centre, by name.
         best: the same at the best epoch.
         optimiser: state of AdamW.
@@ -54,6 +55,7 @@ class Checkpoint:
 
     run: str
     progress: Progress
+    untrained: dict[str, Any]
     weights: dict[str, Tensor]
     best: dict[str, Tensor]
     optimiser: dict[str, Any]

@@ -7,7 +7,7 @@ scored with whole documents, and the weights with the highest ROC-AUC are kept.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -124,6 +124,7 @@ class Trainer:
         self.scheduler = torch.optim.lr_scheduler.LambdaLR(self.optimiser, rate_factor(self.steps))
         self.progress = Progress()
         self.best = self._weights()
+        self.untrained: PairMetrics
 
     def run(
         self,
@@ -146,18 +147,19 @@ class Trainer:
         Raises:
             Stopped: `stop` said so; the run is saved.
         """
-        untrained = self._validate()
         if resume is not None:
             self._restore(resume)
+        else:
+            self.untrained = self._validate()
+            self._keep_if_best(self.untrained, 0)
         observer.started(self.steps, self.progress.step)
         if not self.progress.step:
-            self._keep_if_best(untrained, 0)
-            observer.validated({"epoch": 0, "loss": 0.0, **untrained.to_json()})
+            observer.validated({"epoch": 0, "loss": 0.0, **self.untrained.to_json()})
         while self.progress.epoch < self.recipe.epochs and not self._stale():
             self._epoch(folder, observer, every, stop)
         self._set_weights(self.best)
         scores = self._scores()
-        return Outcome(replace(self.progress), untrained, self._metrics(scores), tuple(scores.tolist()))
+        return Outcome(replace(self.progress), self.untrained, self._metrics(scores), tuple(scores.tolist()))
 
     def _epoch(self, folder: Path, observer: Observer, every: int, stop: Callable[[], bool]) -> None:
         progress = self.progress
@@ -278,14 +280,21 @@ class Trainer:
     def _save(self, folder: Path) -> None:
         optimiser, scheduler = self.optimiser.state_dict(), self.scheduler.state_dict()
         states = checkpoint.random_states()
-        progress = Progress(**asdict(self.progress))
-        checkpoint.save(
-            Checkpoint(self.task.run, progress, self._weights(), self.best, optimiser, scheduler, states),
-            folder,
+        saved = Checkpoint(
+            self.task.run,
+            replace(self.progress),
+            self.untrained.to_json(),
+            self._weights(),
+            self.best,
+            optimiser,
+            scheduler,
+            states,
         )
+        checkpoint.save(saved, folder)
 
     def _restore(self, saved: Checkpoint) -> None:
         self.progress, self.best = saved.progress, saved.best
+        self.untrained = PairMetrics(**saved.untrained)
         self._set_weights(saved.weights)
         self.optimiser.load_state_dict(saved.optimiser)
         self.scheduler.load_state_dict(saved.scheduler)
