@@ -37,6 +37,7 @@ def save_weights(model: Colde, path: Path) -> None:
         narrow = name.startswith(_BACKBONE) and tensor.is_floating_point()
         tensors[name] = tensor.detach().cpu().to(torch.float16 if narrow else tensor.dtype).contiguous()
     save_file(tensors, path, metadata={"format": "pt"})
+    path.chmod(0o644)  # safetensors makes it readable by its owner only; a model is there to be shared
 
 
 def load_colde(folder: ModelFolder, attention: Literal["sdpa", "eager"] = "sdpa") -> Colde:
