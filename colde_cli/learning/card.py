@@ -77,7 +77,7 @@ def _figures(facts: CardFacts, outcome: Outcome) -> str:
     table = "\n".join(["| | this model | the same, untrained |", "|---|---|---|", *rows])
     return (
         f"{trained.pairs:,} {origin}, {trained.positives:,} of them related. The epoch was chosen and the "
-        "threshold fitted on these very pairs, so the figures flatter; measure on others with `colde evaluate`."
+        "threshold fitted on these very pairs, so the figures flatter; measure on pairs of your own."
         f"\n\n{table}"
     )
 
@@ -111,5 +111,5 @@ def _limits(outcome: Outcome) -> str:
     )
     return few + (
         "Scores say how alike documents are in the sense of the training data, in its language and its kind of "
-        "text. Elsewhere the threshold and the probabilities do not hold; `colde calibrate` fits them anew."
+        "text. Elsewhere the threshold and the probabilities do not hold."
     )
