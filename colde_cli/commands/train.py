@@ -145,7 +145,7 @@ def train(
             max=1,
             help="Weight of CoLDE's own cosine in the score, beside the mean's.",
         ),
-    ] = 0.5,
+    ] = 0.3,
     dropout: Annotated[
         float, _option("--dropout", panel=_HEAD, min=0, max=0.9, help="Of attention output and projection.")
     ] = 0.1,

@@ -67,7 +67,7 @@ class Recipe:
     heads: int = 4
     projection: int = 256
     residual: Literal["none", "mean"] = "none"
-    residual_share: float = 0.5
+    residual_share: float = 0.3
     dropout: float = 0.1
     elongation: Elongation = "none"
     elongation_weight: float = 0.1
