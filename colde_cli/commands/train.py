@@ -218,7 +218,12 @@ def train(
     seed: Annotated[int, _option("--seed", panel=_LOOP, min=0, help="Of everything random.")] = 0,
     device: Annotated[
         str,
-        _option("--device", panel=_RUN, metavar="auto|cpu|cuda[:N]", help="Where to train."),
+        _option(
+            "--device",
+            panel=_RUN,
+            metavar="auto|cpu|cuda[:N]",
+            help="Where to train; with accelerate launch each process takes a GPU of its own.",
+        ),
     ] = "auto",
     checkpoint_every: Annotated[
         int,
@@ -332,14 +337,18 @@ def _run(job: Job, quiet: bool) -> int:
     """Train, show how it goes, and return the exit status."""
     from colde_cli.commands.train_display import Display
     from colde_cli.learning.interruption import Interruption
+    from colde_cli.learning.processes import join
     from colde_cli.learning.run import train_model
     from colde_cli.learning.trainer import Stopped
 
-    with Display(quiet) as display, Interruption() as interruption:
+    processes = join(job.device)
+    with Display(quiet or not processes.main) as display, Interruption() as interruption:
         try:
-            outcome = train_model(job, display, display, interruption.asked)
+            outcome = train_model(job, display, display, interruption.asked, processes)
         except Stopped:
             display.stopped(job)
             return interruption.status
+        finally:
+            processes.leave()
         display.finished(job, outcome)
     return 0

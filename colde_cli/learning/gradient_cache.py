@@ -24,6 +24,7 @@ from torch import Tensor
 from transformers import BertConfig
 
 from colde_cli.learning.networks.chunk_encoder import ChunkEncoder
+from colde_cli.learning.processes import ALONE, Processes
 
 Autocast = Callable[[], AbstractContextManager[Any]]
 
@@ -50,6 +51,7 @@ def cached_backward(
     section_ids: Tensor | None = None,
     chunk_ids: Tensor | None = None,
     autocast: Autocast = nullcontext,
+    processes: Processes = ALONE,
 ) -> Tensor:
     """Add the gradient of a batch to the parameters of the encoder and of all that `loss_of` uses.
 
@@ -62,17 +64,23 @@ def cached_backward(
         section_ids: int64 [n], only with `chunk_position="input"`.
         chunk_ids: int64 [n], only with `chunk_position="input"`.
         autocast: opened around every pass through the encoder; the head and the loss stay outside, in fp32.
+        processes: share passes 1 and 3 out; all give the same `chunks`, and all have the encoder's whole gradient
+            afterwards. What `loss_of` uses has its whole gradient in each of them anyway.
 
     Returns:
         The loss, detached.
     """
-    batches = list(micro_batches(encoder, chunks, micro_tokens, section_ids, chunk_ids))
-    vectors, states = _encode(encoder, batches, len(chunks), autocast)
-    vectors.requires_grad_()
+    rows = processes.share([len(chunk) for chunk in chunks])
+    batches = list(micro_batches(encoder, chunks, micro_tokens, section_ids, chunk_ids, rows))
+    with processes.own_numbers():
+        own, states = _encode(encoder, batches, len(chunks), autocast)
+    vectors = processes.total(own).requires_grad_()
     loss = loss_of(vectors)
     loss.backward()  # type: ignore[no-untyped-call]
     if vectors.grad is not None and any(weight.requires_grad for weight in encoder.parameters()):
-        _replay(encoder, batches, states, vectors.grad, autocast)
+        gradient = processes.from_main(vectors.grad)
+        with processes.summed(encoder.parameters()):
+            _replay(encoder, batches, states, gradient, autocast)
     return loss.detach()
 
 
@@ -82,13 +90,18 @@ def micro_batches(
     micro_tokens: int,
     section_ids: Tensor | None = None,
     chunk_ids: Tensor | None = None,
+    rows: Sequence[int] | None = None,
 ) -> Iterator[MicroBatch]:
-    """Cut a batch into micro-batches, longest chunks first: memory that does not suffice is found out at once."""
+    """Cut a batch, or these `rows` of it, into micro-batches.
+
+    Longest chunks first: memory that does not suffice is found out at once.
+    """
+    chosen = range(len(chunks)) if rows is None else rows
     device = _device(encoder)
     padding = int(encoder.bert.config.pad_token_id or 0)
-    for rows in plan([len(chunk) for chunk in chunks], micro_tokens):
-        inputs = _padded([chunks[row] for row in rows], padding)
-        index = torch.tensor(rows)
+    for places in plan([len(chunks[row]) for row in chosen], micro_tokens):
+        index = torch.tensor([chosen[place] for place in places])
+        inputs = _padded([chunks[row] for row in index.tolist()], padding)
         for name, ids in (("section_ids", section_ids), ("chunk_ids", chunk_ids)):
             if ids is not None:
                 inputs[name] = ids[index.to(ids.device)]

@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
@@ -27,6 +28,7 @@ from colde_cli.learning.finish import write_model
 from colde_cli.learning.journal import Both, Journal
 from colde_cli.learning.networks.colde import Colde
 from colde_cli.learning.positives import Positives
+from colde_cli.learning.processes import ALONE, Processes
 from colde_cli.learning.recipe import Recipe
 from colde_cli.learning.sources import ChunkSource, FrozenChunks, TrainedChunks, micro_tokens
 from colde_cli.learning.splits import Split, split_by_fraction, split_by_pairs
@@ -96,16 +98,26 @@ class _Read:
     split: Split
 
 
-def train_model(job: Job, reporter: Reporter, observer: Observer, stop: Callable[[], bool]) -> Outcome:
+def train_model(
+    job: Job,
+    reporter: Reporter,
+    observer: Observer,
+    stop: Callable[[], bool],
+    processes: Processes = ALONE,
+) -> Outcome:
     """Train a model and write its folder.
+
+    With several processes all of them call this; the main one writes.
 
     Raises:
         ColdeError: data, backbone, device or options are not right.
         Stopped: `stop` said so; the run is saved in `job.workshop`.
     """
     job.recipe.check()
+    if processes.count > 1 and job.recipe.freeze_backbone:
+        raise OptionError("--freeze-backbone trains in one process; start it without accelerate launch.")
     _check_folders(job)
-    device = torch_device(job.device)
+    device = processes.device or torch_device(job.device)
     reporter.phase("Reading the documents")
     read = _read(job)
     backbone = load_backbone(job.backbone)
@@ -117,16 +129,25 @@ def train_model(job: Job, reporter: Reporter, observer: Observer, stop: Callable
     task = Task(store, read.positives, read.split, files, _digest(job, read, store, backbone))
     saved = checkpoint.load(job.workshop, task.run) if job.resume else None
     calibration_ids = _calibration_ids(task)
-    _open_workshop(job)
-    source = _source(job, model, task, backbone.tokenizer, calibration_ids, device, reporter)
+    if processes.main:
+        _open_workshop(job)
+    source: ChunkSource
+    if job.recipe.freeze_backbone:
+        source = _frozen(job, model, task, backbone.tokenizer, calibration_ids, device, reporter)
+    else:
+        model.to(device)
+        tokens = micro_tokens(model.encoder, job.recipe.max_memory)
+        source = TrainedChunks(model.encoder, store, tokens, device, job.recipe.precision, processes)
     reporter.phase("Preparing")
     if saved is None:
         sample = None if job.recipe.freeze_backbone else CENTER_SAMPLE
         set_center(model, source, task, sample, job.recipe.seed)
-    trainer = Trainer(model, source, task, job.recipe, device)
+    trainer = Trainer(model, source, task, job.recipe, device, processes)
+    run = partial(trainer.run, job.workshop, resume=saved, every=job.checkpoint_every, stop=stop)
+    if not processes.main:
+        return run(observer)
     with Journal(job.workshop) as journal:
-        both = Both(observer, journal)
-        outcome = trainer.run(job.workshop, both, resume=saved, every=job.checkpoint_every, stop=stop)
+        outcome = run(Both(observer, journal))
     reporter.phase("Writing the model")
     _finish(job, model.cpu(), read, outcome, backbone.tokenizer, calibration_ids)
     return outcome
@@ -228,7 +249,7 @@ def _calibration_ids(task: Task) -> list[list[int]]:
     return calibration_chunks(task.store.tokens(int(chunk)).tolist() for chunk in chunks)
 
 
-def _source(
+def _frozen(
     job: Job,
     model: Colde,
     task: Task,
@@ -236,11 +257,7 @@ def _source(
     calibration_ids: list[list[int]],
     device: torch.device,
     reporter: Reporter,
-) -> ChunkSource:
-    if not job.recipe.freeze_backbone:
-        model.to(device)
-        tokens = micro_tokens(model.encoder, job.recipe.max_memory)
-        return TrainedChunks(model.encoder, task.store, tokens, device, job.recipe.precision)
+) -> FrozenChunks:
     path = job.workshop / _VECTORS
     if not (job.resume and path.is_file()):
         reporter.phase("Encoding the chunks", len(task.store))

@@ -18,6 +18,7 @@ from torch import Tensor
 from colde_cli.errors import OptionError
 from colde_cli.learning.gradient_cache import cached_backward, micro_batches
 from colde_cli.learning.networks.chunk_encoder import ChunkEncoder
+from colde_cli.learning.processes import ALONE, Processes
 from colde_cli.learning.tokens import ChunkStore
 from colde_cli.learning.views import Needed
 
@@ -70,12 +71,15 @@ class TrainedChunks:
         micro_tokens: int,
         device: torch.device,
         precision: str,
+        processes: Processes = ALONE,
     ) -> None:
-        """Encode chunks of `store`; `micro_tokens` go through BERT at once."""
+        """Encode chunks of `store`, shared out among `processes`; `micro_tokens` go through BERT at once."""
         self.positioned = encoder.takes_positions
         self._encoder = encoder
         self._store = store
         self._micro_tokens = micro_tokens
+        self._processes = processes
+        self._device = device
         self._autocast: Callable[[], AbstractContextManager[Any]] = (
             partial(torch.autocast, device.type, torch.bfloat16) if precision == "bf16" else nullcontext
         )
@@ -88,6 +92,7 @@ class TrainedChunks:
             loss_of,
             micro_tokens=self._micro_tokens,
             autocast=self._autocast,
+            processes=self._processes,
             **self._places(needed),
         )
         return float(loss)
@@ -97,18 +102,17 @@ class TrainedChunks:
         """See `ChunkSource`."""
         learning = self._encoder.training
         self._encoder.eval()
-        batches = micro_batches(
-            self._encoder, self._tokens(needed), self._micro_tokens, **self._places(needed)
-        )
-        parts, rows = [], []
+        tokens = self._tokens(needed)
+        rows = self._processes.share([len(chunk) for chunk in tokens])
+        places = self._places(needed)
+        batches = micro_batches(self._encoder, tokens, self._micro_tokens, **places, rows=rows)
+        hidden = int(self._encoder.bert.config.hidden_size)
+        vectors = torch.zeros(len(tokens), hidden, device=self._device)
         for batch in batches:
             with self._autocast():
-                parts.append(self._encoder(**batch.inputs))
-            rows.append(batch.rows)
+                vectors[batch.rows] = self._encoder(**batch.inputs)
         self._encoder.train(learning)
-        vectors = torch.empty_like(torch.cat(parts))
-        vectors[torch.cat(rows)] = torch.cat(parts)
-        return vectors
+        return self._processes.total(vectors)
 
     def _tokens(self, needed: Needed) -> list[NDArray[np.int32]]:
         return [self._store.tokens(int(chunk)) for chunk in needed.chunks]

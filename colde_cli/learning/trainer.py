@@ -25,6 +25,7 @@ from colde_cli.learning.objectives.cosine import cosine_loss
 from colde_cli.learning.objectives.elongation import elongation_loss
 from colde_cli.learning.objectives.supcon import supcon
 from colde_cli.learning.positives import Positives
+from colde_cli.learning.processes import ALONE, Processes
 from colde_cli.learning.recipe import Recipe
 from colde_cli.learning.sampling import FieldSampler, GroupSampler, Sampler
 from colde_cli.learning.sources import ChunkSource
@@ -106,13 +107,20 @@ class Trainer:
     """One run: a model, where its chunk vectors come from, what it learns from, and how."""
 
     def __init__(
-        self, model: Colde, source: ChunkSource, task: Task, recipe: Recipe, device: torch.device
+        self,
+        model: Colde,
+        source: ChunkSource,
+        task: Task,
+        recipe: Recipe,
+        device: torch.device,
+        processes: Processes = ALONE,
     ) -> None:
         self.model = model.to(device)
         self.source = source
         self.task = task
         self.recipe = recipe
         self.device = device
+        self.processes = processes
         self.views = recipe.view_options(model.config.max_chunks)
         self.sampler = task.sampler(recipe)
         self.steps = sum(len(self.sampler.epoch(epoch)) for epoch in range(recipe.epochs))
@@ -152,6 +160,7 @@ class Trainer:
         else:
             self.untrained = self._validate()
             self._keep_if_best(self.untrained, 0)
+        self.processes.agree_on_numbers()
         observer.started(self.steps, self.progress.step)
         if not self.progress.step:
             observer.validated({"epoch": 0, "loss": 0.0, **self.untrained.to_json()})
@@ -165,7 +174,7 @@ class Trainer:
         progress = self.progress
         batches = self.sampler.epoch(progress.epoch)
         while progress.batch < len(batches):
-            if stop():
+            if self.processes.any(stop()):
                 self._save(folder)
                 raise Stopped
             values = self._step(batches[progress.batch])
@@ -194,6 +203,10 @@ class Trainer:
         positives = torch.from_numpy(self.task.positives.mask(documents)).to(self.device)
         needed = views.needed(self.source.positioned)
         loss = self.source.backward(needed, lambda vectors: self._loss(vectors, needed, views, positives))
+        # The same in all processes but for rounding, which would add up.
+        for weight in self.model.head.parameters():
+            if weight.grad is not None:
+                weight.grad = self.processes.from_main(weight.grad)
         norm = nn.utils.clip_grad_norm_(self.trained.values(), _CLIP)
         rate = float(self.scheduler.get_last_lr()[0])
         self.optimiser.step()
@@ -249,7 +262,8 @@ class Trainer:
             vectors.update(zip(part, found, strict=True))
         table = torch.stack([vectors[place] for place in range(len(documents))]).double()
         left, right = pairs.reshape(-1, 2).T
-        return np.asarray((table[left] * table[right]).sum(1).numpy())
+        # Processes that saw different figures would stop at different epochs.
+        return np.asarray(self.processes.from_main((table[left] * table[right]).sum(1)).numpy())
 
     def _keep_if_best(self, metrics: PairMetrics, epoch: int) -> None:
         self.progress.stale += 1
@@ -278,6 +292,8 @@ class Trainer:
             weight.copy_(weights[name])
 
     def _save(self, folder: Path) -> None:
+        if not self.processes.main:
+            return
         optimiser, scheduler = self.optimiser.state_dict(), self.scheduler.state_dict()
         states = checkpoint.random_states()
         saved = Checkpoint(

@@ -1,0 +1,143 @@
+"""Several processes that train one model, as `accelerate launch` starts them.
+
+Every process draws the same batch and holds the same weights. Only BERT's work is shared out: each encodes some
+of the chunks, all vectors are put together, head and loss run everywhere alike, and each sends the gradient of
+its own chunks backward. The sum of these gradients is that of the whole batch, so that the number of processes
+does not change what is learnt; the usual way, a loss for each process, would see fewer negatives.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from colde_cli.errors import OptionError
+
+
+@dataclass(frozen=True, slots=True)
+class Processes:
+    """The processes of a run, seen from one of them.
+
+    Attributes:
+        number: of this one; 0 is the main process, which alone writes and prints.
+        count: how many there are.
+        device: of this one; None where it is alone and the device was not yet chosen.
+    """
+
+    number: int = 0
+    count: int = 1
+    device: torch.device | None = None
+
+    @property
+    def main(self) -> bool:
+        """Whether this process writes and prints."""
+        return self.number == 0
+
+    def share(self, lengths: Sequence[int]) -> list[int]:
+        """Rows that this process encodes, of rows of these lengths: dealt out from the longest to the shortest."""
+        if self.count == 1:
+            return list(range(len(lengths)))
+        order = sorted(range(len(lengths)), key=lambda row: -lengths[row])
+        return order[self.number :: self.count]
+
+    def total(self, tensor: Tensor) -> Tensor:
+        """Sum of the tensors that all processes give; of rows that one has and the others leave zero, the rows."""
+        if self.count == 1:
+            return tensor
+        from accelerate.utils import reduce
+
+        summed: Tensor = reduce(tensor.to(self.device), "sum")
+        return summed.to(tensor.device)
+
+    def from_main(self, tensor: Tensor) -> Tensor:
+        """The main process's tensor: results that rounding may set apart are made one."""
+        if self.count == 1:
+            return tensor
+        from accelerate.utils import broadcast
+
+        told: Tensor = broadcast(tensor.to(self.device).contiguous())
+        return told.to(tensor.device)
+
+    def any(self, flag: bool) -> bool:
+        """Whether one of the processes says so."""
+        return bool(self.total(torch.tensor(float(flag)))) if self.count > 1 else flag
+
+    @contextmanager
+    def summed(self, weights: Iterable[nn.Parameter]) -> Iterator[None]:
+        """What is added to the gradients of `weights` while the context lasts becomes the sum over all processes."""
+        if self.count == 1:
+            yield
+            return
+        trained = [weight for weight in weights if weight.requires_grad]
+        before = [weight.grad for weight in trained]
+        for weight in trained:
+            weight.grad = None
+        yield
+        # A weight that no process used keeps no gradient: AdamW then leaves it alone.
+        used = self.total(torch.tensor([float(weight.grad is not None) for weight in trained]))
+        for weight, held, count in zip(trained, before, used.tolist(), strict=True):
+            if count:
+                own = torch.zeros_like(weight) if weight.grad is None else weight.grad
+                weight.grad = self.total(own)
+            if held is not None:
+                weight.grad = held if weight.grad is None else held + weight.grad
+
+    @contextmanager
+    def own_numbers(self) -> Iterator[None]:
+        """Random numbers that differ from process to process; afterwards all have the same again."""
+        if self.count == 1:
+            yield
+            return
+        seed = int(torch.randint(2**62, ()))
+        states = self._states()
+        torch.manual_seed(seed + self.number)
+        yield
+        self._set_states(states)
+
+    def agree_on_numbers(self) -> None:
+        """From here on all processes draw the main one's random numbers."""
+        if self.count > 1:
+            self._set_states([self.from_main(state) for state in self._states()])
+
+    def leave(self) -> None:
+        """Part from the other processes."""
+        if self.count > 1:
+            torch.distributed.destroy_process_group()
+
+    def _states(self) -> list[Tensor]:
+        states = [torch.get_rng_state()]
+        if self.device is not None and self.device.type == "cuda":
+            states.append(torch.cuda.get_rng_state(self.device))
+        return states
+
+    def _set_states(self, states: list[Tensor]) -> None:
+        torch.set_rng_state(states[0])
+        if self.device is not None and self.device.type == "cuda":
+            torch.cuda.set_rng_state(states[1], self.device)
+
+
+ALONE = Processes()
+
+
+def join(device: str) -> Processes:
+    """The processes that were started together with this one; `ALONE` where none were.
+
+    Args:
+        device: as on the command line; each process takes a GPU of its own.
+
+    Raises:
+        OptionError: a single GPU was named for several processes.
+    """
+    if "LOCAL_RANK" not in os.environ or int(os.environ.get("WORLD_SIZE", "1")) < 2:
+        return ALONE
+    if device.startswith("cuda:"):
+        raise OptionError(f"--device {device} is one GPU for several processes; take --device cuda.")
+    from accelerate import PartialState
+
+    state = PartialState(cpu=device == "cpu")
+    return Processes(state.process_index, state.num_processes, state.device)

@@ -1,0 +1,134 @@
+"""Two processes learn what one would: the same gradients, one folder, one log."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from test_learning_gradient_cache import batch, loss_with, model, positions  # noqa: E402
+from tiny_backbone import write_backbone, write_documents  # noqa: E402
+
+from colde_cli.commands.train_display import Display  # noqa: E402
+from colde_cli.errors import OptionError  # noqa: E402
+from colde_cli.learning.gradient_cache import cached_backward  # noqa: E402
+from colde_cli.learning.processes import ALONE, Processes, join  # noqa: E402
+from colde_cli.learning.recipe import Recipe  # noqa: E402
+from colde_cli.learning.run import Job, train_model  # noqa: E402
+
+TESTS = Path(__file__).parent
+
+
+def gradients(path: Path, dropout: float, processes: Processes) -> None:
+    """Write down what one batch gives, of a gradient that holds ones already."""
+    colde = model(dropout, "input")
+    for weight in colde.encoder.parameters():
+        weight.grad = torch.ones_like(weight)
+    torch.manual_seed(3)
+    loss = cached_backward(
+        colde.encoder,
+        batch(),
+        loss_with(colde),
+        micro_tokens=20,
+        processes=processes,
+        **positions(colde),
+    )
+    found = {
+        name: weight.grad.numpy() for name, weight in colde.named_parameters() if weight.grad is not None
+    }
+    np.savez(path, loss=loss.numpy(), after=torch.rand(4).numpy(), **found)
+
+
+def together(code: str, *arguments: object) -> list[subprocess.CompletedProcess[str]]:
+    """Run Python code in two processes that know of each other, as a launcher starts them."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    shared = {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "OMP_NUM_THREADS": "1"}
+    path = os.pathsep.join([str(TESTS), *sys.path])
+    started = [
+        subprocess.Popen(
+            [sys.executable, "-c", code, *map(str, arguments)],
+            env={**os.environ, **shared, "PYTHONPATH": path, "RANK": str(number), "LOCAL_RANK": str(number)},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for number in range(2)
+    ]
+    try:
+        said = [process.communicate(timeout=120) for process in started]
+    finally:
+        for process in started:
+            process.kill()
+    return [
+        subprocess.CompletedProcess(process.args, process.returncode, *texts)
+        for process, texts in zip(started, said, strict=True)
+    ]
+
+
+GRADIENTS = """
+import sys
+from pathlib import Path
+from test_learning_processes import gradients, join
+processes = join("cpu")
+for dropout in (0.0, 0.1):
+    gradients(Path(sys.argv[1]) / f"{processes.number}-{dropout}.npz", dropout, processes)
+processes.leave()
+"""
+
+
+def test_gradients_are_those_of_one_process(tmp_path: Path) -> None:
+    for done in together(GRADIENTS, tmp_path):
+        assert done.returncode == 0, done.stderr
+    gradients(tmp_path / "alone.npz", 0.0, ALONE)
+    wanted = np.load(tmp_path / "alone.npz")
+    for number in range(2):
+        found = np.load(tmp_path / f"{number}-0.0.npz")
+        assert set(found) == set(wanted)
+        for name in set(wanted) - {"after"}:
+            np.testing.assert_allclose(found[name], wanted[name], atol=1e-5, err_msg=name)
+    one, other = (np.load(tmp_path / f"{number}-0.1.npz") for number in range(2))
+    for name in one:
+        assert np.array_equal(one[name], other[name]), f"{name} differs with dropout"
+    assert not np.allclose(one["loss"], wanted["loss"])
+
+
+TRAIN = "from test_commands_train import APP; APP()"
+
+
+def test_two_processes_write_one_model(tmp_path: Path) -> None:
+    backbone, data = write_backbone(tmp_path / "tiny"), write_documents(tmp_path / "data.jsonl")
+    output = tmp_path / "mine"
+    options = "--epochs 1 --batch-size 8 --projection 16 --validation 0.4 --device cpu".split()
+    main, other = together(TRAIN, data, "-o", output, "--backbone", backbone, *options)
+    assert (main.returncode, other.returncode) == (0, 0), main.stderr + other.stderr
+    assert main.stdout.startswith(f"{output}: validation AUC ")
+    assert (other.stdout, other.stderr) == ("", "")
+    assert (output / "onnx" / "document_head.onnx").is_file()
+    log = (tmp_path / "mine.training" / "metrics.jsonl").read_text(encoding="utf-8")
+    assert [json.loads(line)["event"] for line in log.splitlines()].count("validation") == 2
+
+
+def test_a_frozen_backbone_needs_no_company(tmp_path: Path) -> None:
+    job = Job((tmp_path / "data.jsonl",), tmp_path / "mine", Recipe(freeze_backbone=True), "tiny")
+    silent = Display(quiet=True)
+    with pytest.raises(OptionError, match="without accelerate launch"):
+        train_model(job, silent, silent, bool, Processes(1, 2, torch.device("cpu")))
+    assert not list(tmp_path.iterdir())
+
+
+def test_one_gpu_is_not_given_to_several(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert join("cuda:1") is ALONE
+    monkeypatch.setenv("LOCAL_RANK", "0")
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    with pytest.raises(OptionError, match="--device cuda"):
+        join("cuda:1")
