@@ -149,6 +149,17 @@ def test_size_weight_and_number() -> None:
     assert find_title(page.scene(), "report-final.docx") == "The Title of a Report"
 
 
+def test_a_title_in_capitals_no_larger_than_the_text() -> None:
+    page = Page()
+    page.add("Draft of March")
+    page.add("ON THE HABITS OF HARBOUR", gap=30)
+    page.add("BELLS")
+    page.add("DRAFT OF 4 MARCH 2025")
+    page.prose()
+    assert find_title(page.scene(), "") == "ON THE HABITS OF HARBOUR BELLS"
+    assert find_title(page.scene(), "On Harbours") == "On Harbours"
+
+
 def test_numbers_in_the_type_of_the_text() -> None:
     page = Page()
     for number in range(1, 6):

@@ -1,4 +1,4 @@
-"""The title as printed: the largest words of the first page, checked against the file's metadata."""
+"""The title as printed: the largest words of the first page, or capitals at its head, and the file's metadata."""
 
 from __future__ import annotations
 
@@ -11,13 +11,16 @@ from colde_cli.documents.hyphenation import SOFT_HYPHEN
 from colde_cli.documents.pdf.lines import Line, clean
 
 _LONGEST = 300
+_YEAR = re.compile(r"\b(19|20)\d\d\b")
+# Lines of the first page among which a title may stand that is no larger than the text.
+_HEAD = 12
 _NO_TITLE = re.compile(
     r"untitled|^document\W*\d*$|microsoft|^\W*$|\.(docx?|tex|dvi|pdf|indd|qxd|rtf|ps)$|[\\/]", re.IGNORECASE
 )
 
 
 def find_title(scene: Scene, metadata: str) -> str:
-    """The printed title; the metadata's where none stands out and it looks like one; else ""."""
+    """The printed title; the metadata's where none stands out; a line of capitals at the head; else ""."""
     first = [line for line in scene.lines if line.page == scene.lines[0].page] if scene.lines else []
     stated = clean(metadata)
     if len(squeeze(stated)) >= 8:
@@ -27,7 +30,7 @@ def find_title(scene: Scene, metadata: str) -> str:
     largest = _largest(first, scene.body_size)
     if largest:
         return largest
-    return "" if _NO_TITLE.search(stated) or len(stated) < 4 else stated
+    return _capitals(first) if _NO_TITLE.search(stated) or len(stated) < 4 else stated
 
 
 def _printed(lines: Sequence[Line], wanted: str) -> str:
@@ -43,6 +46,22 @@ def _printed(lines: Sequence[Line], wanted: str) -> str:
         if spelt == wanted:
             return text.replace(SOFT_HYPHEN, "")
     return ""
+
+
+def _capitals(lines: Sequence[Line]) -> str:
+    """The first lines in capitals of three words or more near the head of the page, as drafts and contracts have."""
+    text = ""
+    for line in lines[:_HEAD]:
+        if line.title.isupper() and not _YEAR.search(line.title) and (text or _is_a_phrase(line.title)):
+            text = join_heading(text, line.title) if text else line.title
+        elif text:
+            break
+    return text.replace(SOFT_HYPHEN, "")[:_LONGEST]
+
+
+def _is_a_phrase(text: str) -> bool:
+    words = [word for word in text.split() if sum(letter.isalpha() for letter in word) >= 2]
+    return len(words) >= 2 and sum(map(len, words)) >= 12
 
 
 def _largest(lines: Sequence[Line], body_size: float) -> str:
