@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import resource
 import stat
 from pathlib import Path
 
@@ -65,10 +67,20 @@ def test_a_file_that_is_replaced_keeps_its_mode(tmp_path: Path) -> None:
 def test_what_cannot_be_written_leaves_the_old_file_and_no_rest(tmp_path: Path) -> None:
     target = tmp_path / "out.txt"
     target.write_text("old")
-    with pytest.raises(UnicodeEncodeError):
-        deliver("a lone surrogate \udcff", target)
+    limit = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, limit[1]))  # stands in for a disk that is full
+    try:
+        with pytest.raises(OptionError, match="cannot be written"):
+            deliver("long" * 1000, target)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limit)
     assert target.read_text() == "old"
     assert list(tmp_path.iterdir()) == [target]
+
+
+def test_half_a_character_of_a_file_name_is_escaped(tmp_path: Path) -> None:
+    deliver('"a lone surrogate \udcff"', tmp_path / "out.json")
+    assert json.loads((tmp_path / "out.json").read_bytes()) == "a lone surrogate \udcff"
 
 
 def test_standard_output_is_the_default(capsys: pytest.CaptureFixture[str]) -> None:

@@ -90,7 +90,7 @@ def _verdict(comparison: Comparison) -> Group:
         None: ("no verdict", "bold"),
     }
     word, style = words[related]
-    line = Text.assemble((word.capitalize(), style), "   score ", (f"{comparison.score:.2f}", "bold"))
+    line = Text.assemble((word.capitalize(), style), "   score ", (f"{comparison.score:.3f}", "bold"))
     if comparison.probability is not None:
         line.append(f"   probability {percent(comparison.probability)}")
     if comparison.same_content:
