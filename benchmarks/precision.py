@@ -70,9 +70,8 @@ def main() -> None:
     print(f"{len(options.documents)} documents, {len(chunks)} chunks, model {options.model}")
     print(f"PyTorch and ONNX in fp32 differ by at most {parity:.1e}")
     print(f"int8 and fp32 chunk vectors: cosine mean {chunks.mean():.4f}, least {chunks.min():.4f}")
-    print(
-        f"int8 and fp32 document vectors: cosine mean {np.mean(document_cosines):.4f}, least {min(document_cosines):.4f}"
-    )
+    mean, least = np.mean(document_cosines), min(document_cosines)
+    print(f"int8 and fp32 document vectors: cosine mean {mean:.4f}, least {least:.4f}")
 
 
 if __name__ == "__main__":
