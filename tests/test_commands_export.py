@@ -1,0 +1,48 @@
+"""`colde export`, from the command line to a graph that `colde diff` runs."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from command_line import OTHER, V1, check_trouble, run
+
+pytest.importorskip("torch")
+
+Capture = pytest.CaptureFixture[str]
+
+
+@pytest.fixture
+def copy(tmp_path: Path, model_folder: Path) -> Path:
+    return shutil.copytree(model_folder, tmp_path / "copy")
+
+
+def test_fp32_is_written_and_diff_runs_it(copy: Path, capsys: Capture) -> None:
+    result = run(capsys, "export", copy, "--precision", "fp32")
+    assert result.status == 0
+    assert result.out.startswith(str(copy / "onnx" / "chunk_encoder.onnx"))
+    compared = run(capsys, "diff", V1, OTHER, "--model", copy, "--precision", "fp32", "--format", "json")
+    value = json.loads(compared.out)
+    assert value["model"]["precision"] == "fp32"
+    shipped = json.loads(run(capsys, "diff", V1, OTHER, "--format", "json").out)
+    assert value["document"]["score"] == pytest.approx(shipped["document"]["score"], abs=0.01)
+
+
+def test_int8_without_text_is_refused_and_the_old_graph_stays(copy: Path, capsys: Capture) -> None:
+    graph = copy / "onnx" / "chunk_encoder_quantized.onnx"
+    before = graph.read_bytes()
+    result = run(capsys, "export", copy, "--precision", "int8")
+    check_trouble(result)
+    assert "--calibration" in result.err
+    assert graph.read_bytes() == before
+
+
+def test_int8_with_text_of_documents_and_training_files(
+    copy: Path, capsys: Capture, repository: Path
+) -> None:
+    training = repository / "examples" / "training.jsonl"
+    sources = ("--calibration", OTHER, "--calibration", training)
+    assert run(capsys, "export", copy, "--precision", "int8", *sources).status == 0
+    assert run(capsys, "diff", V1, OTHER, "--model", copy, "--format", "json").status == 1
