@@ -11,8 +11,6 @@ from the cache where they are known.
 from __future__ import annotations
 
 import argparse
-import gzip
-import json
 import platform
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -22,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
+from shipped_data import rows
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.metrics import accuracy_score, f1_score, roc_auc_score
 
@@ -56,24 +55,18 @@ class Figures:
     accuracy: float
 
 
-def rows(path: Path) -> Iterator[dict[str, object]]:
-    """Lines of a gzipped JSON Lines file."""
-    with gzip.open(path, "rt", encoding="utf-8") as lines:
-        yield from map(json.loads, lines)
-
-
 def load(folder: Path, splits: set[str]) -> tuple[dict[str, Document], list[str], list[Pair]]:
     """Documents of the named splits by id, the texts of the training split, and the pairs."""
     documents: dict[str, Document] = {}
     training: list[str] = []
     for row in rows(folder / "docs.jsonl.gz"):
-        parts = [Part(item["heading"], item["text"]) for item in row["sections"]]  # type: ignore[attr-defined]
+        parts = [Part(item["heading"], item["text"]) for item in row["sections"]]
         document = assemble(str(row["id"]), str(row["title"]), parts)
         if row["split"] in splits:
             documents[str(row["id"])] = document
         if row["split"] == "train":
             training.append(document.text)
-    pairs = [Pair(**row) for row in rows(folder / "pairs.jsonl.gz") if row["split"] in splits]  # type: ignore[arg-type]
+    pairs = [Pair(**row) for row in rows(folder / "pairs.jsonl.gz") if row["split"] in splits]
     return documents, training, pairs
 
 

@@ -58,17 +58,13 @@ def _chunk_ids(folder: Path, sources: Sequence[Path]) -> Iterator[Sequence[int]]
     """Token ids of every chunk of the calibration documents."""
     if not sources:
         return
-    from tokenizers import Tokenizer
-
-    from colde_cli.documents.chunking import Chunker
+    from colde_cli.documents.chunking import Chunker, plain_tokenizer
     from colde_cli.documents.reading import read
     from colde_cli.encoder.layout import TOKENIZER, open_folder
     from colde_cli.learning.data import read_data
 
     model = open_folder(folder)
-    tokenizer = Tokenizer.from_file(str(model.file(TOKENIZER)))
-    tokenizer.no_truncation()
-    tokenizer.no_padding()
+    tokenizer = plain_tokenizer(model.file(TOKENIZER).read_text(encoding="utf-8"))
     chunker = Chunker(tokenizer, model.config.chunk_tokens)
     for source in sources:
         rows = source.name.endswith((".jsonl", ".jsonl.gz"))

@@ -36,6 +36,20 @@ class TextTokenizer(Protocol):
     def token_to_id(self, token: str) -> int | None: ...  # noqa: D102
 
 
+def plain_tokenizer(text: str) -> TextTokenizer:
+    """The tokenizer that `tokenizer.json` describes, with truncation and padding switched off.
+
+    A model's own settings cut texts short, which is right for sentences and loses most of a document.
+    """
+    from tokenizers import Tokenizer
+
+    tokenizer = Tokenizer.from_str(text)
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    plain: TextTokenizer = tokenizer
+    return plain
+
+
 @dataclass(frozen=True, slots=True)
 class Chunker:
     """Cuts documents into chunks for one tokenizer.

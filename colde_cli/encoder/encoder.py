@@ -7,13 +7,12 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from colde_cli import settings
-from colde_cli.documents.chunking import Chunker
+from colde_cli.documents.chunking import Chunker, TextTokenizer, plain_tokenizer
 from colde_cli.documents.document import Chunk, Document
 from colde_cli.encoder.cache import Cache, digest, file_digest
 from colde_cli.encoder.devices import Cuda, Plan, decide, probe_cuda
@@ -29,9 +28,6 @@ from colde_cli.encoder.layout import (
 )
 from colde_cli.encoder.runtime import ChunkRunner, Progress, encoder_contract, head_contract, open_session
 from colde_cli.errors import ModelError, NoTextError
-
-if TYPE_CHECKING:
-    from tokenizers import Tokenizer
 
 FloatArray = NDArray[np.float32]
 
@@ -231,13 +227,8 @@ def _rows_of_sections(document: Document, chunks: Sequence[Chunk]) -> list[list[
     return rows
 
 
-def _tokenizer(path: Path) -> Tokenizer:
-    from tokenizers import Tokenizer
-
+def _tokenizer(path: Path) -> TextTokenizer:
     try:
-        tokenizer = Tokenizer.from_file(str(path))
+        return plain_tokenizer(path.read_text(encoding="utf-8"))
     except Exception as error:  # tokenizers raises bare Exception
         raise ModelError(f"{path} is not a tokenizer: {error}.") from error
-    tokenizer.no_truncation()
-    tokenizer.no_padding()
-    return tokenizer

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from colde_cli import settings
-from colde_cli.documents.chunking import Chunker
+from colde_cli.documents.chunking import Chunker, plain_tokenizer
 from colde_cli.documents.document import Chunk, Document, Span
 from colde_cli.errors import DataError
 
@@ -112,12 +112,7 @@ def _cuts(documents: Sequence[Document], tokenizer: str, chunk_tokens: int) -> I
 
 class _Cutter:
     def __init__(self, tokenizer: str, chunk_tokens: int) -> None:
-        from tokenizers import Tokenizer
-
-        plain = Tokenizer.from_str(tokenizer)
-        plain.no_truncation()
-        plain.no_padding()
-        self._chunker = Chunker(plain, chunk_tokens)
+        self._chunker = Chunker(plain_tokenizer(tokenizer), chunk_tokens)
 
     def cut(self, document: Document) -> Cut:
         return [(chunk.section, np.array(chunk.ids, np.int32)) for chunk in self._chunker.chunk(document)]
