@@ -11,7 +11,8 @@ from colde_cli.documents.document import Document
 from colde_cli.encoder.encoder import Encoder, RuntimeInfo
 from colde_cli.encoder.encoding import Encoding
 from colde_cli.similarity.calibration import probability
-from colde_cli.similarity.scores import cosine, cosines, explanation, relative_attention
+from colde_cli.similarity.scores import cosines, explanation, relative_attention
+from colde_cli.similarity.scoring import document_score
 
 FloatArray = NDArray[np.float32]
 
@@ -101,7 +102,7 @@ def compare(a: Encoding, b: Encoding, encoder: Encoder) -> Comparison:
     both ways; their vectors stay those of each document alone.
     """
     config = encoder.config
-    score = cosine(a.document_vector, b.document_vector)
+    score = document_score(a, b, encoder)
     likely = None if config.calibration is None else float(probability(score, config.calibration))
     a_to_b, b_to_a = encoder.head.run([a.chunk_vectors, b.chunk_vectors], [1, 0]).attention
     return Comparison(
