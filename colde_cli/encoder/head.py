@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from onnxruntime import InferenceSession
 
 FloatArray = NDArray[np.float32]
+IntArray = NDArray[np.int64]
 
 # Chunks of one call: enough to amortise it, few enough that attention [rows, C, C] stays small.
 _CALL_CHUNKS = 512
@@ -41,21 +42,30 @@ class DocumentHead:
         self._max_chunks = max_chunks
         self._inputs = {item.name for item in session.get_inputs()}
 
-    def run(self, groups: Sequence[FloatArray], partners: Sequence[int] | None = None) -> HeadOutput:
+    def run(
+        self,
+        groups: Sequence[FloatArray],
+        partners: Sequence[int] | None = None,
+        chunk_ids: Sequence[IntArray] | None = None,
+    ) -> HeadOutput:
         """Run the head over groups of chunk vectors; each group is a section, or a document taken whole.
 
         Args:
             groups: [n_i, H] each, n_i at least 1.
             partners: for each group the number of the one whose chunks are keys and values; itself if None.
+            chunk_ids: [n_i] each, q of the paper for every chunk; 0, 1, ... if None. Numbers beyond the embedding's
+                rows take its last one.
 
         Groups that are their own partners are run in batches of one length, which bounds memory; a group's
         output does not depend on the others, nor on padding.
         """
+        numbers = [np.arange(len(group)) for group in groups] if chunk_ids is None else chunk_ids
         if partners is not None:
-            return self._run_together(groups, partners)
+            return self._run_together(groups, partners, numbers)
         parts: dict[int, HeadOutput] = {}
         for indices in _batches([len(group) for group in groups]):
-            output = self._run_together([groups[index] for index in indices], range(len(indices)))
+            chosen, named = [groups[index] for index in indices], [numbers[index] for index in indices]
+            output = self._run_together(chosen, range(len(indices)), named)
             for row, index in enumerate(indices):
                 one = output.vectors[row : row + 1]
                 parts[index] = HeadOutput(one, (output.attention[row],), (output.directions[row],))
@@ -66,19 +76,22 @@ class DocumentHead:
             tuple(part.directions[0] for part in listed),
         )
 
-    def _run_together(self, groups: Sequence[FloatArray], partners: Sequence[int]) -> HeadOutput:
+    def _run_together(
+        self, groups: Sequence[FloatArray], partners: Sequence[int], chunk_ids: Sequence[IntArray]
+    ) -> HeadOutput:
         lengths = np.array([len(group) for group in groups], np.int64)
         count, width = len(groups), int(lengths.max())
         rows = np.zeros((count, width, groups[0].shape[1]), np.float32)
-        for row, group in zip(rows, groups, strict=True):
+        positions = np.zeros((count, width), np.int64)
+        for row, position, group, ids in zip(rows, positions, groups, chunk_ids, strict=True):
             row[: len(group)] = group
-        positions = np.minimum(np.arange(width), self._max_chunks - 1)
+            position[: len(group)] = np.minimum(ids, self._max_chunks - 1)
         feed = {
             "chunk_vectors": rows,
             "lengths": lengths,
             "partners": np.array(partners, np.int64),
             "section_ids": np.zeros(count, np.int64),
-            "chunk_ids": np.tile(positions, (count, 1)).astype(np.int64),
+            "chunk_ids": positions,
         }
         wanted = {name: values for name, values in feed.items() if name in self._inputs}
         vectors, attention, directions = self._session.run(["vectors", "attention", "directions"], wanted)

@@ -1,0 +1,206 @@
+"""Is level 3 real? A passage of one document is planted into an unrelated one: is it found, and does it count?
+
+    python benchmarks/planted.py FOLDER... [--cases 200] [--model NAME] [--split test] [--seed 0]
+
+Each FOLDER holds `docs.jsonl.gz` and `pairs.jsonl.gz` (see docs/training-data.md). In every case a passage of 60 to
+250 words of document A, whole sentences, stands in document B too, copied or lightly reworded (`rewording.py`),
+inserted between two sentences or in the place of as many words. Of all pairs of chunks the planted one is the pair
+that shares most of the passage. Reported with Wilson's 95 % interval, for each set and kind:
+
+    first by ...        the planted pair has the highest value of all pairs of chunks of A and B
+    occlusion           without the planted chunk of B the document score falls further than without another
+                        chunk of B, drawn at random
+"""
+
+from __future__ import annotations
+
+import argparse
+import platform
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from matching import Pair, load
+from numpy.typing import NDArray
+from planting import Case, plant
+from rewording import changed_words
+from rich.console import Console
+from rich.table import Table
+
+from colde_cli.documents.document import Chunk, Document, Span
+from colde_cli.encoder.cache import Cache
+from colde_cli.encoder.encoder import Encoder
+from colde_cli.encoder.encoding import Encoding
+from colde_cli.encoder.rearranging import without
+from colde_cli.similarity.comparison import Comparison, compare
+from colde_cli.similarity.scoring import document_scores
+
+Values = NDArray[np.float32]
+KINDS = ("copied", "reworded")
+
+RANKINGS: dict[str, Callable[[Comparison], Values]] = {
+    "chunk score": lambda comparison: comparison.chunk_scores,
+    "explanation": lambda comparison: comparison.explanation,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What came of one case.
+
+    Attributes:
+        folder: the set.
+        kind: copied or reworded.
+        first: for each ranking, whether the planted pair of chunks came first.
+        occlusion: whether occluding the planted chunk lowered the score more than another chunk; None where B has
+            no other.
+        changed: share of the passage's words that rewording changed.
+    """
+
+    folder: str
+    kind: str
+    first: Mapping[str, bool]
+    occlusion: bool | None
+    changed: float
+
+
+def unrelated(
+    documents: Mapping[str, Document], pairs: Sequence[Pair], seed: int
+) -> Iterator[tuple[str, str]]:
+    """Pairs of documents that no judgement calls related, each document at most twice, drawn at random."""
+    related = {frozenset((pair.a, pair.b)) for pair in pairs if pair.label}
+    names = sorted(documents)
+    generator = random.Random(seed)
+    while True:
+        generator.shuffle(names)
+        for a, b in zip(names[::2], names[1::2], strict=False):
+            if frozenset((a, b)) not in related:
+                yield a, b
+
+
+def cases(folder: Path, split: str, count: int, seed: int) -> Iterator[Case]:
+    """So many cases, the two kinds and the two manners by turns."""
+    documents, _, pairs = load(folder, {split})
+    drawn = unrelated(documents, pairs, seed)
+    made = 0
+    while made < count:
+        a, b = next(drawn)
+        manner = "inserted" if made // 2 % 2 else "replacing"
+        case = plant(documents[a], documents[b], KINDS[made % 2], manner, seed * 100_000 + made)
+        if case is not None:
+            made += 1
+            yield case
+
+
+def planted_pair(case: Case, a: Sequence[Chunk], b: Sequence[Chunk]) -> tuple[int, int]:
+    """The pair of chunks that shares most of the passage; the earlier one of equals.
+
+    Where a sentence of the passage stands in the reworded one is taken in proportion to the lengths.
+    """
+    left = [_share(case.source, chunk.span) for chunk in a]
+    right = [_share(case.planted, chunk.span) for chunk in b]
+    shared = np.array([[min(x[1], y[1]) - max(x[0], y[0]) for y in right] for x in left])
+    row, column = np.unravel_index(int(shared.argmax()), shared.shape)
+    return int(row), int(column)
+
+
+def _share(passage: Span, chunk: Span) -> tuple[float, float]:
+    """From which to which part of the passage (0 to 1) a chunk holds; far apart where it holds none."""
+    if chunk.end <= passage.start or chunk.start >= passage.end:
+        return (2.0, -2.0)
+    part = ((chunk.start - passage.start) / len(passage), (chunk.end - passage.start) / len(passage))
+    return max(0.0, part[0]), min(1.0, part[1])
+
+
+def occlusion(a: Encoding, b: Encoding, chunk: int, encoder: Encoder, seed: int) -> bool | None:
+    """Whether the document score falls further without `chunk` of B than without another one."""
+    others = [other for other in range(len(b.chunks)) if other != chunk]
+    if not others:
+        return None
+    other = random.Random(seed).choice(others)
+    occluded = [without(b, chunk, encoder), without(b, other, encoder)]
+    scores = document_scores([a, a], occluded, encoder)
+    return bool(scores[0] < scores[1])
+
+
+def examine(case: Case, folder: str, encoder: Encoder, seed: int) -> Finding:
+    """Run the pipeline on a case."""
+    a, b = encoder.encode_many([case.a, case.b])
+    row, column = planted_pair(case, a.chunks, b.chunks)
+    comparison = compare(a, b, encoder)
+    first = {}
+    for name, ranking in RANKINGS.items():
+        values = ranking(comparison)
+        # A tie is no victory.
+        first[name] = bool((values >= values[row, column]).sum() == 1)
+    occluded = occlusion(a, b, column, encoder, seed)
+    return Finding(folder, case.kind, first, occluded, changed_words(case.original, case.text))
+
+
+def wilson(hits: int, count: int) -> tuple[float, float]:
+    """The 95 % interval of a share (Wilson 1927)."""
+    if not count:
+        return 0.0, 1.0
+    z, share = 1.96, hits / count
+    centre = share + z * z / (2 * count)
+    width = z * np.sqrt(share * (1 - share) / count + z * z / (4 * count * count))
+    scale = 1 + z * z / count
+    return float((centre - width) / scale), float((centre + width) / scale)
+
+
+def share(outcomes: Sequence[bool | None]) -> str:
+    """A share of yes in percent, with its interval."""
+    known = [outcome for outcome in outcomes if outcome is not None]
+    if not known:
+        return "–"
+    low, high = wilson(sum(known), len(known))
+    return f"{sum(known) / len(known):.1%} ({low:.0%}–{high:.0%})"
+
+
+def report(findings: Sequence[Finding]) -> Table:
+    """A row for every set and kind, and for all."""
+    titles = [f"first by {name}" for name in RANKINGS]
+    table = Table("set", "kind", "cases", "words changed", *titles, "occlusion")
+    folders = list(dict.fromkeys(finding.folder for finding in findings))
+    groups = [((folder,), (kind,)) for folder in folders for kind in KINDS]
+    groups += [(tuple(folders), (kind,)) for kind in KINDS] + [(tuple(folders), KINDS)]
+    for chosen, kinds in groups:
+        some = [item for item in findings if item.folder in chosen and item.kind in kinds]
+        table.add_row(
+            "all" if chosen == tuple(folders) else chosen[0],
+            " + ".join(kinds),
+            str(len(some)),
+            f"{np.mean([item.changed for item in some]):.0%}" if some else "–",
+            *(share([item.first[name] for item in some]) for name in RANKINGS),
+            share([item.occlusion for item in some]),
+        )
+    return table
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("folders", nargs="+", type=Path)
+    parser.add_argument("--cases", type=int, default=200, help="of all sets together")
+    parser.add_argument("--model", default="colde-minilm-l6")
+    parser.add_argument("--split", default="test")
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args()
+    console = Console(width=140)
+    findings = []
+    with Cache.open() as cache:
+        encoder = Encoder.load(options.model, cache=cache)
+        each = -(-options.cases // len(options.folders))
+        for folder in options.folders:
+            for number, case in enumerate(cases(folder, options.split, each, options.seed)):
+                findings.append(examine(case, folder.name, encoder, options.seed + number))
+    console.print(f"{platform.machine()}, model {encoder.info}, {options.split} split, seed {options.seed}")
+    console.print(report(findings))
+
+
+if __name__ == "__main__":
+    main()
