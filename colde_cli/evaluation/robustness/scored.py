@@ -1,0 +1,122 @@
+"""Documents, encoded once, and the scores of pairs of them as they are and under attack."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from colde_cli.documents.document import Document
+from colde_cli.encoder.encoder import Encoder
+from colde_cli.encoder.encoding import Encoding
+from colde_cli.evaluation.robustness.figures import pair_figures, spearman
+from colde_cli.evaluation.robustness.report import PairRow, SelfRow
+from colde_cli.similarity.scores import cosine
+from colde_cli.similarity.scoring import document_scores
+
+Array = NDArray[np.float64]
+Judged = tuple[str, str, bool]
+"""Ids of two documents, and whether they are related."""
+Encoded = Callable[[str], Encoding]
+"""The encoding of a document, by its id: as it is, or under attack."""
+
+# Pairs scored at once: encodings under attack are made for them and thrown away, for they may be long.
+_BLOCK = 8
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Bench:
+    """What every protocol works on.
+
+    Attributes:
+        encoder: the model.
+        documents: those that stand in pairs, by id.
+        encodings: of these, as they are.
+        pairs: judged ones.
+        clean: their scores, [P].
+        threshold: from which a pair counts as related; None without one.
+        seed: of every draw.
+    """
+
+    encoder: Encoder
+    documents: Mapping[str, Document]
+    encodings: Mapping[str, Encoding]
+    pairs: tuple[Judged, ...]
+    clean: Array
+    threshold: float | None
+    seed: int
+
+    @property
+    def by_chunks(self) -> bool:
+        """Whether the model has a document head over chunk vectors, which can be run again for other chunks."""
+        return isinstance(self.encoder, Encoder)
+
+    def generator(self, name: str, number: int = 0) -> np.random.Generator:
+        """Random numbers for one document: the same whatever else is measured."""
+        return np.random.default_rng([self.seed, number, *name.encode("utf-8")])
+
+    def pair_row(
+        self, attack: str, side: str, left: Encoded, right: Encoded, *, ratios: bool = False
+    ) -> PairRow:
+        """Score every pair with `left` for its first document and `right` for its second."""
+        scores, tokens = pair_scores(self.encoder, self.pairs, left, right)
+        related = np.array([pair[2] for pair in self.pairs], bool)
+        figures = pair_figures(related, scores, self.clean, self.threshold)
+        ratio = tokens.max(axis=1) / np.maximum(1, tokens.min(axis=1))
+        return PairRow(attack, side, figures, spearman(ratio, scores) if ratios else None)
+
+    def clean_row(self, *, ratios: bool = False) -> PairRow:
+        """The pairs as they are."""
+        return self.pair_row("clean", "none", self.clean_encoding, self.clean_encoding, ratios=ratios)
+
+    def clean_encoding(self, name: str) -> Encoding:
+        """A document as it is."""
+        return self.encodings[name]
+
+    def self_row(self, attack: str, attacked: Encoded, names: Sequence[str]) -> SelfRow:
+        """Compare documents with themselves under attack."""
+        cosines, scores = [], []
+        for name in names:
+            clean, changed = self.encodings[name], attacked(name)
+            own = cosine(clean.document_vector, clean.document_vector)
+            cosines.append(own - cosine(clean.document_vector, changed.document_vector))
+            before, after = document_scores([clean, clean], [clean, changed], self.encoder)
+            scores.append(float(before - after))
+        return SelfRow(
+            attack,
+            len(names),
+            float(np.mean(cosines)),
+            float(np.max(cosines)),
+            float(np.mean(scores)),
+            float(np.max(scores)),
+        )
+
+
+def make_bench(
+    encoder: Encoder,
+    documents: Mapping[str, Document],
+    pairs: Sequence[Judged],
+    threshold: float | None,
+    seed: int,
+) -> Bench:
+    """Encode the documents of the pairs and score them clean."""
+    names = sorted({name for a, b, _ in pairs for name in (a, b)})
+    used = {name: documents[name] for name in names}
+    encodings = dict(zip(names, encoder.encode_many(list(used.values())), strict=True))
+    clean, _ = pair_scores(encoder, pairs, encodings.__getitem__, encodings.__getitem__)
+    return Bench(encoder, used, encodings, tuple(pairs), clean, threshold, seed)
+
+
+def pair_scores(
+    encoder: Encoder, pairs: Sequence[Judged], left: Encoded, right: Encoded
+) -> tuple[Array, NDArray[np.int64]]:
+    """Scores of the pairs, [P], and the tokens of their documents, [P, 2]; a few pairs at a time."""
+    scores, tokens = [], []
+    for start in range(0, len(pairs), _BLOCK):
+        some = pairs[start : start + _BLOCK]
+        firsts, seconds = [left(a) for a, _, _ in some], [right(b) for _, b, _ in some]
+        scores.append(document_scores(firsts, seconds, encoder))
+        tokens += [(a.tokens, b.tokens) for a, b in zip(firsts, seconds, strict=True)]
+    return np.concatenate(scores), np.array(tokens, np.int64)
