@@ -5,11 +5,13 @@
 Each FOLDER holds `docs.jsonl.gz` and `pairs.jsonl.gz` (see docs/training-data.md). In every case a passage of 60 to
 250 words of document A, whole sentences, stands in document B too, copied or lightly reworded (`rewording.py`),
 inserted between two sentences or in the place of as many words. Of all pairs of chunks the planted one is the pair
-that shares most of the passage. Reported with Wilson's 95 % interval, for each set and kind:
+that shares most of the passage. Reported in percent with Wilson's 95 % interval, for each set and kind:
 
-    first by ...        the planted pair has the highest value of all pairs of chunks of A and B
-    occlusion           without the planted chunk of B the document score falls further than without another
-                        chunk of B, drawn at random
+    first by ...    the planted pair has the highest value of all pairs of chunks of A and B: by the cosine of the chunk
+                    vectors, by that cosine with shared wording (similarity/shared.py), and by the explanation matrix E
+                    made of either
+    occlusion       without the planted chunk of B the document score falls further than without another chunk of B,
+                    drawn at random
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ import platform
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -35,14 +38,35 @@ from colde_cli.encoder.encoder import Encoder
 from colde_cli.encoder.encoding import Encoding
 from colde_cli.encoder.rearranging import without
 from colde_cli.similarity.comparison import Comparison, compare
+from colde_cli.similarity.scores import cosines, explanation
 from colde_cli.similarity.scoring import document_scores
+from colde_cli.similarity.shared import shared_stretches, with_shared_wording
 
 Values = NDArray[np.float32]
 KINDS = ("copied", "reworded")
 
+
+def alike(comparison: Comparison) -> Values:
+    """Cosines of centred chunk vectors."""
+    return cosines(comparison.a.directions, comparison.b.directions)
+
+
+def alike_or_shared(comparison: Comparison) -> Values:
+    """The same, raised where wording is shared in one place."""
+    stretches = shared_stretches(comparison.a.chunks, comparison.b.chunks)
+    return with_shared_wording(alike(comparison), stretches)
+
+
+def explained(values: Callable[[Comparison], Values], comparison: Comparison) -> Values:
+    """The explanation matrix made of these values."""
+    return explanation(comparison.attention_a_to_b, comparison.attention_b_to_a, values(comparison))
+
+
 RANKINGS: dict[str, Callable[[Comparison], Values]] = {
-    "chunk score": lambda comparison: comparison.chunk_scores,
-    "explanation": lambda comparison: comparison.explanation,
+    "cosine": alike,
+    "E, cosine": partial(explained, alike),
+    "cosine + wording": alike_or_shared,
+    "E, cosine + wording": partial(explained, alike_or_shared),
 }
 
 
@@ -156,13 +180,13 @@ def share(outcomes: Sequence[bool | None]) -> str:
     if not known:
         return "–"
     low, high = wilson(sum(known), len(known))
-    return f"{sum(known) / len(known):.1%} ({low:.0%}–{high:.0%})"
+    return f"{100 * sum(known) / len(known):.1f} ({100 * low:.0f}–{100 * high:.0f})"
 
 
 def report(findings: Sequence[Finding]) -> Table:
     """A row for every set and kind, and for all."""
-    titles = [f"first by {name}" for name in RANKINGS]
-    table = Table("set", "kind", "cases", "words changed", *titles, "occlusion")
+    titles = [f"first by\n{name}" for name in RANKINGS]
+    table = Table("set", "kind", "cases", "words\nchanged", *titles, "occlusion")
     folders = list(dict.fromkeys(finding.folder for finding in findings))
     groups = [((folder,), (kind,)) for folder in folders for kind in KINDS]
     groups += [(tuple(folders), (kind,)) for kind in KINDS] + [(tuple(folders), KINDS)]
@@ -170,7 +194,7 @@ def report(findings: Sequence[Finding]) -> Table:
         some = [item for item in findings if item.folder in chosen and item.kind in kinds]
         table.add_row(
             "all" if chosen == tuple(folders) else chosen[0],
-            " + ".join(kinds),
+            kinds[0] if len(kinds) == 1 else "both",
             str(len(some)),
             f"{np.mean([item.changed for item in some]):.0%}" if some else "–",
             *(share([item.first[name] for item in some]) for name in RANKINGS),

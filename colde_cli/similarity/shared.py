@@ -1,8 +1,9 @@
 """How much of their wording two chunks share in one place: what the mean over a chunk cannot see.
 
-A chunk vector is a mean over about 510 tokens, so a passage of 60 words, copied into another document, moves it little: the
-chunks that hold it are often not the most alike of all. Here a chunk is read token by token, and the stretch sought in which
-nearly every run of three tokens also stands somewhere in the other chunk.
+A chunk vector is a mean over about 510 tokens, so that a passage of 60 words which also stands in another document
+moves it little, and the chunks that hold it are often not the most alike of all. Here chunks are read token by token,
+and the longest stretch is sought of which nearly every two tokens stand side by side in the other chunk too: the
+maximal scoring segment of Karlin & Altschul (1990).
 """
 
 from __future__ import annotations
@@ -17,39 +18,67 @@ from colde_cli.documents.document import Chunk
 FloatArray = NDArray[np.float32]
 IntArray = NDArray[np.int64]
 
+TELLING = 32.0
+"""Tokens of shared stretch after which what the vectors leave open is 1/e of what it was: some 25 words. Of 16, 24,
+32, 48 and 64, chosen on validation documents (benchmarks/planted.py)."""
 
-def shared_tokens(a: Sequence[Chunk], b: Sequence[Chunk], run: int = 3, miss: float = 0.5) -> FloatArray:
-    return np.minimum(_best(a, b, run, miss), _best(b, a, run, miss).T)
-
-
-def _best(a, b, run, miss):
-    grams_a, grams_b = _runs(a, run), _runs(b, run)
-    known, inverse = np.unique(np.concatenate([*grams_a, *grams_b]), return_inverse=True)
-    lengths = [len(x) for x in (*grams_a, *grams_b)]
-    pieces = np.split(inverse, np.cumsum(lengths)[:-1])
-    rows = np.full((len(a), max(lengths[: len(a)]) + 1), len(known))
-    for row, piece in zip(rows, pieces[: len(a)], strict=True):
-        row[: len(piece)] = piece
-    result = np.zeros((len(a), len(b)), np.float32)
-    present = np.zeros(len(known) + 1, np.float32)
-    for column, piece in enumerate(pieces[len(a) :]):
-        present[:] = -miss
-        present[piece] = 1
-        total = np.cumsum(present[rows], axis=1)
-        lowest = np.minimum(np.minimum.accumulate(total, axis=1) , 0)
-        lowest = np.concatenate([np.zeros((len(a), 1), np.float32), lowest[:, :-1]], 1)
-        result[:, column] = (total - lowest).max(axis=1)
-    return np.maximum(result, 0)
+_MISS = 0.5
+"""What a place in a stretch costs whose two tokens do not stand side by side in the other chunk."""
 
 
-def _runs(chunks, run):
+def with_shared_wording(cosines: FloatArray, stretches: FloatArray) -> FloatArray:
+    """Chunk scores that also see wording shared in one place: 1 − (1 − cosine) · exp(−stretch / 32), in [-1, 1].
+
+    Never below the cosine, and equal to it where no wording is shared.
+
+    Args:
+        cosines: of centred chunk vectors, [n, m].
+        stretches: of `shared_stretches`, [n, m].
+    """
+    scores: FloatArray = 1 - (1 - cosines) * np.exp(-stretches / np.float32(TELLING))
+    return scores
+
+
+def shared_stretches(a: Sequence[Chunk], b: Sequence[Chunk]) -> FloatArray:
+    """Length of the longest stretch of wording that each chunk of `a` shares with each of `b`: [n, m] in tokens.
+
+    Every place in a chunk at which two tokens begin that stand side by side anywhere in the other chunk counts 1,
+    every other −½, and the run of places with the largest sum is taken, at least 0. Of the two readings, A's chunk
+    by B's and B's by A's, the smaller counts, so that a phrase repeated in one of them does not add up.
+    """
+    if not len(a) or not len(b):
+        return np.zeros((len(a), len(b)), np.float32)
+    left, right = _couples(a), _couples(b)
+    known, codes = np.unique(np.concatenate([*left, *right]), return_inverse=True)
+    pieces = np.split(codes, np.cumsum([len(piece) for piece in (*left, *right)])[:-1])
+    left, right = pieces[: len(a)], pieces[len(a) :]
+    return np.minimum(_stretches(left, right, len(known)), _stretches(right, left, len(known)).T)
+
+
+def _couples(chunks: Sequence[Chunk]) -> list[IntArray]:
+    """For each chunk a number for every two neighbouring tokens, specials left out."""
     found = []
     for chunk in chunks:
-        ids = np.array(chunk.ids[1:-1], np.int64)
-        if len(ids) < run:
-            found.append(np.zeros(0, np.int64)); continue
-        code = np.zeros(len(ids) - run + 1, np.int64)
-        for k in range(run):
-            code = (code << 20) + ids[k : len(ids) - run + 1 + k]
-        found.append(code)
+        ids = np.asarray(chunk.ids[1:-1], np.int64)
+        found.append((ids[:-1] << 32) + ids[1:])
     return found
+
+
+def _stretches(own: Sequence[IntArray], other: Sequence[IntArray], kinds: int) -> FloatArray:
+    """Best sum over a run of places of each of `own`, by what stands in each of `other`: [n, m]."""
+    codes, rows = np.concatenate(own), np.repeat(np.arange(len(own)), [len(piece) for piece in own])
+    # Chunks stand so far apart on one line that no run pays off that reaches into the next.
+    apart = 4 * max(len(piece) for piece in own)
+    places = np.arange(len(codes)) + rows * apart
+    result = np.zeros((len(own), len(other)), np.float32)
+    present = np.zeros(kinds, bool)
+    for column, piece in enumerate(other):
+        present[piece] = True
+        hits = np.flatnonzero(present[codes])
+        present[piece] = False
+        if len(hits):
+            # Sum of a run from hit i to hit j is heights[j] - heights[i] + 1: all places between are misses.
+            heights = (1 + _MISS) * np.arange(len(hits)) - _MISS * places[hits]
+            sums = heights - np.minimum.accumulate(heights) + 1
+            np.maximum.at(result[:, column], rows[hits], sums.astype(np.float32))
+    return result
