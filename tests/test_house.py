@@ -21,6 +21,7 @@ ALLOWED = {
     "encoder": {"documents"},
     "similarity": {"encoder", "documents"},
     "corpus": {"similarity", "encoder", "documents"},
+    "evaluation": {"similarity", "encoder", "documents"},
     "views": {"corpus", "similarity", "encoder", "documents"},
     "learning": {"encoder", "documents"},
     "commands": {"views", "corpus", "similarity", "encoder", "documents", "learning"},

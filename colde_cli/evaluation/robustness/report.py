@@ -130,4 +130,4 @@ def _pair_table(protocol: ProtocolReport) -> Table:
 
 
 def _numbers(*values: float | None) -> Sequence[str]:
-    return tuple("–" if value is None else f"{value:.3f}" for value in values)
+    return tuple("–" if value is None else f"{value:z.3f}" for value in values)
