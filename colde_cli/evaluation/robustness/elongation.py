@@ -100,24 +100,30 @@ def _tiled_encoding(
 
 
 def _text_level(bench: Bench, options: ElongationOptions) -> ProtocolReport:
-    against_itself, pairs = [], [bench.clean_row(ratios=True)] if bench.pairs else []
+    names = list(bench.encodings)
+    cut = _text_encodings(bench, dict.fromkeys(names, 1)).__getitem__
+    against_itself = [bench.self_row("cut anew", cut, names)]
+    pairs = [bench.clean_row(ratios=True), bench.pair_row("cut anew", "both", cut, cut, ratios=True)]
     for times in options.times:
         allowed = {
             name: min(times, max(1, options.max_tokens // max(1, encoding.tokens)))
             for name, encoding in bench.encodings.items()
         }
-        longer = {name: elongated(bench.documents[name], m) for name, m in allowed.items() if m > 1}
-        found = bench.encoder.encode_many(list(longer.values()))
-        encodings = {**bench.encodings, **dict(zip(longer, found, strict=True))}
-        title, attacked = _title(times, allowed), encodings.__getitem__
-        against_itself.append(bench.self_row(title, attacked, list(encodings)))
-        pairs += _pair_rows(bench, title, attacked) if bench.pairs else []
+        longer = {name: count for name, count in allowed.items() if count > 1}
+        attacked = {**bench.encodings, **_text_encodings(bench, longer)}.__getitem__
+        against_itself.append(bench.self_row(_title(times, allowed), attacked, names))
+        pairs += _pair_rows(bench, _title(times, allowed), attacked)
     notes = (
-        f"{len(bench.encodings)} documents, those of {len(bench.pairs)} pairs; none is made longer than "
+        f"{len(names)} documents, those of {len(bench.pairs)} pairs; none is made longer than "
         f"{options.max_tokens} tokens; its m is then smaller (“reached by”).",
-        "Δ from m = 2 on also holds what cutting the document into other chunks changes.",
+        "“Cut anew” is the document once, as one section: what other chunks alone change.",
     )
     return ProtocolReport("elongation", "Elongation ×m, text", tuple(against_itself), tuple(pairs), notes)
+
+
+def _text_encodings(bench: Bench, times: Mapping[str, int]) -> dict[str, Encoding]:
+    documents = [elongated(bench.documents[name], count) for name, count in times.items()]
+    return dict(zip(times, bench.encoder.encode_many(documents), strict=True))
 
 
 def _pair_rows(bench: Bench, title: str, attacked: Encoded) -> list[PairRow]:
@@ -133,12 +139,12 @@ def _title(times: int, allowed: Mapping[str, int]) -> str:
 
 
 def _sample(bench: Bench, count: int) -> Bench:
-    """The bench cut to the first pairs that together have at most `count` documents, the judgements by turns."""
+    """The bench cut to pairs of at most `count` documents, but one pair at least: the first of each judgement by turns."""
     chosen: set[str] = set()
-    kept = []
+    kept: list[int] = []
     for index in _by_turns([related for _, _, related in bench.pairs]):
         a, b, _ = bench.pairs[index]
-        if len(chosen | {a, b}) <= count:
+        if not kept or len(chosen | {a, b}) <= count:
             chosen |= {a, b}
             kept.append(index)
     return replace(
