@@ -139,7 +139,7 @@ def _title(times: int, allowed: Mapping[str, int]) -> str:
 
 
 def _sample(bench: Bench, count: int) -> Bench:
-    """The bench cut to pairs of at most `count` documents, but one pair at least: the first of each judgement by turns."""
+    """The bench cut to pairs of at most `count` documents, one pair at least: the first of each judgement by turns."""
     chosen: set[str] = set()
     kept: list[int] = []
     for index in _by_turns([related for _, _, related in bench.pairs]):
