@@ -141,7 +141,7 @@ class ModelConfig:
         if values.get("format", 0) > FORMAT:
             raise ModelError(f"{source} was written by a later colde; upgrade with: pip install -U colde")
         if values.get("calibration"):
-            values["calibration"] = _calibration(values["calibration"])
+            values["calibration"] = calibration_of(values["calibration"])
         known = {item.name for item in fields(cls)}
         try:
             return cls(**{name: value for name, value in values.items() if name in known})
@@ -149,7 +149,8 @@ class ModelConfig:
             raise ModelError(f"{source} is incomplete: {error}.") from error
 
 
-def _calibration(values: dict[str, Any]) -> Calibration:
+def calibration_of(values: dict[str, Any]) -> Calibration:
+    """A calibration as `config.json` holds it."""
     listed: dict[str, Any] = {
         key: tuple(value) if isinstance(value, list) else value for key, value in values.items()
     }
