@@ -158,11 +158,10 @@ def calibration_of(values: dict[str, Any]) -> Calibration:
 
 
 @dataclass(frozen=True, slots=True)
-class ModelFolder:
-    """A model on disk: paths of its files and its configuration."""
+class AnyFolder:
+    """A model on disk: paths of its files."""
 
     path: Path
-    config: ModelConfig
 
     @property
     def name(self) -> str:
@@ -185,15 +184,32 @@ class ModelFolder:
         return (self.path / relative).is_file()
 
 
+@dataclass(frozen=True, slots=True)
+class ModelFolder(AnyFolder):
+    """A CoLDE model on disk."""
+
+    config: ModelConfig
+
+
 def open_folder(path: Path) -> ModelFolder:
-    """Open a model folder and check that it is one.
+    """Open the folder of a CoLDE model and check that it is one.
 
     Raises:
         ModelError: no such folder, no `config.json`, or a model of another kind.
+    """
+    config = config_file(path)
+    return ModelFolder(path, ModelConfig.from_json(config.read_text(encoding="utf-8"), str(config)))
+
+
+def config_file(path: Path) -> Path:
+    """Where a model folder has its configuration.
+
+    Raises:
+        ModelError: no such folder, or no `config.json`.
     """
     if not path.is_dir():
         raise ModelError(f"There is no model folder {path}.")
     config = path / CONFIG
     if not config.is_file():
         raise ModelError(f"{path} is not a model: it lacks {CONFIG}.")
-    return ModelFolder(path, ModelConfig.from_json(config.read_text(encoding="utf-8"), str(config)))
+    return config

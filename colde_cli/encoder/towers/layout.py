@@ -19,9 +19,10 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
 from typing import Any
 
-from colde_cli.encoder.layout import FORMAT, Calibration, calibration_of
+from colde_cli.encoder.layout import FORMAT, AnyFolder, Calibration, calibration_of, config_file
 from colde_cli.errors import ModelError
 
 TOWER_GRAPH = "onnx/tower.onnx"
@@ -113,3 +114,33 @@ class TowerConfig:
             raise ModelError(f"{source}: packing must be a name and network an object.")
         if self.backbone is not None and not isinstance(self.backbone, dict):
             raise ModelError(f"{source}: backbone must be an object or null.")
+
+
+@dataclass(frozen=True, slots=True)
+class TowerFolder(AnyFolder):
+    """A tower on disk."""
+
+    config: TowerConfig
+
+
+def open_tower_folder(path: Path) -> TowerFolder:
+    """Open the folder of a tower and check that it is one.
+
+    Raises:
+        ModelError: no such folder, no `config.json`, or a model of another kind.
+    """
+    config = config_file(path)
+    return TowerFolder(path, TowerConfig.from_json(config.read_text(encoding="utf-8"), str(config)))
+
+
+def is_tower(path: Path) -> bool:
+    """Whether the `config.json` of a folder is a tower's: only theirs name a packing.
+
+    Raises:
+        ModelError: no such folder, or no `config.json`.
+    """
+    try:
+        values = json.loads(config_file(path).read_text(encoding="utf-8"))
+    except (json.JSONDecodeError, UnicodeDecodeError):
+        return False
+    return isinstance(values, dict) and "packing" in values
