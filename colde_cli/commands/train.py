@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 if TYPE_CHECKING:
-    from colde_cli.learning.run import Job
+    from colde_cli.learning.job import Job
 
 _DATA, _MODEL, _HEAD, _OBJECTIVE, _LOOP, _RUN = (
     "Data",
@@ -267,8 +267,8 @@ def train(
     if system != "colde":
         raise NotAvailableError(f"--system {system} is not in this version; train colde.")
     require_train_extra("colde train")
+    from colde_cli.learning.job import Job
     from colde_cli.learning.recipe import FROZEN_LEARNING_RATE, LEARNING_RATE, Recipe
-    from colde_cli.learning.run import Job
 
     recipe = Recipe(
         freeze_backbone=freeze_backbone,
@@ -333,13 +333,13 @@ def _validation(text: str) -> Path | float:
     return share
 
 
-def _run(job: Job, quiet: bool) -> int:
+def _run(job: Job[Any], quiet: bool) -> int:
     """Train, show how it goes, and return the exit status."""
     from colde_cli.commands.train_display import Display
     from colde_cli.learning.interruption import Interruption
+    from colde_cli.learning.loop import Stopped
     from colde_cli.learning.processes import join
     from colde_cli.learning.run import train_model
-    from colde_cli.learning.trainer import Stopped
 
     processes = join(job.device)
     with Display(quiet or not processes.main) as display, Interruption() as interruption:
