@@ -61,7 +61,10 @@ class TowerRunner:
         inputs = {item.name for item in self.session.get_inputs()}
 
         def encode(item: Rows) -> FloatArray:
-            feed = {"rows": item.ids[None], "paragraphs": item.paragraphs[None]}
+            feed = {
+                "rows": item.ids[None].astype(np.int64),
+                "paragraphs": item.paragraphs[None].astype(np.int64),
+            }
             wanted = {name: values for name, values in feed.items() if name in inputs}
             (vectors,) = run_graph(self.session, ["vectors"], wanted, part="tower", cuda=self.cuda)
             if progress is not None:
