@@ -2,24 +2,27 @@
 
 A packing is a pure function `(text, tokenizer, config) -> Rows` in a small file of its own, `packing_NAME.py`,
 that knows nothing of PyTorch; it keeps to `config.row_tokens` and `config.max_rows`. A text without tokens gives
-one row of padding. To add one: write the file, and a line in `PACKINGS`.
+one row of padding. To add one: write the file, and a line in `PACKINGS`; it is imported when it is needed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 
 from colde_cli.documents.chunking import TextTokenizer
 from colde_cli.documents.document import Document, Section
 from colde_cli.encoder.towers.layout import TowerConfig
-from colde_cli.encoder.towers.packing_flat import pack_flat
 from colde_cli.encoder.towers.rows import Rows
 from colde_cli.errors import ModelError
 
 Packing = Callable[[str, TextTokenizer, TowerConfig], Rows]
 
-PACKINGS: dict[str, Packing] = {
-    "flat": pack_flat,
+PACKINGS = {
+    "flat": "packing_flat:pack_flat",
+    "blocks": "packing_blocks:pack_blocks",
+    "sentences": "packing_sentences:pack_sentences",
+    "trigrams": "packing_trigrams:pack_trigrams",
 }
 
 
@@ -33,7 +36,9 @@ def packing(name: str, source: str) -> Packing:
         raise ModelError(
             f"{source} packs texts as {name!r}, which this version does not know: upgrade colde."
         )
-    return PACKINGS[name]
+    module, _, function = PACKINGS[name].partition(":")
+    found: Packing = getattr(import_module(f"colde_cli.encoder.towers.{module}"), function)
+    return found
 
 
 def document_text(document: Document) -> str:

@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
 
 from colde_cli.encoder.towers.layout import TowerConfig
-from colde_cli.errors import OptionError
+from colde_cli.errors import NotAvailableError, OptionError
 from colde_cli.learning.towers.recipe import BERT_LEARNING_RATE, LEARNING_RATE, TowerRecipe
 
 if TYPE_CHECKING:
@@ -133,12 +133,63 @@ class System:
         return min(rows, most)
 
 
+# The sizes of each paper (or of its public code), which the networks know as well.
+_SMITH = {
+    "hidden": 256,
+    "heads": 4,
+    "intermediate": 512,
+    "sentence_layers": 6,
+    "document_layers": 3,
+    "combine": "normal",
+    "dense": "linear",
+    "dropout": 0.1,
+    "paper_compat": False,
+}
+_RECURRENT = {"embedding": 200, "hidden": 50, "dropout": 0.0}
+_CONVOLUTIONS = {"embedding": 200, "channels": (128, 256, 256), "dropout": 0.0}
+_LETTERS = {"hidden": (300, 300)}
+
+
+def _smith_dim(sizes: Mapping[str, Any], hidden: int) -> int:
+    """D of SMITH: that of the document vector, with the block vectors beside it unless it stands alone."""
+    own = hidden or int(sizes["hidden"])
+    return own if sizes["combine"] == "normal" else 2 * own
+
+
 _LISTED = (
     System("matchbert", "bert:BertTower", "flat", "bert", 256, sizes={"pool": "pooler"}, eager=True),
     System("sbert", "bert:BertTower", "flat", "bert", 512, sizes={"pool": "mean"}, eager=True),
     System("slong", "longformer:LongformerTower", "flat", "longformer", 4096, sizes={"window": 512}),
+    System("smith", "smith:Smith", "blocks", "wordpieces", 32, 48, _SMITH, _smith_dim, eager=True),
+    System("smith-short", "smith:Smith", "blocks", "bert", 128, 4, _SMITH, _smith_dim, eager=True),
+    System("han", "han:Han", "sentences", "words", 50, 100, _RECURRENT, lambda sizes, _: 2 * sizes["hidden"]),
+    System(
+        "smash",
+        "smash:Smash",
+        "sentences",
+        "words",
+        50,
+        100,
+        _RECURRENT,
+        lambda sizes, _: 6 * sizes["hidden"],
+    ),
+    System("arci", "arci:ArcI", "flat", "words", 2048, 1, _CONVOLUTIONS, lambda *_: 128),
+    System(
+        "dssm", "dssm:Dssm", "trigrams", "letters", 30_000, 2, _LETTERS, lambda *_: 128, vocabulary=2**15 + 1
+    ),
 )
 SYSTEMS = {system.name: system for system in _LISTED}
+
+
+def system_named(name: str) -> System:
+    """The system of this name.
+
+    Raises:
+        NotAvailableError: this version cannot train it.
+    """
+    if name not in SYSTEMS:
+        raise NotAvailableError(f"--system {name} is not in this version; it has: {', '.join(SYSTEMS)}.")
+    return SYSTEMS[name]
 
 
 def parse_sizes(system: System, given: list[str]) -> tuple[tuple[str, Any], ...]:
