@@ -20,7 +20,7 @@ COLDE_ONLY = frozenset(
 TOWERS_ONLY = frozenset("row_tokens max_rows network fixed_scale".split())
 _NO_BACKBONE = frozenset("backbone trainable_layers".split())
 _NO_PRETRAINED = frozenset("trainable_layers".split())
-_ONE_ROW = frozenset("max_rows".split())
+_FIXED_ROWS = frozenset("max_rows".split())
 
 
 def check_options(context: typer.Context, system: str) -> None:
@@ -46,7 +46,7 @@ def _foreign(system: str) -> frozenset[str]:
     return (
         without
         | (frozenset() if found.pretrained else _NO_PRETRAINED)
-        | (_ONE_ROW if found.max_rows == 1 else frozenset())
+        | (_FIXED_ROWS if found.packing in ("flat", "trigrams") else frozenset())
     )
 
 
