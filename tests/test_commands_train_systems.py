@@ -120,6 +120,36 @@ def test_an_slong_is_made_of_a_bert(
     assert not np.array_equal(first.document_vector, second.document_vector)
 
 
+@pytest.mark.parametrize(
+    ("system", "objective", "more"),
+    [
+        ("smith", "wp+sp", "--network hidden=16 --network sentence_layers=1 --network document_layers=1"),
+        ("sbert", "intra-reference+two-spans", "--row-tokens 24 --epochs 0"),
+    ],
+)
+def test_documents_teach_before_their_labels_do(
+    data: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    system: str,
+    objective: str,
+    more: str,
+) -> None:
+    pytest.importorskip("colde_cli.learning.towers.pretraining")
+    backbone = write_backbone(tmp_path / "backbone", mask=True)
+    given = [data, "-o", tmp_path / "one", "--system", system, "--backbone", backbone, *QUICK, *more.split()]
+    done = run(capsys, "train", *given, "--pretrain", objective, "-q")
+    assert done.status == 0, done.err
+    given[2] = tmp_path / "other"
+    assert run(capsys, "train", *given, "-q").status == 0
+    document = read_data([data]).documents[0].document
+    vectors = [
+        open_encoder(tmp_path / name, device="cpu").encode(document).document_vector
+        for name in ("one", "other")
+    ]
+    assert np.abs(vectors[0] - vectors[1]).max() > 1e-5
+
+
 def test_what_means_nothing_to_a_system_is_refused(
     data: Path,
     backbone: Path,
@@ -147,6 +177,7 @@ def test_what_means_nothing_to_a_system_is_refused(
     assert "--trainable-layers means nothing to --system smith" in refusal(
         "--system", "smith", "--trainable-layers", 1
     )
+    assert "--pretrain wp is not for --system sbert" in refusal("--system", "sbert", "--pretrain", "wp")
     assert "sbert has pool=mean" in refusal("--system", "sbert", "--network", "size=3")
     assert "nothing to resume" in refusal("--system", "sbert", "--resume")
     monkeypatch.setenv("COLDE_HEADS", "4")

@@ -46,6 +46,8 @@ def train(
     row_tokens: options.RowTokens = None,
     max_rows: options.MaxRows = None,
     network: options.Network = None,
+    pretrain: options.Pretrain = "none",
+    pretrain_epochs: options.PretrainEpochs = 1,
     fixed_scale: options.FixedScale = False,
     epochs: options.Epochs = None,
     batch_size: options.BatchSize = None,
@@ -112,8 +114,9 @@ def train(
     else:
         from colde_cli.commands.train_systems import tower_recipe
 
-        own = {"row_tokens": row_tokens, "max_rows": max_rows, "fixed_scale": fixed_scale}
-        recipe = tower_recipe(system.value, network or [], {**given, **own})
+        given |= {"row_tokens": row_tokens, "max_rows": max_rows, "fixed_scale": fixed_scale}
+        given |= {"pretrain": pretrain, "pretrain_epochs": pretrain_epochs}
+        recipe = tower_recipe(system.value, network or [], given)
     from colde_cli.learning.job import Job
 
     job = Job(

@@ -176,7 +176,7 @@ ElongationWeight = Annotated[
 Epochs = Annotated[
     int | None,
     _option(
-        "--epochs", panel=_LOOP, min=1, help="Passes over the data at most.  [default: 25; other systems: 10]"
+        "--epochs", panel=_LOOP, min=0, help="Passes over the data at most.  [default: 25; other systems: 10]"
     ),
 ]
 BatchSize = Annotated[
@@ -203,7 +203,7 @@ Lr = Annotated[
         "--lr",
         panel=_LOOP,
         help="Learning rate.  [default: 5e-05, with --freeze-backbone 0.001; other systems: 2e-05 with "
-        "pretrained weights, else 0.001]",
+        "pretrained weights, 5e-05 for smith, else 0.001]",
     ),
 ]
 WeightDecay = Annotated[float, _option("--weight-decay", panel=_LOOP, min=0, help="Of AdamW.")]
@@ -287,6 +287,19 @@ Network = Annotated[
         metavar="NAME=VALUE",
         help="A size of the network, e.g. hidden=100; may be repeated (docs/systems.md lists them).",
     ),
+]
+Pretrain = Annotated[
+    str,
+    _option(
+        "--pretrain",
+        panel=_TOWER,
+        metavar="OBJECTIVE",
+        help="Learn from the documents without labels first: wp or wp+sp (smith), self-reference and others "
+        "of LA(SER)³ (sbert, matchbert).",
+    ),
+]
+PretrainEpochs = Annotated[
+    int, _option("--pretrain-epochs", panel=_TOWER, min=1, help="Passes over them; --epochs 0 stops there.")
 ]
 FixedScale = Annotated[
     bool,

@@ -17,7 +17,7 @@ COLDE_ONLY = frozenset(
     "freeze_backbone chunk_position chunk_pool ablation heads projection residual residual_share dropout max_memory "
     "loss temperature sections window elongation elongation_weight".split()
 )
-TOWERS_ONLY = frozenset("row_tokens max_rows network fixed_scale".split())
+TOWERS_ONLY = frozenset("row_tokens max_rows network pretrain pretrain_epochs fixed_scale".split())
 _NO_BACKBONE = frozenset("backbone trainable_layers".split())
 _NO_PRETRAINED = frozenset("trainable_layers".split())
 _FIXED_ROWS = frozenset("max_rows".split())
@@ -60,6 +60,11 @@ def tower_recipe(system: str, sizes: list[str], given: dict[str, Any]) -> TowerR
     from colde_cli.learning.towers.registry import parse_sizes, system_named
 
     found = system_named(system)
+    if given["pretrain"] not in ("none", *found.pretraining):
+        listed = ", ".join(("none", *found.pretraining))
+        raise OptionError(
+            f"--pretrain {given['pretrain']} is not for --system {system}, which has: {listed}."
+        )
     options = {"learning_rate": found.learning_rate, **given}
     return TowerRecipe(system=system, network=parse_sizes(found, sizes), **options)
 

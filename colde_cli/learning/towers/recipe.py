@@ -19,7 +19,7 @@ class TowerRecipe:
 
     Attributes:
         system: which network.
-        epochs: passes over the data at most.
+        epochs: passes over the pairs at most; 0 for none.
         batch_size: pairs in a batch, half of them related.
         batches: where negatives come from: "by-file" from the file of the document, "mixed" from all.
         learning_rate: AdamW's peak, after warm-up.
@@ -28,6 +28,8 @@ class TowerRecipe:
         row_tokens: tokens of a row, specials included; None for the system's own number.
         max_rows: rows of a document; None for the system's own number.
         network: sizes and switches of the network that differ from the system's own.
+        pretrain: what is learnt of unlabelled documents first; "none" for nothing.
+        pretrain_epochs: passes over them.
         fixed_scale: keep α = 6 and β = 0 in the loss.
         precision: "fp32" or "bf16" (autocast).
         seed: of everything random.
@@ -44,6 +46,8 @@ class TowerRecipe:
     row_tokens: int | None = None
     max_rows: int | None = None
     network: tuple[tuple[str, Any], ...] = ()
+    pretrain: str = "none"
+    pretrain_epochs: int = 1
     fixed_scale: bool = False
     precision: Literal["fp32", "bf16"] = "fp32"
     seed: int = 0

@@ -42,6 +42,8 @@ class System:
         sizes: `TowerConfig.network`.
         dim: size of a vector, of sizes and hidden size of the backbone (0 where there is none).
         eager: whether the class takes `attention`.
+        pretraining: what `--pretrain` may be.
+        rate: the default learning rate, where it is not that of its kind.
         vocabulary: number of ids where the packing makes them; 0 where the tokenizer does.
     """
 
@@ -55,6 +57,8 @@ class System:
     dim: Callable[[Mapping[str, Any], int], int] = lambda sizes, hidden: hidden
     eager: bool = False
     vocabulary: int = 0
+    pretraining: tuple[str, ...] = ()
+    rate: float | None = None
 
     @property
     def pretrained(self) -> bool:
@@ -69,7 +73,7 @@ class System:
     @property
     def learning_rate(self) -> float:
         """The default."""
-        return BERT_LEARNING_RATE if self.pretrained else LEARNING_RATE
+        return self.rate or (BERT_LEARNING_RATE if self.pretrained else LEARNING_RATE)
 
     def config(self, recipe: TowerRecipe, backbone: Backbone | None, vocabulary: int) -> TowerConfig:
         """The tower that a recipe trains.
@@ -133,6 +137,17 @@ class System:
         return min(rows, most)
 
 
+MASKING = ("wp", "wp+sp")
+"""What SMITH learns of unlabelled documents."""
+LASER3 = (
+    "simcse",
+    "two-spans",
+    "self-reference",
+    "intra-reference",
+    "self-reference+two-spans",
+    "intra-reference+two-spans",
+)
+"""What a BERT over one row does: LA(SER)³'s objectives and those that it builds on."""
 # The sizes of each paper (or of its public code), which the networks know as well.
 _SMITH = {
     "hidden": 256,
@@ -142,6 +157,7 @@ _SMITH = {
     "document_layers": 3,
     "combine": "normal",
     "dense": "linear",
+    "attention_hidden": 256,
     "dropout": 0.1,
     "paper_compat": False,
 }
@@ -157,11 +173,52 @@ def _smith_dim(sizes: Mapping[str, Any], hidden: int) -> int:
 
 
 _LISTED = (
-    System("matchbert", "bert:BertTower", "flat", "bert", 256, sizes={"pool": "pooler"}, eager=True),
-    System("sbert", "bert:BertTower", "flat", "bert", 512, sizes={"pool": "mean"}, eager=True),
+    System(
+        "matchbert",
+        "bert:BertTower",
+        "flat",
+        "bert",
+        256,
+        sizes={"pool": "pooler"},
+        eager=True,
+        pretraining=LASER3,
+    ),
+    System(
+        "sbert",
+        "bert:BertTower",
+        "flat",
+        "bert",
+        512,
+        sizes={"pool": "mean"},
+        eager=True,
+        pretraining=LASER3,
+    ),
     System("slong", "longformer:LongformerTower", "flat", "longformer", 4096, sizes={"window": 512}),
-    System("smith", "smith:Smith", "blocks", "wordpieces", 32, 48, _SMITH, _smith_dim, eager=True),
-    System("smith-short", "smith:Smith", "blocks", "bert", 128, 4, _SMITH, _smith_dim, eager=True),
+    System(
+        "smith",
+        "smith:Smith",
+        "blocks",
+        "wordpieces",
+        32,
+        48,
+        _SMITH,
+        _smith_dim,
+        eager=True,
+        pretraining=MASKING,
+        rate=5e-5,
+    ),
+    System(
+        "smith-short",
+        "smith:Smith",
+        "blocks",
+        "bert",
+        128,
+        4,
+        _SMITH,
+        _smith_dim,
+        eager=True,
+        pretraining=MASKING,
+    ),
     System("han", "han:Han", "sentences", "words", 50, 100, _RECURRENT, lambda sizes, _: 2 * sizes["hidden"]),
     System(
         "smash",

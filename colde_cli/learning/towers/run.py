@@ -39,6 +39,7 @@ from colde_cli.learning.towers.longformer_backbone import longformer_of_bert
 from colde_cli.learning.towers.recipe import TowerRecipe
 from colde_cli.learning.towers.registry import SYSTEMS, System
 from colde_cli.learning.towers.trainer import TowerTask, TowerTrainer, rows_digest
+from colde_cli.learning.towers.unlabelled import learn_unlabelled
 from colde_cli.learning.towers.vocabulary import bare_tokenizer, learn_vocabulary, vocabulary_size
 
 # Documents on which the exported graph must agree with the network: the shortest, the longest, some between.
@@ -95,6 +96,10 @@ def train_tower(
     saved = checkpoint.load(job.workshop, task.run) if job.resume else None
     open_workshop(job)
     reporter.phase("Preparing")
+    if job.recipe.pretrain != "none" and saved is None:
+        documents = [(texts[number], packed[number]) for number in read.split.training]
+        network, config, tokenizer = made.network, made.config, made.tokenizer
+        learn_unlabelled(network, config, tokenizer, documents, job.recipe, device, reporter)
     trainer = TowerTrainer(made.network, task, job.recipe, device)
     train = partial(trainer.run, job.workshop, resume=saved, every=job.checkpoint_every, stop=stop)
     with Journal(job.workshop) as journal:

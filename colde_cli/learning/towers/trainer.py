@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import torch
@@ -67,9 +68,13 @@ class TowerTrainer(Loop):
         self.recipe = recipe
         self.device = device
         self.processes = ALONE
-        self.sampler = task.sampler(recipe)
-        lengths = [len(self.sampler.epoch(epoch)) for epoch in range(recipe.epochs)]
+        lengths = [len(self._batches(epoch)) for epoch in range(recipe.epochs)]
         self.prepare(nn.ModuleDict({"network": self.network, "loss": self.loss}), lengths)
+
+    @cached_property
+    def sampler(self) -> PairSampler:
+        """Gives the batches; without an epoch none is needed, nor documents that belong together."""
+        return self.task.sampler(self.recipe)
 
     def _batches(self, epoch: int) -> list[NDArray[np.int64]]:
         return self.sampler.epoch(epoch)
