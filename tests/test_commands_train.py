@@ -123,11 +123,11 @@ def test_the_served_scores_are_those_the_threshold_was_fitted_on(
 def test_what_is_refused_before_anything_is_computed(data: Path, backbone: Path, tmp_path: Path) -> None:
     output = tmp_path / "mine"
     given = [data, "-o", output, "--backbone", backbone]
-    assert "not in this version" in refusal(*given, "--system", "smith")
     assert "--chunk-position post" in refusal(*given, "--freeze-backbone", "--chunk-position", "input")
     assert "--trainable-layers" in refusal(*given, "--freeze-backbone", "--trainable-layers", 1)
     assert "--trainable-layers 9" in refusal(*given, "--trainable-layers", 9)
     assert "--heads 5" in refusal(*given, "--heads", 5)
+    assert "--epochs 0" in refusal(*given, "--epochs", 0)
     assert "share" in refusal(*given, "--validation", "0.9")
     assert "missing.jsonl" in refusal(*given, "--validation", tmp_path / "missing.jsonl")
     assert "nothing to resume" in refusal(*given, "--resume")

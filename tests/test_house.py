@@ -28,6 +28,8 @@ ALLOWED = {
 }
 COMMON = {"", "errors", "settings"}
 HEAVY = ("onnxruntime", "torch", "transformers", "pypdf", "pypdfium2", "numpy", "tokenizers", "sqlite3")
+# The classes behind `encoder.protocol.DocumentEncoder`: models are opened with `encoder.opening.open_encoder`.
+ENCODERS = {"colde_cli.encoder.encoder", "colde_cli.encoder.towers.tower_encoder"}
 TRAINING = {"torch", "transformers", "optimum", "onnx", "safetensors", "sklearn", "accelerate", "tensorboard"}
 
 
@@ -73,6 +75,12 @@ def test_only_learning_uses_the_packages_for_training(path: Path) -> None:
     # A doctor may ask which version is there; nobody else has business with them.
     if room(path) not in ("learning", "commands"):
         assert not tops & TRAINING
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(PACKAGE).as_posix())
+def test_what_is_shown_and_compared_does_not_depend_on_a_system(path: Path) -> None:
+    if room(path) in ("similarity", "corpus", "views"):
+        assert not set(imports(path)) & ENCODERS
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(PACKAGE).as_posix())

@@ -20,9 +20,10 @@ from tiny_backbone import write_backbone, write_documents  # noqa: E402
 from colde_cli.commands.train_display import Display  # noqa: E402
 from colde_cli.errors import OptionError  # noqa: E402
 from colde_cli.learning.gradient_cache import cached_backward  # noqa: E402
+from colde_cli.learning.job import Job  # noqa: E402
 from colde_cli.learning.processes import ALONE, Processes, join  # noqa: E402
 from colde_cli.learning.recipe import Recipe  # noqa: E402
-from colde_cli.learning.run import Job, train_model  # noqa: E402
+from colde_cli.learning.run import train_model  # noqa: E402
 
 TESTS = Path(__file__).parent
 

@@ -16,6 +16,7 @@ from colde_cli.errors import ModelError, OptionError  # noqa: E402
 from colde_cli.learning import checkpoint  # noqa: E402
 from colde_cli.learning.backbone import Backbone, load_backbone  # noqa: E402
 from colde_cli.learning.data import read_data  # noqa: E402
+from colde_cli.learning.loop import Outcome, Stopped, parameter_groups, rate_factor  # noqa: E402
 from colde_cli.learning.networks.colde import Colde  # noqa: E402
 from colde_cli.learning.positives import Positives  # noqa: E402
 from colde_cli.learning.recipe import Recipe  # noqa: E402
@@ -23,15 +24,7 @@ from colde_cli.learning.run import build_model  # noqa: E402
 from colde_cli.learning.sources import FrozenChunks, TrainedChunks, micro_tokens  # noqa: E402
 from colde_cli.learning.splits import Split  # noqa: E402
 from colde_cli.learning.tokens import chunk_documents  # noqa: E402
-from colde_cli.learning.trainer import (  # noqa: E402
-    Outcome,
-    Stopped,
-    Task,
-    Trainer,
-    parameter_groups,
-    rate_factor,
-    set_center,
-)
+from colde_cli.learning.trainer import Task, Trainer, set_center  # noqa: E402
 from colde_cli.learning.views import whole_views  # noqa: E402
 
 CPU = torch.device("cpu")

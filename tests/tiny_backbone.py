@@ -16,13 +16,14 @@ COMMON = "the a of and in with for is was when that it they on by from we near t
 HIDDEN = 32
 
 
-def write_backbone(folder: Path, seed: int = 1, **changes: object) -> Path:
+def write_backbone(folder: Path, seed: int = 1, *, mask: bool = False, **changes: object) -> Path:
     """A random BERT of two layers in the Hugging Face shape."""
     import torch
     from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
     from transformers import BertConfig, BertModel
 
     words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", *dict.fromkeys(sum(SUBJECTS.values(), COMMON)), ".", ","]
+    words += ["[MASK]"] if mask else []
     config = BertConfig(
         vocab_size=len(words),
         hidden_size=HIDDEN,

@@ -14,7 +14,7 @@ from colde_cli.views.output import Format
 
 if TYPE_CHECKING:
     from colde_cli.documents.document import Document
-    from colde_cli.encoder.encoder import Encoder
+    from colde_cli.encoder.protocol import DocumentEncoder
 
 
 def remember(context: typer.Context, parameter: typer.CallbackParam, value: bool) -> bool:
@@ -158,17 +158,17 @@ class ModelChoice:
     threads: int | None = None
     no_cache: bool = False
 
-    def load(self) -> Encoder:
+    def load(self) -> DocumentEncoder:
         """The encoder; its sessions open in the background.
 
         Raises:
-            ModelError, DeviceError, OptionError: as `Encoder.load`.
+            ModelError, DeviceError, OptionError: as `open_encoder`.
         """
         from colde_cli.encoder.cache import Cache
-        from colde_cli.encoder.encoder import Encoder
+        from colde_cli.encoder.opening import open_encoder
 
         cache = None if self.no_cache else Cache.open()
-        return Encoder.load(
+        return open_encoder(
             self.model, device=self.device, precision=self.precision, cache=cache, threads=self.threads
         )
 
@@ -187,7 +187,7 @@ class Talk:
 
             warn(sentence)
 
-    def about_model(self, encoder: Encoder) -> None:
+    def about_model(self, encoder: DocumentEncoder) -> None:
         """What runs where, for `--verbose`."""
         if self.verbose:
             from colde_cli.views.messages import note

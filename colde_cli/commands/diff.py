@@ -33,7 +33,7 @@ from colde_cli.views.output import Format, choose_format, deliver
 
 if TYPE_CHECKING:
     from colde_cli.documents.document import Document
-    from colde_cli.encoder.encoder import Encoder
+    from colde_cli.encoder.protocol import DocumentEncoder
     from colde_cli.similarity.comparison import Comparison
 
 
@@ -165,7 +165,7 @@ class _Reading:
         return select(document, self.skip, self.only)
 
 
-def _open(a: str, b: str, reading: _Reading, choice: ModelChoice) -> tuple[Encoder, list[Document]]:
+def _open(a: str, b: str, reading: _Reading, choice: ModelChoice) -> tuple[DocumentEncoder, list[Document]]:
     """Read both documents at the same time while the model loads."""
     from concurrent.futures import ThreadPoolExecutor
 
@@ -175,7 +175,7 @@ def _open(a: str, b: str, reading: _Reading, choice: ModelChoice) -> tuple[Encod
         return encoder, [document.result() for document in documents]
 
 
-def _compare(encoder: Encoder, documents: list[Document], talk: Talk) -> Comparison:
+def _compare(encoder: DocumentEncoder, documents: list[Document], talk: Talk) -> Comparison:
     from colde_cli.similarity.comparison import compare
     from colde_cli.views.messages import progress
 

@@ -92,12 +92,12 @@ def _self_test(model: str, device: str) -> list[Finding]:
     import numpy as np
 
     from colde_cli.documents.document import Part, assemble
-    from colde_cli.encoder.encoder import Encoder
+    from colde_cli.encoder.opening import open_encoder
     from colde_cli.errors import ColdeError
 
     document = assemble("", "self-test", [Part("", _SENTENCE)])
     try:
-        encoder = Encoder.load(model, device=device)
+        encoder = open_encoder(model, device=device)
         first, second = encoder.encode(document), encoder.encode(document)
     except ColdeError as error:
         return [Finding("self-test", str(error), False)]

@@ -5,9 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from colde_cli.documents.document import Document
+
+# What a graph is tried on where no text was given.
+_SENTENCE = "A short sentence shows whether network and graph agree. Two are better than one."
 
 
 class ExportPrecision(StrEnum):
@@ -35,17 +41,23 @@ def export(
     """Write a model's ONNX graphs from its weights.
 
     The document head is always written. int8 is for CPUs and needs typical text with --calibration; fp16 is for
-    GPUs; fp32 is the reference.
+    GPUs; fp32 is the reference. Models of other systems have one graph, in fp32, which is compared with the
+    network on the text of --calibration.
     """
     from colde_cli import settings
     from colde_cli.learning.extra import require_train_extra
 
     require_train_extra("colde export")
     from colde_cli.encoder.layout import ENCODER_GRAPHS
+    from colde_cli.encoder.towers.layout import is_tower
     from colde_cli.learning.export.calibration import calibration_chunks
     from colde_cli.learning.export.export import SHIPPED, export_model
 
     folder = settings.resolve_model(model)
+    if is_tower(folder):
+        path = _export_tower(folder, [item.value for item in precision or ()], calibration or [])
+        typer.echo(f"{path}  {path.stat().st_size / 1e6:.1f} MB")
+        return
     precisions = [item.value for item in precision] if precision else list(SHIPPED)
     ids = calibration_chunks(_chunk_ids(folder, calibration or []))
     export_model(folder, ids, precisions)
@@ -54,20 +66,49 @@ def export(
         typer.echo(f"{path}  {path.stat().st_size / 1e6:.1f} MB")
 
 
+def _export_tower(folder: Path, precisions: Sequence[str], sources: Sequence[Path]) -> Path:
+    """Write the graph of a tower; its path.
+
+    Raises:
+        OptionError: another precision than fp32.
+    """
+    from colde_cli.documents.chunking import plain_tokenizer
+    from colde_cli.encoder.layout import TOKENIZER
+    from colde_cli.encoder.towers.layout import TOWER_GRAPH, open_tower_folder
+    from colde_cli.encoder.towers.packing import document_text, packing
+    from colde_cli.errors import OptionError
+    from colde_cli.learning.towers.export import export_tower
+
+    model = open_tower_folder(folder)
+    if any(name != "fp32" for name in precisions):
+        raise OptionError(f"{model.name} is a {model.config.system}, which has an fp32 graph only.")
+    tokenizer = plain_tokenizer(model.file(TOKENIZER).read_text(encoding="utf-8"))
+    pack = packing(model.config.packing, str(folder))
+    texts = [document_text(document) for document in _documents(sources)] or [_SENTENCE]
+    export_tower(folder, [pack(text, tokenizer, model.config) for text in texts])
+    return folder / TOWER_GRAPH
+
+
+def _documents(sources: Sequence[Path]) -> Iterator[Document]:
+    from colde_cli.documents.reading import read
+    from colde_cli.learning.data import read_data
+
+    for source in sources:
+        if source.name.endswith((".jsonl", ".jsonl.gz")):
+            yield from (item.document for item in read_data([source]).documents)
+        else:
+            yield read(source)
+
+
 def _chunk_ids(folder: Path, sources: Sequence[Path]) -> Iterator[Sequence[int]]:
     """Token ids of every chunk of the calibration documents."""
     if not sources:
         return
     from colde_cli.documents.chunking import Chunker, plain_tokenizer
-    from colde_cli.documents.reading import read
     from colde_cli.encoder.layout import TOKENIZER, open_folder
-    from colde_cli.learning.data import read_data
 
     model = open_folder(folder)
     tokenizer = plain_tokenizer(model.file(TOKENIZER).read_text(encoding="utf-8"))
     chunker = Chunker(tokenizer, model.config.chunk_tokens)
-    for source in sources:
-        rows = source.name.endswith((".jsonl", ".jsonl.gz"))
-        documents = [item.document for item in read_data([source]).documents] if rows else [read(source)]
-        for document in documents:
-            yield from (chunk.ids for chunk in chunker.chunk(document))
+    for document in _documents(sources):
+        yield from (chunk.ids for chunk in chunker.chunk(document))

@@ -26,8 +26,8 @@ class ModelSummary:
         name: by which `--model` finds it.
         path: its folder.
         system: the kind of network.
-        backbone: where its chunk encoder came from.
-        precisions: the chunk encoders it has.
+        backbone: where its BERT came from; "" where it has none.
+        precisions: the graphs it has.
         megabytes: size of all its files.
         threshold: score at which the verdict flips; None if not fitted.
         trainable: whether it holds weights to train on from.
@@ -72,16 +72,19 @@ def summarise(folder: Path) -> ModelSummary:
     Raises:
         ModelError: it is not a model.
     """
-    from colde_cli.encoder.layout import ENCODER_GRAPHS, WEIGHTS, open_folder
+    from colde_cli.encoder.layout import ENCODER_GRAPHS, WEIGHTS
+    from colde_cli.encoder.opening import open_model
+    from colde_cli.encoder.towers.layout import TOWER_GRAPH
 
-    model = open_folder(folder)
+    model = open_model(folder)
+    graphs = ENCODER_GRAPHS if model.config.system == "colde" else {"fp32": TOWER_GRAPH}
     size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
     return ModelSummary(
         name=model.name,
         path=str(folder),
         system=model.config.system,
         backbone=model.config.backbone_name,
-        precisions=tuple(name for name, graph in ENCODER_GRAPHS.items() if model.has(graph)),
+        precisions=tuple(name for name, graph in graphs.items() if model.has(graph)),
         megabytes=round(size / 1e6, 1),
         threshold=model.config.threshold,
         trainable=model.has(WEIGHTS),
@@ -102,9 +105,10 @@ def _print_table(found: list[ModelSummary]) -> None:
 
 
 def _describe(folder: Path, output_format: ListFormat) -> None:
-    from colde_cli.encoder.layout import CARD, open_folder
+    from colde_cli.encoder.layout import CARD
+    from colde_cli.encoder.opening import open_model
 
-    summary, model = summarise(folder), open_folder(folder)
+    summary, model = summarise(folder), open_model(folder)
     if output_format is ListFormat.JSON:
         config = json.loads(model.config.to_json())
         typer.echo(json.dumps({"schema": "colde.model/1", **asdict(summary), "config": config}, indent=2))

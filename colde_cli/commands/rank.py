@@ -30,8 +30,8 @@ from colde_cli.views.output import Format, choose_format, deliver
 
 if TYPE_CHECKING:
     from colde_cli.corpus.ranking import Ranking
-    from colde_cli.encoder.encoder import Encoder
     from colde_cli.encoder.encoding import Encoding
+    from colde_cli.encoder.protocol import DocumentEncoder
 
 
 def rank(
@@ -122,7 +122,7 @@ def _files(corpus: list[Path], glob: str | None, talk: Talk) -> list[Path]:
     return files
 
 
-def _query(source: str, encoder: Encoder, password: str | None, talk: Talk) -> Encoding:
+def _query(source: str, encoder: DocumentEncoder, password: str | None, talk: Talk) -> Encoding:
     from colde_cli.corpus.ranking import encode_file
 
     encoding = encode_file(source, encoder, password=password)
@@ -133,7 +133,7 @@ def _query(source: str, encoder: Encoder, password: str | None, talk: Talk) -> E
 def _rank(
     query: Encoding,
     files: list[Path],
-    encoder: Encoder,
+    encoder: DocumentEncoder,
     talk: Talk,
     top: int,
     min_score: float | None,

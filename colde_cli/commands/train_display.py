@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import sys
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
 if TYPE_CHECKING:
-    from colde_cli.learning.run import Job
-    from colde_cli.learning.trainer import Outcome
+    from colde_cli.learning.job import Job
+    from colde_cli.learning.loop import Outcome
 
 
 class Display:
@@ -70,12 +70,12 @@ class Display:
         loss = f"loss {values['loss']:.4f}, " if values["epoch"] else ""
         self._console.print(f"{name}: {loss}validation AUC {values['field_auc']:.4f}, F1 {values['f1']:.4f}")
 
-    def stopped(self, job: Job) -> None:
+    def stopped(self, job: Job[Any]) -> None:
         """The run was interrupted and is saved."""
         self._bars.stop()
         self._console.print(f"Stopped and saved in {job.workshop}. Go on with the same command and --resume.")
 
-    def finished(self, job: Job, outcome: Outcome) -> None:
+    def finished(self, job: Job[Any], outcome: Outcome) -> None:
         """The model is written."""
         self._bars.stop()
         if self._quiet:

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from colde_cli.corpus.store import Card, Store
 from colde_cli.documents.document import Chunk, Document, Section, SectionKind
 from colde_cli.documents.reading import read
-from colde_cli.encoder.encoder import Encoder, RuntimeInfo
 from colde_cli.encoder.encoding import Encoding
+from colde_cli.encoder.protocol import DocumentEncoder, RuntimeInfo
 from colde_cli.errors import DocumentError, NotAvailableError, NoTextError
 from colde_cli.settings import usable_cores
 from colde_cli.similarity.calibration import probability
@@ -107,7 +107,7 @@ class Ranking:
     skipped: tuple[Skipped, ...] = ()
 
 
-def encode_file(source: str, encoder: Encoder, *, password: str | None = None) -> Encoding:
+def encode_file(source: str, encoder: DocumentEncoder, *, password: str | None = None) -> Encoding:
     """Encode a file, or standard input for "-"; what the encoder's cache knows is not read again.
 
     Raises:
@@ -124,7 +124,7 @@ def encode_file(source: str, encoder: Encoder, *, password: str | None = None) -
     return known
 
 
-def _store(encoder: Encoder, password: str | None) -> Store:
+def _store(encoder: DocumentEncoder, password: str | None) -> Store:
     # What takes a password to read does not go to the cache in clear.
     return Store(None if password else encoder.cache, encoder)
 
@@ -132,7 +132,7 @@ def _store(encoder: Encoder, password: str | None) -> Store:
 def rank(
     query: Encoding,
     corpus: Sequence[Path],
-    encoder: Encoder,
+    encoder: DocumentEncoder,
     *,
     top: int = 10,
     min_score: float | None = None,
@@ -180,7 +180,7 @@ def _same_file(path: Path, other: str) -> bool:
 
 
 def _best(
-    query: Encoding, cards: Sequence[Card], encoder: Encoder, top: int, min_score: float | None
+    query: Encoding, cards: Sequence[Card], encoder: DocumentEncoder, top: int, min_score: float | None
 ) -> list[Hit]:
     if not cards:
         return []
@@ -203,7 +203,7 @@ def _best(
 class _Collector:
     """Cards of files: from the store, else by reading and encoding them, many side by side."""
 
-    def __init__(self, store: Store, encoder: Encoder, password: str | None) -> None:
+    def __init__(self, store: Store, encoder: DocumentEncoder, password: str | None) -> None:
         self._store, self._encoder, self._password = store, encoder, password
         self._keys: dict[Path, bytes] = {}
         self.encoded = 0

@@ -26,9 +26,8 @@ from numpy.typing import NDArray
 import colde_cli
 from colde_cli.documents.document import Chunk, Document, ReadReport, Section, SectionKind, Span
 from colde_cli.encoder.cache import Cache, digest, file_digest
-from colde_cli.encoder.encoder import Encoder
 from colde_cli.encoder.encoding import Encoding
-from colde_cli.encoder.layout import HEAD_GRAPH, TOKENIZER
+from colde_cli.encoder.protocol import DocumentEncoder
 
 FloatArray = NDArray[np.float32]
 
@@ -54,16 +53,13 @@ class Card:
 class Store:
     """Encodings of files in the cache, for one model and one way of reading."""
 
-    def __init__(self, cache: Cache | None, encoder: Encoder, options: Sequence[str] = ()) -> None:
+    def __init__(self, cache: Cache | None, encoder: DocumentEncoder, options: Sequence[str] = ()) -> None:
         """Keep encodings in `cache` (None keeps none); `options` are all that changes what is read of a file."""
         self._cache = cache
-        folder, config = encoder.folder, encoder.config
         self._base = digest(
-            f"{FORMAT} {colde_cli.__version__} {config.chunk_tokens} {config.max_chunks}".encode(),
+            f"{FORMAT} {colde_cli.__version__}".encode(),
             _reader_digest(),
-            encoder.fingerprint,
-            file_digest(folder.file(HEAD_GRAPH)),
-            file_digest(folder.file(TOKENIZER)),
+            encoder.identity,
             *(option.encode() for option in options),
         )
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
@@ -26,6 +25,7 @@ from colde_cli.encoder.layout import (
     ModelFolder,
     open_folder,
 )
+from colde_cli.encoder.protocol import RuntimeInfo
 from colde_cli.encoder.runtime import ChunkRunner, Progress, encoder_contract, head_contract, open_session
 from colde_cli.errors import ModelError, NoTextError
 
@@ -33,23 +33,6 @@ FloatArray = NDArray[np.float32]
 
 # Chunks encoded before the cache is told of them: a run that is stopped loses no more than these.
 _BLOCK = 1024
-
-
-@dataclass(frozen=True, slots=True)
-class RuntimeInfo:
-    """What runs where: the `model` object of the JSON views.
-
-    Attributes:
-        name: of the model.
-        precision: "int8", "fp16" or "fp32".
-        device: "cpu" or "cuda:N".
-        reason: why this device, in one sentence.
-    """
-
-    name: str
-    precision: str
-    device: str
-    reason: str = ""
 
 
 class Encoder:
@@ -74,7 +57,7 @@ class Encoder:
         pool = ThreadPoolExecutor(4, "colde-load")
         self._runner: Future[ChunkRunner] = pool.submit(self._open_runner, graph)
         self._head: Future[DocumentHead] = pool.submit(self._open_head, head)
-        self._chunker = pool.submit(lambda: Chunker(_tokenizer(tokenizer), folder.config.chunk_tokens))
+        self._chunker = pool.submit(lambda: Chunker(open_tokenizer(tokenizer), folder.config.chunk_tokens))
         # 25 ms or more of hashing, which only a cache needs.
         self._graph_digest = pool.submit(file_digest, graph) if cache is not None else None
         pool.shutdown(wait=False)
@@ -124,6 +107,21 @@ class Encoder:
         graph = self.folder.file(self._plan.graph)
         known = self._graph_digest.result() if self._graph_digest is not None else file_digest(graph)
         return digest(known, self._plan.device.partition(":")[0].encode())
+
+    @property
+    def identity(self) -> bytes:
+        """Hash of all that decides an encoding, beside the document."""
+        sizes = f"{self.config.chunk_tokens} {self.config.max_chunks}".encode()
+        files = (file_digest(self.folder.file(name)) for name in (HEAD_GRAPH, TOKENIZER))
+        return digest(sizes, self.fingerprint, *files)
+
+    def attention(self, a: Encoding, b: Encoding) -> tuple[FloatArray, FloatArray]:
+        """Chunk-wise attention of A over B [n_a, n_b] and of B over A [n_b, n_a]; rows sum to 1.
+
+        The documents are each other's partners in one run of the document head.
+        """
+        a_to_b, b_to_a = self.head.run([a.chunk_vectors, b.chunk_vectors], [1, 0]).attention
+        return a_to_b, b_to_a
 
     def chunk(self, document: Document) -> tuple[Chunk, ...]:
         """The chunks of a document.
@@ -193,7 +191,7 @@ class Encoder:
 
     def _encoding(self, document: Document, chunks: tuple[Chunk, ...], vectors: FloatArray) -> Encoding:
         whole = self.head.run([vectors])
-        groups = [vectors[rows] for rows in _rows_of_sections(document, chunks)]
+        groups = [vectors[rows] for rows in rows_of_sections(document, chunks)]
         found = iter(self.head.run([group for group in groups if len(group)]).vectors)
         # A section without a token keeps a vector of zeros: it is like nothing.
         nothing = np.zeros_like(whole.vectors[0])
@@ -215,7 +213,7 @@ class Encoder:
         return digest(self.fingerprint, np.asarray([0, place, *chunk.ids], np.int32).tobytes())
 
 
-def _rows_of_sections(document: Document, chunks: Sequence[Chunk]) -> list[list[int]]:
+def rows_of_sections(document: Document, chunks: Sequence[Chunk]) -> list[list[int]]:
     """For each section the rows of its chunks; for a bare heading those of the sections under it."""
     own: dict[int, list[int]] = {}
     for row, chunk in enumerate(chunks):
@@ -227,7 +225,12 @@ def _rows_of_sections(document: Document, chunks: Sequence[Chunk]) -> list[list[
     return rows
 
 
-def _tokenizer(path: Path) -> TextTokenizer:
+def open_tokenizer(path: Path) -> TextTokenizer:
+    """The tokenizer of a model.
+
+    Raises:
+        ModelError: the file is none.
+    """
     try:
         return plain_tokenizer(path.read_text(encoding="utf-8"))
     except Exception as error:  # tokenizers raises bare Exception

@@ -148,17 +148,33 @@ class ChunkRunner:
         return [vector for vector in vectors if vector is not None]
 
     def _vectors(self, feed: Mapping[str, NDArray[np.int64]]) -> FloatArray:
-        try:
-            vectors: FloatArray = self.session.run(["chunk_vectors"], feed)[0]
-        except Exception as error:  # as in `open_session`
-            if "allocate memory" in str(error):
-                where = "the graphics card; run with --device cpu" if self.batched else "this machine"
-                raise DeviceError(f"There is too little memory on {where}.") from error
-            reason = str(error).rpartition("Status Message: ")[2]
-            raise ModelError(
-                f"The model's chunk encoder failed; its files may not fit together ({reason})."
-            ) from error
+        (vectors,) = run_graph(self.session, ["chunk_vectors"], feed, part="chunk encoder", cuda=self.batched)
         return vectors
+
+
+def run_graph(
+    session: InferenceSession,
+    outputs: Sequence[str],
+    feed: Mapping[str, NDArray[np.int64]],
+    *,
+    part: str,
+    cuda: bool,
+) -> list[FloatArray]:
+    """The outputs of a graph; `part` names it in errors.
+
+    Raises:
+        ModelError: the graph cannot take these token ids.
+        DeviceError: memory ran out.
+    """
+    try:
+        found: list[FloatArray] = session.run(list(outputs), feed)
+    except Exception as error:  # as in `open_session`
+        if "allocate memory" in str(error):
+            where = "the graphics card; run with --device cpu" if cuda else "this machine"
+            raise DeviceError(f"There is too little memory on {where}.") from error
+        reason = str(error).rpartition("Status Message: ")[2]
+        raise ModelError(f"The model's {part} failed; its files may not fit together ({reason}).") from error
+    return found
 
 
 def _batches(order: Sequence[int], chunks: Sequence[Chunk]) -> list[list[int]]:

@@ -26,7 +26,7 @@ _FILES = (CONFIG, TOKENIZER, WEIGHTS)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Backbone:
-    """A pretrained BERT.
+    """A pretrained BERT, or a Longformer.
 
     Attributes:
         name: as the user named it, or as the model it comes from says.
@@ -41,12 +41,13 @@ class Backbone:
     tokenizer: str
 
 
-def load_backbone(name: str) -> Backbone:
+def load_backbone(name: str, *, longformer: bool = False) -> Backbone:
     """Find and load a backbone.
 
     Args:
         name: a folder in the Hugging Face shape, a colde model by name or folder (its backbone is taken), or
             a name on the Hugging Face hub. The default one comes from an installed package where there is one.
+        longformer: whether it may be a Longformer; `fields` are then those of its configuration.
 
     Raises:
         ModelError: it is not there, cannot be fetched, or is no BERT with a fast tokenizer.
@@ -56,10 +57,10 @@ def load_backbone(name: str) -> Backbone:
     kind = config.get("model_type")
     if kind == "colde":
         return _of_colde(folder, config)
+    if kind == "longformer" and longformer:
+        return _of_longformer(folder, source, config)
     if kind != "bert":
-        raise ModelError(
-            f"The backbone {name} is of kind {kind!r}; CoLDE needs a BERT, such as {DEFAULT_BACKBONE}."
-        )
+        raise ModelError(f"The backbone {name} is of kind {kind!r}; take a BERT, such as {DEFAULT_BACKBONE}.")
     return _of_bert(folder, source, config)
 
 
@@ -137,6 +138,22 @@ def _of_bert(folder: Path, name: str, config: dict[str, Any]) -> Backbone:
     # A BERT saved with a task on top (masked words, say) has its weights under "bert.".
     nested = {key.removeprefix("bert."): value for key, value in tensors.items() if key.startswith("bert.")}
     return Backbone(name, bert_fields(BertConfig(**config)), nested or tensors, _text(folder / TOKENIZER))
+
+
+def _of_longformer(folder: Path, name: str, config: dict[str, Any]) -> Backbone:
+    names = (
+        "model_type vocab_size hidden_size num_hidden_layers num_attention_heads intermediate_size hidden_act "
+        "hidden_dropout_prob attention_probs_dropout_prob max_position_embeddings type_vocab_size "
+        "initializer_range layer_norm_eps pad_token_id attention_window"
+    ).split()
+    from transformers import LongformerConfig
+
+    whole = LongformerConfig(**config)
+    prefix = "longformer."
+    tensors = _tensors(folder / WEIGHTS)
+    nested = {key.removeprefix(prefix): value for key, value in tensors.items() if key.startswith(prefix)}
+    fields = {field: getattr(whole, field) for field in names}
+    return Backbone(name, fields, nested or tensors, _text(folder / TOKENIZER))
 
 
 def _tensors(path: Path) -> dict[str, Tensor]:

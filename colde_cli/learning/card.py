@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, Protocol
 
-from colde_cli.encoder.layout import ModelConfig
+from colde_cli.encoder.protocol import EncoderConfig
 from colde_cli.learning.data import DataFile
+from colde_cli.learning.loop import Outcome
 from colde_cli.learning.metrics import PairMetrics
-from colde_cli.learning.recipe import Recipe
-from colde_cli.learning.trainer import Outcome
 
 _FIGURES = (
     ("ROC-AUC", "auc"),
@@ -21,6 +21,13 @@ _FIGURES = (
     ("accuracy", "accuracy"),
     ("threshold", "threshold"),
 )
+
+
+class CardRecipe(Protocol):
+    """The options of a run."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Every option by name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +51,12 @@ class CardFacts:
     note: str = ""
 
 
-def write_card(facts: CardFacts, config: ModelConfig, recipe: Recipe, outcome: Outcome) -> str:
+def write_card(facts: CardFacts, config: EncoderConfig, recipe: CardRecipe, outcome: Outcome) -> str:
     """The text of `README.md`."""
     parts = [
         "---\nlibrary_name: colde\npipeline_tag: sentence-similarity\ntags: [colde, long-documents]\n---",
         f"# {facts.name}",
-        f"A CoLDE model on {config.backbone_name}, for `colde diff --model` and `colde rank --model`.",
+        f"{_kind(config)}, for `colde diff --model` and `colde rank --model`.",
         *([facts.note] if facts.note else ["The licence of the weights was not stated when it was trained."]),
         "## Data",
         _data(facts),
@@ -62,6 +69,11 @@ def write_card(facts: CardFacts, config: ModelConfig, recipe: Recipe, outcome: O
         _limits(outcome),
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def _kind(config: EncoderConfig) -> str:
+    kind = "A CoLDE model" if config.system == "colde" else f"A model of the system {config.system}"
+    return f"{kind} on {config.backbone_name}" if config.backbone_name else kind
 
 
 def _data(facts: CardFacts) -> str:
@@ -86,7 +98,7 @@ def _value(metrics: PairMetrics, key: str) -> str:
     return f"{getattr(metrics, key):.3f}"
 
 
-def _recipe(recipe: Recipe, outcome: Outcome) -> str:
+def _recipe(recipe: CardRecipe, outcome: Outcome) -> str:
     rows = [f"| {name} | {_shown(value)} |" for name, value in recipe.to_json().items()]
     progress = outcome.progress
     ended = (

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from colde_cli.encoder.layout import CARD, CONFIG, TOKENIZER, WEIGHTS
@@ -23,13 +24,27 @@ def write_model(
         calibration_ids: see `export_model`.
         folder: of the model.
     """
+    with new_folder(folder, model.config.to_json(), tokenizer, card) as staged:
+        save_weights(model, staged / WEIGHTS)
+        export_model(staged, calibration_ids)
+
+
+@contextmanager
+def new_folder(folder: Path, config: str, tokenizer: str, card: str) -> Iterator[Path]:
+    """A folder with the texts of a model, to be filled; at the end of the context it is put where `folder` is.
+
+    Args:
+        folder: of the model.
+        config: the text of `config.json`.
+        tokenizer: the text of `tokenizer.json`.
+        card: the text of `README.md`.
+    """
     staged = folder.with_name(folder.name + ".partial")
     shutil.rmtree(staged, ignore_errors=True)
     staged.mkdir(parents=True)
-    for name, text in ((CONFIG, model.config.to_json()), (TOKENIZER, tokenizer), (CARD, card)):
+    for name, text in ((CONFIG, config), (TOKENIZER, tokenizer), (CARD, card)):
         (staged / name).write_text(text, encoding="utf-8")
-    save_weights(model, staged / WEIGHTS)
-    export_model(staged, calibration_ids)
+    yield staged
     _replace(staged, folder)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from colde_cli.learning.trainer import Observer
+from colde_cli.learning.loop import Observer
 
 METRICS = "metrics.jsonl"
 

@@ -82,6 +82,8 @@ class Recipe:
         Raises:
             OptionError: they do.
         """
+        if not self.epochs:
+            raise OptionError("--epochs 0 trains nothing; give it 1 at least.")
         if self.freeze_backbone and self.chunk_position == "input":
             raise OptionError(
                 "--freeze-backbone needs --chunk-position post: with input, chunk vectors depend on their place."

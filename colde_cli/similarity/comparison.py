@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from colde_cli.documents.document import Document
-from colde_cli.encoder.encoder import Encoder, RuntimeInfo
 from colde_cli.encoder.encoding import Encoding
+from colde_cli.encoder.protocol import DocumentEncoder, RuntimeInfo
 from colde_cli.similarity.calibration import probability
 from colde_cli.similarity.scores import cosines, explanation, relative_attention
 from colde_cli.similarity.scoring import document_score
@@ -95,16 +95,15 @@ class Comparison:
         return a, b
 
 
-def compare(a: Encoding, b: Encoding, encoder: Encoder) -> Comparison:
+def compare(a: Encoding, b: Encoding, encoder: DocumentEncoder) -> Comparison:
     """Compare two documents that `encoder` has encoded.
 
-    The documents are each other's partners in one run of the document head, which gives the attention
-    both ways; their vectors stay those of each document alone.
+    Attention looks at both documents; their vectors stay those of each document alone.
     """
     config = encoder.config
     score = document_score(a, b, encoder)
     likely = None if config.calibration is None else float(probability(score, config.calibration))
-    a_to_b, b_to_a = encoder.head.run([a.chunk_vectors, b.chunk_vectors], [1, 0]).attention
+    a_to_b, b_to_a = encoder.attention(a, b)
     return Comparison(
         a=a,
         b=b,

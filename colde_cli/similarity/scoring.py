@@ -7,18 +7,18 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from colde_cli.encoder.encoder import Encoder
 from colde_cli.encoder.encoding import Encoding
+from colde_cli.encoder.protocol import DocumentEncoder
 from colde_cli.similarity.scores import cosine
 
 
-def document_score(a: Encoding, b: Encoding, encoder: Encoder) -> float:
+def document_score(a: Encoding, b: Encoding, encoder: DocumentEncoder) -> float:
     """The score of two documents that `encoder` has encoded: ŷ_d = cos(z(s), z(t)) (CoLDE §3.3)."""
     return float(document_scores([a], [b], encoder)[0])
 
 
 def document_scores(
-    left: Sequence[Encoding], right: Sequence[Encoding], encoder: Encoder
+    left: Sequence[Encoding], right: Sequence[Encoding], encoder: DocumentEncoder
 ) -> NDArray[np.float64]:
     """The scores of pairs of documents, [P].
 

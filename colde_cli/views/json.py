@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     from colde_cli.corpus.ranking import Hit, Match, Ranking
-    from colde_cli.encoder.encoder import RuntimeInfo
     from colde_cli.encoder.encoding import Encoding
+    from colde_cli.encoder.protocol import RuntimeInfo
     from colde_cli.similarity.comparison import Comparison
 
 _DECIMALS = 6

@@ -90,6 +90,7 @@ def write_graph(
         # traced with several rows; the tests compare graph and module over many shapes.
         warnings.filterwarnings("ignore", category=TracerWarning)
         warnings.filterwarnings("ignore", message="Exporting a model to ONNX with a batch_size")
+        warnings.filterwarnings("ignore", message="Constant folding")
         warnings.filterwarnings("ignore", category=DeprecationWarning)
         export_pytorch(module, _Graph(example, inputs, outputs), opset=OPSET, output=target)
 

@@ -1,0 +1,52 @@
+"""A model's name or folder to what encodes with it: CoLDE, or a tower of another system."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from colde_cli import settings
+from colde_cli.encoder.cache import Cache
+from colde_cli.encoder.layout import ModelFolder, open_folder
+from colde_cli.encoder.protocol import DocumentEncoder
+from colde_cli.encoder.towers.layout import TowerFolder, is_tower, open_tower_folder
+
+
+def open_model(path: Path) -> ModelFolder | TowerFolder:
+    """Open a model folder of any system.
+
+    Raises:
+        ModelError: no such folder, or none of a model that this version knows.
+    """
+    return open_tower_folder(path) if is_tower(path) else open_folder(path)
+
+
+def open_encoder(
+    model: str | Path = settings.DEFAULT_MODEL,
+    *,
+    device: str = "auto",
+    precision: str = "auto",
+    cache: Cache | None = None,
+    threads: int | None = None,
+) -> DocumentEncoder:
+    """Open a model of any system by name or folder.
+
+    Args:
+        model: name on the model path, or a folder.
+        device: "auto", "cpu", "cuda" or "cuda:N".
+        precision: "auto", "int8", "fp16" or "fp32"; towers have fp32 only.
+        cache: where vectors are kept; None keeps none.
+        threads: texts encoded at the same time on the CPU; one per usable core if None.
+
+    Raises:
+        ModelError: no such model, or not a whole one.
+        DeviceError: the device is not there.
+        OptionError: not a device or precision.
+    """
+    folder = settings.resolve_model(model)
+    if is_tower(folder):
+        from colde_cli.encoder.towers.tower_encoder import TowerEncoder
+
+        return TowerEncoder.load(folder, device=device, precision=precision, cache=cache, threads=threads)
+    from colde_cli.encoder.encoder import Encoder
+
+    return Encoder.load(folder, device=device, precision=precision, cache=cache, threads=threads)

@@ -1,0 +1,232 @@
+"""Documents to encodings with a tower: tokenizer, packing and one graph of a model folder."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from colde_cli import settings
+from colde_cli.documents.chunking import Chunker, TextTokenizer
+from colde_cli.documents.document import Chunk, Document
+from colde_cli.encoder.cache import Cache, digest, file_digest
+from colde_cli.encoder.devices import PRECISIONS, Cuda, Plan, decide, probe_cuda
+from colde_cli.encoder.encoder import open_tokenizer
+from colde_cli.encoder.encoding import Encoding
+from colde_cli.encoder.layout import TOKENIZER
+from colde_cli.encoder.protocol import RuntimeInfo
+from colde_cli.encoder.runtime import Contract, Progress, open_session, run_graph
+from colde_cli.encoder.towers.layout import TOWER_GRAPH, TowerConfig, TowerFolder, open_tower_folder
+from colde_cli.encoder.towers.packing import document_text, packing, section_text
+from colde_cli.encoder.towers.rows import Rows
+from colde_cli.errors import NoTextError, OptionError
+
+if TYPE_CHECKING:
+    from onnxruntime import InferenceSession
+
+FloatArray = NDArray[np.float32]
+
+_PRECISION = "fp32"
+# Texts encoded before the cache is told of them.
+_BLOCK = 256
+
+
+@dataclass(frozen=True, slots=True)
+class TowerRunner:
+    """Runs a tower's graph, one text a call at its exact size: its vector depends on nothing else.
+
+    Attributes:
+        session: of the graph.
+        threads: texts encoded at the same time.
+        cuda: whether it runs on a GPU.
+    """
+
+    session: InferenceSession
+    threads: int
+    cuda: bool
+
+    def run(self, rows: Sequence[Rows], progress: Progress | None = None) -> list[FloatArray]:
+        """Vectors [D] in the order of `rows`.
+
+        Raises:
+            ModelError: the graph cannot take these rows.
+            DeviceError: memory ran out.
+        """
+        inputs = {item.name for item in self.session.get_inputs()}
+
+        def encode(item: Rows) -> FloatArray:
+            feed = {
+                "rows": item.ids[None].astype(np.int64),
+                "paragraphs": item.paragraphs[None].astype(np.int64),
+            }
+            wanted = {name: values for name, values in feed.items() if name in inputs}
+            (vectors,) = run_graph(self.session, ["vectors"], wanted, part="tower", cuda=self.cuda)
+            if progress is not None:
+                progress(1)
+            vector: FloatArray = np.asarray(vectors[0], np.float32)
+            return vector
+
+        with ThreadPoolExecutor(self.threads) as pool:
+            return list(pool.map(encode, rows))
+
+
+class TowerEncoder:
+    """Encodes documents with one tower; to the rest of the house what `Encoder` is for CoLDE.
+
+    The vector of a document, of a section and of a chunk are those of the text of each, read alone. Chunk scores are
+    the cosines of chunk vectors; there is no attention between documents, so it is uniform. A text of which the
+    tower reads nothing has a vector of zeros, which is like nothing.
+    """
+
+    def __init__(self, folder: TowerFolder, plan: Plan, *, cache: Cache | None, threads: int) -> None:
+        self.folder = folder
+        self.config: TowerConfig = folder.config
+        self.info = RuntimeInfo(folder.name, plan.precision, plan.device, plan.reason)
+        self.cache = cache
+        self._plan = plan
+        self._pack = packing(self.config.packing, str(folder.path))
+        graph, tokenizer = folder.file(TOWER_GRAPH), folder.file(TOKENIZER)
+        pool = ThreadPoolExecutor(2, "colde-load")
+        self._runner: Future[TowerRunner] = pool.submit(self._open_runner, graph, threads)
+        self._tokenizer: Future[TextTokenizer] = pool.submit(open_tokenizer, tokenizer)
+        pool.shutdown(wait=False)
+
+    @classmethod
+    def load(
+        cls,
+        model: str | Path,
+        *,
+        device: str = "auto",
+        precision: str = "auto",
+        cache: Cache | None = None,
+        threads: int | None = None,
+    ) -> TowerEncoder:
+        """Open a tower by name or folder; see `open_encoder`.
+
+        Raises:
+            ModelError: no such model, or not a whole one.
+            DeviceError: the device is not there.
+            OptionError: not a device, or a precision that towers do not have.
+        """
+        folder = open_tower_folder(settings.resolve_model(model))
+        if precision in PRECISIONS and precision not in ("auto", _PRECISION):
+            raise OptionError(
+                f"{folder.name} has one graph, in {_PRECISION}; leave out --precision {precision}."
+            )
+        cuda = Cuda(problem="it was not asked for") if device == "cpu" else probe_cuda()
+        plan = decide(device, precision, [_PRECISION], cuda, folder.name)
+        return cls(folder, plan, cache=cache, threads=threads or settings.default_threads())
+
+    @cached_property
+    def fingerprint(self) -> bytes:
+        """Hash of all that decides the vector of given rows: the graph, and the device that rounds."""
+        graph = file_digest(self.folder.file(TOWER_GRAPH))
+        return digest(graph, self._plan.device.partition(":")[0].encode())
+
+    @cached_property
+    def identity(self) -> bytes:
+        """Hash of all that decides an encoding, beside the document."""
+        fixed = replace(self.config, threshold=None, calibration=None)
+        return digest(fixed.to_json().encode(), self.fingerprint, file_digest(self.folder.file(TOKENIZER)))
+
+    def chunk(self, document: Document) -> tuple[Chunk, ...]:
+        """The chunks of a document.
+
+        Raises:
+            NoTextError: it has no text.
+        """
+        chunks = Chunker(self._tokenizer.result(), self.config.chunk_tokens).chunk(document)
+        if not chunks:
+            raise NoTextError(f"{document.path or document.title} has no text to compare.")
+        return chunks
+
+    def pack(self, text: str) -> Rows:
+        """What the tower reads of a text."""
+        return self._pack(text, self._tokenizer.result(), self.config)
+
+    def encode_texts(self, texts: Sequence[str], progress: Progress | None = None) -> FloatArray:
+        """Vectors [n, D] of texts; those that the cache knows are not computed again.
+
+        Raises:
+            ModelError: the graph is damaged or does not fit the tokenizer.
+            DeviceError: memory ran out.
+        """
+        packed = [self.pack(text) for text in texts]
+        keys = [digest(self.fingerprint, rows.to_bytes()) for rows in packed]
+        vectors = self._known(keys)
+        for key, rows in zip(keys, packed, strict=True):
+            if rows.empty:
+                vectors[key] = np.zeros(self.config.dim, np.float32)
+        missing = {key: rows for key, rows in zip(keys, packed, strict=True) if key not in vectors}
+        if progress is not None and len(texts) > len(missing):
+            progress(len(texts) - len(missing))
+        waiting = list(missing.items())
+        for start in range(0, len(waiting), _BLOCK):
+            vectors.update(self._encode_block(dict(waiting[start : start + _BLOCK]), progress))
+        return (
+            np.stack([vectors[key] for key in keys]) if keys else np.zeros((0, self.config.dim), np.float32)
+        )
+
+    def encode(self, document: Document, progress: Progress | None = None) -> Encoding:
+        """Encode one document.
+
+        Raises:
+            NoTextError: it has no text.
+        """
+        return self.encode_many([document], progress)[0]
+
+    def encode_many(self, documents: Sequence[Document], progress: Progress | None = None) -> list[Encoding]:
+        """Encode documents, their texts scheduled together.
+
+        Raises:
+            NoTextError: one of them has no text.
+        """
+        chunked = [self.chunk(document) for document in documents]
+        texts = [_texts(document, chunks) for document, chunks in zip(documents, chunked, strict=True)]
+        vectors = iter(self.encode_texts([text for listed in texts for text in listed], progress))
+        return [
+            self._encoding(document, chunks, np.stack([next(vectors) for _ in listed]))
+            for document, chunks, listed in zip(documents, chunked, texts, strict=True)
+        ]
+
+    def attention(self, a: Encoding, b: Encoding) -> tuple[FloatArray, FloatArray]:
+        """Uniform: a tower reads each document alone."""
+        shape = len(a.chunks), len(b.chunks)
+        return np.full(shape, 1 / shape[1], np.float32), np.full(shape[::-1], 1 / shape[0], np.float32)
+
+    def _encoding(self, document: Document, chunks: tuple[Chunk, ...], vectors: FloatArray) -> Encoding:
+        """From the vectors of the document, its sections and its chunks, in this order."""
+        ends = 1 + len(document.sections)
+        found = vectors[ends:]
+        return Encoding(document, chunks, found, found, vectors[1:ends], vectors[0])
+
+    def _known(self, keys: Sequence[bytes]) -> dict[bytes, FloatArray]:
+        found = self.cache.get(list(dict.fromkeys(keys))) if self.cache is not None else {}
+        return {key: np.frombuffer(value, np.float32) for key, value in found.items()}
+
+    def _encode_block(self, rows: dict[bytes, Rows], progress: Progress | None) -> dict[bytes, FloatArray]:
+        """Vectors of rows that the cache lacks, which it has afterwards."""
+        vectors = dict(zip(rows, self._runner.result().run(list(rows.values()), progress), strict=True))
+        if self.cache is not None:
+            self.cache.put({key: vector.tobytes() for key, vector in vectors.items()})
+        return vectors
+
+    def _open_runner(self, graph: Path, threads: int) -> TowerRunner:
+        contract = Contract(frozenset(("rows", "paragraphs")), {"vectors": self.config.dim})
+        cuda = self._plan.ordinal
+        return TowerRunner(
+            open_session(graph, contract, cuda), 1 if cuda is not None else threads, cuda is not None
+        )
+
+
+def _texts(document: Document, chunks: Sequence[Chunk]) -> list[str]:
+    """The texts of a document, of each of its sections, and of each of its chunks."""
+    sections = [section_text(document, section) for section in document.sections]
+    parts = [document.text[chunk.span.start : chunk.span.end] for chunk in chunks]
+    return [document_text(document), *sections, *parts]

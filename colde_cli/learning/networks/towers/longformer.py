@@ -1,0 +1,145 @@
+"""S-LONG: the first 4,096 tokens through a Longformer (Beltagy et al. 2020), the first token's vector.
+
+The embeddings, feed-forward layers and weights are those of `transformers`; attention is written anew, because theirs
+gathers the global tokens by shapes that depend on the data, which makes no ONNX graph of free length. Here only the
+first token is global (§3.1 of the paper: the one that classifies), which needs no gathering. The tests compare both.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+from transformers import LongformerConfig, LongformerModel
+
+from colde_cli.encoder.towers.layout import TowerConfig
+
+
+class LongformerTower(nn.Module):
+    """A Longformer over one row; every token sees a window and the first token, which sees all."""
+
+    def __init__(self, config: TowerConfig, attention: str = "") -> None:
+        """Build with random weights.
+
+        Args:
+            config: `backbone` is a Longformer's; `network["id_shift"]` is taken off every token id.
+            attention: not read; there is one way to compute it.
+        """
+        super().__init__()
+        fields = {name: value for name, value in (config.backbone or {}).items() if name != "model_type"}
+        self.shift = int(config.network.get("id_shift", 0))
+        self.longformer = LongformerModel(LongformerConfig(**fields), add_pooling_layer=False)
+
+    def load_longformer(self, weights: Mapping[str, Tensor]) -> None:
+        """Take pretrained Longformer weights.
+
+        Raises:
+            ValueError: one is missing or of another shape.
+        """
+        own = self.longformer.state_dict()
+        missing = [name for name in own if name not in weights or weights[name].shape != own[name].shape]
+        if missing:
+            raise ValueError(f"the pretrained weights lack {missing[0]} in the right shape")
+        self.longformer.load_state_dict({name: weights[name] for name in own})
+
+    def train_only(self, layers: int) -> None:
+        """Freeze everything below the last `layers` Transformer layers."""
+        self.longformer.requires_grad_(False)
+        if layers:
+            self.longformer.encoder.layer[-layers:].requires_grad_(True)
+
+    def forward(self, rows: Tensor, paragraphs: Tensor | None = None) -> Tensor:
+        """Vectors of texts.
+
+        Args:
+            rows: int64 [D, 1, L], 0 is padding.
+            paragraphs: not read.
+
+        Returns:
+            [D, H] float32, unit length.
+        """
+        present = rows[:, 0] != 0
+        padding = self.longformer.config.pad_token_id
+        ids = torch.where(present, rows[:, 0] - self.shift, padding)
+        return functional.normalize(self._states(ids, present)[:, 0].float(), dim=-1)
+
+    def _states(self, ids: Tensor, present: Tensor) -> Tensor:
+        """Token states [D, L, H] of token ids [D, L], of which `present` are no padding."""
+        states: Tensor = self.longformer.embeddings(input_ids=ids)
+        for layer in self.longformer.encoder.layer:
+            seen = window_attention(layer.attention.self, states, present)
+            states = layer.ff_chunk(layer.attention.output(seen, states))
+        return states
+
+
+def window_attention(attention: Any, states: Tensor, present: Tensor) -> Tensor:  # noqa: ANN401 - not typed there
+    """Sliding-window attention with the first token global (Longformer §3.1), in blocks of a window's half.
+
+    A block of w tokens finds all it may see, w tokens to either side, in itself and its two neighbours.
+
+    Args:
+        attention: a `LongformerSelfAttention`, whose weights and sizes are used.
+        states: [D, L, H].
+        present: bool [D, L], False for padding.
+
+    Returns:
+        [D, L, H].
+    """
+    half, heads = attention.one_sided_attn_window_size, attention.num_heads
+    length = states.shape[1]
+    filled = functional.pad(states, (0, 0, 0, -length % half))
+    there = functional.pad(present, (0, -length % half))
+
+    def split(projected: Tensor) -> Tensor:
+        """[D, L, H] to [D, heads, L, H / heads]."""
+        count, width = projected.shape[:2]
+        return projected.reshape(count, width, heads, -1).transpose(1, 2)
+
+    queries = split(attention.query(filled)) / math.sqrt(attention.head_dim)
+    keys, values = split(attention.key(filled)), split(attention.value(filled))
+    blocks = _in_blocks(queries, half)
+    # The first token is seen by all as a global one, once, and not as a neighbour again.
+    neighbour = there & (torch.arange(filled.shape[1], device=states.device) > 0)
+    reach = _neighbours(neighbour[:, None, :, None], half)[..., 0].unsqueeze(-2)
+    allowed = reach & _band(half).to(states.device)
+    lowest = torch.finfo(states.dtype).min
+    near = (blocks @ _neighbours(keys, half).transpose(-1, -2)).masked_fill(~allowed, lowest)
+    first = blocks @ keys[:, :, None, :1].transpose(-1, -2)
+    weights = torch.cat([first, near], -1).float().softmax(-1).to(states.dtype)
+    weights = functional.dropout(weights, attention.dropout, attention.training)
+    local = weights[..., 1:] @ _neighbours(values, half) + weights[..., :1] * values[:, :, None, :1]
+    rest = local.flatten(2, 3).transpose(1, 2).flatten(2)[:, 1:length]
+    return torch.cat([_global(attention, states, present, split), rest], 1)
+
+
+def _global(attention: Any, states: Tensor, present: Tensor, split: Any) -> Tensor:  # noqa: ANN401
+    """What the first token sees: all tokens, by projections of its own, [D, 1, H]."""
+    query = split(attention.query_global(states[:, :1])) / math.sqrt(attention.head_dim)
+    keys, values = split(attention.key_global(states)), split(attention.value_global(states))
+    scores = query @ keys.transpose(-1, -2)
+    scores = scores.masked_fill(~present[:, None, None], torch.finfo(states.dtype).min)
+    weights = functional.dropout(scores.softmax(-1), attention.dropout, attention.training)
+    found: Tensor = (weights @ values).transpose(1, 2).flatten(2)
+    return found
+
+
+def _neighbours(tokens: Tensor, half: int) -> Tensor:
+    """Blocks with the block before and the block after: [D, h, n w, d] to [D, h, n, 3 w, d], zeros outside."""
+    padded = _in_blocks(functional.pad(tokens, (0, 0, half, half)), half)
+    return torch.cat([padded[:, :, :-2], padded[:, :, 1:-1], padded[:, :, 2:]], 3)
+
+
+def _in_blocks(tokens: Tensor, half: int) -> Tensor:
+    """[D, h, n w, d] to [D, h, n, w, d]."""
+    count, heads, _, size = tokens.shape
+    return tokens.reshape(count, heads, -1, half, size)
+
+
+def _band(half: int) -> Tensor:
+    """Which of the 3 w tokens around a block each of its w tokens may see, bool [w, 3 w]."""
+    distance = torch.arange(3 * half)[None] - half - torch.arange(half)[:, None]
+    return distance.abs() <= half

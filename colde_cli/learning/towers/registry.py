@@ -1,0 +1,277 @@
+"""The systems that are trained as towers: for each its network, its sizes, and what it reads.
+
+To add one: a network in `learning/networks/towers/NAME.py` with the contract of `Network`, a packing if none fits,
+and an entry in `SYSTEMS`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Literal
+
+from colde_cli.encoder.towers.layout import TowerConfig
+from colde_cli.errors import NotAvailableError, OptionError
+from colde_cli.learning.towers.recipe import BERT_LEARNING_RATE, LEARNING_RATE, TowerRecipe
+
+if TYPE_CHECKING:
+    from torch import nn
+
+    from colde_cli.learning.backbone import Backbone
+
+Start = Literal["bert", "longformer", "wordpieces", "words", "letters"]
+"""What a system starts from: a pretrained BERT or Longformer; only the tokenizer of one; a vocabulary learnt from
+the training texts; or nothing, because it reads letters."""
+
+
+@dataclass(frozen=True, slots=True)
+class System:
+    """One system.
+
+    Attributes:
+        name: of `--system`.
+        network: module under `learning.networks.towers` and class, as "module:Class". The class takes the
+            configuration (and `attention="eager"` for export, if `eager`); `forward(rows [D, R, L], paragraphs [D, R])`
+            gives [D, dim] at unit length. Those that start from a pretrained network have `load_bert` (or
+            `load_longformer`), and `train_only` where a part of it can be trained alone.
+        packing: of texts.
+        start: what it starts from.
+        row_tokens: L.
+        max_rows: R.
+        sizes: `TowerConfig.network`.
+        dim: size of a vector, of sizes and hidden size of the backbone (0 where there is none).
+        eager: whether the class takes `attention`.
+        pretraining: what `--pretrain` may be.
+        rate: the default learning rate, where it is not that of its kind.
+        vocabulary: number of ids where the packing makes them; 0 where the tokenizer does.
+    """
+
+    name: str
+    network: str
+    packing: str
+    start: Start
+    row_tokens: int
+    max_rows: int = 1
+    sizes: Mapping[str, Any] = field(default_factory=dict)
+    dim: Callable[[Mapping[str, Any], int], int] = lambda sizes, hidden: hidden
+    eager: bool = False
+    vocabulary: int = 0
+    pretraining: tuple[str, ...] = ()
+    rate: float | None = None
+
+    @property
+    def pretrained(self) -> bool:
+        """Whether it starts from a pretrained network."""
+        return self.start in ("bert", "longformer")
+
+    @property
+    def uses_backbone(self) -> bool:
+        """Whether `--backbone` means something to it."""
+        return self.pretrained or self.start == "wordpieces"
+
+    @property
+    def learning_rate(self) -> float:
+        """The default."""
+        return self.rate or (BERT_LEARNING_RATE if self.pretrained else LEARNING_RATE)
+
+    def config(self, recipe: TowerRecipe, backbone: Backbone | None, vocabulary: int) -> TowerConfig:
+        """The tower that a recipe trains.
+
+        Raises:
+            OptionError: the network has no size of that name, or rows are longer than the backbone reads.
+        """
+        sizes = {**self.sizes, **self._given(recipe)}
+        rows = recipe.row_tokens or self.row_tokens
+        fields: dict[str, Any] = dict(backbone.fields) if backbone is not None and self.pretrained else {}
+        if backbone is not None and self.pretrained:
+            rows = self._fitting(recipe, rows, fields)
+        if fields.get("pad_token_id"):
+            # Id 0 is padding in rows; this vocabulary has another use for it.
+            sizes["id_shift"] = 1
+        return TowerConfig(
+            system=self.name,
+            packing=self.packing,
+            row_tokens=rows,
+            max_rows=recipe.max_rows or self.max_rows,
+            dim=self.dim(sizes, int(fields.get("hidden_size", 0))),
+            network=sizes,
+            backbone=fields or None,
+            vocab_size=vocabulary,
+            backbone_name=backbone.name if backbone is not None else "",
+        )
+
+    def build(self, config: TowerConfig, *, for_export: bool = False) -> nn.Module:
+        """The network with random weights.
+
+        Raises:
+            OptionError: its sizes do not fit each other.
+        """
+        module, _, name = self.network.partition(":")
+        made = getattr(import_module(f"colde_cli.learning.networks.towers.{module}"), name)
+        try:
+            network: nn.Module = (
+                made(config, attention="eager") if self.eager and for_export else made(config)
+            )
+        except ValueError as error:
+            raise OptionError(f"--network does not fit {self.name}: {error}.") from error
+        return network
+
+    def _given(self, recipe: TowerRecipe) -> dict[str, Any]:
+        for name, _ in recipe.network:
+            if name not in self.sizes:
+                listed = ", ".join(sorted(self.sizes)) or "none"
+                raise OptionError(f"--network {name}: {self.name} has no such size; it has: {listed}.")
+        return dict(recipe.network)
+
+    def _fitting(self, recipe: TowerRecipe, rows: int, fields: Mapping[str, Any]) -> int:
+        """Tokens of a row that the backbone can read."""
+        most = int(fields["max_position_embeddings"])
+        if fields.get("model_type") == "longformer":
+            most -= int(fields["pad_token_id"]) + 1
+        if recipe.row_tokens is not None and recipe.row_tokens > most:
+            raise OptionError(f"--row-tokens {recipe.row_tokens}, but the backbone reads {most}.")
+        if recipe.trainable_layers is not None and recipe.trainable_layers > fields["num_hidden_layers"]:
+            layers = fields["num_hidden_layers"]
+            raise OptionError(f"--trainable-layers {recipe.trainable_layers}, but the backbone has {layers}.")
+        return min(rows, most)
+
+
+MASKING = ("wp", "wp+sp")
+"""What SMITH learns of unlabelled documents."""
+LASER3 = (
+    "simcse",
+    "two-spans",
+    "self-reference",
+    "intra-reference",
+    "self-reference+two-spans",
+    "intra-reference+two-spans",
+)
+"""What a BERT over one row does: LA(SER)³'s objectives and those that it builds on."""
+# The sizes of each paper (or of its public code), which the networks know as well.
+_SMITH = {
+    "hidden": 256,
+    "heads": 4,
+    "intermediate": 512,
+    "sentence_layers": 6,
+    "document_layers": 3,
+    "combine": "normal",
+    "dense": "linear",
+    "attention_hidden": 256,
+    "dropout": 0.1,
+    "paper_compat": False,
+}
+_RECURRENT = {"embedding": 200, "hidden": 50, "dropout": 0.0}
+_CONVOLUTIONS = {"embedding": 200, "channels": (128, 256, 256), "dropout": 0.0}
+_LETTERS = {"hidden": (300, 300)}
+
+
+def _smith_dim(sizes: Mapping[str, Any], hidden: int) -> int:
+    """D of SMITH: that of the document vector, with the block vectors beside it unless it stands alone."""
+    own = hidden or int(sizes["hidden"])
+    return own if sizes["combine"] == "normal" else 2 * own
+
+
+_LISTED = (
+    System(
+        "matchbert",
+        "bert:BertTower",
+        "flat",
+        "bert",
+        256,
+        sizes={"pool": "pooler"},
+        eager=True,
+        pretraining=LASER3,
+    ),
+    System(
+        "sbert",
+        "bert:BertTower",
+        "flat",
+        "bert",
+        512,
+        sizes={"pool": "mean"},
+        eager=True,
+        pretraining=LASER3,
+    ),
+    System("slong", "longformer:LongformerTower", "flat", "longformer", 4096, sizes={"window": 512}),
+    System(
+        "smith",
+        "smith:Smith",
+        "blocks",
+        "wordpieces",
+        32,
+        48,
+        _SMITH,
+        _smith_dim,
+        eager=True,
+        pretraining=MASKING,
+        rate=5e-5,
+    ),
+    System(
+        "smith-short",
+        "smith:Smith",
+        "blocks",
+        "bert",
+        128,
+        4,
+        _SMITH,
+        _smith_dim,
+        eager=True,
+        pretraining=MASKING,
+    ),
+    System("han", "han:Han", "sentences", "words", 50, 100, _RECURRENT, lambda sizes, _: 2 * sizes["hidden"]),
+    System(
+        "smash",
+        "smash:Smash",
+        "sentences",
+        "words",
+        50,
+        100,
+        _RECURRENT,
+        lambda sizes, _: 6 * sizes["hidden"],
+    ),
+    System("arci", "arci:ArcI", "flat", "words", 2048, 1, _CONVOLUTIONS, lambda *_: 128),
+    System(
+        "dssm", "dssm:Dssm", "trigrams", "letters", 30_000, 2, _LETTERS, lambda *_: 128, vocabulary=2**15 + 1
+    ),
+)
+SYSTEMS = {system.name: system for system in _LISTED}
+
+
+def system_named(name: str) -> System:
+    """The system of this name.
+
+    Raises:
+        NotAvailableError: this version cannot train it.
+    """
+    if name not in SYSTEMS:
+        raise NotAvailableError(f"--system {name} is not in this version; it has: {', '.join(SYSTEMS)}.")
+    return SYSTEMS[name]
+
+
+def parse_sizes(system: System, given: list[str]) -> tuple[tuple[str, Any], ...]:
+    """`--network NAME=VALUE` to names and values, each of the type of the system's own value.
+
+    Raises:
+        OptionError: no such size, or a value of another type.
+    """
+    found = {}
+    for text in given:
+        name, equals, value = text.partition("=")
+        if not equals or name not in system.sizes:
+            listed = ", ".join(f"{key}={default}" for key, default in system.sizes.items()) or "nothing"
+            raise OptionError(f"--network {text}: write NAME=VALUE; {system.name} has {listed}.")
+        found[name] = _typed(text, value, system.sizes[name])
+    return tuple(sorted(found.items()))
+
+
+def _typed(text: str, value: str, default: object) -> object:
+    try:
+        if isinstance(default, bool):
+            return {"true": True, "false": False}[value.lower()]
+        if isinstance(default, tuple):
+            return tuple(int(part) for part in value.split(","))
+        return type(default)(value) if isinstance(default, int | float | str) else value
+    except (ValueError, KeyError):
+        kind = "true or false" if isinstance(default, bool) else f"a number such as {default}"
+        raise OptionError(f"--network {text}: the value must be {kind}.") from None

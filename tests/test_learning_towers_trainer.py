@@ -1,0 +1,141 @@
+"""How a tower learns: the loss falls, separable documents are told apart, parts of a batch add up, runs resume."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from torch import Tensor, nn  # noqa: E402
+from torch.nn import functional  # noqa: E402
+
+from colde_cli.encoder.towers.rows import Rows  # noqa: E402
+from colde_cli.learning import checkpoint  # noqa: E402
+from colde_cli.learning.loop import Outcome, Stopped  # noqa: E402
+from colde_cli.learning.positives import Positives  # noqa: E402
+from colde_cli.learning.splits import Split  # noqa: E402
+from colde_cli.learning.towers import trainer as module  # noqa: E402
+from colde_cli.learning.towers.recipe import TowerRecipe  # noqa: E402
+from colde_cli.learning.towers.trainer import TowerTask, TowerTrainer, rows_digest  # noqa: E402
+
+CPU = torch.device("cpu")
+RECIPE = TowerRecipe("sbert", epochs=12, batch_size=8, learning_rate=0.02, patience=0)
+WORDS = 10
+
+
+class Bag(nn.Module):
+    """The simplest tower: the mean of word vectors, at unit length."""
+
+    def __init__(self, dropout: float = 0.0) -> None:
+        super().__init__()
+        torch.manual_seed(0)
+        self.words = nn.Embedding(4 * WORDS + 1, 8, padding_idx=0)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, rows: Tensor, paragraphs: Tensor | None = None) -> Tensor:
+        return functional.normalize(self.dropout(self.words(rows)).sum((1, 2)), dim=-1)
+
+
+def task(seed: int = 0) -> TowerTask:
+    """Forty documents of four classes, each of which has words of its own; every second one validates."""
+    generator = np.random.default_rng(seed)
+    labels = np.repeat(np.arange(4), 10).astype(np.int32)
+    packed = [
+        Rows.of([(1 + WORDS * label + generator.integers(0, WORDS, generator.integers(3, 7))).tolist()])
+        for label in labels
+    ]
+    training = np.arange(0, 40, 2)
+    held = np.arange(1, 40, 2)
+    pairs = np.array([(a, b) for a in held for b in held if a < b], np.int64)
+    none = tuple(frozenset[int]() for _ in labels)
+    positives = Positives(labels, tuple(np.flatnonzero(labels == code) for code in range(4)), none, none)
+    split = Split(training, pairs, labels[pairs[:, 0]] == labels[pairs[:, 1]], judged=False)
+    return TowerTask(packed, positives, split, np.zeros(40, np.int64), "run")
+
+
+class Watch:
+    """Keeps what it is told, and may say stop."""
+
+    def __init__(self, stop_at: int | None = None) -> None:
+        self.losses: list[float] = []
+        self.epochs: list[dict[str, float]] = []
+        self.stop_at = stop_at
+
+    def started(self, steps: int, done: int) -> None:
+        self.steps = steps
+
+    def stepped(self, values: dict[str, float]) -> None:
+        self.losses.append(values["loss"])
+
+    def validated(self, values: dict[str, float]) -> None:
+        self.epochs.append(values)
+
+    def stop(self) -> bool:
+        return len(self.losses) == self.stop_at
+
+
+def test_the_loss_falls_and_separable_documents_are_told_apart(tmp_path: Path) -> None:
+    watch, network = Watch(), Bag()
+    trainer = TowerTrainer(network, task(), RECIPE, CPU)
+    outcome = trainer.run(tmp_path, watch)
+    assert len(watch.losses) == watch.steps == 12 * 5
+    assert np.mean(watch.losses[-5:]) < 0.5 * np.mean(watch.losses[:5])
+    assert outcome.untrained.auc < 0.8
+    assert outcome.trained.auc == 1.0
+    assert not network.training
+    assert float(trainer.loss.alpha.detach()) != 6
+
+
+def test_a_batch_in_parts_gives_the_gradient_of_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    gradients = []
+    for tokens in (10**6, 20):
+        monkeypatch.setattr(module, "_TOKENS", tokens)
+        trainer = TowerTrainer(Bag(), task(), RECIPE, CPU)
+        monkeypatch.setattr(trainer, "_update", dict)
+        batch = trainer._batches(0)[0]
+        assert len(list(trainer._parts(batch))) == (1 if tokens > 20 else 8)
+        loss = trainer._step(batch)["loss"]
+        gradients.append((loss, *(weight.grad.clone() for weight in trainer.trained.values())))
+    assert gradients[0][0] == pytest.approx(gradients[1][0], rel=1e-5)
+    for whole, parts in zip(gradients[0][1:], gradients[1][1:], strict=True):
+        torch.testing.assert_close(whole, parts, atol=1e-6, rtol=1e-4)
+
+
+def run(folder: Path, **options: object) -> tuple[Outcome, dict[str, Tensor]]:
+    network = Bag(dropout=0.3)
+    torch.manual_seed(5)
+    outcome = TowerTrainer(network, task(), RECIPE, CPU).run(folder, Watch(), **options)  # type: ignore[arg-type]
+    return outcome, network.state_dict()
+
+
+def test_a_run_that_was_stopped_ends_where_it_would_have_ended(tmp_path: Path) -> None:
+    straight, weights = run(tmp_path / "one")
+    watch, network = Watch(stop_at=13), Bag(dropout=0.3)
+    torch.manual_seed(5)
+    with pytest.raises(Stopped):
+        TowerTrainer(network, task(), RECIPE, CPU).run(tmp_path / "two", watch, stop=watch.stop)
+    resumed, again = run(tmp_path / "two", resume=checkpoint.load(tmp_path / "two", "run"))
+    assert resumed == straight
+    for name, weight in weights.items():
+        assert torch.equal(weight, again[name])
+
+
+def test_the_scale_stays_where_it_is_to_be_kept(tmp_path: Path) -> None:
+    from dataclasses import replace
+
+    trainer = TowerTrainer(Bag(), task(), replace(RECIPE, epochs=1, fixed_scale=True), CPU)
+    trainer.run(tmp_path, Watch())
+    assert float(trainer.loss.alpha) == 6
+    assert float(trainer.loss.beta) == 0
+    assert not any(name.startswith("loss") for name in trainer.trained)
+
+
+def test_a_digest_is_of_all_that_is_read() -> None:
+    packed = list(task().packed)
+    known = rows_digest(packed)
+    assert rows_digest([rows.small() for rows in packed]) == known
+    assert rows_digest(packed[1:]) != known
+    assert rows_digest([Rows.of([[1]]), *packed[1:]]) != known

@@ -1,0 +1,39 @@
+"""A small S-BERT on the small BERT of `tiny_backbone`, trained by nobody."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tiny_backbone import write_backbone
+from torch import nn
+
+from colde_cli.encoder.towers.layout import TowerConfig
+from colde_cli.learning.backbone import Backbone, load_backbone
+from colde_cli.learning.towers.recipe import TowerRecipe
+from colde_cli.learning.towers.registry import SYSTEMS
+
+
+def tiny_backbone(folder: Path) -> Backbone:
+    return load_backbone(str(write_backbone(folder)))
+
+
+def untrained(backbone: Backbone, system: str = "sbert", **recipe: object) -> tuple[nn.Module, TowerConfig]:
+    """A BERT tower with the backbone's weights, in evaluation mode."""
+    found = SYSTEMS[system]
+    config = found.config(TowerRecipe(system, **recipe), backbone, backbone.fields["vocab_size"])  # type: ignore[arg-type]
+    network = found.build(config)
+    network.load_bert(backbone.weights)  # type: ignore[operator]
+    return network.eval(), config
+
+
+def write_tower(folder: Path, backbone: Backbone, system: str = "sbert") -> Path:
+    """The folder of an untrained tower, with its graph."""
+    from colde_cli.encoder.towers.rows import Rows
+    from colde_cli.learning.finish import new_folder
+    from colde_cli.learning.towers.export import export_tower, save_tower
+
+    network, config = untrained(backbone, system)
+    with new_folder(folder, config.to_json(), backbone.tokenizer, "# tiny\n") as staged:
+        save_tower(network, staged / "model.safetensors")
+        export_tower(staged, [Rows.of([[2, 5, 6, 3]])])
+    return folder
