@@ -16,32 +16,25 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
 from torch.nn import functional
-from tower_texts import VOCABULARY, Packed, stacked, text_on, word_tokenizer
+from tower_texts import VOCABULARY, padded, text_on, word_tokenizer
 
+from colde_cli.documents.chunking import TextTokenizer
 from colde_cli.encoder.towers.layout import TowerConfig
 from colde_cli.encoder.towers.packing_sentences import pack_sentences
 from colde_cli.encoder.towers.packing_trigrams import pack_trigrams
+from colde_cli.encoder.towers.rows import Rows, stack
 from colde_cli.learning.export.graphs import write_graph
 from colde_cli.learning.networks.towers.arci import ArcI
 from colde_cli.learning.networks.towers.dssm import Dssm
 from colde_cli.learning.networks.towers.han import Han
 from colde_cli.learning.networks.towers.smash import Smash
 
-BUCKETS = 500
 TOKENIZER = word_tokenizer()
 
 
-def flat(text: str) -> Packed:
-    ids = TOKENIZER.encode(text, add_special_tokens=False).ids
-    return np.array([ids or [0]], np.int64), np.zeros(1, np.int64)
-
-
-def sentences(text: str) -> Packed:
-    return pack_sentences(text, TOKENIZER, row_tokens=6, max_rows=20)
-
-
-def trigrams(text: str) -> Packed:
-    return pack_trigrams(text, row_tokens=200, buckets=BUCKETS)
+def pack_words(text: str, tokenizer: TextTokenizer, config: TowerConfig) -> Rows:
+    """One row of all words, as the packing "flat" but for its specials."""
+    return Rows.of([tokenizer.encode(text, add_special_tokens=False).ids[: config.row_tokens]])
 
 
 @dataclass(frozen=True)
@@ -49,28 +42,41 @@ class Case:
     """A tower at tiny size and what it reads."""
 
     network: Callable[[TowerConfig], nn.Module]
-    packing: str
-    pack: Callable[[str], Packed]
-    dim: int
-    sizes: dict[str, Any]
-    vocab_size: int = VOCABULARY
+    pack: Callable[[str, TextTokenizer, TowerConfig], Rows]
+    config: TowerConfig
 
     def build(self) -> nn.Module:
         torch.manual_seed(5)
-        config = TowerConfig("x", self.packing, 200, 20, self.dim, self.sizes, vocab_size=self.vocab_size)
-        return self.network(config).eval()
+        return self.network(self.config).eval()
 
-    def run(self, network: nn.Module, texts: Sequence[str], *more: int) -> Tensor:
-        rows, paragraphs = stacked([self.pack(text) for text in texts], *more)
-        vectors: Tensor = network(torch.from_numpy(rows), torch.from_numpy(paragraphs))
+    def rows(self, text: str) -> Rows:
+        return self.pack(text, TOKENIZER, self.config)
+
+    def run(
+        self, network: nn.Module, texts: Sequence[str], more_rows: int = 0, more_tokens: int = 0
+    ) -> Tensor:
+        rows = padded(stack([self.rows(text) for text in texts]), more_rows, more_tokens)
+        vectors: Tensor = network(torch.from_numpy(rows.ids), torch.from_numpy(rows.paragraphs))
         return vectors
 
 
+def case(
+    network: Callable[[TowerConfig], nn.Module],
+    pack: Callable[[str, TextTokenizer, TowerConfig], Rows],
+    row_tokens: int,
+    dim: int,
+    vocab_size: int = VOCABULARY,
+    **sizes: Any,
+) -> Case:
+    config = TowerConfig("test", pack.__name__, row_tokens, 20, dim, sizes, vocab_size=vocab_size)
+    return Case(network, pack, config)
+
+
 CASES = {
-    "dssm": Case(Dssm, "trigrams", trigrams, 12, {"hidden": (24, 16)}, BUCKETS + 1),
-    "arci": Case(ArcI, "flat", flat, 12, {"embedding": 16, "channels": (16, 20, 24)}),
-    "han": Case(Han, "sentences", sentences, 24, {"embedding": 16, "hidden": 12}),
-    "smash": Case(Smash, "sentences", sentences, 48, {"embedding": 16, "hidden": 8}),
+    "dssm": case(Dssm, pack_trigrams, 200, 12, vocab_size=501, hidden=(24, 16)),
+    "arci": case(ArcI, pack_words, 200, 12, embedding=16, channels=(16, 20, 24)),
+    "han": case(Han, pack_sentences, 6, 24, embedding=16, hidden=12),
+    "smash": case(Smash, pack_sentences, 6, 48, embedding=16, hidden=8),
 }
 TEXTS = [
     text_on("bees", 0),
@@ -91,7 +97,7 @@ def close(left: Tensor, right: Tensor) -> None:
 def test_one_vector_of_unit_length_per_text(case: Case) -> None:
     vectors = case.run(case.build(), TEXTS)
     assert vectors.dtype == torch.float32
-    assert vectors.shape == (len(TEXTS), case.dim)
+    assert vectors.shape == (len(TEXTS), case.config.dim)
     close(vectors.norm(dim=1), torch.ones(len(TEXTS)))
     assert (vectors[0] - vectors[2]).abs().max() > 1e-4
 
@@ -118,7 +124,11 @@ def test_every_word_counts(case: Case) -> None:
     words = text.split(" ")
     before = case.run(network, [text])
     for place in (0, len(words) // 2, len(words) - 1):
-        changed = [*words[:place], "feather" + ("." if words[place].endswith(".") else ""), *words[place + 1 :]]
+        changed = [
+            *words[:place],
+            "feather" + ("." if words[place].endswith(".") else ""),
+            *words[place + 1 :],
+        ]
         assert (case.run(network, [" ".join(changed)]) - before).abs().max() > 1e-6
 
 
@@ -139,8 +149,8 @@ def test_gradient_reaches_every_weight(case: Case) -> None:
 @every_tower
 def test_graph_equals_pytorch_for_any_shape(case: Case, tmp_path: Path) -> None:
     network = case.build()
-    rows, paragraphs = (torch.from_numpy(item) for item in stacked([case.pack(TEXTS[0])]))
-    example = {"rows": rows, "paragraphs": paragraphs}
+    rows = stack([case.rows(TEXTS[0])])
+    example = {"rows": torch.from_numpy(rows.ids), "paragraphs": torch.from_numpy(rows.paragraphs)}
     axes = {"rows": {1: "rows", 2: "tokens"}, "paragraphs": {1: "rows"}}
     write_graph(network, example, axes, {"vectors": {}}, tmp_path / "tower.onnx")
     options = ort.SessionOptions()
@@ -149,10 +159,11 @@ def test_graph_equals_pytorch_for_any_shape(case: Case, tmp_path: Path) -> None:
     wanted = {item.name for item in session.get_inputs()}
     for text in (*TEXTS, "", text_on("boats", 7, paragraphs=9)):
         for padding in (0, 3):
-            feed = dict(zip(example, stacked([case.pack(text)], padding, padding), strict=True))
+            rows = padded(stack([case.rows(text)]), padding, padding)
+            feed = {"rows": rows.ids, "paragraphs": rows.paragraphs}
             (vectors,) = session.run(None, {name: feed[name] for name in wanted})
             expected = case.run(network, [text]).detach().numpy()
-            assert vectors.shape == (1, case.dim)
+            assert vectors.shape == (1, case.config.dim)
             np.testing.assert_allclose(vectors, expected, atol=1e-5)
 
 

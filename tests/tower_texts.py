@@ -1,16 +1,14 @@
-"""Made-up texts for the towers, a word-level tokenizer for them, and batches of what packing makes of them."""
+"""Made-up texts for the towers, a word-level tokenizer for them, and more padding than they need."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 from tiny_backbone import COMMON, SUBJECTS
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
-Packed = tuple[NDArray[np.int64], NDArray[np.int64]]
+from colde_cli.encoder.towers.rows import Rows
 
 SPECIALS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]")
 WORDS = [*dict.fromkeys(sum(SUBJECTS.values(), COMMON)), "."]
@@ -43,13 +41,10 @@ def text_on(subject: str, seed: int, paragraphs: int = 2) -> str:
     )
 
 
-def stacked(packed: Sequence[Packed], more_rows: int = 0, more_tokens: int = 0) -> Packed:
-    """Texts as one batch: rows [D, R, L] and paragraphs [D, R], padded to the largest and beyond."""
-    height = max(rows.shape[0] for rows, _ in packed) + more_rows
-    width = max(rows.shape[1] for rows, _ in packed) + more_tokens
-    batch = np.zeros((len(packed), height, width), np.int64)
-    numbers = np.zeros((len(packed), height), np.int64)
-    for place, (rows, paragraphs) in enumerate(packed):
-        batch[place, : rows.shape[0], : rows.shape[1]] = rows
-        numbers[place, : len(paragraphs)] = paragraphs
-    return batch, numbers
+def padded(rows: Rows, more_rows: int, more_tokens: int) -> Rows:
+    """A batch (or a text) with that many rows and tokens of padding more."""
+    before = [(0, 0)] * (rows.ids.ndim - 2)
+    return Rows(
+        np.pad(rows.ids, [*before, (0, more_rows), (0, more_tokens)]),
+        np.pad(rows.paragraphs, [*before, (0, more_rows)]),
+    )

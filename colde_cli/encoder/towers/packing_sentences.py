@@ -10,18 +10,15 @@ import re
 from collections.abc import Iterator
 from itertools import islice, pairwise
 
-import numpy as np
-from numpy.typing import NDArray
-
 from colde_cli.documents.chunking import TextTokenizer
 from colde_cli.documents.sentences import sentence_starts
+from colde_cli.encoder.towers.layout import TowerConfig
+from colde_cli.encoder.towers.rows import Rows
 
 _BLANK_LINE = re.compile(r"\n\s*\n")
 
 
-def pack_sentences(
-    text: str, tokenizer: TextTokenizer, row_tokens: int, max_rows: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def pack_sentences(text: str, tokenizer: TextTokenizer, config: TowerConfig) -> Rows:
     """The words of a text, one row a sentence.
 
     A sentence longer than a row goes on in the next one; whatever follows the last row is not read.
@@ -29,18 +26,13 @@ def pack_sentences(
     Args:
         text: paragraphs separated by blank lines.
         tokenizer: maps words to ids above 0, truncation and padding switched off.
-        row_tokens: L, words of a row at most.
-        max_rows: R, rows at most.
+        config: `row_tokens`, words of a row at most, and `max_rows`.
 
     Returns:
-        Rows [R, L] no larger than the text needs (at least [1, 1]), 0 after the last word of a row; and for
-        each row [R] the number of its paragraph: 0, 1, ... without gaps.
+        Rows without specials, and for each the number of its paragraph: 0, 1, ... without gaps.
     """
-    listed = list(islice(_rows(text, tokenizer, row_tokens), max_rows)) or [(0, [0])]
-    rows = np.zeros((len(listed), max(len(ids) for _, ids in listed)), np.int64)
-    for row, (_, ids) in zip(rows, listed, strict=True):
-        row[: len(ids)] = ids
-    return rows, np.array([paragraph for paragraph, _ in listed], np.int64)
+    listed = list(islice(_rows(text, tokenizer, config.row_tokens), config.max_rows))
+    return Rows.of([ids for _, ids in listed], [paragraph for paragraph, _ in listed])
 
 
 def _rows(text: str, tokenizer: TextTokenizer, row_tokens: int) -> Iterator[tuple[int, list[int]]]:

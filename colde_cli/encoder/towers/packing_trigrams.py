@@ -11,36 +11,34 @@ import zlib
 from collections import Counter
 from functools import lru_cache
 
-import numpy as np
-from numpy.typing import NDArray
+from colde_cli.documents.chunking import TextTokenizer
+from colde_cli.encoder.towers.layout import TowerConfig
+from colde_cli.encoder.towers.rows import Rows
 
 BUCKETS = 2**15
-"""Values of the hash; with padding (0) a network has one id more."""
+"""Values of the hash; `TowerConfig.vocab_size` is one more, for padding."""
 
 _WORD = re.compile(r"[^\W_]+")
 
 
-def pack_trigrams(
-    text: str, row_tokens: int, buckets: int = BUCKETS
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def pack_trigrams(text: str, tokenizer: TextTokenizer | None, config: TowerConfig) -> Rows:
     """The trigrams of a text, each once, and how often each occurs.
 
     Args:
         text: letters and digits make words, in lower case; anything else separates them.
-        row_tokens: L, different trigrams at most: those that the text shows first, counted in all of it.
-        buckets: values of the hash.
+        tokenizer: not used; every packing is given one.
+        config: `row_tokens`, different trigrams at most: those that the text shows first, counted in all of it;
+            and `vocab_size`, one more than the hash has values.
 
     Returns:
-        Rows [2, n]: the ids, 1 to `buckets`, in order of first appearance, and under each its count (both
-        [[0], [0]] for a text without words); and paragraphs [2], all 0.
+        Two rows: the ids, from 1, in order of first appearance, and under each its count.
     """
     counts: dict[int, int] = {}
     for word, times in Counter(_WORD.findall(text.lower())).items():
-        for trigram in trigram_ids(word, buckets):
-            if trigram in counts or len(counts) < row_tokens:
+        for trigram in trigram_ids(word, config.vocab_size - 1):
+            if trigram in counts or len(counts) < config.row_tokens:
                 counts[trigram] = counts.get(trigram, 0) + times
-    rows = np.array([[*counts], [*counts.values()]] if counts else [[0], [0]], np.int64)
-    return rows, np.zeros(2, np.int64)
+    return Rows.of([[*counts], [*counts.values()]])
 
 
 @lru_cache(maxsize=2**17)

@@ -28,12 +28,13 @@ class Dssm(nn.Module):
         sizes = [*config.network.get("hidden", HIDDEN), config.dim]
         self.trigrams = nn.EmbeddingBag(config.vocab_size, sizes[0], mode="sum")
         self.bias = nn.Parameter(torch.zeros(sizes[0]))
-        self.layers = nn.ModuleList(nn.Linear(below, above) for below, above in pairwise(sizes))
+        layers = [nn.Linear(below, above) for below, above in pairwise(sizes)]
+        self.layers = nn.ModuleList(layers)
         # As in the paper (§3.4). A bias other than 0 would be most of what such small weights let through, and
         # all texts would start alike.
-        for matrix in (self.trigrams, *self.layers):
-            nn.init.xavier_uniform_(matrix.weight)
-        for layer in self.layers:
+        nn.init.xavier_uniform_(self.trigrams.weight)
+        for layer in layers:
+            nn.init.xavier_uniform_(layer.weight)
             nn.init.zeros_(layer.bias)
 
     def forward(self, rows: Tensor, paragraphs: Tensor | None = None) -> Tensor:

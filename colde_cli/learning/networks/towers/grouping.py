@@ -17,12 +17,12 @@ def by_paragraph(sentences: Tensor, paragraphs: Tensor, exists: Tensor) -> tuple
     Returns:
         [D, P, S, H] with P paragraphs of up to S sentences, and mask bool [D, P, S].
     """
-    numbers = torch.arange(paragraphs.max() + 1, device=paragraphs.device)
+    numbers = _count_to(paragraphs.max() + 1)
     inside = (paragraphs[:, None, :] == numbers[None, :, None]) & exists[:, None, :]
     sizes = inside.sum(dim=2)
     # Paragraphs follow one another, so that each begins where those before it end.
     starts = sizes.cumsum(dim=1) - sizes
-    steps = torch.arange(sizes.max().clamp(min=1), device=sizes.device)
+    steps = _count_to(sizes.max().clamp(min=1))
     members = steps[None, None, :] < sizes[:, :, None]
     places = (starts[:, :, None] + steps).masked_fill(~members, 0)
     index = places.flatten(1)[:, :, None].expand(-1, -1, sentences.shape[2])
@@ -37,3 +37,9 @@ def without_gaps(words: Tensor) -> Tensor:
     # Zeros are added to place 0, which changes nothing; every other place is written once.
     joined = torch.zeros_like(words).scatter_add(1, places, words)
     return joined[:, : exists.sum(dim=1).max().clamp(min=1)]
+
+
+def _count_to(end: Tensor) -> Tensor:
+    """0 to `end` - 1; `end` stays a tensor, since a number would be a constant of the traced graph."""
+    numbers: Tensor = torch.arange(end, device=end.device)  # type: ignore[call-overload]
+    return numbers
