@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -189,6 +189,24 @@ def test_learns_to_tell_two_subjects_apart(case: Case) -> None:
     cosines = cosines @ cosines.T
     wins = cosines[same & pairs][:, None] > cosines[~same][None, :]
     assert wins.float().mean() > 0.9  # ROC-AUC
+
+
+@every_tower
+def test_half_precision_trains(case: Case) -> None:
+    network = case.build().train()
+    with torch.autocast("cpu", torch.bfloat16):
+        half = case.run(network, TEXTS).float()
+    (half @ half.T).sum().backward()  # type: ignore[no-untyped-call]
+    assert all(weight.grad is None or weight.grad.isfinite().all() for weight in network.parameters())
+    torch.testing.assert_close(half, case.run(network, TEXTS), atol=0.05, rtol=0)
+
+
+@pytest.mark.parametrize("name", ["arci", "han", "smash"])
+def test_dropout_is_for_training_alone(name: str) -> None:
+    sure = CASES[name]
+    network = sure.network(replace(sure.config, network={**sure.config.network, "dropout": 0.5}))
+    assert (sure.run(network, TEXTS) - sure.run(network, TEXTS)).abs().max() > 1e-4
+    close(sure.run(network.eval(), TEXTS), sure.run(network, TEXTS))
 
 
 def test_sizes_that_do_not_fit_are_refused() -> None:

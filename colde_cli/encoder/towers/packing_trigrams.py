@@ -41,7 +41,7 @@ def pack_trigrams(text: str, tokenizer: TextTokenizer | None, config: TowerConfi
     return Rows.of([[*counts], [*counts.values()]])
 
 
-@lru_cache(maxsize=2**17)
+@lru_cache(maxsize=2**16)
 def trigram_ids(word: str, buckets: int = BUCKETS) -> tuple[int, ...]:
     """Hashed trigrams of one word, 1 to `buckets`, in reading order and with repetition."""
     marked = f"#{word}#"
