@@ -112,6 +112,12 @@ def test_trigrams_of_the_papers_example() -> None:
     assert trigrams("Good").ids.tolist() == [expected, [1, 1, 1, 1]]
 
 
+def test_an_accent_is_part_of_its_letter() -> None:
+    assert (
+        counts(trigrams("Gro\u0308ße")) == counts(trigrams("größe")) == dict.fromkeys(trigram_ids("größe"), 1)
+    )
+
+
 def test_a_single_letter_is_one_trigram() -> None:
     assert trigram_ids("a") == (1 + zlib.crc32(b"#a#") % 2**15,)
 

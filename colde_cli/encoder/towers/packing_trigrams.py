@@ -7,6 +7,7 @@ each of its 30,621 trigrams a number; here a hash does, so that no vocabulary ha
 from __future__ import annotations
 
 import re
+import unicodedata
 import zlib
 from collections import Counter
 from functools import lru_cache
@@ -34,11 +35,16 @@ def pack_trigrams(text: str, tokenizer: TextTokenizer | None, config: TowerConfi
         Two rows: the ids, from 1, in order of first appearance, and under each its count.
     """
     counts: dict[int, int] = {}
-    for word, times in Counter(_WORD.findall(text.lower())).items():
+    for word, times in Counter(_WORD.findall(_plain(text))).items():
         for trigram in trigram_ids(word, config.vocab_size - 1):
             if trigram in counts or len(counts) < config.row_tokens:
                 counts[trigram] = counts.get(trigram, 0) + times
     return Rows.of([[*counts], [*counts.values()]])
+
+
+def _plain(text: str) -> str:
+    """Lower case, an accented letter one character: as word vocabularies have it too."""
+    return unicodedata.normalize("NFKC", text).lower()
 
 
 @lru_cache(maxsize=2**16)

@@ -15,7 +15,7 @@ HIDDEN = (300, 300)
 
 
 class Dssm(nn.Module):
-    """Counted letter trigrams → 300 → 300 → D, tanh after each (§3.1, eq. 3).
+    """Counted letter trigrams → 300 → 300 → D, tanh after each (§3.1).
 
     A trigram that occurs tf times weighs log(1 + tf), and the weights of a text have unit length. The first
     layer is a table of one row a trigram, of which only the rows that occur are read.
@@ -45,7 +45,7 @@ class Dssm(nn.Module):
             paragraphs: ignored.
 
         Returns:
-            [D, dim] float32, unit length; zeros for a text without words as long as the biases are.
+            [D, dim] float32, unit length.
         """
         weights = functional.normalize(torch.log1p(rows[:, 1].to(self.bias.dtype)), dim=-1)
         values = torch.tanh(self.trigrams(rows[:, 0], per_sample_weights=weights) + self.bias)

@@ -1,4 +1,4 @@
-"""Padded sentences by paragraph, and as one run of words: gathers only, so that they export to ONNX."""
+"""Padded sentences by paragraph, and as one run of words, in operations that export to ONNX."""
 
 from __future__ import annotations
 
