@@ -25,6 +25,16 @@ def masked_mean(rows: Tensor, mask: Tensor) -> Tensor:
     return (rows * weights).sum(1) / weights.sum(1).clamp(min=1.0)
 
 
+def reverse_rows(rows: Tensor, lengths: Tensor) -> Tensor:
+    """Every row backwards within its own length: rows [S, C, H], lengths [S] -> [S, C, H].
+
+    Past a length stands a copy of the row's first vector. Doing it twice gives the row back.
+    """
+    steps = torch.arange(rows.shape[1], device=rows.device)[None, :]
+    order = (lengths[:, None] - 1 - steps).clamp(min=0)[:, :, None].expand(-1, -1, rows.shape[2])
+    return rows.gather(1, order)
+
+
 def uniform_attention(mask: Tensor, partners: Tensor) -> Tensor:
     """What attention is where a model has none: every chunk of the partner weighs the same.
 
@@ -111,11 +121,9 @@ class BiLSTM(nn.Module):
 
     def forward(self, rows: Tensor, lengths: Tensor) -> Tensor:
         """[last forward state; last backward state]: rows [S, C, H], lengths [S] -> [S, 2 * hidden]."""
-        last = lengths[:, None] - 1
-        steps = torch.arange(rows.shape[1], device=rows.device)[None, :]
-        order = (last - steps).clamp(min=0)[:, :, None].expand(-1, -1, rows.shape[2])
         onward, _ = self.onward(rows)
-        backward, _ = self.backward_(rows.gather(1, order))
+        backward, _ = self.backward_(reverse_rows(rows, lengths))
+        last = lengths[:, None] - 1
         index = last[:, :, None].expand(-1, -1, onward.shape[2])
         return torch.cat([onward.gather(1, index), backward.gather(1, index)], dim=-1).squeeze(1)
 
