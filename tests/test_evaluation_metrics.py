@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 pytest.importorskip("sklearn")
 
-from colde_cli.learning.calibration_fit import fit_calibration
-from colde_cli.learning.metrics import best_threshold, pair_metrics
+from colde_cli.evaluation.calibration_fit import fit_calibration
+from colde_cli.evaluation.metrics import best_threshold, pair_metrics
 from colde_cli.similarity.calibration import probability
 
 
