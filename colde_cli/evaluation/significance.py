@@ -37,7 +37,7 @@ def mcnemar_p(right: ArrayLike, other_right: ArrayLike) -> float:
 
 
 def holm(values: Sequence[float | None]) -> list[float | None]:
-    """p values corrected for their number (Holm 1979): the chance of any false alarm stays at the level.
+    """P values corrected for their number (Holm 1979): the chance of any false alarm stays at the level.
 
     A test that could not be made (None) is not counted.
     """

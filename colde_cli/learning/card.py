@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from colde_cli.encoder.layout import ModelConfig
-from colde_cli.learning.data import DataFile
 from colde_cli.evaluation.metrics import PairMetrics
+from colde_cli.learning.data import DataFile
 from colde_cli.learning.recipe import Recipe
 from colde_cli.learning.trainer import Outcome
 

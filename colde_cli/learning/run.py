@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from colde_cli.encoder.cache import Cache
 from colde_cli.errors import DeviceError, ModelError, OptionError
+from colde_cli.evaluation.calibration_fit import fit_calibration
 from colde_cli.learning import checkpoint
 from colde_cli.learning.backbone import Backbone, load_backbone
-from colde_cli.evaluation.calibration_fit import fit_calibration
 from colde_cli.learning.card import CardFacts, write_card
 from colde_cli.learning.data import DataFile, JudgedPair, TrainingData, read_data, read_pairs
 from colde_cli.learning.export.calibration import calibration_chunks

@@ -16,10 +16,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from colde_cli.evaluation.metrics import PairMetrics, pair_metrics
 from colde_cli.learning import checkpoint
 from colde_cli.learning.checkpoint import Checkpoint, Progress
 from colde_cli.learning.gradient_cache import plan
-from colde_cli.evaluation.metrics import PairMetrics, pair_metrics
 from colde_cli.learning.networks.colde import Colde
 from colde_cli.learning.objectives.cosine import cosine_loss
 from colde_cli.learning.objectives.elongation import elongation_loss

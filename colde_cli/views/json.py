@@ -28,9 +28,9 @@ def comparison_json(comparison: Comparison) -> str:
         "b": _encoding(comparison.b),
         "model": _model(comparison.model),
         "document": {
-            "score": _number(comparison.score),
-            "probability": _number(comparison.probability),
-            "threshold": _number(comparison.threshold),
+            "score": number(comparison.score),
+            "probability": number(comparison.probability),
+            "threshold": number(comparison.threshold),
             "related": comparison.related,
         },
         "sections": {"scores": _matrix(comparison.section_scores)},
@@ -42,7 +42,7 @@ def comparison_json(comparison: Comparison) -> str:
         "passages": None,
         "summary": None,
     }
-    return _text(value)
+    return text(value)
 
 
 def ranking_json(ranking: Ranking) -> str:
@@ -56,7 +56,7 @@ def ranking_json(ranking: Ranking) -> str:
         "encoded": ranking.encoded,
         "skipped": [{"path": skipped.path, "reason": skipped.reason} for skipped in ranking.skipped],
     }
-    return _text(value)
+    return text(value)
 
 
 def _hit(hit: Hit) -> dict[str, Any]:
@@ -64,8 +64,8 @@ def _hit(hit: Hit) -> dict[str, Any]:
         "rank": hit.rank,
         "path": hit.path,
         "title": hit.title,
-        "score": _number(hit.score),
-        "probability": _number(hit.probability),
+        "score": number(hit.score),
+        "probability": number(hit.probability),
         "matches": [_match(match) for match in hit.matches],
     }
 
@@ -73,7 +73,7 @@ def _hit(hit: Hit) -> dict[str, Any]:
 def _match(match: Match) -> dict[str, Any]:
     here, there = match.query, match.hit
     return {
-        "score": _number(match.score),
+        "score": number(match.score),
         "query": {"section": here.section, "pages": _pages(here.pages)},
         "hit": {"section": there.section, "pages": _pages(there.pages), "text": there.text},
     }
@@ -121,7 +121,8 @@ def _pages(pages: tuple[int, int] | None) -> list[int] | None:
     return None if pages is None else list(pages)
 
 
-def _number(value: float | None) -> float | None:
+def number(value: float | None) -> float | None:
+    """A number as JSON shows it, to six decimals."""
     return None if value is None else round(float(value), _DECIMALS)
 
 
@@ -130,6 +131,7 @@ def _matrix(values: NDArray[np.float32]) -> list[list[float]]:
     return rounded
 
 
-def _text(value: dict[str, Any]) -> str:
+def text(value: dict[str, Any]) -> str:
+    """An object as text, every list of numbers on one line."""
     spread = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=2)
     return _NUMBERS.sub(lambda found: "[" + " ".join(found[1].split()) + "]", spread) + "\n"
