@@ -110,13 +110,14 @@ def mean_of_chunks(field: Field, encodings: dict[str, Encoding]) -> PairScorer:
 def centred_mean(field: Field, encodings: dict[str, Encoding]) -> PairScorer:
     """Cosine of the mean chunk vectors, the mean of the validation documents taken off.
 
-    Never that of the measured documents, which would tell the control about the test; without validation
-    documents nothing is taken off.
+    Never that of the measured documents, which would tell the control about the test; with fewer than ten
+    validation documents nothing is taken off.
     """
     means = _means(encodings)
     known = sorted(members(field.validation) - members(field.pairs))
-    if not known:
-        return PairScorer(_cosines(means), ("There are no validation documents to centre by: not centred.",))
+    if len(known) < _FEW:
+        note = f"Not centred: there are only {len(known)} validation documents that are not measured."
+        return PairScorer(_cosines(means), (note,))
     centre = np.mean([means[name] for name in known], axis=0)
     note = f"The centre is the mean of {len(known):,} validation documents."
     return PairScorer(_cosines({name: vector - centre for name, vector in means.items()}), (note,))

@@ -86,17 +86,15 @@ class ModelSystem:
         self.calibration = encoder.config.calibration
         self._retrieval = retrieval
         self._progress = progress
-        self._field: Field | None = None
-        self._encodings: dict[str, Encoding] = {}
+        self._known: dict[str, dict[str, Encoding]] = {}
 
     def encodings(self, field: Field) -> dict[str, Encoding]:
-        """The documents of a field that take part; those of the last field asked for are kept."""
-        if self._field is not field:
+        """The documents of a field that take part, encoded when they are first asked for."""
+        if field.name not in self._known:
             ids = field.used(retrieval=self._retrieval)
             found = self.encoder.encode_many([field.documents[name] for name in ids], self._progress)
-            self._encodings = dict(zip(ids, found, strict=True))
-            self._field = field
-        return self._encodings
+            self._known[field.name] = dict(zip(ids, found, strict=True))
+        return self._known[field.name]
 
     def open(self, field: Field) -> PairScorer:
         """See `System`."""
