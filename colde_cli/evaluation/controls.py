@@ -75,7 +75,8 @@ def tfidf(field: Field) -> PairScorer:
 def bm25(field: Field) -> PairScorer:
     """Okapi BM25 (Robertson and Zaragoza 2009, eq. 3.15; k1 = 1.2, b = 0.75) with one document as the query.
 
-    Both directions are divided by what the query scores against itself, which takes its length out, and averaged.
+    A word counts as often as it stands in the query. Both directions are divided by what the query scores against
+    itself, which takes its length out, and averaged: of the forms tried, this did best on validation pairs.
     """
     from scipy.sparse import csr_matrix
     from sklearn.feature_extraction.text import CountVectorizer
@@ -91,7 +92,7 @@ def bm25(field: Field) -> PairScorer:
     penalty = np.repeat(_K1 * (1 - _B + _B * length), np.diff(counts.indptr))
     weights.data = counts.data * (_K1 + 1) / (counts.data + penalty)
     queries = counts.copy()
-    queries.data = rarity[counts.indices].astype(np.float32)
+    queries.data = counts.data * rarity[counts.indices].astype(np.float32)
     own = np.maximum(np.asarray(queries.multiply(weights).sum(axis=1)).ravel(), 1e-9)
     queries.data = queries.data / np.repeat(own, np.diff(counts.indptr)).astype(np.float32)
     one_way = _sparse_products(queries, weights, ids)

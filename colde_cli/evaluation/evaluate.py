@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from colde_cli.encoder.layout import Calibration
 from colde_cli.evaluation.areas import average_precisions, brier_scores, roc_areas, threshold_figures
-from colde_cli.evaluation.bootstrap import DocumentBootstrap, interval, query_draws
+from colde_cli.evaluation.bootstrap import Draws, PairBootstrap, interval, mean_draws, query_draws
 from colde_cli.evaluation.calibration_fit import fit_calibration
 from colde_cli.evaluation.curves import make_curves
 from colde_cli.evaluation.field import Field, Judgement, members
@@ -48,10 +48,10 @@ class Plan:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Run:
-    """A measured system with what tests and averages need: draws [B] of its figures, and which verdicts were right."""
+    """A measured system with what tests and averages need: draws of its figures, and which verdicts were right."""
 
     measured: Measured
-    draws: Mapping[str, Floats]
+    draws: Mapping[str, Draws]
     right: Bools | None
 
 
@@ -111,12 +111,12 @@ def _measure(system: System, field: Field, plan: Plan, seed: tuple[int, int]) ->
     verdicts = _verdicts(system, scorer, field)
     chances = None if verdicts.calibration is None else probability(scores, verdicts.calibration)
     bins = () if chances is None else reliability(related, chances)
-    bootstrap = DocumentBootstrap(field.pairs, plan.draws, seed)
+    bootstrap = PairBootstrap(field.pairs, plan.draws, seed)
 
     def figures(weights: Floats) -> dict[str, Floats]:
         return _pair_figures(field.pairs, related, scores, chances, verdicts.threshold, weights)
 
-    draws = _stacked([figures(weights) for weights in bootstrap.blocks()])
+    draws = _draws(figures, bootstrap)
     values = {name: float(value[0]) for name, value in figures(np.ones((1, len(related)))).items()}
     if bins:
         # No interval: resampling adds noise within bins, which can only raise an ECE.
@@ -124,7 +124,8 @@ def _measure(system: System, field: Field, plan: Plan, seed: tuple[int, int]) ->
     if plan.retrieval and field.relevant:
         for name, queries in retrieval_figures(scorer, field.gallery, field.relevant).items():
             values[name] = float(queries.mean())
-            draws[name] = query_draws(queries, plan.draws, seed)
+            if plan.draws:
+                draws[name] = query_draws(queries, plan.draws, seed)
     threshold = verdicts.threshold
     measured = Measured(
         system=system.name,
@@ -174,13 +175,26 @@ def _pair_figures(
     return figures
 
 
-def _stacked(blocks: Sequence[Mapping[str, Floats]]) -> dict[str, Floats]:
-    return {name: np.concatenate([block[name] for block in blocks]) for name in blocks[0]} if blocks else {}
+def _draws(figures: Callable[[Floats], dict[str, Floats]], bootstrap: PairBootstrap) -> dict[str, Draws]:
+    """Every figure under all weightings."""
+    wide = [figures(weights) for weights in bootstrap.by_documents()]
+    narrow = [figures(weights) for weights in bootstrap.by_pairs()]
+    names = wide[0] if wide else ()
+    return {
+        name: Draws(
+            np.concatenate([block[name] for block in wide]), np.concatenate([block[name] for block in narrow])
+        )
+        for name in names
+    }
 
 
-def _with_intervals(values: Mapping[str, float], draws: Mapping[str, Floats]) -> dict[str, Figure]:
-    ends = {name: interval(draws[name]) if name in draws else None for name in values}
-    return {name: Figure(value, *(ends[name] or (None, None))) for name, value in values.items()}
+def _with_intervals(values: Mapping[str, float], draws: Mapping[str, Draws]) -> dict[str, Figure]:
+    return {name: _figure(value, draws.get(name)) for name, value in values.items()}
+
+
+def _figure(value: float, draws: Draws | None) -> Figure:
+    ends = None if draws is None else interval(draws.around(value))
+    return Figure(value, *(ends or (None, None)))
 
 
 def _related(pairs: Sequence[Judgement]) -> Bools:
@@ -226,34 +240,37 @@ def _auc_tests(runs: Sequence[_Run]) -> list[PairedTest]:
     first, *others = runs
     found = []
     for other in others:
-        apart = other.draws["auc"] - first.draws["auc"] if "auc" in first.draws else np.zeros(0)
-        found.append((other, "auc", "paired document bootstrap", bootstrap_p(apart), apart))
-    return _corrected(first, found)
+        shown, draws = _difference(other, first, "auc")
+        p = None if draws is None else bootstrap_p(draws.around(shown.value))
+        found.append(PairedTest(*_names(other, first), "auc", "paired document bootstrap", shown, p, None))
+    return _corrected(found)
 
 
 def _accuracy_tests(runs: Sequence[_Run]) -> list[PairedTest]:
     first, *others = runs
     found = []
     for other in others:
-        if first.right is None or other.right is None:
-            continue
-        known = "accuracy" in first.draws
-        apart = other.draws["accuracy"] - first.draws["accuracy"] if known else np.zeros(0)
-        found.append((other, "accuracy", "McNemar, exact", mcnemar_p(other.right, first.right), apart))
-    return _corrected(first, found)
+        if first.right is not None and other.right is not None:
+            shown, _ = _difference(other, first, "accuracy")
+            p = mcnemar_p(other.right, first.right)
+            found.append(PairedTest(*_names(other, first), "accuracy", "McNemar, exact", shown, p, None))
+    return _corrected(found)
 
 
-def _corrected(first: _Run, found: Sequence[tuple[_Run, str, str, float | None, Floats]]) -> list[PairedTest]:
+def _names(one: _Run, other: _Run) -> tuple[str, str]:
+    return one.measured.system, other.measured.system
+
+
+def _difference(one: _Run, other: _Run, name: str) -> tuple[Figure, Draws | None]:
+    value = one.measured.figures[name].value - other.measured.figures[name].value
+    draws = one.draws[name].minus(other.draws[name]) if name in one.draws else None
+    return _figure(value, draws), draws
+
+
+def _corrected(tests: Sequence[PairedTest]) -> list[PairedTest]:
     """Tests of one figure, their p values corrected for one another."""
-    corrected = holm([p for _, _, _, p, _ in found])
-    tests = []
-    for (other, figure, method, p, apart), p_holm in zip(found, corrected, strict=True):
-        here, there = other.measured, first.measured
-        difference = here.figures[figure].value - there.figures[figure].value
-        low, high = interval(apart) or (None, None)
-        shown = Figure(difference, low, high)
-        tests.append(PairedTest(here.system, there.system, figure, method, shown, p, p_holm))
-    return tests
+    values = holm([test.p for test in tests])
+    return [replace(test, p_holm=value) for test, value in zip(tests, values, strict=True)]
 
 
 def _macro(fields: Sequence[FieldResult], runs: Sequence[Sequence[_Run]]) -> FieldResult:
@@ -282,5 +299,5 @@ def _average(runs: Sequence[_Run]) -> _Run:
     common = [name for name in runs[0].measured.figures if all(name in run.measured.figures for run in runs)]
     values = {name: float(np.mean([run.measured.figures[name].value for run in runs])) for name in common}
     drawn = [name for name in common if all(name in run.draws for run in runs)]
-    draws = {name: np.mean([run.draws[name] for run in runs], axis=0) for name in drawn}
+    draws = {name: mean_draws([run.draws[name] for run in runs]) for name in drawn}
     return _Run(Measured(runs[0].measured.system, _with_intervals(values, draws)), draws, None)

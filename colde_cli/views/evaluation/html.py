@@ -76,18 +76,19 @@ def _figures(item: FieldResult, group: str, title: str) -> str:
     if not names:
         return ""
     best = {name: item.best(name) for name in names}
-    verdicts = group == "verdict"
+    verdicts = group == "verdict" and any(found.threshold is not None for found in item.results)
+    calibrated = group == "calibration" and any(found.calibration_from for found in item.results)
     heads = [
         f'<th scope="col" title="{escape(kinds[name].meaning, quote=True)}">{kinds[name].title}</th>'
         for name in names
     ]
     heads += ['<th scope="col">Threshold</th>'] if verdicts else []
-    heads += ['<th scope="col">Calibrated by</th>'] if group == "calibration" else []
+    heads += ['<th scope="col">Calibrated by</th>'] if calibrated else []
     rows = []
     for found in item.results:
         cells = [_cell(found.figures.get(name), found.system in best[name]) for name in names]
         cells += [f"<td>{wording.threshold_origin(found)}</td>"] if verdicts else []
-        cells += [f"<td>{found.calibration_from or 'none'}</td>"] if group == "calibration" else []
+        cells += [f"<td>{found.calibration_from or 'none'}</td>"] if calibrated else []
         rows.append(f'<tr><th scope="row">{escape(found.system)}</th>{"".join(cells)}</tr>')
     return _table(title, heads, rows, item.name)
 

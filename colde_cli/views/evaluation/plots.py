@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
+from math import ceil, floor
 
 from colde_cli.evaluation.curves import Histogram
 from colde_cli.evaluation.reliability import Bin
@@ -84,22 +85,13 @@ def interval_plot(title: str, rows: Sequence[tuple[str, int, Figure]]) -> str:
     """One row per system: a dot at the value and a line over its interval."""
     values = [end for _, _, shown in rows for end in (shown.value, shown.low, shown.high) if end is not None]
     low, high = _rounded_range(min(values), max(values))
-    gutter, height = 130, 24
-    width, bottom = 640, 10 + height * len(rows)
+    gutter, height = 128, 22
+    width, bottom = 460, 10 + height * len(rows)
 
     def across(value: float) -> float:
         return gutter + (value - low) / (high - low) * (width - gutter - 16)
 
-    parts = []
-    for step in range(5):
-        tick = low + (high - low) * step / 4
-        parts.append(
-            f'<line class="grid" x1="{across(tick):.1f}" x2="{across(tick):.1f}" y1="4" y2="{bottom}"/>'
-        )
-        anchor = "middle" if step < 4 else "end"
-        parts.append(
-            f'<text class="tick" x="{across(tick):.1f}" y="{bottom + 16}" text-anchor="{anchor}">{tick:.2f}</text>'
-        )
+    parts = list(_ticks(low, high, across, bottom))
     for row, (name, number, shown) in enumerate(rows):
         down = 10 + height * (row + 0.5)
         parts.append(
@@ -114,6 +106,15 @@ def interval_plot(title: str, rows: Sequence[tuple[str, int, Figure]]) -> str:
             f'<circle class="dot {series_class(number)}" cx="{across(shown.value):.1f}" cy="{down}" r="5"/>'
         )
     return _svg(title, parts, width, bottom + 24)
+
+
+def _ticks(low: float, high: float, across: Callable[[float], float], bottom: float) -> Iterator[str]:
+    for step in range(5):
+        value = low + (high - low) * step / 4
+        place = f"{across(value):.1f}"
+        anchor = "middle" if step < 4 else "end"
+        yield f'<line class="grid" x1="{place}" x2="{place}" y1="4" y2="{bottom}"/>'
+        yield f'<text class="tick" x="{place}" y="{bottom + 16}" text-anchor="{anchor}">{value:.2f}</text>'
 
 
 def series_class(number: int) -> str:
@@ -178,9 +179,9 @@ def _shares(counts: Sequence[int]) -> list[float]:
 
 
 def _rounded_range(low: float, high: float) -> tuple[float, float]:
-    """The range widened to steps of .04, so that its four ticks are whole hundredths."""
-    first = int(low * 25) / 25 if low >= 0 else low - 0.04
-    return first, max(first + 0.04, -(-int(high * 1000) // 40) * 0.04 + (0.04 if high * 25 % 1 > 0.99 else 0))
+    """The range widened so that its four steps are whole hundredths."""
+    first = floor(low * 100)
+    return first / 100, (first + 4 * max(1, ceil((high * 100 - first) / 4))) / 100
 
 
 def _short(name: str) -> str:
