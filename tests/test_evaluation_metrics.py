@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 pytest.importorskip("sklearn")
@@ -42,6 +42,7 @@ def test_threshold_lies_between_scores() -> None:
     assert pair_metrics([False, True, True], [0.9, 0.5, 0.4]).recall == 1
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(st.booleans(), st.integers(-4, 4)), min_size=2, max_size=40))
 def test_no_other_threshold_is_better(pairs: list[tuple[bool, int]]) -> None:
     related, scores = np.array([pair[0] for pair in pairs]), np.array([pair[1] / 4 for pair in pairs])
