@@ -20,7 +20,7 @@ from colde_cli.errors import DataError
 from colde_cli.evaluation.controls import bm25, centred_mean, max_mean, mean_of_chunks, tfidf
 from colde_cli.evaluation.evaluate import Plan, evaluate
 from colde_cli.evaluation.field import Field, make_field
-from colde_cli.evaluation.result import Evaluation, FieldResult
+from colde_cli.evaluation.result import Attacked, Evaluation, FieldResult
 from colde_cli.evaluation.systems import FloatArray, IdPairs, PairScorer
 from colde_cli.learning.data import JudgedPair, TrainingDocument
 
@@ -142,6 +142,14 @@ def test_the_macro_average_is_the_mean_of_fields() -> None:
         single = [field.results[place].figures["auc"].value for field in found.fields]
         assert average.figures["auc"].value == pytest.approx(sum(single) / 2)
     assert found.macro.pairs == sum(field.pairs for field in found.fields)
+
+
+def test_models_are_attacked_and_controls_are_not() -> None:
+    def attack(system: object, field: Field, threshold: float | None) -> Attacked:
+        raise AssertionError("there is no model here")
+
+    field = make_field("numbers", *numbered())
+    assert evaluate([Numbered("a")], [field], Plan(draws=0), attack=attack).fields[0].robustness == {}
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,15 @@ from colde_cli.evaluation.curves import make_curves
 from colde_cli.evaluation.field import Field, Judgement, members
 from colde_cli.evaluation.metrics import best_threshold
 from colde_cli.evaluation.reliability import expected_calibration_error, reliability
-from colde_cli.evaluation.result import Evaluation, FieldResult, Figure, Measured, PairedTest, SystemFacts
+from colde_cli.evaluation.result import (
+    Attacked,
+    Evaluation,
+    FieldResult,
+    Figure,
+    Measured,
+    PairedTest,
+    SystemFacts,
+)
 from colde_cli.evaluation.retrieval import retrieval_figures
 from colde_cli.evaluation.significance import bootstrap_p, holm, mcnemar_p
 from colde_cli.evaluation.systems import ModelSystem, Scorer, System
@@ -27,6 +35,9 @@ Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 
 MACRO = "macro average"
+
+Attack = Callable[[ModelSystem, Field, float | None], Attacked]
+"""Changes the documents of a field and looks what becomes of a model's scores, given its threshold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +81,7 @@ def evaluate(
     fields: Sequence[Field],
     plan: Plan,
     progress: Callable[[int], None] | None = None,
+    attack: Attack | None = None,
 ) -> Evaluation:
     """Measure every system on every field.
 
@@ -78,6 +90,7 @@ def evaluate(
         fields: with names of their own.
         plan: how to measure.
         progress: told of every system done on a field.
+        attack: what is done to every model for `FieldResult.robustness`; nothing if None.
 
     Raises:
         DataError, ModelError, NoTextError: as the systems do when they open a field.
@@ -90,11 +103,26 @@ def evaluate(
             if progress is not None:
                 progress(1)
     results = tuple(
-        _field_result(field, found, plan.retrieval) for field, found in zip(fields, runs, strict=True)
+        replace(
+            _field_result(field, found, plan.retrieval), robustness=_attacked(systems, field, found, attack)
+        )
+        for field, found in zip(fields, runs, strict=True)
     )
     facts = tuple(_facts(system) for system in systems)
     macro = _macro(results, runs) if len(fields) > 1 else None
     return Evaluation(plan.split, facts, results, macro, plan.draws, plan.seed)
+
+
+def _attacked(
+    systems: Sequence[System], field: Field, runs: Sequence[_Run], attack: Attack | None
+) -> dict[str, Attacked]:
+    if attack is None:
+        return {}
+    return {
+        system.name: attack(system, field, run.measured.threshold)
+        for system, run in zip(systems, runs, strict=True)
+        if isinstance(system, ModelSystem)
+    }
 
 
 def _facts(system: System) -> SystemFacts:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 from colde_cli.evaluation.curves import Curves
 
@@ -109,6 +110,21 @@ class PairedTest:
 
 
 @dataclass(frozen=True, slots=True)
+class Attacked:
+    """What the scores of one model do when documents are changed.
+
+    Attributes:
+        json: all of it as objects, lists, strings, numbers and null.
+        tables: title, header and rows of text of every table.
+        notes: what a reader of the tables must know, in whole sentences.
+    """
+
+    json: Mapping[str, Any]
+    tables: tuple[tuple[str, tuple[str, ...], tuple[tuple[str, ...], ...]], ...]
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class FieldResult:
     """All systems on one field, or on the average of all fields.
 
@@ -124,6 +140,7 @@ class FieldResult:
         results: one for every system, in their order.
         tests: of every further system against the first.
         notes: on the field.
+        robustness: by the name of the model; empty where it was not asked for.
     """
 
     name: str
@@ -137,6 +154,7 @@ class FieldResult:
     results: tuple[Measured, ...]
     tests: tuple[PairedTest, ...]
     notes: tuple[str, ...] = ()
+    robustness: Mapping[str, Attacked] = field(default_factory=dict)
 
     def best(self, figure: str) -> frozenset[str]:
         """Names of the systems with the best value of a figure, to three decimals."""

@@ -56,14 +56,17 @@ def _contents(blocks: Sequence[FieldResult]) -> str:
 def _block(item: FieldResult, number: int) -> Iterator[str]:
     yield f'<section aria-labelledby="f{number}"><h2 id="f{number}">{escape(item.name)}</h2>'
     yield f'<p class="facts">{escape(wording.field_facts(item))}</p>'
-    rows = [(found.system, place, found.figures["auc"]) for place, found in enumerate(item.results)]
-    yield _figure("AUC and its interval", interval_plot(f"AUC of every system on {item.name}", rows), "wide")
+    areas = [(found.system, place, found.figures["auc"]) for place, found in enumerate(item.results)]
+    yield _figure("AUC and its interval", interval_plot(f"AUC of every system on {item.name}", areas), "wide")
     for group, title in _GROUPS.items():
         yield _figures(item, group, title)
     if item.tests:
         yield _tests(item)
     if any(found.curves for found in item.results):
         yield from _plots(item)
+    for name, attacked in item.robustness.items():
+        for title, header, rows in attacked.tables:
+            yield _text_table(f"{name}: {title}", header, rows, item.name)
     if notes := wording.notes(item):
         yield f'<ul class="notes">{"".join(f"<li>{escape(note)}</li>" for note in notes)}</ul>'
     yield "</section>"
@@ -104,8 +107,11 @@ def _cell(figure: Figure | None, best: bool) -> str:
 
 
 def _tests(item: FieldResult) -> str:
-    titles = ("Figure", "Difference", wording.LEVEL, "p", "p, Holm", "Verdict")
-    heads = [f'<th scope="col">{title}</th>' for title in titles]
+    titles = ("Figure", "Difference", wording.LEVEL, "p", "p, Holm")
+    heads = [
+        *(f'<th scope="col">{title}</th>' for title in titles),
+        '<th scope="col" class="text">Verdict</th>',
+    ]
     rows = [_test(test) for test in item.tests]
     return _table(f"Against {item.tests[0].against}", heads, rows, item.name)
 
@@ -124,11 +130,21 @@ def _test(test: PairedTest) -> str:
     return f'<tr><th scope="row">{escape(test.system)}</th>{inner}<td class="text"><span{kind}>{said}</span></td></tr>'
 
 
-def _table(title: str, heads: Sequence[str], rows: Sequence[str], field: str) -> str:
+def _text_table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]], field: str) -> str:
+    first, *others = (escape(name) for name in header)
+    heads = [f'<th scope="col">{name}</th>' for name in others]
+    lines = []
+    for row in rows:
+        cells = "".join(f"<td>{escape(cell)}</td>" for cell in row[1:])
+        lines.append(f'<tr><th scope="row">{escape(row[0])}</th>{cells}</tr>')
+    return _table(title, heads, lines, field, first)
+
+
+def _table(title: str, heads: Sequence[str], rows: Sequence[str], field: str, first: str = "System") -> str:
     label = escape(f"{title}, {field}", quote=True)
     return (
         f'<h3>{escape(title)}</h3><div class="scroll" tabindex="0" role="region" aria-label="{label}"><table>'
-        f'<caption class="unseen">{label}</caption><thead><tr><th scope="col">System</th>{"".join(heads)}</tr></thead>'
+        f'<caption class="unseen">{label}</caption><thead><tr><th scope="col">{first}</th>{"".join(heads)}</tr></thead>'
         f"<tbody>{''.join(rows)}</tbody></table></div>"
     )
 

@@ -37,6 +37,7 @@ def _field(item: FieldResult) -> dict[str, Any]:
         "results": [_measured(found) for found in item.results],
         "tests": [_test(test) for test in item.tests],
         "notes": list(item.notes),
+        "robustness": {name: _rounded(dict(found.json)) for name, found in item.robustness.items()},
     }
 
 

@@ -39,6 +39,10 @@ def _field(item: FieldResult) -> Iterator[RenderableType]:
         yield Padding(_figures(item, rest, thresholds=thresholds), (1, 0, 0, 0))
     if item.tests:
         yield Padding(_tests(item), (1, 0, 0, 0))
+    for name, attacked in item.robustness.items():
+        for title, header, rows in attacked.tables:
+            yield Padding(Text(plain(f"{name}: {title}")), (1, 0, 0, 0))
+            yield _texts(header, rows)
     for note in wording.notes(item):
         yield Text(f"· {plain(note)}", style="dim")
     yield Text()
@@ -93,6 +97,16 @@ def _tests(item: FieldResult) -> Table:
             wording.chance(test.p_holm),
             Text(said, style={"better": "green", "worse": "red"}.get(said, "dim")),
         )
+    return table
+
+
+def _texts(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
+    """A table whose first column is words and whose others are numbers."""
+    table = _plain_table()
+    for number, title in enumerate(header):
+        table.add_column(title, justify="right" if number else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(plain(cell)) for cell in row))
     return table
 
 

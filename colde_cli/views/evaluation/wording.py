@@ -54,12 +54,14 @@ def threshold_origin(item: Measured) -> str:
     """Where the threshold came from: `0.533 (validation)`; `none`."""
     if item.threshold is None:
         return "none"
-    return f"{item.threshold:.3f} ({item.threshold_from})"
+    return f"{item.threshold:.3f} ({item.threshold_from})".replace("-", "−")
 
 
 def notes(item: FieldResult) -> list[str]:
     """All notes on a field, those of systems with the system's name."""
-    return [*item.notes, *(f"{found.system}: {note}" for found in item.results for note in found.notes)]
+    of_systems = [(found.system, note) for found in item.results for note in found.notes]
+    of_systems += [(name, note) for name, found in item.robustness.items() for note in found.notes]
+    return [*item.notes, *(f"{name}: {note}" for name, note in of_systems)]
 
 
 def verdict(test: PairedTest) -> str:
