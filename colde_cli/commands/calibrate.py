@@ -19,7 +19,7 @@ from colde_cli.commands.common import (
     ThreadsOption,
     VerboseOption,
 )
-from colde_cli.commands.evaluate import DocsOption, PairsOption, SplitName, _option
+from colde_cli.commands.judged import DATA, DocsOption, PairsOption, SplitName, option, read_fields
 from colde_cli.errors import DataError
 
 if TYPE_CHECKING:
@@ -45,9 +45,9 @@ def calibrate(
     ] = None,
     split: Annotated[
         SplitName,
-        _option("--split", "Data", "Which side to fit on, where the pairs have sides.", metavar="NAME"),
+        option("--split", DATA, "Which side to fit on, where the pairs have sides.", metavar="NAME"),
     ] = SplitName.VALIDATION,
-    seed: Annotated[int, _option("--seed", "Data", "Of the folds.", min=0, metavar="N")] = 0,
+    seed: Annotated[int, option("--seed", DATA, "Of the folds.", min=0, metavar="N")] = 0,
     quiet: QuietOption = False,
     verbose: VerboseOption = False,
     debug: DebugOption = False,
@@ -66,7 +66,6 @@ def calibrate(
 
     require_evaluate_extra("colde calibrate")
     from colde_cli import settings
-    from colde_cli.commands.judged import read_fields
     from colde_cli.evaluation.calibrate import check_target, store
 
     folder = settings.resolve_model(model)

@@ -21,6 +21,7 @@ from colde_cli.commands.common import (
     ThreadsOption,
     VerboseOption,
 )
+from colde_cli.commands.judged import DATA, DocsOption, PairsOption, SplitName, option, read_fields
 from colde_cli.views.output import Format, choose_format, deliver
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from colde_cli.evaluation.result import Evaluation
     from colde_cli.evaluation.systems import ModelSystem
 
-_DATA, _FIGURES = "Data", "Figures"
+_FIGURES = "Figures"
 _FORMATS = (Format.TABLE, Format.JSON, Format.CSV, Format.HTML)
 
 
@@ -46,36 +47,6 @@ class ControlName(StrEnum):
     ALL = "all"
 
 
-class SplitName(StrEnum):
-    """Sides of a data set."""
-
-    TRAIN = "train"
-    VALIDATION = "validation"
-    TEST = "test"
-
-
-def _option(name: str, panel: str, help: str, **more: Any) -> Any:  # noqa: ANN401
-    variable = "COLDE_" + name.lstrip("-").replace("-", "_").upper()
-    return typer.Option(name, rich_help_panel=panel, help=help, envvar=variable, show_envvar=False, **more)
-
-
-PairsOption = Annotated[
-    list[Path],
-    _option(
-        "--pairs", _DATA, "Judged pairs, JSON Lines; repeatable, in the order of --docs.", metavar="FILE"
-    ),
-]
-DocsOption = Annotated[
-    list[Path],
-    _option(
-        "--docs",
-        _DATA,
-        "Their documents, as colde train reads them; repeatable: each file is a field.",
-        metavar="FILE",
-    ),
-]
-
-
 def evaluate(
     models: Annotated[
         list[str], typer.Argument(metavar="MODEL...", help="Models to measure, by name or folder.")
@@ -84,20 +55,20 @@ def evaluate(
     docs: DocsOption,
     validation: Annotated[
         list[Path] | None,
-        _option(
+        option(
             "--validation",
-            _DATA,
+            DATA,
             "Pairs that set the thresholds; those of the validation split of --pairs if not given.",
             metavar="FILE",
         ),
     ] = None,
     split: Annotated[
         SplitName,
-        _option("--split", _DATA, "Which side to measure, where the data has sides.", metavar="NAME"),
+        option("--split", DATA, "Which side to measure, where the data has sides.", metavar="NAME"),
     ] = SplitName.TEST,
     control: Annotated[
         list[ControlName] | None,
-        _option(
+        option(
             "--control",
             _FIGURES,
             "Measure a control as well: tfidf, bm25, mean, centred-mean, max-mean or all; repeatable.",
@@ -105,13 +76,13 @@ def evaluate(
         ),
     ] = None,
     retrieval: Annotated[
-        bool, _option("--retrieval", _FIGURES, "Search every document's partners among all.", metavar="")
+        bool, option("--retrieval", _FIGURES, "Search every document's partners among all.", metavar="")
     ] = False,
     bootstrap: Annotated[
         int,
-        _option("--bootstrap", _FIGURES, "Draws for intervals and tests; 0 for none.", min=0, metavar="N"),
+        option("--bootstrap", _FIGURES, "Draws for intervals and tests; 0 for none.", min=0, metavar="N"),
     ] = 2000,
-    seed: Annotated[int, _option("--seed", _FIGURES, "Of the bootstrap.", min=0, metavar="N")] = 0,
+    seed: Annotated[int, option("--seed", _FIGURES, "Of the bootstrap.", min=0, metavar="N")] = 0,
     format: Annotated[
         Format | None,
         typer.Option(
@@ -141,7 +112,6 @@ def evaluate(
     from colde_cli.evaluation.extra import require_evaluate_extra
 
     require_evaluate_extra("colde evaluate")
-    from colde_cli.commands.judged import read_fields
     from colde_cli.evaluation.evaluate import Plan
 
     chosen = choose_format(format, output, map(str, (*pairs, *docs, *(validation or []))), _FORMATS)

@@ -4,15 +4,50 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
 
 from colde_cli.errors import OptionError
 
 if TYPE_CHECKING:
     from colde_cli.evaluation.field import Field
 
+DATA = "Data"
+"""Panel of the help for options that name data."""
+
 _SAYS_NOTHING = ("docs", "documents", "data")
+
+
+class SplitName(StrEnum):
+    """Sides of a data set."""
+
+    TRAIN = "train"
+    VALIDATION = "validation"
+    TEST = "test"
+
+
+def option(name: str, panel: str, help: str, **more: Any) -> Any:  # noqa: ANN401
+    """An option, which the environment may give as COLDE_<OPTION> as well."""
+    variable = "COLDE_" + name.lstrip("-").replace("-", "_").upper()
+    return typer.Option(name, rich_help_panel=panel, help=help, envvar=variable, show_envvar=False, **more)
+
+
+PairsOption = Annotated[
+    list[Path],
+    option("--pairs", DATA, "Judged pairs, JSON Lines; repeatable, in the order of --docs.", metavar="FILE"),
+]
+DocsOption = Annotated[
+    list[Path],
+    option(
+        "--docs",
+        DATA,
+        "Their documents, as colde train reads them; repeatable: each file is a field.",
+        metavar="FILE",
+    ),
+]
 
 
 def read_fields(
