@@ -37,7 +37,7 @@ def test_wrong_usage_is_status_2(capsys: Capture, arguments: tuple[str, ...]) ->
     assert run(capsys, *arguments).status == 2
 
 
-@pytest.mark.parametrize("command", ["evaluate", "index", "calibrate"])
+@pytest.mark.parametrize("command", ["index"])
 def test_commands_of_later_versions_say_so(capsys: Capture, command: str) -> None:
     result = run(capsys, command, "MODEL", "--pairs", "x.jsonl", "-o", "out", "--help")
     check_trouble(result)

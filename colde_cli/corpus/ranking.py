@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 
@@ -22,6 +22,7 @@ from colde_cli.errors import DocumentError, NotAvailableError, NoTextError
 from colde_cli.settings import usable_cores
 from colde_cli.similarity.calibration import probability
 from colde_cli.similarity.scores import cosines
+from colde_cli.similarity.scoring import ScorePart, document_scores, score_parts
 
 FloatArray = NDArray[np.float32]
 
@@ -63,9 +64,10 @@ class Hit:
         rank: from 1.
         path: as found.
         title: as printed, else the file's name.
-        score: cosine of the document vectors.
+        score: of the two documents.
         probability: the score calibrated; None where the model is not.
         matches: why, best first; empty unless asked for.
+        parts: of what the score is made.
     """
 
     rank: int
@@ -74,6 +76,7 @@ class Hit:
     score: float
     probability: float | None
     matches: tuple[Match, ...] = ()
+    parts: tuple[ScorePart, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +187,7 @@ def _best(
 ) -> list[Hit]:
     if not cards:
         return []
-    scores = cosines(np.stack([card.vector for card in cards]), query.document_vector[None, :])[:, 0]
+    scores = document_scores([query] * len(cards), cards, encoder)
     ordered = sorted(zip(scores.tolist(), cards, strict=True), key=lambda pair: (-pair[0], pair[1].path))
     listed = [pair for pair in ordered if min_score is None or pair[0] >= min_score][:top]
     calibration = encoder.config.calibration
@@ -195,6 +198,7 @@ def _best(
             card.title,
             score,
             None if calibration is None else float(probability(score, calibration)),
+            parts=score_parts(query, card, encoder),
         )
         for place, (score, card) in enumerate(listed, 1)
     ]
@@ -221,7 +225,7 @@ class _Collector:
                 for encoding in self._encode(batch):
                     path = Path(encoding.document.path)
                     self._store.keep(self._keys[path], encoding)
-                    known[path] = Card(str(path), encoding.document.title, encoding.document_vector)
+                    known[path] = Card.of(encoding)
                     self.encoded += 1
                 progress(len(batch))
         return [known[path] for path in files if path in known]
@@ -288,7 +292,7 @@ def _readers() -> Iterator[ThreadPoolExecutor]:
 
 
 def _explained(hit: Hit, query: Encoding, other: Encoding) -> Hit:
-    return Hit(hit.rank, hit.path, hit.title, hit.score, hit.probability, _matches(query, other))
+    return replace(hit, matches=_matches(query, other))
 
 
 def _matches(query: Encoding, other: Encoding) -> tuple[Match, ...]:

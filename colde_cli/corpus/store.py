@@ -1,8 +1,8 @@
 """Whole encodings of files, kept by what the files hold: a second run neither parses nor tokenises nor encodes.
 
-Two records per file, because ranking needs one vector of every document and the rest of a few:
+Two records per file, because ranking needs what makes a score of every document and the rest of a few:
 
-    card   title and document vector
+    card   title, document vector, chunk vectors and weighed words
     full   everything in `Encoding`
 
 A record is a JSON header (deflated) followed by its arrays as float32 or int32, little-endian.
@@ -27,11 +27,12 @@ import colde_cli
 from colde_cli.documents.document import Chunk, Document, ReadReport, Section, SectionKind, Span
 from colde_cli.encoder.cache import Cache, digest, file_digest
 from colde_cli.encoder.encoding import Encoding
+from colde_cli.encoder.lexicon import Terms
 from colde_cli.encoder.protocol import DocumentEncoder
 
 FloatArray = NDArray[np.float32]
 
-FORMAT = 1
+FORMAT = 2
 """Of the records; a new one makes the old ones unknown."""
 
 
@@ -42,12 +43,33 @@ class Card:
     Attributes:
         path: as given.
         title: as printed, else the file's name.
-        vector: [D], unit length.
+        document_vector: [D], unit length.
+        directions: [n, H], centred chunk vectors of unit length.
+        shares: [n], the share of each chunk in the document's tokens.
+        terms: its weighed words; None for a model without a lexicon.
+        opening: those of its first words.
     """
 
     path: str
     title: str
-    vector: FloatArray
+    document_vector: FloatArray
+    directions: FloatArray
+    shares: FloatArray
+    terms: Terms | None = None
+    opening: Terms | None = None
+
+    @classmethod
+    def of(cls, encoding: Encoding) -> Card:
+        """The card of a document."""
+        return cls(
+            encoding.document.path,
+            encoding.document.title,
+            encoding.document_vector,
+            encoding.directions,
+            encoding.shares,
+            encoding.terms,
+            encoding.opening,
+        )
 
 
 class Store:
@@ -80,7 +102,7 @@ class Store:
             unpacked = _unpack(value) if value is not None else None
             if unpacked is not None:
                 header, arrays = unpacked
-                found[path] = Card(str(path), header["title"] or path.name, arrays["vector"])
+                found[path] = _card(path, header, arrays)
         return found
 
     def encoding(self, path: Path, key: bytes) -> Encoding | None:
@@ -96,11 +118,16 @@ class Store:
         document = encoding.document
         # Files of the same content may have other names; a title that is but the name is not kept.
         title = "" if document.title == Path(document.path).name else document.title
-        card = _pack({"title": title}, {"vector": encoding.document_vector})
-        self._cache.put({_card_key(key): card, _full_key(key): _packed_encoding(encoding, title)})
+        card = Card.of(encoding)
+        arrays = {name: getattr(card, name) for name in _CARD_ARRAYS} | _term_arrays(card)
+        packed = _pack({"title": title}, arrays)
+        self._cache.put({_card_key(key): packed, _full_key(key): _packed_encoding(encoding, title)})
 
     def _get(self, keys: Sequence[bytes]) -> dict[bytes, bytes]:
         return self._cache.get(keys) if self._cache is not None else {}
+
+
+_CARD_ARRAYS = ("document_vector", "directions", "shares")
 
 
 @memoised
@@ -157,7 +184,29 @@ def _packed_encoding(encoding: Encoding, title: str) -> bytes:
         "section_vectors": encoding.section_vectors,
         "document_vector": encoding.document_vector,
     }
-    return _pack(header, arrays)
+    return _pack(header, arrays | _term_arrays(encoding))
+
+
+def _term_arrays(source: Card | Encoding) -> dict[str, NDArray[Any]]:
+    """Weighed words as arrays; none for a model without a lexicon."""
+    arrays: dict[str, NDArray[Any]] = {}
+    for name, terms in (("terms", source.terms), ("opening", source.opening)):
+        if terms is not None:
+            arrays |= {f"{name}_buckets": terms.buckets, f"{name}_weights": terms.weights}
+    return arrays
+
+
+def _terms(arrays: Mapping[str, NDArray[Any]]) -> tuple[Terms | None, Terms | None]:
+    found = [
+        Terms(arrays[f"{name}_buckets"], arrays[f"{name}_weights"]) if f"{name}_buckets" in arrays else None
+        for name in ("terms", "opening")
+    ]
+    return found[0], found[1]
+
+
+def _card(path: Path, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Card:
+    vectors = (arrays["document_vector"], arrays["directions"], arrays["shares"])
+    return Card(str(path), header["title"] or path.name, *vectors, *_terms(arrays))
 
 
 def _encoding(path: Path, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Encoding:
@@ -178,8 +227,15 @@ def _encoding(path: Path, header: dict[str, Any], arrays: dict[str, NDArray[Any]
         span = Span(start, end)
         pages = document.pages_of(span)
         chunks.append(Chunk(index, section, position, span, tuple(tokens.tolist()), pages))
-    vectors = (arrays[name] for name in ("chunk_vectors", "directions", "section_vectors", "document_vector"))
-    return Encoding(document, tuple(chunks), *vectors)
+    return Encoding(
+        document,
+        tuple(chunks),
+        arrays["chunk_vectors"],
+        arrays["directions"],
+        arrays["section_vectors"],
+        arrays["document_vector"],
+        *_terms(arrays),
+    )
 
 
 def _section(values: dict[str, Any]) -> Section:

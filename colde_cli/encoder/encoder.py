@@ -20,11 +20,13 @@ from colde_cli.encoder.head import DocumentHead
 from colde_cli.encoder.layout import (
     ENCODER_GRAPHS,
     HEAD_GRAPH,
+    LEXICON,
     TOKENIZER,
     ModelConfig,
     ModelFolder,
     open_folder,
 )
+from colde_cli.encoder.lexicon import Lexicon, Terms
 from colde_cli.encoder.protocol import RuntimeInfo
 from colde_cli.encoder.runtime import ChunkRunner, Progress, encoder_contract, head_contract, open_session
 from colde_cli.errors import ModelError, NoTextError
@@ -58,6 +60,7 @@ class Encoder:
         self._runner: Future[ChunkRunner] = pool.submit(self._open_runner, graph)
         self._head: Future[DocumentHead] = pool.submit(self._open_head, head)
         self._chunker = pool.submit(lambda: Chunker(open_tokenizer(tokenizer), folder.config.chunk_tokens))
+        self._lexicon = pool.submit(_open_lexicon, folder)
         # 25 ms or more of hashing, which only a cache needs.
         self._graph_digest = pool.submit(file_digest, graph) if cache is not None else None
         pool.shutdown(wait=False)
@@ -112,8 +115,10 @@ class Encoder:
     def identity(self) -> bytes:
         """Hash of all that decides an encoding, beside the document."""
         sizes = f"{self.config.chunk_tokens} {self.config.max_chunks}".encode()
-        files = (file_digest(self.folder.file(name)) for name in (HEAD_GRAPH, TOKENIZER))
-        return digest(sizes, self.fingerprint, *files)
+        names = [name for name in (HEAD_GRAPH, TOKENIZER, LEXICON) if self.folder.has(name)]
+        files = (file_digest(self.folder.file(name)) for name in names)
+        reading = f"{self.config.combination}".encode()
+        return digest(sizes, reading, self.fingerprint, *files)
 
     def attention(self, a: Encoding, b: Encoding) -> tuple[FloatArray, FloatArray]:
         """Chunk-wise attention of A over B [n_a, n_b] and of B over A [n_b, n_a]; rows sum to 1.
@@ -196,7 +201,17 @@ class Encoder:
         # A section without a token keeps a vector of zeros: it is like nothing.
         nothing = np.zeros_like(whole.vectors[0])
         section_vectors = np.stack([next(found) if len(group) else nothing for group in groups])
-        return Encoding(document, chunks, vectors, whole.directions[0], section_vectors, whole.vectors[0])
+        terms, opening = self.words(chunks)
+        return Encoding(
+            document, chunks, vectors, whole.directions[0], section_vectors, whole.vectors[0], terms, opening
+        )
+
+    def words(self, chunks: Sequence[Chunk]) -> tuple[Terms | None, Terms | None]:
+        """The weighed words of a text and of its opening; None for a model without a lexicon."""
+        lexicon, combination = self._lexicon.result(), self.config.combination
+        if lexicon is None or combination is None:
+            return None, None
+        return lexicon.terms(chunks), lexicon.terms(chunks, combination.opening_words)
 
     def _open_runner(self, graph: Path) -> ChunkRunner:
         session = open_session(graph, encoder_contract(self.config.hidden_size), self._plan.ordinal)
@@ -211,6 +226,13 @@ class Encoder:
             return digest(self.fingerprint, np.asarray(chunk.ids, np.int32).tobytes())
         place = min(chunk.index, self.config.max_chunks - 1)
         return digest(self.fingerprint, np.asarray([0, place, *chunk.ids], np.int32).tobytes())
+
+
+def _open_lexicon(folder: ModelFolder) -> Lexicon | None:
+    combination = folder.config.combination
+    if combination is None or not combination.reads_words:
+        return None
+    return Lexicon.load(folder.file(LEXICON), combination.rarity)
 
 
 def rows_of_sections(document: Document, chunks: Sequence[Chunk]) -> list[list[int]]:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from colde_cli.documents.document import Chunk, Document
+from colde_cli.encoder.lexicon import Terms
 
 FloatArray = NDArray[np.float32]
 
@@ -23,6 +24,8 @@ class Encoding:
         directions: [n, H], centred and of unit length; their dot products are the chunk scores.
         section_vectors: [s, D], unit length, each section read alone; in the order of `document.sections`.
         document_vector: [D], unit length, all chunks read as one section (CoLDE §3.3).
+        terms: its words, weighed; None for a model without a lexicon.
+        opening: those of its first words; None for a model without a lexicon.
     """
 
     document: Document
@@ -31,6 +34,15 @@ class Encoding:
     directions: FloatArray
     section_vectors: FloatArray
     document_vector: FloatArray
+    terms: Terms | None = None
+    opening: Terms | None = None
+
+    @property
+    def shares(self) -> FloatArray:
+        """[n], the share of each chunk in the document's tokens; they sum to 1."""
+        lengths = np.array([max(1, len(chunk.ids) - 2) for chunk in self.chunks], np.float32)
+        shares: FloatArray = lengths / lengths.sum()
+        return shares
 
     @property
     def tokens(self) -> int:

@@ -7,6 +7,7 @@
       onnx/chunk_encoder_quantized.onnx   int8, unmasked: one chunk a call at its exact length (CPU)
       onnx/chunk_encoder_fp16.onnx        fp16, masked: batches (GPU)
       onnx/document_head.onnx             chunk vectors -> section vectors, attention
+      lexicon.npz                         how common words are; only where words have a share in the score
       model.safetensors                   to train on from (fp16 backbone, fp32 head)
       README.md                           the card
 
@@ -29,7 +30,7 @@ rows that are each other's partners, which gives the attention from A to B and b
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -41,6 +42,7 @@ TOKENIZER = "tokenizer.json"
 WEIGHTS = "model.safetensors"
 CARD = "README.md"
 HEAD_GRAPH = "onnx/document_head.onnx"
+LEXICON = "lexicon.npz"
 ENCODER_GRAPHS = {
     "int8": "onnx/chunk_encoder_quantized.onnx",
     "fp16": "onnx/chunk_encoder_fp16.onnx",
@@ -68,6 +70,48 @@ class Calibration:
 
 
 @dataclass(frozen=True, slots=True)
+class Combination:
+    """Of what a document score is made, in which shares; they are at least 0 and sum to 1.
+
+    Every part is in [-1, 1] and 1 for two documents that are the same, and so is their weighted mean.
+
+    Attributes:
+        document: of the cosine of the document vectors, CoLDE's own score.
+        chunks: of how well the chunks of each find a counterpart in the other.
+        words: of the rare words, and pairs of words, that both hold.
+        opening: of those of their first words.
+        sharpness: t of the soft maximum over chunks: near 0 the best chunk decides, far above it their mean.
+        saturation: overlap of words at which half of what words can say is said.
+        rarity: power of the inverse document frequency.
+        opening_words: words of an opening.
+    """
+
+    document: float = 1.0
+    chunks: float = 0.0
+    words: float = 0.0
+    opening: float = 0.0
+    sharpness: float = 0.06
+    saturation: float = 0.03
+    rarity: float = 4.0
+    opening_words: int = 100
+
+    @property
+    def weights(self) -> dict[str, float]:
+        """The shares by name, those of nothing left out."""
+        named = {name: float(getattr(self, name)) for name in PARTS}
+        return {name: weight for name, weight in named.items() if weight > 0}
+
+    @property
+    def reads_words(self) -> bool:
+        """Whether a lexicon is needed."""
+        return self.words > 0 or self.opening > 0
+
+
+PARTS = ("document", "chunks", "words", "opening")
+"""Of which a document score can be made."""
+
+
+@dataclass(frozen=True, slots=True)
 class ModelConfig:
     """All that defines a CoLDE model beside its weights (names as in the paper where it has one).
 
@@ -91,6 +135,7 @@ class ModelConfig:
         dropout: of attention output and projection in training.
         threshold: document score at which the verdict flips, fitted on validation pairs; None if not fitted.
         calibration: of the document score; None if not fitted.
+        combination: of what the document score is made; None leaves it CoLDE's cosine.
         system: "colde"; other systems bring their own layout.
     """
 
@@ -111,6 +156,7 @@ class ModelConfig:
     dropout: float = 0.1
     threshold: float | None = None
     calibration: Calibration | None = None
+    combination: Combination | None = None
     system: Literal["colde"] = "colde"
     model_type: Literal["colde"] = field(default="colde")
     format: int = FORMAT
@@ -119,6 +165,10 @@ class ModelConfig:
     def hidden_size(self) -> int:
         """H, the size of a chunk vector."""
         return int(self.backbone["hidden_size"])
+
+    def fitted(self, threshold: float, calibration: Calibration) -> ModelConfig:
+        """The same model with another threshold and calibration."""
+        return replace(self, threshold=threshold, calibration=calibration)
 
     def to_json(self) -> str:
         """The text of `config.json`."""
@@ -142,6 +192,8 @@ class ModelConfig:
             raise ModelError(f"{source} was written by a later colde; upgrade with: pip install -U colde")
         if values.get("calibration"):
             values["calibration"] = calibration_of(values["calibration"])
+        if values.get("combination"):
+            values["combination"] = Combination(**values["combination"])
         known = {item.name for item in fields(cls)}
         try:
             return cls(**{name: value for name, value in values.items() if name in known})

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from colde_cli.documents.document import Chunk, Document
 from colde_cli.encoder.cache import Cache
 from colde_cli.encoder.encoding import Encoding
-from colde_cli.encoder.layout import Calibration
+from colde_cli.encoder.layout import Calibration, Combination
 from colde_cli.encoder.runtime import Progress
 
 FloatArray = NDArray[np.float32]
@@ -52,12 +52,22 @@ class EncoderConfig(Protocol):
         """Of the document score."""
 
     @property
+    def combination(self) -> Combination | None:
+        """Of what the document score is made; None for the cosine of the document vectors alone."""
+
+    @property
     def chunk_tokens(self) -> int:
         """Tokens of a chunk at most, specials included."""
 
     @property
     def backbone_name(self) -> str:
         """Where the backbone came from; "" where there is none."""
+
+    def fitted(self, threshold: float, calibration: Calibration) -> EncoderConfig:
+        """The same with another threshold and calibration."""
+
+    def to_json(self) -> str:
+        """The text of `config.json`."""
 
 
 class Folder(Protocol):

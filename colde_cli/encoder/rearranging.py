@@ -50,12 +50,15 @@ def rearranged(
     )
     vectors = _vectors(encoding, chunks, order, encoder)
     output = encoder.head.run([vectors], chunk_ids=[numbers])
+    terms, opening = encoder.words(chunks)
     return replace(
         encoding,
         chunks=chunks,
         chunk_vectors=vectors,
         directions=output.directions[0],
         document_vector=output.vectors[0],
+        terms=terms,
+        opening=opening,
     )
 
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from colde_cli.encoder.protocol import EncoderConfig
+from colde_cli.evaluation.metrics import PairMetrics
 from colde_cli.learning.data import DataFile
 from colde_cli.learning.loop import Outcome
-from colde_cli.learning.metrics import PairMetrics
 
 _FIGURES = (
     ("ROC-AUC", "auc"),

@@ -48,11 +48,21 @@ class TrainingDocument:
 
 @dataclass(frozen=True, slots=True)
 class JudgedPair:
-    """Two documents of which somebody said whether they are related."""
+    """Two documents of which somebody said whether they are related.
+
+    Attributes:
+        a: id of the one.
+        b: id of the other.
+        related: the judgement.
+        relation: how the pair came about ("cites", "random", "hard"); None where the data does not say.
+        split: "train", "validation" or "test"; None where the data does not say.
+    """
 
     a: str
     b: str
     related: bool
+    relation: str | None = None
+    split: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +85,12 @@ class TrainingData:
         return {item.id: number for number, item in enumerate(self.documents)}
 
 
-def read_data(paths: Sequence[Path]) -> TrainingData:
+def read_data(paths: Sequence[Path], *, supervised: bool = True) -> TrainingData:
     """Read and check files of documents.
+
+    Args:
+        paths: JSON Lines, plain or .gz.
+        supervised: whether labels and links must lead somewhere, as training needs them to.
 
     Raises:
         DataError: a line is not valid, or its supervision leads nowhere.
@@ -92,7 +106,8 @@ def read_data(paths: Sequence[Path]) -> TrainingData:
                 raise DataError(f"{place}: the id {item.id!r} was used before ({documents[item.id].place}).")
             documents[item.id] = replace(item, file=number)
         files.append(DataFile(path.name, len(documents) - before))
-    _check_supervision(documents)
+    if supervised:
+        _check_supervision(documents)
     return TrainingData(tuple(documents.values()), tuple(files))
 
 
@@ -148,9 +163,7 @@ def _document(values: dict[str, Any], place: str, folder: Path) -> TrainingDocum
     if not isinstance(identity, str) or not identity:
         raise DataError(f"{place}: the id must be a string that is not empty.")
     label = _optional_string(values, "label", place)
-    split = _optional_string(values, "split", place)
-    if split is not None and split not in SPLITS:
-        raise DataError(f"{place}: the split {split!r} is not one of {', '.join(SPLITS)}.")
+    split = _optional_split(values, place)
     related = values.get("related") or []
     if not isinstance(related, list) or not all(isinstance(other, str) for other in related):
         raise DataError(f"{place}: related must be a list of ids.")
@@ -163,6 +176,13 @@ def _optional_string(values: dict[str, Any], name: str, place: str) -> str | Non
     if value is not None and not isinstance(value, str):
         raise DataError(f"{place}: {name} must be a string.")
     return value or None
+
+
+def _optional_split(values: dict[str, Any], place: str) -> str | None:
+    split = _optional_string(values, "split", place)
+    if split is not None and split not in SPLITS:
+        raise DataError(f"{place}: the split {split!r} is not one of {', '.join(SPLITS)}.")
+    return split
 
 
 def _content(values: dict[str, Any], identity: str, place: str, folder: Path) -> Document:
@@ -216,7 +236,8 @@ def _pair(values: dict[str, Any], place: str, known: Mapping[str, int]) -> Judge
         raise DataError(f"{place}: the label of a pair must be 0 or 1.")
     if values["a"] == values["b"]:
         raise DataError(f"{place}: {values['a']!r} is paired with itself.")
-    return JudgedPair(values["a"], values["b"], bool(label))
+    relation, split = _optional_string(values, "relation", place), _optional_split(values, place)
+    return JudgedPair(values["a"], values["b"], bool(label), relation, split)
 
 
 def _check_supervision(documents: Mapping[str, TrainingDocument]) -> None:

@@ -6,7 +6,7 @@ from importlib.util import find_spec
 
 from colde_cli.errors import MissingExtraError
 
-_PACKAGES = ("torch", "transformers", "optimum", "onnx", "safetensors", "accelerate", "sklearn")
+_PACKAGES = ("torch", "transformers", "optimum", "onnx", "safetensors", "accelerate", "sklearn", "scipy")
 
 
 def require_train_extra(what: str) -> None:

@@ -18,9 +18,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from colde_cli.evaluation.metrics import PairMetrics, pair_metrics
 from colde_cli.learning import checkpoint
 from colde_cli.learning.checkpoint import Checkpoint, Progress
-from colde_cli.learning.metrics import PairMetrics, pair_metrics
 from colde_cli.learning.processes import Processes
 from colde_cli.learning.splits import Split
 

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from colde_cli.encoder.cache import Cache
 from colde_cli.errors import ModelError, OptionError
+from colde_cli.evaluation.calibration_fit import fit_calibration
 from colde_cli.learning import checkpoint
 from colde_cli.learning.backbone import Backbone, load_backbone
-from colde_cli.learning.calibration_fit import fit_calibration
 from colde_cli.learning.card import CardFacts, write_card
 from colde_cli.learning.export.calibration import calibration_chunks
 from colde_cli.learning.export.frozen import frozen_encoder

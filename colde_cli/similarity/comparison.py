@@ -12,7 +12,8 @@ from colde_cli.encoder.encoding import Encoding
 from colde_cli.encoder.protocol import DocumentEncoder, RuntimeInfo
 from colde_cli.similarity.calibration import probability
 from colde_cli.similarity.scores import cosines, explanation, relative_attention
-from colde_cli.similarity.scoring import document_score
+from colde_cli.similarity.scoring import ScorePart, score_parts
+from colde_cli.similarity.shared import shared_stretches, with_shared_wording
 
 FloatArray = NDArray[np.float32]
 
@@ -48,11 +49,12 @@ class Comparison:
         a: the first document, encoded.
         b: the second.
         model: what encoded them, in which precision, where.
-        score: cosine of the document vectors.
+        score: of the documents, the weighted mean of `parts`.
+        parts: of what it is made.
         probability: the score calibrated; None where the model is not calibrated.
         threshold: score from which documents count as related; None where not fitted.
         section_scores: [n_a, n_b], cosines of section vectors.
-        chunk_scores: [m_a, m_b], cosines of centred chunk vectors.
+        chunk_scores: [m_a, m_b], cosines of centred chunk vectors, raised where the chunks share wording.
         attention_a_to_b: [m_a, m_b], chunk-wise attention with B as partner of A; rows sum to 1.
         attention_b_to_a: [m_b, m_a], the same from B.
         same_content: the texts are the same, differences in white space aside.
@@ -62,6 +64,7 @@ class Comparison:
     b: Encoding
     model: RuntimeInfo
     score: float
+    parts: tuple[ScorePart, ...]
     probability: float | None
     threshold: float | None
     section_scores: FloatArray
@@ -101,7 +104,8 @@ def compare(a: Encoding, b: Encoding, encoder: DocumentEncoder) -> Comparison:
     Attention looks at both documents; their vectors stay those of each document alone.
     """
     config = encoder.config
-    score = document_score(a, b, encoder)
+    parts = score_parts(a, b, encoder)
+    score = sum(part.weight * part.score for part in parts)
     likely = None if config.calibration is None else float(probability(score, config.calibration))
     a_to_b, b_to_a = encoder.attention(a, b)
     return Comparison(
@@ -109,10 +113,13 @@ def compare(a: Encoding, b: Encoding, encoder: DocumentEncoder) -> Comparison:
         b=b,
         model=encoder.info,
         score=score,
+        parts=parts,
         probability=likely,
         threshold=config.threshold,
         section_scores=cosines(a.section_vectors, b.section_vectors),
-        chunk_scores=cosines(a.directions, b.directions),
+        chunk_scores=with_shared_wording(
+            cosines(a.directions, b.directions), shared_stretches(a.chunks, b.chunks)
+        ),
         attention_a_to_b=a_to_b,
         attention_b_to_a=b_to_a,
         same_content=content(a.document) == content(b.document),

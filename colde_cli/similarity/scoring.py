@@ -1,24 +1,84 @@
-"""Two encodings to one document score: the only place where that happens, for every command and every measurement."""
+"""Two encodings to one document score: the only place where that happens, for every command and every measurement.
+
+CoLDE's own score is the cosine of the document vectors (§3.3). One vector blurs what is small and telling, so that a
+model may weigh further parts in (`encoder.layout.Combination`): counterparts of chunks, and rare words. Each is
+symmetric, does not change when a document says everything m times over, and is 1 for a document and itself.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from colde_cli.encoder.encoding import Encoding
-from colde_cli.encoder.protocol import DocumentEncoder
+from colde_cli.encoder.layout import Combination
+from colde_cli.encoder.lexicon import Terms, overlap
+from colde_cli.encoder.protocol import EncoderConfig
 from colde_cli.similarity.scores import cosine
 
+FloatArray = NDArray[np.float32]
 
-def document_score(a: Encoding, b: Encoding, encoder: DocumentEncoder) -> float:
-    """The score of two documents that `encoder` has encoded: ŷ_d = cos(z(s), z(t)) (CoLDE §3.3)."""
-    return float(document_scores([a], [b], encoder)[0])
+
+class Scorable(Protocol):
+    """What the score needs of a document: an `Encoding`, or as much of one as a corpus keeps."""
+
+    @property
+    def document_vector(self) -> FloatArray:
+        """[D], unit length."""
+
+    @property
+    def directions(self) -> FloatArray:
+        """[n, H], centred chunk vectors of unit length."""
+
+    @property
+    def shares(self) -> FloatArray:
+        """[n], the share of each chunk in the document's tokens."""
+
+    @property
+    def terms(self) -> Terms | None:
+        """Its weighed words."""
+
+    @property
+    def opening(self) -> Terms | None:
+        """Those of its first words."""
+
+
+class Configured(Protocol):
+    """What says of what a score is made: an encoder."""
+
+    @property
+    def config(self) -> EncoderConfig:
+        """Of the model."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScorePart:
+    """A part of a document score.
+
+    Attributes:
+        name: "document", "chunks", "words" or "opening".
+        score: in [-1, 1].
+        weight: its share.
+    """
+
+    name: str
+    score: float
+    weight: float
+
+
+_PLAIN = Combination()
+
+
+def document_score(a: Scorable, b: Scorable, encoder: Configured) -> float:
+    """The score of two documents that `encoder` has encoded, in [-1, 1]: the weighted mean of its parts."""
+    return sum(part.weight * part.score for part in score_parts(a, b, encoder))
 
 
 def document_scores(
-    left: Sequence[Encoding], right: Sequence[Encoding], encoder: DocumentEncoder
+    left: Sequence[Scorable], right: Sequence[Scorable], encoder: Configured
 ) -> NDArray[np.float64]:
     """The scores of pairs of documents, [P].
 
@@ -27,5 +87,59 @@ def document_scores(
         right: the second of each, as many.
         encoder: what encoded them all.
     """
-    scores = [cosine(a.document_vector, b.document_vector) for a, b in zip(left, right, strict=True)]
+    scores = [document_score(a, b, encoder) for a, b in zip(left, right, strict=True)]
     return np.asarray(scores, np.float64)
+
+
+def score_parts(a: Scorable, b: Scorable, encoder: Configured) -> tuple[ScorePart, ...]:
+    """The parts of a document score, with the shares that the model's configuration gives them."""
+    combination = encoder.config.combination or _PLAIN
+    return tuple(
+        ScorePart(name, part_score(name, a, b, combination), weight)
+        for name, weight in combination.weights.items()
+    )
+
+
+def part_score(name: str, a: Scorable, b: Scorable, combination: Combination) -> float:
+    """One part of a document score, in [-1, 1].
+
+    Raises:
+        ValueError: no part of this name, or an encoding without the words that it needs.
+    """
+    if name == "document":
+        return cosine(a.document_vector, b.document_vector)
+    if name == "chunks":
+        return counterparts(a, b, combination.sharpness)
+    found = {"words": (a.terms, b.terms), "opening": (a.opening, b.opening)}.get(name)
+    if found is None or found[0] is None or found[1] is None:
+        raise ValueError(f"an encoding has no {name}")
+    return saturated(overlap(found[0], found[1]), combination.saturation)
+
+
+def counterparts(a: Scorable, b: Scorable, sharpness: float) -> float:
+    """How well the chunks of two documents find a counterpart in the other, in [-1, 1].
+
+    For every chunk the cosine m_i of its best match, and over the chunks of each document the soft maximum
+    t · log Σ_i s_i · exp(m_i / t), where s_i is a chunk's share of the tokens; the mean of the two. A few chunks that
+    match count more than many that nearly do, however long the document is.
+    """
+    table = np.clip(a.directions @ b.directions.T, -1.0, 1.0).astype(np.float64)
+    both = (
+        _soft_maximum(table.max(axis=1), a.shares, sharpness),
+        _soft_maximum(table.max(axis=0), b.shares, sharpness),
+    )
+    return sum(both) / 2
+
+
+def saturated(value: float, half: float) -> float:
+    """An overlap in [0, 1] to the same range, steep where it is small: x (1 + k) / (x + k).
+
+    Two documents of one field share few rare words; two versions share nearly all. The first step says most.
+    """
+    return value * (1 + half) / (value + half)
+
+
+def _soft_maximum(values: NDArray[np.float64], shares: FloatArray, sharpness: float) -> float:
+    highest = float(values.max())
+    total = float(shares.astype(np.float64) @ np.exp((values - highest) / sharpness))
+    return highest + sharpness * float(np.log(total))

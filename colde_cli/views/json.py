@@ -10,10 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from colde_cli.corpus.ranking import Hit, Match, Ranking
     from colde_cli.encoder.encoding import Encoding
     from colde_cli.encoder.protocol import RuntimeInfo
     from colde_cli.similarity.comparison import Comparison
+    from colde_cli.similarity.scoring import ScorePart
 
 _DECIMALS = 6
 # A list of numbers that `json` has spread over lines. A JSON string holds no line break, so that none is touched.
@@ -28,10 +31,11 @@ def comparison_json(comparison: Comparison) -> str:
         "b": _encoding(comparison.b),
         "model": _model(comparison.model),
         "document": {
-            "score": _number(comparison.score),
-            "probability": _number(comparison.probability),
-            "threshold": _number(comparison.threshold),
+            "score": number(comparison.score),
+            "probability": number(comparison.probability),
+            "threshold": number(comparison.threshold),
             "related": comparison.related,
+            "parts": _score_parts(comparison.parts),
         },
         "sections": {"scores": _matrix(comparison.section_scores)},
         "chunks": {
@@ -42,7 +46,7 @@ def comparison_json(comparison: Comparison) -> str:
         "passages": None,
         "summary": None,
     }
-    return _text(value)
+    return text(value)
 
 
 def ranking_json(ranking: Ranking) -> str:
@@ -56,7 +60,7 @@ def ranking_json(ranking: Ranking) -> str:
         "encoded": ranking.encoded,
         "skipped": [{"path": skipped.path, "reason": skipped.reason} for skipped in ranking.skipped],
     }
-    return _text(value)
+    return text(value)
 
 
 def _hit(hit: Hit) -> dict[str, Any]:
@@ -64,16 +68,21 @@ def _hit(hit: Hit) -> dict[str, Any]:
         "rank": hit.rank,
         "path": hit.path,
         "title": hit.title,
-        "score": _number(hit.score),
-        "probability": _number(hit.probability),
+        "score": number(hit.score),
+        "probability": number(hit.probability),
         "matches": [_match(match) for match in hit.matches],
+        "parts": _score_parts(hit.parts),
     }
+
+
+def _score_parts(parts: Sequence[ScorePart]) -> list[dict[str, Any]]:
+    return [{"name": part.name, "score": number(part.score), "weight": number(part.weight)} for part in parts]
 
 
 def _match(match: Match) -> dict[str, Any]:
     here, there = match.query, match.hit
     return {
-        "score": _number(match.score),
+        "score": number(match.score),
         "query": {"section": here.section, "pages": _pages(here.pages)},
         "hit": {"section": there.section, "pages": _pages(there.pages), "text": there.text},
     }
@@ -121,7 +130,8 @@ def _pages(pages: tuple[int, int] | None) -> list[int] | None:
     return None if pages is None else list(pages)
 
 
-def _number(value: float | None) -> float | None:
+def number(value: float | None) -> float | None:
+    """A number as JSON shows it, to six decimals."""
     return None if value is None else round(float(value), _DECIMALS)
 
 
@@ -130,6 +140,7 @@ def _matrix(values: NDArray[np.float32]) -> list[list[float]]:
     return rounded
 
 
-def _text(value: dict[str, Any]) -> str:
+def text(value: dict[str, Any]) -> str:
+    """An object as text, every list of numbers on one line."""
     spread = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=2)
     return _NUMBERS.sub(lambda found: "[" + " ".join(found[1].split()) + "]", spread) + "\n"

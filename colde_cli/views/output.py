@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from enum import StrEnum
 from io import TextIOWrapper
 from pathlib import Path
@@ -14,7 +14,7 @@ from colde_cli.errors import NotAvailableError, OptionError
 
 
 class Format(StrEnum):
-    """Formats of the contract; this version writes the first two."""
+    """Formats of the contract; not every command writes all of them."""
 
     TABLE = "table"
     JSON = "json"
@@ -33,13 +33,22 @@ _SUFFIXES = {
 }
 
 
-def choose_format(asked: Format | None, output: Path | None, inputs: Iterable[str] = ()) -> Format:
+BASIC = (Format.TABLE, Format.JSON)
+
+
+def choose_format(
+    asked: Format | None,
+    output: Path | None,
+    inputs: Iterable[str] = (),
+    offered: Collection[Format] = BASIC,
+) -> Format:
     """The format asked for, else the one that the suffix of the output file means, else a table.
 
     Args:
         asked: the value of --format.
         output: the value of --output.
         inputs: files that are read, one of which the output must not be.
+        offered: what the command can write.
 
     Raises:
         OptionError: the suffix means nothing, or the file cannot be written where it should go.
@@ -51,8 +60,11 @@ def choose_format(asked: Format | None, output: Path | None, inputs: Iterable[st
     if asked is None and suffix not in _SUFFIXES:
         raise OptionError(f"The suffix of {output} names no format; add --format table or --format json.")
     chosen = asked or _SUFFIXES[suffix]
-    if chosen not in (Format.TABLE, Format.JSON):
-        raise NotAvailableError(f"The format {chosen.value} is not available yet; use table or json.")
+    if chosen not in offered:
+        *others, last = (item.value for item in offered)
+        raise NotAvailableError(
+            f"The format {chosen.value} is not available yet; use {', '.join(others)} or {last}."
+        )
     return chosen
 
 

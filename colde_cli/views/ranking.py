@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from colde_cli.views.palette import score_style
-from colde_cli.views.terminal import percent, rendered
+from colde_cli.views.terminal import made_of, percent, rendered
 from colde_cli.views.wording import page_range, plain, plural, shorten
 
 if TYPE_CHECKING:
@@ -47,6 +47,8 @@ def _add(grid: Table, hit: Hit) -> None:
     score = Text(f" {hit.score:.2f} ", style=score_style(hit.score))
     grid.add_row(str(hit.rank), score, likely, Text(plain(hit.title), style="bold"))
     grid.add_row("", "", "", Text(plain(hit.path), style="dim"))
+    if hit.matches and len(hit.parts) > 1:
+        grid.add_row("", "", "", Text(made_of(hit.parts), style="dim"))
     for match in hit.matches:
         grid.add_row("", "", f"{match.score:.2f}", _why(match))
         grid.add_row("", "", "", Text(f"  {plain(match.hit.text)}", style="dim italic"))

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from colde_cli.documents.document import Chunk
     from colde_cli.encoder.encoding import Encoding
     from colde_cli.similarity.comparison import ChunkMatch, Comparison
+    from colde_cli.similarity.scoring import ScorePart
 
 _PLAIN_WIDTH = 100
 _GAUGE = 40
@@ -97,7 +98,18 @@ def _verdict(comparison: Comparison) -> Group:
         line.append("   the texts are the same", style="green")
     model = comparison.model
     runs = f"{model.name} · {model.precision} · {model.device}"
-    return Group(line, _gauge(comparison.score, comparison.threshold), Text(runs, style="dim"))
+    rows = [line, _gauge(comparison.score, comparison.threshold)]
+    if len(comparison.parts) > 1:
+        rows.append(Text(made_of(comparison.parts), style="dim"))
+    return Group(*rows, Text(runs, style="dim"))
+
+
+def made_of(parts: Sequence[ScorePart]) -> str:
+    """Of what a score is made, in words."""
+    names = {"document": "whole text", "chunks": "best chunks", "words": "rare words", "opening": "opening"}
+    return "made of " + " · ".join(
+        f"{names[part.name]} {part.score:.2f} × {part.weight:.0%}" for part in parts
+    )
 
 
 def percent(probability: float) -> str:

@@ -18,7 +18,7 @@ How a text becomes rows is named by `TowerConfig.packing` (see `packing`).
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +73,14 @@ class TowerConfig:
     def chunk_tokens(self) -> int:
         """Tokens of a chunk, specials included: what one row reads, but of CoLDE's size where rows are many."""
         return min(self.row_tokens, _CHUNK_TOKENS) if self.max_rows == 1 else _CHUNK_TOKENS
+
+    @property
+    def combination(self) -> None:
+        """The score of a tower is the cosine of its vectors."""
+
+    def fitted(self, threshold: float, calibration: Calibration) -> TowerConfig:
+        """The same model with another threshold and calibration."""
+        return replace(self, threshold=threshold, calibration=calibration)
 
     def to_json(self) -> str:
         """The text of `config.json`."""

@@ -16,9 +16,9 @@ from colde_cli.encoder.towers.layout import TowerConfig
 from colde_cli.encoder.towers.packing import document_text, packing
 from colde_cli.encoder.towers.rows import Rows
 from colde_cli.errors import DataError, ModelError, OptionError
+from colde_cli.evaluation.calibration_fit import fit_calibration
 from colde_cli.learning import checkpoint
 from colde_cli.learning.backbone import Backbone, load_backbone
-from colde_cli.learning.calibration_fit import fit_calibration
 from colde_cli.learning.card import CardFacts, write_card
 from colde_cli.learning.finish import new_folder
 from colde_cli.learning.job import (

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 pytest.importorskip("sklearn")
 
-from colde_cli.learning.calibration_fit import fit_calibration
-from colde_cli.learning.metrics import best_threshold, pair_metrics
+from colde_cli.evaluation.calibration_fit import fit_calibration
+from colde_cli.evaluation.metrics import best_threshold, pair_metrics
 from colde_cli.similarity.calibration import probability
 
 
@@ -42,6 +42,7 @@ def test_threshold_lies_between_scores() -> None:
     assert pair_metrics([False, True, True], [0.9, 0.5, 0.4]).recall == 1
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(st.booleans(), st.integers(-4, 4)), min_size=2, max_size=40))
 def test_no_other_threshold_is_better(pairs: list[tuple[bool, int]]) -> None:
     related, scores = np.array([pair[0] for pair in pairs]), np.array([pair[1] / 4 for pair in pairs])

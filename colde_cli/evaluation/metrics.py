@@ -7,6 +7,8 @@ from dataclasses import asdict, dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from colde_cli.evaluation.areas import average_precisions, roc_areas, threshold_figures
+
 
 @dataclass(frozen=True, slots=True)
 class PairMetrics:
@@ -52,25 +54,18 @@ def pair_metrics(
         threshold: the score from which a pair counts as related; the one with the best F1 if None.
         fields: int [P], the field of knowledge of each pair; one field if None.
     """
-    from sklearn.metrics import average_precision_score, roc_auc_score
-
     truth, values = np.asarray(related, bool), np.asarray(scores, np.float64)
     cut = best_threshold(truth, values) if threshold is None else threshold
-    said = values >= cut
-    hits = int((said & truth).sum())
-    precision = hits / max(1, int(said.sum()))
-    recall = hits / int(truth.sum())
+    once = np.ones((1, len(truth)))
+    at_threshold = threshold_figures(truth, values, once, cut)
     return PairMetrics(
         pairs=len(truth),
         positives=int(truth.sum()),
-        auc=float(roc_auc_score(truth, values)),
+        auc=float(roc_areas(truth, values, once)[0]),
         field_auc=_field_auc(truth, values, np.zeros(len(truth)) if fields is None else np.asarray(fields)),
-        average_precision=float(average_precision_score(truth, values)),
+        average_precision=float(average_precisions(truth, values, once)[0]),
         threshold=cut,
-        precision=precision,
-        recall=recall,
-        f1=2 * hits / (int(said.sum()) + int(truth.sum())),
-        accuracy=float((said == truth).mean()),
+        **{name: float(value[0]) for name, value in at_threshold.items()},
     )
 
 
@@ -79,13 +74,12 @@ def _field_auc(truth: NDArray[np.bool_], scores: NDArray[np.float64], fields: ND
 
     Over all pairs at once the AUC also compares scores of different fields, and the largest field decides.
     """
-    from sklearn.metrics import roc_auc_score
-
     members = [fields == field for field in np.unique(fields)]
     judged = [chosen for chosen in members if truth[chosen].any() and not truth[chosen].all()]
     if len(judged) < 2:
         judged = [np.ones(len(truth), bool)]
-    return float(np.mean([roc_auc_score(truth[chosen], scores[chosen]) for chosen in judged]))
+    areas = [roc_areas(truth[chosen], scores[chosen], np.ones((1, chosen.sum()))) for chosen in judged]
+    return float(np.mean(areas))
 
 
 def best_threshold(related: NDArray[np.bool_], scores: NDArray[np.float64]) -> float:

@@ -1,0 +1,114 @@
+"""An evaluation for the terminal, readable at 80 columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from colde_cli.evaluation.result import FIGURES, Evaluation, FieldResult, Measured
+from colde_cli.views.evaluation import wording
+from colde_cli.views.terminal import rendered
+from colde_cli.views.wording import plain
+
+_MATCHING = ("auc_random", "auc_hard", "average_precision", "f1", "precision", "recall", "accuracy")
+_FINDING = ("recall_at_10", "mrr", "ndcg_at_10", "ece", "brier")
+
+
+def evaluation_table(evaluation: Evaluation, *, to_file: bool = False) -> str:
+    """An evaluation as text, with colours where standard output is a terminal that wants them."""
+    return rendered(Group(*_parts(evaluation)), to_file=to_file)
+
+
+def _parts(evaluation: Evaluation) -> Iterator[RenderableType]:
+    for item in evaluation.blocks():
+        yield from _field(item)
+    yield Text(wording.method(evaluation), style="dim")
+
+
+def _field(item: FieldResult) -> Iterator[RenderableType]:
+    yield Text(plain(item.name), style="bold")
+    yield Text(wording.field_facts(item), style="dim")
+    yield Padding(_figures(item, _MATCHING, lead="auc"), (1, 0, 0, 0))
+    rest = [name for name in _FINDING if any(name in found.figures for found in item.results)]
+    thresholds = any(found.threshold is not None for found in item.results)
+    if rest or thresholds:
+        yield Padding(_figures(item, rest, thresholds=thresholds), (1, 0, 0, 0))
+    if item.tests:
+        yield Padding(_tests(item), (1, 0, 0, 0))
+    for name, attacked in item.robustness.items():
+        for title, header, rows in attacked.tables:
+            yield Padding(Text(plain(f"{name}: {title}")), (1, 0, 0, 0))
+            yield _texts(header, rows)
+    for note in wording.notes(item):
+        yield Text(f"· {plain(note)}", style="dim")
+    yield Text()
+
+
+def _figures(
+    item: FieldResult, names: Sequence[str], *, lead: str | None = None, thresholds: bool = False
+) -> Table:
+    """Systems down, figures across; `lead` is shown with its interval."""
+    table = _plain_table()
+    table.add_column("", overflow="fold", min_width=8)
+    shown = [*([lead] if lead else []), *names]
+    for name in shown:
+        table.add_column(FIGURES[name].title, justify="right", no_wrap=True)
+        if name == lead:
+            table.add_column(wording.LEVEL, no_wrap=True)
+    if thresholds:
+        table.add_column("threshold", no_wrap=True)
+    best = {name: item.best(name) for name in shown}
+    for found in item.results:
+        cells: list[Text] = [Text(plain(found.system))]
+        for name in shown:
+            cells.append(_cell(found, name, found.system in best[name]))
+            if name == lead:
+                cells.append(Text(wording.ends(found.figures[name]), style="dim"))
+        cells += [Text(wording.threshold_origin(found), style="dim")] if thresholds else []
+        table.add_row(*cells)
+    return table
+
+
+def _cell(found: Measured, name: str, best: bool) -> Text:
+    if name not in found.figures:
+        return Text("–", style="dim")
+    return Text(wording.number(found.figures[name].value), style="bold green" if best else "")
+
+
+def _tests(item: FieldResult) -> Table:
+    table = _plain_table()
+    table.add_column(f"against {plain(item.tests[0].against)}", overflow="fold", min_width=8)
+    table.add_column("", no_wrap=True)
+    table.add_column("difference", justify="right", no_wrap=True)
+    table.add_column(wording.LEVEL, no_wrap=True)
+    table.add_column("p, Holm", justify="right", no_wrap=True)
+    table.add_column("")
+    for test in item.tests:
+        said = wording.verdict(test)
+        table.add_row(
+            Text(plain(test.system)),
+            FIGURES[test.figure].title,
+            wording.signed(test.difference.value),
+            Text(wording.signed_ends(test.difference), style="dim"),
+            wording.chance(test.p_holm),
+            Text(said, style={"better": "green", "worse": "red"}.get(said, "dim")),
+        )
+    return table
+
+
+def _texts(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
+    """A table whose first column is words and whose others are numbers."""
+    table = _plain_table()
+    for number, title in enumerate(header):
+        table.add_column(title, justify="right" if number else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(plain(cell)) for cell in row))
+    return table
+
+
+def _plain_table() -> Table:
+    return Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="dim", show_edge=False)

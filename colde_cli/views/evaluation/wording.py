@@ -1,0 +1,89 @@
+"""Numbers of an evaluation the way people read them, the same in every view."""
+
+from __future__ import annotations
+
+from colde_cli.evaluation.result import Evaluation, FieldResult, Figure, Measured, PairedTest
+from colde_cli.views.wording import plural
+
+LEVEL = "95 %"
+
+
+def number(value: float) -> str:
+    """Three decimals: `0.873`."""
+    return f"{value:.3f}"
+
+
+def signed(value: float) -> str:
+    """Three decimals and a sign that is no hyphen: `−0.012`."""
+    return f"{value:+.3f}".replace("-", "−")
+
+
+def ends(figure: Figure) -> str:
+    """The interval: `0.84–0.90`; nothing where there is none."""
+    if figure.low is None or figure.high is None:
+        return ""
+    return f"{figure.low:.2f}–{figure.high:.2f}"
+
+
+def signed_ends(figure: Figure) -> str:
+    """The interval of a difference: `−0.02 to +0.01`; nothing where there is none."""
+    if figure.low is None or figure.high is None:
+        return ""
+    return f"{figure.low:+.3f} to {figure.high:+.3f}".replace("-", "−")
+
+
+def chance(p: float | None) -> str:
+    """A p value: `0.031`, `<0.001`; `n/a` where there is none."""
+    if p is None:
+        return "n/a"
+    return "<0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def field_facts(item: FieldResult) -> str:
+    """One line on what was measured."""
+    facts = [f"{plural(item.pairs, 'pair')}, {item.positives:,} related", plural(item.documents, "document")]
+    facts += [f"{count:,} {relation} negatives" for relation, count in item.relations.items() if relation]
+    facts.append(f"{plural(item.validation_pairs, 'validation pair')}")
+    if item.queries is not None:
+        partners = {"links": "links", "labels": "class"}.get(item.relevance or "", "links")
+        facts.append(f"{plural(item.queries, 'document')} searched for by {partners}")
+    return " · ".join(facts)
+
+
+def threshold_origin(item: Measured) -> str:
+    """Where the threshold came from: `0.533 (validation)`; `none`."""
+    if item.threshold is None:
+        return "none"
+    return f"{item.threshold:.3f} ({item.threshold_from})".replace("-", "−")
+
+
+def notes(item: FieldResult) -> list[str]:
+    """All notes on a field, those of systems with the system's name."""
+    of_systems = [(found.system, note) for found in item.results for note in found.notes]
+    of_systems += [(name, note) for name, found in item.robustness.items() for note in found.notes]
+    return [*item.notes, *(f"{name}: {note}" for name, note in of_systems)]
+
+
+def verdict(test: PairedTest) -> str:
+    """What a test says, at 5 % after correction."""
+    if test.p_holm is None:
+        return "not tested"
+    if test.p_holm >= 0.05:
+        return "no clear difference"
+    return "better" if test.difference.value > 0 else "worse"
+
+
+def method(evaluation: Evaluation) -> str:
+    """How intervals and tests were made, in one paragraph."""
+    first = evaluation.systems[0].name
+    intervals = (
+        f"Intervals are {LEVEL}, from {evaluation.draws:,} draws of a bootstrap that reweights documents, because "
+        "one document stands in many pairs."
+        if evaluation.draws
+        else "No intervals were asked for."
+    )
+    return (
+        f"Split: {evaluation.split}. {intervals} Every system is tested against {first}: AUC by paired draws, accuracy "
+        "by McNemar's exact test, p values corrected by Holm's method for the systems compared. ECE uses up to 15 "
+        f"bins of equal mass. Seed {evaluation.seed}."
+    )

@@ -1,0 +1,114 @@
+"""`colde calibrate`: what is stored, where, and that its figures are not optimistic."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from command_line import check_trouble, run
+from judged_data import write_judged
+
+pytest.importorskip("sklearn")
+
+from colde_cli.encoder.encoder import Encoder
+from colde_cli.encoder.layout import Calibration, open_folder
+from colde_cli.errors import DataError
+from colde_cli.evaluation.calibrate import refit
+
+Capture = pytest.CaptureFixture[str]
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    docs, pairs = write_judged(tmp_path_factory.mktemp("data"))
+    return ["--docs", str(docs), "--pairs", str(pairs), "--device", "cpu"]
+
+
+@pytest.fixture
+def model(model_folder: Path, tmp_path: Path) -> Path:
+    """A copy of the shipped model with links to its large files."""
+    copy = tmp_path / "mine"
+    shutil.copytree(model_folder, copy, copy_function=os.link)
+    (copy / "config.json").unlink()
+    shutil.copy(model_folder / "config.json", copy / "config.json")
+    return copy
+
+
+def test_threshold_and_calibration_are_stored_with_the_model(
+    capsys: Capture, data: list[str], model: Path
+) -> None:
+    before = open_folder(model).config
+    result = run(capsys, "calibrate", model, *data)
+    assert (result.status, result.err) == (0, "")
+    after = open_folder(model).config
+    assert after.threshold is not None
+    assert f"{before.threshold:.3f} → {after.threshold:.3f}" in result.out
+    assert "66 pairs, 12 of them related" in result.out
+    assert after.calibration is not None
+    assert after.calibration.kind == "platt"
+    old, new = (json.loads(config.to_json()) for config in (before, after))
+    assert {name for name in old if old[name] != new[name]} == {"threshold", "calibration"}
+    assert not list(model.glob(".*"))
+
+
+def test_a_copy_leaves_the_model_as_it_is(
+    capsys: Capture, data: list[str], model: Path, tmp_path: Path
+) -> None:
+    text = (model / "config.json").read_text(encoding="utf-8")
+    target = tmp_path / "copy"
+    result = run(capsys, "calibrate", model, *data, "--split", "train", "-o", target)
+    assert result.status == 0
+    assert result.out.startswith(f"{target}: ")
+    assert (model / "config.json").read_text(encoding="utf-8") == text
+    assert (target / "config.json").read_text(encoding="utf-8") != text
+    assert Encoder.load(target, device="cpu").head is not None
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["copy", "mine"]
+
+
+def test_targets_that_are_refused_before_the_work(
+    capsys: Capture, data: list[str], model: Path, tmp_path: Path
+) -> None:
+    for target in (model, tmp_path / "missing" / "copy"):
+        result = run(capsys, "calibrate", model, *data, "-o", target)
+        check_trouble(result)
+    if os.geteuid() != 0:
+        model.chmod(0o555)
+        result = run(capsys, "calibrate", model, *data)
+        check_trouble(result)
+        assert "add -o FOLDER" in result.err
+
+
+def test_too_few_pairs(capsys: Capture, model: Path, tmp_path: Path) -> None:
+    docs, pairs = write_judged(tmp_path / "few", per_split=2)
+    text = (model / "config.json").read_text(encoding="utf-8")
+    result = run(capsys, "calibrate", model, "--docs", docs, "--pairs", pairs)
+    check_trouble(result)
+    assert "few: There are 4 related" in result.err
+    assert (model / "config.json").read_text(encoding="utf-8") == text
+
+
+def test_figures_after_come_from_pairs_that_took_no_part() -> None:
+    """Scores that say nothing: what is fitted to all pairs looks better than the cross-validated figures."""
+    generator = np.random.default_rng(0)
+    scores, related = generator.random(2000), generator.random(2000) < 0.3
+    found = refit(related, scores, 0.5, Calibration(slope=8, intercept=-2))
+    assert (found.pairs, found.positives, found.old_threshold) == (2000, int(related.sum()), 0.5)
+    assert found.calibration.kind == "isotonic"
+    again = refit(related, scores, found.threshold, found.calibration)
+    assert again.before.brier is not None
+    assert again.after.brier is not None
+    assert again.before.brier < again.after.brier
+    assert again.before.ece is not None
+    assert again.after.ece is not None
+    assert again.before.ece < again.after.ece
+    assert found.before.ece is not None
+    assert found.before.ece > again.after.ece
+    bare = refit(related, scores, None, None)
+    assert (bare.before.f1, bare.before.ece) == (None, None)
+    assert bare.after == found.after
+    with pytest.raises(DataError, match="4 related"):
+        refit(np.arange(20) < 4, np.arange(20) / 20, None, None)

@@ -1,0 +1,165 @@
+"""`colde evaluate`, from the command line to what it prints, with the real model."""
+
+from __future__ import annotations
+
+import csv
+import json
+from html.parser import HTMLParser
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from command_line import check_trouble, run
+from judged_data import write_judged
+
+pytest.importorskip("scipy")
+
+from typer.testing import CliRunner
+
+from colde_cli.app import app
+
+Capture = pytest.CaptureFixture[str]
+MODEL = "colde-minilm-l6"
+QUICK = ["--bootstrap", "40", "--no-cache", "--device", "cpu"]
+CONTROLS = ["TF-IDF", "BM25", "mean", "centred mean", "max-mean"]
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    docs, pairs = write_judged(tmp_path_factory.mktemp("data") / "gardens")
+    return ["--docs", str(docs), "--pairs", str(pairs)]
+
+
+@pytest.fixture(scope="module")
+def report(data: list[str], tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """Everything measured once, as JSON."""
+    result = CliRunner().invoke(
+        app, ["evaluate", MODEL, *data, *QUICK, "--control", "all", "--retrieval", "--format", "json"]
+    )
+    assert result.exit_code == 0, result.output
+    found: dict[str, Any] = json.loads(result.stdout)
+    return found
+
+
+def test_json_is_what_the_schema_says(report: dict[str, Any]) -> None:
+    text = files("colde_cli.views").joinpath("schemas/colde.evaluation.1.json").read_text(encoding="utf-8")
+    schema = json.loads(text)
+    jsonschema.Draft202012Validator.check_schema(schema)
+    jsonschema.validate(report, schema)
+    assert report["macro"] is None
+
+
+def test_what_is_measured_is_said(report: dict[str, Any]) -> None:
+    assert [item["name"] for item in report["systems"]] == [MODEL, *CONTROLS]
+    assert report["systems"][0]["device"] == "cpu"
+    (field,) = report["fields"]
+    # 12 documents of the test split: 66 pairs, three of each of four subjects related.
+    assert (field["name"], field["pairs"], field["positives"], field["documents"]) == ("gardens", 66, 12, 12)
+    assert (field["validation_pairs"], field["queries"], field["relevance"]) == (66, 12, "links")
+    assert sum(field["relations"].values()) == 54
+    model, *controls = field["results"]
+    assert (model["threshold_from"], model["calibration_from"]) == ("validation", "model")
+    assert {item["calibration_from"] for item in controls} == {"validation"}
+    assert [item["system"] for item in field["tests"]] == CONTROLS * 2
+    assert all(item["figures"]["auc"]["value"] > 0.8 for item in field["results"])
+    assert "training documents (12)" in controls[0]["notes"][0]
+
+
+def test_csv_has_a_row_for_every_figure(capsys: Capture, data: list[str], tmp_path: Path) -> None:
+    target = tmp_path / "report.csv"
+    result = run(capsys, "evaluate", MODEL, *data, *QUICK, "--control", "tfidf", "-o", target)
+    assert (result.status, result.out, result.err) == (0, "", "")
+    rows = list(csv.DictReader(target.read_text(encoding="utf-8").splitlines()))
+    assert {row["system"] for row in rows} == {MODEL, "TF-IDF"}
+    names = ["auc", "auc_random", "auc_hard", "average_precision", "precision", "recall", "f1", "accuracy"]
+    of_model = {row["figure"]: row for row in rows if row["system"] == MODEL}
+    assert set(of_model) == {*names, "brier", "ece", "threshold"}
+    for name in names:
+        row = of_model[name]
+        assert float(row["low"]) <= float(row["value"]) <= float(row["high"])
+    difference = next(row for row in rows if row["figure"] == "auc_difference")
+    assert float(difference["p"]) <= 1
+
+
+class Page(HTMLParser):
+    """Tags that were opened and not closed, and every table's number of columns per row."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.rows: list[int] = []
+        self.addresses: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.addresses += [value or "" for name, value in attrs if name in ("href", "src")]
+        if tag == "tr":
+            self.rows.append(0)
+        if tag in ("td", "th"):
+            self.rows[-1] += 1
+        if tag != "meta":
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        pass
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+def test_html_stands_alone(capsys: Capture, data: list[str], tmp_path: Path) -> None:
+    second = write_judged(tmp_path / "a<b>", seed=1)
+    more = ["--docs", str(second[0]), "--pairs", str(second[1])]
+    target = tmp_path / "report.html"
+    result = run(
+        capsys, "evaluate", MODEL, *data, *more, *QUICK, "--control", "bm25", "--retrieval", "-o", target
+    )
+    assert (result.status, result.err) == (0, "")
+    text = target.read_text(encoding="utf-8")
+    assert "http" not in text
+    assert "<script" not in text
+    page = Page()
+    page.feed(text)
+    assert page.open == []
+    assert set(page.addresses) == {"#f0", "#f1", "#f2"}
+    assert text.index(">macro average<") < text.index(">gardens<") < text.index(">a&lt;b&gt;<")
+    assert "a<b>" not in text
+    assert text.count("<table>") == text.count("<caption") == 15
+    assert {"ROC", "Precision and recall", "Reliability"} <= set(text.replace("<", ">").split(">"))
+    assert "prefers-color-scheme: dark" in text
+
+
+def test_table_fits_80_columns(
+    capsys: Capture, data: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    validation = tmp_path / "validation.jsonl"
+    lines = Path(data[3]).read_text(encoding="utf-8").splitlines()
+    validation.write_text("\n".join(line for line in lines if '"split": "train"' in line), encoding="utf-8")
+    monkeypatch.setenv("COLUMNS", "80")
+    result = run(capsys, "evaluate", MODEL, *data, *QUICK, "--control", "mean", "--validation", validation)
+    assert result.status == 0
+    lines = result.out.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert lines[0] == "gardens"
+    assert any(line.split()[:2] == ["AUC", "95"] for line in lines)
+    assert f"against {MODEL}" in " ".join(result.out.split())
+
+
+def test_mistakes_are_status_2(capsys: Capture, data: list[str], tmp_path: Path) -> None:
+    docs, pairs = data[1], data[3]
+    for arguments, part in [
+        ([MODEL, "--docs", docs, "--docs", docs, "--pairs", pairs], "2 --docs and 1 --pairs"),
+        ([MODEL, *data, "--validation", pairs, "--validation", pairs], "2 --validation"),
+        ([MODEL, *data, "--split", "validation", "--validation", pairs], "flatter"),
+        (
+            [MODEL, *data, "--format", "markdown"],
+            "markdown is not available yet; use table, json, csv or html",
+        ),
+        (["no-such-model", *data], "There is no model"),
+        ([MODEL, "--docs", docs, "--pairs", tmp_path / "none.jsonl"], "There is no file"),
+        ([MODEL, *data, "-o", docs], "one of the documents to read"),
+    ]:
+        result = run(capsys, "evaluate", *arguments)
+        check_trouble(result)
+        assert part in result.err

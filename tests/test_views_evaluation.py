@@ -1,0 +1,74 @@
+"""Views of an evaluation that no run of the command shows by itself."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+
+from colde_cli.evaluation.result import Attacked, Evaluation, FieldResult, Figure, Measured, SystemFacts
+from colde_cli.views.evaluation import wording
+from colde_cli.views.evaluation.html import evaluation_html
+from colde_cli.views.evaluation.json import evaluation_json
+from colde_cli.views.evaluation.plots import Series, interval_plot, line_plot, series_class
+from colde_cli.views.evaluation.table import evaluation_table
+
+ATTACKED = Attacked(
+    {"protocols": [{"name": "shuffle", "auc": 0.12345678}]},
+    (("Section shuffle: pairs", ("attack", "AUC"), (("clean", "0.900"), ("<once>", "0.890"))),),
+    ("A note on the attack.",),
+)
+
+
+def evaluation() -> Evaluation:
+    """Two systems without intervals, thresholds or curves; one was attacked."""
+    results = tuple(
+        Measured(name, {"auc": Figure(value)}) for name, value in (("one", 0.8124), ("two", 0.8119))
+    )
+    field = FieldResult("field", 9, 4, 6, {"": 5}, 0, None, None, results, (), (), {"one": ATTACKED})
+    return Evaluation(
+        "test", (SystemFacts("one", "model"), SystemFacts("two", "control")), (field,), None, 0, 0
+    )
+
+
+def test_robustness_is_in_every_view_but_csv() -> None:
+    found = evaluation()
+    table = evaluation_table(found, to_file=True)
+    assert "one: Section shuffle: pairs" in table
+    assert re.search(r"^<once> +0\.890$", table, re.MULTILINE)
+    assert "· one: A note on the attack." in table
+    page = evaluation_html(found)
+    assert '<th scope="row">&lt;once&gt;</th><td>0.890</td>' in page
+    value = json.loads(evaluation_json(found))
+    assert value["fields"][0]["robustness"] == {"one": {"protocols": [{"name": "shuffle", "auc": 0.123457}]}}
+
+
+def test_systems_equal_to_three_decimals_are_both_best() -> None:
+    page = evaluation_html(evaluation())
+    assert page.count('class="best"') == 2
+    assert evaluation().fields[0].best("auc") == {"one", "two"}
+
+
+def test_numbers_as_people_read_them() -> None:
+    assert wording.signed(-0.0123) == "−0.012"
+    assert wording.ends(Figure(0.5, 0.4, 0.6)) == "0.40–0.60"
+    assert wording.ends(Figure(0.5)) == ""
+    assert [wording.chance(p) for p in (None, 0.0004, 0.031)] == ["n/a", "<0.001", "0.031"]
+    assert wording.threshold_origin(Measured("x", {}, -0.04, "validation")) == "−0.040 (validation)"
+
+
+def test_ticks_of_intervals_are_whole_hundredths_around_all_ends() -> None:
+    plot = interval_plot("t", [("a", 0, Figure(0.8124, 0.7731, 0.8409)), ("b", 1, Figure(0.9))])
+    ticks = [float(tick) for tick in re.findall(r'text-anchor="(?:middle|end)">(-?\d\.\d\d)<', plot)]
+    assert ticks[0] <= 0.7731
+    assert ticks[-1] >= 0.9
+    steps = {round(b - a, 2) for a, b in itertools.pairwise(ticks)}
+    assert len(steps) == 1
+
+
+def test_a_ninth_system_is_dashed_and_names_are_escaped() -> None:
+    assert series_class(0) == "s0"
+    assert series_class(8) == "s0 dashed"
+    plot = line_plot("a & b", "x", "y", [Series("<&>", 0, ((0.0, 0.0), (1.0, 1.0)))], diagonal=True)
+    assert "<title>&lt;&amp;&gt;</title>" in plot
+    assert 'aria-label="a &amp; b"' in plot
