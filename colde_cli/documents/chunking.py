@@ -18,6 +18,8 @@ from colde_cli.documents.sentences import sentence_starts
 _MIN_FILL = 0.75
 # A last chunk emptier than this is evened out with the one before it: a mean over ten tokens is noise.
 _MIN_TAIL = 0.25
+# RoBERTa's names, and so Longformer's.
+_OTHER_NAMES = {"[CLS]": "<s>", "[SEP]": "</s>"}
 
 
 class TokenEncoding(Protocol):
@@ -50,6 +52,20 @@ def plain_tokenizer(text: str) -> TextTokenizer:
     return plain
 
 
+def special_token(tokenizer: TextTokenizer, token: str) -> int:
+    """The id of `[CLS]` or `[SEP]`, whichever way the vocabulary spells it.
+
+    Raises:
+        ValueError: it has none.
+    """
+    found = tokenizer.token_to_id(token)
+    if found is None:
+        found = tokenizer.token_to_id(_OTHER_NAMES[token])
+    if found is None:
+        raise ValueError(f"the tokenizer has no {token} token")
+    return found
+
+
 @dataclass(frozen=True, slots=True)
 class Chunker:
     """Cuts documents into chunks for one tokenizer.
@@ -78,7 +94,7 @@ class Chunker:
         text = document.section_text(section)
         encoding = self.tokenizer.encode(text, add_special_tokens=False)
         ids, offsets = encoding.ids, encoding.offsets
-        cls_id, sep_id = self._special("[CLS]"), self._special("[SEP]")
+        cls_id, sep_id = special_token(self.tokenizer, "[CLS]"), special_token(self.tokenizer, "[SEP]")
         cuts = cut_points(text, offsets, self.chunk_tokens - 2)
         chunks = []
         for position, (begin, end) in enumerate(pairwise(cuts)):
@@ -88,12 +104,6 @@ class Chunker:
             whole = (cls_id, *ids[begin:end], sep_id)
             chunks.append(Chunk(first_index + position, section.index, position, span, whole, pages))
         return chunks
-
-    def _special(self, token: str) -> int:
-        identity = self.tokenizer.token_to_id(token)
-        if identity is None:
-            raise ValueError(f"the tokenizer has no {token} token")
-        return identity
 
 
 def cut_points(text: str, offsets: list[tuple[int, int]], capacity: int) -> list[int]:
