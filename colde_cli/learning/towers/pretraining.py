@@ -117,7 +117,7 @@ def pretrain(
         for part in np.array_split(rng.permutation(len(documents)), per_epoch):
             batch = stack([documents[int(number)] for number in part]).ids
             losses = _losses(heads, masked_batch(batch, vocabulary, recipe, rng), recipe, device)
-            found.append((float(losses.words), float(losses.blocks)))
+            found.append((losses.words.item(), losses.blocks.item()))
             values = dict(zip(PretrainingLosses._fields, found[-1], strict=True))
             told({"step": len(found), **values, **descent.step(losses.words + losses.blocks)})
     network.eval()

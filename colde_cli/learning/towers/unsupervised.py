@@ -78,7 +78,7 @@ def train_unsupervised(
             batch = [documents[int(number)] for number in part]
             rows = torch.from_numpy(pair_rows(batch, recipe.pairs, specials, rng)).to(device)
             loss = pair_loss(network, rows, recipe)
-            losses.append(float(loss))
+            losses.append(loss.item())
             told({"step": len(losses), "loss": losses[-1], **descent.step(loss)})
     network.eval()
     return tuple(np.reshape(losses, (recipe.epochs, per_epoch)).mean(1).tolist())

@@ -219,6 +219,9 @@ def _check(config: TowerConfig, sizes: SmithSizes, hidden: int) -> None:
 
 def _dense(hidden: int, sizes: SmithSizes) -> nn.Module:
     linear = nn.Linear(hidden, hidden)
+    # As BERT begins: a bias would be a direction that all untrained vectors share.
+    nn.init.normal_(linear.weight, std=0.02)
+    nn.init.zeros_(linear.bias)
     return nn.Sequential(linear, nn.Tanh()) if sizes.dense == "tanh" else linear
 
 
