@@ -17,8 +17,13 @@ from transformers import BertConfig, BertModel  # noqa: E402
 
 from colde_cli.encoder.towers.layout import TowerConfig  # noqa: E402
 from colde_cli.learning.export.graphs import write_graph  # noqa: E402
-from colde_cli.learning.networks.towers.laser3 import Laser3  # noqa: E402
-from colde_cli.learning.networks.towers.smith import COMBINATIONS, Combination, Smith  # noqa: E402
+from colde_cli.learning.networks.towers.smith import Smith  # noqa: E402
+from colde_cli.learning.networks.towers.smith_sizes import (  # noqa: E402
+    COMBINATIONS,
+    Combination,
+    SmithSizes,
+    smith_dim,
+)
 
 HIDDEN, WORDS = 16, 40
 SIZES = {
@@ -109,16 +114,12 @@ def test_a_vector_depends_on_its_own_document_alone(combine: Combination, compat
 def test_vectors_have_unit_length(combine: Combination, dense: str) -> None:
     network = smith_of(combine, dense=dense)
     vectors = run(network, batch_of(DOCUMENTS))
-    assert vectors.shape == (3, network_dim(combine))
+    assert vectors.shape == (3, smith_dim({**SIZES, "combine": combine}))
     assert vectors.dtype == torch.float32
     close(vectors.norm(dim=1), torch.ones(3))
     # A ReLU before the norm would forbid both.
     assert bool((vectors < 0).any())
     assert float(vectors.min()) < -0.05
-
-
-def network_dim(combine: Combination) -> int:
-    return config_of(combine).dim
 
 
 def test_combinations_by_hand() -> None:
@@ -169,7 +170,7 @@ def test_order_of_blocks_matters_to_the_document_and_not_to_the_sum() -> None:
 @pytest.mark.parametrize("combine", COMBINATIONS)
 def test_gradients_reach_every_weight(combine: Combination) -> None:
     network = smith_of(combine).train()
-    network(batch_of(DOCUMENTS)).mul(torch.arange(network_dim(combine))).sum().backward()
+    network(batch_of(DOCUMENTS)).mul(torch.arange(smith_dim({**SIZES, "combine": combine}))).sum().backward()
     lacking = [name for name, weight in network.named_parameters() if weight.grad is None]
     assert lacking == []
     # Keys' biases cancel in a softmax, positions beyond the longest text are not used.
@@ -194,40 +195,30 @@ def test_a_backbone_encodes_the_blocks() -> None:
 
 
 def test_sizes_that_do_not_fit_are_refused() -> None:
-    with pytest.raises(ValueError, match="dim is 32, not 16"):
+    with pytest.raises(ValueError, match="has dim 32, not 16"):
         Smith(replace(config_of("sum-concat"), dim=16))
     with pytest.raises(ValueError, match="no combination 'max'"):
         Smith(config_of("max"))  # type: ignore[arg-type]
 
 
-def laser3_of(**network: Any) -> Laser3:
-    torch.manual_seed(1)
-    config = TowerConfig("laser3", "flat", 24, 1, HIDDEN, network, BACKBONE, vocab_size=WORDS)
-    return lively(Laser3(config, attention="eager").eval())
+def test_sizes_of_the_paper() -> None:
+    assert SmithSizes.of({}) == SmithSizes(256, 4, 512, 6, 3)
+    assert smith_dim({}) == 256
+    assert smith_dim({"combine": "attention"}) == 512
+    assert smith_dim({"combine": "sum-concat"}, 384) == 768
+    with pytest.raises(ValueError, match="no size 'window'"):
+        SmithSizes.of({"window": 3})
+    with pytest.raises(ValueError, match="not 'relu'"):
+        SmithSizes.of({"dense": "relu"})
 
 
-@pytest.mark.parametrize("pool", ["mean", "cls"])
-def test_the_flat_tower_is_free_of_its_batch(pool: str) -> None:
-    network = laser3_of(pool=pool)
-    rows = documents([7], [20], [3])
-    alone = torch.cat([run(network, item[None]) for item in rows])
-    close(alone.norm(dim=1), torch.ones(3))
-    close(run(network, batch_of(rows, 1, 24)), alone)
-    close(run(network, batch_of(rows[::-1])), alone.flip(0))
-    assert float((alone[0] - alone[1]).abs().max()) > 0.01
-
-
-def test_the_flat_tower_takes_pretrained_weights() -> None:
-    weights = lively(BertModel(BertConfig(**BACKBONE))).state_dict()
-    network = laser3_of()
-    network.load_bert(weights)
-    assert torch.equal(
-        network.bert.embeddings.word_embeddings.weight, weights["embeddings.word_embeddings.weight"]
-    )
-    with pytest.raises(ValueError, match="lack embeddings"):
-        network.load_bert({})
-    with pytest.raises(ValueError, match="needs a backbone"):
-        Laser3(replace(config_of(), network={}))
+def test_only_the_last_layers_are_trained() -> None:
+    network = smith_of()
+    network.train_only(1)
+    names = {name for name, weight in network.named_parameters() if weight.requires_grad}
+    frozen = {name for name, weight in network.named_parameters() if not weight.requires_grad}
+    assert all(name.startswith(("words.embeddings.", "words.encoder.layer.0.")) for name in frozen)
+    assert not any(name.startswith(("words.embeddings.", "words.encoder.layer.0.")) for name in names)
 
 
 class _OneInput(torch.nn.Module):
@@ -242,7 +233,7 @@ class _OneInput(torch.nn.Module):
 
 def graph_of(network: Any, target: Path, height: int) -> Any:
     rows = torch.randint(5, WORDS, (1, height, 7))
-    free = {1: "rows", 2: "tokens"} if height > 1 else {2: "tokens"}
+    free = {1: "rows", 2: "tokens"}
     write_graph(_OneInput(network), {"rows": rows}, {"rows": free}, {"vectors": {}}, target)
     return ort.InferenceSession(str(target), providers=["CPUExecutionProvider"])
 
@@ -267,14 +258,6 @@ def test_graph_equals_the_module(combine: Combination, compat: bool, tmp_path: P
     ]:
         found = session.run(None, {"rows": rows.numpy()})[0]
         np.testing.assert_allclose(found, run(network, rows).numpy(), rtol=0, atol=1e-5)
-
-
-def test_graph_of_the_flat_tower_equals_the_module(tmp_path: Path) -> None:
-    network = laser3_of()
-    session = graph_of(network, tmp_path / "tower.onnx", 1)
-    for rows in documents([1], [7], [24]):
-        found = session.run(None, {"rows": rows[None].numpy()})[0]
-        np.testing.assert_allclose(found, run(network, rows[None]).numpy(), rtol=0, atol=1e-5)
 
 
 def test_it_learns_what_two_texts_share() -> None:

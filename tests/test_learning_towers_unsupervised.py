@@ -16,7 +16,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers  # noqa: E402
 from torch import Tensor  # noqa: E402
 
 from colde_cli.encoder.towers.layout import TowerConfig  # noqa: E402
-from colde_cli.learning.networks.towers.laser3 import Laser3  # noqa: E402
+from colde_cli.learning.networks.towers.bert import BertTower  # noqa: E402
 from colde_cli.learning.objectives.info_nce import info_nce  # noqa: E402
 from colde_cli.learning.objectives.intra_reference import intra_reference  # noqa: E402
 from colde_cli.learning.objectives.self_reference import elongate, self_reference, simcse  # noqa: E402
@@ -227,9 +227,10 @@ def test_sentences_of_a_text() -> None:
 # The loop
 
 
-def laser3_of() -> Laser3:
+def laser3_of() -> BertTower:
     torch.manual_seed(0)
-    network = Laser3(TowerConfig("laser3", "flat", 24, 1, 16, {}, BACKBONE, vocab_size=WORDS))
+    config = TowerConfig("laser3", "flat", 24, 1, 16, {"pool": "mean"}, BACKBONE, vocab_size=WORDS)
+    network = BertTower(config)
     for weight in network.parameters():
         if weight.ndim > 1:
             torch.nn.init.normal_(weight, std=0.2)

@@ -8,7 +8,6 @@ here they are masked and normalised, unless `paper_compat` asks for that behavio
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import torch
@@ -17,60 +16,9 @@ from torch.nn import functional
 from transformers import BertConfig, BertModel
 
 from colde_cli.encoder.towers.layout import TowerConfig
+from colde_cli.learning.networks.towers.smith_sizes import SmithSizes, smith_dim
 
 Attention = Literal["sdpa", "eager"]
-Combination = Literal["normal", "sum-concat", "mean-concat", "attention"]
-COMBINATIONS: tuple[Combination, ...] = ("normal", "sum-concat", "mean-concat", "attention")
-
-
-@dataclass(frozen=True, slots=True)
-class SmithSizes:
-    """What `TowerConfig.network` holds for SMITH; the defaults are the paper's, FFN and V those of its public code.
-
-    Attributes:
-        hidden: H of both Transformers; with a backbone, H is the backbone's.
-        heads: of every attention in them.
-        intermediate: units of their feed-forward layers.
-        sentence_layers: L1, over words; with a backbone, its own.
-        document_layers: L2, over blocks.
-        combine: what beside the document's own vector d makes the result: nothing, or the sum, the mean, or an
-            attention-weighted sum of the block vectors h, before d.
-        dense: the layer before each L2 norm.
-        attention_hidden: V, units of the attention that combines.
-        dropout: everywhere, in training.
-        paper_compat: as in the public code, combine over `max_rows` slots, padded ones included, and leave the
-            result at its own length.
-    """
-
-    hidden: int = 256
-    heads: int = 4
-    intermediate: int = 512
-    sentence_layers: int = 6
-    document_layers: int = 3
-    combine: Combination = "normal"
-    dense: Literal["linear", "tanh"] = "linear"
-    attention_hidden: int = 256
-    dropout: float = 0.1
-    paper_compat: bool = False
-
-    def dim(self, hidden: int) -> int:
-        """D, the size of a document vector: that of d, and before it that of h unless d stands alone."""
-        return hidden if self.combine == "normal" else 2 * hidden
-
-    def bert(self, rows: int, vocabulary: int, layers: int, hidden: int, attention: Attention) -> BertConfig:
-        """A Transformer of SMITH over at most `rows` positions."""
-        return BertConfig(
-            vocab_size=vocabulary,
-            hidden_size=hidden,
-            num_hidden_layers=layers,
-            num_attention_heads=self.heads,
-            intermediate_size=self.intermediate,
-            hidden_dropout_prob=self.dropout,
-            attention_probs_dropout_prob=self.dropout,
-            max_position_embeddings=rows,
-            type_vocab_size=1,
-            attn_implementation=attention,
-        )
 
 
 class Blocks(NamedTuple):
@@ -101,23 +49,29 @@ class Smith(nn.Module):
         """Build with random weights.
 
         Args:
-            config: `network` holds fields of `SmithSizes`; `backbone` makes that BERT the encoder of the blocks.
+            config: `network` holds fields of `SmithSizes`; `backbone` makes that BERT the encoder of the blocks
+                (SMITH-Short: BERT-base, 4 blocks of 128).
             attention: how attention is computed; "eager" is for export to ONNX.
 
         Raises:
             ValueError: sizes that do not fit each other.
         """
         super().__init__()
-        self.sizes = sizes = SmithSizes(**config.network)
+        self.sizes = sizes = SmithSizes.of(config.network)
         self.max_rows = config.max_rows
         words = _block_encoder(config, sizes, attention)
         hidden = self.hidden = int(words.hidden_size)
-        _check(config, sizes, hidden)
+        if config.dim != smith_dim(config.network, hidden):
+            wanted = smith_dim(config.network, hidden)
+            raise ValueError(
+                f"{sizes.combine!r} with {hidden} hidden units has dim {wanted}, not {config.dim}"
+            )
         self.words = BertModel(words)
-        self.block_dense = _dense(hidden, sizes)
-        self.blocks = BertModel(sizes.bert(config.max_rows, 1, sizes.document_layers, hidden, attention))
+        layers = sizes.document_layers
+        self.blocks = BertModel(_transformer(sizes, config.max_rows, 1, layers, hidden, attention))
         # Block vectors enter here; BERT adds position and LayerNorm to them as it does to words.
         self.blocks.embeddings.word_embeddings = nn.Identity()
+        self.block_dense = _dense(hidden, sizes)
         self.document_dense = _dense(hidden, sizes)
         self.weigh = _weigher(hidden, sizes) if sizes.combine == "attention" else None
 
@@ -135,6 +89,13 @@ class Smith(nn.Module):
         if missing:
             raise ValueError(f"the pretrained weights lack {missing[0]} in the right shape")
         self.words.load_state_dict({**own, **state})
+
+    def train_only(self, layers: int) -> None:
+        """Freeze everything below the last `layers` layers over words; what is above them is always trained."""
+        self.words.requires_grad_(False)
+        self.words.pooler.requires_grad_(True)
+        if layers:
+            self.words.encoder.layer[-layers:].requires_grad_(True)
 
     def forward(self, rows: Tensor, paragraphs: Tensor | None = None) -> Tensor:
         """Encode documents.
@@ -202,19 +163,27 @@ class Smith(nn.Module):
 
 def _block_encoder(config: TowerConfig, sizes: SmithSizes, attention: Attention) -> BertConfig:
     if config.backbone is None:
-        layers = sizes.sentence_layers
-        return sizes.bert(config.row_tokens, config.vocab_size, layers, sizes.hidden, attention)
+        layers, vocabulary = sizes.sentence_layers, config.vocab_size
+        return _transformer(sizes, config.row_tokens, vocabulary, layers, sizes.hidden, attention)
     fields = {name: value for name, value in config.backbone.items() if name != "model_type"}
     return BertConfig(**fields, attn_implementation=attention)
 
 
-def _check(config: TowerConfig, sizes: SmithSizes, hidden: int) -> None:
-    if sizes.combine not in COMBINATIONS:
-        raise ValueError(f"SMITH knows no combination {sizes.combine!r}, only {', '.join(COMBINATIONS)}")
-    if config.dim != sizes.dim(hidden):
-        raise ValueError(
-            f"with {sizes.combine!r} and {hidden} hidden units dim is {sizes.dim(hidden)}, not {config.dim}"
-        )
+def _transformer(
+    sizes: SmithSizes, positions: int, vocabulary: int, layers: int, hidden: int, attention: Attention
+) -> BertConfig:
+    return BertConfig(
+        vocab_size=vocabulary,
+        hidden_size=hidden,
+        num_hidden_layers=layers,
+        num_attention_heads=sizes.heads,
+        intermediate_size=sizes.intermediate,
+        hidden_dropout_prob=sizes.dropout,
+        attention_probs_dropout_prob=sizes.dropout,
+        max_position_embeddings=positions,
+        type_vocab_size=1,
+        attn_implementation=attention,
+    )
 
 
 def _dense(hidden: int, sizes: SmithSizes) -> nn.Module:
