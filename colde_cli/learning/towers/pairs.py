@@ -135,7 +135,7 @@ def pair_rows(
     first, last = specials
     sides = ([pair[side] for pair in pairs] for side in (0, 1))
     rows = [[first, *pieces.tolist(), last] for side in sides for pieces in side]
-    return stack([Rows.of([row]) for row in rows]).ids
+    return stack([Rows.of([row]) for row in rows]).ids.astype(np.int64)
 
 
 def specials_of(tokenizer: TextTokenizer) -> tuple[int, int]:

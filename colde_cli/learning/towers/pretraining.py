@@ -115,7 +115,7 @@ def pretrain(
     found: list[tuple[float, float]] = []
     for _ in range(recipe.epochs):
         for part in np.array_split(rng.permutation(len(documents)), per_epoch):
-            batch = stack([documents[int(number)] for number in part]).ids
+            batch = stack([documents[int(number)] for number in part]).ids.astype(np.int64)
             losses = _losses(heads, masked_batch(batch, vocabulary, recipe, rng), recipe, device)
             found.append((losses.words.item(), losses.blocks.item()))
             values = dict(zip(PretrainingLosses._fields, found[-1], strict=True))
