@@ -191,19 +191,14 @@ def test_a_random_anchor_may_be_any_sentence() -> None:
         assert not set(anchor) & set(rest)
 
 
-def test_rows_carry_specials_once() -> None:
+def test_rows_carry_specials_once_and_each_side_has_its_own_width() -> None:
     documents = [document([2, 5]), document([3, 3], first=20)]
     rows = pair_rows(documents, PairOptions("self-reference", 12), (2, 3), np.random.default_rng(4))
-    assert rows.shape[:2] == (4, 1)
-    assert rows.shape[2] <= 12
-    assert [
-        row[0].tolist()[: len(words) + 2] for row, words in zip(rows, ([4, 5], [20, 21, 22]), strict=False)
-    ] == [
-        [2, 4, 5, 3],
-        [2, 20, 21, 22, 3],
-    ]
-    assert ((rows == 2).sum(2) == 1).all()
-    assert ((rows == 3).sum(2) == 1).all()
+    assert rows[0].tolist() == [[[2, 4, 5, 3, 0]], [[2, 20, 21, 22, 3]]]
+    assert rows[1].shape[:2] == (2, 1)
+    assert 5 < rows[1].shape[2] <= 12
+    assert ((rows[1] == 2).sum(2) == 1).all()
+    assert ((rows[1] == 3).sum(2) == 1).all()
 
 
 def test_sentences_of_a_text() -> None:
@@ -268,15 +263,15 @@ def test_training_lowers_the_loss_and_is_seeded(objective: Any) -> None:
 def test_simcse_has_two_dropout_masks() -> None:
     network = laser3_of().train()
     recipe = UnsupervisedRecipe(PairOptions("simcse", 24))
-    rows = torch.from_numpy(pair_rows(corpus(6), recipe.pairs, (2, 3), np.random.default_rng(0)))
+    rows = pair_rows(corpus(6), recipe.pairs, (2, 3), np.random.default_rng(0))
+    anchors, positives = (torch.from_numpy(side) for side in rows)
+    assert torch.equal(anchors, positives)
     with torch.no_grad():
-        anchors, positives = network(rows).chunk(2)
-        asleep = float(pair_loss(network.eval(), rows, recipe))
-    assert torch.equal(rows[:6], rows[6:])
-    assert float((anchors - positives).abs().max()) > 0.01
-    assert asleep >= 0
-    close = network(rows).detach()
-    torch.testing.assert_close(close[:6], close[6:])
+        awake = network(anchors), network(positives)
+        assert float((awake[0] - awake[1]).abs().max()) > 0.01
+        network.eval()
+        torch.testing.assert_close(network(anchors), network(positives))
+        assert float(pair_loss(network, anchors, positives, recipe)) >= 0
 
 
 @given(st.integers(2, 40), st.integers(1, 16))
@@ -285,7 +280,7 @@ def test_no_batch_is_larger_than_asked_and_none_is_alone(count: int, size: int) 
     told: list[dict[str, float]] = []
     recipe = UnsupervisedRecipe(PairOptions("simcse", 8), batch_size=size)
     train_unsupervised(_Flat(), corpus(count), (2, 3), recipe, CPU, told.append)
-    sizes = _Flat.seen
+    sizes = _Flat.seen[::2]
     assert sum(sizes) == count
     assert min(sizes) >= 2
     assert max(sizes) <= max(size, 3)
@@ -303,7 +298,7 @@ class _Flat(torch.nn.Module):
         _Flat.seen = []
 
     def forward(self, rows: Tensor, paragraphs: Tensor) -> Tensor:
-        _Flat.seen.append(len(rows) // 2)
+        _Flat.seen.append(len(rows))
         return torch.nn.functional.normalize(self.table(rows[:, 0]).mean(1), dim=-1)
 
 

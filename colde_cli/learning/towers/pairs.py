@@ -122,8 +122,10 @@ def _of_spans(document: Sentences, options: PairOptions, rng: np.random.Generato
 
 def pair_rows(
     documents: Sequence[Sentences], options: PairOptions, specials: tuple[int, int], rng: np.random.Generator
-) -> IntArray:
-    """What the network reads of a batch of N documents: int64 [2N, 1, L], anchors first, then positives.
+) -> tuple[IntArray, IntArray]:
+    """What the network reads of a batch of N documents: anchors int64 [N, 1, L], positives int64 [N, 1, L'].
+
+    Each side is as wide as its longest row: sentences are not padded to the length of what they are paired with.
 
     Args:
         documents: of the batch.
@@ -132,10 +134,12 @@ def pair_rows(
         rng: of everything random.
     """
     pairs = [make_pair(document, options, rng) for document in documents]
+    return _rows([anchor for anchor, _ in pairs], specials), _rows([other for _, other in pairs], specials)
+
+
+def _rows(side: Sequence[IntArray], specials: tuple[int, int]) -> IntArray:
     first, last = specials
-    sides = ([pair[side] for pair in pairs] for side in (0, 1))
-    rows = [[first, *pieces.tolist(), last] for side in sides for pieces in side]
-    return stack([Rows.of([row]) for row in rows]).ids.astype(np.int64)
+    return stack([Rows.of([[first, *pieces.tolist(), last]]) for pieces in side]).ids.astype(np.int64)
 
 
 def specials_of(tokenizer: TextTokenizer) -> tuple[int, int]:

@@ -76,17 +76,17 @@ def train_unsupervised(
     for _ in range(recipe.epochs):
         for part in np.array_split(rng.permutation(len(documents)), per_epoch):
             batch = [documents[int(number)] for number in part]
-            rows = torch.from_numpy(pair_rows(batch, recipe.pairs, specials, rng)).to(device)
-            loss = pair_loss(network, rows, recipe)
+            rows = pair_rows(batch, recipe.pairs, specials, rng)
+            anchors, positives = (torch.from_numpy(side).to(device) for side in rows)
+            loss = pair_loss(network, anchors, positives, recipe)
             losses.append(loss.item())
             told({"step": len(losses), "loss": losses[-1], **descent.step(loss)})
     network.eval()
     return tuple(np.reshape(losses, (recipe.epochs, per_epoch)).mean(1).tolist())
 
 
-def pair_loss(network: nn.Module, rows: Tensor, recipe: UnsupervisedRecipe) -> Tensor:
-    """InfoNCE of rows int64 [2N, 1, L], anchors first: one pass, in which every row has its own dropout mask."""
-    paragraphs = torch.zeros(rows.shape[:2], dtype=torch.int64, device=rows.device)
-    with torch.autocast(rows.device.type, torch.bfloat16, enabled=recipe.precision == "bf16"):
-        anchors, positives = network(rows, paragraphs).chunk(2)
-    return info_nce(anchors, positives, recipe.temperature)
+def pair_loss(network: nn.Module, anchors: Tensor, positives: Tensor, recipe: UnsupervisedRecipe) -> Tensor:
+    """InfoNCE of rows int64 [N, 1, L] and [N, 1, L']; each side has a dropout mask of its own."""
+    with torch.autocast(anchors.device.type, torch.bfloat16, enabled=recipe.precision == "bf16"):
+        vectors = [network(rows, torch.zeros_like(rows[:, :, 0])) for rows in (anchors, positives)]
+    return info_nce(vectors[0], vectors[1], recipe.temperature)
