@@ -1,4 +1,4 @@
-"""How a space of vectors looks, as LA(SER)³ measures it (Xiao et al. 2023, §3; Ethayarajh 2019, §3.3).
+"""How a space of vectors looks, as LA(SER)³ measures it (Xiao et al. 2023, after Ethayarajh 2019).
 
 Elongating a text draws its token vectors towards each other: intra-document similarity tells by how much, once the
 similarity that any two vectors of the space have anyway (anisotropy) is taken off.

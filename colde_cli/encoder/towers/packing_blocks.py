@@ -1,4 +1,4 @@
-"""Text to sentence blocks: SMITH's greedy sentence filling (Yang et al. 2020, §3.2).
+"""Text to sentence blocks: SMITH's greedy sentence filling (Yang et al. 2020).
 
 Whole sentences fill a block until the next one would overflow; that one opens the next block. A sentence longer than
 an empty block is cut off there. No PyTorch, so that comparing needs none.

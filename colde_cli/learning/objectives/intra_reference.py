@@ -1,4 +1,4 @@
-"""LA(SER)³ intra-reference: a sentence, repeated, and the rest of its document (Xiao et al. 2023, §4.2).
+"""LA(SER)³ intra-reference: a sentence, repeated, and the rest of its document (Xiao et al. 2023).
 
 Self-reference teaches that length says nothing; here the short text must also mean what the long one does.
 """

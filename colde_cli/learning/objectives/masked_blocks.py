@@ -1,4 +1,4 @@
-"""Masked sentence blocks: which are hidden, and the loss of telling them apart (SMITH §4.2).
+"""Masked sentence blocks: which are hidden, and the loss of telling them apart (SMITH, Yang et al. 2020).
 
 The vector of a hidden block is replaced by one learned vector; the document Transformer must tell from the blocks
 around it which of the batch's hidden blocks it was.

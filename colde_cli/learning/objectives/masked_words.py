@@ -1,4 +1,4 @@
-"""Masked words: which are hidden, and the loss of guessing them (Devlin et al. 2019, §3.1; SMITH §4.1).
+"""Masked words: which are hidden, and the loss of guessing them (Devlin et al. 2019, §3.1; SMITH, Yang et al. 2020).
 
 Hidden words are chosen block by block, and the loss is the mean over blocks of the mean over a block's hidden words.
 SMITH's public code sums the blocks, which lets words outweigh sentence blocks by the number of blocks.

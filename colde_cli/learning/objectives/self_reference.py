@@ -1,4 +1,4 @@
-"""LA(SER)³ self-reference: a text and its own repetition are a positive pair (Xiao et al. 2023, §4.1).
+"""LA(SER)³ self-reference: a text and its own repetition are a positive pair (Xiao et al. 2023).
 
 Repetition changes how long a text is and not what it says, so a network that gives both one vector has unlearnt to
 look at length. Repeated once it is SimCSE: the same text twice, told apart by dropout alone.
@@ -28,7 +28,7 @@ def elongate(
         pieces: at least one, without specials: those are added once, after this.
         capacity: L_max - n_special; never exceeded.
         rng: where m comes from.
-        repeat: m ~ U{1..⌊capacity / n⌋}, or always 2 where that fits (the paper's weaker variant, table 4).
+        repeat: m ~ U{1..⌊capacity / n⌋}, or always 2 where that fits (the paper's weaker variant).
     """
     kept = pieces[:capacity]
     bound = capacity // len(kept)

@@ -1,4 +1,4 @@
-"""Two spans of one document as a positive pair (Gao & Callan 2022, coCondenser, §3.2; COCO-DR)."""
+"""Two spans of one document as a positive pair (Gao & Callan 2022, coCondenser; COCO-DR)."""
 
 from __future__ import annotations
 

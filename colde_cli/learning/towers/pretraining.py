@@ -1,4 +1,4 @@
-"""SMITH's pre-training on unlabelled documents: masked words (WP) and masked sentence blocks (SP), 1:1 (§4).
+"""SMITH's pre-training on unlabelled documents: masked words (WP) and masked sentence blocks (SP), weighed the same.
 
 The paper masks words and blocks of the same batch and adds both losses; each is a mean over blocks here.
 """

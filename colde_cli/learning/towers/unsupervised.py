@@ -1,4 +1,4 @@
-"""LA(SER)³ on unlabelled documents: pairs, InfoNCE, AdamW (Xiao et al. 2023, §5)."""
+"""LA(SER)³ on unlabelled documents: pairs, InfoNCE, AdamW (Xiao et al. 2023)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""SMITH: a Transformer over the words of every block, and one over the blocks (Yang et al. 2020, §3).
+"""SMITH: a Transformer over the words of every block, and one over the blocks (Yang et al. 2020).
 
 The public code differs from the paper in two ways that spoil its scores. A ReLU before the L2 norm lets no cosine be
 negative; here that layer is linear, or tanh. And the concatenations count padded blocks and are not of unit length;

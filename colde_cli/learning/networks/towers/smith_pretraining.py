@@ -1,4 +1,4 @@
-"""SMITH with the heads of its pre-training (Yang et al. 2020, §4); fine-tuning drops them."""
+"""SMITH with the heads of its pre-training (Yang et al. 2020); fine-tuning drops them."""
 
 from __future__ import annotations
 
