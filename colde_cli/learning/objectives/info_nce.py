@@ -1,4 +1,4 @@
-"""InfoNCE with the other positives of the batch as negatives (LA(SER)³, Xiao et al. 2023; SimCSE, Gao et al. 2021, eq. 1)."""
+"""InfoNCE with the other positives of the batch as negatives (LA(SER)³; SimCSE, Gao et al. 2021, eq. 1)."""
 
 from __future__ import annotations
 

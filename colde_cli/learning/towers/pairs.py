@@ -7,8 +7,8 @@
     self-reference+two-spans   f(u, m), v                in place of the anchor
     intra-reference+two-spans  f(a, m), v                a is the first sentence of u
 
-S and a are the first sentence of a document, or a random one, as in the paper's ablation. The last two are our reading of
-the paper's plug-in for COCO-DR, which says only that the anchor is replaced.
+S and a are the first sentence of a document, or a random one, as in the paper's ablation. The last two are our
+reading of the paper's plug-in for COCO-DR, which says only that the anchor is replaced.
 """
 
 from __future__ import annotations
