@@ -7,9 +7,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
-from colde_cli.learning.trainer import parameter_groups, rate_factor
-
-_CLIP = 1.0
+from colde_cli.learning.loop import CLIP, parameter_groups, rate_factor
 
 Told = Callable[[dict[str, float]], None]
 """Told of every step by the names of its figures."""
@@ -27,7 +25,7 @@ class Descent:
     def step(self, loss: Tensor) -> dict[str, float]:
         """Go down the gradient of `loss`; the learning rate and the norm of the gradient before clipping."""
         loss.backward()  # type: ignore[no-untyped-call]
-        norm = nn.utils.clip_grad_norm_(self._weights, _CLIP)
+        norm = nn.utils.clip_grad_norm_(self._weights, CLIP)
         rate = float(self._schedule.get_last_lr()[0])
         self._optimiser.step()
         self._schedule.step()

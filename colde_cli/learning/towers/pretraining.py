@@ -52,6 +52,10 @@ class PretrainingRecipe:
     precision: Literal["fp32", "bf16"] = "fp32"
     seed: int = 0
 
+    def steps(self, documents: int) -> int:
+        """Batches in all, of so many documents in every epoch."""
+        return self.epochs * -(-documents // self.batch_size)
+
 
 @dataclass(frozen=True, slots=True)
 class Pretrained:
@@ -109,8 +113,8 @@ def pretrain(
     torch.manual_seed(recipe.seed)
     rng = np.random.default_rng(recipe.seed)
     heads = SmithPretraining(network).to(device).train()
-    per_epoch = -(-len(documents) // recipe.batch_size)
-    steps = per_epoch * recipe.epochs
+    steps = recipe.steps(len(documents))
+    per_epoch = steps // recipe.epochs
     descent = Descent(heads, steps, recipe.learning_rate, recipe.weight_decay)
     found: list[tuple[float, float]] = []
     for _ in range(recipe.epochs):
