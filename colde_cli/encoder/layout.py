@@ -141,7 +141,7 @@ class ModelConfig:
         if values.get("format", 0) > FORMAT:
             raise ModelError(f"{source} was written by a later colde; upgrade with: pip install -U colde")
         if values.get("calibration"):
-            values["calibration"] = _calibration(values["calibration"])
+            values["calibration"] = calibration_of(values["calibration"])
         known = {item.name for item in fields(cls)}
         try:
             return cls(**{name: value for name, value in values.items() if name in known})
@@ -149,7 +149,8 @@ class ModelConfig:
             raise ModelError(f"{source} is incomplete: {error}.") from error
 
 
-def _calibration(values: dict[str, Any]) -> Calibration:
+def calibration_of(values: dict[str, Any]) -> Calibration:
+    """A calibration as `config.json` holds it."""
     listed: dict[str, Any] = {
         key: tuple(value) if isinstance(value, list) else value for key, value in values.items()
     }
@@ -157,11 +158,10 @@ def _calibration(values: dict[str, Any]) -> Calibration:
 
 
 @dataclass(frozen=True, slots=True)
-class ModelFolder:
-    """A model on disk: paths of its files and its configuration."""
+class AnyFolder:
+    """A model on disk: paths of its files."""
 
     path: Path
-    config: ModelConfig
 
     @property
     def name(self) -> str:
@@ -184,15 +184,32 @@ class ModelFolder:
         return (self.path / relative).is_file()
 
 
+@dataclass(frozen=True, slots=True)
+class ModelFolder(AnyFolder):
+    """A CoLDE model on disk."""
+
+    config: ModelConfig
+
+
 def open_folder(path: Path) -> ModelFolder:
-    """Open a model folder and check that it is one.
+    """Open the folder of a CoLDE model and check that it is one.
 
     Raises:
         ModelError: no such folder, no `config.json`, or a model of another kind.
+    """
+    config = config_file(path)
+    return ModelFolder(path, ModelConfig.from_json(config.read_text(encoding="utf-8"), str(config)))
+
+
+def config_file(path: Path) -> Path:
+    """Where a model folder has its configuration.
+
+    Raises:
+        ModelError: no such folder, or no `config.json`.
     """
     if not path.is_dir():
         raise ModelError(f"There is no model folder {path}.")
     config = path / CONFIG
     if not config.is_file():
         raise ModelError(f"{path} is not a model: it lacks {CONFIG}.")
-    return ModelFolder(path, ModelConfig.from_json(config.read_text(encoding="utf-8"), str(config)))
+    return config
