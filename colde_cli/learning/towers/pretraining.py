@@ -1,0 +1,167 @@
+"""SMITH's pre-training on unlabelled documents: masked words (WP) and masked sentence blocks (SP), weighed the same.
+
+The paper masks words and blocks of the same batch and adds both losses; each is a mean over blocks here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from colde_cli.documents.chunking import TextTokenizer
+from colde_cli.encoder.towers.rows import Rows, stack
+from colde_cli.errors import OptionError
+from colde_cli.learning.networks.towers.smith import Smith
+from colde_cli.learning.networks.towers.smith_pretraining import PretrainingLosses, SmithPretraining
+from colde_cli.learning.objectives.masked_blocks import BLOCKS, draw_blocks
+from colde_cli.learning.objectives.masked_words import SHARE, MaskingVocabulary, mask_words
+from colde_cli.learning.towers.descent import Descent, Told
+
+IntArray = NDArray[np.int64]
+Pretraining = Literal["wp", "wp+sp"]
+
+
+@dataclass(frozen=True, slots=True)
+class PretrainingRecipe:
+    """The options of pre-training; the defaults are the paper's, where it has one.
+
+    Attributes:
+        objective: masked words alone, which leaves the document Transformer as it is, or with masked blocks.
+        epochs: passes over the documents.
+        batch_size: documents in a batch; the hidden blocks of a batch are each other's alternatives.
+        learning_rate: AdamW's peak.
+        weight_decay: AdamW's, decoupled.
+        hidden_blocks: of a document.
+        hidden_words: share of the words of a block.
+        precision: "fp32" or "bf16" (autocast).
+        seed: of batches, masks and the heads.
+    """
+
+    objective: Pretraining = "wp+sp"
+    epochs: int = 1
+    batch_size: int = 32
+    learning_rate: float = 5e-5
+    weight_decay: float = 0.01
+    hidden_blocks: int = BLOCKS
+    hidden_words: float = SHARE
+    precision: Literal["fp32", "bf16"] = "fp32"
+    seed: int = 0
+
+    def steps(self, documents: int) -> int:
+        """Batches in all, of so many documents in every epoch."""
+        return self.epochs * -(-documents // self.batch_size)
+
+
+@dataclass(frozen=True, slots=True)
+class Pretrained:
+    """How pre-training went.
+
+    Attributes:
+        steps: batches in all.
+        words: mean loss of the masked words in each epoch.
+        blocks: mean loss of the masked blocks in each epoch; zeros with "wp".
+    """
+
+    steps: int
+    words: tuple[float, ...]
+    blocks: tuple[float, ...]
+
+
+def masking_vocabulary(tokenizer: TextTokenizer, size: int) -> MaskingVocabulary:
+    """What masking must know of a tokenizer of `size` token ids.
+
+    Raises:
+        OptionError: it has no [MASK].
+    """
+    mask = tokenizer.token_to_id("[MASK]")
+    if mask is None:
+        raise OptionError("--pretrain needs a tokenizer with the token [MASK]; take a backbone that has one.")
+    named = (tokenizer.token_to_id(token) for token in ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"))
+    return MaskingVocabulary(
+        size, mask, tuple(sorted({0, *(number for number in named if number is not None)}))
+    )
+
+
+def pretrain(
+    network: Smith,
+    documents: Sequence[Rows],
+    vocabulary: MaskingVocabulary,
+    recipe: PretrainingRecipe,
+    device: torch.device,
+    told: Told = lambda values: None,
+) -> Pretrained:
+    """Train `network` in place, and leave it in evaluation mode; the heads of pre-training are dropped.
+
+    Args:
+        network: with random or with pretrained weights.
+        documents: packed as "blocks"; their labels are not needed.
+        vocabulary: of the tokenizer that packed them.
+        recipe: how.
+        device: where.
+        told: of step, losses, learning rate and gradient norm.
+
+    Raises:
+        ValueError: there is no document, or no epoch.
+    """
+    if not documents or recipe.epochs < 1:
+        raise ValueError("pre-training needs documents and at least one epoch")
+    torch.manual_seed(recipe.seed)
+    rng = np.random.default_rng(recipe.seed)
+    heads = SmithPretraining(network).to(device).train()
+    steps = recipe.steps(len(documents))
+    per_epoch = steps // recipe.epochs
+    descent = Descent(heads, steps, recipe.learning_rate, recipe.weight_decay)
+    found: list[tuple[float, float]] = []
+    for _ in range(recipe.epochs):
+        for part in np.array_split(rng.permutation(len(documents)), per_epoch):
+            batch = stack([documents[int(number)] for number in part]).ids.astype(np.int64)
+            losses = _losses(heads, masked_batch(batch, vocabulary, recipe, rng), recipe, device)
+            found.append((losses.words.item(), losses.blocks.item()))
+            values = dict(zip(PretrainingLosses._fields, found[-1], strict=True))
+            told({"step": len(found), **values, **descent.step(losses.words + losses.blocks)})
+    network.eval()
+    words, blocks = np.array(found).reshape(recipe.epochs, per_epoch, 2).mean(1).T.tolist()
+    return Pretrained(steps, tuple(words), tuple(blocks))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MaskedBatch:
+    """D documents with words, and perhaps blocks, to guess.
+
+    Attributes:
+        shown: int64 [D, R, L], what the network reads.
+        rows: int64 [D, R, L], what there was.
+        chosen: bool [D, R, L], words to guess.
+        hidden: bool [D, R], blocks to guess; None with "wp".
+    """
+
+    shown: IntArray
+    rows: IntArray
+    chosen: NDArray[np.bool_]
+    hidden: NDArray[np.bool_] | None
+
+
+def masked_batch(
+    rows: IntArray, vocabulary: MaskingVocabulary, recipe: PretrainingRecipe, rng: np.random.Generator
+) -> MaskedBatch:
+    """Hide words, and blocks if the recipe says so, of documents int64 [D, R, L]."""
+    masked = mask_words(rows.reshape(-1, rows.shape[-1]), vocabulary, rng, recipe.hidden_words)
+    hidden = None
+    if recipe.objective == "wp+sp":
+        hidden = draw_blocks((rows != 0).any(2), rng, recipe.hidden_blocks)
+    return MaskedBatch(masked.rows.reshape(rows.shape), rows, masked.chosen.reshape(rows.shape), hidden)
+
+
+def _losses(
+    heads: SmithPretraining, batch: MaskedBatch, recipe: PretrainingRecipe, device: torch.device
+) -> PretrainingLosses:
+    arrays = (batch.shown, batch.rows, batch.chosen, batch.hidden)
+    tensors = [None if array is None else torch.from_numpy(array).to(device) for array in arrays]
+    with torch.autocast(device.type, torch.bfloat16, enabled=recipe.precision == "bf16"):
+        found: PretrainingLosses = heads(*tensors)
+    return found
