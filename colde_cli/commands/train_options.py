@@ -147,6 +147,15 @@ ResidualShare = Annotated[
 Dropout = Annotated[
     float, _option("--dropout", panel=_COLDE, min=0, max=0.9, help="Of attention output and projection.")
 ]
+Combine = Annotated[
+    bool,
+    _option(
+        "--combine/--no-combine",
+        panel=_COLDE,
+        help="Let chunks and rare words have a share in the score, fitted to the validation pairs; "
+        "without, it is the cosine of the paper.",
+    ),
+]
 Loss = Annotated[
     Literal["supcon", "sincere", "cosine"],
     _option("--loss", panel=_OBJECTIVE, help="supcon: the paper. sincere: without the pull among positives."),

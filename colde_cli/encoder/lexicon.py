@@ -45,6 +45,18 @@ class Terms:
     weights: FloatArray
 
 
+def continuations(pieces: Sequence[str]) -> NDArray[np.bool_]:
+    """Which token ids go on with the word before them, given the piece of each id.
+
+    WordPiece marks those that go on ("##ing"), byte-level BPE and SentencePiece those that begin ("Ġthe", "▁the").
+    """
+    if any(piece.startswith("##") for piece in pieces):
+        return np.array([piece.startswith("##") for piece in pieces])
+    if any(piece.startswith(("Ġ", "▁")) for piece in pieces):
+        return np.array([not piece.startswith(("Ġ", "▁", "<", "[")) for piece in pieces])
+    return np.zeros(len(pieces), bool)
+
+
 def overlap(a: Terms, b: Terms) -> float:
     """Cosine of two texts by their terms, in [0, 1]."""
     _, here, there = np.intersect1d(a.buckets, b.buckets, assume_unique=True, return_indices=True)

@@ -41,6 +41,7 @@ class CardFacts:
         training_documents: documents that trained.
         judged: whether somebody judged the validation pairs.
         note: of the person who trained it (licence, purpose), "" for none.
+        served: figures of the scores as they are served, where they are more than the cosine that was trained.
     """
 
     name: str
@@ -49,6 +50,7 @@ class CardFacts:
     training_documents: int
     judged: bool
     note: str = ""
+    served: PairMetrics | None = None
 
 
 def write_card(facts: CardFacts, config: EncoderConfig, recipe: CardRecipe, outcome: Outcome) -> str:
@@ -85,8 +87,13 @@ def _data(facts: CardFacts) -> str:
 def _figures(facts: CardFacts, outcome: Outcome) -> str:
     origin = "judged pairs" if facts.judged else "pairs made from labels and links, negatives drawn at random"
     trained, control = outcome.trained, outcome.untrained
-    rows = [f"| {name} | {_value(trained, key)} | {_value(control, key)} |" for name, key in _FIGURES]
-    table = "\n".join(["| | this model | the same, untrained |", "|---|---|---|", *rows])
+    columns = [("this model", facts.served or trained), ("its vectors alone", trained)]
+    columns = [*(columns if facts.served else columns[:1]), ("the same, untrained", control)]
+    rows = [
+        " | ".join([f"| {name}", *(_value(found, key) for _, found in columns)]) for name, key in _FIGURES
+    ]
+    titles = " | ".join(title for title, _ in columns)
+    table = "\n".join([f"| | {titles} |", "|---" * (len(columns) + 1) + "|", *(f"{row} |" for row in rows)])
     return (
         f"{trained.pairs:,} {origin}, {trained.positives:,} of them related. The epoch was chosen and the "
         "threshold fitted on these very pairs, so the figures flatter; measure on pairs of your own."

@@ -42,6 +42,7 @@ class Recipe:
         residual: "mean" puts the mean of the chunk vectors beside the head's vector.
         residual_share: weight of the head's cosine in the score, where there is a residual.
         dropout: of attention output and projection.
+        combine: make the score of chunks and words too, beside CoLDE's cosine (`encoder.layout.Combination`).
         elongation: LA(SER)³ as a loss, as views, or not at all.
         elongation_weight: λ of L_len.
         precision: "fp32" or "bf16" (autocast).
@@ -69,6 +70,7 @@ class Recipe:
     residual: Literal["none", "mean"] = "none"
     residual_share: float = 0.3
     dropout: float = 0.1
+    combine: bool = True
     elongation: Elongation = "none"
     elongation_weight: float = 0.1
     precision: Literal["fp32", "bf16"] = "fp32"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -13,14 +12,15 @@ import torch
 from numpy.typing import NDArray
 
 from colde_cli.encoder.cache import Cache
+from colde_cli.encoder.layout import CARD, WEIGHTS
 from colde_cli.errors import ModelError, OptionError
-from colde_cli.evaluation.calibration_fit import fit_calibration
 from colde_cli.learning import checkpoint
 from colde_cli.learning.backbone import Backbone, load_backbone
 from colde_cli.learning.card import CardFacts, write_card
 from colde_cli.learning.export.calibration import calibration_chunks
+from colde_cli.learning.export.export import export_model
 from colde_cli.learning.export.frozen import frozen_encoder
-from colde_cli.learning.finish import write_model
+from colde_cli.learning.finish import new_folder
 from colde_cli.learning.job import (
     Job,
     Reporter,
@@ -33,9 +33,10 @@ from colde_cli.learning.job import (
 )
 from colde_cli.learning.journal import Both, Journal
 from colde_cli.learning.loop import Observer, Outcome
-from colde_cli.learning.networks.colde import Colde
+from colde_cli.learning.networks.colde import Colde, save_weights
 from colde_cli.learning.processes import ALONE, Processes
 from colde_cli.learning.recipe import Recipe
+from colde_cli.learning.serving import fit_served
 from colde_cli.learning.sources import ChunkSource, FrozenChunks, TrainedChunks, micro_tokens
 from colde_cli.learning.tokens import ChunkStore, chunk_documents
 from colde_cli.learning.trainer import CENTER_SAMPLE, Task, Trainer, set_center
@@ -98,7 +99,7 @@ def train_model(
     with Journal(job.workshop) as journal:
         outcome = run(Both(observer, journal))
     reporter.phase("Writing the model")
-    _finish(job, model.cpu(), read, outcome, backbone.tokenizer, calibration_ids)
+    _finish(job, model.cpu(), read, store, outcome, backbone.tokenizer, calibration_ids)
     return outcome
 
 
@@ -174,17 +175,26 @@ def _finish(
     job: Job[Recipe],
     model: Colde,
     read: TaskData,
+    store: ChunkStore,
     outcome: Outcome,
     tokenizer: str,
     calibration_ids: list[list[int]],
 ) -> None:
-    calibration = fit_calibration(read.split.related, outcome.scores)
-    model.config = replace(model.config, threshold=outcome.trained.threshold, calibration=calibration)
-    facts = CardFacts(
-        job.output.name, job.command, read.files, len(read.split.training), read.split.judged, job.note
-    )
-    card = write_card(facts, model.config, job.recipe, outcome)
-    write_model(model, tokenizer, card, calibration_ids, job.output)
+    with new_folder(job.output, model.config.to_json(), tokenizer) as staged:
+        save_weights(model, staged / WEIGHTS)
+        export_model(staged, calibration_ids)
+        served = fit_served(staged, read, store, combine=job.recipe.combine, device=job.device)
+        facts = CardFacts(
+            job.output.name,
+            job.command,
+            read.files,
+            len(read.split.training),
+            read.split.judged,
+            job.note,
+            served.metrics,
+        )
+        card = write_card(facts, served.config, job.recipe, outcome)
+        (staged / CARD).write_text(card, encoding="utf-8")
     # The log stays; what was needed to go on is not needed any more.
     checkpoint.discard(job.workshop)
     (job.workshop / _VECTORS).unlink(missing_ok=True)

@@ -11,7 +11,7 @@ import torch
 from torch import nn
 
 from colde_cli.documents.chunking import plain_tokenizer
-from colde_cli.encoder.layout import WEIGHTS
+from colde_cli.encoder.layout import CARD, WEIGHTS
 from colde_cli.encoder.towers.layout import TowerConfig
 from colde_cli.encoder.towers.packing import document_text, packing
 from colde_cli.encoder.towers.rows import Rows
@@ -184,7 +184,8 @@ def _finish(
         job.output.name, job.command, read.files, len(read.split.training), read.split.judged, job.note
     )
     card = write_card(facts, config, job.recipe, outcome)
-    with new_folder(job.output, config.to_json(), made.tokenizer, card) as staged:
+    with new_folder(job.output, config.to_json(), made.tokenizer) as staged:
+        (staged / CARD).write_text(card, encoding="utf-8")
         save_tower(made.network.cpu(), staged / WEIGHTS)
         export_tower(staged, samples)
     checkpoint.discard(job.workshop)
