@@ -1,8 +1,8 @@
 """colde: compare long documents by meaning (CoLDE, the Contrastive Long Document Encoder).
 
-    from colde_cli import Encoder, compare, read
+    from colde_cli import compare, open_encoder, read
 
-    encoder = Encoder.load()
+    encoder = open_encoder()
     a, b = encoder.encode_many([read("a.pdf"), read("b.pdf")])
     print(compare(a, b, encoder).score)
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from colde_cli.documents.sections import select
     from colde_cli.encoder.encoder import Encoder
     from colde_cli.encoder.encoding import Encoding
+    from colde_cli.encoder.opening import open_encoder
     from colde_cli.errors import (
         ColdeError,
         CorruptFileError,
@@ -72,6 +73,7 @@ __all__ = [
     "UnsupportedFormatError",
     "__version__",
     "compare",
+    "open_encoder",
     "rank",
     "read",
     "select",
@@ -84,6 +86,7 @@ _HOMES = {
     "documents.sections": ("select",),
     "encoder.encoder": ("Encoder",),
     "encoder.encoding": ("Encoding",),
+    "encoder.opening": ("open_encoder",),
     "similarity.comparison": ("ChunkMatch", "Comparison", "compare"),
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}

@@ -15,7 +15,7 @@ from colde_cli.encoder.towers.layout import TowerConfig  # noqa: E402
 from colde_cli.encoder.towers.rows import Rows, stack  # noqa: E402
 from colde_cli.learning.backbone import load_backbone  # noqa: E402
 from colde_cli.learning.networks.towers.longformer import LongformerTower  # noqa: E402
-from colde_cli.learning.towers.export import _write, difference  # noqa: E402
+from colde_cli.learning.towers.export import difference, write_tower_graph  # noqa: E402
 from colde_cli.learning.towers.longformer_backbone import longformer_of_bert  # noqa: E402
 from colde_cli.learning.towers.recipe import TowerRecipe  # noqa: E402
 from colde_cli.learning.towers.registry import SYSTEMS  # noqa: E402
@@ -99,7 +99,7 @@ def test_the_graph_gives_what_the_network_gives_at_every_length(
     network: LongformerTower, tmp_path: Path
 ) -> None:
     graph = tmp_path / "tower.onnx"
-    _write(network, CONFIG, graph)
+    write_tower_graph(network, CONFIG, graph)
     rows = [
         Rows.of([[1 + number % 49 for number in range(3, 3 + length)]]) for length in (1, 3, 8, 9, 33, 70)
     ]

@@ -46,7 +46,7 @@ def export_tower(folder: Path, samples: Sequence[Rows]) -> float:
     (folder / "onnx").mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder, prefix=".export-") as scratch:
         staged = Path(scratch) / Path(TOWER_GRAPH).name
-        _write(network, opened.config, staged)
+        write_tower_graph(network, opened.config, staged)
         gap = difference(network, opened.config, staged, samples)
         if gap > TOLERANCE:
             raise ModelError(
@@ -98,7 +98,8 @@ def save_tower(network: nn.Module, path: Path) -> None:
     path.chmod(0o644)  # as in `networks.colde.save_weights`
 
 
-def _write(network: nn.Module, config: TowerConfig, target: Path) -> None:
+def write_tower_graph(network: nn.Module, config: TowerConfig, target: Path) -> None:
+    """Trace a network in evaluation mode on rows of its own kind; see `encoder.towers.layout` for the contract."""
     count, length = min(config.max_rows, _ROWS), min(config.row_tokens, _TOKENS)
     places = torch.arange(count * length)
     rows = 1 + places.reshape(1, count, length) % (config.vocab_size - 1)
