@@ -146,6 +146,15 @@ def test_table_fits_80_columns(
     assert f"against {MODEL}" in " ".join(result.out.split())
 
 
+def test_robustness_is_measured_for_models(capsys: Capture, data: list[str]) -> None:
+    result = run(
+        capsys, "evaluate", MODEL, *data, *QUICK, "--robustness", "shuffle, length", "--format", "json"
+    )
+    assert (result.status, result.err) == (0, "")
+    (field,) = json.loads(result.out)["fields"]
+    assert [item["name"] for item in field["robustness"][MODEL]["protocols"]] == ["shuffle", "length"]
+
+
 def test_mistakes_are_status_2(capsys: Capture, data: list[str], tmp_path: Path) -> None:
     docs, pairs = data[1], data[3]
     for arguments, part in [
@@ -156,6 +165,7 @@ def test_mistakes_are_status_2(capsys: Capture, data: list[str], tmp_path: Path)
             [MODEL, *data, "--format", "markdown"],
             "markdown is not available yet; use table, json, csv or html",
         ),
+        ([MODEL, *data, "--robustness", "rain"], "no robustness protocol 'rain'"),
         (["no-such-model", *data], "There is no model"),
         ([MODEL, "--docs", docs, "--pairs", tmp_path / "none.jsonl"], "There is no file"),
         ([MODEL, *data, "-o", docs], "one of the documents to read"),
