@@ -155,6 +155,28 @@ def test_robustness_is_measured_for_models(capsys: Capture, data: list[str]) -> 
     assert [item["name"] for item in field["robustness"][MODEL]["protocols"]] == ["shuffle", "length"]
 
 
+def test_models_of_other_systems_are_measured_and_calibrated(
+    capsys: Capture, data: list[str], tmp_path: Path
+) -> None:
+    pytest.importorskip("torch")
+    from tiny_tower import tiny_backbone, write_tower
+
+    tower = write_tower(tmp_path / "tower", tiny_backbone(tmp_path / "backbone"))
+    arguments = ["--control", "max-mean", "--robustness", "shuffle", "--format", "json"]
+    result = run(capsys, "evaluate", tower, MODEL, *data, *QUICK, *arguments)
+    assert (result.status, result.err) == (0, "")
+    found = json.loads(result.out)
+    assert [item["kind"] for item in found["systems"]] == ["model", "model", "control"]
+    assert found["systems"][0]["precision"] == "fp32"
+    (field,) = found["fields"]
+    assert set(field["robustness"]) == {"tower", MODEL}
+    # Nothing is stored with it.
+    assert field["results"][0]["calibration_from"] == "validation"
+    assert run(capsys, "calibrate", tower, *data, "--no-cache").status == 0
+    result = run(capsys, "evaluate", tower, *data, *QUICK, "--format", "json")
+    assert json.loads(result.out)["fields"][0]["results"][0]["calibration_from"] == "model"
+
+
 def test_mistakes_are_status_2(capsys: Capture, data: list[str], tmp_path: Path) -> None:
     docs, pairs = data[1], data[3]
     for arguments, part in [
