@@ -125,7 +125,7 @@ def test_html_stands_alone(capsys: Capture, data: list[str], tmp_path: Path) -> 
     assert set(page.addresses) == {"#f0", "#f1", "#f2"}
     assert text.index(">macro average<") < text.index(">gardens<") < text.index(">a&lt;b&gt;<")
     assert "a<b>" not in text
-    assert text.count("<table>") == text.count("<caption") == 15
+    assert text.count("<table>") == text.count("<caption") == 17
     assert {"ROC", "Precision and recall", "Reliability"} <= set(text.replace("<", ">").split(">"))
     assert "prefers-color-scheme: dark" in text
 
