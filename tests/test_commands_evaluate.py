@@ -125,7 +125,7 @@ def test_html_stands_alone(capsys: Capture, data: list[str], tmp_path: Path) -> 
     assert set(page.addresses) == {"#f0", "#f1", "#f2"}
     assert text.index(">macro average<") < text.index(">gardens<") < text.index(">a&lt;b&gt;<")
     assert "a<b>" not in text
-    assert text.count("<table>") == text.count("<caption") == 15
+    assert text.count("<table>") == text.count("<caption") == 17
     assert {"ROC", "Precision and recall", "Reliability"} <= set(text.replace("<", ">").split(">"))
     assert "prefers-color-scheme: dark" in text
 
@@ -146,6 +146,37 @@ def test_table_fits_80_columns(
     assert f"against {MODEL}" in " ".join(result.out.split())
 
 
+def test_robustness_is_measured_for_models(capsys: Capture, data: list[str]) -> None:
+    result = run(
+        capsys, "evaluate", MODEL, *data, *QUICK, "--robustness", "shuffle, length", "--format", "json"
+    )
+    assert (result.status, result.err) == (0, "")
+    (field,) = json.loads(result.out)["fields"]
+    assert [item["name"] for item in field["robustness"][MODEL]["protocols"]] == ["shuffle", "length"]
+
+
+def test_models_of_other_systems_are_measured_and_calibrated(
+    capsys: Capture, data: list[str], tmp_path: Path
+) -> None:
+    pytest.importorskip("torch")
+    from tiny_tower import tiny_backbone, write_tower
+
+    tower = write_tower(tmp_path / "tower", tiny_backbone(tmp_path / "backbone"))
+    arguments = ["--control", "max-mean", "--robustness", "shuffle", "--format", "json"]
+    result = run(capsys, "evaluate", tower, MODEL, *data, *QUICK, *arguments)
+    assert (result.status, result.err) == (0, "")
+    found = json.loads(result.out)
+    assert [item["kind"] for item in found["systems"]] == ["model", "model", "control"]
+    assert found["systems"][0]["precision"] == "fp32"
+    (field,) = found["fields"]
+    assert set(field["robustness"]) == {"tower", MODEL}
+    # Nothing is stored with it.
+    assert field["results"][0]["calibration_from"] == "validation"
+    assert run(capsys, "calibrate", tower, *data, "--no-cache").status == 0
+    result = run(capsys, "evaluate", tower, *data, *QUICK, "--format", "json")
+    assert json.loads(result.out)["fields"][0]["results"][0]["calibration_from"] == "model"
+
+
 def test_mistakes_are_status_2(capsys: Capture, data: list[str], tmp_path: Path) -> None:
     docs, pairs = data[1], data[3]
     for arguments, part in [
@@ -156,6 +187,7 @@ def test_mistakes_are_status_2(capsys: Capture, data: list[str], tmp_path: Path)
             [MODEL, *data, "--format", "markdown"],
             "markdown is not available yet; use table, json, csv or html",
         ),
+        ([MODEL, *data, "--robustness", "rain"], "no robustness protocol 'rain'"),
         (["no-such-model", *data], "There is no model"),
         ([MODEL, "--docs", docs, "--pairs", tmp_path / "none.jsonl"], "There is no file"),
         ([MODEL, *data, "-o", docs], "one of the documents to read"),

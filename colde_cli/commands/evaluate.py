@@ -27,7 +27,7 @@ from colde_cli.views.output import Format, choose_format, deliver
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from colde_cli.evaluation.evaluate import Plan
+    from colde_cli.evaluation.evaluate import Attack, Plan
     from colde_cli.evaluation.field import Field
     from colde_cli.evaluation.result import Evaluation
     from colde_cli.evaluation.systems import ModelSystem
@@ -78,6 +78,15 @@ def evaluate(
     retrieval: Annotated[
         bool, option("--retrieval", _FIGURES, "Search every document's partners among all.", metavar="")
     ] = False,
+    robustness: Annotated[
+        str | None,
+        option(
+            "--robustness",
+            _FIGURES,
+            "Change documents and score the models again: length, shuffle, elongation, or several with commas.",
+            metavar="NAMES",
+        ),
+    ] = None,
     bootstrap: Annotated[
         int,
         option("--bootstrap", _FIGURES, "Draws for intervals and tests; 0 for none.", min=0, metavar="N"),
@@ -112,14 +121,16 @@ def evaluate(
     from colde_cli.evaluation.extra import require_evaluate_extra
 
     require_evaluate_extra("colde evaluate")
+    from colde_cli.commands.attacking import make_attack
     from colde_cli.evaluation.evaluate import Plan
 
     chosen = choose_format(format, output, map(str, (*pairs, *docs, *(validation or []))), _FORMATS)
+    attack = make_attack(robustness, seed)
     talk = Talk(quiet, verbose)
     fields = read_fields(docs, pairs, validation or [], split.value)
     plan = Plan(split.value, retrieval, bootstrap, seed)
     options = {"device": device, "precision": precision, "threads": threads, "no_cache": no_cache}
-    found = _measure(models, control or [], fields, plan, talk, options)
+    found = _measure(models, control or [], fields, plan, talk, options, attack)
     deliver(_shown(found, chosen, output), output)
 
 
@@ -130,6 +141,7 @@ def _measure(
     plan: Plan,
     talk: Talk,
     options: dict[str, Any],
+    attack: Attack | None,
 ) -> Evaluation:
     from colde_cli.evaluation.controls import CONTROLS, make_controls
     from colde_cli.evaluation.evaluate import evaluate as measure
@@ -145,7 +157,7 @@ def _measure(
                 model.encodings(field)
     systems = [*opened, *make_controls(names, opened[0])]
     with progress("Measuring", "systems", len(systems) * len(fields), show=show) as advance:
-        return measure(systems, fields, plan, advance)
+        return measure(systems, fields, plan, advance, attack)
 
 
 def _open_models(

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from colde_cli.documents.document import Document, Part, assemble
+from colde_cli.encoder.encoder import Encoder
 from colde_cli.encoder.encoding import Encoding
 from colde_cli.encoder.rearranging import rearranged
 from colde_cli.evaluation.robustness.report import PairRow, ProtocolReport
@@ -43,8 +44,8 @@ class ElongationOptions:
 
 def elongation(bench: Bench, options: ElongationOptions) -> Iterable[ProtocolReport]:
     """Elongate one document of every pair, then both: one report per level."""
-    if bench.by_chunks:
-        yield _chunk_level(bench, options)
+    if bench.by_chunks is not None:
+        yield _chunk_level(bench, bench.by_chunks, options)
     if options.text_documents > 0:
         yield _text_level(_sample(bench, options.text_documents), options)
 
@@ -66,14 +67,16 @@ def elongated(document: Document, times: int) -> Document:
     return assemble(document.path, document.title, [Part("", "\n\n".join([document.text] * times))])
 
 
-def _chunk_level(bench: Bench, options: ElongationOptions) -> ProtocolReport:
+def _chunk_level(bench: Bench, model: Encoder, options: ElongationOptions) -> ProtocolReport:
     against_itself, pairs = [], [bench.clean_row(ratios=True)]
     for times in options.times:
         allowed = {
             name: min(times, max(1, options.max_chunks // len(encoding.chunks)))
             for name, encoding in bench.encodings.items()
         }
-        vectors = {name: _tiled_vector(bench, name, count) for name, count in allowed.items()}
+        vectors = {
+            name: _tiled_vector(model, bench.encodings[name], count) for name, count in allowed.items()
+        }
         attacked = partial(_tiled_encoding, bench, allowed, vectors)
         against_itself.append(bench.self_row(_title(times, allowed), attacked, list(bench.encodings)))
         pairs += _pair_rows(bench, _title(times, allowed), attacked)
@@ -83,14 +86,13 @@ def _chunk_level(bench: Bench, options: ElongationOptions) -> ProtocolReport:
     return ProtocolReport("elongation", "Elongation ×m, chunks", tuple(against_itself), tuple(pairs), (note,))
 
 
-def _tiled_vector(bench: Bench, name: str, times: int) -> FloatArray:
-    encoding = bench.encodings[name]
+def _tiled_vector(model: Encoder, encoding: Encoding, times: int) -> FloatArray:
     if times == 1:
         return encoding.document_vector
     # A model that adds positions before BERT has them in its chunk vectors, which copies share.
-    kept = bench.encoder.config.chunk_position == "input"
+    kept = model.config.chunk_position == "input"
     rows = list(range(len(encoding.chunks))) * times
-    return rearranged(encoding, rows, bench.encoder, "kept" if kept else "anew").document_vector
+    return rearranged(encoding, rows, model, "kept" if kept else "anew").document_vector
 
 
 def _tiled_encoding(

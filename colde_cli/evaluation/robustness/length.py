@@ -48,6 +48,6 @@ def _first(bench: Bench, name: str, count: int) -> Encoding:
     encoding = bench.encodings[name]
     if len(encoding.chunks) <= count:
         return encoding
-    if not bench.by_chunks:
+    if bench.by_chunks is None:
         return bench.encoder.encode(shortened(bench.documents[name], encoding.chunks[count - 1].span.end))
-    return rearranged(encoding, range(count), bench.encoder)
+    return rearranged(encoding, range(count), bench.by_chunks)

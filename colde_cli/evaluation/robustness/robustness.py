@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from colde_cli.documents.document import Document
-from colde_cli.encoder.encoder import Encoder
+from colde_cli.encoder.protocol import DocumentEncoder
 from colde_cli.errors import OptionError
 from colde_cli.evaluation.robustness.elongation import ElongationOptions, elongation
 from colde_cli.evaluation.robustness.length import length
@@ -34,7 +34,7 @@ class Options:
 
 
 def robustness(
-    encoder: Encoder,
+    encoder: DocumentEncoder,
     documents: Mapping[str, Document],
     pairs: Sequence[Judged],
     protocols: Sequence[str] = PROTOCOLS,

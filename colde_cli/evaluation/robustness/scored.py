@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from colde_cli.documents.document import Document
 from colde_cli.encoder.encoder import Encoder
 from colde_cli.encoder.encoding import Encoding
+from colde_cli.encoder.protocol import DocumentEncoder
 from colde_cli.evaluation.robustness.figures import pair_figures, spearman
 from colde_cli.evaluation.robustness.report import PairRow, SelfRow
 from colde_cli.similarity.scores import cosine
@@ -40,7 +41,7 @@ class Bench:
         seed: of every draw.
     """
 
-    encoder: Encoder
+    encoder: DocumentEncoder
     documents: Mapping[str, Document]
     encodings: Mapping[str, Encoding]
     pairs: tuple[Judged, ...]
@@ -49,9 +50,9 @@ class Bench:
     seed: int
 
     @property
-    def by_chunks(self) -> bool:
-        """Whether the model has a document head over chunk vectors, which can be run again for other chunks."""
-        return isinstance(self.encoder, Encoder)
+    def by_chunks(self) -> Encoder | None:
+        """The model, if it has a document head over chunk vectors, which can be run again for other chunks."""
+        return self.encoder if isinstance(self.encoder, Encoder) else None
 
     def generator(self, name: str, number: int = 0) -> np.random.Generator:
         """Random numbers for one document: the same whatever else is measured."""
@@ -95,7 +96,7 @@ class Bench:
 
 
 def make_bench(
-    encoder: Encoder,
+    encoder: DocumentEncoder,
     documents: Mapping[str, Document],
     pairs: Sequence[Judged],
     threshold: float | None,
@@ -110,7 +111,7 @@ def make_bench(
 
 
 def pair_scores(
-    encoder: Encoder, pairs: Sequence[Judged], left: Encoded, right: Encoded
+    encoder: DocumentEncoder, pairs: Sequence[Judged], left: Encoded, right: Encoded
 ) -> tuple[Array, NDArray[np.int64]]:
     """Scores of the pairs, [P], and the tokens of their documents, [P, 2]; a few pairs at a time."""
     scores, tokens = [], []

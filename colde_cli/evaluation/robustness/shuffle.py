@@ -60,13 +60,13 @@ def shuffled_document(document: Document, generator: np.random.Generator) -> Doc
 
 def _shuffled(bench: Bench, name: str, number: int, numbering: Numbering) -> Encoding:
     generator = bench.generator(name, number)
-    if not bench.by_chunks:
+    if bench.by_chunks is None:
         return bench.encoder.encode(shuffled_document(bench.documents[name], generator))
     encoding = bench.encodings[name]
     rows = shuffled_rows(encoding, generator)
     if rows == list(range(len(rows))):
         return encoding
-    return rearranged(encoding, rows, bench.encoder, numbering)
+    return rearranged(encoding, rows, bench.by_chunks, numbering)
 
 
 def _sections(encoding: Encoding) -> list[list[int]]:

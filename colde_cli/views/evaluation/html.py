@@ -17,6 +17,7 @@ from colde_cli.views.evaluation.plots import (
     series_class,
 )
 
+_OVERVIEW = ("auc", "f1")
 _GROUPS = {
     "pairs": "Telling related pairs from unrelated ones",
     "verdict": "Verdicts at the threshold",
@@ -36,6 +37,7 @@ def evaluation_html(evaluation: Evaluation) -> str:
         f'<p class="facts">{escape(names)}</p><p>{escape(wording.method(evaluation))}</p></header>',
         _contents(blocks) if len(blocks) > 1 else "",
         "<main>",
+        *(_overview(evaluation, name) for name in _OVERVIEW if evaluation.macro),
         *(part for number, item in enumerate(blocks) for part in _block(item, number)),
         _meanings(blocks),
         "</main>",
@@ -46,6 +48,21 @@ def evaluation_html(evaluation: Evaluation) -> str:
     )
     content = "\n".join(part for part in body if part)
     return f'<!doctype html>\n<html lang="en">\n<head>{head}</head>\n<body>\n{content}\n</body>\n</html>\n'
+
+
+def _overview(evaluation: Evaluation, name: str) -> str:
+    """One figure of all systems on all fields; nothing where a field lacks it."""
+    blocks = evaluation.blocks()
+    if any(name not in found.figures for item in blocks for found in item.results):
+        return ""
+    heads = [f'<th scope="col">{escape(item.name)}</th>' for item in blocks]
+    best = [item.best(name) for item in blocks]
+    rows = []
+    for place, system in enumerate(evaluation.systems):
+        figures = [item.results[place].figures[name] for item in blocks]
+        cells = "".join(_cell(figure, system.name in top) for figure, top in zip(figures, best, strict=True))
+        rows.append(f'<tr><th scope="row">{escape(system.name)}</th>{cells}</tr>')
+    return _table(f"{FIGURES[name].title} by field", heads, rows, "all fields")
 
 
 def _contents(blocks: Sequence[FieldResult]) -> str:

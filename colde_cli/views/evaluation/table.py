@@ -26,7 +26,23 @@ def evaluation_table(evaluation: Evaluation, *, to_file: bool = False) -> str:
 def _parts(evaluation: Evaluation) -> Iterator[RenderableType]:
     for item in evaluation.blocks():
         yield from _field(item)
+    if evaluation.macro is not None:
+        yield Text("AUC by field", style="bold")
+        yield _overview(evaluation)
+        yield Text()
     yield Text(wording.method(evaluation), style="dim")
+
+
+def _overview(evaluation: Evaluation) -> Table:
+    """AUC of all systems on all fields."""
+    table = _plain_table()
+    table.add_column("", overflow="fold", min_width=8)
+    for item in evaluation.blocks():
+        table.add_column(plain(item.name), justify="right", overflow="fold", min_width=5)
+    for place, system in enumerate(evaluation.systems):
+        found = [(item.results[place], system.name in item.best("auc")) for item in evaluation.blocks()]
+        table.add_row(Text(plain(system.name)), *(_cell(measured, "auc", best) for measured, best in found))
+    return table
 
 
 def _field(item: FieldResult) -> Iterator[RenderableType]:
