@@ -6,6 +6,11 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# A machine that is busy is no failure: how long an example takes is measured in benchmarks/.
+settings.register_profile("colde", deadline=None)
+settings.load_profile("colde")
 
 ROOT = Path(__file__).resolve().parent.parent
 

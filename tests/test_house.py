@@ -23,7 +23,7 @@ ALLOWED = {
     "corpus": {"similarity", "encoder", "documents"},
     "evaluation": {"similarity", "encoder", "documents"},
     "views": {"evaluation", "corpus", "similarity", "encoder", "documents"},
-    "learning": {"evaluation", "encoder", "documents"},
+    "learning": {"evaluation", "similarity", "encoder", "documents"},
     "commands": {"views", "evaluation", "corpus", "similarity", "encoder", "documents", "learning"},
 }
 COMMON = {"", "errors", "settings"}

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from colde_cli.learning.towers.recipe import TowerRecipe
 
 COLDE_ONLY = frozenset(
-    "freeze_backbone chunk_position chunk_pool ablation heads projection residual residual_share dropout combine max_memory "
-    "loss temperature sections window elongation elongation_weight".split()
+    "freeze_backbone chunk_position chunk_pool ablation heads projection residual residual_share dropout combine "
+    "max_memory loss temperature sections window elongation elongation_weight".split()
 )
 TOWERS_ONLY = frozenset("row_tokens max_rows network pretrain pretrain_epochs fixed_scale".split())
 _NO_BACKBONE = frozenset("backbone trainable_layers".split())

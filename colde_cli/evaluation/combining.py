@@ -51,8 +51,8 @@ def fit_shares(
     total = float(weights.sum())
     if not total > 0:
         return combination
-    shares = {name: float(weight / total) for name, weight in zip(PARTS, weights, strict=True)}
-    return replace(combination, **shares)
+    document, chunks, words, opening = (float(weight / total) for weight in weights)
+    return replace(combination, document=document, chunks=chunks, words=words, opening=opening)
 
 
 def _logistic(related: Bools, table: Floats, fields: NDArray[np.int64]) -> Floats:
