@@ -33,7 +33,7 @@ def write_tower(folder: Path, backbone: Backbone, system: str = "sbert") -> Path
     from colde_cli.learning.towers.export import export_tower, save_tower
 
     network, config = untrained(backbone, system)
-    with new_folder(folder, config.to_json(), backbone.tokenizer, "# tiny\n") as staged:
+    with new_folder(folder, config.to_json(), backbone.tokenizer) as staged:
         save_tower(network, staged / "model.safetensors")
         export_tower(staged, [Rows.of([[2, 5, 6, 3]])])
     return folder
