@@ -1,10 +1,11 @@
 """A part of the training data, where a machine is too small for all of it; the same part every time.
 
-    python benchmarks/sampled_data.py OUTPUT DOCUMENTS FILE...
+    python benchmarks/sampled_data.py OUTPUT DOCUMENTS FILE... --validation FILE --pairs PAIRS
 
 Each FILE is one that shipped_data.py wrote. Of its training documents OUTPUT/FILE keeps DOCUMENTS: random ones, each
-with a random partner, until there are enough. Documents of the validation split are all kept, so that validation pairs
-stay whole. Links and labels that lead to documents left out are left out as well.
+with a random partner, until there are enough. Documents of the validation split are all kept. Links and labels that
+lead to documents left out are left out as well. OUTPUT/validation.jsonl has PAIRS validation pairs of each field: all
+those of random documents, until there are enough.
 """
 
 from __future__ import annotations
@@ -62,16 +63,35 @@ def sample(source: Path, target: Path, count: int) -> None:
             out.write(json.dumps(row, ensure_ascii=False) + "\n")
 
 
+def sample_pairs(source: Path, target: Path, count: int) -> None:
+    """Write `target`, `count` pairs of each field of `source` (the last document brings all of its own)."""
+    by_document: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
+    for line in source.read_text(encoding="utf-8").splitlines():
+        pair = json.loads(line)
+        by_document[pair["a"]].append(pair)
+    names = random.Random(0).sample(sorted(by_document), len(by_document))
+    taken: Counter[str] = Counter()
+    with target.open("w", encoding="utf-8") as out:
+        for name in names:
+            field = name.partition("/")[0]
+            if taken[field] < count:
+                taken[field] += len(by_document[name])
+                out.writelines(json.dumps(pair, ensure_ascii=False) + "\n" for pair in by_document[name])
+
+
 def main() -> None:
     """Write the files."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n", maxsplit=1)[0])
     parser.add_argument("output", type=Path)
     parser.add_argument("documents", type=int)
     parser.add_argument("files", nargs="+", type=Path)
+    parser.add_argument("--validation", type=Path, required=True)
+    parser.add_argument("--pairs", type=int, default=90)
     options = parser.parse_args()
     options.output.mkdir(parents=True, exist_ok=True)
     for file in options.files:
         sample(file, options.output / file.name, options.documents)
+    sample_pairs(options.validation, options.output / "validation.jsonl", options.pairs)
 
 
 if __name__ == "__main__":

@@ -94,13 +94,32 @@ def _cell(seeds: Sequence[float], best: float) -> str:
 
 
 def _training(folder: Path, names: Sequence[str]) -> str:
-    lines = ["| System | documents | options | training, s | measuring, s |", "|---|---|---|---|---|"]
+    head = (
+        "System",
+        "documents",
+        "options",
+        "validation AUC before",
+        "kept",
+        "epoch kept",
+        "training, s",
+        "measuring, s",
+    )
+    lines = [f"| {' | '.join(head)} |", "|---" * len(head) + "|"]
     for name in names:
         train, measure = (_facts(folder / f"{name}.{kind}.txt") for kind in ("train", "measure"))
         if train and measure:
-            cells = [name, train["documents"], f"`{train['options']}`", train["seconds"], measure["seconds"]]
-            lines.append(f"| {' | '.join(map(str, cells))} |")
+            before, kept, epoch = _validation(folder / "models" / f"{name}.training" / "metrics.jsonl")
+            cells = [train["documents"], f"`{train['options']}`", before, kept, epoch]
+            lines.append(f"| {' | '.join(map(str, [name, *cells, train['seconds'], measure['seconds']]))} |")
     return "\n".join(lines)
+
+
+def _validation(journal: Path) -> tuple[str, str, int]:
+    """AUC on validation pairs before training, that of the weights kept, and the epoch they are of."""
+    events = map(json.loads, journal.read_text(encoding="utf-8").splitlines())
+    values = [event["auc"] for event in events if event["event"] == "validation"]
+    epoch = max(range(len(values)), key=values.__getitem__)
+    return f"{values[0]:.3f}", f"{values[epoch]:.3f}", epoch
 
 
 def _facts(path: Path) -> dict[str, Any]:
