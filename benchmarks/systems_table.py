@@ -51,10 +51,15 @@ def _rows(folder: Path, names: Sequence[str], fields: Sequence[str]) -> Iterator
         for system, kind in kinds.items():
             values = {field: measured[system, field] for field in fields}
             values[MEAN] = {figure: fmean(values[field][figure] for field in fields) for figure in FIGURES}
-            row = system if kind == "control" else name.partition(_SEED)[0]
+            row = system if kind == "control" else _title(name)
             _add((controls if kind == "control" else found).setdefault(row, {}), values)
     yield from controls.items()
     yield from found.items()
+
+
+def _title(name: str) -> str:
+    """The row of a measured model: what is not trained here is what is shipped."""
+    return f"{name} (shipped)" if name.startswith("colde-") else name.partition(_SEED)[0]
 
 
 def _measured(report: Mapping[str, Any]) -> dict[tuple[str, str], dict[str, float]]:
@@ -94,16 +99,8 @@ def _cell(seeds: Sequence[float], best: float) -> str:
 
 
 def _training(folder: Path, names: Sequence[str]) -> str:
-    head = (
-        "System",
-        "documents",
-        "options",
-        "validation AUC before",
-        "kept",
-        "epoch kept",
-        "training, s",
-        "measuring, s",
-    )
+    figures = ("validation AUC before", "kept", "epoch kept", "training, s", "measuring, s")
+    head = ("System", "documents", "options", *figures)
     lines = [f"| {' | '.join(head)} |", "|---" * len(head) + "|"]
     for name in names:
         train, measure = (_facts(folder / f"{name}.{kind}.txt") for kind in ("train", "measure"))
@@ -115,9 +112,9 @@ def _training(folder: Path, names: Sequence[str]) -> str:
 
 
 def _validation(journal: Path) -> tuple[str, str, int]:
-    """AUC on validation pairs before training, that of the weights kept, and the epoch they are of."""
+    """Validation AUC, mean of the fields, before training and of the weights kept, and the epoch these are of."""
     events = map(json.loads, journal.read_text(encoding="utf-8").splitlines())
-    values = [event["auc"] for event in events if event["event"] == "validation"]
+    values = [event["field_auc"] for event in events if event["event"] == "validation"]
     epoch = max(range(len(values)), key=values.__getitem__)
     return f"{values[0]:.3f}", f"{values[epoch]:.3f}", epoch
 
