@@ -1,6 +1,6 @@
-"""Every system on every field: train what is not trained, measure what is not measured, write one table.
+"""Every system on every field: train what is not trained, measure what is not measured, write the tables.
 
-    python benchmarks/systems.py DATA [--runs runs] [--table docs/results-systems-table.md] [--only NAME...]
+    python benchmarks/systems.py DATA [--runs runs] [--table docs/results-systems.md] [--only NAME...]
 
 DATA holds a folder for each of `FIELDS`, with docs.jsonl.gz and pairs.jsonl.gz. Systems learn from the five fields of
 `TRAINING` together and never from the others; each at the size that `SYSTEMS` gives it, which is small enough for one
@@ -140,7 +140,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n", maxsplit=1)[0])
     parser.add_argument("data", type=Path)
     parser.add_argument("--runs", type=Path, default=Path("runs"))
-    parser.add_argument("--table", type=Path, default=Path("docs/results-systems-table.md"))
+    parser.add_argument("--table", type=Path, default=Path("docs/results-systems.md"))
     parser.add_argument("--only", nargs="*", default=[size.name for size in SYSTEMS], help="systems to train")
     options = parser.parse_args()
     bench = Bench(options.data, options.runs)

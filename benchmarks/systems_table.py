@@ -15,7 +15,8 @@ FIGURES = {
     "f1": "F1",
     "accuracy": "accuracy",
 }
-MEAN = "mean"
+MEAN = "mean of fields"
+HEADING = "## Tables"
 _SEED = "-seed"
 
 Values = dict[str, dict[str, list[float]]]
@@ -23,18 +24,19 @@ Values = dict[str, dict[str, list[float]]]
 
 
 def write_tables(folder: Path, names: Sequence[str], fields: Sequence[str], target: Path) -> None:
-    """Write one table of AUC over all fields, then one for each figure, then what the training took.
+    """Write one table for each figure, then what the training took, in place of all that follows `HEADING`.
 
     Args:
         folder: of NAME.json (`colde evaluate`), NAME.train.txt and NAME.measure.txt.
         names: of the measured models; those without a measurement are left out.
         fields: in the order of the columns.
-        target: file to write.
+        target: Markdown file; it has `HEADING`, or it is made.
     """
     values = dict(_rows(folder, names, fields))
     parts = [f"### {title}\n\n{_table(values, fields, name)}" for name, title in FIGURES.items()]
     parts.append(f"### Training\n\n{_training(folder, names)}")
-    target.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
+    before = target.read_text(encoding="utf-8").partition(HEADING)[0] if target.is_file() else ""
+    target.write_text(f"{before}{HEADING}\n\n" + "\n\n".join(parts) + "\n", encoding="utf-8")
 
 
 def _rows(folder: Path, names: Sequence[str], fields: Sequence[str]) -> Iterator[tuple[str, Values]]:
