@@ -24,7 +24,6 @@ from systems_table import write_tables
 TRAINING = ("contracts", "court-cases", "patents", "pmc", "wiki")
 FIELDS = ("aan", "wiki", "patents", "pmc", "court-cases", "contracts", "rfc")
 SHIPPED = "colde-minilm-l6"
-SEED = 0
 PAIRS = 90
 """Validation pairs of each field by which the best epoch is chosen; thresholds are fitted on all of them."""
 _SMITH = (
@@ -43,12 +42,18 @@ class Size:
         system: of `colde train --system`.
         documents: of each field that train at most.
         options: further ones of `colde train`.
+        seeds: how many runs, of seed 0, 1, ...
     """
 
     name: str
     system: str
     documents: int
     options: str
+    seeds: int = 1
+
+    def runs(self) -> list[tuple[str, int]]:
+        """Name and seed of every run."""
+        return [(f"{self.name}-seed{seed}" if seed else self.name, seed) for seed in range(self.seeds)]
 
 
 # Cheapest first. What an option does not say is the system's own (docs/systems.md), the paper's.
@@ -93,17 +98,17 @@ class Bench:
             _run([*command, *(whole / name for name in names), *chosen])
         return [part / name for name in names]
 
-    def train(self, size: Size) -> None:
-        """Train a system that is not trained, and note the seconds and the command."""
-        model = self.folder / "models" / size.name
+    def train(self, size: Size, name: str, seed: int) -> None:
+        """Train a system that is not trained, and note the seconds and the options."""
+        model = self.folder / "models" / name
         if (model / "config.json").is_file():
             return
-        options = ["--seed", SEED, "--patience", 0, *size.options.split(), "--quiet", "--overwrite"]
+        options = ["--seed", seed, "--patience", 0, *size.options.split(), "--quiet", "--overwrite"]
         command = ["train", *self.sources(size.documents), "-o", model, "--system", size.system, *options]
         validation = ["--validation", self.folder / f"data-{size.documents}" / "validation.jsonl"]
         facts = {"seconds": round(_colde([*command, *validation])), "options": size.options}
-        facts |= {"documents": len(TRAINING) * size.documents, "seed": SEED}
-        self._note(size.name, "train", facts)
+        facts |= {"documents": len(TRAINING) * size.documents, "seed": seed}
+        self._note(name, "train", facts)
 
     def measure(self, name: str, model: str | Path, controls: bool) -> None:
         """Measure a model that is not measured on the test pairs of all fields, and note the seconds."""
@@ -146,11 +151,12 @@ def main() -> None:
     bench = Bench(options.data, options.runs)
     bench.folder.mkdir(parents=True, exist_ok=True)
     for size in SYSTEMS:
-        if size.name in options.only:
-            bench.train(size)
-            bench.measure(size.name, bench.folder / "models" / size.name, controls=False)
+        for name, seed in size.runs() if size.name in options.only else ():
+            bench.train(size, name, seed)
+            bench.measure(name, bench.folder / "models" / name, controls=False)
     bench.measure(SHIPPED, SHIPPED, controls=True)
-    write_tables(bench.folder, [SHIPPED, *(size.name for size in SYSTEMS)], FIELDS, options.table)
+    names = [name for size in SYSTEMS for name, _ in size.runs()]
+    write_tables(bench.folder, [SHIPPED, *names], FIELDS, options.table)
 
 
 if __name__ == "__main__":
