@@ -61,13 +61,13 @@ SYSTEMS = (
     Size("dssm", "dssm", 400, "--epochs 3 --row-tokens 2000"),
     Size("arci", "arci", 200, "--epochs 2 --row-tokens 1024 --network channels=64,128,128"),
     Size("han", "han", 120, "--epochs 2 --max-rows 40 --row-tokens 30"),
+    Size("smith-np", "smith", 120, f"--epochs 2 --lr 5e-4 {_SMITH}"),
+    Size("smash", "smash", 80, "--epochs 1 --max-rows 20 --row-tokens 30"),
     Size("sbert", "sbert", 80, "--epochs 1 --row-tokens 128 --trainable-layers 2"),
     Size("matchbert", "matchbert", 80, "--epochs 1 --row-tokens 128 --trainable-layers 2"),
     Size("laser3-self", "sbert", 200, f"--epochs 0 --row-tokens 128 --trainable-layers 2 {_LASER3}"),
-    Size("smith-np", "smith", 120, f"--epochs 2 --lr 5e-4 {_SMITH}"),
-    Size("smash", "smash", 80, "--epochs 1 --max-rows 20 --row-tokens 30"),
     Size("smith-short", "smith-short", 40, "--epochs 1 --max-rows 2 --row-tokens 64"),
-    Size("slong", "slong", 40, "--epochs 1 --row-tokens 256 --network window=64 --trainable-layers 1"),
+    Size("slong", "slong", 40, "--epochs 1 --row-tokens 128 --network window=32 --trainable-layers 1"),
     Size("smith-wp", "smith", 120, f"--epochs 2 --lr 5e-4 --pretrain wp {_SMITH}"),
 )
 
