@@ -10,6 +10,7 @@ everything m times over has the same terms.
 from __future__ import annotations
 
 import zipfile
+import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +29,8 @@ BUCKETS = 1 << 19
 
 _LONGEST = 64
 """Word pieces of a word that are told apart by their place; further ones share the last place."""
+_DAMAGE = (OSError, EOFError, ValueError, TypeError, KeyError, zipfile.BadZipFile, zlib.error)
+"""What NumPy raises of a file that is no archive of arrays, or not a whole one."""
 _RARE = 2
 """Words of fewer training documents weigh as much as words of two: most of them are names, or misread."""
 
@@ -109,9 +112,10 @@ class Lexicon:
                 frequencies, documents, continues = (
                     file[name] for name in ("frequencies", "documents", "continues")
                 )
-        except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
+        except _DAMAGE as error:
             raise ModelError(f"{path} is damaged; fetch or train the model again.") from error
-        if frequencies.shape != (2 * BUCKETS,):
+        shapes = (frequencies.shape, documents.shape, continues.ndim)
+        if shapes != ((2 * BUCKETS,), (), 1):
             raise ModelError(f"{path} is not a lexicon of this version; fetch or train the model again.")
         return cls(frequencies, int(documents), continues, power)
 
