@@ -9,8 +9,6 @@ everything m times over has the same terms.
 
 from __future__ import annotations
 
-import zipfile
-import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,8 +27,6 @@ BUCKETS = 1 << 19
 
 _LONGEST = 64
 """Word pieces of a word that are told apart by their place; further ones share the last place."""
-_DAMAGE = (OSError, EOFError, ValueError, TypeError, KeyError, zipfile.BadZipFile, zlib.error)
-"""What NumPy raises of a file that is no archive of arrays, or not a whole one."""
 _RARE = 2
 """Words of fewer training documents weigh as much as words of two: most of them are names, or misread."""
 
@@ -108,11 +104,12 @@ class Lexicon:
             ModelError: it is damaged.
         """
         try:
-            with np.load(path, allow_pickle=False) as file:
+            # Opened here, because NumPy leaves what is no archive open.
+            with path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
                 frequencies, documents, continues = (
                     file[name] for name in ("frequencies", "documents", "continues")
                 )
-        except _DAMAGE as error:
+        except Exception as error:  # of the archive, of inflation, of the parser of array headers
             raise ModelError(f"{path} is damaged; fetch or train the model again.") from error
         shapes = (frequencies.shape, documents.shape, continues.ndim)
         if shapes != ((2 * BUCKETS,), (), 1):
