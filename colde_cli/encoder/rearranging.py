@@ -59,6 +59,7 @@ def rearranged(
         document_vector=output.vectors[0],
         terms=terms,
         opening=opening,
+        kinds=encoder.kinds(vectors),
     )
 
 

@@ -137,7 +137,7 @@ def _measure(system: System, field: Field, plan: Plan, seed: tuple[int, int]) ->
     related = _related(field.pairs)
     scores = _scores(scorer, field.pairs)
     verdicts = _verdicts(system, scorer, field)
-    chances = None if verdicts.calibration is None else probability(scores, verdicts.calibration)
+    chances = _chances(scorer, field, scores, verdicts)
     bins = () if chances is None else reliability(related, chances)
     bootstrap = PairBootstrap(field.pairs, plan.draws, seed)
 
@@ -178,6 +178,15 @@ def _verdicts(system: System, scorer: Scorer, field: Field) -> _Verdicts:
         if calibration is None:
             calibration, calibration_from = fit_calibration(related, scores), "validation"
     return _Verdicts(threshold, threshold_from, calibration, calibration_from)
+
+
+def _chances(scorer: Scorer, field: Field, scores: Floats, verdicts: _Verdicts) -> Floats | None:
+    """Probabilities of the measured pairs: those of the model, else of what was fitted to the validation pairs."""
+    if verdicts.calibration is None:
+        return None
+    if verdicts.calibration_from == "model":
+        return scorer.chances([(pair.a, pair.b) for pair in field.pairs])
+    return probability(scores, verdicts.calibration)
 
 
 def _pair_figures(

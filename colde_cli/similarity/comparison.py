@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 from colde_cli.documents.document import Document
 from colde_cli.encoder.encoding import Encoding
 from colde_cli.encoder.protocol import DocumentEncoder, RuntimeInfo
-from colde_cli.similarity.calibration import probability
 from colde_cli.similarity.scores import cosines, explanation, relative_attention
-from colde_cli.similarity.scoring import ScorePart, score_parts
+from colde_cli.similarity.scoring import ScorePart, verdict
 from colde_cli.similarity.shared import shared_stretches, with_shared_wording
 
 FloatArray = NDArray[np.float32]
@@ -53,7 +52,7 @@ class Comparison:
         score: of the documents, the weighted mean of `parts`.
         parts: of what it is made.
         probability: the score calibrated; None where the model is not calibrated.
-        threshold: score from which documents count as related; None where not fitted.
+        threshold: score from which documents of these kinds count as related; None where not fitted.
         section_scores: [n_a, n_b], cosines of section vectors.
         chunk_scores: [m_a, m_b], cosines of centred chunk vectors, raised where the chunks share wording.
         attention_a_to_b: [m_a, m_b], chunk-wise attention with B as partner of A; rows sum to 1.
@@ -104,19 +103,16 @@ def compare(a: Encoding, b: Encoding, encoder: DocumentEncoder) -> Comparison:
 
     Attention looks at both documents; their vectors stay those of each document alone.
     """
-    config = encoder.config
-    parts = score_parts(a, b, encoder)
-    score = sum(part.weight * part.score for part in parts)
-    likely = None if config.calibration is None else float(probability(score, config.calibration))
+    said = verdict(a, b, encoder)
     a_to_b, b_to_a = encoder.attention(a, b)
     return Comparison(
         a=a,
         b=b,
         model=encoder.info,
-        score=score,
-        parts=parts,
-        probability=likely,
-        threshold=config.threshold,
+        score=said.score,
+        parts=said.parts,
+        probability=said.probability,
+        threshold=said.threshold,
         section_scores=cosines(a.section_vectors, b.section_vectors),
         chunk_scores=with_shared_wording(
             cosines(a.directions, b.directions), shared_stretches(a.chunks, b.chunks)
