@@ -19,20 +19,20 @@ from __future__ import annotations
 import argparse
 import platform
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 import numpy as np
-from matching import Pair, load
 from numpy.typing import NDArray
 from planting import Case, plant
 from rewording import changed_words
 from rich.console import Console
 from rich.table import Table
+from shipped_data import rows
 
-from colde_cli.documents.document import Chunk, Document, Span
+from colde_cli.documents.document import Chunk, Document, Part, Span, assemble
 from colde_cli.encoder.cache import Cache
 from colde_cli.encoder.encoder import Encoder
 from colde_cli.encoder.encoding import Encoding
@@ -90,11 +90,21 @@ class Finding:
     changed: float
 
 
+def load(folder: Path, split: str) -> tuple[dict[str, Document], set[frozenset[str]]]:
+    """Documents of a split by id, and which two of them are judged related."""
+    documents = {}
+    for row in rows(folder / "docs.jsonl.gz"):
+        if row["split"] == split:
+            parts = [Part(item["heading"], item["text"]) for item in row["sections"]]
+            documents[str(row["id"])] = assemble(str(row["id"]), str(row["title"]), parts)
+    judged = (row for row in rows(folder / "pairs.jsonl.gz") if row["split"] == split)
+    return documents, {frozenset((str(row["a"]), str(row["b"]))) for row in judged if row["label"]}
+
+
 def unrelated(
-    documents: Mapping[str, Document], pairs: Sequence[Pair], seed: int
+    documents: Mapping[str, Document], related: Collection[frozenset[str]], seed: int
 ) -> Iterator[tuple[str, str]]:
     """Pairs of documents that no judgement calls related, each document at most twice, drawn at random."""
-    related = {frozenset((pair.a, pair.b)) for pair in pairs if pair.label}
     names = sorted(documents)
     generator = random.Random(seed)
     while True:
@@ -106,8 +116,8 @@ def unrelated(
 
 def cases(folder: Path, split: str, count: int, seed: int) -> Iterator[Case]:
     """So many cases, the two kinds and the two manners by turns."""
-    documents, _, pairs = load(folder, {split})
-    drawn = unrelated(documents, pairs, seed)
+    documents, related = load(folder, split)
+    drawn = unrelated(documents, related, seed)
     made = 0
     while made < count:
         a, b = next(drawn)

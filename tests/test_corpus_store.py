@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from colde_cli.corpus.store import Store, _pack, _unpack
+from colde_cli.corpus.store import Card, Store, _pack, _unpack
 from colde_cli.documents.reading import read
 from colde_cli.encoder.cache import Cache
 from colde_cli.encoder.encoder import Encoder
@@ -32,14 +32,29 @@ def cache(tmp_path: Path) -> Iterator[Cache]:
 
 def same(one: Encoding, other: Encoding) -> bool:
     arrays = ("chunk_vectors", "directions", "section_vectors", "document_vector")
-    return (one.document, one.chunks) == (other.document, other.chunks) and all(
-        np.array_equal(getattr(one, name), getattr(other, name)) for name in arrays
+    return (
+        (one.document, one.chunks) == (other.document, other.chunks)
+        and all(np.array_equal(getattr(one, name), getattr(other, name)) for name in arrays)
+        and same_terms(one, other)
+    )
+
+
+def same_terms(one: Encoding | Card, other: Encoding | Card) -> bool:
+    """Words of both, and the same ones."""
+    pairs = ((one.terms, other.terms), (one.opening, other.opening))
+    return all(
+        a is not None
+        and b is not None
+        and a.buckets.tobytes() == b.buckets.tobytes()
+        and a.weights.tobytes() == b.weights.tobytes()
+        for a, b in pairs
     )
 
 
 def test_an_encoding_comes_back_as_it_was(encoder: Encoder, cache: Cache) -> None:
     assert {field.name for field in fields(Encoding)} == {
-        *("document", "chunks", "chunk_vectors", "directions", "section_vectors", "document_vector")
+        *("document", "chunks", "chunk_vectors", "directions", "section_vectors", "document_vector"),
+        *("terms", "opening"),
     }
     store = Store(cache, encoder)
     encoding = encoder.encode(read(PDF))
@@ -50,7 +65,10 @@ def test_an_encoding_comes_back_as_it_was(encoder: Encoder, cache: Cache) -> Non
     assert same(found, encoding)
     card = store.cards({PDF: key})[PDF]
     assert (card.path, card.title) == (str(PDF), encoding.document.title)
-    assert np.array_equal(card.vector, encoding.document_vector)
+    assert np.array_equal(card.document_vector, encoding.document_vector)
+    assert np.array_equal(card.directions, encoding.directions)
+    assert np.array_equal(card.shares, encoding.shares)
+    assert same_terms(card, encoding)
 
 
 def test_the_same_content_is_known_under_another_name(encoder: Encoder, cache: Cache, tmp_path: Path) -> None:

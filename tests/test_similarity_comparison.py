@@ -9,6 +9,7 @@ import pytest
 
 import colde_cli
 from colde_cli.documents.document import Part, assemble
+from colde_cli.documents.reading import read
 from colde_cli.encoder.encoder import Encoder
 from colde_cli.similarity.comparison import COUNTERPART, Comparison, compare, content
 
@@ -49,6 +50,23 @@ def test_chunks_find_their_counterparts(comparison: Comparison) -> None:
     assert only_a == ()
     assert [match.chunk for match in only_b] == [0]
     assert only_b[0].score < COUNTERPART
+
+
+def test_what_was_added_and_dropped_has_no_counterpart(encoder: Encoder, repository: Path) -> None:
+    """Of all edits from version 1 to 2 (examples/README.md) only these leave a section without a counterpart."""
+    versions = [repository / "examples" / f"field-study-v{number}.pdf" for number in (1, 2)]
+    found = compare(*encoder.encode_many([read(path) for path in versions]), encoder)
+    for encoding, matches, headings in zip(
+        (found.a, found.b),
+        found.without_counterpart(),
+        (["4.3 Software"], ["4.4 Data protection", "5.5 Indoor readings"]),
+        strict=True,
+    ):
+        sections = [encoding.document.sections[encoding.chunks[match.chunk].section] for match in matches]
+        assert [section.heading for section in sections] == headings
+    others = [match for match in (*found.matches_of_a(), *found.matches_of_b()) if match.score >= COUNTERPART]
+    assert len(others) == 45
+    assert min(match.score for match in others) > 0.95
 
 
 def test_comparing_the_other_way_round_is_the_mirror_image(comparison: Comparison, encoder: Encoder) -> None:

@@ -121,12 +121,17 @@ def test_what_is_the_same_is_counted_and_what_is_not_is_listed(versions: Compari
     assert text.count("×") >= len(matches) - same
 
 
-def test_chunks_without_a_counterpart_stand_on_both_sides(versions: Comparison) -> None:
+def test_chunks_without_a_counterpart_stand_on_both_sides(
+    versions: Comparison, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "120")
     only_a, only_b = versions.without_counterpart()
     assert all(match.score < COUNTERPART for match in (*only_a, *only_b))
     text = comparison_table(versions, "chunk", 100)
     assert ("Only in A" in text, "Only in B" in text) == (bool(only_a), bool(only_b))
-    assert "4.4 Data protection" in text.split("Only in B")[1]
+    below = text.split("Only in A")[1]
+    assert "4.3 Software" in below.split("Only in B")[0]
+    assert "4.4 Data protection" in below.split("Only in B")[1]
 
 
 def test_equal_documents_have_nothing_to_list(encoder: Encoder) -> None:

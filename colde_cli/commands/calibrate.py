@@ -86,16 +86,19 @@ def _refit(encoder: DocumentEncoder, fields: list[Field], seed: int, talk: Talk)
     from colde_cli.evaluation.systems import ModelSystem
     from colde_cli.views.messages import progress
 
-    related, scores = [], []
+    related, scores, chances = [], [], []
     with progress("Encoding", "chunks", show=not talk.quiet) as advance:
         system = ModelSystem(encoder.folder.name, encoder, retrieval=False, progress=advance)
         for field in fields:
             scorer = system.open(field)
-            scores.append(scorer.scores([(pair.a, pair.b) for pair in field.pairs]))
+            ids = [(pair.a, pair.b) for pair in field.pairs]
+            scores.append(scorer.scores(ids))
+            chances.append(scorer.chances(ids))
             related += [pair.related for pair in field.pairs]
-    config = encoder.config
+    known = [found for found in chances if found is not None]
+    before = np.concatenate(known) if len(known) == len(fields) else None
     try:
-        return refit(np.array(related), np.concatenate(scores), config.threshold, config.calibration, seed)
+        return refit(np.array(related), np.concatenate(scores), encoder.config.threshold, before, seed)
     except DataError as error:
         raise DataError(f"{', '.join(field.name for field in fields)}: {error}") from error
 

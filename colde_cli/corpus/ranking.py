@@ -20,9 +20,8 @@ from colde_cli.encoder.encoding import Encoding
 from colde_cli.encoder.protocol import DocumentEncoder, RuntimeInfo
 from colde_cli.errors import DocumentError, NotAvailableError, NoTextError
 from colde_cli.settings import usable_cores
-from colde_cli.similarity.calibration import probability
 from colde_cli.similarity.scores import cosines
-from colde_cli.similarity.scoring import ScorePart, document_scores, score_parts
+from colde_cli.similarity.scoring import ScorePart, document_scores, verdict
 
 FloatArray = NDArray[np.float32]
 
@@ -190,18 +189,11 @@ def _best(
     scores = document_scores([query] * len(cards), cards, encoder)
     ordered = sorted(zip(scores.tolist(), cards, strict=True), key=lambda pair: (-pair[0], pair[1].path))
     listed = [pair for pair in ordered if min_score is None or pair[0] >= min_score][:top]
-    calibration = encoder.config.calibration
-    return [
-        Hit(
-            place,
-            card.path,
-            card.title,
-            score,
-            None if calibration is None else float(probability(score, calibration)),
-            parts=score_parts(query, card, encoder),
-        )
-        for place, (score, card) in enumerate(listed, 1)
-    ]
+    hits = []
+    for place, (_, card) in enumerate(listed, 1):
+        said = verdict(query, card, encoder)
+        hits.append(Hit(place, card.path, card.title, said.score, said.probability, parts=said.parts))
+    return hits
 
 
 class _Collector:

@@ -32,7 +32,7 @@ from colde_cli.encoder.protocol import DocumentEncoder
 
 FloatArray = NDArray[np.float32]
 
-FORMAT = 2
+FORMAT = 3
 """Of the records; a new one makes the old ones unknown."""
 
 
@@ -48,6 +48,7 @@ class Card:
         shares: [n], the share of each chunk in the document's tokens.
         terms: its weighed words; None for a model without a lexicon.
         opening: those of its first words.
+        kinds: [1 + K], how much it is of each kind of text, "other" first.
     """
 
     path: str
@@ -55,6 +56,7 @@ class Card:
     document_vector: FloatArray
     directions: FloatArray
     shares: FloatArray
+    kinds: FloatArray
     terms: Terms | None = None
     opening: Terms | None = None
 
@@ -67,6 +69,7 @@ class Card:
             encoding.document_vector,
             encoding.directions,
             encoding.shares,
+            encoding.kinds,
             encoding.terms,
             encoding.opening,
         )
@@ -127,7 +130,7 @@ class Store:
         return self._cache.get(keys) if self._cache is not None else {}
 
 
-_CARD_ARRAYS = ("document_vector", "directions", "shares")
+_CARD_ARRAYS = ("document_vector", "directions", "shares", "kinds")
 
 
 @memoised
@@ -183,6 +186,7 @@ def _packed_encoding(encoding: Encoding, title: str) -> bytes:
         "directions": encoding.directions,
         "section_vectors": encoding.section_vectors,
         "document_vector": encoding.document_vector,
+        "kinds": encoding.kinds,
     }
     return _pack(header, arrays | _term_arrays(encoding))
 
@@ -205,7 +209,7 @@ def _terms(arrays: Mapping[str, NDArray[Any]]) -> tuple[Terms | None, Terms | No
 
 
 def _card(path: Path, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Card:
-    vectors = (arrays["document_vector"], arrays["directions"], arrays["shares"])
+    vectors = (arrays["document_vector"], arrays["directions"], arrays["shares"], arrays["kinds"])
     return Card(str(path), header["title"] or path.name, *vectors, *_terms(arrays))
 
 
@@ -235,6 +239,7 @@ def _encoding(path: Path, header: dict[str, Any], arrays: dict[str, NDArray[Any]
         arrays["section_vectors"],
         arrays["document_vector"],
         *_terms(arrays),
+        arrays["kinds"],
     )
 
 

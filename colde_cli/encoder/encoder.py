@@ -17,9 +17,11 @@ from colde_cli.encoder.cache import Cache, digest, file_digest
 from colde_cli.encoder.devices import Cuda, Plan, decide, probe_cuda
 from colde_cli.encoder.encoding import Encoding
 from colde_cli.encoder.head import DocumentHead
+from colde_cli.encoder.kinds import Kinds
 from colde_cli.encoder.layout import (
     ENCODER_GRAPHS,
     HEAD_GRAPH,
+    KINDS,
     LEXICON,
     TOKENIZER,
     ModelConfig,
@@ -61,6 +63,7 @@ class Encoder:
         self._head: Future[DocumentHead] = pool.submit(self._open_head, head)
         self._chunker = pool.submit(lambda: Chunker(open_tokenizer(tokenizer), folder.config.chunk_tokens))
         self._lexicon = pool.submit(_open_lexicon, folder)
+        self._kinds = pool.submit(_open_kinds, folder)
         # 25 ms or more of hashing, which only a cache needs.
         self._graph_digest = pool.submit(file_digest, graph) if cache is not None else None
         pool.shutdown(wait=False)
@@ -115,9 +118,10 @@ class Encoder:
     def identity(self) -> bytes:
         """Hash of all that decides an encoding, beside the document."""
         sizes = f"{self.config.chunk_tokens} {self.config.max_chunks}".encode()
-        names = [name for name in (HEAD_GRAPH, TOKENIZER, LEXICON) if self.folder.has(name)]
+        names = [name for name in (HEAD_GRAPH, TOKENIZER, LEXICON, KINDS) if self.folder.has(name)]
         files = (file_digest(self.folder.file(name)) for name in names)
-        reading = f"{self.config.combination}".encode()
+        combination = self.config.combination
+        reading = f"{combination.opening_words} {combination.rarity}".encode() if combination else b""
         return digest(sizes, reading, self.fingerprint, *files)
 
     def attention(self, a: Encoding, b: Encoding) -> tuple[FloatArray, FloatArray]:
@@ -203,8 +207,21 @@ class Encoder:
         section_vectors = np.stack([next(found) if len(group) else nothing for group in groups])
         terms, opening = self.words(chunks)
         return Encoding(
-            document, chunks, vectors, whole.directions[0], section_vectors, whole.vectors[0], terms, opening
+            document,
+            chunks,
+            vectors,
+            whole.directions[0],
+            section_vectors,
+            whole.vectors[0],
+            terms,
+            opening,
+            self.kinds(vectors),
         )
+
+    def kinds(self, vectors: FloatArray) -> FloatArray:
+        """How much a document with these chunk vectors is of each kind of text, "other" first."""
+        known = self._kinds.result()
+        return np.ones(1, np.float32) if known is None else known.membership(vectors.mean(0))
 
     def words(self, chunks: Sequence[Chunk]) -> tuple[Terms | None, Terms | None]:
         """The weighed words of a text and of its opening; None for a model without a lexicon."""
@@ -233,6 +250,18 @@ def _open_lexicon(folder: ModelFolder) -> Lexicon | None:
     if combination is None or not combination.reads_words:
         return None
     return Lexicon.load(folder.file(LEXICON), combination.rarity)
+
+
+def _open_kinds(folder: ModelFolder) -> Kinds | None:
+    combination = folder.config.combination
+    if combination is None or not combination.kinds:
+        return None
+    kinds = Kinds.load(folder.file(KINDS))
+    if kinds.prototypes.shape != (len(combination.kinds), folder.config.hidden_size):
+        raise ModelError(
+            f"{folder.path / KINDS} does not fit the model's config.json; fetch the model again."
+        )
+    return kinds
 
 
 def rows_of_sections(document: Document, chunks: Sequence[Chunk]) -> list[list[int]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,7 @@ class Encoding:
         document_vector: [D], unit length, all chunks read as one section (CoLDE §3.3).
         terms: its words, weighed; None for a model without a lexicon.
         opening: those of its first words; None for a model without a lexicon.
+        kinds: [1 + K], how much it is of no kind of text that the model knows, and of each; sums to 1.
     """
 
     document: Document
@@ -36,6 +37,7 @@ class Encoding:
     document_vector: FloatArray
     terms: Terms | None = None
     opening: Terms | None = None
+    kinds: FloatArray = field(default_factory=lambda: np.ones(1, np.float32))
 
     @property
     def shares(self) -> FloatArray:

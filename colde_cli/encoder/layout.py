@@ -7,6 +7,7 @@
       onnx/chunk_encoder_quantized.onnx   int8, unmasked: one chunk a call at its exact length (CPU)
       onnx/chunk_encoder_fp16.onnx        fp16, masked: batches (GPU)
       onnx/document_head.onnx             chunk vectors -> section vectors, attention
+      kinds.npz                           what kinds of text look like; only where shares depend on them
       lexicon.npz                         how common words are; only where words have a share in the score
       model.safetensors                   to train on from (fp16 backbone, fp32 head)
       README.md                           the card
@@ -43,6 +44,7 @@ WEIGHTS = "model.safetensors"
 CARD = "README.md"
 HEAD_GRAPH = "onnx/document_head.onnx"
 LEXICON = "lexicon.npz"
+KINDS = "kinds.npz"
 ENCODER_GRAPHS = {
     "int8": "onnx/chunk_encoder_quantized.onnx",
     "fp16": "onnx/chunk_encoder_fp16.onnx",
@@ -70,6 +72,29 @@ class Calibration:
 
 
 @dataclass(frozen=True, slots=True)
+class Kind:
+    """How documents of one kind of text are scored (see `encoder.kinds`).
+
+    Attributes:
+        name: of the training file.
+        document: share of the part, as in `Combination`; so the next three.
+        chunks: see there.
+        words: see there.
+        opening: see there.
+        threshold: document score at which the verdict flips.
+        calibration: of the document score.
+    """
+
+    name: str
+    document: float
+    chunks: float
+    words: float
+    opening: float
+    threshold: float
+    calibration: Calibration
+
+
+@dataclass(frozen=True, slots=True)
 class Combination:
     """Of what a document score is made, in which shares; they are at least 0 and sum to 1.
 
@@ -84,6 +109,7 @@ class Combination:
         saturation: overlap of words at which half of what words can say is said.
         rarity: power of the inverse document frequency.
         opening_words: words of an opening.
+        kinds: kinds of text with shares of their own; those above are for documents of none of them.
     """
 
     document: float = 1.0
@@ -94,17 +120,12 @@ class Combination:
     saturation: float = 0.03
     rarity: float = 4.0
     opening_words: int = 100
-
-    @property
-    def weights(self) -> dict[str, float]:
-        """The shares by name, those of nothing left out."""
-        named = {name: float(getattr(self, name)) for name in PARTS}
-        return {name: weight for name, weight in named.items() if weight > 0}
+    kinds: tuple[Kind, ...] = ()
 
     @property
     def reads_words(self) -> bool:
         """Whether a lexicon is needed."""
-        return self.words > 0 or self.opening > 0
+        return self.words + self.opening > 0 or any(kind.words + kind.opening > 0 for kind in self.kinds)
 
 
 PARTS = ("document", "chunks", "words", "opening")
@@ -167,8 +188,14 @@ class ModelConfig:
         return int(self.backbone["hidden_size"])
 
     def fitted(self, threshold: float, calibration: Calibration) -> ModelConfig:
-        """The same model with another threshold and calibration."""
-        return replace(self, threshold=threshold, calibration=calibration)
+        """The same model with another threshold and calibration, whatever the kind of text."""
+        combination = self.combination
+        if combination is not None:
+            kinds = [
+                replace(kind, threshold=threshold, calibration=calibration) for kind in combination.kinds
+            ]
+            combination = replace(combination, kinds=tuple(kinds))
+        return replace(self, threshold=threshold, calibration=calibration, combination=combination)
 
     def to_json(self) -> str:
         """The text of `config.json`."""
@@ -193,12 +220,20 @@ class ModelConfig:
         if values.get("calibration"):
             values["calibration"] = calibration_of(values["calibration"])
         if values.get("combination"):
-            values["combination"] = Combination(**values["combination"])
+            values["combination"] = _combination(values["combination"])
         known = {item.name for item in fields(cls)}
         try:
             return cls(**{name: value for name, value in values.items() if name in known})
         except TypeError as error:
             raise ModelError(f"{source} is incomplete: {error}.") from error
+
+
+def _combination(values: dict[str, Any]) -> Combination:
+    kinds = [
+        Kind(**{**kind, "calibration": calibration_of(kind["calibration"])})
+        for kind in values.get("kinds") or ()
+    ]
+    return Combination(**{**values, "kinds": tuple(kinds)})
 
 
 def calibration_of(values: dict[str, Any]) -> Calibration:

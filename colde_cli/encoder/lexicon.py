@@ -9,7 +9,6 @@ everything m times over has the same terms.
 
 from __future__ import annotations
 
-import zipfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -105,13 +104,15 @@ class Lexicon:
             ModelError: it is damaged.
         """
         try:
-            with np.load(path, allow_pickle=False) as file:
+            # Opened here, because NumPy leaves what is no archive open.
+            with path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
                 frequencies, documents, continues = (
                     file[name] for name in ("frequencies", "documents", "continues")
                 )
-        except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
+        except Exception as error:  # of the archive, of inflation, of the parser of array headers
             raise ModelError(f"{path} is damaged; fetch or train the model again.") from error
-        if frequencies.shape != (2 * BUCKETS,):
+        shapes = (frequencies.shape, documents.shape, continues.ndim)
+        if shapes != ((2 * BUCKETS,), (), 1):
             raise ModelError(f"{path} is not a lexicon of this version; fetch or train the model again.")
         return cls(frequencies, int(documents), continues, power)
 

@@ -68,7 +68,7 @@ class Refit:
 
 
 def refit(
-    related: Bools, scores: Floats, threshold: float | None, calibration: Calibration | None, seed: int = 0
+    related: Bools, scores: Floats, threshold: float | None, chances: Floats | None, seed: int = 0
 ) -> Refit:
     """Fit threshold and calibration to judged pairs.
 
@@ -76,7 +76,7 @@ def refit(
         related: bool [P].
         scores: [P], of the model.
         threshold: what the model has now.
-        calibration: what the model has now.
+        chances: probabilities that the model gives now, [P]; None for none.
         seed: of the folds.
 
     Raises:
@@ -87,7 +87,6 @@ def refit(
             f"There are {int(related.sum())} related and {int((~related).sum())} unrelated pairs; "
             f"calibration needs {FOLDS} of each at least, and means little below a hundred."
         )
-    chances = None if calibration is None else probability(scores, calibration)
     verdicts = None if threshold is None else scores >= threshold
     return Refit(
         pairs=len(related),

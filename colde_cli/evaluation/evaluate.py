@@ -16,7 +16,7 @@ from colde_cli.evaluation.calibration_fit import fit_calibration
 from colde_cli.evaluation.curves import make_curves
 from colde_cli.evaluation.field import Field, Judgement, members
 from colde_cli.evaluation.metrics import best_threshold
-from colde_cli.evaluation.reliability import expected_calibration_error, reliability
+from colde_cli.evaluation.reliability import error_by_chance, expected_calibration_error, reliability
 from colde_cli.evaluation.result import (
     Attacked,
     Evaluation,
@@ -137,7 +137,7 @@ def _measure(system: System, field: Field, plan: Plan, seed: tuple[int, int]) ->
     related = _related(field.pairs)
     scores = _scores(scorer, field.pairs)
     verdicts = _verdicts(system, scorer, field)
-    chances = None if verdicts.calibration is None else probability(scores, verdicts.calibration)
+    chances = _chances(scorer, field, scores, verdicts)
     bins = () if chances is None else reliability(related, chances)
     bootstrap = PairBootstrap(field.pairs, plan.draws, seed)
 
@@ -146,9 +146,10 @@ def _measure(system: System, field: Field, plan: Plan, seed: tuple[int, int]) ->
 
     draws = _draws(figures, bootstrap)
     values = {name: float(value[0]) for name, value in figures(np.ones((1, len(related)))).items()}
-    if bins:
+    if chances is not None:
         # No interval: resampling adds noise within bins, which can only raise an ECE.
         values["ece"] = expected_calibration_error(bins)
+        values["ece_by_chance"] = error_by_chance(chances, plan.seed)
     if plan.retrieval and field.relevant:
         for name, queries in retrieval_figures(scorer, field.gallery, field.relevant).items():
             values[name] = float(queries.mean())
@@ -178,6 +179,15 @@ def _verdicts(system: System, scorer: Scorer, field: Field) -> _Verdicts:
         if calibration is None:
             calibration, calibration_from = fit_calibration(related, scores), "validation"
     return _Verdicts(threshold, threshold_from, calibration, calibration_from)
+
+
+def _chances(scorer: Scorer, field: Field, scores: Floats, verdicts: _Verdicts) -> Floats | None:
+    """Probabilities of the measured pairs: those of the model, else of what was fitted to the validation pairs."""
+    if verdicts.calibration is None:
+        return None
+    if verdicts.calibration_from == "model":
+        return scorer.chances([(pair.a, pair.b) for pair in field.pairs])
+    return probability(scores, verdicts.calibration)
 
 
 def _pair_figures(

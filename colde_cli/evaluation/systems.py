@@ -13,7 +13,7 @@ from colde_cli.encoder.encoding import Encoding
 from colde_cli.encoder.layout import Calibration
 from colde_cli.encoder.protocol import DocumentEncoder
 from colde_cli.evaluation.field import Field
-from colde_cli.similarity.scoring import document_scores
+from colde_cli.similarity.scoring import document_scores, verdict
 
 FloatArray = NDArray[np.float64]
 IdPairs = Sequence[tuple[str, str]]
@@ -28,6 +28,9 @@ class Scorer(Protocol):
 
     def scores(self, pairs: IdPairs) -> FloatArray:
         """Scores [P] of pairs of ids; higher is more alike, and (a, b) scores as (b, a)."""
+
+    def chances(self, pairs: IdPairs) -> FloatArray | None:
+        """Probabilities [P] that pairs are related, as stored with the system; None where nothing is stored."""
 
 
 class System(Protocol):
@@ -56,14 +59,20 @@ class PairScorer:
     Attributes:
         of: scores [P] of pairs of ids.
         notes: see `Scorer`.
+        chances_of: probabilities [P] of pairs of ids; None where no calibration is stored.
     """
 
     of: Callable[[IdPairs], FloatArray]
     notes: tuple[str, ...] = ()
+    chances_of: Callable[[IdPairs], FloatArray] | None = None
 
     def scores(self, pairs: IdPairs) -> FloatArray:
         """See `Scorer`."""
         return self.of(pairs)
+
+    def chances(self, pairs: IdPairs) -> FloatArray | None:
+        """See `Scorer`."""
+        return None if self.chances_of is None else self.chances_of(pairs)
 
 
 class ModelSystem:
@@ -108,4 +117,8 @@ class ModelSystem:
         def score(pairs: IdPairs) -> FloatArray:
             return document_scores([known[a] for a, _ in pairs], [known[b] for _, b in pairs], self.encoder)
 
-        return PairScorer(score)
+        def chances(pairs: IdPairs) -> FloatArray:
+            said = [verdict(known[a], known[b], self.encoder).probability for a, b in pairs]
+            return np.array([0.5 if chance is None else chance for chance in said])
+
+        return PairScorer(score, chances_of=None if self.calibration is None else chances)

@@ -1,7 +1,8 @@
-"""What a trained model is served with, fitted on the graphs that serve it: lexicon, shares, threshold, calibration."""
+"""What a trained model is served with, fitted on the graphs that serve it: lexicon, kinds of text, shares, verdicts."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -12,10 +13,11 @@ from tokenizers import Tokenizer
 from colde_cli.encoder.cache import Cache
 from colde_cli.encoder.encoder import Encoder
 from colde_cli.encoder.encoding import Encoding
-from colde_cli.encoder.layout import CONFIG, LEXICON, TOKENIZER, ModelConfig, ModelFolder, open_folder
+from colde_cli.encoder.kinds import Kinds
+from colde_cli.encoder.layout import CONFIG, KINDS, LEXICON, TOKENIZER, ModelConfig, ModelFolder, open_folder
 from colde_cli.encoder.lexicon import Lexicon, continuations
 from colde_cli.evaluation.calibration_fit import fit_calibration
-from colde_cli.evaluation.combining import USUAL, fit_shares, part_table
+from colde_cli.evaluation.combining import USUAL, fit_combination, part_table
 from colde_cli.evaluation.metrics import PairMetrics, pair_metrics
 from colde_cli.learning.job import TaskData
 from colde_cli.learning.tokens import ChunkStore
@@ -27,12 +29,31 @@ class Served:
     """A model as it is served.
 
     Attributes:
-        config: with shares, threshold and calibration.
+        config: with shares, thresholds and calibrations.
         metrics: of its scores on the validation pairs.
     """
 
     config: ModelConfig
     metrics: PairMetrics
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Judged:
+    """The validation pairs, encoded.
+
+    Attributes:
+        left: the first document of each pair.
+        right: the second.
+        related: bool [P].
+        fields: int [P], the training file that each pair is of.
+        names: of the files.
+    """
+
+    left: list[Encoding]
+    right: list[Encoding]
+    related: NDArray[np.bool_]
+    fields: NDArray[np.int64]
+    names: tuple[str, ...]
 
 
 def fit_served(staged: Path, read: TaskData, store: ChunkStore, *, combine: bool, device: str) -> Served:
@@ -53,16 +74,30 @@ def fit_served(staged: Path, read: TaskData, store: ChunkStore, *, combine: bool
         _learn_lexicon(staged, read, store).save(staged / LEXICON)
         _write(config, staged)
     with Cache.open() as cache:
-        left, right = _encoded_pairs(Encoder.load(staged, device=device, cache=cache), read)
-    related, fields = read.split.related, _fields(read)
-    if config.combination is not None:
-        table = part_table(left, right, config.combination)
-        config = replace(config, combination=fit_shares(related, table, fields, config.combination))
-    scores = document_scores(left, right, ModelFolder(staged, config))
-    metrics = pair_metrics(related, scores, fields=fields)
-    config = config.fitted(metrics.threshold, fit_calibration(related, scores))
+        judged = _judged(Encoder.load(staged, device=device, cache=cache), read)
+    if combine:
+        config, judged = _combined(config, judged, staged)
+    scores = document_scores(judged.left, judged.right, ModelFolder(staged, config))
+    metrics = pair_metrics(judged.related, scores, fields=judged.fields)
+    if not combine:
+        config = config.fitted(metrics.threshold, fit_calibration(judged.related, scores))
     _write(config, staged)
     return Served(config, metrics)
+
+
+def _combined(config: ModelConfig, judged: _Judged, staged: Path) -> tuple[ModelConfig, _Judged]:
+    """Shares and verdicts, and the pairs with what kinds of text they are of."""
+    table = part_table(judged.left, judged.right, USUAL)
+    fit = fit_combination(judged.related, table, judged.fields, judged.names)
+    config = replace(
+        config, combination=fit.combination, threshold=fit.threshold, calibration=fit.calibration
+    )
+    if fit.kinds:
+        kinds = Kinds.learn([_means(judged, kind) for kind in fit.kinds])
+        kinds.save(staged / KINDS)
+        left, right = ([_of_kinds(item, kinds) for item in side] for side in (judged.left, judged.right))
+        judged = replace(judged, left=left, right=right)
+    return config, judged
 
 
 def _learn_lexicon(staged: Path, read: TaskData, store: ChunkStore) -> Lexicon:
@@ -75,16 +110,30 @@ def _learn_lexicon(staged: Path, read: TaskData, store: ChunkStore) -> Lexicon:
     return Lexicon.learn(texts, continuations(pieces), USUAL.rarity)
 
 
-def _encoded_pairs(encoder: Encoder, read: TaskData) -> tuple[list[Encoding], list[Encoding]]:
+def _judged(encoder: Encoder, read: TaskData) -> _Judged:
     numbers = np.unique(read.split.pairs).tolist()
-    documents = [read.data.documents[number].document for number in numbers]
-    encodings = dict(zip(numbers, encoder.encode_many(documents), strict=True))
+    documents = [read.data.documents[number] for number in numbers]
+    encodings = dict(zip(numbers, encoder.encode_many([item.document for item in documents]), strict=True))
     left, right = read.split.pairs.T.tolist()
-    return [encodings[number] for number in left], [encodings[number] for number in right]
+    return _Judged(
+        [encodings[number] for number in left],
+        [encodings[number] for number in right],
+        read.split.related,
+        np.array([read.data.documents[number].file for number in left], np.int64),
+        tuple(Path(file.name).name.partition(".")[0] for file in read.data.files),
+    )
 
 
-def _fields(read: TaskData) -> NDArray[np.int64]:
-    return np.array([read.data.documents[int(number)].file for number in read.split.pairs[:, 0]], np.int64)
+def _means(judged: _Judged, field: int) -> NDArray[np.float32]:
+    """The mean chunk vectors of the documents of a field, each once: [N, H]."""
+    sides: Sequence[list[Encoding]] = (judged.left, judged.right)
+    chosen = np.flatnonzero(judged.fields == field)
+    documents = {id(side[row]): side[row] for side in sides for row in chosen}
+    return np.stack([item.chunk_vectors.mean(0) for item in documents.values()])
+
+
+def _of_kinds(encoding: Encoding, kinds: Kinds) -> Encoding:
+    return replace(encoding, kinds=kinds.membership(encoding.chunk_vectors.mean(0)))
 
 
 def _write(config: ModelConfig, staged: Path) -> None:

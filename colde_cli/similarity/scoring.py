@@ -14,9 +14,10 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from colde_cli.encoder.layout import Combination
+from colde_cli.encoder.layout import PARTS, Combination
 from colde_cli.encoder.lexicon import Terms, overlap
 from colde_cli.encoder.protocol import EncoderConfig
+from colde_cli.similarity.calibration import probability
 from colde_cli.similarity.scores import cosine
 
 FloatArray = NDArray[np.float32]
@@ -45,6 +46,10 @@ class Scorable(Protocol):
     def opening(self) -> Terms | None:
         """Those of its first words."""
 
+    @property
+    def kinds(self) -> FloatArray:
+        """[1 + K], how much it is of each kind of text, "other" first."""
+
 
 class Configured(Protocol):
     """What says of what a score is made: an encoder."""
@@ -61,12 +66,29 @@ class ScorePart:
     Attributes:
         name: "document", "chunks", "words" or "opening".
         score: in [-1, 1].
-        weight: its share.
+        weight: its share, for documents of these kinds.
     """
 
     name: str
     score: float
     weight: float
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a model says of two documents.
+
+    Attributes:
+        score: in [-1, 1].
+        parts: of which it is the mean, by their weights.
+        threshold: the score from which documents of these kinds count as related; None where not fitted.
+        probability: that they are related; None where the model is not calibrated.
+    """
+
+    score: float
+    parts: tuple[ScorePart, ...]
+    threshold: float | None
+    probability: float | None
 
 
 _PLAIN = Combination()
@@ -94,10 +116,44 @@ def document_scores(
 def score_parts(a: Scorable, b: Scorable, encoder: Configured) -> tuple[ScorePart, ...]:
     """The parts of a document score, with the shares that the model's configuration gives them."""
     combination = encoder.config.combination or _PLAIN
+    shares = _kinds(a, b, combination) @ _shares(combination)
     return tuple(
-        ScorePart(name, part_score(name, a, b, combination), weight)
-        for name, weight in combination.weights.items()
+        ScorePart(name, part_score(name, a, b, combination), float(weight))
+        for name, weight in zip(PARTS, shares, strict=True)
+        if weight > 0
     )
+
+
+def verdict(a: Scorable, b: Scorable, encoder: Configured) -> Verdict:
+    """Score, threshold and probability of two documents, for what kinds of text they are.
+
+    All that depends on the kind is averaged over the kinds of the two.
+    """
+    config, parts = encoder.config, score_parts(a, b, encoder)
+    score = sum(part.weight * part.score for part in parts)
+    combination = config.combination or _PLAIN
+    kinds = _kinds(a, b, combination)
+    if config.threshold is None or config.calibration is None:
+        return Verdict(score, parts, config.threshold, None)
+    thresholds = np.array([config.threshold, *(kind.threshold for kind in combination.kinds)])
+    calibrations = [config.calibration, *(kind.calibration for kind in combination.kinds)]
+    chances = np.array([float(probability(score, calibration)) for calibration in calibrations])
+    return Verdict(score, parts, float(kinds @ thresholds), float(kinds @ chances))
+
+
+def _kinds(a: Scorable, b: Scorable, combination: Combination) -> NDArray[np.float64]:
+    """Of what kinds two documents are, [1 + K], sums to 1."""
+    if not combination.kinds:
+        return np.ones(1)
+    both: NDArray[np.float64] = (a.kinds.astype(np.float64) + b.kinds) / 2
+    normal: NDArray[np.float64] = both / both.sum()
+    return normal
+
+
+def _shares(combination: Combination) -> NDArray[np.float64]:
+    """The shares of the parts for each kind, "other" first: [1 + K, 4]."""
+    choices = (combination, *combination.kinds)
+    return np.array([[float(getattr(choice, name)) for name in PARTS] for choice in choices], np.float64)
 
 
 def part_score(name: str, a: Scorable, b: Scorable, combination: Combination) -> float:

@@ -190,7 +190,7 @@ def _matches(comparison: Comparison, top: int) -> Iterator[RenderableType]:
         grid.add_row(attention, "B", *_place(comparison.b, there), Text(words[1]))
     yield grid
     yield Text(
-        "Above, the cosine; below it, the attention of A's chunk to B's (×1 is uniform), no similarity.",
+        "Above, the score; below it, the attention of A's chunk to B's (×1 is uniform), no similarity.",
         "dim",
     )
 
