@@ -15,31 +15,40 @@ FIGURES = {
     "f1": "F1",
     "accuracy": "accuracy",
 }
-MEAN = "mean of fields"
 HEADING = "## Tables"
 _SEED = "-seed"
 
 Values = dict[str, dict[str, list[float]]]
-"""Of one system: by field (and `MEAN`) and figure the value of every seed."""
+"""Of one system: by column and figure the value of every seed."""
 
 
-def write_tables(folder: Path, names: Sequence[str], fields: Sequence[str], target: Path) -> None:
+def write_tables(
+    folder: Path,
+    names: Sequence[str],
+    fields: Sequence[str],
+    averages: Mapping[str, Sequence[str]],
+    target: Path,
+) -> None:
     """Write one table for each figure, then what the training took, in place of all that follows `HEADING`.
 
     Args:
         folder: of NAME.json (`colde evaluate`), NAME.train.txt and NAME.measure.txt.
         names: of the measured models; those without a measurement are left out.
         fields: in the order of the columns.
+        averages: further columns, the fields of which each is the plain mean.
         target: Markdown file; it has `HEADING`, or it is made.
     """
-    values = dict(_rows(folder, names, fields))
-    parts = [f"### {title}\n\n{_table(values, fields, name)}" for name, title in FIGURES.items()]
+    values = dict(_rows(folder, names, fields, averages))
+    columns = [*fields, *averages]
+    parts = [f"### {title}\n\n{_table(values, columns, name)}" for name, title in FIGURES.items()]
     parts.append(f"### Training\n\n{_training(folder, names)}")
     before = target.read_text(encoding="utf-8").partition(HEADING)[0] if target.is_file() else ""
     target.write_text(f"{before}{HEADING}\n\n" + "\n\n".join(parts) + "\n", encoding="utf-8")
 
 
-def _rows(folder: Path, names: Sequence[str], fields: Sequence[str]) -> Iterator[tuple[str, Values]]:
+def _rows(
+    folder: Path, names: Sequence[str], fields: Sequence[str], averages: Mapping[str, Sequence[str]]
+) -> Iterator[tuple[str, Values]]:
     """Name and values of every measured system, controls first, then in the order of `names`."""
     found: dict[str, Values] = {}
     controls: dict[str, Values] = {}
@@ -52,7 +61,10 @@ def _rows(folder: Path, names: Sequence[str], fields: Sequence[str]) -> Iterator
         measured = _measured(report)
         for system, kind in kinds.items():
             values = {field: measured[system, field] for field in fields}
-            values[MEAN] = {figure: fmean(values[field][figure] for field in fields) for figure in FIGURES}
+            for column, some in averages.items():
+                values[column] = {
+                    figure: fmean(values[field][figure] for field in some) for figure in FIGURES
+                }
             row = system if kind == "control" else _title(name)
             _add((controls if kind == "control" else found).setdefault(row, {}), values)
     yield from controls.items()
@@ -80,8 +92,7 @@ def _add(row: Values, values: Mapping[str, Mapping[str, float]]) -> None:
             row.setdefault(field, {}).setdefault(name, []).append(value)
 
 
-def _table(values: Mapping[str, Values], fields: Sequence[str], figure: str) -> str:
-    columns = [*fields, MEAN]
+def _table(values: Mapping[str, Values], columns: Sequence[str], figure: str) -> str:
     best = {
         column: max(round(fmean(row[column][figure]), 3) for row in values.values()) for column in columns
     }

@@ -93,7 +93,9 @@ def test_tables_replace_tables_and_keep_the_prose(systems_table: ModuleType, tmp
     (tmp_path / "colde-x.json").write_text(report(names, "colde-x", 0.9, "BM25"))
     target = tmp_path / "results.md"
     target.write_text(f"# Prose\n\nStays.\n\n{systems_table.HEADING}\n\nformer\n")
-    systems_table.write_tables(tmp_path, ["colde-x", "han", "han-seed1", "gone"], ["p", "q"], target)
+    systems_table.write_tables(
+        tmp_path, ["colde-x", "han", "han-seed1", "gone"], ["p", "q"], {"both": ["p", "q"]}, target
+    )
     text = target.read_text()
     assert text.startswith("# Prose\n\nStays.\n\n## Tables\n\n### AUC\n")
     assert "former" not in text
