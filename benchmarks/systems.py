@@ -65,7 +65,7 @@ SYSTEMS = (
     Size("smash", "smash", 80, "--epochs 1 --max-rows 20 --row-tokens 30"),
     Size("sbert", "sbert", 80, "--epochs 1 --row-tokens 128 --trainable-layers 2"),
     Size("matchbert", "matchbert", 80, "--epochs 1 --row-tokens 128 --trainable-layers 2"),
-    Size("laser3-self", "sbert", 200, f"--epochs 0 --row-tokens 128 --trainable-layers 2 {_LASER3}"),
+    Size("laser3-self", "sbert", 80, f"--epochs 0 --row-tokens 128 --trainable-layers 2 {_LASER3}"),
     Size("smith-short", "smith-short", 40, "--epochs 1 --max-rows 2 --row-tokens 64"),
     Size("slong", "slong", 40, "--epochs 1 --row-tokens 128 --network window=32 --trainable-layers 1"),
     Size("smith-wp", "smith", 120, f"--epochs 2 --lr 5e-4 --pretrain wp {_SMITH}"),
