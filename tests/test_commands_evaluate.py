@@ -75,7 +75,7 @@ def test_csv_has_a_row_for_every_figure(capsys: Capture, data: list[str], tmp_pa
     assert {row["system"] for row in rows} == {MODEL, "TF-IDF"}
     names = ["auc", "auc_random", "auc_hard", "average_precision", "precision", "recall", "f1", "accuracy"]
     of_model = {row["figure"]: row for row in rows if row["system"] == MODEL}
-    assert set(of_model) == {*names, "brier", "ece", "threshold"}
+    assert set(of_model) == {*names, "brier", "ece", "ece_by_chance", "threshold"}
     for name in names:
         row = of_model[name]
         assert float(row["low"]) <= float(row["value"]) <= float(row["high"])

@@ -50,7 +50,8 @@ def rearranged(
     )
     vectors = _vectors(encoding, chunks, order, encoder)
     output = encoder.head.run([vectors], chunk_ids=[numbers])
-    terms, opening = encoder.words(chunks)
+    # What a document opens with goes by the numbers of its chunks, as everything does that knows of their order.
+    terms, opening = encoder.words(sorted(chunks, key=lambda chunk: chunk.index))
     return replace(
         encoding,
         chunks=chunks,

@@ -16,7 +16,7 @@ from colde_cli.evaluation.calibration_fit import fit_calibration
 from colde_cli.evaluation.curves import make_curves
 from colde_cli.evaluation.field import Field, Judgement, members
 from colde_cli.evaluation.metrics import best_threshold
-from colde_cli.evaluation.reliability import expected_calibration_error, reliability
+from colde_cli.evaluation.reliability import error_by_chance, expected_calibration_error, reliability
 from colde_cli.evaluation.result import (
     Attacked,
     Evaluation,
@@ -146,9 +146,10 @@ def _measure(system: System, field: Field, plan: Plan, seed: tuple[int, int]) ->
 
     draws = _draws(figures, bootstrap)
     values = {name: float(value[0]) for name, value in figures(np.ones((1, len(related)))).items()}
-    if bins:
+    if chances is not None:
         # No interval: resampling adds noise within bins, which can only raise an ECE.
         values["ece"] = expected_calibration_error(bins)
+        values["ece_by_chance"] = error_by_chance(chances, plan.seed)
     if plan.retrieval and field.relevant:
         for name, queries in retrieval_figures(scorer, field.gallery, field.relevant).items():
             values[name] = float(queries.mean())

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 BINS = 15
+_DRAWS = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +42,20 @@ def reliability(
     return tuple(
         Bin(int(rows.sum()), float(probabilities[rows].mean()), float(related[rows].mean()))
         for rows in chosen
+    )
+
+
+def error_by_chance(probabilities: NDArray[np.float64], seed: int = 0, bins: int = BINS) -> float:
+    """The ECE to be expected of these probabilities were each of them exactly right.
+
+    Few pairs in a bin are related in just the share that they should be: an ECE of 0.05 over 400 pairs may be nothing
+    but that. Judgements are drawn from the probabilities, and the mean of the ECEs is taken (the null of Vaicenavicius
+    et al. 2019).
+    """
+    generator = np.random.default_rng(seed)
+    draws = generator.random((_DRAWS, len(probabilities))) < probabilities
+    return float(
+        np.mean([expected_calibration_error(reliability(row, probabilities, bins)) for row in draws])
     )
 
 

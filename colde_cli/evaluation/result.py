@@ -43,6 +43,9 @@ FIGURES: dict[str, FigureKind] = {
     "ece": FigureKind(
         "ECE", "calibration", False, "Mean distance of probability and share of related pairs."
     ),
+    "ece_by_chance": FigureKind(
+        "by chance", "calibration", False, "The ECE to be expected if every probability were exactly right."
+    ),
     "brier": FigureKind("Brier", "calibration", False, "Mean squared distance of probability and judgement."),
 }
 """Every figure there can be, in the order of the tables."""

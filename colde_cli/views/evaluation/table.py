@@ -15,7 +15,7 @@ from colde_cli.views.terminal import rendered
 from colde_cli.views.wording import plain
 
 _MATCHING = ("auc_random", "auc_hard", "average_precision", "f1", "precision", "recall", "accuracy")
-_FINDING = ("recall_at_10", "mrr", "ndcg_at_10", "ece", "brier")
+_FINDING = ("recall_at_10", "mrr", "ndcg_at_10", "ece", "ece_by_chance", "brier")
 
 
 def evaluation_table(evaluation: Evaluation, *, to_file: bool = False) -> str:
