@@ -40,6 +40,7 @@ class Trained:
         given = [*data, "-o", self.folder, "--backbone", backbone, "--validation", validation]
         result = colde(*given, *OPTIONS, *options)
         assert result.exit_code == 0, result.output
+        self.said = result.stdout
         self.config = open_folder(self.folder).config
         self.encoder = Encoder.load(self.folder, device="cpu")
         documents = {item.id: item.document for item in read_data(data).documents}
@@ -48,6 +49,7 @@ class Trained:
         self.encodings: dict[str, Encoding] = dict(zip(names, found, strict=True))
         self.left, self.right = ([self.encodings[pair[side]] for pair in pairs] for side in (0, 1))
         self.related = np.array([pair[2] for pair in pairs])
+        self.fields = np.array([pair[0].partition("-")[0] in FILES["craft"] for pair in pairs], np.int64)
 
     def scores(self) -> np.ndarray:
         return document_scores(self.left, self.right, self.encoder)
@@ -120,8 +122,7 @@ def test_documents_are_of_the_kind_of_their_file(many: Trained) -> None:
 
 
 def test_the_card_tells_the_figures_of_what_is_served(many: Trained) -> None:
-    fields = np.repeat([0, 1], len(many.related) // 2)
-    served = pair_metrics(many.related, many.scores(), fields=fields)
+    served = pair_metrics(many.related, many.scores(), fields=many.fields)
     card = (many.folder / "README.md").read_text(encoding="utf-8")
     row = next(line for line in card.splitlines() if line.startswith("| ROC-AUC |"))
     assert float(row.split("|")[2]) == pytest.approx(served.auc, abs=6e-4)
@@ -145,6 +146,7 @@ def test_without_combination_there_is_nothing_but_the_cosine(
     assert plain.config.combination is None
     assert not (plain.folder / LEXICON).exists()
     assert not (plain.folder / KINDS).exists()
+    assert "vectors alone" not in plain.said
     scores = plain.scores()
     cosines = [
         float(a.document_vector @ b.document_vector) for a, b in zip(plain.left, plain.right, strict=True)
@@ -169,4 +171,8 @@ def test_too_few_pairs_leave_the_usual_shares_and_the_threshold_is_of_these_scor
     assert few.config.combination.kinds == ()
     assert (few.folder / LEXICON).is_file()
     assert not (few.folder / KINDS).exists()
-    assert few.config.threshold == pytest.approx(pair_metrics(few.related, few.scores()).threshold, abs=1e-6)
+    served = pair_metrics(few.related, few.scores(), fields=few.fields)
+    assert few.config.threshold == pytest.approx(served.threshold, abs=1e-6)
+    assert f"validation AUC {served.field_auc:.4f} (its vectors alone " in few.said
+    assert f"F1 {served.f1:.4f} (" in few.said
+    assert f"threshold {few.config.threshold:.4f}, 40 pairs" in few.said
