@@ -18,6 +18,8 @@ from colde_cli.encoder.encoder import Encoder
 from colde_cli.encoder.layout import Calibration, open_folder
 from colde_cli.errors import DataError
 from colde_cli.evaluation.calibrate import refit
+from colde_cli.evaluation.systems import Stored
+from colde_cli.similarity.calibration import probability
 
 Capture = pytest.CaptureFixture[str]
 
@@ -51,7 +53,14 @@ def test_threshold_and_calibration_are_stored_with_the_model(
     assert after.calibration is not None
     assert after.calibration.kind == "platt"
     old, new = (json.loads(config.to_json()) for config in (before, after))
-    assert {name for name in old if old[name] != new[name]} == {"threshold", "calibration"}
+    # Whatever the kind of text: the pairs were of the user's, not of the kinds that the model was trained on.
+    kinds = new["combination"]["kinds"]
+    assert len(kinds) == len(old["combination"]["kinds"]) > 0
+    assert all(kind["threshold"] == new["threshold"] for kind in kinds)
+    assert all(kind["calibration"] == new["calibration"] for kind in kinds)
+    for place in (old, new, *old["combination"]["kinds"], *kinds):
+        del place["threshold"], place["calibration"]
+    assert old == new
     assert not list(model.glob(".*"))
 
 
@@ -95,10 +104,12 @@ def test_figures_after_come_from_pairs_that_took_no_part() -> None:
     """Scores that say nothing: what is fitted to all pairs looks better than the cross-validated figures."""
     generator = np.random.default_rng(0)
     scores, related = generator.random(2000), generator.random(2000) < 0.3
-    found = refit(related, scores, 0.5, Calibration(slope=8, intercept=-2))
+    old = Stored(scores >= 0.5, probability(scores, Calibration(slope=8, intercept=-2)))
+    found = refit(related, scores, 0.5, old)
     assert (found.pairs, found.positives, found.old_threshold) == (2000, int(related.sum()), 0.5)
     assert found.calibration.kind == "isotonic"
-    again = refit(related, scores, found.threshold, found.calibration)
+    new = Stored(scores >= found.threshold, probability(scores, found.calibration))
+    again = refit(related, scores, found.threshold, new)
     assert again.before.brier is not None
     assert again.after.brier is not None
     assert again.before.brier < again.after.brier

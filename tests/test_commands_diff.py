@@ -102,10 +102,10 @@ def test_levels_go_as_deep_as_they_say(capsys: Capture) -> None:
 
 
 def test_top_limits_the_chunks(capsys: Capture) -> None:
-    few = run(capsys, "diff", V1, V2, "--level", "chunk", "-n", "2").out
-    many = run(capsys, "diff", V1, V2, "--level", "chunk", "-n", "8").out
-    assert "  2 of " in few
-    assert many.count("\n") - few.count("\n") >= 2 * 6
+    few, many = (run(capsys, "diff", V1, V2, "--level", "chunk", "-n", number) for number in ("2", "8"))
+    assert (few.status, many.status) == (1, 1), few.err + many.err
+    assert "  2 of " in few.out
+    assert many.out.count("\n") - few.out.count("\n") >= 2 * 6
 
 
 def test_the_suffix_of_the_output_file_picks_the_format(capsys: Capture, tmp_path: Path) -> None:

@@ -9,11 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from colde_cli.corpus.ranking import rank
 from colde_cli.corpus.store import Card, Store, _pack, _unpack
 from colde_cli.documents.reading import read
 from colde_cli.encoder.cache import Cache
 from colde_cli.encoder.encoder import Encoder
 from colde_cli.encoder.encoding import Encoding
+from colde_cli.similarity.comparison import compare
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 PDF = EXAMPLES / "supply-agreement.pdf"
@@ -31,7 +33,7 @@ def cache(tmp_path: Path) -> Iterator[Cache]:
 
 
 def same(one: Encoding, other: Encoding) -> bool:
-    arrays = ("chunk_vectors", "directions", "section_vectors", "document_vector")
+    arrays = ("chunk_vectors", "directions", "section_vectors", "document_vector", "kinds")
     return (
         (one.document, one.chunks) == (other.document, other.chunks)
         and all(np.array_equal(getattr(one, name), getattr(other, name)) for name in arrays)
@@ -54,7 +56,7 @@ def same_terms(one: Encoding | Card, other: Encoding | Card) -> bool:
 def test_an_encoding_comes_back_as_it_was(encoder: Encoder, cache: Cache) -> None:
     assert {field.name for field in fields(Encoding)} == {
         *("document", "chunks", "chunk_vectors", "directions", "section_vectors", "document_vector"),
-        *("terms", "opening"),
+        *("terms", "opening", "kinds"),
     }
     store = Store(cache, encoder)
     encoding = encoder.encode(read(PDF))
@@ -68,7 +70,35 @@ def test_an_encoding_comes_back_as_it_was(encoder: Encoder, cache: Cache) -> Non
     assert np.array_equal(card.document_vector, encoding.document_vector)
     assert np.array_equal(card.directions, encoding.directions)
     assert np.array_equal(card.shares, encoding.shares)
+    assert np.array_equal(card.kinds, encoding.kinds)
     assert same_terms(card, encoding)
+
+
+def test_a_card_scores_as_the_encoding_does(encoder: Encoder, cache: Cache, tmp_path: Path) -> None:
+    """To the last bit, fresh or from the cache: the score of `colde rank` is that of `colde diff`."""
+    query = encoder.encode(read(EXAMPLES / "field-study-v1.pdf"))
+    paths = write_corpus(tmp_path)
+    for kept in (cache, None):
+        with_cache = Encoder.load(encoder.folder.path, device="cpu", cache=kept)
+        wanted = {str(path): compare(query, with_cache.encode(read(path)), with_cache) for path in paths}
+        for run in range(2):
+            found = rank(query, paths, with_cache)
+            assert found.encoded == (0 if kept is not None and run else len(paths))
+            assert {hit.path for hit in found.results} == set(wanted)
+            for hit in found.results:
+                said = wanted[hit.path]
+                assert (hit.score, hit.probability) == (said.score, said.probability)
+                assert hit.parts == said.parts
+
+
+def write_corpus(folder: Path) -> list[Path]:
+    """Texts of several lengths; the last is the first many times over."""
+    contract = read(PDF)
+    texts = ["A sensor on a sill.", contract.text[:6000], contract.text[6000:7500], contract.text[:900] * 12]
+    paths = [folder / f"{number}.txt" for number in range(len(texts))]
+    for path, text in zip(paths, texts, strict=True):
+        path.write_text(text, encoding="utf-8")
+    return paths
 
 
 def test_the_same_content_is_known_under_another_name(encoder: Encoder, cache: Cache, tmp_path: Path) -> None:
@@ -114,6 +144,8 @@ def test_without_a_cache_nothing_is_known(encoder: Encoder) -> None:
     assert store.encoding(PDF, key) is None
 
 
-@pytest.mark.parametrize("blob", [b"", b"\x00", b"\xff\xff\xff\xff1234", _pack({}, {})[:-1]])
+@pytest.mark.parametrize(
+    "blob", [b"", b"\x00", b"\xff\xff\xff\xff1234", _pack({}, {"a": np.ones(2, np.float32)})[:-1]]
+)
 def test_what_is_no_record_is_nothing(blob: bytes) -> None:
     assert _unpack(blob) is None

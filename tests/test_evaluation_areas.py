@@ -42,20 +42,20 @@ def test_a_confusion_table_that_is_not_symmetric() -> None:
     scores = np.array([0.9, 0.8, 0.7, 0.2, 0.85, 0.6, 0.1, 0.1, 0.1, 0.1])
     found = {
         name: float(value[0])
-        for name, value in threshold_figures(related, scores, ones(related), 0.5).items()
+        for name, value in threshold_figures(related, scores >= 0.5, ones(related)).items()
     }
     assert found == pytest.approx({"precision": 3 / 5, "recall": 3 / 4, "f1": 2 / 3, "accuracy": 0.7})
     # The first related pair counts three times, and the last unrelated one not at all.
     weights = np.array([[3, *[1] * 8, 0]])
     found = {
-        name: float(value[0]) for name, value in threshold_figures(related, scores, weights, 0.5).items()
+        name: float(value[0]) for name, value in threshold_figures(related, scores >= 0.5, weights).items()
     }
     assert found == pytest.approx({"precision": 5 / 7, "recall": 5 / 6, "f1": 10 / 13, "accuracy": 8 / 11})
 
 
 def test_nothing_called_related_and_one_kind_without_weight() -> None:
     related, scores = np.array([True, False]), np.array([0.1, 0.2])
-    found = threshold_figures(related, scores, ones(related), 0.5)
+    found = threshold_figures(related, scores >= 0.5, ones(related))
     assert [float(value[0]) for value in found.values()] == [0, 0, 0, 0.5]
     assert np.isnan(roc_areas(related, scores, np.array([[1.0, 0.0]]))).all()
 

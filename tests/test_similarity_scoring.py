@@ -12,9 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from colde_cli.corpus.store import Card
-from colde_cli.encoder.layout import PARTS, Combination, ModelConfig, ModelFolder
+from colde_cli.encoder.layout import PARTS, Calibration, Combination, Kind, ModelConfig, ModelFolder
 from colde_cli.encoder.lexicon import Terms
 from colde_cli.encoder.towers.layout import TowerConfig, TowerFolder
+from colde_cli.similarity.calibration import probability
 from colde_cli.similarity.scores import cosine
 from colde_cli.similarity.scoring import (
     counterparts,
@@ -23,17 +24,25 @@ from colde_cli.similarity.scoring import (
     part_score,
     saturated,
     score_parts,
+    verdict,
 )
 
 ALL = Combination(document=0.1, chunks=0.3, words=0.4, opening=0.2)
+KINDS = (
+    Kind("laws", 0.0, 0.1, 0.9, 0.0, threshold=0.6, calibration=Calibration(slope=20.0, intercept=-12.0)),
+    Kind("poems", 0.5, 0.25, 0.0, 0.25, threshold=0.2, calibration=Calibration(slope=5.0, intercept=-1.0)),
+)
+BY_KIND = replace(ALL, kinds=KINDS)
 SIZE = 6
 ROUNDING = 1e-6
 """Shares and vectors are float32; views show six decimals."""
 
 
-def model(combination: Combination | None) -> ModelFolder:
+def model(combination: Combination | None, threshold: float | None = 0.4) -> ModelFolder:
     """What says of what a score is made."""
-    return ModelFolder(Path("model"), ModelConfig({}, "", combination=combination))
+    calibration = None if threshold is None else Calibration(slope=10.0, intercept=-4.0)
+    config = ModelConfig({}, "", combination=combination, threshold=threshold, calibration=calibration)
+    return ModelFolder(Path("model"), config)
 
 
 def terms(generator: np.random.Generator, kinds: int = 12) -> Terms:
@@ -50,15 +59,16 @@ def unit(vectors: np.ndarray) -> np.ndarray:
 def made(seed: int, chunks: int = 4) -> Card:
     """A document of random vectors and words."""
     generator = np.random.default_rng(seed)
-    shares = generator.random(chunks) + 0.1
+    shares, kinds = generator.random(chunks) + 0.1, generator.random(1 + len(KINDS)) ** 4
     return Card(
-        f"{seed}.txt",
-        f"{seed}",
-        unit(generator.normal(size=SIZE)),
-        unit(generator.normal(size=(chunks, SIZE))),
-        (shares / shares.sum()).astype(np.float32),
-        terms(generator),
-        terms(generator),
+        path=f"{seed}.txt",
+        title=f"{seed}",
+        document_vector=unit(generator.normal(size=SIZE)),
+        directions=unit(generator.normal(size=(chunks, SIZE))),
+        shares=(shares / shares.sum()).astype(np.float32),
+        terms=terms(generator),
+        opening=terms(generator),
+        kinds=(kinds / kinds.sum()).astype(np.float32),
     )
 
 
@@ -91,9 +101,10 @@ def test_every_part_keeps_its_promises(name: str, a: Card, b: Card, times: int) 
     assert part_score(name, tiled(a, times), b, ALL) == pytest.approx(score, abs=1e-5)
 
 
+@pytest.mark.parametrize("combination", [ALL, BY_KIND])
 @given(a=DOCUMENTS, b=DOCUMENTS)
-def test_the_score_is_the_weighted_mean_of_its_parts(a: Card, b: Card) -> None:
-    encoder = model(ALL)
+def test_the_score_is_the_weighted_mean_of_its_parts(a: Card, b: Card, combination: Combination) -> None:
+    encoder = model(combination)
     parts = score_parts(a, b, encoder)
     assert [part.name for part in parts] == list(PARTS)
     assert sum(part.weight for part in parts) == pytest.approx(1, abs=1e-9)
@@ -144,6 +155,45 @@ def test_parts_without_a_share_are_left_out() -> None:
     only = Combination(document=0, opening=1)
     assert only.reads_words
     assert [part.name for part in score_parts(made(1), made(2), model(only))] == ["opening"]
+
+
+def of_kind(card: Card, *kinds: float) -> Card:
+    return replace(card, kinds=np.array(kinds, np.float32))
+
+
+def test_shares_threshold_and_probability_are_those_of_the_kind() -> None:
+    encoder, (a, b) = model(BY_KIND), (made(1), made(2))
+    for place, own in enumerate((None, *KINDS)):
+        pure = np.eye(1 + len(KINDS))[place]
+        said = verdict(of_kind(a, *pure), of_kind(b, *pure), encoder)
+        shares = {name: getattr(own or BY_KIND, name) for name in PARTS}
+        found = {part.name: part.weight for part in said.parts}
+        assert found == pytest.approx({name: share for name, share in shares.items() if share})
+        assert said.threshold == pytest.approx(own.threshold if own else 0.4)
+        calibration = own.calibration if own else Calibration(slope=10.0, intercept=-4.0)
+        assert said.probability == pytest.approx(float(probability(said.score, calibration)))
+    mixed = verdict(of_kind(a, 0, 1, 0), of_kind(b, 0, 0, 1), encoder)
+    assert mixed.threshold == pytest.approx((0.6 + 0.2) / 2)
+    assert {part.name: part.weight for part in mixed.parts} == pytest.approx(
+        {"document": 0.25, "chunks": 0.175, "words": 0.45, "opening": 0.125}
+    )
+
+
+@given(a=DOCUMENTS, b=DOCUMENTS)
+def test_a_verdict_says_the_same_of_either_order(a: Card, b: Card) -> None:
+    encoder = model(BY_KIND)
+    one, other = verdict(a, b, encoder), verdict(b, a, encoder)
+    assert one.score == document_score(a, b, encoder)
+    assert one.score == pytest.approx(other.score, abs=1e-6)
+    assert one.threshold == pytest.approx(other.threshold, abs=1e-9)
+    assert one.probability == pytest.approx(other.probability, abs=1e-5)
+    assert 0 <= one.probability <= 1  # type: ignore[operator]
+
+
+def test_a_model_that_was_not_fitted_gives_a_score_alone() -> None:
+    said = verdict(made(1), made(2), model(None, threshold=None))
+    assert (said.threshold, said.probability) == (None, None)
+    assert said.score == document_score(made(1), made(2), model(None))
 
 
 def test_an_unknown_part_and_missing_words_are_refused() -> None:

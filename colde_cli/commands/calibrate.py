@@ -83,20 +83,20 @@ def _refit(encoder: DocumentEncoder, fields: list[Field], seed: int, talk: Talk)
     import numpy as np
 
     from colde_cli.evaluation.calibrate import refit
-    from colde_cli.evaluation.systems import ModelSystem
+    from colde_cli.evaluation.systems import ModelSystem, joined
     from colde_cli.views.messages import progress
 
-    related, scores, chances = [], [], []
+    related, scores, found = [], [], []
     with progress("Encoding", "chunks", show=not talk.quiet) as advance:
         system = ModelSystem(encoder.folder.name, encoder, retrieval=False, progress=advance)
         for field in fields:
             scorer = system.open(field)
             ids = [(pair.a, pair.b) for pair in field.pairs]
             scores.append(scorer.scores(ids))
-            chances.append(scorer.chances(ids))
+            found.append(scorer.stored(ids))
             related += [pair.related for pair in field.pairs]
-    known = [found for found in chances if found is not None]
-    before = np.concatenate(known) if len(known) == len(fields) else None
+    said = [item for item in found if item is not None]
+    before = joined(said) if len(said) == len(fields) else None
     try:
         return refit(np.array(related), np.concatenate(scores), encoder.config.threshold, before, seed)
     except DataError as error:

@@ -80,13 +80,16 @@ class Display:
         self._bars.stop()
         if self._quiet:
             return
-        trained, control = outcome.trained, outcome.untrained
         if not outcome.progress.best_epoch:
             self._console.print(
                 "No epoch was better than the untrained model, which was kept.", style="yellow"
             )
+        kept = outcome.served or outcome.trained
+        others = [("its vectors alone", outcome.trained)] if outcome.served else []
+        others.append(("untrained", outcome.untrained))
+        areas = ", ".join(f"{name} {found.field_auc:.4f}" for name, found in others)
+        best = ", ".join(f"{found.f1:.4f}" for _, found in others)
         sys.stdout.write(
-            f"{job.output}: validation AUC {trained.field_auc:.4f} (untrained {control.field_auc:.4f}), "
-            f"F1 {trained.f1:.4f} ({control.f1:.4f}), threshold {trained.threshold:.4f}, "
-            f"{trained.pairs:,} pairs, best epoch {outcome.progress.best_epoch}\n"
+            f"{job.output}: validation AUC {kept.field_auc:.4f} ({areas}), F1 {kept.f1:.4f} ({best}), "
+            f"threshold {kept.threshold:.4f}, {kept.pairs:,} pairs, best epoch {outcome.progress.best_epoch}\n"
         )

@@ -142,7 +142,7 @@ def rank(
     password: str | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Ranking:
-    """Order documents by the cosine of their vectors with the query's, then by path.
+    """Order documents by their score with the query, then by path.
 
     Files that cannot be read are skipped and listed. With a cache in `encoder`, what was encoded in an
     earlier run is not even parsed again.

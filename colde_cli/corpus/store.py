@@ -5,7 +5,8 @@ Two records per file, because ranking needs what makes a score of every document
     card   title, document vector, chunk vectors and weighed words
     full   everything in `Encoding`
 
-A record is a JSON header (deflated) followed by its arrays as float32 or int32, little-endian.
+A record is a JSON header (deflated) followed by its arrays as float32 or int32, little-endian, at multiples of four
+bytes: NumPy multiplies what lies elsewhere in another order, and a score must not depend on where a vector was kept.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from colde_cli.encoder.protocol import DocumentEncoder
 
 FloatArray = NDArray[np.float32]
 
-FORMAT = 3
+FORMAT = 4
 """Of the records; a new one makes the old ones unknown."""
 
 
@@ -151,7 +152,13 @@ def _full_key(key: bytes) -> bytes:
 def _pack(header: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> bytes:
     listed = {name: [values.dtype.str, *values.shape] for name, values in arrays.items()}
     text = zlib.compress(json.dumps({**header, "arrays": listed}).encode(), 1)
-    return struct.pack("<I", len(text)) + text + b"".join(values.tobytes() for values in arrays.values())
+    head = (struct.pack("<I", len(text)) + text).ljust(_start(len(text)), b"\0")
+    return head + b"".join(values.tobytes() for values in arrays.values())
+
+
+def _start(length: int) -> int:
+    """Where the arrays begin after a header of so many bytes."""
+    return 4 + -(-length // 4) * 4
 
 
 def _unpack(blob: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]] | None:
@@ -159,7 +166,7 @@ def _unpack(blob: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]] | Non
     try:
         (length,) = struct.unpack_from("<I", blob)
         header = json.loads(zlib.decompress(blob[4 : 4 + length]))
-        place, arrays = 4 + length, {}
+        place, arrays = _start(length), {}
         for name, (kind, *shape) in header["arrays"].items():
             count = math.prod(shape)
             arrays[name] = np.frombuffer(blob, kind, count, place).reshape(shape)

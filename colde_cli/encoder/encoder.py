@@ -121,7 +121,10 @@ class Encoder:
         names = [name for name in (HEAD_GRAPH, TOKENIZER, LEXICON, KINDS) if self.folder.has(name)]
         files = (file_digest(self.folder.file(name)) for name in names)
         combination = self.config.combination
-        reading = f"{combination.opening_words} {combination.rarity}".encode() if combination else b""
+        reading = b""
+        if combination is not None:
+            kinds = len(combination.kinds)
+            reading = f"{combination.opening_words} {combination.rarity} {kinds}".encode()
         return digest(sizes, reading, self.fingerprint, *files)
 
     def attention(self, a: Encoding, b: Encoding) -> tuple[FloatArray, FloatArray]:

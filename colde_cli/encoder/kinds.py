@@ -8,7 +8,6 @@ no training file was of.
 
 from __future__ import annotations
 
-import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +15,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from colde_cli.errors import ModelError
+from colde_cli.encoder.arrays import load_arrays
 
 FloatArray = NDArray[np.float32]
 
@@ -53,11 +52,7 @@ class Kinds:
         Raises:
             ModelError: the file is damaged.
         """
-        try:
-            with np.load(path, allow_pickle=False) as file:
-                return cls(file["centre"], file["prototypes"])
-        except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
-            raise ModelError(f"{path} is damaged; fetch or train the model again.") from error
+        return cls(*load_arrays(path, "centre", "prototypes"))
 
     def save(self, path: Path) -> None:
         """Write the prototypes; the same content gives the same bytes."""

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from colde_cli.documents.document import Chunk
+from colde_cli.encoder.arrays import load_arrays
 from colde_cli.errors import ModelError
 
 FloatArray = NDArray[np.float32]
@@ -103,14 +104,7 @@ class Lexicon:
         Raises:
             ModelError: it is damaged.
         """
-        try:
-            # Opened here, because NumPy leaves what is no archive open.
-            with path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
-                frequencies, documents, continues = (
-                    file[name] for name in ("frequencies", "documents", "continues")
-                )
-        except Exception as error:  # of the archive, of inflation, of the parser of array headers
-            raise ModelError(f"{path} is damaged; fetch or train the model again.") from error
+        frequencies, documents, continues = load_arrays(path, "frequencies", "documents", "continues")
         shapes = (frequencies.shape, documents.shape, continues.ndim)
         if shapes != ((2 * BUCKETS,), (), 1):
             raise ModelError(f"{path} is not a lexicon of this version; fetch or train the model again.")

@@ -29,12 +29,11 @@ def average_precisions(related: Bools, scores: Floats, weights: Floats) -> Float
     return _ratio((positive * precision).sum(1), positive.sum(1), np.nan)
 
 
-def threshold_figures(related: Bools, scores: Floats, weights: Floats, threshold: float) -> dict[str, Floats]:
-    """Precision, recall, F1 and accuracy of calling pairs from `threshold` on related.
+def threshold_figures(related: Bools, said: Bools, weights: Floats) -> dict[str, Floats]:
+    """Precision, recall, F1 and accuracy of calling the pairs `said` related.
 
     Where nothing is called related, precision and F1 are 0.
     """
-    said = scores >= threshold
     hits, called = weights @ (said & related), weights @ said
     there = weights @ related
     return {

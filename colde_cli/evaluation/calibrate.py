@@ -19,6 +19,7 @@ from colde_cli.evaluation.areas import brier_scores, threshold_figures
 from colde_cli.evaluation.calibration_fit import fit_calibration
 from colde_cli.evaluation.metrics import best_threshold
 from colde_cli.evaluation.reliability import expected_calibration_error, reliability
+from colde_cli.evaluation.systems import Stored
 from colde_cli.similarity.calibration import probability
 
 Bools = NDArray[np.bool_]
@@ -68,7 +69,7 @@ class Refit:
 
 
 def refit(
-    related: Bools, scores: Floats, threshold: float | None, chances: Floats | None, seed: int = 0
+    related: Bools, scores: Floats, threshold: float | None, stored: Stored | None, seed: int = 0
 ) -> Refit:
     """Fit threshold and calibration to judged pairs.
 
@@ -76,7 +77,7 @@ def refit(
         related: bool [P].
         scores: [P], of the model.
         threshold: what the model has now.
-        chances: probabilities that the model gives now, [P]; None for none.
+        stored: what the model says of the pairs now; None where it says nothing.
         seed: of the folds.
 
     Raises:
@@ -87,14 +88,13 @@ def refit(
             f"There are {int(related.sum())} related and {int((~related).sum())} unrelated pairs; "
             f"calibration needs {FOLDS} of each at least, and means little below a hundred."
         )
-    verdicts = None if threshold is None else scores >= threshold
     return Refit(
         pairs=len(related),
         positives=int(related.sum()),
         old_threshold=threshold,
         threshold=best_threshold(related, scores),
         calibration=fit_calibration(related, scores),
-        before=_quality(related, verdicts, chances),
+        before=_quality(related, *((stored.called, stored.chances) if stored else (None, None))),
         after=_cross_validated(related, scores, seed),
     )
 
@@ -114,7 +114,7 @@ def _quality(related: Bools, verdicts: Bools | None, chances: Floats | None) -> 
     ones = np.ones((1, len(related)))
     figures = {}
     if verdicts is not None:
-        figures = threshold_figures(related, verdicts.astype(np.float64), ones, 0.5)
+        figures = threshold_figures(related, verdicts, ones)
     return Quality(
         f1=float(figures["f1"][0]) if figures else None,
         accuracy=float(figures["accuracy"][0]) if figures else None,

@@ -137,12 +137,12 @@ def _measure(system: System, field: Field, plan: Plan, seed: tuple[int, int]) ->
     related = _related(field.pairs)
     scores = _scores(scorer, field.pairs)
     verdicts = _verdicts(system, scorer, field)
-    chances = _chances(scorer, field, scores, verdicts)
+    called, chances = _said(scorer, field, scores, verdicts)
     bins = () if chances is None else reliability(related, chances)
     bootstrap = PairBootstrap(field.pairs, plan.draws, seed)
 
     def figures(weights: Floats) -> dict[str, Floats]:
-        return _pair_figures(field.pairs, related, scores, chances, verdicts.threshold, weights)
+        return _pair_figures(field.pairs, related, scores, chances, called, weights)
 
     draws = _draws(figures, bootstrap)
     values = {name: float(value[0]) for name, value in figures(np.ones((1, len(related)))).items()}
@@ -155,17 +155,16 @@ def _measure(system: System, field: Field, plan: Plan, seed: tuple[int, int]) ->
             values[name] = float(queries.mean())
             if plan.draws:
                 draws[name] = query_draws(queries, plan.draws, seed)
-    threshold = verdicts.threshold
     measured = Measured(
         system=system.name,
         figures=_with_intervals(values, draws),
-        threshold=threshold,
+        threshold=verdicts.threshold,
         threshold_from=verdicts.threshold_from,
         calibration_from=verdicts.calibration_from,
         curves=make_curves(related, scores, bins),
         notes=scorer.notes,
     )
-    return _Run(measured, draws, None if threshold is None else (scores >= threshold) == related)
+    return _Run(measured, draws, None if called is None else called == related)
 
 
 def _verdicts(system: System, scorer: Scorer, field: Field) -> _Verdicts:
@@ -181,13 +180,23 @@ def _verdicts(system: System, scorer: Scorer, field: Field) -> _Verdicts:
     return _Verdicts(threshold, threshold_from, calibration, calibration_from)
 
 
-def _chances(scorer: Scorer, field: Field, scores: Floats, verdicts: _Verdicts) -> Floats | None:
-    """Probabilities of the measured pairs: those of the model, else of what was fitted to the validation pairs."""
-    if verdicts.calibration is None:
-        return None
-    if verdicts.calibration_from == "model":
-        return scorer.chances([(pair.a, pair.b) for pair in field.pairs])
-    return probability(scores, verdicts.calibration)
+def _said(
+    scorer: Scorer, field: Field, scores: Floats, verdicts: _Verdicts
+) -> tuple[Bools | None, Floats | None]:
+    """Which of the measured pairs are called related, and the probabilities that they are.
+
+    What is stored with a model is taken from the model, whose threshold may depend on what the documents are.
+    """
+    stored = None
+    if "model" in (verdicts.threshold_from, verdicts.calibration_from):
+        stored = scorer.stored([(pair.a, pair.b) for pair in field.pairs])
+    called = None if verdicts.threshold is None else scores >= verdicts.threshold
+    chances = None if verdicts.calibration is None else probability(scores, verdicts.calibration)
+    if stored is not None and verdicts.threshold_from == "model":
+        called = stored.called
+    if stored is not None and verdicts.calibration_from == "model":
+        chances = stored.chances
+    return called, chances
 
 
 def _pair_figures(
@@ -195,7 +204,7 @@ def _pair_figures(
     related: Bools,
     scores: Floats,
     chances: Floats | None,
-    threshold: float | None,
+    called: Bools | None,
     weights: Floats,
 ) -> dict[str, Floats]:
     """Figures of the pairs under every weighting [B, P]; [B] each."""
@@ -206,8 +215,8 @@ def _pair_figures(
         if not related[chosen].all():
             figures[f"auc_{relation}"] = roc_areas(related[chosen], scores[chosen], weights[:, chosen])
     figures["average_precision"] = average_precisions(related, scores, weights)
-    if threshold is not None:
-        figures |= threshold_figures(related, scores, weights, threshold)
+    if called is not None:
+        figures |= threshold_figures(related, called, weights)
     if chances is not None:
         figures["brier"] = brier_scores(related, chances, weights)
     return figures

@@ -57,7 +57,7 @@ def pair_metrics(
     truth, values = np.asarray(related, bool), np.asarray(scores, np.float64)
     cut = best_threshold(truth, values) if threshold is None else threshold
     once = np.ones((1, len(truth)))
-    at_threshold = threshold_figures(truth, values, once, cut)
+    at_threshold = threshold_figures(truth, values >= cut, once)
     return PairMetrics(
         pairs=len(truth),
         positives=int(truth.sum()),

@@ -19,6 +19,28 @@ FloatArray = NDArray[np.float64]
 IdPairs = Sequence[tuple[str, str]]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Stored:
+    """Verdicts and probabilities as they are stored with a system and shown to its users.
+
+    Attributes:
+        called: bool [P], which pairs it calls related.
+        chances: [P], probabilities that they are; None where no calibration is stored.
+    """
+
+    called: NDArray[np.bool_]
+    chances: FloatArray | None
+
+
+def joined(parts: Sequence[Stored]) -> Stored:
+    """What is said of the pairs of several fields, one after another."""
+    chances = [part.chances for part in parts if part.chances is not None]
+    return Stored(
+        np.concatenate([part.called for part in parts]),
+        np.concatenate(chances) if len(chances) == len(parts) else None,
+    )
+
+
 class Scorer(Protocol):
     """A system made ready for the documents of one field."""
 
@@ -29,8 +51,8 @@ class Scorer(Protocol):
     def scores(self, pairs: IdPairs) -> FloatArray:
         """Scores [P] of pairs of ids; higher is more alike, and (a, b) scores as (b, a)."""
 
-    def chances(self, pairs: IdPairs) -> FloatArray | None:
-        """Probabilities [P] that pairs are related, as stored with the system; None where nothing is stored."""
+    def stored(self, pairs: IdPairs) -> Stored | None:
+        """What the system itself says of pairs; None where nothing is stored with it."""
 
 
 class System(Protocol):
@@ -59,20 +81,20 @@ class PairScorer:
     Attributes:
         of: scores [P] of pairs of ids.
         notes: see `Scorer`.
-        chances_of: probabilities [P] of pairs of ids; None where no calibration is stored.
+        stored_of: what the system itself says of pairs of ids; None where nothing is stored.
     """
 
     of: Callable[[IdPairs], FloatArray]
     notes: tuple[str, ...] = ()
-    chances_of: Callable[[IdPairs], FloatArray] | None = None
+    stored_of: Callable[[IdPairs], Stored] | None = None
 
     def scores(self, pairs: IdPairs) -> FloatArray:
         """See `Scorer`."""
         return self.of(pairs)
 
-    def chances(self, pairs: IdPairs) -> FloatArray | None:
+    def stored(self, pairs: IdPairs) -> Stored | None:
         """See `Scorer`."""
-        return None if self.chances_of is None else self.chances_of(pairs)
+        return None if self.stored_of is None else self.stored_of(pairs)
 
 
 class ModelSystem:
@@ -117,8 +139,10 @@ class ModelSystem:
         def score(pairs: IdPairs) -> FloatArray:
             return document_scores([known[a] for a, _ in pairs], [known[b] for _, b in pairs], self.encoder)
 
-        def chances(pairs: IdPairs) -> FloatArray:
-            said = [verdict(known[a], known[b], self.encoder).probability for a, b in pairs]
-            return np.array([0.5 if chance is None else chance for chance in said])
+        def stored(pairs: IdPairs) -> Stored:
+            said = [verdict(known[a], known[b], self.encoder) for a, b in pairs]
+            called = [item.threshold is not None and item.score >= item.threshold for item in said]
+            chances = [item.probability for item in said if item.probability is not None]
+            return Stored(np.array(called, bool), np.array(chances) if len(chances) == len(said) else None)
 
-        return PairScorer(score, chances_of=None if self.calibration is None else chances)
+        return PairScorer(score, stored_of=None if self.threshold is None else stored)

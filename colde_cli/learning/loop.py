@@ -92,12 +92,15 @@ class Outcome:
         untrained: validation figures before the first step, the control.
         trained: validation figures of the weights that are kept.
         scores: score of every validation pair with these weights.
+        served: validation figures of the scores that the finished model gives, where they are made of more than the
+            cosine that was trained.
     """
 
     progress: Progress
     untrained: PairMetrics
     trained: PairMetrics
     scores: tuple[float, ...]
+    served: PairMetrics | None = None
 
 
 class Loop(ABC):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 from colde_cli.encoder.cache import Cache
 from colde_cli.encoder.layout import CARD, WEIGHTS
 from colde_cli.errors import ModelError, OptionError
+from colde_cli.evaluation.metrics import PairMetrics
 from colde_cli.learning import checkpoint
 from colde_cli.learning.backbone import Backbone, load_backbone
 from colde_cli.learning.card import CardFacts, write_card
@@ -99,8 +101,8 @@ def train_model(
     with Journal(job.workshop) as journal:
         outcome = run(Both(observer, journal))
     reporter.phase("Writing the model")
-    _finish(job, model.cpu(), read, store, outcome, backbone.tokenizer, calibration_ids)
-    return outcome
+    served = _finish(job, model.cpu(), read, store, outcome, backbone.tokenizer, calibration_ids)
+    return replace(outcome, served=served if job.recipe.combine else None)
 
 
 def build_model(recipe: Recipe, backbone: Backbone) -> Colde:
@@ -179,7 +181,8 @@ def _finish(
     outcome: Outcome,
     tokenizer: str,
     calibration_ids: list[list[int]],
-) -> None:
+) -> PairMetrics:
+    """Write the folder; the validation figures of what is served."""
     with new_folder(job.output, model.config.to_json(), tokenizer) as staged:
         save_weights(model, staged / WEIGHTS)
         export_model(staged, calibration_ids)
@@ -198,3 +201,4 @@ def _finish(
     # The log stays; what was needed to go on is not needed any more.
     checkpoint.discard(job.workshop)
     (job.workshop / _VECTORS).unlink(missing_ok=True)
+    return served.metrics

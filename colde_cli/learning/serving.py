@@ -18,10 +18,10 @@ from colde_cli.encoder.layout import CONFIG, KINDS, LEXICON, TOKENIZER, ModelCon
 from colde_cli.encoder.lexicon import Lexicon, continuations
 from colde_cli.evaluation.calibration_fit import fit_calibration
 from colde_cli.evaluation.combining import USUAL, fit_combination, part_table
-from colde_cli.evaluation.metrics import PairMetrics, pair_metrics
+from colde_cli.evaluation.metrics import PairMetrics, best_threshold, pair_metrics
 from colde_cli.learning.job import TaskData
 from colde_cli.learning.tokens import ChunkStore
-from colde_cli.similarity.scoring import document_scores
+from colde_cli.similarity.scoring import document_scores, verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,12 +77,29 @@ def fit_served(staged: Path, read: TaskData, store: ChunkStore, *, combine: bool
         judged = _judged(Encoder.load(staged, device=device, cache=cache), read)
     if combine:
         config, judged = _combined(config, judged, staged)
-    scores = document_scores(judged.left, judged.right, ModelFolder(staged, config))
-    metrics = pair_metrics(judged.related, scores, fields=judged.fields)
-    if not combine:
-        config = config.fitted(metrics.threshold, fit_calibration(judged.related, scores))
+    else:
+        scores = document_scores(judged.left, judged.right, ModelFolder(staged, config))
+        config = config.fitted(
+            best_threshold(judged.related, scores), fit_calibration(judged.related, scores)
+        )
     _write(config, staged)
-    return Served(config, metrics)
+    return Served(config, _figures(judged, ModelFolder(staged, config)))
+
+
+def _figures(judged: _Judged, folder: ModelFolder) -> PairMetrics:
+    """Of the validation pairs, at the thresholds that the model holds for what kinds of text they are."""
+    said = [verdict(a, b, folder) for a, b in zip(judged.left, judged.right, strict=True)]
+    order = pair_metrics(judged.related, [item.score for item in said], fields=judged.fields)
+    margins = [item.score - (item.threshold or 0.0) for item in said]
+    called = pair_metrics(judged.related, margins, 0.0)
+    return replace(
+        order,
+        threshold=float(folder.config.threshold or 0.0),
+        precision=called.precision,
+        recall=called.recall,
+        f1=called.f1,
+        accuracy=called.accuracy,
+    )
 
 
 def _combined(config: ModelConfig, judged: _Judged, staged: Path) -> tuple[ModelConfig, _Judged]:

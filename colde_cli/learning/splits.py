@@ -66,7 +66,8 @@ def split_by_fraction(data: TrainingData, positives: Positives, fraction: float,
     candidates = _named(data, "train")
     if not len(held):
         held = _draw_groups(connected_groups(positives, candidates), fraction, generator)
-    pairs, related = _make_pairs(positives, held, generator)
+    files = np.array([item.file for item in data.documents], np.int64)
+    pairs, related = _make_pairs(positives, held, files, generator)
     return Split(np.setdiff1d(candidates, held), pairs, related, judged=False)
 
 
@@ -131,12 +132,22 @@ def _draw_groups(
 
 
 def _make_pairs(
-    positives: Positives, held: NDArray[np.int64], generator: np.random.Generator
+    positives: Positives,
+    held: NDArray[np.int64],
+    files: NDArray[np.int64],
+    generator: np.random.Generator,
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """All related pairs among the documents held back, and as many random unrelated ones."""
+    """All related pairs among the documents held back, and as many random unrelated ones.
+
+    Both documents of an unrelated pair are of one file, where there are enough of such: to tell a contract from a
+    paper is easy, and says nothing of how well contracts are told apart.
+    """
     together = positives.mask(held)
     upper = np.triu(np.ones_like(together), 1)
-    attracted, repelled = np.argwhere(together & upper), np.argwhere(~together & upper)
+    one_file = files[held][:, None] == files[held][None, :]
+    attracted, repelled = np.argwhere(together & upper), np.argwhere(~together & one_file & upper)
+    if len(repelled) < min(len(attracted), _MOST_POSITIVES):
+        repelled = np.argwhere(~together & upper)
     count = min(len(attracted), len(repelled), _MOST_POSITIVES)
     if not count:
         raise DataError(

@@ -184,7 +184,7 @@ def counterparts(a: Scorable, b: Scorable, sharpness: float) -> float:
         _soft_maximum(table.max(axis=1), a.shares, sharpness),
         _soft_maximum(table.max(axis=0), b.shares, sharpness),
     )
-    return sum(both) / 2
+    return max(-1.0, min(1.0, sum(both) / 2))
 
 
 def saturated(value: float, half: float) -> float:

@@ -48,7 +48,7 @@ def _add(grid: Table, hit: Hit) -> None:
     grid.add_row(str(hit.rank), score, likely, Text(plain(hit.title), style="bold"))
     grid.add_row("", "", "", Text(plain(hit.path), style="dim"))
     if hit.matches and len(hit.parts) > 1:
-        grid.add_row("", "", "", Text(made_of(hit.parts), style="dim"))
+        grid.add_row("", "", "", Text(made_of(hit.parts, shares=False), style="dim"))
     for match in hit.matches:
         grid.add_row("", "", f"{match.score:.2f}", _why(match))
         grid.add_row("", "", "", Text(f"  {plain(match.hit.text)}", style="dim italic"))

@@ -104,11 +104,11 @@ def _verdict(comparison: Comparison) -> Group:
     return Group(*rows, Text(runs, style="dim"))
 
 
-def made_of(parts: Sequence[ScorePart]) -> str:
-    """Of what a score is made, in words."""
-    names = {"document": "whole text", "chunks": "best chunks", "words": "rare words", "opening": "opening"}
+def made_of(parts: Sequence[ScorePart], *, shares: bool = True) -> str:
+    """Of what a score is made, in words; with the shares of its parts, or without."""
+    names = {"document": "text", "chunks": "chunks", "words": "rare words", "opening": "opening"}
     return "made of " + " · ".join(
-        f"{names[part.name]} {part.score:.2f} × {part.weight:.0%}" for part in parts
+        (f"{part.weight:.0%} " if shares else "") + f"{names[part.name]} {part.score:.2f}" for part in parts
     )
 
 

@@ -1,0 +1,178 @@
+"""What `colde train` puts beside the network: words, kinds of text, shares and verdicts, fitted to what is served."""
+
+from __future__ import annotations
+
+import json
+import random
+from dataclasses import asdict
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch")
+
+from test_commands_train import colde
+from tiny_backbone import SUBJECTS, sentences, write_backbone
+
+from colde_cli.encoder.encoder import Encoder
+from colde_cli.encoder.encoding import Encoding
+from colde_cli.encoder.layout import KINDS, LEXICON, PARTS, open_folder
+from colde_cli.encoder.lexicon import Lexicon
+from colde_cli.evaluation.combining import USUAL
+from colde_cli.evaluation.metrics import pair_metrics
+from colde_cli.learning.data import read_data
+from colde_cli.similarity.scoring import document_scores, verdict
+
+FILES = {"nature": ("bees", "birds"), "craft": ("boats", "bread")}
+TRAINING, VALIDATION = 3, 8
+OPTIONS = ["--epochs", 1, "--batch-size", 8, "--projection", 8, "--freeze-backbone", "--device", "cpu"]
+
+
+class Trained:
+    """A model that `colde train` wrote, the pairs that validated it, and their encodings."""
+
+    def __init__(self, folder: Path, backbone: Path, *options: object, most: int | None = None) -> None:
+        folder.mkdir()
+        data, validation, pairs = write_data(folder, most)
+        self.folder = folder / "model"
+        given = [*data, "-o", self.folder, "--backbone", backbone, "--validation", validation]
+        result = colde(*given, *OPTIONS, *options)
+        assert result.exit_code == 0, result.output
+        self.said = result.stdout
+        self.config = open_folder(self.folder).config
+        self.encoder = Encoder.load(self.folder, device="cpu")
+        documents = {item.id: item.document for item in read_data(data).documents}
+        names = sorted({name for pair in pairs for name in pair[:2]})
+        found = self.encoder.encode_many([documents[name] for name in names])
+        self.encodings: dict[str, Encoding] = dict(zip(names, found, strict=True))
+        self.left, self.right = ([self.encodings[pair[side]] for pair in pairs] for side in (0, 1))
+        self.related = np.array([pair[2] for pair in pairs])
+        self.fields = np.array([pair[0].partition("-")[0] in FILES["craft"] for pair in pairs], np.int64)
+
+    def scores(self) -> np.ndarray:
+        return document_scores(self.left, self.right, self.encoder)
+
+
+def write_data(folder: Path, most: int | None) -> tuple[list[Path], Path, list[tuple[str, str, bool]]]:
+    """Two files of documents of two subjects each, and all pairs of each file's documents for validation."""
+    generator = random.Random(0)
+    files, pairs = [], []
+    for name, subjects in FILES.items():
+        lines = [
+            {
+                "id": f"{subject}-{number}",
+                "label": subject,
+                "text": sentences(generator, SUBJECTS[subject], 6),
+            }
+            for subject in subjects
+            for number in range(TRAINING + VALIDATION)
+        ]
+        held = [line for line in lines if int(line["id"].rpartition("-")[2]) >= TRAINING]
+        pairs += [(a["id"], b["id"], a["label"] == b["label"]) for a, b in combinations(held, 2)]
+        files.append(folder / f"{name}.jsonl")
+        files[-1].write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    chosen = pairs if most is None else generator.sample(pairs, most)
+    judged = folder / "judged.jsonl"
+    rows = [{"a": a, "b": b, "label": int(related)} for a, b, related in chosen]
+    judged.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return files, judged, chosen
+
+
+@pytest.fixture(scope="module")
+def backbone(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_backbone(tmp_path_factory.mktemp("backbones") / "tiny")
+
+
+@pytest.fixture(scope="module")
+def many(backbone: Path, tmp_path_factory: pytest.TempPathFactory) -> Trained:
+    """Enough pairs in both files for shares, and for kinds."""
+    return Trained(tmp_path_factory.mktemp("many") / "run", backbone)
+
+
+def test_a_model_comes_with_words_kinds_and_shares(many: Trained) -> None:
+    combination = many.config.combination
+    assert combination is not None
+    kinds = combination.kinds
+    assert [kind.name for kind in kinds] == list(FILES)
+    for found in (combination, *kinds):
+        shares = [getattr(found, name) for name in PARTS]
+        assert sum(shares) == pytest.approx(1)
+        assert min(shares) >= 0
+    assert [getattr(combination, name) for name in PARTS] != [getattr(USUAL, name) for name in PARTS]
+    assert (many.folder / LEXICON).is_file()
+    assert (many.folder / KINDS).is_file()
+    assert all(0 < kind.threshold < 1 for kind in kinds)
+
+
+def test_the_lexicon_counts_the_documents_that_trained(many: Trained) -> None:
+    lexicon = Lexicon.load(many.folder / LEXICON, 1.0)
+    assert lexicon.documents == len(SUBJECTS) * TRAINING
+    assert int(lexicon.frequencies.max()) == lexicon.documents
+    assert all(encoding.terms is not None and len(encoding.terms.buckets) for encoding in many.left)
+
+
+def test_documents_are_of_the_kind_of_their_file(many: Trained) -> None:
+    for name, encoding in many.encodings.items():
+        assert float(encoding.kinds.sum()) == pytest.approx(1, abs=1e-6)
+        own = [name.partition("-")[0] in subjects for subjects in FILES.values()].index(True)
+        assert encoding.kinds.shape == (3,)
+        assert encoding.kinds[1 + own] > encoding.kinds[2 - own]
+
+
+def test_the_card_tells_the_figures_of_what_is_served(many: Trained) -> None:
+    served = pair_metrics(many.related, many.scores(), fields=many.fields)
+    card = (many.folder / "README.md").read_text(encoding="utf-8")
+    row = next(line for line in card.splitlines() if line.startswith("| ROC-AUC |"))
+    assert float(row.split("|")[2]) == pytest.approx(served.auc, abs=6e-4)
+    assert served.auc > 0.8
+
+
+def test_verdicts_are_right_more_often_than_not(many: Trained) -> None:
+    said = [verdict(a, b, many.encoder) for a, b in zip(many.left, many.right, strict=True)]
+    right = [
+        (item.score >= item.threshold) == related for item, related in zip(said, many.related, strict=True)
+    ]
+    assert np.mean(right) > 0.7
+    chances = np.array([item.probability for item in said])
+    assert chances[many.related].mean() > chances[~many.related].mean() + 0.2
+
+
+def test_without_combination_there_is_nothing_but_the_cosine(
+    backbone: Path, tmp_path: Path, many: Trained
+) -> None:
+    plain = Trained(tmp_path / "run", backbone, "--no-combine")
+    assert plain.config.combination is None
+    assert not (plain.folder / LEXICON).exists()
+    assert not (plain.folder / KINDS).exists()
+    assert "vectors alone" not in plain.said
+    scores = plain.scores()
+    cosines = [
+        float(a.document_vector @ b.document_vector) for a, b in zip(plain.left, plain.right, strict=True)
+    ]
+    assert scores == pytest.approx(cosines, abs=1e-6)
+    assert plain.config.threshold == pytest.approx(pair_metrics(plain.related, scores).threshold, abs=1e-6)
+    assert asdict(plain.config) | {"threshold": 0, "calibration": 0} == asdict(many.config) | {
+        "threshold": 0,
+        "calibration": 0,
+        "combination": None,
+    }, "nothing else differs"
+
+
+def test_too_few_pairs_leave_the_usual_shares_and_the_threshold_is_of_these_scores(
+    backbone: Path, tmp_path: Path
+) -> None:
+    few = Trained(tmp_path / "run", backbone, most=40)
+    assert few.config.combination is not None
+    assert [getattr(few.config.combination, name) for name in PARTS] == pytest.approx(
+        [getattr(USUAL, name) for name in PARTS]
+    )
+    assert few.config.combination.kinds == ()
+    assert (few.folder / LEXICON).is_file()
+    assert not (few.folder / KINDS).exists()
+    served = pair_metrics(few.related, few.scores(), fields=few.fields)
+    assert few.config.threshold == pytest.approx(served.threshold, abs=1e-6)
+    assert f"validation AUC {served.field_auc:.4f} (its vectors alone " in few.said
+    assert f"F1 {served.f1:.4f} (" in few.said
+    assert f"threshold {few.config.threshold:.4f}, 40 pairs" in few.said
