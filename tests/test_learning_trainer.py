@@ -16,6 +16,7 @@ from colde_cli.errors import ModelError, OptionError  # noqa: E402
 from colde_cli.learning import checkpoint  # noqa: E402
 from colde_cli.learning.backbone import Backbone, load_backbone  # noqa: E402
 from colde_cli.learning.data import read_data  # noqa: E402
+from colde_cli.learning.gradient_cache import activation_bytes  # noqa: E402
 from colde_cli.learning.loop import Outcome, Stopped, parameter_groups, rate_factor  # noqa: E402
 from colde_cli.learning.networks.colde import Colde  # noqa: E402
 from colde_cli.learning.positives import Positives  # noqa: E402
@@ -280,5 +281,9 @@ def test_memory_decides_how_much_goes_through_bert(backbone: Backbone) -> None:
     whole = build_model(replace(RECIPE, freeze_backbone=False), backbone).encoder
     last = build_model(replace(RECIPE, freeze_backbone=False, trainable_layers=1), backbone).encoder
     assert 512 <= micro_tokens(whole, 10**7) < micro_tokens(last, 10**7)
+    # What goes through at once, and the weights beside it, stays within what was allowed.
+    longest = whole.bert.config.max_position_embeddings
+    weights = 16 * sum(weight.numel() for weight in whole.parameters())
+    assert weights + micro_tokens(whole, 10**7) * activation_bytes(whole.bert.config, longest) <= 10**7
     with pytest.raises(OptionError, match="--max-memory"):
-        micro_tokens(whole, 10**6)
+        micro_tokens(whole, 10**5)

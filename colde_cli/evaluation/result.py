@@ -160,9 +160,9 @@ class FieldResult:
     robustness: Mapping[str, Attacked] = field(default_factory=dict)
 
     def best(self, figure: str) -> frozenset[str]:
-        """Names of the systems with the best value of a figure, to three decimals."""
+        """Names of the systems with the best value of a figure, to three decimals; none of what is no merit."""
         known = {item.system: item.figures[figure].value for item in self.results if figure in item.figures}
-        if len(known) < 2:
+        if len(known) < 2 or figure == "ece_by_chance":
             return frozenset()
         wanted = max if FIGURES[figure].higher_is_better else min
         top = wanted(round(value, 3) for value in known.values())

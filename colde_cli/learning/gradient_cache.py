@@ -120,28 +120,40 @@ def plan(lengths: Sequence[int], micro_tokens: int) -> Iterator[list[int]]:
         yield batch
 
 
-def micro_tokens_for(memory_bytes: int, config: BertConfig, longest: int = 512) -> int:
+def micro_tokens_for(
+    memory_bytes: int, config: BertConfig, longest: int = 512, layers: int | None = None
+) -> int:
     """How many tokens may go through BERT at once, if their activations are to fit in `memory_bytes`.
 
-    An upper bound on what a token needs: fp32, all layers trained, attention weights stored. Frozen lower
-    layers, bf16 and fused attention need less. Weights, gradients and optimiser states are not counted; for
-    MiniLM with Adam they take another 360 MB.
-
     Args:
-        memory_bytes: for activations alone.
+        memory_bytes: for activations alone: weights, gradients and optimiser states are not counted.
         config: of the backbone.
         longest: tokens of the longest chunk; a token attends to that many others.
+        layers: how many are trained; all if None.
 
     Returns:
         At least 1.
     """
+    return max(1, memory_bytes // activation_bytes(config, longest, layers))
+
+
+def activation_bytes(config: BertConfig, longest: int = 512, layers: int | None = None) -> int:
+    """Bytes that a token keeps until its gradient is known: an upper bound, for fp32 and stored attention weights.
+
+    bf16 and fused attention need less.
+
+    Args:
+        config: of the backbone.
+        longest: tokens of the longest chunk.
+        layers: how many are trained, the last ones; all, and the embeddings, if None.
+    """
     # Counted with saved_tensors_hooks on CPU (torch 2.13, dropout 0.1, 64 to 512 tokens, MiniLM-L6 and two layers
     # of BERT-base): a layer keeps 10.0 H + 2.0 F + 3.0 A L floats per token, the embeddings 2.0 H; sdpa without
     # a fused kernel keeps as much as eager attention does. One more layer for gradients on their way.
-    hidden, inner = config.hidden_size, config.intermediate_size
-    layer = 10 * hidden + 2 * inner + 3 * config.num_attention_heads * longest
-    floats = (config.num_hidden_layers + 1) * layer + 2 * hidden
-    return max(1, memory_bytes // (4 * int(floats)))
+    hidden, inner = int(config.hidden_size), int(config.intermediate_size)
+    layer = 10 * hidden + 2 * inner + 3 * int(config.num_attention_heads) * longest
+    kept = int(config.num_hidden_layers) if layers is None else layers
+    return 4 * ((kept + 1) * layer + (2 * hidden if layers is None else 0))
 
 
 def _padded(chunks: Sequence[NDArray[np.int32]], padding: int) -> dict[str, Tensor]:

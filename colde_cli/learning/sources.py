@@ -16,14 +16,12 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from colde_cli.errors import OptionError
-from colde_cli.learning.gradient_cache import cached_backward, micro_batches
+from colde_cli.learning.gradient_cache import activation_bytes, cached_backward, micro_batches
 from colde_cli.learning.networks.chunk_encoder import ChunkEncoder
 from colde_cli.learning.processes import ALONE, Processes
 from colde_cli.learning.tokens import ChunkStore
 from colde_cli.learning.views import Needed
 
-# Activations that a trained layer keeps per token and hidden unit: 58 MB for 512 tokens of BERT-base in fp32.
-_BYTES_PER_UNIT = 148
 _CHUNK = 512
 
 
@@ -140,9 +138,11 @@ def micro_tokens(encoder: ChunkEncoder, memory: int) -> int:
     )
     # Weights, and for trained ones gradient and two moments of AdamW, four bytes each.
     fixed = 4 * every + 12 * trained
-    token = _BYTES_PER_UNIT * int(config.hidden_size) * max(1, layers)
-    if fixed + token * _CHUNK > memory:
-        needed = (fixed + token * _CHUNK) / 1e9
+    longest = min(_CHUNK, int(config.max_position_embeddings))
+    whole = layers == int(config.num_hidden_layers)
+    token = activation_bytes(config, longest, None if whole else max(1, layers))
+    if fixed + token * longest > memory:
+        needed = (fixed + token * longest) / 1e9
         raise OptionError(
             f"This backbone needs --max-memory {needed:.1f}GB; give that, or train fewer layers."
         )
