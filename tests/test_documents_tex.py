@@ -86,7 +86,7 @@ def test_a_book_begins_at_level_one() -> None:
             "as shown. See, or there.",
         ),
         (r"{\bf bold} and {\large large} \textcolor{red}{red} \mbox{box}", "bold and large red box"),
-        (r"Energy $E = mc^2$ and \(\alpha_{i} \leq 2\).", "Energy E = mc^2 and alpha_i leq 2."),
+        (r"Energy $E = mc^2$ and \(\alpha_{i} \leq 2\).", "Energy E = mc^2 and α_i ≤ 2."),
         ("is\n\\begin{equation}\\label{e}\nx = y\n\\end{equation}\nso", "is x = y so"),
         (r"a \[ \mathbf{x} + y \] b $$z$$", "a x + y b z"),
         (r"see \verb|a_b %{| and \url{http://a.b/c}", "see a_b %{ and http://a.b/c"),

@@ -5,7 +5,7 @@ so that it runs alone, under limits that the operating system enforces. Nothing 
 
     stdin     the page, UTF-8
     COLDE_READER_REQUEST   JSON: path (for `sys.path`), and the limits
-    stdout    JSON lines: `heading` (level, text), `paragraph` (text, lines), `title`, then `end`
+    stdout    JSON lines: `heading` (level, text), `paragraph` (text, lines), `title`, then `end` (left_out)
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ _DROPPED = frozenset(
     "script style template noscript head title svg canvas object embed iframe audio video map button select"
     " datalist textarea input del dialog".split()
 )
+_CODE = frozenset("script style template noscript head title".split())
 _CHROME = frozenset("nav header footer".split())
 _CHROME_ROLES = frozenset("navigation banner contentinfo search".split())
 _CONTENT = frozenset("main article section".split())
@@ -114,6 +115,7 @@ class Page:
     def __init__(self, chrome: bool) -> None:
         self.chrome = chrome  # read navigation, heads and feet too
         self.sent = 0
+        self.left_out = 0  # elements with what they hold
         self.pieces: list[str] = []
         self.heading: Node | None = None
         self.level = 0
@@ -131,7 +133,10 @@ class Page:
         if tag == "-text":
             self._text(node.text_content or "")
             return False
-        if tag.startswith("-") or not shown(node) or self._is_chrome(node):
+        if tag.startswith("-") or tag in _CODE:
+            return False
+        if not shown(node) or self._is_chrome(node):
+            self.left_out += 1
             return False
         level = 0 if self.heading is not None or self._in_data() else level_of(node)
         if level:
@@ -296,18 +301,20 @@ def main() -> None:
     from selectolax.lexbor import LexborHTMLParser
 
     tree = LexborHTMLParser(sys.stdin.buffer.read())
-    body = tree.body
+    body, left_out = tree.body, False
     if body is not None:
-        headings = [node for node in body.css("h1") if shown(node)]
+        inner = content(body)
+        headings = [node for node in inner.css("h1") if shown(node)]
         alone = headings[0] if len(headings) == 1 else None
         send("title", text=words(alone) or words(tree.css_first("title")))
-        for root, chrome in ((content(body), False), (body, True)):
+        for root, chrome in ((inner, False), (body, True)):
             page = Page(chrome)
             walk(root, page.enter, page.leave)
             page.flush()
+            left_out = page.left_out > 0 or root is not body
             if page.sent:
                 break
-    send("end")
+    send("end", left_out=left_out)
     sys.stdout.flush()
 
 

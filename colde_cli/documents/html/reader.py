@@ -19,6 +19,9 @@ MEMORY = 1 << 30
 """Bytes of address space the reader process may take, beside eight times the page."""
 SECONDS = 60
 """Processor time for one page; a megabyte takes a fraction of a second."""
+_LEFT_OUT = (
+    "Left out what is not content: navigation, heads and feet of the page, forms, hidden and deleted text."
+)
 _CHARSET = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?\s*([\w.:-]{1,40})", re.IGNORECASE)
 # The old encodings of the web; Python knows others, such as `idna`, that take a page for an attack.
 _ENCODINGS = re.compile(
@@ -45,15 +48,14 @@ def read_html(data: bytes, path: str, name: str) -> Document:
     """
     shown = "Standard input" if path == "-" else path
     text, warnings = _decode(data, shown)
-    gatherer, title = _gather(text, shown)
-    notes = (
-        "Left out what is not content: navigation, heads and feet of the page, hidden and deleted text.",
-    )
+    gatherer, title, left_out = _gather(text, shown)
+    notes = (_LEFT_OUT,) if left_out else ()
     return replace(gatherer.document(title, name, warnings, notes), path=path)
 
 
-def _gather(text: str, shown: str) -> tuple[Gatherer, str]:
-    gatherer, title, finished = Gatherer(shown), "", False
+def _gather(text: str, shown: str) -> tuple[Gatherer, str, bool]:
+    """Headings and paragraphs, the title, and whether anything was left out."""
+    gatherer, title, finished, left_out = Gatherer(shown), "", False, False
     with tempfile.TemporaryFile() as page:
         page.write(text.encode("utf-8", "replace"))
         page.seek(0)
@@ -68,10 +70,11 @@ def _gather(text: str, shown: str) -> tuple[Gatherer, str]:
                     gatherer.paragraph(message["text"], lines=message["lines"])
                 elif kind == "title":
                     title = message["text"]
-                finished = kind == "end"
+                elif kind == "end":
+                    finished, left_out = True, message["left_out"]
     if not finished:
         raise LimitError(f"{shown} needs more memory or time than a page may take; it may be damaged.")
-    return gatherer, title
+    return gatherer, title, left_out
 
 
 def _decode(data: bytes, shown: str) -> tuple[str, tuple[str, ...]]:

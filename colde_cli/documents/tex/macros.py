@@ -75,11 +75,28 @@ ACCENTED = re.compile(
 """What an accent stands on: a letter, in braces or not."""
 
 _MATH_FORMAT = re.compile(
-    r"\\(?:left|right|big|Big|bigg|Bigg|displaystyle|textstyle|limits|nolimits|nonumber|notag|quad|qquad"
+    r"\\(?:left|right|underbrace|overbrace|big|Big|bigg|Bigg|displaystyle|textstyle|limits|nolimits|nonumber|notag|quad|qquad"
     r"|math(?:bf|rm|it|cal|bb|sf|tt|frak|scr|bm)|boldsymbol|bm|text(?:rm|bf|it)?|mbox|operatorname\*?|tag)"
     r"(?![A-Za-z])|\\[,;:! ]"
 )
 _MATH_LABEL = re.compile(r"\\label[ \t]*\{[^{}]*\}|\\(?:begin|end)[ \t]*\{[^{}]*\}(?:\{[^{}]*\})?")
+_NAME = re.compile(r"\\([A-Za-z]+)")
+_GREEK = """
+alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau upsilon phi chi psi omega
+""".split()
+_SIGNS = {
+    "leq": "≤", "le": "≤", "geq": "≥", "ge": "≥", "neq": "≠", "ne": "≠", "approx": "≈", "sim": "∼", "equiv": "≡",
+    "times": "×", "cdot": "·", "pm": "±", "in": "∈", "notin": "∉", "subset": "⊂", "subseteq": "⊆", "cup": "∪",
+    "cap": "∩", "to": "→", "rightarrow": "→", "leftarrow": "←", "infty": "∞", "sum": "∑", "prod": "∏", "int": "∫",
+    "sqrt": "√", "partial": "∂", "nabla": "∇", "forall": "∀", "exists": "∃", "ldots": "…", "dots": "…", "cdots": "…",
+    "lbrace": "\uf07b", "rbrace": "\uf07d", "langle": "⟨", "rangle": "⟩", "ell": "ℓ", "propto": "∝",
+    "varepsilon": "ε", "varphi": "φ", "vartheta": "θ",
+    **{name: unicodedata.lookup(f"GREEK SMALL LETTER {name.replace('lambda', 'lamda')}") for name in _GREEK},
+    **{
+        name.title(): unicodedata.lookup(f"GREEK CAPITAL LETTER {name.replace('lambda', 'lamda')}")
+        for name in _GREEK
+    },
+}  # fmt: skip
 _SCRIPT = re.compile(r"\s*([_^])\s*")
 
 
@@ -89,8 +106,8 @@ def accented(accent: str, letter: str) -> str:
 
 
 def formula(source: str) -> str:
-    """A formula as a line of text: names of its commands and its characters, without braces and formatting."""
+    """A formula as a line of text: its characters, Greek letters and signs, the names of other commands; no braces."""
     text = _MATH_FORMAT.sub(" ", _MATH_LABEL.sub(" ", source)).replace("\\\\", " ")
-    text = re.sub(r"\\([A-Za-z]+)", r" \1 ", text)
+    text = _NAME.sub(lambda found: f" {_SIGNS.get(found[1], found[1])} ", text)
     words = text.translate(dict.fromkeys(map(ord, "{}&$~\\"), " ")).split()
     return " " + _SCRIPT.sub(r"\1", " ".join(words)) + " "

@@ -23,7 +23,7 @@ from colde_cli.documents.tex.macros import (
     accented,
     formula,
 )
-from colde_cli.documents.tex.source import match_braces, restore
+from colde_cli.documents.tex.source import BLANK, Source, match_braces, restore
 from colde_cli.errors import LimitError
 
 MAX_GROUPS = 2_000_000
@@ -46,7 +46,6 @@ _CHARACTERS = {
     "#": "",
     "\\": "",
 }
-_BLANK = re.compile(r"[ \t]*\n?[ \t]*")
 _DEFINITION = re.compile(r"\s*\{?\s*\\([A-Za-z@]+)\s*\}?\s*(?:\[(\d)\])?\s*(\[[^\]]{0,200}\])?\s*(?=\{)")
 _DEF = re.compile(r"\s*\\([A-Za-z@]+)[ \t]*((?:#\d)*)[ \t]*(?=\{)")
 _GAP = re.compile(r"(?<=\S) {1,3}([.,;:])(?=\s|$)")
@@ -68,51 +67,6 @@ _ITEMS = frozenset(("item", "bibitem"))
 _ELSEWHERE = frozenset((*_INCLUDES, "bibliography", "printbibliography"))
 _LET = re.compile(r"\s*\\[A-Za-z@]+\s*=?\s*(\\[A-Za-z@]+|.)")
 _FILE = re.compile(r"[ \t]*([^\s{}\\]+)")
-
-
-@dataclass(slots=True)
-class Source:
-    """Prepared source with its braces matched.
-
-    Attributes:
-        text: what `prepare` returned, or what a command of the author became.
-        pairs: offset of each opening brace to that of its closing one.
-        missing: what was looked for up to an offset and is not there, so that nothing is looked for twice.
-    """
-
-    text: str
-    pairs: dict[int, int]
-    missing: set[tuple[str, int]] = field(default_factory=set)
-
-    def find(self, wanted: str, at: int, end: int) -> int:
-        """Where `wanted` next stands before `end`, else -1."""
-        if (wanted, end) in self.missing:
-            return -1
-        found = self.text.find(wanted, at, end)
-        if found < 0:
-            self.missing.add((wanted, end))
-        return found
-
-    def group(self, at: int, end: int) -> tuple[int, int] | None:
-        """Bounds of the text in the braces that come next."""
-        found = _BLANK.match(self.text, at, end)
-        start = found.end() if found else at
-        close = self.pairs.get(start, end) if start < end else end
-        return (start + 1, close) if close < end else None
-
-    def after_option(self, at: int, end: int) -> int:
-        """Where text goes on after an argument in square brackets, if there is one."""
-        found = _BLANK.match(self.text, at, end)
-        start = found.end() if found else at
-        if not self.text.startswith("[", start) or start >= end:
-            return at
-        close = self.text.find("]", start, min(end, start + 400))
-        for _ in range(5):
-            brace = self.text.rfind("{", start, close) if close >= 0 else -1
-            if brace < 0 or self.pairs.get(brace, 0) < close:
-                break
-            close = self.text.find("]", self.pairs[brace], min(end, self.pairs[brace] + 400))
-        return close + 1 if close >= 0 else at
 
 
 @dataclass(slots=True)
@@ -236,7 +190,7 @@ class Scanner:
         """A letter or sign; a letter takes the blank that ends its command."""
         word = WORDS[name]
         self._write(word)
-        found = _BLANK.match(source.text, at, end) if len(word) == 1 and word.isalpha() else None
+        found = BLANK.match(source.text, at, end) if len(word) == 1 and word.isalpha() else None
         return found.end() if found else at
 
     def _after_options(self, source: Source, at: int, end: int) -> int:

@@ -7,6 +7,7 @@ and are moved back by `restore` at the end.
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass, field
 
 _SHIFT = 0xF000
 _SPECIAL = "\\{}%$&#_^~`'-\n\t []\""
@@ -25,6 +26,8 @@ _INTERESTING = re.compile(
 _UNSEEN = frozenset(("comment", "filecontents", "filecontents*"))
 _ARGUMENTS = re.compile(r"(?:[ \t]*\[[^\]\n]*\])?(?:\{[a-z+]+\}(?=[ \t]*\n))?[ \t]*\n?")
 _IF_OR_FI = re.compile(r"\\(if[A-Za-z@]*|fi)(?![A-Za-z@])")
+BLANK = re.compile(r"[ \t]*\n?[ \t]*")
+"""What may stand between a command and its argument."""
 _BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
 
 
@@ -95,3 +98,48 @@ def match_braces(text: str, most: int) -> dict[int, int] | None:
         if len(pairs) + len(opened) > most:
             return None
     return pairs
+
+
+@dataclass(slots=True)
+class Source:
+    """Prepared source with its braces matched.
+
+    Attributes:
+        text: what `prepare` returned, or what a command of the author became.
+        pairs: offset of each opening brace to that of its closing one.
+        missing: what was looked for up to an offset and is not there, so that nothing is looked for twice.
+    """
+
+    text: str
+    pairs: dict[int, int]
+    missing: set[tuple[str, int]] = field(default_factory=set)
+
+    def find(self, wanted: str, at: int, end: int) -> int:
+        """Where `wanted` next stands before `end`, else -1."""
+        if (wanted, end) in self.missing:
+            return -1
+        found = self.text.find(wanted, at, end)
+        if found < 0:
+            self.missing.add((wanted, end))
+        return found
+
+    def group(self, at: int, end: int) -> tuple[int, int] | None:
+        """Bounds of the text in the braces that come next."""
+        found = BLANK.match(self.text, at, end)
+        start = found.end() if found else at
+        close = self.pairs.get(start, end) if start < end else end
+        return (start + 1, close) if close < end else None
+
+    def after_option(self, at: int, end: int) -> int:
+        """Where text goes on after an argument in square brackets, if there is one."""
+        found = BLANK.match(self.text, at, end)
+        start = found.end() if found else at
+        if not self.text.startswith("[", start) or start >= end:
+            return at
+        close = self.text.find("]", start, min(end, start + 400))
+        for _ in range(5):
+            brace = self.text.rfind("{", start, close) if close >= 0 else -1
+            if brace < 0 or self.pairs.get(brace, 0) < close:
+                break
+            close = self.text.find("]", self.pairs[brace], min(end, self.pairs[brace] + 400))
+        return close + 1 if close >= 0 else at
