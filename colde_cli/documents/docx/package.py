@@ -22,6 +22,7 @@ MAX_PART_BYTES = 128 << 20
 MAX_ELEMENTS = 3_000_000
 """Of the text; about a hundred to a paragraph would be many."""
 _MAX_SIDE_ELEMENTS = 300_000  # of styles, relations and types
+_MAX_DEPTH = 5000  # of elements in one another; Word stays below a hundred
 _MAX_DIRECTORY = 4 << 20
 _BLOCK = 4 << 20  # large blocks: expat begins a token that is cut off again with every block
 _MAIN = ".document.main+xml", "template.main+xml", "template.macroEnabledTemplate.main+xml"
@@ -163,20 +164,29 @@ def _parser(handler: Handler, shown: str, most: int) -> expat.XMLParserType:
     """A parser that ends at the first declaration of a document type, and so at every entity."""
     parser = expat.ParserCreate(namespace_separator="\n")
     parser.buffer_text = True
-    elements = 0
+    elements = depth = 0
 
     def start(name: str, attributes: dict[str, str]) -> None:
-        nonlocal elements
-        elements += 1
+        nonlocal elements, depth
+        elements, depth = elements + 1, depth + 1
+        if depth > _MAX_DEPTH:
+            raise CorruptFileError(
+                f"{shown} is nested deeper than a Word document can be; save it again as .docx."
+            )
         if elements > most:
             raise LimitError(f"{shown} holds more elements than a Word document may; split it.")
         handler.start(_short(name), attributes and {_short(key): value for key, value in attributes.items()})
+
+    def end(name: str) -> None:
+        nonlocal depth
+        depth -= 1
+        handler.end(_short(name))
 
     def declares(*_: object) -> None:
         raise CorruptFileError(f"{shown} declares XML entities, which no Word document does; save it again.")
 
     parser.StartElementHandler = start
-    parser.EndElementHandler = lambda name: handler.end(_short(name))
+    parser.EndElementHandler = end
     parser.CharacterDataHandler = handler.characters
     parser.StartDoctypeDeclHandler = declares
     return parser
