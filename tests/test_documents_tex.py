@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from colde_cli.documents.document import Document, SectionKind
 from colde_cli.documents.reading import read
-from colde_cli.documents.tex import scanner
+from colde_cli.documents.tex import authored, scanner
 from colde_cli.documents.tex.source import prepare, restore
 from colde_cli.errors import LimitError, NoTextError, UnsupportedFormatError
 
@@ -174,9 +174,14 @@ def test_odd_and_hostile_sources(body: str) -> None:
 
 
 def test_commands_that_grow_without_end_are_left(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scanner, "MAX_EXPANSION", 20_000)
+    monkeypatch.setattr(authored, "MAX_EXPANSION", 20_000)
     laughs = "".join(f"\\def\\{chr(98 + n)}{{\\{chr(97 + n)}\\{chr(97 + n)}}}" for n in range(24))
     assert len(words("\\y end", f"\\def\\a{{ha}}{laughs}")) < 40_000
+
+
+def test_a_short_command_that_repeats_a_long_argument_is_left() -> None:
+    repeats = f"\\newcommand{{\\a}}[1]{{{'#1' * 2000}}}"
+    assert len(words("\\a{" + "long " * 100_000 + "}", repeats)) < 600_000
 
 
 def test_too_many_braces(monkeypatch: pytest.MonkeyPatch) -> None:

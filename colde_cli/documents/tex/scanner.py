@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from colde_cli.documents.gather import MAX_CHARACTERS, Gatherer
+from colde_cli.documents.gather import Gatherer
+from colde_cli.documents.tex.authored import Authored
 from colde_cli.documents.tex.macros import (
     ACCENTED,
     ACCENTS,
@@ -28,8 +29,6 @@ from colde_cli.errors import LimitError
 
 MAX_GROUPS = 2_000_000
 """Pairs of braces of one document."""
-MAX_EXPANSION = 2_000_000
-"""Characters that the author's own commands may become, all in all."""
 _MAX_DEPTH = 20
 _TOKEN = re.compile(
     r"\\([A-Za-z@]+)\*?|\\(.)|(\n[ \t]*\n\s*)|([{}])|(\$\$?)|(~|&|---?|``|''|`|[\\^_#])", re.DOTALL
@@ -46,10 +45,7 @@ _CHARACTERS = {
     "#": "",
     "\\": "",
 }
-_DEFINITION = re.compile(r"\s*\{?\s*\\([A-Za-z@]+)\s*\}?\s*(?:\[(\d)\])?\s*(\[[^\]]{0,200}\])?\s*(?=\{)")
-_DEF = re.compile(r"\s*\\([A-Za-z@]+)[ \t]*((?:#\d)*)[ \t]*(?=\{)")
 _GAP = re.compile(r"(?<=\S) {1,3}([.,;:])(?=\s|$)")
-_PARAMETER = re.compile(r"#([1-9])")
 _FLOATS = re.compile(
     r"(figure|table|wrapfigure|minipage|algorithm|algorithmic|subfigure|multicols|frame|tcolorbox)\*?"
 )
@@ -93,8 +89,7 @@ class Scanner:
     _tables: int = 0
     _lists: list[int | None] = field(default_factory=list)
     _mark: str = ""
-    _macros: dict[str, tuple[int, str | None, str]] = field(default_factory=dict)
-    _expanded: int = 0
+    _authored: Authored = field(default_factory=Authored)
 
     def source(self, text: str) -> Source:
         """Text made ready to scan.
@@ -162,7 +157,7 @@ class Scanner:
     def _command(self, source: Source, name: str, at: int, end: int, depth: int) -> int:
         """Act on a command; returns where the source goes on."""
         kinds = (
-            (self._macros, self._expand),
+            (self._authored.commands, self._expand),
             (_WORDED, self._worded),
             (_ENVIRONMENTS, self._environment),
             (_DEFINING, self._define),
@@ -350,36 +345,16 @@ class Scanner:
 
     def _define(self, source: Source, command: str, at: int, end: int, depth: int) -> int:
         """Remember a command of the author."""
-        found = (_DEF if command == "def" else _DEFINITION).match(source.text, at, end)
-        bounds = source.group(found.end(), end) if found else None
-        if not found or not bounds:
-            return at
-        count = len(found[2]) // 2 if command == "def" else int(found[2] or 0)
-        default = found[3][1:-1] if command != "def" and found[3] else None
-        if len(self._macros) < 5000 and bounds[1] - bounds[0] <= 5000:
-            self._macros[found[1]] = (count, default, source.text[slice(*bounds)])
-        return bounds[1] + 1
+        return self._authored.define(source, command, at, end)
 
     def _expand(self, source: Source, name: str, at: int, end: int, depth: int) -> int:
-        """Read what a command of the author stands for; one that calls itself for ever is left."""
-        count, default, body = self._macros[name]
-        values: list[str] = []
-        if default is not None:
-            after = source.after_option(at, end)
-            values.append(source.text[source.text.index("[", at) + 1 : after - 1] if after > at else default)
-            at = after
-        while len(values) < count and (bounds := source.group(at, end)):
-            values.append(source.text[slice(*bounds)])
-            at = bounds[1] + 1
-        values += [""] * (count - len(values))
-        text = _PARAMETER.sub(lambda found: values[int(found[1]) - 1] if int(found[1]) <= count else "", body)
-        self._expanded += len(text) + 100
-        if depth >= _MAX_DEPTH or self._expanded > min(MAX_EXPANSION, MAX_CHARACTERS):
-            self._write(" ".join(values))
-            return at
-        inner = self.source(text)
-        self.scan(inner, 0, len(text), depth + 1)
-        return at
+        """Read what a command of the author stands for; one that calls itself for ever leaves its arguments."""
+        call = self._authored.call(source, name, at, end)
+        if call.text is None or depth >= _MAX_DEPTH:
+            self._write(" ".join(call.values))
+        else:
+            self.scan(self.source(call.text), 0, len(call.text), depth + 1)
+        return call.after
 
 
 def _closed(text: str) -> str:
