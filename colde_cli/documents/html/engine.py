@@ -40,8 +40,8 @@ _LISTS = frozenset(("ol", "ul", "menu"))
 _HEADING = re.compile(r"h[1-6]")
 _HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 _ANCHOR = re.compile(r"\s*[¶§#\U0001f517]\s*$")
-_ENOUGH = 0.3
-"""A `main` or `article` with this share of the page's letters is what the page is about."""
+_ENOUGH = 0.5
+"""A `main` or `article` with more than this share of the page's letters is what the page is about."""
 
 
 def limit_process() -> None:
