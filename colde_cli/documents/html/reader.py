@@ -32,8 +32,8 @@ _ENCODINGS = re.compile(
 def read_html(data: bytes, path: str, name: str) -> Document:
     """Read HTML: headings h1 to h6, paragraphs, lists, tables.
 
-    Of a page with one `main` or `article` that holds more than half of its text, only that is read. Navigation, heads and
-    feet of the page, forms, scripts, deleted text and what says of itself that it is hidden are left out; style
+    Of a page with one `main` or `article` that holds more than half of its text, only that is read. Navigation, heads
+    and feet of the page, forms, scripts, deleted text and what says of itself that it is hidden are left out; style
     sheets are not applied.
 
     Args:
