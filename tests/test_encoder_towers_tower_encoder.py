@@ -81,6 +81,23 @@ def test_attention_is_uniform_and_scores_are_cosines(encoder: TowerEncoder) -> N
     assert compare(a, a, encoder).score == pytest.approx(1)
 
 
+def test_without_parts_the_vector_of_the_document_is_all_there_is(
+    encoder: TowerEncoder, folder: Path
+) -> None:
+    whole = open_encoder(folder, device="cpu", parts=False)
+    documents = [document(3, 40), document(9, 30, word="keel")]
+    told: list[int] = []
+    for found, full in zip(
+        whole.encode_many(documents, told.append), encoder.encode_many(documents), strict=True
+    ):
+        assert found.document_vector.tobytes() == full.document_vector.tobytes()
+        assert (len(found.chunks), len(found.chunk_vectors), len(found.section_vectors)) == (0, 0, 0)
+    assert sum(told) == len(documents)
+    assert whole.identity != encoder.identity
+    with pytest.raises(NoTextError):
+        whole.encode(assemble("empty.txt", "empty", []))
+
+
 def test_what_the_cache_knows_is_not_computed_again(folder: Path, tmp_path: Path) -> None:
     with Cache(tmp_path, 10**7) as cache:
         first = TowerEncoder.load(folder, device="cpu", cache=cache)

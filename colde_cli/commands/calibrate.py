@@ -71,7 +71,7 @@ def calibrate(
     check_target(folder, output)
     fields = read_fields(docs, pairs, [], split.value)
     talk = Talk(quiet, verbose)
-    encoder = ModelChoice(model, device, precision, threads, no_cache).load()
+    encoder = ModelChoice(model, device, precision, threads, no_cache).load(parts=False)
     talk.about_model(encoder)
     found = _refit(encoder, fields, seed, talk)
     config = encoder.config.fitted(found.threshold, found.calibration)

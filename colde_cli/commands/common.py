@@ -158,8 +158,11 @@ class ModelChoice:
     threads: int | None = None
     no_cache: bool = False
 
-    def load(self) -> DocumentEncoder:
+    def load(self, *, parts: bool = True) -> DocumentEncoder:
         """The encoder; its sessions open in the background.
+
+        Args:
+            parts: whether vectors of sections and chunks are wanted as well; see `open_encoder`.
 
         Raises:
             ModelError, DeviceError, OptionError: as `open_encoder`.
@@ -169,7 +172,12 @@ class ModelChoice:
 
         cache = None if self.no_cache else Cache.open()
         return open_encoder(
-            self.model, device=self.device, precision=self.precision, cache=cache, threads=self.threads
+            self.model,
+            device=self.device,
+            precision=self.precision,
+            cache=cache,
+            threads=self.threads,
+            parts=parts,
         )
 
 

@@ -143,15 +143,17 @@ def _measure(
     options: dict[str, Any],
     attack: Attack | None,
 ) -> Evaluation:
-    from colde_cli.evaluation.controls import CONTROLS, make_controls
+    from colde_cli.evaluation.controls import CHUNK_CONTROLS, CONTROLS, make_controls
     from colde_cli.evaluation.evaluate import evaluate as measure
     from colde_cli.views.messages import progress
 
     asked = list(dict.fromkeys(item.value for item in controls))
     names = list(CONTROLS) if ControlName.ALL.value in asked else asked
     show = not talk.quiet
+    # Changed documents are compared chunk by chunk; controls take the chunks of the first model.
+    chunks = len(models) if attack is not None else int(bool(set(names) & CHUNK_CONTROLS))
     with progress("Encoding", "chunks", show=show) as advance:
-        opened = _open_models(models, plan.retrieval, talk, options, advance)
+        opened = _open_models(models, chunks, plan.retrieval, talk, options, advance)
         for model in opened:
             for field in fields:
                 model.encodings(field)
@@ -162,16 +164,22 @@ def _measure(
 
 def _open_models(
     models: Sequence[str],
+    chunks: int,
     retrieval: bool,
     talk: Talk,
     options: dict[str, Any],
     progress: Callable[[int], None],
 ) -> list[ModelSystem]:
-    """Every model once, named by its folder, or as it was given where two folders have one name."""
+    """Every model once, named by its folder, or as it was given where two folders have one name.
+
+    Of the first `chunks` models the vectors of chunks are needed as well.
+    """
     from colde_cli.evaluation.systems import ModelSystem
 
     given = list(dict.fromkeys(models))
-    encoders = [ModelChoice(model, **options).load() for model in given]
+    encoders = [
+        ModelChoice(model, **options).load(parts=number < chunks) for number, model in enumerate(given)
+    ]
     counts = Counter(encoder.folder.name for encoder in encoders)
     systems = []
     for model, encoder in zip(given, encoders, strict=True):

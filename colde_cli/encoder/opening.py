@@ -27,6 +27,7 @@ def open_encoder(
     precision: str = "auto",
     cache: Cache | None = None,
     threads: int | None = None,
+    parts: bool = True,
 ) -> DocumentEncoder:
     """Open a model of any system by name or folder.
 
@@ -36,6 +37,8 @@ def open_encoder(
         precision: "auto", "int8", "fp16" or "fp32"; towers have fp32 only.
         cache: where vectors are kept; None keeps none.
         threads: texts encoded at the same time on the CPU; one per usable core if None.
+        parts: whether sections and chunks are wanted; without, the encodings of a tower hold document vectors
+            alone, at a fraction of the work. CoLDE makes document vectors of chunks and gives both in any case.
 
     Raises:
         ModelError: no such model, or not a whole one.
@@ -46,7 +49,9 @@ def open_encoder(
     if is_tower(folder):
         from colde_cli.encoder.towers.tower_encoder import TowerEncoder
 
-        return TowerEncoder.load(folder, device=device, precision=precision, cache=cache, threads=threads)
+        return TowerEncoder.load(
+            folder, device=device, precision=precision, cache=cache, threads=threads, parts=parts
+        )
     from colde_cli.encoder.encoder import Encoder
 
     return Encoder.load(folder, device=device, precision=precision, cache=cache, threads=threads)

@@ -22,6 +22,8 @@ CONTROLS = {
     "max-mean": "max-mean",
 }
 """Names of the command line to names in tables."""
+CHUNK_CONTROLS = frozenset(("mean", "centred-mean", "max-mean"))
+"""Those that need chunk vectors."""
 
 _K1, _B = 1.2, 0.75
 _FEW = 10

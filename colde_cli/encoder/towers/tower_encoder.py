@@ -84,11 +84,14 @@ class TowerEncoder:
     tower reads nothing has a vector of zeros, which is like nothing.
     """
 
-    def __init__(self, folder: TowerFolder, plan: Plan, *, cache: Cache | None, threads: int) -> None:
+    def __init__(
+        self, folder: TowerFolder, plan: Plan, *, cache: Cache | None, threads: int, parts: bool = True
+    ) -> None:
         self.folder = folder
         self.config: TowerConfig = folder.config
         self.info = RuntimeInfo(folder.name, plan.precision, plan.device, plan.reason)
         self.cache = cache
+        self.parts = parts
         self._plan = plan
         self._pack = packing(self.config.packing, str(folder.path))
         graph, tokenizer = folder.file(TOWER_GRAPH), folder.file(TOKENIZER)
@@ -106,6 +109,7 @@ class TowerEncoder:
         precision: str = "auto",
         cache: Cache | None = None,
         threads: int | None = None,
+        parts: bool = True,
     ) -> TowerEncoder:
         """Open a tower by name or folder; see `open_encoder`.
 
@@ -121,7 +125,7 @@ class TowerEncoder:
             )
         cuda = Cuda(problem="it was not asked for") if device == "cpu" else probe_cuda()
         plan = decide(device, precision, [_PRECISION], cuda, folder.name)
-        return cls(folder, plan, cache=cache, threads=threads or settings.default_threads())
+        return cls(folder, plan, cache=cache, threads=threads or settings.default_threads(), parts=parts)
 
     @cached_property
     def fingerprint(self) -> bytes:
@@ -133,7 +137,8 @@ class TowerEncoder:
     def identity(self) -> bytes:
         """Hash of all that decides an encoding, beside the document."""
         fixed = replace(self.config, threshold=None, calibration=None)
-        return digest(fixed.to_json().encode(), self.fingerprint, file_digest(self.folder.file(TOKENIZER)))
+        read = fixed.to_json() if self.parts else f"{fixed.to_json()} whole"
+        return digest(read.encode(), self.fingerprint, file_digest(self.folder.file(TOKENIZER)))
 
     def chunk(self, document: Document) -> tuple[Chunk, ...]:
         """The chunks of a document.
@@ -143,7 +148,7 @@ class TowerEncoder:
         """
         chunks = Chunker(self._tokenizer.result(), self.config.chunk_tokens).chunk(document)
         if not chunks:
-            raise NoTextError(f"{document.path or document.title} has no text to compare.")
+            raise _no_text(document)
         return chunks
 
     def pack(self, text: str) -> Rows:
@@ -182,17 +187,31 @@ class TowerEncoder:
         return self.encode_many([document], progress)[0]
 
     def encode_many(self, documents: Sequence[Document], progress: Progress | None = None) -> list[Encoding]:
-        """Encode documents, their texts scheduled together.
+        """Encode documents, their texts scheduled together; without `parts` there are no chunks or sections.
 
         Raises:
             NoTextError: one of them has no text.
         """
+        if not self.parts:
+            return self._wholes(documents, progress)
         chunked = [self.chunk(document) for document in documents]
         texts = [_texts(document, chunks) for document, chunks in zip(documents, chunked, strict=True)]
         vectors = iter(self.encode_texts([text for listed in texts for text in listed], progress))
         return [
             self._encoding(document, chunks, np.stack([next(vectors) for _ in listed]))
             for document, chunks, listed in zip(documents, chunked, texts, strict=True)
+        ]
+
+    def _wholes(self, documents: Sequence[Document], progress: Progress | None) -> list[Encoding]:
+        """Encodings that hold the vector of the document alone."""
+        for document in documents:
+            if not document.text.strip():
+                raise _no_text(document)
+        vectors = self.encode_texts([document_text(document) for document in documents], progress)
+        none = np.zeros((0, self.config.dim), np.float32)
+        return [
+            Encoding(document, (), none, none, none, vector)
+            for document, vector in zip(documents, vectors, strict=True)
         ]
 
     def attention(self, a: Encoding, b: Encoding) -> tuple[FloatArray, FloatArray]:
@@ -223,6 +242,10 @@ class TowerEncoder:
         return TowerRunner(
             open_session(graph, contract, cuda), 1 if cuda is not None else threads, cuda is not None
         )
+
+
+def _no_text(document: Document) -> NoTextError:
+    return NoTextError(f"{document.path or document.title} has no text to compare.")
 
 
 def _texts(document: Document, chunks: Sequence[Chunk]) -> list[str]:

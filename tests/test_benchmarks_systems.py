@@ -1,0 +1,104 @@
+"""The bench of all systems: the part of the data that trains, and the tables."""
+
+from __future__ import annotations
+
+import gzip
+import importlib
+import json
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+
+@pytest.fixture
+def sampled_data(repository: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    monkeypatch.syspath_prepend(str(repository / "benchmarks"))
+    return importlib.import_module("sampled_data")
+
+
+@pytest.fixture
+def systems_table(repository: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    monkeypatch.syspath_prepend(str(repository / "benchmarks"))
+    return importlib.import_module("systems_table")
+
+
+def rows() -> list[dict[str, Any]]:
+    """Twenty documents linked in twos, ten in two classes, one alone, one to validate on."""
+    made = [
+        {"id": f"f/{number}", "split": "train", "label": None, "related": [f"f/{number ^ 1}"]}
+        for number in range(20)
+    ]
+    made += [
+        {"id": f"f/c{number}", "split": "train", "label": f"f/{number % 2}", "related": []}
+        for number in range(10)
+    ]
+    made.append({"id": "f/alone", "split": "train", "label": None, "related": []})
+    return [*made, {"id": "f/held", "split": "validation", "label": None, "related": []}]
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    path = tmp_path / "f.jsonl.gz"
+    with gzip.open(path, "wt", encoding="utf-8") as out:
+        out.writelines(json.dumps(row) + "\n" for row in rows())
+    return path
+
+
+def test_every_document_of_a_sample_keeps_a_partner(
+    sampled_data: ModuleType, source: Path, tmp_path: Path
+) -> None:
+    target = tmp_path / "part.jsonl.gz"
+    sampled_data.sample(source, target, 12)
+    with gzip.open(target, "rt", encoding="utf-8") as lines:
+        found = [json.loads(line) for line in lines]
+    training = {row["id"] for row in found if row["split"] == "train"}
+    assert len(training) in (12, 13)
+    assert "f/held" in {row["id"] for row in found}
+    assert set(sampled_data.partners(found)) == training
+    for row in found:
+        assert set(row["related"]) <= training
+    sampled_data.sample(source, tmp_path / "again.jsonl.gz", 12)
+    again = gzip.decompress((tmp_path / "again.jsonl.gz").read_bytes())
+    assert again == gzip.decompress(target.read_bytes())
+
+
+def test_pairs_are_taken_by_field_with_all_of_a_document(sampled_data: ModuleType, tmp_path: Path) -> None:
+    pairs = [
+        {"a": f"{field}/{one}", "b": f"{field}/x{other}", "label": int(other == 0)}
+        for field in ("f", "g")
+        for one in range(8)
+        for other in range(3)
+    ]
+    source, target = tmp_path / "all.jsonl", tmp_path / "some.jsonl"
+    source.write_text("".join(json.dumps(pair) + "\n" for pair in pairs), encoding="utf-8")
+    sampled_data.sample_pairs(source, target, 7)
+    found = [json.loads(line) for line in target.read_text(encoding="utf-8").splitlines()]
+    for field in ("f", "g"):
+        assert sum(pair["a"].startswith(field) for pair in found) == 9
+
+
+def report(figure_names: list[str], model: str, value: float, *controls: str) -> str:
+    systems = [{"name": model, "kind": "model"}, *({"name": name, "kind": "control"} for name in controls)]
+    figures = {name: {"value": value} for name in figure_names}
+    results = [{"system": item["name"], "figures": figures} for item in systems]
+    return json.dumps({"systems": systems, "fields": [{"name": name, "results": results} for name in "pq"]})
+
+
+def test_tables_replace_tables_and_keep_the_prose(systems_table: ModuleType, tmp_path: Path) -> None:
+    names = list(systems_table.FIGURES)
+    (tmp_path / "han.json").write_text(report(names, "han", 0.75))
+    (tmp_path / "han-seed1.json").write_text(report(names, "han-seed1", 0.85))
+    (tmp_path / "colde-x.json").write_text(report(names, "colde-x", 0.9, "BM25"))
+    target = tmp_path / "results.md"
+    target.write_text(f"# Prose\n\nStays.\n\n{systems_table.HEADING}\n\nformer\n")
+    systems_table.write_tables(
+        tmp_path, ["colde-x", "han", "han-seed1", "gone"], ["p", "q"], {"both": ["p", "q"]}, target
+    )
+    text = target.read_text()
+    assert text.startswith("# Prose\n\nStays.\n\n## Tables\n\n### AUC\n")
+    assert "former" not in text
+    assert "| BM25 | **.900** | **.900** | **.900** |" in text
+    assert "| colde-x (shipped) | **.900** | **.900** | **.900** |" in text
+    assert "| han | .800 ± .071 | .800 ± .071 | .800 ± .071 |" in text
