@@ -25,7 +25,6 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-from matching import Pair, load
 from numpy.typing import NDArray
 from planting import Case, plant
 from rewording import changed_words
@@ -37,6 +36,7 @@ from colde_cli.encoder.cache import Cache
 from colde_cli.encoder.encoder import Encoder
 from colde_cli.encoder.encoding import Encoding
 from colde_cli.encoder.rearranging import without
+from colde_cli.learning.data import JudgedPair, read_data, read_pairs
 from colde_cli.similarity.comparison import Comparison, compare
 from colde_cli.similarity.scores import cosines, explanation
 from colde_cli.similarity.scoring import document_scores
@@ -91,10 +91,10 @@ class Finding:
 
 
 def unrelated(
-    documents: Mapping[str, Document], pairs: Sequence[Pair], seed: int
+    documents: Mapping[str, Document], pairs: Sequence[JudgedPair], seed: int
 ) -> Iterator[tuple[str, str]]:
     """Pairs of documents that no judgement calls related, each document at most twice, drawn at random."""
-    related = {frozenset((pair.a, pair.b)) for pair in pairs if pair.label}
+    related = {frozenset((pair.a, pair.b)) for pair in pairs if pair.related}
     names = sorted(documents)
     generator = random.Random(seed)
     while True:
@@ -106,7 +106,9 @@ def unrelated(
 
 def cases(folder: Path, split: str, count: int, seed: int) -> Iterator[Case]:
     """So many cases, the two kinds and the two manners by turns."""
-    documents, _, pairs = load(folder, {split})
+    data = read_data([folder / "docs.jsonl.gz"])
+    pairs = read_pairs(folder / "pairs.jsonl.gz", data.numbers())
+    documents = {item.id: item.document for item in data.documents if item.split == split}
     drawn = unrelated(documents, pairs, seed)
     made = 0
     while made < count:

@@ -83,8 +83,11 @@ def elongation_rows(paper_set: PaperSet, name: str, reports: Reports) -> list[li
     # "Cut anew" at text level is no elongation.
     cosines = cosines[-len(TIMES) :]
     level = "text" if "text" in reports[0].title else "chunks"
-    cells = [f"{aucs(reports, m, side)}" for side in ("one", "both") for m in (16, 100)]
+    cells = [aucs(reports, m, side) for side in ("one", "both") for m in (16, 100)]
     clean = spread([report.pairs[0].figures.auc or 0 for report in reports])
+    if level == "text":
+        # Pairs of six documents have no area worth a number.
+        clean, cells = "–", ["–"] * len(cells)
     return [[paper_set.name, name, level, *cosines, clean, *cells]]
 
 

@@ -3,10 +3,10 @@
     python benchmarks/papers/colde.py FOLDER... [--seeds 5] [--most N]
 
 Trains CoLDE (the paper's recipe and ours) and its ablations −Aug, −LSTM and −CL on every set, a run for every seed,
-and scores the controls. Two tables go to runs/papers/: pairs as the paper has them (related and random ones), and all
-pairs. The threshold is the one with the best F1 on the validation pairs of the same kind. Chunk vectors come from
-colde's cache; those it lacks are encoded (about 25 chunks a second and core). The paper's other rows are trained by
-`colde train --system`; see docs/results-systems.md.
+and scores the controls, the untrained heads among them. Two tables go to runs/papers/: pairs as the paper has them
+(related and random ones), and all pairs. The threshold is the one with the best F1 on the validation pairs of the same
+kind. Chunk vectors come from colde's cache; those it lacks are encoded (about 12 chunks a second and core). The
+paper's other rows are trained by `colde train --system`; see docs/results-systems.md.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 from controls import control_scores
-from head_runs import of_split, open_encoder, run_all
+from head_runs import of_split, open_encoder, run_all, untrained
 from numpy.typing import NDArray
 from paper_data import RUNS, PaperSet, load_set
 from recipes import TABLE_2
@@ -87,6 +87,11 @@ def main() -> None:
             scores = {
                 name: (of_split(some, "validation"), of_split(some, "test")) for name, some in runs.items()
             }
+            for name in ("CoLDE", "CoLDE, our recipe"):
+                scores[f"{name}, untrained"] = (
+                    untrained(runs[name], "validation"),
+                    untrained(runs[name], "test"),
+                )
             for name, kept in control_scores(paper_set, encoder).items():
                 scores[name] = (np.array([kept["validation"]]), np.array([kept["test"]]))
             seconds = np.mean([run.seconds for some in runs.values() for run in some])

@@ -19,6 +19,7 @@ from safetensors.torch import load_file, save_file
 from colde_cli import settings
 from colde_cli.encoder.cache import Cache
 from colde_cli.encoder.encoder import Encoder
+from colde_cli.evaluation.metrics import PairMetrics
 from colde_cli.learning.backbone import Backbone, load_backbone
 from colde_cli.learning.networks.colde import Colde
 from colde_cli.learning.recipe import Recipe
@@ -27,6 +28,7 @@ from colde_cli.learning.sources import FrozenChunks
 from colde_cli.learning.trainer import Trainer, set_center
 from colde_cli.learning.views import whole_views
 
+SPLITS = ("validation", "test")
 _TOGETHER = 16
 
 
@@ -43,6 +45,7 @@ class Run:
         seconds: it took.
         validation: scores of the validation pairs.
         test: scores of the test pairs.
+        untrained: scores of both before the first step, by name of the split.
         curve: validation figures after every epoch, the untrained model first.
         folder: where the head's weights lie.
     """
@@ -55,6 +58,7 @@ class Run:
     seconds: float
     validation: list[float]
     test: list[float]
+    untrained: dict[str, list[float]] = field(default_factory=dict)
     curve: list[dict[str, float]] = field(default_factory=list)
     folder: str = ""
 
@@ -78,7 +82,15 @@ class _Curve:
 
 
 class _BriefTrainer(Trainer):
-    """The trainer of `colde train`, without checkpoints: a run is over within a minute."""
+    """The trainer of `colde train`, without checkpoints: a run is over within a minute.
+
+    The best epoch is one of those that trained, even where the untrained head does better: that is a row of its own.
+    """
+
+    def _keep_if_best(self, metrics: PairMetrics, epoch: int) -> None:
+        """Of epoch 0 nothing is kept."""
+        if epoch:
+            super()._keep_if_best(metrics, epoch)
 
     def _save(self, folder: Path) -> None:
         """Nothing is kept of a run that is stopped."""
@@ -123,6 +135,7 @@ def train(paper_set: PaperSet, recipe: Recipe) -> tuple[Run, Colde]:
     source = FrozenChunks(paper_set.vectors, torch.device("cpu"))
     set_center(model, source, paper_set.task, None, recipe.seed)
     trainer, curve = _BriefTrainer(model, source, paper_set.task, recipe, torch.device("cpu")), _Curve()
+    untrained = {split: pair_scores(model, source, paper_set, split).tolist() for split in SPLITS}
     outcome = trainer.run(RUNS, curve)
     run = Run(
         data=paper_set.name,
@@ -133,6 +146,7 @@ def train(paper_set: PaperSet, recipe: Recipe) -> tuple[Run, Colde]:
         seconds=time.perf_counter() - began,
         validation=list(outcome.scores),
         test=pair_scores(model, source, paper_set, "test").tolist(),
+        untrained=untrained,
         curve=curve.rows,
     )
     return run, model
@@ -197,6 +211,11 @@ def load_head(run: Run) -> tuple[Recipe, Colde]:
     model = build_model(recipe, _backbone())
     model.head.load_state_dict(load_file(folder / "head.safetensors"))
     return recipe, model.eval()
+
+
+def untrained(runs: Sequence[Run], split: str) -> NDArray[np.float64]:
+    """Scores of the heads before training, [runs, P]."""
+    return np.array([run.untrained[split] for run in runs], np.float64)
 
 
 def of_split(runs: Sequence[Run], split: str) -> NDArray[np.float64]:

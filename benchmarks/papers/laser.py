@@ -6,9 +6,8 @@ Per set, from test documents: sentences of 10 to 20 words, each m times over as 
 are reached).
 
     self        cosine of a sentence and itself ×m (the paper's Figure 1)
-    pairs       mean cosine of random pairs of sentences, both ×m (Figure 2: it should not move)
-    intra       mean cosine of a text's tokens and their mean, minus the anisotropy of texts (Figure 3)
-    anisotropy  mean cosine of random pairs of texts (Figure 4)
+    anisotropy  mean cosine of random pairs of sentences, both ×m (Figures 2 and 4; it should not move)
+    intra       mean cosine of a text's tokens and their mean, minus that anisotropy (Figure 3)
 
 and of chunk vectors of whole documents: anisotropy of chunks and of documents, and intra-document similarity of
 chunks, raw and centred on the mean of the validation documents' chunks. Token states come from the shipped model's
@@ -145,7 +144,7 @@ def main() -> None:
             some, others = measure(load_set(folder, shipped, 0), shipped, options.sentences)
             short += some
             space += others
-    header = ("set", "m", "reach it", "self", "self, lowest", "pairs = anisotropy", "intra")
+    header = ("set", "m", "reach it", "self", "self, lowest", "anisotropy", "intra")
     title = "LA(SER)³, Figures 1 to 4: sentences m times over in frozen MiniLM"
     write(RUNS / "laser-sentences.md", title, markdown(header, short))
     header = ("set", "chunk vectors", "anisotropy, chunks", "anisotropy, documents", "intra-document")
