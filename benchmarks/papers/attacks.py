@@ -1,6 +1,6 @@
 """CoLDE's Figure 8 (sections shuffled) and LA(SER)³'s length attack, through `colde evaluate --robustness`.
 
-    python benchmarks/papers/attacks.py FOLDER... [--seeds 3] [--most N] [--pairs 60] [--attack shuffle|elongation]
+    python benchmarks/papers/attacks.py FOLDER... [--seeds 3] [--most N...] [--pairs 60] [--attack shuffle|elongation]
 
 Shuffle: all test pairs. Chunks keep the numbers they had (what the paper claims to do) or are numbered anew (the real
 test). Elongation: the first `--pairs` test pairs; every document m times over, chunk vectors repeated (chunk level) or
@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 from head_runs import open_encoder, run_all
-from paper_data import RUNS, PaperSet, load_set
+from paper_data import RUNS, PaperSet, load_sets
 from recipes import ELONGATED, TABLE_2
 from reporting import markdown, spread, write
 from served import serve
@@ -149,14 +149,16 @@ def main() -> None:
     )
     parser.add_argument("folders", nargs="+", type=Path)
     parser.add_argument("--seeds", type=int, default=3, help="of shuffle; elongation takes 2 at most")
-    parser.add_argument("--most", type=int, help="training documents of a set at most")
+    parser.add_argument(
+        "--most", type=int, nargs="+", help="training documents at most; one number, or one a set"
+    )
     parser.add_argument("--pairs", type=int, default=60, help="of elongation")
     parser.add_argument("--attack", choices=("shuffle", "elongation"), help="only this one")
     options = parser.parse_args()
     wanted = [options.attack] if options.attack else ["shuffle", "elongation"]
     with Cache.open() as cache:
         shipped = open_encoder(cache)
-        sets = [load_set(folder, shipped, options.most) for folder in options.folders]
+        sets = load_sets(options.folders, shipped, options.most)
         opened = (shipped, cache)
         if "shuffle" in wanted:
             rows = measure(sets, SHUFFLED, options.seeds, "shuffle", None, opened)

@@ -1,6 +1,6 @@
 """CoLDE's Table 2 at the size of two CPU cores: heads on frozen MiniLM chunk vectors, one model for every set.
 
-    python benchmarks/papers/colde.py FOLDER... [--seeds 5] [--most N]
+    python benchmarks/papers/colde.py FOLDER... [--seeds 5] [--most N...]
 
 Trains CoLDE (the paper's recipe and ours) and its ablations −Aug, −LSTM and −CL on every set, a run for every seed,
 and scores the controls, the untrained heads among them. Two tables go to runs/papers/: pairs as the paper has them
@@ -19,7 +19,7 @@ import numpy as np
 from controls import control_scores
 from head_runs import of_split, open_encoder, run_all, untrained
 from numpy.typing import NDArray
-from paper_data import RUNS, PaperSet, load_set
+from paper_data import RUNS, PaperSet, load_sets
 from recipes import TABLE_2
 from reporting import FIGURES, Judged, figures, markdown, p_value, pairs_p, seeds_p, spread, write
 
@@ -76,13 +76,14 @@ def main() -> None:
     )
     parser.add_argument("folders", nargs="+", type=Path)
     parser.add_argument("--seeds", type=int, default=5)
-    parser.add_argument("--most", type=int, help="training documents of a set at most")
+    parser.add_argument(
+        "--most", type=int, nargs="+", help="training documents at most; one number, or one a set"
+    )
     options = parser.parse_args()
     notes, paper, full = [], [], []
     with Cache.open() as cache:
         encoder = open_encoder(cache)
-        for folder in options.folders:
-            paper_set = load_set(folder, encoder, options.most)
+        for paper_set in load_sets(options.folders, encoder, options.most):
             runs = run_all(paper_set, TABLE_2, range(options.seeds))
             scores = {
                 name: (of_split(some, "validation"), of_split(some, "test")) for name, some in runs.items()
@@ -97,7 +98,7 @@ def main() -> None:
             seconds = np.mean([run.seconds for some in runs.values() for run in some])
             documents = len(paper_set.task.split.training)
             notes.append(
-                f"{folder.name}: {documents:,} training documents, {paper_set.related('test').sum()} related of "
+                f"{paper_set.name}: {documents:,} training documents, {paper_set.related('test').sum()} related of "
                 f"{len(paper_set.field.pairs)} test pairs, {options.seeds} seeds, {seconds:.0f} s a run."
             )
             paper += paper_rows(paper_set, scores)

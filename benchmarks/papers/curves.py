@@ -1,6 +1,6 @@
 """CoLDE's figures 6 and 7 and §4.5.4: batch size, length of what training sees, number of sections.
 
-    python benchmarks/papers/curves.py FOLDER... [--seeds 3] [--most N] [--figure 6|7|sections]
+    python benchmarks/papers/curves.py FOLDER... [--seeds 3] [--most N...] [--figure 6|7|sections]
 
 Trains CoLDE by the paper's recipe with one option changed at a time. Tests read whole documents, unsplit. Figures are
 of all test pairs, at the threshold with the best F1 on the validation pairs; the curve of Figure 6 is of the
@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 from head_runs import Run, open_encoder, run_all
-from paper_data import RUNS, PaperSet, load_set
+from paper_data import RUNS, PaperSet, load_sets
 from recipes import figure_6, figure_7, sections
 from reporting import Judged, figures, markdown, sparkline, spread, write
 
@@ -65,13 +65,15 @@ def main() -> None:
     )
     parser.add_argument("folders", nargs="+", type=Path)
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--most", type=int, help="training documents of a set at most")
+    parser.add_argument(
+        "--most", type=int, nargs="+", help="training documents at most; one number, or one a set"
+    )
     parser.add_argument("--figure", choices=list(FIGURES), help="only this one")
     options = parser.parse_args()
     chosen = [options.figure] if options.figure else list(FIGURES)
     with Cache.open() as cache:
         encoder = open_encoder(cache)
-        sets = [load_set(folder, encoder, options.most) for folder in options.folders]
+        sets = load_sets(options.folders, encoder, options.most)
     for name in chosen:
         rows = {
             paper_set.name: [

@@ -1,6 +1,6 @@
 """CoLDE's figures 4 and 5 as numbers: does similarity at three levels point at what two documents share?
 
-    python benchmarks/papers/levels.py FOLDER... [--seeds 3] [--cases 40] [--most N]
+    python benchmarks/papers/levels.py FOLDER... [--seeds 3] [--cases 40] [--most N...]
 
 The paper shows heat maps of hand-picked triples: D1 is similar to D2 and not to D3. Here triples are made: D3 is a
 document unrelated to D1, and D2 is D3 with a passage of 60 to 250 words of D1 in it, copied or lightly reworded by
@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 from head_runs import open_encoder, run_all
 from numpy.typing import NDArray
-from paper_data import RUNS, PaperSet, load_set
+from paper_data import RUNS, PaperSet, load_sets
 from recipes import TABLE_2
 from reporting import markdown, spread, write
 from served import serve
@@ -169,21 +169,22 @@ def main() -> None:
     parser.add_argument("folders", nargs="+", type=Path)
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--cases", type=int, default=40)
-    parser.add_argument("--most", type=int, help="training documents of a set at most")
+    parser.add_argument(
+        "--most", type=int, nargs="+", help="training documents at most; one number, or one a set"
+    )
     options = parser.parse_args()
     rows, notes = [], []
     with Cache.open() as cache:
         shipped = open_encoder(cache)
-        for folder in options.folders:
-            paper_set = load_set(folder, shipped, options.most)
+        for paper_set in load_sets(options.folders, shipped, options.most):
             planted = triples(paper_set, options.cases)
             runs = run_all(paper_set, {name: TABLE_2[name] for name in SYSTEMS}, range(options.seeds))
             for name, some in runs.items():
                 encoders = [serve(run, paper_set, shipped, cache) for run in some]
                 found = [examine(triple, encoder) for encoder in encoders for triple in planted]
-                rows.append([folder.name, name, *cells(found)])
+                rows.append([paper_set.name, name, *cells(found)])
             sizes = [len(item.one.sections) * len(item.similar.sections) for item in planted]
-            notes.append(f"{folder.name}: {len(planted)} triples, {spread(sizes)} section cells each.")
+            notes.append(f"{paper_set.name}: {len(planted)} triples, {spread(sizes)} section cells each.")
     title = "CoLDE, Figures 4 and 5: three levels on made triples"
     write(
         RUNS / "figure-4.md", title, f"{markdown(HEADER, rows)}\n" + "\n".join(f"- {note}" for note in notes)

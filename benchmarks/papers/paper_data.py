@@ -7,7 +7,7 @@ model's int8 graph, whose MiniLM was never trained by us, and come from colde's 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -91,6 +91,19 @@ def load_set(folder: Path, encoder: Encoder, most: int | None = None) -> PaperSe
     files = np.zeros(len(data.documents), np.int64)
     task = Task(store, positives, split, files, folder.name)
     return PaperSet(folder.name, folder, data, field, store, vectors, task)
+
+
+def load_sets(folders: Sequence[Path], encoder: Encoder, most: Sequence[int] | None) -> list[PaperSet]:
+    """Several sets, with one number of training documents for all or one for each.
+
+    Raises:
+        SystemExit: there are neither one number nor as many as folders.
+    """
+    numbers: list[int | None] = list(most) if most else [None]
+    if len(numbers) not in (1, len(folders)):
+        raise SystemExit(f"--most takes one number or {len(folders)}, not {len(numbers)}.")
+    each = numbers * len(folders) if len(numbers) == 1 else numbers
+    return [load_set(folder, encoder, number) for folder, number in zip(folders, each, strict=True)]
 
 
 def needed_documents(split: Split, field: Field, numbers: Mapping[str, int]) -> NDArray[np.int64]:
