@@ -29,7 +29,7 @@ from head_runs import open_encoder, run_all
 from numpy.typing import NDArray
 from paper_data import RUNS, PaperSet, load_sets
 from recipes import TABLE_2
-from reporting import markdown, spread, write
+from reporting import markdown, write
 from served import serve
 
 from colde_cli.documents.document import Chunk, Document, Span
@@ -157,7 +157,7 @@ def cells(found: Sequence[Mapping[str, Any]]) -> list[str]:
     shown = [f"{100 * np.mean(np.array(rises) > 0):.0f} %", f"{np.mean(rises):+.3f}"]
     for name in CELLS:
         first, rank = zip(*(item[name] for item in found), strict=True)
-        shown.append(f"{100 * np.mean(first):.0f} %, {np.median(rank):.2f}")
+        shown.append(f"{100 * np.mean(first):.0f} %, {np.median(rank):.3f}")
     return shown
 
 
@@ -184,7 +184,10 @@ def main() -> None:
                 found = [examine(triple, encoder) for encoder in encoders for triple in planted]
                 rows.append([paper_set.name, name, *cells(found)])
             sizes = [len(item.one.sections) * len(item.similar.sections) for item in planted]
-            notes.append(f"{paper_set.name}: {len(planted)} triples, {spread(sizes)} section cells each.")
+            notes.append(
+                f"{paper_set.name}: {len(planted)} triples, {options.seeds} seeds, a median of "
+                f"{np.median(sizes):.0f} section cells a triple."
+            )
     title = "CoLDE, Figures 4 and 5: three levels on made triples"
     write(
         RUNS / "figure-4.md", title, f"{markdown(HEADER, rows)}\n" + "\n".join(f"- {note}" for note in notes)

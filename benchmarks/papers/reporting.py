@@ -54,9 +54,9 @@ def spread(values: Sequence[float]) -> str:
     array = np.asarray(values, np.float64)
     if not len(array):
         return "–"
-    if len(array) == 1:
-        return f"{array[0]:.3f}"
-    return f"{array.mean():.3f} ± {array.std(ddof=1):.3f}"
+    # Plus zero, so that nothing that rounds to zero has a sign.
+    mean = f"{round(float(array.mean()), 3) + 0.0:.3f}"
+    return mean if len(array) == 1 else f"{mean} ± {array.std(ddof=1):.3f}"
 
 
 def p_value(value: float | None) -> str:
