@@ -1,6 +1,7 @@
 """CoLDE's Figure 8 (sections shuffled) and LA(SER)³'s length attack, through `colde evaluate --robustness`.
 
     python benchmarks/papers/attacks.py FOLDER... [--seeds 3] [--most N...] [--pairs 60] [--attack shuffle|elongation]
+        [--systems NAME...]
 
 Shuffle: all test pairs. Chunks keep the numbers they had (what the paper claims to do) or are numbered anew (the real
 test). Elongation: the first `--pairs` test pairs; every document m times over, chunk vectors repeated (chunk level) or
@@ -68,9 +69,9 @@ def shuffle_rows(paper_set: PaperSet, name: str, reports: Reports) -> list[list[
                 moved.attack,
                 spread([item.auc or 0 for item in clean]),
                 spread([item.auc or 0 for item in shaken]),
-                f"{np.mean(change):+.3f}",
+                f"{round(float(np.mean(change)), 3) + 0.0:+.3f}",
                 spread([item.cosine_mean for item in selves]),
-                f"{max(item.cosine_max for item in selves):.3f}",
+                spread([max(item.cosine_max for item in selves)]),
             ]
         )
     return rows
@@ -79,10 +80,10 @@ def shuffle_rows(paper_set: PaperSet, name: str, reports: Reports) -> list[list[
 def elongation_rows(paper_set: PaperSet, name: str, reports: Reports) -> list[list[str]]:
     """Δ cosine by m, the mean over documents, seeds averaged; and the AUC of pairs with one or both sides longer."""
     selves = list(zip(*(report.against_itself for report in reports), strict=True))
-    cosines = [f"{np.mean([item.cosine_mean for item in some]):.3f}" for some in selves]
-    # "Cut anew" at text level is no elongation.
-    cosines = cosines[-len(TIMES) :]
+    cosines = [spread([np.mean([item.cosine_mean for item in some])]) for some in selves]
     level = "text" if "text" in reports[0].title else "chunks"
+    # ×1 is the document as it is; at text level "cut anew" comes before it: once, as one section.
+    cosines = cosines[:1] + cosines[2:] if level == "text" else ["–", *cosines[1:]]
     cells = [aucs(reports, m, side) for side in ("one", "both") for m in (16, 100)]
     clean = spread([report.pairs[0].figures.auc or 0 for report in reports])
     if level == "text":
@@ -116,7 +117,8 @@ ELONGATION_HEADER = (
     "set",
     "system",
     "level",
-    *(f"Δcos ×{m}" for m in TIMES),
+    "Δcos cut anew",
+    *(f"Δcos ×{m}" for m in TIMES[1:]),
     "AUC clean",
     *(f"AUC ×{m} {side}" for side in ("one", "both") for m in (16, 100)),
 )
@@ -153,6 +155,7 @@ def main() -> None:
         "--most", type=int, nargs="+", help="training documents at most; one number, or one a set"
     )
     parser.add_argument("--pairs", type=int, default=60, help="of elongation")
+    parser.add_argument("--systems", nargs="+", choices=list(ATTACKED), default=list(ATTACKED))
     parser.add_argument("--attack", choices=("shuffle", "elongation"), help="only this one")
     options = parser.parse_args()
     wanted = [options.attack] if options.attack else ["shuffle", "elongation"]
@@ -161,10 +164,12 @@ def main() -> None:
         sets = load_sets(options.folders, shipped, options.most)
         opened = (shipped, cache)
         if "shuffle" in wanted:
-            rows = measure(sets, SHUFFLED, options.seeds, "shuffle", None, opened)
+            chosen = {name: recipe for name, recipe in SHUFFLED.items() if name in options.systems}
+            rows = measure(sets, chosen, options.seeds, "shuffle", None, opened)
             write(RUNS / "figure-8.md", "CoLDE, Figure 8: sections shuffled", markdown(SHUFFLE_HEADER, rows))
         if "elongation" in wanted:
-            rows = measure(sets, ATTACKED, min(2, options.seeds), "elongation", options.pairs, opened)
+            chosen = {name: ATTACKED[name] for name in options.systems}
+            rows = measure(sets, chosen, min(2, options.seeds), "elongation", options.pairs, opened)
             title = "LA(SER)³: documents m times over"
             write(RUNS / "elongation.md", title, markdown(ELONGATION_HEADER, rows))
 
