@@ -1,0 +1,117 @@
+"""Sections to passages: what a person reads at a time, and what is aligned between two documents.
+
+A passage is a paragraph, or where that is long a few of its sentences. Long paragraphs are cut where their own words
+say so, not at a count: of the sentences that could begin the next passage, that with the smallest hash does. Two
+versions of a paragraph are therefore cut at the same places, whatever was put in or taken out before.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from zlib import crc32
+
+from colde_cli.documents.document import Document, Span
+from colde_cli.documents.sentences import sentence_starts
+
+MAX_WORDS = 90
+"""Words of a passage, about 120 tokens: a longer paragraph is cut. One whose rest would be short may be longer."""
+
+_MIN_WORDS = 30
+_SHORT_REST = 15
+_PARAGRAPH = re.compile(r"\n\s*\n\s*")
+_WORD = re.compile(r"\S+")
+_LETTERS = re.compile(r"[^\W_]+")
+_OPENING_WORDS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A paragraph, or a few sentences of one, within one section.
+
+    Attributes:
+        index: position among the passages of the document.
+        section: index of its section.
+        span: the characters it covers, from its first letter to its last.
+        pages: first and last page; None where the source has no pages.
+    """
+
+    index: int
+    section: int
+    span: Span
+    pages: tuple[int, int] | None = None
+
+
+def passages(document: Document) -> tuple[Passage, ...]:
+    """All passages of `document` in reading order.
+
+    They do not overlap, cross no section, and cover every body but for blanks; headings belong to none.
+    """
+    found: list[Passage] = []
+    for section in document.sections:
+        for span in _spans(document.text, Span(section.body_start, section.span.end)):
+            found.append(Passage(len(found), section.index, span, document.pages_of(span)))
+    return tuple(found)
+
+
+def _spans(text: str, body: Span) -> Iterator[Span]:
+    """The passages of a body."""
+    starts = [body.start, *(gap.end() for gap in _PARAGRAPH.finditer(text, body.start, body.end)), body.end]
+    for start, end in pairwise(starts):
+        cuts = [start + cut for cut in _cuts(text[start:end])]
+        for first, last in pairwise(cuts):
+            span = _stripped(text, first, last)
+            if len(span):
+                yield span
+
+
+def _stripped(text: str, start: int, end: int) -> Span:
+    piece = text[start:end]
+    first = start + len(piece) - len(piece.lstrip())
+    return Span(first, max(first, start + len(piece.rstrip())))
+
+
+def _cuts(paragraph: str) -> list[int]:
+    """Offsets at which passages of a paragraph begin, and its length."""
+    words = [match.start() for match in _WORD.finditer(paragraph)]
+    if len(words) <= MAX_WORDS:
+        return [0, len(paragraph)]
+    pieces = list(_pieces(paragraph, words))
+    lengths = [last - first for first, last in pairwise([*pieces, len(words)])]
+    cuts, begin = [0], 0
+    while sum(lengths[begin:]) > MAX_WORDS + _SHORT_REST:
+        begin = _next(paragraph, [words[piece] for piece in pieces], lengths, begin)
+        cuts.append(words[pieces[begin]])
+    return [*cuts, len(paragraph)]
+
+
+def _pieces(paragraph: str, words: list[int]) -> Iterator[int]:
+    """Numbers of the words that begin a sentence, or a part of a sentence too long for a passage."""
+    starts = set(sentence_starts(paragraph))
+    since = 0
+    for number, start in enumerate(words):
+        if number == 0 or start in starts or number - since >= MAX_WORDS:
+            since = number
+            yield number
+
+
+def _next(paragraph: str, starts: list[int], lengths: list[int], begin: int) -> int:
+    """Which piece begins the passage after the one that begins at piece `begin`."""
+    allowed: list[int] = []
+    total = 0
+    for piece in range(begin + 1, len(lengths)):
+        total += lengths[piece - 1]
+        if total > MAX_WORDS:
+            break
+        if total >= _MIN_WORDS and sum(lengths[piece:]) >= _SHORT_REST:
+            allowed.append(piece)
+    if not allowed:
+        return begin + 1
+    return min(allowed, key=lambda piece: (_hash(paragraph[starts[piece] : starts[piece] + 80]), piece))
+
+
+def _hash(sentence: str) -> int:
+    """Of a sentence's first words, so that an edit further on does not move the cut."""
+    return crc32(" ".join(_LETTERS.findall(sentence)[:_OPENING_WORDS]).casefold().encode())
