@@ -8,7 +8,7 @@ versions of a paragraph are therefore cut at the same places, whatever was put i
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from zlib import crc32
@@ -54,6 +54,12 @@ def passages(document: Document) -> tuple[Passage, ...]:
         for span in _spans(document.text, Span(section.body_start, section.span.end)):
             found.append(Passage(len(found), section.index, span, document.pages_of(span)))
     return tuple(found)
+
+
+def whole_pages(found: Sequence[Passage]) -> tuple[int, int] | None:
+    """First and last page of neighbouring passages; None where the source has no pages."""
+    pages = [passage.pages for passage in found if passage.pages is not None]
+    return (min(first for first, _ in pages), max(last for _, last in pages)) if pages else None
 
 
 def _spans(text: str, body: Span) -> Iterator[Span]:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from colde_cli.documents.document import Part, assemble
 from colde_cli.encoder.protocol import DocumentEncoder
+from colde_cli.errors import NoTextError
 from colde_cli.similarity.scores import cosines
 
 FloatArray = NDArray[np.float32]
@@ -88,7 +89,10 @@ def meaning_candidates(
     of_a, of_b = of
     if not of_a or not of_b:
         return []
-    table = cosines(*(_vectors([texts[n][i] for i in of[n]], encoder) for n in (0, 1)))
+    try:
+        table = cosines(*(_vectors([texts[n][i] for i in of[n]], encoder) for n in (0, 1)))
+    except NoTextError:  # nothing that the model has a token for
+        return []
     found = []
     for i, j in _best(table, 0.0):
         cosine = max(0.0, float(table[i, j]))
