@@ -65,9 +65,7 @@ def version_pairs(folder: Path, count: int, seed: int = 0) -> Iterator[VersionPa
     chosen = random.Random(seed).sample(cases, min(count, len(cases)))
     wanted = {case[side] for case in chosen for side in ("old", "new")}
     with gzip.open(folder / "docs.jsonl.gz", "rt", encoding="utf-8") as lines:
-        records = {
-            record["id"]: record for record in map(json.loads, lines) if record["id"] in wanted
-        }
+        records = {record["id"]: record for record in map(json.loads, lines) if record["id"] in wanted}
     for case in chosen:
         old, new = records[case["old"]], records[case["new"]]
         yield VersionPair(f"{case['old']} {case['new']}", _document(old), _document(new), _truth(case))
@@ -76,7 +74,9 @@ def version_pairs(folder: Path, count: int, seed: int = 0) -> Iterator[VersionPa
 def _document(record: dict[str, Any]) -> Document:
     """Every section, an empty one as a sign, so that indices stay."""
     parts = [
-        Part(section["heading"], section["text"]) if (section["heading"] + section["text"]).strip() else Part("", "-")
+        Part(section["heading"], section["text"])
+        if (section["heading"] + section["text"]).strip()
+        else Part("", "-")
         for section in record["sections"]
     ]
     return assemble(record["id"], record.get("title", ""), parts)
@@ -101,7 +101,7 @@ def ours(case: VersionPair, encoder: DocumentEncoder | None) -> Labels:
     labels = Labels()
     for change in changes:
         _told(labels, change)
-    for (a, b) in labels.pairs:
+    for a, b in labels.pairs:
         equal = body(case.a, a) == body(case.b, b)
         labels.a[a] = labels.b[b] = "same" if equal else "changed"
     return labels

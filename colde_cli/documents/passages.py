@@ -1,8 +1,8 @@
 """Sections to passages: what a person reads at a time, and what is aligned between two documents.
 
 A passage is a paragraph, or where that is long a few of its sentences. Long paragraphs are cut where their own words
-say so, not at a count: of the sentences that could begin the next passage, that with the smallest hash does. Two
-versions of a paragraph are therefore cut at the same places, whatever was put in or taken out before.
+say so, not at a count: in two before the sentence whose hash is smallest, and the parts again while they are long. Two
+versions of a paragraph are therefore cut at the same places, but near what was put in or taken out.
 """
 
 from __future__ import annotations
@@ -17,10 +17,11 @@ from colde_cli.documents.document import Document, Span
 from colde_cli.documents.sentences import sentence_starts
 
 MAX_WORDS = 90
-"""Words of a passage, about 120 tokens: a longer paragraph is cut. One whose rest would be short may be longer."""
+"""Words of a passage, about 120 tokens: a longer paragraph is cut."""
 
-_MIN_WORDS = 30
-_SHORT_REST = 15
+_MIN_WORDS = 25
+"""A cut leaves no fewer words on either side where another is possible."""
+
 _PARAGRAPH = re.compile(r"\n\s*\n\s*")
 _WORD = re.compile(r"\S+")
 _LETTERS = re.compile(r"[^\W_]+")
@@ -84,13 +85,23 @@ def _cuts(paragraph: str) -> list[int]:
     words = [match.start() for match in _WORD.finditer(paragraph)]
     if len(words) <= MAX_WORDS:
         return [0, len(paragraph)]
-    pieces = list(_pieces(paragraph, words))
-    lengths = [last - first for first, last in pairwise([*pieces, len(words)])]
-    cuts, begin = [0], 0
-    while sum(lengths[begin:]) > MAX_WORDS + _SHORT_REST:
-        begin = _next(paragraph, [words[piece] for piece in pieces], lengths, begin)
-        cuts.append(words[pieces[begin]])
-    return [*cuts, len(paragraph)]
+    pieces = [*_pieces(paragraph, words), len(words)]
+    hashes = [_hash(paragraph[words[piece] : words[piece] + 80]) for piece in pieces[:-1]]
+    cuts, waiting = [0, len(paragraph)], [(0, len(pieces) - 1)]
+    while waiting:
+        first, last = waiting.pop()
+        if last - first > 1 and pieces[last] - pieces[first] > MAX_WORDS:
+            cut = _cut(pieces, hashes, first, last)
+            cuts.append(words[pieces[cut]])
+            waiting += [(first, cut), (cut, last)]
+    return sorted(cuts)
+
+
+def _cut(pieces: list[int], hashes: list[int], first: int, last: int) -> int:
+    """Before which of the pieces between `first` and `last` to cut."""
+    inner = range(first + 1, last)
+    even = [n for n in inner if min(pieces[n] - pieces[first], pieces[last] - pieces[n]) >= _MIN_WORDS]
+    return min(even or inner, key=lambda n: (hashes[n], n))
 
 
 def _pieces(paragraph: str, words: list[int]) -> Iterator[int]:
@@ -101,21 +112,6 @@ def _pieces(paragraph: str, words: list[int]) -> Iterator[int]:
         if number == 0 or start in starts or number - since >= MAX_WORDS:
             since = number
             yield number
-
-
-def _next(paragraph: str, starts: list[int], lengths: list[int], begin: int) -> int:
-    """Which piece begins the passage after the one that begins at piece `begin`."""
-    allowed: list[int] = []
-    total = 0
-    for piece in range(begin + 1, len(lengths)):
-        total += lengths[piece - 1]
-        if total > MAX_WORDS:
-            break
-        if total >= _MIN_WORDS and sum(lengths[piece:]) >= _SHORT_REST:
-            allowed.append(piece)
-    if not allowed:
-        return begin + 1
-    return min(allowed, key=lambda piece: (_hash(paragraph[starts[piece] : starts[piece] + 80]), piece))
 
 
 def _hash(sentence: str) -> int:

@@ -65,6 +65,12 @@ _SPELLED = (
     "nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred thousand million billion half twice third "
     "quarter one"
 ).split()
+# "two" and "2" are the same number; what "one", "third" or "quarter" counts is less certain.
+_FIGURES = {word: str(number) for number, word in enumerate(_SPELLED[:19], 2)} | {
+    word: str(10 * number)
+    for number, word in enumerate("thirty forty fifty sixty seventy eighty ninety".split(), 3)
+}
+_LEADING_WORD = re.compile(r"[a-z]+")
 _CURRENCY = r"(?:[$€£¥₹]|\b(?:usd|eur|gbp|chf|cad|aud|jpy|dollars?|euros?|pounds?)\b)"
 _SCALE = r"(?:\s*(?:thousand|million|billion|bn|k|m)\b)?"
 _UNITS = (
@@ -133,7 +139,10 @@ def numbers(text: str) -> tuple[Mention, ...]:
         if listed or _SIGNPOST.search(text[max(0, match.start() - 40) : match.start()]):
             continue
         kind = FlagKind(match.lastgroup or "number")
-        value = "".join(plain(match[0]).casefold().split())
+        value = _LEADING_WORD.sub(
+            lambda word: _FIGURES.get(word[0], word[0]), plain(match[0]).casefold(), count=1
+        )
+        value = re.sub(r"[\s-]+", "", value)
         found.append(Mention(kind, value, Span(*match.span())))
     return tuple(found)
 

@@ -12,7 +12,8 @@ MOST = 4
 """Passages that one side of a group may hold."""
 
 _GAIN = 0.5
-"""Share of the smaller part joined whose words must find their counterparts by the joining."""
+"""What joining must save: this share of the words that differ where both have counterparts, else of the words of that
+which has none, on both sides."""
 
 _LEAST = 3
 """Words that joining must save."""
@@ -85,8 +86,8 @@ class _Joiner:
             return False
         apart = self._distance(first) + self._distance(second)
         saved = apart - self._distance(joined)
-        smaller = min(self._words(first), self._words(second))
-        return saved >= _LEAST and saved >= _GAIN * smaller
+        alone = [self._words(group) for group in (first, second) if not (group.a and group.b)]
+        return saved >= _LEAST and saved >= _GAIN * (2 * min(alone) if alone else apart)
 
     def _settled(self, group: Group) -> bool:
         """Nothing can be gained for it: it is the same on both sides."""

@@ -21,7 +21,7 @@ from colde_cli.similarity.words import run_together
 
 FloatArray = NDArray[np.float32]
 
-PARTLY = 0.4
+PARTLY = 0.25
 """Share of a section's words that must stand in another, which has a partner of its own, to be a part of that."""
 
 _BAR = Bar(0.25, 0.4)
