@@ -45,16 +45,49 @@ class Passage:
     pages: tuple[int, int] | None = None
 
 
-def passages(document: Document) -> tuple[Passage, ...]:
+@dataclass(frozen=True, slots=True)
+class Seams:
+    """Sentences at which passages are to be cut, as `seams` gives them.
+
+    Attributes:
+        first: sentences that begin a passage.
+        last: sentences that end one.
+    """
+
+    first: frozenset[str] = frozenset()
+    last: frozenset[str] = frozenset()
+
+
+def passages(document: Document, seams: Seams = Seams()) -> tuple[Passage, ...]:
     """All passages of `document` in reading order.
 
     They do not overlap, cross no section, and cover every body but for blanks; headings belong to none.
+
+    Args:
+        document: to cut.
+        seams: sentences at which to cut as well, whatever the length.
     """
     found: list[Passage] = []
     for section in document.sections:
-        for span in _spans(document.text, Span(section.body_start, section.span.end)):
+        for span in _spans(document.text, Span(section.body_start, section.span.end), seams):
             found.append(Passage(len(found), section.index, span, document.pages_of(span)))
     return tuple(found)
+
+
+def passages_of_both(a: Document, b: Document) -> tuple[tuple[Passage, ...], tuple[Passage, ...]]:
+    """The passages of two documents, each cut where the other is: paragraphs divided differently do not differ.
+
+    Args:
+        a: the first document.
+        b: the second.
+    """
+    apart = (a, passages(a)), (b, passages(b))
+    texts = [
+        document.text[passage.span.start : passage.span.end] for document, cut in apart for passage in cut
+    ]
+    sentences = [_sentences(text) for text in texts]
+    seams = Seams(frozenset(found[0] for found in sentences), frozenset(found[-1] for found in sentences))
+    return passages(a, seams), passages(b, seams)
 
 
 def whole_pages(found: Sequence[Passage]) -> tuple[int, int] | None:
@@ -63,11 +96,17 @@ def whole_pages(found: Sequence[Passage]) -> tuple[int, int] | None:
     return (min(first for first, _ in pages), max(last for _, last in pages)) if pages else None
 
 
-def _spans(text: str, body: Span) -> Iterator[Span]:
+def _sentences(text: str) -> list[str]:
+    """The sentences of a text, white space aside."""
+    bounds = [*sentence_starts(text), len(text)]
+    return [" ".join(text[start:end].split()) for start, end in pairwise(bounds)]
+
+
+def _spans(text: str, body: Span, seams: Seams) -> Iterator[Span]:
     """The passages of a body."""
     starts = [body.start, *(gap.end() for gap in _PARAGRAPH.finditer(text, body.start, body.end)), body.end]
     for start, end in pairwise(starts):
-        cuts = [start + cut for cut in _cuts(text[start:end])]
+        cuts = [start + cut for cut in _cuts(text[start:end], seams)]
         for first, last in pairwise(cuts):
             span = _stripped(text, first, last)
             if len(span):
@@ -80,8 +119,22 @@ def _stripped(text: str, start: int, end: int) -> Span:
     return Span(first, max(first, start + len(piece.rstrip())))
 
 
-def _cuts(paragraph: str) -> list[int]:
+def _cuts(paragraph: str, seams: Seams) -> list[int]:
     """Offsets at which passages of a paragraph begin, and its length."""
+    cuts = _short_cuts(paragraph)
+    if not seams.first:
+        return cuts
+    starts, sentences = sentence_starts(paragraph), _sentences(paragraph)
+    at_seams = {
+        start
+        for start, before, sentence in zip(starts[1:], sentences[:-1], sentences[1:], strict=True)
+        if sentence in seams.first or before in seams.last
+    }
+    return sorted(at_seams.union(cuts))
+
+
+def _short_cuts(paragraph: str) -> list[int]:
+    """The same, for no other reason than that it is long."""
     words = [match.start() for match in _WORD.finditer(paragraph)]
     if len(words) <= MAX_WORDS:
         return [0, len(paragraph)]

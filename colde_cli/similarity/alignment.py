@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from colde_cli.documents.document import Document
-from colde_cli.documents.passages import Passage, passages
+from colde_cli.documents.passages import Passage, passages_of_both
 from colde_cli.encoder.protocol import DocumentEncoder
 from colde_cli.similarity.candidates import (
     Candidate,
@@ -105,8 +105,7 @@ class _Side:
     keys: tuple[Keys, ...]
 
     @classmethod
-    def of(cls, document: Document) -> _Side:
-        found = passages(document)
+    def of(cls, document: Document, found: tuple[Passage, ...]) -> _Side:
         texts = tuple(document.text[passage.span.start : passage.span.end] for passage in found)
         exact = tuple(tuple(word.key for word in words(text)) for text in texts)
         keys = tuple(tuple(key.casefold() for key in keys if key[:1].isalnum()) or keys for keys in exact)
@@ -125,7 +124,8 @@ def align(a: Document, b: Document, encoder: DocumentEncoder | None) -> Alignmen
         b: the second.
         encoder: of meaning, asked only for passages without a partner in wording; None does without.
     """
-    left, right = _Side.of(a), _Side.of(b)
+    of_a, of_b = passages_of_both(a, b)
+    left, right = _Side.of(a, of_a), _Side.of(b, of_b)
     matching = _match(left, right, encoder)
     groups = join(matching, left.keys, right.keys)
     kept = in_order({group.a[0]: group.b[0] for group in groups if group.a and group.b}, left.weights)
