@@ -17,10 +17,13 @@ from colde_cli.documents.document import Document, Span
 from colde_cli.documents.sentences import sentence_starts
 
 MAX_WORDS = 90
-"""Words of a passage, about 120 tokens: a longer paragraph is cut."""
+"""Words of a passage, about 120 tokens: a longer paragraph is cut, if it has sentences."""
 
 _MIN_WORDS = 25
 """A cut leaves no fewer words on either side where another is possible."""
+
+_LONG_SENTENCE = 180
+"""Words after which a sentence, or a table without full stops, is cut too."""
 
 _PARAGRAPH = re.compile(r"\n\s*\n\s*")
 _WORD = re.compile(r"\S+")
@@ -162,7 +165,7 @@ def _pieces(paragraph: str, words: list[int]) -> Iterator[int]:
     starts = set(sentence_starts(paragraph))
     since = 0
     for number, start in enumerate(words):
-        if number == 0 or start in starts or number - since >= MAX_WORDS:
+        if number == 0 or start in starts or number - since >= _LONG_SENTENCE:
             since = number
             yield number
 

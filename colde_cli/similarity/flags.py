@@ -99,7 +99,7 @@ _SIGNPOST = re.compile(
     r"\.?\s*(?:\d[\w.]*\s*(?:,|and|or|to|-)\s*)*|§+\s*|\[(?:\d+[,;\s-]*)*)$",
     re.IGNORECASE,
 )
-_ITEM = re.compile(r"\s*[(\[]?(?:\d+(?:\.\d+)*)[.)\]]?\s")
+_ITEM = re.compile(r"\s*(?:[(\[]\d+(?:\.\d+)*[)\]]|\d+(?:\.\d+)*[.)]|\d+(?:\.\d+)+)\s")
 _MODALS = re.compile(r"\b(?:shall|must|may|might|should|will|would|can|could|cannot)\b", re.IGNORECASE)
 _STRONG = {"shall", "must", "may", "should"}
 _NEGATIONS = re.compile(
