@@ -2,6 +2,7 @@
 
     python benchmarks/alignment.py sections FOLDER... [--cases 60] [--no-model] [--no-cosine]
     python benchmarks/alignment.py planted FOLDER... [--cases 40] [--each 3]
+    python benchmarks/alignment.py assignment FOLDER... [--cases 60]
 
 `sections`: each FOLDER holds `docs.jsonl.gz` and `section_diffs.jsonl.gz`, whose labels are computed, not judged: F1 of
 pairs of sections, and macro-F1 over what became of each section (`alignment_sections.py`).
@@ -9,6 +10,9 @@ pairs of sections, and macro-F1 over what became of each section (`alignment_sec
 `planted`: each FOLDER holds `docs.jsonl.gz`; recall of every kind of edit, and precision of what is said of that kind
 (`alignment_planting.py`); false flags are those in pairs that no planted edit touches, per 100 passages without an
 edit.
+
+`assignment`: data as for `sections`; how many passages get another partner, or none, where each round of matching
+maximises the sum of scores (`scipy.optimize.linear_sum_assignment`) and does not take the best first; wording alone.
 """
 
 from __future__ import annotations
@@ -22,9 +26,12 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from unittest.mock import patch
 
 import alignment_sections as sections
+import numpy as np
 from alignment_planting import KINDS, Edit, Planted, plant
+from scipy.optimize import linear_sum_assignment
 
 from colde_cli.documents.document import Document, Part, Span, assemble
 from colde_cli.documents.passages import passages
@@ -32,8 +39,11 @@ from colde_cli.encoder.cache import Cache
 from colde_cli.encoder.opening import open_encoder
 from colde_cli.encoder.protocol import DocumentEncoder
 from colde_cli.settings import DEFAULT_MODEL
+from colde_cli.similarity import alignment as alignment_module
 from colde_cli.similarity.alignment import Alignment, PassagePair, State, align
+from colde_cli.similarity.candidates import Candidate
 from colde_cli.similarity.flags import FlagKind
+from colde_cli.similarity.matching import Matching
 
 NUMERIC = {FlagKind.NUMBER, FlagKind.DATE, FlagKind.AMOUNT, FlagKind.PERCENTAGE, FlagKind.UNIT}
 
@@ -174,6 +184,40 @@ def run_planted(folders: list[Path], cases: int, each: int, encoder: DocumentEnc
     print(f"{taken:.0f} s of alignment")
 
 
+class Optimal(Matching):
+    """Matching by the largest sum of scores."""
+
+    def take(self, good: list[tuple[float, int, Candidate]]) -> None:
+        """Choose among candidates."""
+        table = np.zeros(
+            (1 + max((c.a for *_, c in good), default=0), 1 + max((c.b for *_, c in good), default=0))
+        )
+        scores = {(c.a, c.b): c.score for *_, c in good}
+        for worth, offset, candidate in good:
+            table[candidate.a, candidate.b] = worth - 1e-4 * min(offset, 100)
+        for a, b in zip(*linear_sum_assignment(-table), strict=True):
+            if (int(a), int(b)) in scores:
+                self.add(int(a), int(b), scores[int(a), int(b)])
+
+
+def run_assignment(folders: list[Path], cases: int) -> None:
+    """Match both ways, count, print."""
+    for folder in folders:
+        differ = total = 0
+        for case in sections.version_pairs(folder, cases):
+            greedy = partners_of(align(case.a, case.b, None))
+            with patch.object(alignment_module, "Matching", Optimal):
+                optimal = partners_of(align(case.a, case.b, None))
+            differ += sum(greedy[passage] != optimal[passage] for passage in greedy)
+            total += len(greedy)
+        print(f"{folder.name}: {differ} of {total} passages of A differ")
+
+
+def partners_of(alignment: Alignment) -> dict[int, tuple[int, ...]]:
+    """For each passage of A those of B that answer it."""
+    return {p.index: tuple(q.index for q in pair.b) for pair in alignment.pairs for p in pair.a}
+
+
 def _foreign(document: Document) -> list[str]:
     texts = (document.text[p.span.start : p.span.end] for p in passages(document))
     return [text for text in texts if 40 <= len(text.split()) <= 90]
@@ -199,7 +243,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("what", choices=("sections", "planted"))
+    parser.add_argument("what", choices=("sections", "planted", "assignment"))
     parser.add_argument("folders", nargs="+", type=Path)
     parser.add_argument("--cases", type=int, default=60)
     parser.add_argument("--each", type=int, default=3)
@@ -210,6 +254,8 @@ def main() -> None:
     encoder = None if options.no_model else open_encoder(options.model, device="cpu", cache=Cache.open())
     if options.what == "sections":
         run_sections(options.folders, options.cases, encoder, not options.no_cosine)
+    elif options.what == "assignment":
+        run_assignment(options.folders, options.cases)
     else:
         run_planted(options.folders, options.cases, options.each, encoder)
 

@@ -131,7 +131,7 @@ def _bags(a: Sequence[Keys], b: Sequence[Keys]) -> tuple[FloatArray, FloatArray]
     for row, keys in enumerate((*a, *b)):
         pairs = (f"{first} {second}" for first, second in pairwise(keys))
         np.add.at(counts[row], [crc32(word.encode()) % _BUCKETS for word in (*keys, *pairs)], 1)
-    rarity = np.log((1 + len(counts)) / (1 + (counts > 0).sum(0, keepdims=True))).astype(np.float32) + 0.1
+    rarity = np.log((1 + len(counts)) / (1 + (counts > 0).sum(0, keepdims=True))).astype(np.float32) + 0.5
     weighed = np.sqrt(counts) * rarity
     weighed /= np.maximum(np.linalg.norm(weighed, axis=1, keepdims=True), np.finfo(np.float32).tiny)
     return weighed[: len(a)], weighed[len(a) :]

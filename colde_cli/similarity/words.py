@@ -45,6 +45,8 @@ def words(text: str) -> tuple[Word, ...]:
 
 def plain(text: str) -> str:
     """Text in one form of Unicode, with one kind of each quote and of dashes, and no soft hyphens."""
+    if text.isascii() and "`" not in text:  # most words
+        return text
     return unicodedata.normalize("NFKC", text).translate(_SAME)
 
 
