@@ -176,6 +176,10 @@ def _build(
             edits.append(Edit("delete", piece.source, None))
         elif n not in moved:
             order.append(piece)
+            continue
+        # What parted the missing passage from the text before now parts the next one from it.
+        if n + 1 < len(pieces) and "\n" in piece.gap:
+            pieces[n + 1].gap = piece.gap
     return _laid_out(a, order, edits)
 
 
