@@ -48,7 +48,10 @@ def test_what_stayed_is_cut_between_edits_far_apart() -> None:
     assert line.startswith("[-One-] {+Three+} word0 word1")
     assert " … " in line
     assert line.endswith("word5…")
-    assert "\x1b" not in Redline(pair("The pump \x1b[31m runs at night.", "The pump runs at times.")).text(False).plain
+    assert (
+        "\x1b"
+        not in Redline(pair("The pump \x1b[31m runs at night.", "The pump runs at times.")).text(False).plain
+    )
 
 
 def test_flagged_pairs_come_first_and_top_limits_the_list(
