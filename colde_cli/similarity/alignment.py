@@ -33,7 +33,7 @@ ALIKE = 0.5
 
 _EXACT = Bar(1.0, 1.0)
 _WORDING = Bar(0.6, 0.7)
-_MEANING = Bar(0.55, 0.75, 0.45)
+_MEANING = Bar(0.65, 0.8, 0.5)
 _FEW_WORDS = 6
 """A passage of fewer words moves only with company: "None." stands in many places."""
 
