@@ -19,7 +19,7 @@ from __future__ import annotations
 import argparse
 import platform
 import random
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -30,13 +30,13 @@ from planting import Case, plant
 from rewording import changed_words
 from rich.console import Console
 from rich.table import Table
-from shipped_data import rows
 
-from colde_cli.documents.document import Chunk, Document, Part, Span, assemble
+from colde_cli.documents.document import Chunk, Document, Span
 from colde_cli.encoder.cache import Cache
 from colde_cli.encoder.encoder import Encoder
 from colde_cli.encoder.encoding import Encoding
 from colde_cli.encoder.rearranging import without
+from colde_cli.learning.data import JudgedPair, read_data, read_pairs
 from colde_cli.similarity.comparison import Comparison, compare
 from colde_cli.similarity.scores import cosines, explanation
 from colde_cli.similarity.scoring import document_scores
@@ -90,21 +90,11 @@ class Finding:
     changed: float
 
 
-def load(folder: Path, split: str) -> tuple[dict[str, Document], set[frozenset[str]]]:
-    """Documents of a split by id, and which two of them are judged related."""
-    documents = {}
-    for row in rows(folder / "docs.jsonl.gz"):
-        if row["split"] == split:
-            parts = [Part(item["heading"], item["text"]) for item in row["sections"]]
-            documents[str(row["id"])] = assemble(str(row["id"]), str(row["title"]), parts)
-    judged = (row for row in rows(folder / "pairs.jsonl.gz") if row["split"] == split)
-    return documents, {frozenset((str(row["a"]), str(row["b"]))) for row in judged if row["label"]}
-
-
 def unrelated(
-    documents: Mapping[str, Document], related: Collection[frozenset[str]], seed: int
+    documents: Mapping[str, Document], pairs: Sequence[JudgedPair], seed: int
 ) -> Iterator[tuple[str, str]]:
     """Pairs of documents that no judgement calls related, each document at most twice, drawn at random."""
+    related = {frozenset((pair.a, pair.b)) for pair in pairs if pair.related}
     names = sorted(documents)
     generator = random.Random(seed)
     while True:
@@ -116,8 +106,10 @@ def unrelated(
 
 def cases(folder: Path, split: str, count: int, seed: int) -> Iterator[Case]:
     """So many cases, the two kinds and the two manners by turns."""
-    documents, related = load(folder, split)
-    drawn = unrelated(documents, related, seed)
+    data = read_data([folder / "docs.jsonl.gz"])
+    pairs = read_pairs(folder / "pairs.jsonl.gz", data.numbers())
+    documents = {item.id: item.document for item in data.documents if item.split == split}
+    drawn = unrelated(documents, pairs, seed)
     made = 0
     while made < count:
         a, b = next(drawn)

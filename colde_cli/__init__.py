@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from colde_cli.corpus.ranking import Hit, Match, Ranking, Skipped, rank
     from colde_cli.documents.document import Chunk, Document, ReadReport, Section, SectionKind, Span
+    from colde_cli.documents.passages import Passage
     from colde_cli.documents.reading import read
     from colde_cli.documents.sections import select
     from colde_cli.encoder.encoder import Encoder
@@ -38,11 +39,15 @@ if TYPE_CHECKING:
         PasswordError,
         UnsupportedFormatError,
     )
+    from colde_cli.similarity.alignment import Alignment, PassagePair, State
     from colde_cli.similarity.comparison import ChunkMatch, Comparison, compare
+    from colde_cli.similarity.flags import Flag
+    from colde_cli.similarity.section_changes import SectionChange
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "Alignment",
     "Chunk",
     "ChunkMatch",
     "ColdeError",
@@ -54,6 +59,7 @@ __all__ = [
     "DocumentError",
     "Encoder",
     "Encoding",
+    "Flag",
     "Hit",
     "LimitError",
     "Match",
@@ -63,13 +69,17 @@ __all__ = [
     "NoTextError",
     "NotAvailableError",
     "OptionError",
+    "Passage",
+    "PassagePair",
     "PasswordError",
     "Ranking",
     "ReadReport",
     "Section",
+    "SectionChange",
     "SectionKind",
     "Skipped",
     "Span",
+    "State",
     "UnsupportedFormatError",
     "__version__",
     "compare",
@@ -87,6 +97,10 @@ _HOMES = {
     "encoder.encoder": ("Encoder",),
     "encoder.encoding": ("Encoding",),
     "encoder.opening": ("open_encoder",),
+    "documents.passages": ("Passage",),
+    "similarity.alignment": ("Alignment", "PassagePair", "State"),
+    "similarity.flags": ("Flag",),
+    "similarity.section_changes": ("SectionChange",),
     "similarity.comparison": ("ChunkMatch", "Comparison", "compare"),
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}

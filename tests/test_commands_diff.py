@@ -35,7 +35,10 @@ def test_json_is_what_its_schema_says(capsys: Capture, schema: dict[str, Any]) -
     jsonschema.Draft202012Validator(schema).validate(value)
     assert list(value) == list(schema["properties"])
     assert (value["a"]["path"], value["a"]["pages"]) == (V1, 9)
-    assert value["passages"] is value["summary"] is None
+    assert len(value["passages"]) == sum(value["summary"].values()) > 60
+    short = json.loads(run(capsys, "diff", V1, V2, "--format", "json", "--level", "section").out)
+    jsonschema.Draft202012Validator(schema).validate(short)
+    assert short["passages"] is short["summary"] is None
 
 
 def test_matrices_have_the_sizes_of_sections_and_chunks(capsys: Capture) -> None:
@@ -88,7 +91,8 @@ def test_fail_under_turns_the_score_into_the_status(capsys: Capture) -> None:
 
 def test_levels_go_as_deep_as_they_say(capsys: Capture) -> None:
     shown = {
-        level: run(capsys, "diff", V1, V2, "--level", level).out for level in ("document", "section", "chunk")
+        level: run(capsys, "diff", V1, V2, "--level", level).out
+        for level in ("document", "section", "chunk", "passage")
     }
     everything = run(capsys, "diff", V1, V2).out
     for text in (*shown.values(), everything):
@@ -98,7 +102,10 @@ def test_levels_go_as_deep_as_they_say(capsys: Capture) -> None:
     assert "Sections ─" in shown["section"]
     assert "Chunks of A" in shown["chunk"]
     assert "Sections ─" in everything
-    assert "Chunks of A" in everything
+    assert "Chunks of A" not in everything
+    assert "Passages  " not in shown["document"] + shown["section"] + shown["chunk"]
+    assert "Passages  " in shown["passage"]
+    assert "Passages  " in everything
 
 
 def test_top_limits_the_chunks(capsys: Capture) -> None:
@@ -170,7 +177,6 @@ def test_what_is_no_range_of_pages_is_refused(text: str) -> None:
 
 def test_options_that_make_no_sense_are_trouble(capsys: Capture, tmp_path: Path) -> None:
     for arguments in (
-        (V1, V2, "--level", "passage"),
         (V1, V2, "--format", "html"),
         ("-", "-"),
         (V1, V2, "-o", tmp_path / "missing" / "out.json"),

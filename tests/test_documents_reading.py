@@ -13,7 +13,6 @@ from colde_cli.documents.reading import read
 from colde_cli.errors import (
     DocumentError,
     MissingFileError,
-    NotAvailableError,
     NoTextError,
     OptionError,
     UnsupportedFormatError,
@@ -43,7 +42,9 @@ def test_permission(tmp_path: Path) -> None:
         read(path)
 
 
-@pytest.mark.parametrize("name", ["empty.pdf", "empty.txt", "empty.md"])
+@pytest.mark.parametrize(
+    "name", ["empty.pdf", "empty.txt", "empty.md", "empty.docx", "empty.html", "empty.tex"]
+)
 def test_empty_file(tmp_path: Path, name: str) -> None:
     (tmp_path / name).touch()
     with pytest.raises(NoTextError, match="is empty"):
@@ -56,18 +57,13 @@ def test_blank_text(tmp_path: Path) -> None:
         read(tmp_path / "blank.txt")
 
 
-@pytest.mark.parametrize("suffix", [".docx", ".html", ".tex"])
-def test_kinds_of_a_later_version(tmp_path: Path, suffix: str) -> None:
-    path = tmp_path / f"later{suffix}"
-    path.write_text("words")
-    with pytest.raises(NotAvailableError, match=rf"Reading \{suffix} is not available yet"):
-        read(path)
-
-
 @pytest.mark.parametrize("name", ["table.xlsx", "program.py"])
 def test_other_kinds(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text("words")
-    with pytest.raises(UnsupportedFormatError, match=r"colde reads \.markdown, \.md, \.pdf, \.txt"):
+    with pytest.raises(
+        UnsupportedFormatError,
+        match=r"colde reads \.docx, \.htm, \.html, \.markdown, \.md, \.pdf, \.tex, \.txt",
+    ):
         read(tmp_path / name)
 
 
@@ -135,6 +131,11 @@ def test_every_refusal_is_one_sentence_with_the_name(tmp_path: Path) -> None:
         ("b.pdf", b"%PDF-1.4 nonsense"),
         ("c.exe", b"MZ"),
         ("d.pdf", b"\x00"),
+        ("e.docx", b"PK\x03\x04\x00"),
+        ("f.html", b"<p> </p>"),
+        ("g.tex", b"% nothing"),
+        ("h.rtf", b"{\\rtf1 words}"),
+        ("i.tex", b"\x00\x01\x02"),
     ):
         path = tmp_path / name
         path.write_bytes(content)

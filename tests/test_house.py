@@ -27,7 +27,10 @@ ALLOWED = {
     "commands": {"views", "evaluation", "corpus", "similarity", "encoder", "documents", "learning"},
 }
 COMMON = {"", "errors", "settings"}
-HEAVY = ("onnxruntime", "torch", "transformers", "pypdf", "pypdfium2", "numpy", "tokenizers", "sqlite3")
+HEAVY = (
+    *("onnxruntime", "torch", "transformers", "pypdf", "pypdfium2", "numpy", "tokenizers", "sqlite3"),
+    *("selectolax"),
+)
 # The classes behind `encoder.protocol.DocumentEncoder`: models are opened with `encoder.opening.open_encoder`.
 ENCODERS = {"colde_cli.encoder.encoder", "colde_cli.encoder.towers.tower_encoder"}
 TRAINING = {"torch", "transformers", "optimum", "onnx", "safetensors", "sklearn", "accelerate", "tensorboard"}

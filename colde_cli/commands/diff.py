@@ -27,7 +27,7 @@ from colde_cli.commands.common import (
     VerboseOption,
     finite,
 )
-from colde_cli.errors import NotAvailableError, OptionError
+from colde_cli.errors import OptionError
 from colde_cli.settings import DEFAULT_MODEL
 from colde_cli.views.output import Format, choose_format, deliver
 
@@ -74,7 +74,7 @@ def diff(
         typer.Option(
             envvar="COLDE_LEVEL",
             metavar="LEVEL",
-            help="How deep the table goes: document, section, chunk, passage or all.",
+            help="How deep to go: document, section, chunk, passage, or all: sections and passages.",
             rich_help_panel="Output",
         ),
     ] = Level.ALL,
@@ -86,7 +86,7 @@ def diff(
             envvar="COLDE_TOP",
             metavar="N",
             min=1,
-            help="Chunks to list.",
+            help="Passages or chunks to list.",
             rich_help_panel="Output",
         ),
     ] = 10,
@@ -117,8 +117,6 @@ def diff(
     The status is 0 if their texts are the same, white space aside, 1 if they
     differ, 2 if something went wrong.
     """
-    if level is Level.PASSAGE:
-        raise NotAvailableError("--level passage is not available yet; use --level chunk.")
     if a == b == "-":
         raise OptionError("Only one of the two documents can come from standard input.")
     chosen = choose_format(format, output, (a, b))
@@ -188,7 +186,7 @@ def _shown(comparison: Comparison, chosen: Format, level: Level, top: int, outpu
     if chosen is Format.JSON:
         from colde_cli.views.json import comparison_json
 
-        return comparison_json(comparison)
+        return comparison_json(comparison, passages=level in (Level.PASSAGE, Level.ALL))
     from colde_cli.views.terminal import comparison_table
 
     return comparison_table(comparison, level.value, top, to_file=output is not None)

@@ -11,7 +11,8 @@ import typer
 from colde_cli.commands.models import ListFormat
 
 _PACKAGES = (
-    "colde onnxruntime-gpu onnxruntime tokenizers numpy pypdf pypdfium2 typer rich torch transformers optimum"
+    "colde onnxruntime-gpu onnxruntime tokenizers numpy pypdf pypdfium2 selectolax typer rich torch transformers"
+    " optimum"
 ).split()
 _SENTENCE = "A short sentence shows whether the model runs."
 

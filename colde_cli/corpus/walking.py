@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from colde_cli.documents.reading import SUPPORTED_SUFFIXES
+from colde_cli.documents.sniffing import SUPPORTED_SUFFIXES
 from colde_cli.errors import MissingFileError
 
 

@@ -5,40 +5,18 @@ from __future__ import annotations
 import stat
 import sys
 import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
 from colde_cli.documents.document import Document
-from colde_cli.errors import (
-    LimitError,
-    MissingFileError,
-    NotAvailableError,
-    NoTextError,
-    OptionError,
-    UnsupportedFormatError,
-)
+from colde_cli.documents.sniffing import SNIFFED, kind_of_file
+from colde_cli.errors import LimitError, MissingFileError, NoTextError, OptionError
 
-SUPPORTED_SUFFIXES = frozenset((".pdf", ".txt", ".md", ".markdown"))
-"""Suffixes of the files that `read` takes, in lower case."""
 MAX_PDF_BYTES = 512 << 20
 MAX_TEXT_BYTES = 64 << 20
-_LATER = {".html": "HTML", ".htm": "HTML", ".docx": "Word", ".tex": "LaTeX"}
-_SNIFFED = 4096
-_SIGNATURES = (
-    (b"\x89PNG\r\n", "a PNG image"),
-    (b"\xff\xd8\xff", "a JPEG image"),
-    (b"GIF8", "a GIF image"),
-    (b"II*\x00", "a TIFF image"),
-    (b"MM\x00*", "a TIFF image"),
-    (b"{\\rtf", "an RTF document"),
-    (b"%!PS", "a PostScript file"),
-    (b"\x1f\x8b", "a gzip archive"),
-    (b"7z\xbc\xaf", "a 7z archive"),
-    (b"\xd0\xcf\x11\xe0", "an old Office document"),
-    (b"PK\x03\x04", "a ZIP archive or Office document"),
-    (b"\x7fELF", "a program"),
-)
+_MAX_BYTES = {"pdf": MAX_PDF_BYTES, "docx": 256 << 20, "tex": 16 << 20}
 
 
 def read(
@@ -48,9 +26,9 @@ def read(
     pages: tuple[int, int] | None = None,
     stdin: BinaryIO | None = None,
 ) -> Document:
-    """Read a PDF, text or Markdown file.
+    """Read a PDF, Word, HTML, LaTeX, Markdown or text file.
 
-    The work is done in a process of its own for PDFs, so that several files can be read at once from threads.
+    PDFs and web pages are read in processes of their own, so that several can be read at once from threads.
 
     Args:
         source: path of the file; "-" reads standard input, the kind found out from the content.
@@ -60,7 +38,6 @@ def read(
 
     Raises:
         DocumentError: the file cannot be read; its kind says why.
-        NotAvailableError: a kind of file that a later version reads.
         OptionError: `pages` are out of order, or the source has no pages.
     """
     if pages and not 1 <= pages[0] <= pages[1]:
@@ -123,13 +100,13 @@ def _read_open(
     file: BinaryIO, origin: _Origin, password: str | None, pages: tuple[int, int] | None
 ) -> Document:
     path, name, shown = origin.path, origin.name, origin.shown
-    head = file.read(_SNIFFED)
+    head = file.read(SNIFFED)
     size = file.seek(0, 2)
     file.seek(0)
     if not head:
         raise NoTextError(f"{shown} is empty.")
-    kind = _kind(head, origin.suffix, shown)
-    limit = MAX_PDF_BYTES if kind == "pdf" else MAX_TEXT_BYTES
+    kind = kind_of_file(head, origin.suffix, shown)
+    limit = _MAX_BYTES.get(kind, MAX_TEXT_BYTES)
     if size > limit:
         raise LimitError(f"{shown} is larger than {limit >> 20} MiB, the most that colde reads.")
     if kind == "pdf":
@@ -138,54 +115,27 @@ def _read_open(
         return read_pdf(file, path, name, password, pages)
     if pages:
         raise OptionError(f"{shown} has no pages; --pages is for PDFs.")
+    if kind == "docx":
+        from colde_cli.documents.docx.reader import read_docx
+
+        return read_docx(file, path, name)
+    return _reader(kind)(file.read(), path, name)
+
+
+def _reader(kind: str) -> Callable[[bytes, str, str], Document]:
+    """The reader of a kind of text; its imports wait until it is needed."""
     if kind == "markdown":
         from colde_cli.documents.markdown import read_markdown
 
-        return read_markdown(file.read(), path, name)
+        return read_markdown
+    if kind == "html":
+        from colde_cli.documents.html.reader import read_html
+
+        return read_html
+    if kind == "tex":
+        from colde_cli.documents.tex.reader import read_tex
+
+        return read_tex
     from colde_cli.documents.text import read_text
 
-    return read_text(file.read(), path, name)
-
-
-def _kind(head: bytes, suffix: str, shown: str) -> str:
-    """The reader, "pdf", "markdown" or "text", by content first: names lie.
-
-    Raises:
-        NotAvailableError: a kind that a later version reads.
-        UnsupportedFormatError: any other kind.
-    """
-    if b"%PDF-" in head[:1024]:
-        return "pdf"
-    if suffix in _LATER:
-        raise NotAvailableError(f"Reading {suffix} is not available yet; convert {shown} to PDF or text.")
-    _refuse_other_kinds(head, suffix, shown)
-    if suffix == ".pdf":
-        return "pdf"
-    if suffix in (".md", ".markdown"):
-        return "markdown"
-    if suffix == ".txt":
-        return "text"
-    if suffix:
-        known = ", ".join(sorted(SUPPORTED_SUFFIXES))
-        raise UnsupportedFormatError(
-            f"{shown}: files of kind {suffix} are not supported; colde reads {known}."
-        )
-    return "markdown" if _looks_like_markdown(head) else "text"
-
-
-def _refuse_other_kinds(head: bytes, suffix: str, shown: str) -> None:
-    for signature, what in _SIGNATURES:
-        if head.startswith(signature):
-            raise UnsupportedFormatError(f"{shown} is {what}, not a document that colde reads.")
-    start = head.lstrip(b"\xef\xbb\xbf \t\r\n")[:200].lower()
-    if start.startswith((b"<!doctype html", b"<html")):
-        if suffix == ".pdf":
-            raise UnsupportedFormatError(f"{shown} is a web page, not a PDF; the download may have failed.")
-        raise NotAvailableError(f"Reading HTML is not available yet; convert {shown} to PDF or text.")
-    if not suffix and start.startswith((b"\\documentclass", b"\\documentstyle")):
-        raise NotAvailableError(f"Reading LaTeX is not available yet; convert {shown} to PDF or text.")
-
-
-def _looks_like_markdown(head: bytes) -> bool:
-    lines = head.split(b"\n")
-    return not head.startswith(b"#!") and any(line.startswith((b"# ", b"## ", b"```")) for line in lines)
+    return read_text

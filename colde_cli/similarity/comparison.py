@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,8 +12,10 @@ from numpy.typing import NDArray
 from colde_cli.documents.document import Document
 from colde_cli.encoder.encoding import Encoding
 from colde_cli.encoder.protocol import DocumentEncoder, RuntimeInfo
+from colde_cli.similarity.alignment import Alignment, PassagePair, State, align
 from colde_cli.similarity.scores import cosines, explanation, relative_attention
 from colde_cli.similarity.scoring import ScorePart, verdict
+from colde_cli.similarity.section_changes import SectionChange, section_changes
 from colde_cli.similarity.shared import shared_stretches, with_shared_wording
 
 FloatArray = NDArray[np.float32]
@@ -58,6 +62,7 @@ class Comparison:
         attention_a_to_b: [m_a, m_b], chunk-wise attention with B as partner of A; rows sum to 1.
         attention_b_to_a: [m_b, m_a], the same from B.
         same_content: the texts are the same, differences in white space aside.
+        aligned: aligns the passages, once; what is not asked for is not computed.
     """
 
     a: Encoding
@@ -72,6 +77,27 @@ class Comparison:
     attention_a_to_b: FloatArray
     attention_b_to_a: FloatArray
     same_content: bool
+    aligned: Callable[[], Alignment] = field(repr=False)
+
+    @property
+    def alignment(self) -> Alignment:
+        """The passages of both, aligned; computed when first asked for, which may encode passages."""
+        return self.aligned()
+
+    @property
+    def passages(self) -> tuple[PassagePair, ...]:
+        """What became of every passage, in the order of A; computed when first asked for."""
+        return self.alignment.pairs
+
+    @property
+    def summary(self) -> dict[State, int]:
+        """How many of `passages` are in each state."""
+        return self.alignment.summary
+
+    @property
+    def section_changes(self) -> tuple[SectionChange, ...]:
+        """What became of every section, derived from its passages and its heading."""
+        return section_changes(self.alignment, self.a.document, self.b.document)
 
     @property
     def related(self) -> bool | None:
@@ -120,6 +146,7 @@ def compare(a: Encoding, b: Encoding, encoder: DocumentEncoder) -> Comparison:
         attention_a_to_b=a_to_b,
         attention_b_to_a=b_to_a,
         same_content=content(a.document) == content(b.document),
+        aligned=cache(lambda: align(a.document, b.document, encoder)),
     )
 
 

@@ -9,22 +9,32 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from colde_cli.documents.passages import whole_pages
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from colde_cli.corpus.ranking import Hit, Match, Ranking
+    from colde_cli.documents.passages import Passage
     from colde_cli.encoder.encoding import Encoding
     from colde_cli.encoder.protocol import RuntimeInfo
+    from colde_cli.similarity.alignment import PassagePair
     from colde_cli.similarity.comparison import Comparison
     from colde_cli.similarity.scoring import ScorePart
+    from colde_cli.similarity.section_changes import SectionChange
 
 _DECIMALS = 6
 # A list of numbers that `json` has spread over lines. A JSON string holds no line break, so that none is touched.
 _NUMBERS = re.compile(r"\[\n\s*([-+.\deE]+(?:,\n\s*[-+.\deE]+)*)\n\s*\]")
 
 
-def comparison_json(comparison: Comparison) -> str:
-    """A comparison as text of schema colde.diff/1."""
+def comparison_json(comparison: Comparison, *, passages: bool = True) -> str:
+    """A comparison as text of schema colde.diff/1.
+
+    Args:
+        comparison: to show.
+        passages: align them, if that has not been done; else they and their summary are null.
+    """
     value = {
         "schema": "colde.diff/1",
         "a": _encoding(comparison.a),
@@ -43,10 +53,49 @@ def comparison_json(comparison: Comparison) -> str:
             "attention_a_to_b": _matrix(comparison.attention_a_to_b),
             "attention_b_to_a": _matrix(comparison.attention_b_to_a),
         },
-        "passages": None,
-        "summary": None,
+        "passages": [_passage(pair) for pair in comparison.passages] if passages else None,
+        "summary": {state.value: n for state, n in comparison.summary.items()} if passages else None,
+        "section_changes": [_section_change(found) for found in comparison.section_changes]
+        if passages
+        else None,
     }
     return text(value)
+
+
+def _passage(pair: PassagePair) -> dict[str, Any]:
+    return {
+        "state": pair.state.value,
+        "score": number(pair.score),
+        "edits": len(pair.edits),
+        "flags": list(dict.fromkeys(flag.kind.value for flag in pair.flags)),
+        "flagged": [{"kind": flag.kind.value, "a": flag.a, "b": flag.b} for flag in pair.flags],
+        "a": _side(pair.a, pair.a_text),
+        "b": _side(pair.b, pair.b_text),
+        "redline": [
+            {"a": [edit.a.start, edit.a.end], "b": [edit.b.start, edit.b.end]} for edit in pair.edits
+        ],
+    }
+
+
+def _side(passages: Sequence[Passage], words: str) -> dict[str, Any] | None:
+    if not passages:
+        return None
+    return {
+        "section": passages[0].section,
+        "pages": _pages(whole_pages(passages)),
+        "text": words,
+        "spans": [[passage.span.start, passage.span.end] for passage in passages],
+    }
+
+
+def _section_change(change: SectionChange) -> dict[str, Any]:
+    return {
+        "state": change.state.value,
+        "a": list(change.a),
+        "b": list(change.b),
+        "same": change.same,
+        "moved": change.moved,
+    }
 
 
 def ranking_json(ranking: Ranking) -> str:

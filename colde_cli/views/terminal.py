@@ -1,4 +1,4 @@
-"""A comparison for people: header, verdict, heat map of sections, matching chunks."""
+"""A comparison for people: header, verdict, heat map of sections, aligned passages, matching chunks."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from rich.text import Text
 from colde_cli.similarity.comparison import COUNTERPART
 from colde_cli.views.heatmap import HeatMap
 from colde_cli.views.palette import score_style
+from colde_cli.views.passages import passage_parts
 from colde_cli.views.wording import excerpt, from_difference, heading, page_range, plain, plural, shorten
 
 if TYPE_CHECKING:
@@ -33,8 +34,9 @@ def comparison_table(comparison: Comparison, level: str, top: int, *, to_file: b
 
     Args:
         comparison: to show.
-        level: "document" ends after the verdict, "section" after the heat map, "chunk" leaves the heat map out.
-        top: how many chunks to list.
+        level: "document" ends after the verdict, "section" after the heat map; "chunk" and "passage" leave the heat
+            map out; "all" is sections and passages.
+        top: how many passages or chunks to list.
         to_file: the text goes to a file: no colours.
     """
     return rendered(Group(*_parts(comparison, level, top)), to_file=to_file)
@@ -64,7 +66,9 @@ def _parts(comparison: Comparison, level: str, top: int) -> Iterator[RenderableT
     yield _verdict(comparison)
     if level in ("section", "all"):
         yield from _sections(comparison)
-    if level in ("chunk", "all"):
+    if level in ("passage", "all"):
+        yield from passage_parts(comparison, top, _title)
+    if level == "chunk":
         yield from _matches(comparison, top)
         yield from _unmatched(comparison, top)
 

@@ -4,7 +4,7 @@ PDFium knows no memory limit, can loop for ever and can abort its process, so th
 that the operating system enforces. It imports nothing of colde: a start costs some 30 ms.
 
     stdin     the file (seekable)
-    COLDE_PDF_REQUEST   JSON: password, first, last (1-based pages), path (for `sys.path`), and the limits
+    COLDE_READER_REQUEST   JSON: password, first, last (1-based pages), path (for `sys.path`), and the limits
     stdout    JSON lines: one `document` or `refused`, then one `page` per page, then `end`
 
 A page that is begun and not finished is the one at which the process died.
@@ -23,7 +23,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-REQUEST = json.loads(os.environ["COLDE_PDF_REQUEST"])
+REQUEST = json.loads(os.environ["COLDE_READER_REQUEST"])
 sys.path.extend(REQUEST["path"])
 
 import pypdfium2_raw as pdfium  # noqa: E402 - the path above leads to it

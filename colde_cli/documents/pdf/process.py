@@ -5,17 +5,14 @@ A page at which the process dies is given up, the rest is read by a fresh proces
 
 from __future__ import annotations
 
-import json
 import os
-import subprocess
-import sys
-import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any, BinaryIO
+from typing import Any, BinaryIO
 
+from colde_cli.documents.confined import confined
 from colde_cli.documents.pdf.lines import Bookmark, Page, decode_page
 
 MEMORY = 1 << 30
@@ -106,48 +103,18 @@ def _take_head(answer: Answer, message: dict[str, Any]) -> None:
     answer.outline = answer.outline or [Bookmark(*entry) for entry in message["outline"]]
 
 
-@contextmanager
 def _process(
     script: str, file: BinaryIO, password: str | None, span: tuple[int, int]
-) -> Iterator[Iterator[dict[str, Any]]]:
+) -> AbstractContextManager[Iterator[dict[str, Any]]]:
     size = os.fstat(file.fileno()).st_size
     request = {
         "password": password,
         "first": span[0],
         "last": span[1],
-        "path": [entry for entry in sys.path if entry],
         "memory": MEMORY + 2 * size,
         "seconds": SECONDS,
         "core": 0,
         "step": STEP_SECONDS,
         "characters": PAGE_CHARACTERS,
     }
-    program = Path(__file__).with_name(script)
-    process = subprocess.Popen(
-        [sys.executable, "-I", "-S", str(program)],
-        stdin=file,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        # Not on the command line, where everybody on the machine could see the password.
-        env={**os.environ, "COLDE_PDF_REQUEST": json.dumps(request)},
-    )
-    watchdog = threading.Timer(2 * SECONDS, process.kill)
-    watchdog.daemon = True
-    watchdog.start()
-    assert process.stdout is not None
-    try:
-        yield _messages(process.stdout)
-    finally:
-        watchdog.cancel()
-        process.kill()
-        process.stdout.close()
-        process.wait()
-
-
-def _messages(stream: IO[bytes]) -> Iterator[dict[str, Any]]:
-    """The lines of an answer, up to one that was cut off when the process died."""
-    for line in stream:
-        try:
-            yield json.loads(line)
-        except ValueError:
-            return
+    return confined(Path(__file__).with_name(script), file, request, 2 * SECONDS)

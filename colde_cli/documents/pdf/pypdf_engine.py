@@ -15,7 +15,7 @@ import sys
 import warnings
 from typing import Any
 
-REQUEST = json.loads(os.environ["COLDE_PDF_REQUEST"])
+REQUEST = json.loads(os.environ["COLDE_READER_REQUEST"])
 sys.path.extend(REQUEST["path"])
 
 Handle = Any  # an object of pypdf, which is only imported under limits

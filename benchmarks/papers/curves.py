@@ -1,0 +1,89 @@
+"""CoLDE's figures 6 and 7 and §4.5.4: batch size, length of what training sees, number of sections.
+
+    python benchmarks/papers/curves.py FOLDER... [--seeds 3] [--most N...] [--figure 6|7|sections]
+
+Trains CoLDE by the paper's recipe with one option changed at a time. Tests read whole documents, unsplit. Figures are
+of all test pairs, at the threshold with the best F1 on the validation pairs; the curve of Figure 6 is of the
+validation pairs.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+from head_runs import Run, open_encoder, run_all
+from paper_data import RUNS, PaperSet, load_sets
+from recipes import figure_6, figure_7, sections
+from reporting import Judged, figures, markdown, sparkline, spread, write
+
+from colde_cli.encoder.cache import Cache
+
+FIGURES = {
+    "6": ("CoLDE, Figure 6: batch size", figure_6),
+    "7": ("CoLDE, Figure 7: most chunks of a section in training", figure_7),
+    "sections": ("CoLDE, §4.5.4: sections in training", sections),
+}
+HEADER = ("set", "training", "accuracy", "F1", "AUC", "best epoch", "validation accuracy by epoch", "")
+
+
+def row(paper_set: PaperSet, name: str, runs: Sequence[Run]) -> list[str]:
+    """One line of a table, of several seeds."""
+    validation, test = (
+        Judged(paper_set.related(split), paper_set.among(split, "all")) for split in ("validation", "test")
+    )
+    found = [figures(validation, test, (np.array(run.validation), np.array(run.test))) for run in runs]
+    curve = mean_curve(runs, "accuracy")
+    return [
+        paper_set.name,
+        name,
+        *(spread([item[figure] for item in found]) for figure in ("accuracy", "f1", "auc")),
+        ", ".join(str(run.best_epoch) for run in runs),
+        " ".join(f"{value:.2f}" for value in curve),
+        sparkline(curve),
+    ]
+
+
+def mean_curve(runs: Sequence[Run], figure: str) -> list[float]:
+    """A validation figure after every epoch, the untrained model first, seeds averaged."""
+    values = np.array([[point[figure] for point in run.curve] for run in runs], np.float64)
+    return [float(value) for value in values.mean(axis=0)]
+
+
+def write_figure(name: str, rows: Mapping[str, list[list[str]]]) -> None:
+    """The fragment of one figure, sets below each other."""
+    listed = [line for lines in rows.values() for line in lines]
+    write(RUNS / f"figure-{name}.md", FIGURES[name][0], markdown(HEADER, listed))
+
+
+def main() -> None:
+    """Train what is missing, and write a table for every figure."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("folders", nargs="+", type=Path)
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument(
+        "--most", type=int, nargs="+", help="training documents at most; one number, or one a set"
+    )
+    parser.add_argument("--figure", choices=list(FIGURES), help="only this one")
+    options = parser.parse_args()
+    chosen = [options.figure] if options.figure else list(FIGURES)
+    with Cache.open() as cache:
+        encoder = open_encoder(cache)
+        sets = load_sets(options.folders, encoder, options.most)
+    for name in chosen:
+        rows = {
+            paper_set.name: [
+                row(paper_set, label, runs)
+                for label, runs in run_all(paper_set, FIGURES[name][1](), range(options.seeds)).items()
+            ]
+            for paper_set in sets
+        }
+        write_figure(name, rows)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,156 @@
+"""LA(SER)³'s own figures on frozen MiniLM: sentences said m times over within one chunk, and the space of chunks.
+
+    python benchmarks/papers/laser.py FOLDER... [--sentences 200]
+
+Per set, from test documents: sentences of 10 to 20 words, each m times over as one text (m is capped where 510 tokens
+are reached).
+
+    self        cosine of a sentence and itself ×m (the paper's Figure 1)
+    anisotropy  mean cosine of random pairs of sentences, both ×m (Figures 2 and 4; it should not move)
+    intra       mean cosine of a text's tokens and their mean, minus that anisotropy (Figure 3)
+
+and of chunk vectors of whole documents: anisotropy of chunks and of documents, and intra-document similarity of
+chunks, raw and centred on the mean of the validation documents' chunks. Token states come from the shipped model's
+PyTorch weights, chunk vectors from its int8 graph.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import torch
+from head_runs import open_encoder
+from numpy.typing import NDArray
+from paper_data import RUNS, PaperSet, load_set
+from reporting import markdown, write
+
+from colde_cli.documents.chunking import TextTokenizer
+from colde_cli.documents.sentences import sentence_starts
+from colde_cli.encoder.cache import Cache
+from colde_cli.encoder.encoder import Encoder, open_tokenizer
+from colde_cli.encoder.layout import TOKENIZER
+from colde_cli.evaluation.anisotropy import anisotropy, intra_document_similarity
+from colde_cli.learning.networks.chunk_encoder import ChunkEncoder
+from colde_cli.learning.networks.colde import load_colde
+
+TIMES = (1, 2, 4, 8, 16, 100)
+WORDS = (10, 20)
+_ROOM = 510
+
+Floats = NDArray[np.float32]
+
+
+def draw_sentences(texts: Sequence[str], count: int, seed: int = 0) -> list[str]:
+    """One sentence of 10 to 20 words from each of so many texts, in random order."""
+    generator = random.Random(seed)
+    order = list(texts)
+    generator.shuffle(order)
+    found = []
+    for text in order:
+        bounds = [*sentence_starts(text), len(text)]
+        sentences = [text[a:b].strip() for a, b in pairwise(bounds)]
+        fitting = [item for item in sentences if WORDS[0] <= len(item.split()) <= WORDS[1]]
+        if fitting:
+            found.append(generator.choice(fitting))
+        if len(found) == count:
+            break
+    return found
+
+
+def elongated(ids: Sequence[int], times: int) -> list[int]:
+    """The tokens of a text `times` over, or as often as the room of a chunk allows; without specials."""
+    return list(ids) * max(1, min(times, _ROOM // len(ids)))
+
+
+def states(encoder: ChunkEncoder, ids: Sequence[int], specials: tuple[int, int]) -> Floats:
+    """Token states [L, H] of one text, specials around it."""
+    row = torch.tensor([[specials[0], *ids, specials[1]]])
+    with torch.no_grad():
+        found = encoder.bert(input_ids=row).last_hidden_state[0]
+    return np.asarray(found.numpy())
+
+
+def sentence_rows(
+    name: str, encoder: ChunkEncoder, tokenizer: TextTokenizer, sentences: Sequence[str]
+) -> list[list[str]]:
+    """A line for every m."""
+    encoded = [list(tokenizer.encode(text, add_special_tokens=True).ids) for text in sentences]
+    specials = (encoded[0][0], encoded[0][-1])
+    bare = [ids[1:-1] for ids in encoded]
+    rows, first = [], np.zeros(0)
+    for times in TIMES:
+        tokens = [states(encoder, elongated(ids, times), specials) for ids in bare]
+        vectors = np.stack([item.mean(axis=0) for item in tokens])
+        units = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+        first = units if times == 1 else first
+        alike = (units * first).sum(axis=1)
+        common = anisotropy(vectors)
+        inside = intra_document_similarity(tokens, vectors, common)
+        reached = np.mean([times <= _ROOM // len(ids) for ids in bare])
+        figures = (f"{alike.mean():.3f}", f"{alike.min():.3f}", f"{common:.3f}", f"{inside:.3f}")
+        rows.append([name, f"×{times}", f"{100 * reached:.0f} %", *figures])
+    return rows
+
+
+def space_rows(paper_set: PaperSet) -> list[list[str]]:
+    """Chunk vectors of test documents, raw and centred."""
+    numbers = paper_set.numbers
+    held, test = (
+        sorted({numbers[name] for pair in paper_set.pairs(split) for name in pair})
+        for split in ("validation", "test")
+    )
+    chunks = [paper_set.vectors[paper_set.store.chunks_of(number)] for number in test]
+    centre = np.concatenate([paper_set.vectors[paper_set.store.chunks_of(number)] for number in held]).mean(
+        axis=0
+    )
+    rows = []
+    for title, parts in (("raw", chunks), ("centred", [item - centre for item in chunks])):
+        means = np.stack([item.mean(axis=0) for item in parts])
+        common = anisotropy(np.concatenate(parts))
+        inside = intra_document_similarity(parts, means, common)
+        figures = (common, anisotropy(means), inside)
+        rows.append([paper_set.name, title, *(f"{value:.3f}" for value in figures)])
+    return rows
+
+
+def measure(paper_set: PaperSet, shipped: Encoder, count: int) -> tuple[list[list[str]], list[list[str]]]:
+    """The rows of both tables."""
+    names = sorted({name for pair in paper_set.pairs("test") for name in pair})
+    texts = [paper_set.field.documents[name].text for name in names]
+    encoder = load_colde(shipped.folder).encoder
+    tokenizer = open_tokenizer(shipped.folder.file(TOKENIZER))
+    sentences = draw_sentences(texts, count)
+    return sentence_rows(paper_set.name, encoder, tokenizer, sentences), space_rows(paper_set)
+
+
+def main() -> None:
+    """Measure, and write both tables."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("folders", nargs="+", type=Path)
+    parser.add_argument("--sentences", type=int, default=200)
+    options = parser.parse_args()
+    short, space = [], []
+    with Cache.open() as cache:
+        shipped = open_encoder(cache)
+        for folder in options.folders:
+            # No training documents are looked at, so that none need be encoded.
+            some, others = measure(load_set(folder, shipped, 0), shipped, options.sentences)
+            short += some
+            space += others
+    header = ("set", "m", "reach it", "self", "self, lowest", "anisotropy", "intra")
+    title = "LA(SER)³, Figures 1 to 4: sentences m times over in frozen MiniLM"
+    write(RUNS / "laser-sentences.md", title, markdown(header, short))
+    header = ("set", "chunk vectors", "anisotropy, chunks", "anisotropy, documents", "intra-document")
+    title = "Space of frozen MiniLM chunk vectors"
+    write(RUNS / "laser-space.md", title, markdown(header, space))
+
+
+if __name__ == "__main__":
+    main()

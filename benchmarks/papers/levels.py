@@ -1,0 +1,198 @@
+"""CoLDE's figures 4 and 5 as numbers: does similarity at three levels point at what two documents share?
+
+    python benchmarks/papers/levels.py FOLDER... [--seeds 3] [--cases 40] [--most N...]
+
+The paper shows heat maps of hand-picked triples: D1 is similar to D2 and not to D3. Here triples are made: D3 is a
+document unrelated to D1, and D2 is D3 with a passage of 60 to 250 words of D1 in it, copied or lightly reworded by
+turns (benchmarks/planting.py). Reported over all triples and seeds:
+
+    document    share of triples in which D1 is closer to D2 than to D3, and the mean difference of the scores
+    section     the cell of the two sections that share the passage, among all cells of D1 x D2
+    chunk       the same for chunks: by the cosine of centred chunk vectors, by attention (both ways, mean), by their
+                product E
+
+For a cell: in percent, how often it is the highest, and the median of its rank as a share of all cells (0.5 is chance).
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from head_runs import open_encoder, run_all
+from numpy.typing import NDArray
+from paper_data import RUNS, PaperSet, load_sets
+from recipes import TABLE_2
+from reporting import markdown, write
+from served import serve
+
+from colde_cli.documents.document import Chunk, Document, Span
+from colde_cli.encoder.cache import Cache
+from colde_cli.encoder.encoder import Encoder
+from colde_cli.similarity.comparison import compare
+from colde_cli.similarity.scores import cosines, explanation
+from colde_cli.similarity.scoring import document_score
+
+SYSTEMS = ("CoLDE", "CoLDE, our recipe", "−LSTM")
+CELLS = ("section", "chunk, cosine", "chunk, attention", "chunk, E")
+HEADER = ("set", "system", "document: D2 first", "rise", *(f"{name}: first, rank" for name in CELLS))
+
+Values = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class Triple:
+    """D1, D2 and D3 of the paper's Figure 4, and what D1 and D2 share.
+
+    Attributes:
+        one: D1.
+        similar: D2.
+        different: D3.
+        source: where the passage stands in D1.
+        planted: where it stands in D2.
+    """
+
+    one: Document
+    similar: Document
+    different: Document
+    source: Span
+    planted: Span
+
+
+def triples(paper_set: PaperSet, count: int, seed: int = 0) -> list[Triple]:
+    """So many triples of test documents that nobody called related."""
+    plant = _planting().plant
+    documents = {item.id: item.document for item in paper_set.data.documents}
+    related = {frozenset((pair.a, pair.b)) for pair in paper_set.field.pairs if pair.related}
+    names = sorted({name for pair in paper_set.field.pairs for name in (pair.a, pair.b)})
+    generator = random.Random(seed)
+    found: list[Triple] = []
+    while len(found) < count:
+        a, b = generator.sample(names, 2)
+        if frozenset((a, b)) in related:
+            continue
+        kind = ("copied", "reworded")[len(found) % 2]
+        case = plant(documents[a], documents[b], kind, "replacing", generator.randrange(10**6))
+        if case is not None:
+            found.append(Triple(case.a, case.b, documents[b], case.source, case.planted))
+    return found
+
+
+def _planting() -> Any:  # noqa: ANN401 - a module
+    """`benchmarks/planting.py`, which lies beside this folder."""
+    beside = str(Path(__file__).resolve().parents[1])
+    if beside not in sys.path:
+        sys.path.append(beside)
+    import planting
+
+    return planting
+
+
+def place_of_cell(values: Values, row: int, column: int) -> tuple[bool, float]:
+    """Whether a cell is the only highest, and its rank as a share of all cells: 0 the highest, 1 the lowest."""
+    cell = values[row, column]
+    above, equal = int((values > cell).sum()), int((values == cell).sum()) - 1
+    if values.size == 1:
+        return True, 0.0
+    return above + equal == 0, (above + equal / 2) / (values.size - 1)
+
+
+def section_of(document: Document, passage: Span) -> int:
+    """The section that a passage begins in; of several, the innermost."""
+    holding = [item for item in document.sections if item.span.start <= passage.start < item.span.end]
+    return max(holding, key=lambda item: item.span.start).index
+
+
+def chunk_pair(triple: Triple, a: Sequence[Chunk], b: Sequence[Chunk]) -> tuple[int, int]:
+    """The chunks of D1 and D2 that share most of the passage; its middle is the same where it is reworded."""
+    parts = [[_part(span, chunk.span) for chunk in chunks] for span, chunks in _sides(triple, a, b)]
+    shared = np.array([[min(x[1], y[1]) - max(x[0], y[0]) for y in parts[1]] for x in parts[0]])
+    row, column = np.unravel_index(int(shared.argmax()), shared.shape)
+    return int(row), int(column)
+
+
+def _sides(
+    triple: Triple, a: Sequence[Chunk], b: Sequence[Chunk]
+) -> tuple[tuple[Span, Sequence[Chunk]], tuple[Span, Sequence[Chunk]]]:
+    return (triple.source, a), (triple.planted, b)
+
+
+def _part(passage: Span, chunk: Span) -> tuple[float, float]:
+    """From which to which part of the passage a chunk holds, 0 to 1; nothing shared where it holds none."""
+    if chunk.end <= passage.start or chunk.start >= passage.end:
+        return 2.0, -2.0
+    length = passage.end - passage.start
+    return max(0.0, (chunk.start - passage.start) / length), min(1.0, (chunk.end - passage.start) / length)
+
+
+def examine(triple: Triple, encoder: Encoder) -> dict[str, Any]:
+    """What one model says of one triple."""
+    one, similar, different = encoder.encode_many([triple.one, triple.similar, triple.different])
+    comparison = compare(one, similar, encoder)
+    row, column = chunk_pair(triple, one.chunks, similar.chunks)
+    there, back = comparison.attention_a_to_b, comparison.attention_b_to_a.T
+    alike = cosines(one.directions, similar.directions)
+    sections = (section_of(triple.one, triple.source), section_of(triple.similar, triple.planted))
+    # In multiples of uniform attention, so that both directions weigh the same.
+    attention = there * there.shape[1] + back * back.shape[0]
+    explained = explanation(comparison.attention_a_to_b, comparison.attention_b_to_a, alike)
+    return {
+        "rise": document_score(one, similar, encoder) - document_score(one, different, encoder),
+        "section": place_of_cell(comparison.section_scores, *sections),
+        "chunk, cosine": place_of_cell(alike, row, column),
+        "chunk, attention": place_of_cell(attention, row, column),
+        "chunk, E": place_of_cell(explained, row, column),
+    }
+
+
+def cells(found: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The figures of many triples."""
+    rises = [item["rise"] for item in found]
+    shown = [f"{100 * np.mean(np.array(rises) > 0):.0f} %", f"{np.mean(rises):+.3f}"]
+    for name in CELLS:
+        first, rank = zip(*(item[name] for item in found), strict=True)
+        shown.append(f"{100 * np.mean(first):.0f} %, {np.median(rank):.3f}")
+    return shown
+
+
+def main() -> None:
+    """Train what is missing, plant, compare, and write the table."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("folders", nargs="+", type=Path)
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--cases", type=int, default=40)
+    parser.add_argument(
+        "--most", type=int, nargs="+", help="training documents at most; one number, or one a set"
+    )
+    options = parser.parse_args()
+    rows, notes = [], []
+    with Cache.open() as cache:
+        shipped = open_encoder(cache)
+        for paper_set in load_sets(options.folders, shipped, options.most):
+            planted = triples(paper_set, options.cases)
+            runs = run_all(paper_set, {name: TABLE_2[name] for name in SYSTEMS}, range(options.seeds))
+            for name, some in runs.items():
+                encoders = [serve(run, paper_set, shipped, cache) for run in some]
+                found = [examine(triple, encoder) for encoder in encoders for triple in planted]
+                rows.append([paper_set.name, name, *cells(found)])
+            sizes = [len(item.one.sections) * len(item.similar.sections) for item in planted]
+            notes.append(
+                f"{paper_set.name}: {len(planted)} triples, {options.seeds} seeds, a median of "
+                f"{np.median(sizes):.0f} section cells a triple."
+            )
+    title = "CoLDE, Figures 4 and 5: three levels on made triples"
+    write(
+        RUNS / "figure-4.md", title, f"{markdown(HEADER, rows)}\n" + "\n".join(f"- {note}" for note in notes)
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,152 @@
+"""A labelled set ready for training heads: chunks, frozen chunk vectors, training documents, judged pairs.
+
+FOLDER holds `docs.jsonl.gz` and `pairs.jsonl.gz` (docs/training-data.md). Chunk vectors are those of the shipped
+model's int8 graph, whose MiniLM was never trained by us, and come from colde's cache; what it lacks is encoded.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from colde_cli.encoder.cache import digest, file_digest
+from colde_cli.encoder.encoder import Encoder
+from colde_cli.encoder.layout import TOKENIZER
+from colde_cli.evaluation.field import Field, make_field
+from colde_cli.learning.data import TrainingData, read_data, read_pairs
+from colde_cli.learning.positives import Positives
+from colde_cli.learning.splits import Split, split_by_pairs
+from colde_cli.learning.tokens import ChunkStore, chunk_documents
+from colde_cli.learning.trainer import Task
+
+RUNS = Path("runs/papers")
+"""Where everything that these scripts compute is kept; delete it to start anew."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PaperSet:
+    """One set.
+
+    Attributes:
+        name: of its folder.
+        folder: where it lies.
+        data: its documents.
+        field: its pairs, in the order of all scores.
+        store: chunks of all documents.
+        vectors: [n, H] float32, zeros for chunks that nobody needs.
+        task: what heads are trained on.
+    """
+
+    name: str
+    folder: Path
+    data: TrainingData
+    field: Field
+    store: ChunkStore
+    vectors: NDArray[np.float32]
+    task: Task
+
+    @property
+    def numbers(self) -> dict[str, int]:
+        """Id to number of a document."""
+        return self.data.numbers()
+
+    def pairs(self, split: str) -> list[tuple[str, str]]:
+        """Ids of the pairs of "validation" or "test"."""
+        chosen = self.field.validation if split == "validation" else self.field.pairs
+        return [(pair.a, pair.b) for pair in chosen]
+
+    def related(self, split: str) -> NDArray[np.bool_]:
+        """Judgements of the pairs, [P]."""
+        chosen = self.field.validation if split == "validation" else self.field.pairs
+        return np.array([pair.related for pair in chosen], bool)
+
+    def among(self, split: str, negatives: str) -> NDArray[np.bool_]:
+        """Which pairs are related, or unrelated in this way ("random", "hard"; "all" for every pair), [P]."""
+        chosen = self.field.validation if split == "validation" else self.field.pairs
+        return np.array([negatives == "all" or pair.related or pair.relation == negatives for pair in chosen])
+
+
+def load_set(folder: Path, encoder: Encoder, most: int | None = None) -> PaperSet:
+    """Read a set, cut its documents and look up or compute the chunk vectors.
+
+    Args:
+        folder: of the set.
+        encoder: of the shipped model, with a cache.
+        most: training documents at most, see `linked_first`; all if None.
+    """
+    data = read_data([folder / "docs.jsonl.gz"])
+    pairs = read_pairs(folder / "pairs.jsonl.gz", data.numbers())
+    field = make_field(folder.name, data.documents, pairs)
+    store = _chunks(folder, data, encoder)
+    positives = Positives.of(data)
+    split = split_by_pairs(data, list(field.validation))
+    if most is not None:
+        split = replace(split, training=np.sort(linked_first(split.training, positives)[:most]))
+    vectors = _vectors(store, needed_documents(split, field, data.numbers()), encoder)
+    files = np.zeros(len(data.documents), np.int64)
+    task = Task(store, positives, split, files, folder.name)
+    return PaperSet(folder.name, folder, data, field, store, vectors, task)
+
+
+def load_sets(folders: Sequence[Path], encoder: Encoder, most: Sequence[int] | None) -> list[PaperSet]:
+    """Several sets, with one number of training documents for all or one for each.
+
+    Raises:
+        SystemExit: there are neither one number nor as many as folders.
+    """
+    numbers: list[int | None] = list(most) if most else [None]
+    if len(numbers) not in (1, len(folders)):
+        raise SystemExit(f"--most takes one number or {len(folders)}, not {len(numbers)}.")
+    each = numbers * len(folders) if len(numbers) == 1 else numbers
+    return [load_set(folder, encoder, number) for folder, number in zip(folders, each, strict=True)]
+
+
+def needed_documents(split: Split, field: Field, numbers: Mapping[str, int]) -> NDArray[np.int64]:
+    """Documents that train or stand in a judged pair of validation or test, ascending."""
+    judged = [numbers[name] for pair in (*field.pairs, *field.validation) for name in (pair.a, pair.b)]
+    return np.union1d(split.training, np.array(judged, np.int64))
+
+
+def linked_first(training: NDArray[np.int64], positives: Positives) -> NDArray[np.int64]:
+    """Training documents from the first on, each followed by those it is linked to, and they by theirs.
+
+    The first N of them hold more links than N documents in the order of the file, or at random.
+    """
+    allowed = set(training.tolist())
+    found: dict[int, None] = {}
+    for start in training.tolist():
+        waiting = deque([start])
+        while waiting:
+            number = waiting.popleft()
+            if number in allowed and number not in found:
+                found[number] = None
+                waiting.extend(positives.partners(number).tolist())
+    return np.array(list(found), np.int64)
+
+
+def _chunks(folder: Path, data: TrainingData, encoder: Encoder) -> ChunkStore:
+    """The chunks of all documents, kept in a file since cutting takes a minute."""
+    tokenizer = encoder.folder.file(TOKENIZER)
+    size = encoder.config.chunk_tokens
+    key = digest(file_digest(folder / "docs.jsonl.gz"), file_digest(tokenizer), str(size).encode()).hex()[:12]
+    path = RUNS / "chunks" / f"{folder.name}-{key}.npz"
+    if not path.is_file():
+        documents = [item.document for item in data.documents]
+        store = chunk_documents(documents, tokenizer.read_text(encoding="utf-8"), size)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        arrays = {name: getattr(store, name) for name in ("ids", "starts", "sections", "documents")}
+        np.savez(path, **arrays)
+    with np.load(path) as kept:
+        return ChunkStore(kept["ids"], kept["starts"], kept["sections"], kept["documents"])
+
+
+def _vectors(store: ChunkStore, documents: NDArray[np.int64], encoder: Encoder) -> NDArray[np.float32]:
+    table = np.zeros((len(store), encoder.config.hidden_size), np.float32)
+    numbers = np.concatenate([store.chunks_of(int(document)) for document in documents])
+    table[numbers] = encoder.encode_chunks([store.chunk(int(number)) for number in numbers])
+    return table

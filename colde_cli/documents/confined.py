@@ -1,0 +1,58 @@
+"""A reader in a process of its own, under limits that the operating system enforces."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any, BinaryIO
+
+REQUEST = "COLDE_READER_REQUEST"
+"""The variable that carries the request; a password on the command line would be seen by everybody."""
+
+
+@contextmanager
+def confined(
+    program: Path, file: BinaryIO, request: dict[str, Any], seconds: float
+) -> Iterator[Iterator[dict[str, Any]]]:
+    """Run a reader script, and iterate over the JSON lines it answers, up to one that was cut off.
+
+    Args:
+        program: the script, which sets its own limits before it touches the file.
+        file: what the script finds on its standard input; has a file descriptor.
+        request: what to do and within which limits; `path` for `sys.path` is added.
+        seconds: wall time after which the process is ended.
+    """
+    request = {**request, "path": [entry for entry in sys.path if entry]}
+    process = subprocess.Popen(
+        [sys.executable, "-I", "-S", str(program)],
+        stdin=file,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, REQUEST: json.dumps(request)},
+    )
+    watchdog = threading.Timer(seconds, process.kill)
+    watchdog.daemon = True
+    watchdog.start()
+    assert process.stdout is not None
+    try:
+        yield _messages(process.stdout)
+    finally:
+        watchdog.cancel()
+        process.kill()
+        process.stdout.close()
+        process.wait()
+
+
+def _messages(stream: IO[bytes]) -> Iterator[dict[str, Any]]:
+    """The lines of an answer, up to one that was cut off when the process died."""
+    for line in stream:
+        try:
+            yield json.loads(line)
+        except ValueError:
+            return

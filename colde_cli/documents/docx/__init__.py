@@ -1,0 +1,1 @@
+"""Word documents (Office Open XML) to a `Document`."""

@@ -1,0 +1,92 @@
+"""A web page to a `Document`."""
+
+from __future__ import annotations
+
+import codecs
+import os
+import re
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+
+from colde_cli.documents.confined import confined
+from colde_cli.documents.document import Document
+from colde_cli.documents.gather import Gatherer
+from colde_cli.documents.text import decode
+from colde_cli.errors import LimitError
+
+MEMORY = 1 << 30
+"""Bytes of address space the reader process may take, beside eight times the page."""
+SECONDS = 60
+"""Processor time for one page; a megabyte takes a fraction of a second."""
+_LEFT_OUT = (
+    "Left out what is not content: navigation, heads and feet of the page, forms, hidden and deleted text."
+)
+_CHARSET = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?\s*([\w.:-]{1,40})", re.IGNORECASE)
+# The old encodings of the web; Python knows others, such as `idna`, that take a page for an attack.
+_ENCODINGS = re.compile(
+    r"iso-?8859-\d+|windows-\d+|cp\d+|koi8-[ru]|shift[_-]jis|euc-(jp|kr)|iso-2022-jp|gb(k|2312|18030)|big5|macintosh"
+)
+
+
+def read_html(data: bytes, path: str, name: str) -> Document:
+    """Read HTML: headings h1 to h6, paragraphs, lists, tables.
+
+    Of a page with one `main` or `article` that holds more than half of its text, only that is read. Navigation, heads
+    and feet of the page, forms, scripts, deleted text and what says of itself that it is hidden are left out; style
+    sheets are not applied.
+
+    Args:
+        data: of the file.
+        path: as the user gave it, for messages.
+        name: stands in for a missing title.
+
+    Raises:
+        UnsupportedFormatError: the bytes are no text.
+        LimitError: it takes more memory or time than a page may.
+        NoTextError: it has no text.
+    """
+    shown = "Standard input" if path == "-" else path
+    text, warnings = _decode(data, shown)
+    gatherer, title, left_out = _gather(text, shown)
+    notes = (_LEFT_OUT,) if left_out else ()
+    return replace(gatherer.document(title, name, warnings, notes), path=path)
+
+
+def _gather(text: str, shown: str) -> tuple[Gatherer, str, bool]:
+    """Headings and paragraphs, the title, and whether anything was left out."""
+    gatherer, title, finished, left_out = Gatherer(shown), "", False, False
+    with tempfile.TemporaryFile() as page:
+        page.write(text.encode("utf-8", "replace"))
+        page.seek(0)
+        size = os.fstat(page.fileno()).st_size
+        request = {"memory": MEMORY + 8 * size, "seconds": SECONDS, "core": 0}
+        with confined(Path(__file__).with_name("engine.py"), page, request, 2 * SECONDS) as messages:
+            for message in messages:
+                kind = message["kind"]
+                if kind == "heading":
+                    gatherer.heading(message["text"], message["level"])
+                elif kind == "paragraph":
+                    gatherer.paragraph(message["text"], lines=message["lines"])
+                elif kind == "title":
+                    title = message["text"]
+                elif kind == "end":
+                    finished, left_out = True, message["left_out"]
+    if not finished:
+        raise LimitError(f"{shown} needs more memory or time than a page may take; it may be damaged.")
+    return gatherer, title, left_out
+
+
+def _decode(data: bytes, shown: str) -> tuple[str, tuple[str, ...]]:
+    """Text by the byte order mark, the encoding that the page states, UTF-8, else Windows-1252."""
+    stated = _CHARSET.search(data[:4096])
+    if stated and not data.startswith((codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        name = stated.group(1).decode("ascii", "replace").lower()
+        # Browsers read Latin-1 as Windows-1252, and a page whose statement can be read is not UTF-16.
+        name = "cp1252" if name in ("iso-8859-1", "latin1", "ascii", "us-ascii") else name
+        if _ENCODINGS.fullmatch(name):
+            try:
+                return data.decode(name, "replace").replace("\x00", ""), ()
+            except LookupError:
+                pass  # a number that no encoding has
+    return decode(data, shown)

@@ -1,0 +1,175 @@
+"""Sections to passages: what a person reads at a time, and what is aligned between two documents.
+
+A passage is a paragraph, or where that is long a few of its sentences. Long paragraphs are cut where their own words
+say so, not at a count: in two before the sentence whose hash is smallest, and the parts again while they are long. Two
+versions of a paragraph are therefore cut at the same places, but near what was put in or taken out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from zlib import crc32
+
+from colde_cli.documents.document import Document, Span
+from colde_cli.documents.sentences import sentence_starts
+
+MAX_WORDS = 90
+"""Words of a passage, about 120 tokens: a longer paragraph is cut, if it has sentences."""
+
+_MIN_WORDS = 25
+"""A cut leaves no fewer words on either side where another is possible."""
+
+_LONG_SENTENCE = 180
+"""Words after which a sentence, or a table without full stops, is cut too."""
+
+_PARAGRAPH = re.compile(r"\n\s*\n\s*")
+_WORD = re.compile(r"\S+")
+_LETTERS = re.compile(r"[^\W_]+")
+_OPENING_WORDS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A paragraph, or a few sentences of one, within one section.
+
+    Attributes:
+        index: position among the passages of the document.
+        section: index of its section.
+        span: the characters it covers, from its first letter to its last.
+        pages: first and last page; None where the source has no pages.
+    """
+
+    index: int
+    section: int
+    span: Span
+    pages: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Seams:
+    """Sentences at which passages are to be cut, as `seams` gives them.
+
+    Attributes:
+        first: sentences that begin a passage.
+        last: sentences that end one.
+    """
+
+    first: frozenset[str] = frozenset()
+    last: frozenset[str] = frozenset()
+
+
+def passages(document: Document, seams: Seams = Seams()) -> tuple[Passage, ...]:
+    """All passages of `document` in reading order.
+
+    They do not overlap, cross no section, and cover every body but for blanks; headings belong to none.
+
+    Args:
+        document: to cut.
+        seams: sentences at which to cut as well, whatever the length.
+    """
+    found: list[Passage] = []
+    for section in document.sections:
+        for span in _spans(document.text, Span(section.body_start, section.span.end), seams):
+            found.append(Passage(len(found), section.index, span, document.pages_of(span)))
+    return tuple(found)
+
+
+def passages_of_both(a: Document, b: Document) -> tuple[tuple[Passage, ...], tuple[Passage, ...]]:
+    """The passages of two documents, each cut where the other is: paragraphs divided differently do not differ.
+
+    Args:
+        a: the first document.
+        b: the second.
+    """
+    apart = (a, passages(a)), (b, passages(b))
+    texts = [
+        document.text[passage.span.start : passage.span.end] for document, cut in apart for passage in cut
+    ]
+    sentences = [_sentences(text) for text in texts]
+    seams = Seams(frozenset(found[0] for found in sentences), frozenset(found[-1] for found in sentences))
+    return passages(a, seams), passages(b, seams)
+
+
+def whole_pages(found: Sequence[Passage]) -> tuple[int, int] | None:
+    """First and last page of neighbouring passages; None where the source has no pages."""
+    pages = [passage.pages for passage in found if passage.pages is not None]
+    return (min(first for first, _ in pages), max(last for _, last in pages)) if pages else None
+
+
+def _sentences(text: str) -> list[str]:
+    """The sentences of a text, white space aside."""
+    bounds = [*sentence_starts(text), len(text)]
+    return [" ".join(text[start:end].split()) for start, end in pairwise(bounds)]
+
+
+def _spans(text: str, body: Span, seams: Seams) -> Iterator[Span]:
+    """The passages of a body."""
+    starts = [body.start, *(gap.end() for gap in _PARAGRAPH.finditer(text, body.start, body.end)), body.end]
+    for start, end in pairwise(starts):
+        cuts = [start + cut for cut in _cuts(text[start:end], seams)]
+        for first, last in pairwise(cuts):
+            span = _stripped(text, first, last)
+            if len(span):
+                yield span
+
+
+def _stripped(text: str, start: int, end: int) -> Span:
+    piece = text[start:end]
+    first = start + len(piece) - len(piece.lstrip())
+    return Span(first, max(first, start + len(piece.rstrip())))
+
+
+def _cuts(paragraph: str, seams: Seams) -> list[int]:
+    """Offsets at which passages of a paragraph begin, and its length."""
+    cuts = _short_cuts(paragraph)
+    if not seams.first:
+        return cuts
+    starts, sentences = sentence_starts(paragraph), _sentences(paragraph)
+    at_seams = {
+        start
+        for start, before, sentence in zip(starts[1:], sentences[:-1], sentences[1:], strict=True)
+        if sentence in seams.first or before in seams.last
+    }
+    return sorted(at_seams.union(cuts))
+
+
+def _short_cuts(paragraph: str) -> list[int]:
+    """The same, for no other reason than that it is long."""
+    words = [match.start() for match in _WORD.finditer(paragraph)]
+    if len(words) <= MAX_WORDS:
+        return [0, len(paragraph)]
+    pieces = [*_pieces(paragraph, words), len(words)]
+    hashes = [_hash(paragraph[words[piece] : words[piece] + 80]) for piece in pieces[:-1]]
+    cuts, waiting = [0, len(paragraph)], [(0, len(pieces) - 1)]
+    while waiting:
+        first, last = waiting.pop()
+        if last - first > 1 and pieces[last] - pieces[first] > MAX_WORDS:
+            cut = _cut(pieces, hashes, first, last)
+            cuts.append(words[pieces[cut]])
+            waiting += [(first, cut), (cut, last)]
+    return sorted(cuts)
+
+
+def _cut(pieces: list[int], hashes: list[int], first: int, last: int) -> int:
+    """Before which of the pieces between `first` and `last` to cut."""
+    inner = range(first + 1, last)
+    even = [n for n in inner if min(pieces[n] - pieces[first], pieces[last] - pieces[n]) >= _MIN_WORDS]
+    return min(even or inner, key=lambda n: (hashes[n], n))
+
+
+def _pieces(paragraph: str, words: list[int]) -> Iterator[int]:
+    """Numbers of the words that begin a sentence, or a part of a sentence too long for a passage."""
+    starts = set(sentence_starts(paragraph))
+    since = 0
+    for number, start in enumerate(words):
+        if number == 0 or start in starts or number - since >= _LONG_SENTENCE:
+            since = number
+            yield number
+
+
+def _hash(sentence: str) -> int:
+    """Of a sentence's first words, so that an edit further on does not move the cut."""
+    return crc32(" ".join(_LETTERS.findall(sentence)[:_OPENING_WORDS]).casefold().encode())

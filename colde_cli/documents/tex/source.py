@@ -1,0 +1,145 @@
+"""LaTeX source made easy to scan: comments away, what stands for itself out of the way, braces matched.
+
+Verbatim text and escaped characters are moved into Unicode's private use area, where nothing of TeX has a meaning,
+and are moved back by `restore` at the end.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+_SHIFT = 0xF000
+_SPECIAL = "\\{}%$&#_^~`'-\n\t []\""
+_AWAY = {ord(char): chr(_SHIFT + ord(char)) for char in _SPECIAL}
+_BACK = {_SHIFT + ord(char): char for char in _SPECIAL}
+_PRIVATE = re.compile("[\uf000-\uf0ff]")
+_VERBATIM = r"verbatim\*?|Verbatim\*?|lstlisting|minted|alltt|BVerbatim|comment|filecontents\*?"
+_INTERESTING = re.compile(
+    rf"\\begin[ \t]*\{{({_VERBATIM})\}}"
+    r"|\\(?:verb|lstinline)\*?([^A-Za-z0-9\s*\[{])"
+    r"|\\iffalse(?![A-Za-z@])"
+    r"|\\([%$&#_{}])"
+    r"|\\(?:[A-Za-z@]+|.|\n)"
+    r"|%[^\n]*(?:\n[ \t]*+(?!\n))?",
+)
+_UNSEEN = frozenset(("comment", "filecontents", "filecontents*"))
+_ARGUMENTS = re.compile(r"(?:[ \t]*\[[^\]\n]*\])?(?:\{[a-z+]+\}(?=[ \t]*\n))?[ \t]*\n?")
+_IF_OR_FI = re.compile(r"\\(if[A-Za-z@]*|fi)(?![A-Za-z@])")
+BLANK = re.compile(r"[ \t]*\n?[ \t]*")
+"""What may stand between a command and its argument."""
+_BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
+
+
+def prepare(source: str) -> str:
+    """Source without comments, verbatim text and escaped characters moved away."""
+    text = _PRIVATE.sub("\ufffd", source)
+    pieces: list[str] = []
+    at = 0
+    while found := _INTERESTING.search(text, at):
+        pieces.append(text[at : found.start()])
+        at = found.end()
+        environment, bar, escaped = found.groups()
+        if environment:
+            piece, at = _verbatim(text, at, environment)
+            pieces.append(piece)
+        elif bar:
+            end = text.find(bar, at, at + 1000)
+            end = end if end >= 0 else at
+            pieces.append(text[at:end].translate(_AWAY))
+            at = end + 1 if end > at else at
+        elif escaped:
+            pieces.append(escaped.translate(_AWAY))
+        elif found.group().startswith("\\iffalse"):
+            at = _after_fi(text, at)
+        elif not found.group().startswith("%"):
+            pieces.append(found.group())
+    pieces.append(text[at:])
+    return "".join(pieces)
+
+
+def _verbatim(text: str, at: int, environment: str) -> tuple[str, int]:
+    """Paragraph of a verbatim environment that begins before `at`, and where it ends."""
+    closing = f"\\end{{{environment}}}"
+    end = text.find(closing, at)
+    end = len(text) if end < 0 else end
+    body = text[at:end]
+    after = min(len(text), end + len(closing))
+    if environment in _UNSEEN:
+        return "", after
+    begin = found.end() if (found := _ARGUMENTS.match(body)) else 0
+    return f"\n\n{body[begin:].rstrip().translate(_AWAY)}\n\n", after
+
+
+def _after_fi(text: str, at: int) -> int:
+    """Where the condition ends that begins before `at`."""
+    depth = 1
+    for found in _IF_OR_FI.finditer(text, at):
+        depth += -1 if found.group(1) == "fi" else 1
+        if not depth:
+            return found.end()
+    return len(text)
+
+
+def restore(text: str) -> str:
+    """What `prepare` moved away, moved back."""
+    return text.translate(_BACK)
+
+
+def match_braces(text: str, most: int) -> dict[int, int] | None:
+    """Offset of each opening brace to that of its closing one; None if there are more than `most`."""
+    pairs: dict[int, int] = {}
+    opened: list[int] = []
+    for found in _BRACE.finditer(text):
+        if found.group() == "{":
+            opened.append(found.start())
+        elif found.group() == "}" and opened:
+            pairs[opened.pop()] = found.start()
+        if len(pairs) + len(opened) > most:
+            return None
+    return pairs
+
+
+@dataclass(slots=True)
+class Source:
+    """Prepared source with its braces matched.
+
+    Attributes:
+        text: what `prepare` returned, or what a command of the author became.
+        pairs: offset of each opening brace to that of its closing one.
+        missing: what was looked for up to an offset and is not there, so that nothing is looked for twice.
+    """
+
+    text: str
+    pairs: dict[int, int]
+    missing: set[tuple[str, int]] = field(default_factory=set)
+
+    def find(self, wanted: str, at: int, end: int) -> int:
+        """Where `wanted` next stands before `end`, else -1."""
+        if (wanted, end) in self.missing:
+            return -1
+        found = self.text.find(wanted, at, end)
+        if found < 0:
+            self.missing.add((wanted, end))
+        return found
+
+    def group(self, at: int, end: int) -> tuple[int, int] | None:
+        """Bounds of the text in the braces that come next."""
+        found = BLANK.match(self.text, at, end)
+        start = found.end() if found else at
+        close = self.pairs.get(start, end) if start < end else end
+        return (start + 1, close) if close < end else None
+
+    def after_option(self, at: int, end: int) -> int:
+        """Where text goes on after an argument in square brackets, if there is one."""
+        found = BLANK.match(self.text, at, end)
+        start = found.end() if found else at
+        if not self.text.startswith("[", start) or start >= end:
+            return at
+        close = self.text.find("]", start, min(end, start + 400))
+        for _ in range(5):
+            brace = self.text.rfind("{", start, close) if close >= 0 else -1
+            if brace < 0 or self.pairs.get(brace, 0) < close:
+                break
+            close = self.text.find("]", self.pairs[brace], min(end, self.pairs[brace] + 400))
+        return close + 1 if close >= 0 else at

@@ -1,0 +1,204 @@
+"""Passages of two documents aligned: which answers which, what was edited, moved, added, dropped.
+
+In rounds, from certain to less so: the same words; nearly the same words; the same meaning. Each round matches one to
+one (`matching`), and what stands between the same neighbours needs less likeness than what would have moved. Passages
+whose joining makes the redline shorter are joined afterwards: splits and merges.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from colde_cli.documents.document import Document
+from colde_cli.documents.passages import Passage, passages_of_both
+from colde_cli.encoder.protocol import DocumentEncoder
+from colde_cli.similarity.candidates import (
+    Candidate,
+    Keys,
+    lexical_candidates,
+    meaning_candidates,
+    wording,
+)
+from colde_cli.similarity.flags import Flag, flags
+from colde_cli.similarity.joining import Group, join
+from colde_cli.similarity.matching import Bar, Matching, in_order
+from colde_cli.similarity.redline import Edit, redline
+from colde_cli.similarity.words import plain, words
+
+ALIKE = 0.5
+"""Wording from which two passages read alike, so that a small difference is flagged."""
+
+_EXACT = Bar(1.0, 1.0)
+_WORDING = Bar(0.6, 0.7)
+_MEANING = Bar(0.65, 0.8, 0.5)
+_FEW_WORDS = 6
+"""A passage of fewer words moves only with company: "None." stands in many places."""
+
+
+class State(StrEnum):
+    """What became of a passage."""
+
+    SAME = "same"
+    EDITED = "edited"
+    MOVED = "moved"
+    ONLY_A = "only_a"
+    ONLY_B = "only_b"
+
+
+@dataclass(frozen=True, slots=True)
+class PassagePair:
+    """Neighbouring passages of A and those of B that answer them; one of the two may be none.
+
+    Attributes:
+        state: what became of them.
+        a: of A, in reading order, one for most.
+        b: of B.
+        score: how alike they are, 0 to 1; None where one side is empty.
+        edits: places at which they differ, as offsets into `a_text` and `b_text`; empty for "same" and where a side
+            is empty.
+        flags: what tells among them.
+        a_text: the text of A.
+        b_text: the text of B.
+    """
+
+    state: State
+    a: tuple[Passage, ...]
+    b: tuple[Passage, ...]
+    score: float | None
+    edits: tuple[Edit, ...]
+    flags: tuple[Flag, ...]
+    a_text: str
+    b_text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Alignment:
+    """Two documents aligned.
+
+    Attributes:
+        pairs: in the order of A; what stands only in B after what precedes it there.
+        a: all passages of A.
+        b: all of B.
+    """
+
+    pairs: tuple[PassagePair, ...]
+    a: tuple[Passage, ...]
+    b: tuple[Passage, ...]
+
+    @property
+    def summary(self) -> dict[State, int]:
+        """How many pairs are in each state."""
+        counts = Counter(pair.state for pair in self.pairs)
+        return {state: counts[state] for state in State}
+
+
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """A document as its passages."""
+
+    passages: tuple[Passage, ...]
+    texts: tuple[str, ...]
+    exact: tuple[Keys, ...]
+    keys: tuple[Keys, ...]
+
+    @classmethod
+    def of(cls, document: Document, found: tuple[Passage, ...]) -> _Side:
+        texts = tuple(document.text[passage.span.start : passage.span.end] for passage in found)
+        exact = tuple(tuple(word.key for word in words(text)) for text in texts)
+        keys = tuple(tuple(key.casefold() for key in keys if key[:1].isalnum()) or keys for keys in exact)
+        return cls(found, texts, exact, keys)
+
+    @property
+    def weights(self) -> list[int]:
+        return [max(1, len(keys)) for keys in self.keys]
+
+
+def align(a: Document, b: Document, encoder: DocumentEncoder | None) -> Alignment:
+    """Align the passages of two documents.
+
+    Args:
+        a: the first document.
+        b: the second.
+        encoder: of meaning, asked only for passages without a partner in wording; None does without.
+    """
+    of_a, of_b = passages_of_both(a, b)
+    left, right = _Side.of(a, of_a), _Side.of(b, of_b)
+    matching = _match(left, right, encoder)
+    groups = join(matching, left.keys, right.keys)
+    kept = in_order({group.a[0]: group.b[0] for group in groups if group.a and group.b}, left.weights)
+    pairs = [_pair(group, left, right, not group.b or not group.a or group.a[0] in kept) for group in groups]
+    return Alignment(tuple(pairs), left.passages, right.passages)
+
+
+def _match(left: _Side, right: _Side, encoder: DocumentEncoder | None) -> Matching:
+    matching, weights = Matching(), left.weights
+    unique = list(_same(left.keys, right.keys, once=True))
+    matching.grow(unique, _EXACT, weights)
+    matching.grow(list(_same(left.keys, right.keys, once=False)), _EXACT, weights)
+    _drop_strays(matching, weights)
+    near = lexical_candidates(left.keys, right.keys, *_rest(matching, left, right))
+    matching.grow(_movable(near, left), _WORDING, weights)
+    if encoder is not None:
+        rest = _rest(matching, left, right)
+        close = meaning_candidates(left.keys, right.keys, (left.texts, right.texts), rest, encoder)
+        matching.grow(_movable(close, left), _MEANING, weights)
+    return matching
+
+
+def _same(a: Sequence[Keys], b: Sequence[Keys], *, once: bool) -> Iterable[Candidate]:
+    """Pairs of the same words; only those that stand once on both sides, or all."""
+    counts = (Counter(a), Counter(b))
+    places: dict[Keys, list[int]] = {}
+    for j, keys in enumerate(b):
+        places.setdefault(keys, []).append(j)
+    for i, keys in enumerate(a):
+        if once and (counts[0][keys] > 1 or counts[1][keys] > 1 or len(keys) < _FEW_WORDS):
+            continue
+        for j in places.get(keys, ())[:50]:
+            yield Candidate(i, j, 1.0)
+
+
+def _drop_strays(matching: Matching, weights: Sequence[int]) -> None:
+    """Short passages out of order have no partner, unless a neighbour moved with them."""
+    kept = in_order(matching.partner, weights)
+    strays = [
+        a
+        for a, b in matching.partner.items()
+        if a not in kept
+        and weights[a] < _FEW_WORDS
+        and matching.partner.get(a - 1) != b - 1
+        and matching.partner.get(a + 1) != b + 1
+    ]
+    for a in strays:
+        matching.taken.discard(matching.partner.pop(a))
+
+
+def _movable(candidates: Sequence[Candidate], left: _Side) -> list[Candidate]:
+    return [candidate for candidate in candidates if len(left.keys[candidate.a]) >= 2]
+
+
+def _rest(matching: Matching, left: _Side, right: _Side) -> tuple[list[int], list[int]]:
+    """The passages without a partner."""
+    of_a = [i for i in range(len(left.passages)) if i not in matching.partner]
+    return of_a, [j for j in range(len(right.passages)) if j not in matching.taken]
+
+
+def _pair(group: Group, left: _Side, right: _Side, kept: bool) -> PassagePair:
+    a_text = "\n\n".join(left.texts[i] for i in group.a)
+    b_text = "\n\n".join(right.texts[j] for j in group.b)
+    a, b = (tuple(left.passages[i] for i in group.a), tuple(right.passages[j] for j in group.b))
+    if not a or not b:
+        return PassagePair(State.ONLY_A if a else State.ONLY_B, a, b, None, (), (), a_text, b_text)
+    edits = () if plain(a_text).split() == plain(b_text).split() else redline(a_text, b_text)
+    alike = wording(_keys(left, group.a), _keys(right, group.b))
+    state = (State.EDITED if edits else State.SAME) if kept else State.MOVED
+    told = flags(a_text, b_text) if edits and alike >= ALIKE else ()
+    score = 1.0 if not edits else max(alike, group.score)
+    return PassagePair(state, a, b, score, edits, told, a_text, b_text)
+
+
+def _keys(side: _Side, group: Sequence[int]) -> Keys:
+    return tuple(key for index in group for key in side.keys[index])

@@ -1,0 +1,253 @@
+"""The small edits that cost money: a number, date, amount, unit, percentage, name, modal or negation that differs.
+
+Precision comes first. A flag stands only on a short edit, and only if what differs there differs in the passages as
+wholes, so that a number which has merely changed its place raises none. Numbers of sections, tables, figures, list
+items and references raise none either: they follow from other edits.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from colde_cli.documents.document import Span
+from colde_cli.similarity.redline import Edit, redline
+from colde_cli.similarity.words import plain
+
+
+class FlagKind(StrEnum):
+    """What differs."""
+
+    NUMBER = "number"
+    DATE = "date"
+    AMOUNT = "amount"
+    UNIT = "unit"
+    PERCENTAGE = "percentage"
+    NAME = "name"
+    MODAL = "modal"
+    NEGATION = "negation"
+
+
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """A telling difference: `a` says the one, `b` the other; "" where it says nothing of the kind."""
+
+    kind: FlagKind
+    a: str
+    b: str
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """A number, date, modal, ... in a text: what it is of, what it says, where."""
+
+    kind: FlagKind
+    value: str
+    span: Span
+
+
+SHORT_EDIT = 12
+"""Words that an edit may delete or insert at most to be looked at: more is a new sentence, which a reader reads."""
+
+_FLIP = 3
+"""Likewise for modals and negations."""
+
+_MONTHS = (
+    r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?"
+    r"|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)"
+)
+_NUMERAL = r"\d+(?:[.,:]\d+)*"
+_SPELLED = (
+    "two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen "
+    "nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred thousand million billion half twice third "
+    "quarter one"
+).split()
+# "two" and "2" are the same number; what "one", "third" or "quarter" counts is less certain.
+_FIGURES = {word: str(number) for number, word in enumerate(_SPELLED[:19], 2)} | {
+    word: str(10 * number)
+    for number, word in enumerate("thirty forty fifty sixty seventy eighty ninety".split(), 3)
+}
+_LEADING_WORD = re.compile(r"[a-z]+")
+_CURRENCY = r"(?:[$€£¥₹]|\b(?:usd|eur|gbp|chf|cad|aud|jpy|dollars?|euros?|pounds?)\b)"
+_SCALE = r"(?:\s*(?:thousand|million|billion|bn|k|m)\b)?"
+_UNITS = (
+    r"(?:[mµ]g/m[²³23]|mg/l|km/h|m/s|mph|(?:business|working|calendar) days|seconds?|secs?"
+    r"|minutes?|mins?|hours?|hrs?|days?|weeks?|months?|quarters?|years?|[mkcµun]?m|[kmµ]?g|kilometres?"
+    r"|kilometers?|kilograms?|grams?|tonnes?|tons?|litres?|liters?|metres?|meters?|centimetres?|centimeters?"
+    r"|millimetres?|millimeters?|miles?|feet|foot|inch(?:es)?|yards?|pounds?|ounces?|[kmgt]?bits?|[kmgt]?bytes?"
+    r"|[kmgt]i?b|[kmg]?hz|[kmg]?wh?|volts?|amps?|degrees?|°\s?[cf]|[mµ]?s|[mcd]?l)"
+)
+_PATTERNS = (
+    (
+        FlagKind.DATE,
+        rf"\b\d{{1,2}}(?:st|nd|rd|th)?\s+(?:of\s+)?{_MONTHS}\b\.?(?:,?\s+\d{{4}}\b)?"
+        rf"|\b{_MONTHS}\.?\s+\d{{1,2}}(?:st|nd|rd|th)?\b(?:,?\s+\d{{4}}\b)?|\b{_MONTHS},?\s+\d{{4}}\b"
+        r"|\b\d{4}-\d{2}-\d{2}\b|\b\d{1,2}[/.]\d{1,2}[/.]\d{2,4}\b",
+    ),
+    (FlagKind.AMOUNT, rf"{_CURRENCY}\s*{_NUMERAL}{_SCALE}|{_NUMERAL}{_SCALE}\s*{_CURRENCY}"),
+    (FlagKind.PERCENTAGE, rf"{_NUMERAL}\s*(?:%|percent\b|per\s?cent\b)"),
+    (FlagKind.UNIT, rf"(?:\b{_NUMERAL}|\b(?:{'|'.join(_SPELLED)}))[\s-]*{_UNITS}(?![\w²³])"),
+    (FlagKind.NUMBER, rf"(?<![\w.]){_NUMERAL}|\d+(?:[.,]\d+)*|\b(?:{'|'.join(_SPELLED)})\b"),
+)
+_NUMERIC = re.compile("|".join(f"(?P<{kind.value}>{pattern})" for kind, pattern in _PATTERNS), re.IGNORECASE)
+_SIGNPOST = re.compile(
+    r"(?:\b(?:sections?|tables?|tab|figures?|figs?|appendix|appendices|chapters?|articles?|art|clauses?|paragraphs?"
+    r"|equations?|eqs?|questions?|steps?|items?|parts?|pages?|pp?|no|nos|notes?|annex|schedule|exhibit|rfc|pep)"
+    r"\.?\s*(?:\d[\w.]*\s*(?:,|and|or|to|-)\s*)*|§+\s*|\[(?:\d+[,;\s-]*)*)$",
+    re.IGNORECASE,
+)
+_ITEM = re.compile(r"\s*(?:[(\[]\d+(?:\.\d+)*[)\]]|\d+(?:\.\d+)*[.)]|\d+(?:\.\d+)+)\s")
+_MODALS = re.compile(r"\b(?:shall|must|may|might|should|will|would|can|could|cannot)\b", re.IGNORECASE)
+_STRONG = {"shall", "must", "may", "should"}
+_NEGATIONS = re.compile(
+    r"\b(?:not|no|never|none|nor|neither|without|cannot|nothing|nobody)\b|\w+n['’]t\b", re.IGNORECASE
+)
+_NAME = re.compile(r"\b[A-Z][^\W\d_]*[a-z][^\W\d_]*(?:[-'’ ][A-Z][^\W\d_]*[a-z][^\W\d_]*)*")
+_NOT_NAMES = set(
+    "a an the this that these those it he she we they i you in on at of for to by with from as if when where while "
+    "and or but so yet no not all any each every some such our their its his her my your there here who what which how "
+    "section table figure appendix chapter article clause part step mr mrs ms dr".split()
+)
+
+
+def flags(a: str, b: str) -> tuple[Flag, ...]:
+    """What tells between two texts that read alike, numbers first; none where they differ in nothing of the kind.
+
+    Args:
+        a: a passage.
+        b: its counterpart.
+    """
+    edits = [edit for edit in redline(a, b, readable=False) if _short(a, edit.a) and _short(b, edit.b)]
+    if not edits:
+        return ()
+    return tuple(dict.fromkeys((*_values(a, b, edits), *_modals(a, b, edits), *_names(a, b, edits))))
+
+
+def _short(text: str, span: Span, most: int = SHORT_EDIT) -> bool:
+    return len(text[span.start : span.end].split()) <= most
+
+
+def numbers(text: str) -> tuple[Mention, ...]:
+    """Every date, amount, percentage, number with a unit and bare number of a text."""
+    item = _ITEM.match(text)
+    found = []
+    for match in _NUMERIC.finditer(text):
+        listed = item is not None and match.start() < item.end() and match.end() <= item.end()
+        if listed or _SIGNPOST.search(text[max(0, match.start() - 40) : match.start()]):
+            continue
+        kind = FlagKind(match.lastgroup or "number")
+        value = _LEADING_WORD.sub(
+            lambda word: _FIGURES.get(word[0], word[0]), plain(match[0]).casefold(), count=1
+        )
+        value = re.sub(r"[\s-]+", "", value)
+        found.append(Mention(kind, value, Span(*match.span())))
+    return tuple(found)
+
+
+def _values(a: str, b: str, edits: Sequence[Edit]) -> Iterator[Flag]:
+    left, right = numbers(a), numbers(b)
+    gone, come = _differing(left, right), _differing(right, left)
+    used: set[int] = set()
+    for edit in edits:
+        one = [mention for mention in gone if _touches(mention.span, edit.a)]
+        two = [m for n, m in enumerate(come) if _touches(m.span, edit.b) and n not in used]
+        used.update(n for n, m in enumerate(come) if m in two)
+        gone = [mention for mention in gone if mention not in one]
+        for first, second in zip(one, two, strict=False):
+            yield Flag(_kind(first, second), _said(a, first), _said(b, second))
+        for alone in one[len(two) :]:
+            if _digits(alone.value):
+                yield Flag(_alone(alone), _said(a, alone), "")
+        for alone in two[len(one) :]:
+            if _digits(alone.value):
+                yield Flag(_alone(alone), "", _said(b, alone))
+
+
+def _differing(own: Sequence[Mention], other: Sequence[Mention]) -> list[Mention]:
+    """The mentions whose value the other text says less often."""
+    left = Counter(mention.value for mention in own)
+    right = Counter(mention.value for mention in other)
+    return [mention for mention in own if left[mention.value] > right[mention.value]]
+
+
+def _kind(first: Mention, second: Mention) -> FlagKind:
+    """A unit differs only where the number before it does not."""
+    kinds = {first.kind, second.kind}
+    if kinds == {FlagKind.UNIT} and _amount(first.value) == _amount(second.value):
+        return FlagKind.UNIT
+    for kind in (FlagKind.DATE, FlagKind.AMOUNT, FlagKind.PERCENTAGE):
+        if kind in kinds:
+            return kind
+    return FlagKind.NUMBER
+
+
+def _alone(mention: Mention) -> FlagKind:
+    return FlagKind.NUMBER if mention.kind is FlagKind.UNIT else mention.kind
+
+
+def _amount(value: str) -> str:
+    match = re.match(_NUMERAL, value) or re.match("|".join(_SPELLED), value)
+    return match[0] if match else value
+
+
+def _digits(value: str) -> bool:
+    return any(character.isdigit() for character in value)
+
+
+def _modals(a: str, b: str, edits: Sequence[Edit]) -> Iterator[Flag]:
+    for kind, pattern in ((FlagKind.MODAL, _MODALS), (FlagKind.NEGATION, _NEGATIONS)):
+        left, right = _words(kind, pattern, a), _words(kind, pattern, b)
+        if kind is FlagKind.NEGATION:
+            if len(left) == len(right):
+                continue
+            gone, come = (left, []) if len(left) > len(right) else ([], right)
+        else:
+            gone, come = _differing(left, right), _differing(right, left)
+        for edit in edits:
+            if not (_short(a, edit.a, _FLIP) and _short(b, edit.b, _FLIP)):
+                continue
+            one = [mention for mention in gone if _touches(mention.span, edit.a)]
+            two = [mention for mention in come if _touches(mention.span, edit.b)]
+            told = kind is FlagKind.NEGATION or _binding(one, two)
+            if (one or two) and told:
+                yield Flag(kind, _said(a, *one[:1]), _said(b, *two[:1]))
+
+
+def _words(kind: FlagKind, pattern: re.Pattern[str], text: str) -> list[Mention]:
+    """Mentions of modals or negations; "May" with a capital is a month, or a question."""
+    found = (match for match in pattern.finditer(text) if match[0] != "May")
+    return [Mention(kind, match[0].casefold(), Span(*match.span())) for match in found]
+
+
+def _binding(one: Sequence[Mention], two: Sequence[Mention]) -> bool:
+    """Two modals, or one that binds or permits where there was none."""
+    return bool(one and two) or any(mention.value in _STRONG for mention in (*one, *two))
+
+
+def _names(a: str, b: str, edits: Sequence[Edit]) -> Iterator[Flag]:
+    for edit in edits:
+        one, two = _name(a, edit.a), _name(b, edit.b)
+        if one and two and one not in b and two not in a:
+            yield Flag(FlagKind.NAME, one, two)
+
+
+def _name(text: str, span: Span) -> str:
+    """The name that an edit deletes or inserts, nothing else: "" where it does more, or begins a sentence."""
+    said = text[span.start : span.end]
+    match = _NAME.fullmatch(said)
+    if not match or {word.casefold() for word in said.split()} & _NOT_NAMES:
+        return ""
+    before = text[: span.start].rstrip()
+    begins = not before or before[-1] in ".!?:;•-\"'“‘"
+    return "" if begins and " " not in said else said
+
+
+def _touches(one: Span, two: Span) -> bool:
+    return one.start < two.end and two.start < one.end
+
+
+def _said(text: str, *mentions: Mention) -> str:
+    return " ".join(text[mention.span.start : mention.span.end] for mention in mentions)

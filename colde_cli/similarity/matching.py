@@ -1,0 +1,132 @@
+"""One-to-one matching with a "no partner" option, aware of order; pure functions of candidates.
+
+Candidates are taken best first. The matching with the largest sum of scores (`scipy.optimize.linear_sum_assignment`)
+gives 19 of 8,970 passages of 120 version pairs another partner (`benchmarks/alignment.py assignment`): not worth SciPy
+as a dependency of every installation.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from colde_cli.similarity.candidates import Candidate
+
+IN_ORDER = 0.1
+"""What it is worth to a candidate to stand between the same neighbours on both sides."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """Scores from which a candidate is a partner.
+
+    Attributes:
+        kept: where the order is kept.
+        moved: where a passage would have moved.
+        next: where both stand equally far from a neighbour that answers; `kept` if None.
+    """
+
+    kept: float
+    moved: float
+    next: float | None = None
+
+    def least(self, kept: bool, offset: int) -> float:
+        """What a candidate must reach."""
+        if not kept:
+            return self.moved
+        return self.next if self.next is not None and offset == 0 else self.kept
+
+
+class Matching:
+    """Which passage of B answers which of A, as far as known; grows round by round."""
+
+    def __init__(self) -> None:
+        self.partner: dict[int, int] = {}
+        self.taken: set[int] = set()
+        self.score: dict[int, float] = {}
+
+    def add(self, a: int, b: int, score: float) -> None:
+        """Make two passages partners."""
+        self.partner[a] = b
+        self.taken.add(b)
+        self.score[a] = score
+
+    def free(self, candidate: Candidate) -> bool:
+        """Neither of the two has a partner."""
+        return candidate.a not in self.partner and candidate.b not in self.taken
+
+    def grow(self, candidates: Sequence[Candidate], bar: Bar, weights: Sequence[int]) -> None:
+        """Take from candidates what is free and reaches the bar, best first.
+
+        Args:
+            candidates: in any order.
+            bar: scores from which two are partners.
+            weights: words of each passage of A, by which the run of passages that kept their order is chosen.
+        """
+        order = _Order(self.partner, weights)
+        placed = [(candidate, *order.place(candidate)) for candidate in candidates if self.free(candidate)]
+        good = [
+            (candidate.score + IN_ORDER * kept, offset, candidate)
+            for candidate, kept, offset in placed
+            if candidate.score >= bar.least(kept, offset)
+        ]
+        self.take(good)
+
+    def take(self, good: list[tuple[float, int, Candidate]]) -> None:
+        """Choose among candidates that reach the bar, given what each is worth and how far it is out of step."""
+        good.sort(key=lambda item: (-item[0], item[1], item[2].a + item[2].b, abs(item[2].a - item[2].b)))
+        for _, _, candidate in good:
+            if self.free(candidate):
+                self.add(candidate.a, candidate.b, candidate.score)
+
+
+class _Order:
+    """The partners that kept their order, as posts between which others stand."""
+
+    def __init__(self, partner: Mapping[int, int], weights: Sequence[int]) -> None:
+        kept = in_order(partner, weights)
+        self._a = [-1, *sorted(kept)]
+        self._b = [-1, *(partner[a] for a in self._a[1:])]
+
+    def place(self, candidate: Candidate) -> tuple[bool, int]:
+        """Whether the two stand between the same posts, and by how much their distances to them differ."""
+        post = bisect_left(self._a, candidate.a) - 1
+        after = self._b[post + 1] if post + 1 < len(self._b) else None
+        kept = self._b[post] < candidate.b and (after is None or candidate.b < after)
+        forward = abs((candidate.a - self._a[post]) - (candidate.b - self._b[post]))
+        if after is None:
+            return kept, forward
+        backward = abs((self._a[post + 1] - candidate.a) - (after - candidate.b))
+        return kept, min(forward, backward)
+
+
+def in_order(partner: Mapping[int, int], weights: Sequence[int]) -> set[int]:
+    """The heaviest set of passages of A whose partners stand in the same order: all others have moved.
+
+    The heaviest increasing subsequence, in n log n.
+
+    Args:
+        partner: for each passage of A that of B.
+        weights: of all passages of A, at least 1.
+    """
+    # Ends of the best runs so far: partners ascending, and so their weights.
+    ends: list[int] = []
+    totals: list[int] = []
+    last: list[int] = []
+    before: dict[int, int | None] = {}
+    for a in sorted(partner):
+        b = partner[a]
+        place = bisect_left(ends, b)
+        total = weights[a] + (totals[place - 1] if place else 0)
+        before[a] = last[place - 1] if place else None
+        stop = place
+        while stop < len(ends) and totals[stop] <= total:
+            stop += 1
+        ends[place:stop], totals[place:stop], last[place:stop] = [b], [total], [a]
+    found: set[int] = set()
+    step = last[-1] if last else None
+    while step is not None:
+        found.add(step)
+        step = before[step]
+    return found

@@ -1,0 +1,239 @@
+"""What became of whole sections, derived from where their passages went and from their headings."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from colde_cli.documents.document import Document, Section
+from colde_cli.documents.passages import Passage
+from colde_cli.similarity.alignment import Alignment, PassagePair, State
+from colde_cli.similarity.candidates import Candidate
+from colde_cli.similarity.matching import Bar, Matching, in_order
+from colde_cli.similarity.words import run_together
+
+FloatArray = NDArray[np.float32]
+
+PARTLY = 0.25
+"""Share of a section's words that must stand in another, which has a partner of its own, to be a part of that."""
+
+_BAR = Bar(0.25, 0.4)
+_HEADING, _NUMBERED = 0.5, 0.1
+_NUMBER = re.compile(
+    r"^\s*(?:(?:section|chapter|article|appendix|annex|part|step)\s+)?(?:\d+(?:\.\d+)*|[A-Z]|[ivxlc]+)[.):]*\s+",
+    re.IGNORECASE,
+)
+
+
+class SectionState(StrEnum):
+    """What became of a section."""
+
+    MATCHED = "matched"
+    RENAMED = "renamed"
+    SPLIT = "split"
+    MERGED = "merged"
+    ADDED = "added"
+    DROPPED = "dropped"
+
+
+@dataclass(frozen=True, slots=True)
+class SectionChange:
+    """Sections of A and those of B that answer them.
+
+    Attributes:
+        state: what became of them; numbering is no part of a name.
+        a: indices of sections of A; of a merge the main one first; empty for "added".
+        b: of B; of a split the main one first; empty for "dropped".
+        same: the text under the headings is the same.
+        moved: their order, or the section they are part of, changed.
+    """
+
+    state: SectionState
+    a: tuple[int, ...]
+    b: tuple[int, ...]
+    same: bool
+    moved: bool
+
+
+def section_changes(alignment: Alignment, a: Document, b: Document) -> tuple[SectionChange, ...]:
+    """Every section of both documents in at least one change, in the order of A, then what only B has.
+
+    Args:
+        alignment: of `a` and `b`.
+        a: the first document.
+        b: the second.
+    """
+    flows = _Flows(alignment, len(a.sections), len(b.sections))
+    matching = _partners(flows, a, b)
+    with_partner = set(matching.partner)
+    further_a = _further(flows.of_a, flows.words_a, with_partner, matching.taken)
+    further_b = _further(flows.of_b.T, flows.words_b, matching.taken, with_partner)
+    kept = _kept(flows, matching)
+    found = []
+    for section in a.sections:
+        i = section.index
+        if i in matching.partner:
+            j = matching.partner[i]
+            parts = ((i, *further_a.get(j, ())), (j, *further_b.get(i, ())))
+            moved = i not in kept or _parent_changed(a, b, matching, i, j)
+            found.append(_change(a, b, *parts, flows.same(*parts), moved))
+        elif not any(i in others for others in further_a.values()):
+            found.append(SectionChange(SectionState.DROPPED, (i,), (), False, False))
+    parts_of_b = {j for others in further_b.values() for j in others}
+    rest = (j for j in range(len(b.sections)) if j not in matching.taken and j not in parts_of_b)
+    found.extend(SectionChange(SectionState.ADDED, (), (j,), False, False) for j in rest)
+    return tuple(found)
+
+
+class _Flows:
+    """How many words of each section went where.
+
+    Attributes:
+        of_a: [n_a, n_b], words of a section of A that stand in a section of B, edited ones in part.
+        of_b: [n_a, n_b], the same of sections of B.
+        words_a: [n_a], words of each section.
+        words_b: [n_b].
+    """
+
+    def __init__(self, alignment: Alignment, count_a: int, count_b: int) -> None:
+        self.of_a, self.of_b = np.zeros((count_a, count_b)), np.zeros((count_a, count_b))
+        self.words_a, self.words_b = np.zeros(count_a), np.zeros(count_b)
+        self._touched: dict[tuple[int | None, int | None], bool] = defaultdict(lambda: True)
+        for pair in alignment.pairs:
+            self._add(pair)
+
+    def _add(self, pair: PassagePair) -> None:
+        left, right = _shares(pair.a, pair.a_text), _shares(pair.b, pair.b_text)
+        for i, words in left.items():
+            self.words_a[i] += words
+        for j, words in right.items():
+            self.words_b[j] += words
+        total_a, total_b = sum(left.values()), sum(right.values())
+        for i, own in left.items():
+            for j, other in right.items():
+                self.of_a[i, j] += (pair.score or 0.0) * own * other / total_b
+                self.of_b[i, j] += (pair.score or 0.0) * other * own / total_a
+        changed = bool(pair.edits) or pair.state in (State.ONLY_A, State.ONLY_B)
+        sides: tuple[list[int | None], list[int | None]] = ([*left] or [None], [*right] or [None])
+        for place in product(*sides):
+            self._touched[place] = self._touched[place] and not changed
+
+    def same(self, a: Sequence[int], b: Sequence[int]) -> bool:
+        """No word of these sections differs, and none went elsewhere."""
+        inside = {(i, j) for i in a for j in b}
+        return all(
+            untouched and (i, j) in inside for (i, j), untouched in self._touched.items() if i in a or j in b
+        )
+
+    @property
+    def alike(self) -> FloatArray:
+        """[n_a, n_b], the share of their words that two sections have in common."""
+        total = self.words_a[:, None] + self.words_b[None, :]
+        return ((self.of_a + self.of_b) / np.maximum(total, 1)).astype(np.float32)
+
+
+def _shares(passages: Sequence[Passage], text: str) -> dict[int, float]:
+    """Words of a pair's side by section."""
+    lengths: dict[int, float] = defaultdict(float)
+    for passage in passages:
+        lengths[passage.section] += len(passage.span)
+    whole, words = sum(lengths.values()), len(text.split())
+    return {section: words * length / whole for section, length in lengths.items()}
+
+
+def _partners(flows: _Flows, a: Document, b: Document) -> Matching:
+    alike = flows.alike
+    left, right = [name(section) for section in a.sections], [name(section) for section in b.sections]
+    candidates = []
+    for i, first in enumerate(a.sections):
+        for j, second in enumerate(b.sections):
+            score = float(alike[i, j])
+            if left[i] == right[j]:
+                score += _HEADING if left[i] else _HEADING / 2
+                score += _NUMBERED * (first.heading == second.heading)
+            if score > 0:
+                candidates.append(Candidate(i, j, score))
+    matching, weights = Matching(), [1 + int(words) for words in flows.words_a]
+    matching.grow([candidate for candidate in candidates if candidate.score >= 0.9], _BAR, weights)
+    matching.grow(candidates, _BAR, weights)
+    _match_bare(a, b, matching)
+    return matching
+
+
+def _match_bare(a: Document, b: Document, matching: Matching) -> None:
+    """Headings without text of their own answer each other where most of what stands under them does."""
+    for section in reversed(a.sections):
+        under = [matching.partner.get(other.index) for other in a.subsections(section)]
+        if section.index in matching.partner or not under:
+            continue
+        above = Counter(parent(b.sections, j) for j in under if j is not None)
+        best, count = above.most_common(1)[0] if above else (None, 0)
+        if best is not None and best not in matching.taken and 2 * count > len(under):
+            matching.add(section.index, best, 0.0)
+
+
+def _kept(flows: _Flows, matching: Matching) -> set[int]:
+    """Sections that kept their order. A bare heading has no place of its own: it stands before what is under it."""
+    bare = {i for i in matching.partner if not flows.words_a[i]}
+    partner = {i: j for i, j in matching.partner.items() if i not in bare}
+    return bare | in_order(partner, [1 + int(words) for words in flows.words_a])
+
+
+def name(section: Section) -> str:
+    """A heading without its number, case and white space."""
+    return run_together(_NUMBER.sub("", section.heading)).casefold()
+
+
+def _further(
+    flow: NDArray[np.float64], words: NDArray[np.float64], taken: set[int], whole: set[int]
+) -> dict[int, list[int]]:
+    """For sections of the other document those of this one, without a partner, that are parts of it.
+
+    Args:
+        flow: [own, other], words of own sections that stand in others.
+        words: [own], of each own section.
+        taken: own sections that have a partner.
+        whole: other sections that have one.
+    """
+    found: dict[int, list[int]] = defaultdict(list)
+    for own, row in enumerate(flow):
+        if own in taken or not len(row):
+            continue
+        other = int(row.argmax())
+        if other in whole and row[other] >= PARTLY * max(1.0, words[own]):
+            found[other].append(own)
+    return found
+
+
+def _parent_changed(a: Document, b: Document, matching: Matching, i: int, j: int) -> bool:
+    above_a, above_b = parent(a.sections, i), parent(b.sections, j)
+    if above_a is None or above_b is None:
+        return False
+    return matching.partner.get(above_a) not in (None, above_b) and above_b in matching.taken
+
+
+def parent(sections: Sequence[Section], index: int) -> int | None:
+    """The section that one is part of: the nearest before it of a level above; None at the top."""
+    level = sections[index].level
+    return next((k for k in range(index - 1, -1, -1) if 0 < sections[k].level < level), None)
+
+
+def _change(
+    a: Document, b: Document, of_a: tuple[int, ...], of_b: tuple[int, ...], same: bool, moved: bool
+) -> SectionChange:
+    if len(of_b) > 1:
+        state = SectionState.SPLIT
+    elif len(of_a) > 1:
+        state = SectionState.MERGED
+    elif name(a.sections[of_a[0]]) == name(b.sections[of_b[0]]):
+        state = SectionState.MATCHED
+    else:
+        state = SectionState.RENAMED
+    return SectionChange(state, of_a, of_b, same, moved)

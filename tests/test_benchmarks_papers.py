@@ -1,0 +1,241 @@
+"""The scripts behind docs/results.md: what of them is pure, and one tiny run from documents to scores."""
+
+from __future__ import annotations
+
+import importlib
+import json
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+from colde_cli.documents.document import Chunk, Part, Span, assemble
+
+for extra in ("torch", "sklearn", "optimum"):
+    pytest.importorskip(extra)
+
+
+@pytest.fixture
+def script(repository: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.syspath_prepend(str(repository / "benchmarks"))
+    monkeypatch.syspath_prepend(str(repository / "benchmarks" / "papers"))
+    return importlib.import_module
+
+
+@pytest.fixture
+def reporting(script: Any) -> ModuleType:
+    module: ModuleType = script("reporting")
+    return module
+
+
+def test_seeds_become_mean_and_spread(reporting: ModuleType) -> None:
+    assert reporting.spread([0.7, 0.8, 0.9]) == "0.800 ± 0.100"
+    assert reporting.spread([0.5]) == "0.500"
+    assert reporting.spread([]) == "–"
+
+
+def test_p_values(reporting: ModuleType) -> None:
+    assert reporting.p_value(0.0004) == "< 0.001"
+    assert reporting.p_value(0.04) == "0.040"
+    assert reporting.p_value(None) == "–"
+    assert reporting.seeds_p([0.8], [0.7]) is None
+    assert reporting.seeds_p([0.8, 0.9], [0.7, 0.8]) is None
+    # t = 2 / (1 / sqrt 3) with two degrees of freedom.
+    assert reporting.seeds_p([2.0, 3.0, 4.0], [1.0, 1.0, 1.0]) == pytest.approx(0.0742, abs=1e-4)
+
+
+def test_a_table_has_as_many_cells_in_every_row(reporting: ModuleType) -> None:
+    table = reporting.markdown(("system", "AUC"), [("CoLDE", "0.9")])
+    assert table == "| system | AUC |\n| :-- | --: |\n| CoLDE | 0.9 |\n"
+    with pytest.raises(ValueError, match="cells"):
+        reporting.markdown(("system", "AUC"), [("CoLDE",)])
+
+
+def test_bars(reporting: ModuleType) -> None:
+    assert reporting.sparkline([0.0, 0.5, 1.0]) == "▁▅█"
+    assert reporting.sparkline([0.5, 0.5]) == "▁▁"
+
+
+def test_the_threshold_is_that_of_validation(reporting: ModuleType) -> None:
+    related = np.array([True, True, False, False])
+    every = reporting.Judged(related, np.ones(4, bool))
+    held = np.array([0.9, 0.8, 0.3, 0.1])
+    found = reporting.figures(every, every, (held, np.array([0.9, 0.5, 0.6, 0.1])))
+    # The cut lies at 0.55: of the related one is found, of the unrelated one is called related.
+    assert (found["precision"], found["recall"], found["accuracy"]) == (0.5, 0.5, 0.5)
+    assert found["auc"] == 0.75
+    some = replace(every, chosen=np.array([True, True, False, True]))
+    assert reporting.figures(every, some, (held, np.array([0.9, 0.5, 0.6, 0.1])))["auc"] == 1.0
+
+
+@dataclass(frozen=True)
+class Pair:
+    a: str
+    b: str
+    related: bool
+    relation: str | None = None
+    split: str | None = None
+
+
+def test_two_systems_differ_or_do_not(reporting: ModuleType) -> None:
+    pairs = [Pair(f"a{number}", f"b{number}", number % 2 == 0) for number in range(60)]
+    right = np.array([[float(pair.related) for pair in pairs]])
+    noise = np.random.default_rng(0).random((2, 60))
+    assert reporting.pairs_p(pairs, right, noise, draws=200) < 0.05
+    assert reporting.pairs_p(pairs, noise, noise, draws=200) == 1.0
+
+
+def test_fragments(reporting: ModuleType, tmp_path: Path) -> None:
+    reporting.write(tmp_path / "deep" / "table.md", "A table", "| a |\n")
+    assert (tmp_path / "deep" / "table.md").read_text(encoding="utf-8").startswith("### A table\n\n| a |\n")
+
+
+def test_recipes_change_one_thing_at_a_time(script: Any) -> None:
+    recipes = script("recipes")
+    paper = recipes.PAPER.to_json()
+    for changed, options in (
+        (recipes.figure_6(), {"batch_size"}),
+        (recipes.figure_7(), {"window"}),
+        (recipes.sections(), {"sections"}),
+    ):
+        for recipe in changed.values():
+            recipe.check()
+            values = recipe.to_json()
+            assert {name for name in values if values[name] != paper[name]} <= options
+    # The standard setting is among them, and is trained once for all.
+    assert all(
+        recipes.PAPER in changed.values()
+        for changed in (recipes.TABLE_2, recipes.figure_6(), recipes.figure_7(), recipes.sections())
+    )
+    assert recipes.seeded(recipes.PAPER, 3).digest() != recipes.PAPER.digest()
+    for recipe in (*recipes.TABLE_2.values(), *recipes.ELONGATED.values()):
+        recipe.check()
+
+
+def test_rank_of_a_cell(script: Any) -> None:
+    place = script("levels").place_of_cell
+    values = np.array([[0.9, 0.5], [0.5, 0.1], [0.2, 0.3]], np.float32)
+    assert place(values, 0, 0) == (True, 0.0)
+    assert place(values, 1, 1) == (False, 1.0)
+    assert place(values, 0, 1) == (False, 0.3)
+    assert place(np.ones((2, 2), np.float32), 0, 0) == (False, 0.5)
+    assert place(np.ones((1, 1), np.float32), 0, 0) == (True, 0.0)
+
+
+def test_the_cell_of_a_passage(script: Any) -> None:
+    levels = script("levels")
+    document = assemble("", "", [Part("One", "First words here."), Part("Two", "Second words there.")])
+    start = document.text.index("Second")
+    passage = Span(start, start + 12)
+    assert levels.section_of(document, passage) == 1
+    triple = levels.Triple(document, document, document, passage, passage)
+    chunks = [
+        Chunk(0, 0, 0, Span(0, start + 2), (1, 2)),
+        Chunk(1, 1, 1, Span(start + 2, len(document.text)), (1, 2)),
+    ]
+    assert levels.chunk_pair(triple, chunks, chunks) == (1, 1)
+
+
+def test_elongated_tokens_have_room(script: Any) -> None:
+    laser = script("laser")
+    assert laser.elongated([1, 2], 3) == [1, 2, 1, 2, 1, 2]
+    assert len(laser.elongated([7] * 100, 16)) == 500
+    assert len(laser.elongated([7] * 600, 2)) == 600
+    sentence = "One two three four five six seven eight nine ten eleven."
+    assert laser.draw_sentences([f"Too short. {sentence} Short too.", "Nothing."], 5) == [sentence]
+
+
+def test_a_sample_has_related_and_unrelated_pairs(script: Any) -> None:
+    pairs = [("a", "b", True), ("a", "c", True), ("a", "d", False), ("b", "d", False), ("c", "d", False)]
+    some = script("attacks").balanced(pairs)
+    assert [related for *_, related in some] == [True, False, True, False, False]
+    assert sorted(some) == sorted(pairs)
+
+
+def test_from_documents_to_scores(script: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import gzip
+
+    from tiny_backbone import SUBJECTS, sentences, write_backbone
+
+    monkeypatch.chdir(tmp_path)
+    folder = write_labelled_set(tmp_path / "made-up", sentences, SUBJECTS)
+    with gzip.open(folder / "docs.jsonl.gz", "rt", encoding="utf-8") as lines:
+        assert len(list(lines)) == 48
+    paper_data, head_runs, recipes = script("paper_data"), script("head_runs"), script("recipes")
+    backbone = script("colde_cli.learning.backbone").load_backbone(str(write_backbone(tmp_path / "bert")))
+    monkeypatch.setattr(head_runs, "_backbone", lambda: backbone)
+    paper_set = tiny_set(paper_data, folder, backbone)
+    recipe = replace(recipes.PAPER, epochs=2, batch_size=8, heads=4)
+    run = head_runs.run_one(paper_set, recipe)
+    assert (run.epochs, len(run.curve)) == (2, 3)
+    assert len(run.test) == len(paper_set.pairs("test"))
+    again = head_runs.run_one(paper_set, recipe)
+    assert again.test == run.test
+    # What is kept on disk scores as it did in training.
+    _, model = head_runs.load_head(run)
+    source = script("colde_cli.learning.sources").FrozenChunks(
+        paper_set.vectors, script("torch").device("cpu")
+    )
+    for split in ("validation", "test"):
+        scores = head_runs.pair_scores(model, source, paper_set, split)
+        assert scores == pytest.approx(head_runs.of_split([run], split)[0], abs=1e-5)
+    row = script("curves").row(paper_set, "batch 8", [run])
+    assert len(row) == len(script("curves").HEADER)
+    rows = script("colde").full_rows(
+        paper_set, {"−LSTM": tuple(head_runs.of_split([run], split) for split in ("validation", "test"))}
+    )
+    assert [len(line) for line in rows] == [len(script("colde").HEADER)]
+
+
+def write_labelled_set(folder: Path, sentences: Any, subjects: dict[str, list[str]]) -> Path:
+    import gzip
+    import random
+
+    generator = random.Random(0)
+    folder.mkdir()
+    rows, pairs = [], []
+    for split, count in (("train", 6), ("validation", 3), ("test", 3)):
+        names = {subject: [f"{split}-{subject}-{number}" for number in range(count)] for subject in subjects}
+        for subject, words in subjects.items():
+            for name in names[subject]:
+                text = sentences(generator, words, 12)
+                related = [other for other in names[subject] if other != name]
+                rows.append({"id": name, "split": split, "related": related, "text": text})
+        if split == "train":
+            continue
+        for one, other in zip(subjects, [*list(subjects)[1:], next(iter(subjects))], strict=True):
+            first, second = names[one][:2]
+            pairs.append({"a": first, "b": second, "label": 1, "relation": "cites", "split": split})
+            pairs.append({"a": first, "b": names[other][0], "label": 0, "relation": "random", "split": split})
+            pairs.append({"a": second, "b": names[other][1], "label": 0, "relation": "hard", "split": split})
+    for name, lines in (("docs", rows), ("pairs", pairs)):
+        with gzip.open(folder / f"{name}.jsonl.gz", "wt", encoding="utf-8") as file:
+            file.writelines(json.dumps(line) + "\n" for line in lines)
+    return folder
+
+
+def tiny_set(paper_data: ModuleType, folder: Path, backbone: Any) -> Any:
+    """As `load_set` makes it, with random chunk vectors in the place of an encoder's."""
+    from colde_cli.learning.positives import Positives
+    from colde_cli.learning.splits import split_by_pairs
+    from colde_cli.learning.tokens import chunk_documents
+    from colde_cli.learning.trainer import Task
+
+    data = paper_data.read_data([folder / "docs.jsonl.gz"])
+    field = paper_data.make_field(
+        "made up", data.documents, paper_data.read_pairs(folder / "pairs.jsonl.gz", data.numbers())
+    )
+    store = chunk_documents([item.document for item in data.documents], backbone.tokenizer, 48)
+    vectors = np.random.default_rng(0).standard_normal((len(store), 32)).astype(np.float32)
+    positives, split = Positives.of(data), split_by_pairs(data, list(field.validation))
+    order = paper_data.linked_first(split.training, positives)
+    assert sorted(order.tolist()) == split.training.tolist()
+    # Documents of one subject follow each other.
+    assert order[:6].tolist() == list(range(6))
+    needed = paper_data.needed_documents(split, field, data.numbers())
+    assert len(needed) == 24 + 16
+    task = Task(store, positives, split, np.zeros(len(data.documents), np.int64), "made up")
+    return paper_data.PaperSet("made up", folder, data, field, store, vectors, task)

@@ -1,0 +1,110 @@
+"""`colde diff` and `colde rank` on Word, HTML and LaTeX files, alone and mixed, with the real model."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command_line import Run, check_trouble, run, run_process
+from word_files import p, write_word
+
+Capture = pytest.CaptureFixture[str]
+DATA = Path(__file__).parent / "data"
+SECTIONS = {
+    "Introduction": "Twelve bells hang from the pier, and each of them has a name that the town has given it.",
+    "Method": "We counted every stroke of every bell for a year, by ear and with a recorder under the pier.",
+    "Results": "The bells rang ninety thousand times, most often at the turn of the tide and in northern wind.",
+}
+
+
+def word(folder: Path, name: str = "report.docx", changed: str = "") -> Path:
+    body = "".join(p(head, "berschrift1") + p(text) for head, text in SECTIONS.items())
+    return write_word(folder / name, body + (p(changed) if changed else ""))
+
+
+def page(folder: Path) -> Path:
+    path = folder / "report.html"
+    body = "".join(f"<h2>{head}</h2><p>{text}</p>" for head, text in SECTIONS.items())
+    path.write_text(f"<!doctype html><title>Report</title><nav>Home</nav>{body}")
+    return path
+
+
+def latex(folder: Path) -> Path:
+    path = folder / "report.tex"
+    body = "\n".join(f"\\section{{{head}}}\n{text}" for head, text in SECTIONS.items())
+    path.write_text(f"\\documentclass{{article}}\\begin{{document}}\n{body}\n\\end{{document}}\n")
+    return path
+
+
+def plain(folder: Path) -> Path:
+    path = folder / "report.md"
+    path.write_text("\n\n".join(f"# {head}\n\n{text}" for head, text in SECTIONS.items()))
+    return path
+
+
+def value(result: Run) -> dict[str, Any]:
+    assert result.status in (0, 1), result.err
+    loaded: dict[str, Any] = json.loads(result.out)
+    return loaded
+
+
+def test_versions_of_a_word_file(tmp_path: Path, capsys: Capture) -> None:
+    old, new = word(tmp_path, "old.docx"), word(tmp_path, "new.docx", "One of them has never rung.")
+    result = run(capsys, "diff", old, new, "--format", "json", "--no-cache")
+    assert result.status == 1
+    found = value(result)
+    assert [section["heading"] for section in found["a"]["sections"]] == list(SECTIONS)
+    assert found["a"]["pages"] is None
+    assert found["document"]["score"] > 0.8
+    assert run(capsys, "diff", old, old, "--no-cache").status == 0
+
+
+@pytest.mark.parametrize("make", [page, latex, plain])
+def test_the_same_words_in_another_kind_of_file(tmp_path: Path, capsys: Capture, make: Any) -> None:
+    found = value(run(capsys, "diff", word(tmp_path), make(tmp_path), "--format", "json", "--no-cache"))
+    assert [section["heading"] for section in found["b"]["sections"]] == list(SECTIONS)
+    assert found["document"]["score"] == pytest.approx(1.0, abs=0.01)
+
+
+def test_a_pdf_beside_a_word_file(tmp_path: Path, capsys: Capture) -> None:
+    found = value(
+        run(capsys, "diff", DATA / "outline.pdf", DATA / "report.docx", "--format", "json", "--no-cache")
+    )
+    assert found["a"]["pages"] == 4
+    assert found["b"]["title"] == "Bells That the Tide Rings"
+    assert found["b"]["sections"][0]["pages"] is None
+
+
+def test_standard_input_of_every_kind(tmp_path: Path) -> None:
+    for make in (word, page, latex):
+        path = make(tmp_path)
+        result = run_process("diff", "-", path, "--no-cache", stdin=path.read_bytes())
+        assert result.status == 0, result.err
+
+
+def test_a_folder_is_ranked_whatever_its_files_are(tmp_path: Path, capsys: Capture) -> None:
+    corpus = tmp_path / "corpus"
+    corpus.mkdir()
+    paths = {str(make(corpus)) for make in (word, page, latex, plain)}
+    (corpus / "broken.docx").write_bytes(b"PK\x03\x04")
+    found = value(run(capsys, "rank", page(tmp_path), corpus, "--format", "json", "--no-cache"))
+    assert {result["path"] for result in found["results"]} == paths
+    assert [Path(skipped["path"]).name for skipped in found["skipped"]] == ["broken.docx"]
+
+
+def test_warnings_are_shown(tmp_path: Path, capsys: Capture) -> None:
+    path = tmp_path / "main.tex"
+    path.write_text("\\section{One}\n\\input{two}\nSome words of the one section.")
+    result = run(capsys, "diff", path, path, "--no-cache")
+    assert "were not read: two" in result.err
+
+
+@pytest.mark.parametrize("name", ["a.docx", "a.tex", "a.html"])
+def test_garbage_is_one_sentence(tmp_path: Path, capsys: Capture, name: str) -> None:
+    path = tmp_path / name
+    path.write_bytes(bytes(range(256)) * 40)
+    result = run(capsys, "diff", path, path)
+    check_trouble(result)
+    assert name in result.err

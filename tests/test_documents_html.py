@@ -1,0 +1,210 @@
+"""Web pages: what is read of them, and what becomes of hostile ones."""
+
+from __future__ import annotations
+
+import html
+import io
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from colde_cli.documents.document import Document, SectionKind
+from colde_cli.documents.html import reader
+from colde_cli.documents.reading import read
+from colde_cli.errors import DocumentError, LimitError, NoTextError, UnsupportedFormatError
+
+
+def page(body: str, head: str = "<title>The page</title>") -> bytes:
+    return (
+        f"<!doctype html><html><head><meta charset='utf-8'>{head}</head><body>{body}</body></html>".encode()
+    )
+
+
+def parse(body: str | bytes) -> Document:
+    return read("-", stdin=io.BytesIO(page(body) if isinstance(body, str) else body))
+
+
+def outline(document: Document) -> list[tuple[int, str, str]]:
+    return [
+        (section.level, section.heading, document.text[section.body_start : section.span.end].strip())
+        for section in document.sections
+    ]
+
+
+def test_headings_paragraphs_lists_and_code() -> None:
+    document = parse(
+        "<h1>Bells &amp; <em>tides</em><a href='#b'>¶</a></h1><p>First <b>para</b>graph&shy;s<br>here.</p>loose"
+        "<div>words<p>in a box</div><h2>Lists</h2><ul><li>one<li><p>two</p><p>more</p><ul><li>deep</ul></ul>"
+        "<ol start=3><li>three<li>four</ol><pre>let x\n  = 2</pre>One.<br><br>Two."
+    )
+    assert document.title == "Bells & tides"
+    assert outline(document) == [
+        (1, "Bells & tides", "First paragraphs here.\n\nloose\n\nwords\n\nin a box"),
+        (2, "Lists", "- one\n\n- two\n\nmore\n\n- deep\n\n3. three\n\n4. four\n\nlet x\n= 2\n\nOne.\n\nTwo."),
+    ]
+    assert document.page_starts == ()
+
+
+def test_levels_begin_at_one_and_roles_count() -> None:
+    document = parse("<h3>Outer</h3><p>a<h4>Inner</h4><p>b<div role=heading aria-level=3>Outer too</div><p>c")
+    assert [(level, heading) for level, heading, _ in outline(document)] == [
+        (1, "Outer"),
+        (2, "Inner"),
+        (1, "Outer too"),
+    ]
+    assert document.title == "The page"
+
+
+def test_tables_of_data_and_tables_that_lay_out() -> None:
+    document = parse(
+        "<h1>T</h1><table><caption>Counts</caption><tr><th>Town<th>Bells<tr><td>Ayr<br>north<td><p>12</p></table>"
+        "<table><tr><td><h2>Left</h2><p>Laid out.</p></td><td>Right</td></tr></table>"
+    )
+    assert outline(document) == [
+        (1, "T", "Counts\nTown | Bells\nAyr north | 12"),
+        (2, "Left", "Laid out.\n\nRight"),
+    ]
+
+
+def test_what_is_not_content_is_left_out() -> None:
+    document = parse(
+        "<header>Site</header><nav><h2>Menu</h2>Home</nav><script>run()</script><style>p{}</style><p hidden>no</p>"
+        "<p style='color:red; display : none'>no</p><p aria-hidden=true>no</p><p>a <del>old</del><ins>new</ins></p>"
+        "<template>no</template><noscript>no</noscript><button>no</button><!-- no --><svg><text>no</text></svg>"
+        "<section><header><h1>Kept</h1></header><p>Words.<footer>Signed.</footer></section><footer>Imprint</footer>"
+    )
+    assert document.text == "a new\n\nKept\n\nWords.\n\nSigned."
+    assert document.report.notes
+
+
+def test_the_main_element_is_the_document_if_it_holds_the_text() -> None:
+    body = "<p>Related links and more.</p>"
+    assert parse(f"{body}<main><h1>A</h1><p>{'word ' * 30}</p></main>{body}").text.startswith("A\n\nword")
+    assert "Related" in parse(f"{body}<main>no</main>{body}").text
+    assert parse("<nav>Only this</nav>").text == "Only this"
+
+
+def test_parts_of_a_paper() -> None:
+    document = parse(
+        "<p>Ada<h2>Abstract</h2><p>a<h2>1 Bells</h2><p>b<h2>References</h2><p>c<h2>Appendix A</h2><p>d"
+    )
+    kinds = [section.kind for section in document.sections]
+    assert kinds == [
+        SectionKind.FRONT,
+        SectionKind.ABSTRACT,
+        SectionKind.BODY,
+        SectionKind.REFERENCES,
+        SectionKind.APPENDIX,
+    ]
+
+
+def test_a_page_without_headings_is_read_like_plain_text() -> None:
+    document = parse("<p><b>1. Scope</b><p>Of bells.<p>2. Terms<p>A bell is a cup.<p>3. End<p>So.")
+    assert [heading for _, heading, _ in outline(document)] == ["1. Scope", "2. Terms", "3. End"]
+
+
+@pytest.mark.parametrize(
+    ("head", "encoding"),
+    [
+        ("<meta charset=iso-8859-1>", "latin-1"),
+        ("<meta http-equiv=Content-Type content='text/html; charset=windows-1251'>", "cp1251"),
+        ("<meta charset=utf-8>", "utf-8"),
+        ("<meta charset=idna>", "utf-8"),
+        ("", "utf-8-sig"),
+        ("", "utf-16"),
+    ],
+)
+def test_encodings(tmp_path: Path, head: str, encoding: str) -> None:
+    words = "Жар" if encoding == "cp1251" else "Käse"
+    path = tmp_path / "page.html"
+    path.write_bytes(f"<html><head>{head}</head><body><p>{words}".encode(encoding))
+    assert read(path).text == words
+
+
+def test_pages_are_known_by_their_content(tmp_path: Path) -> None:
+    for name, content in (
+        ("page.txt", page("<p>words")),
+        ("page.htm", b"words"),
+        ("page", b"<h1>A</h1><p>words"),
+        ("page.html", b"<?xml version='1.0'?>\n<!-- saved -->\n<html><body>words</body></html>"),
+    ):
+        (tmp_path / name).write_bytes(content)
+        assert read(tmp_path / name).text.endswith("words")
+    (tmp_path / "page.pdf").write_bytes(page("<p>404"))
+    with pytest.raises(UnsupportedFormatError, match="web page"):
+        read(tmp_path / "page.pdf")
+
+
+def test_pages_without_text() -> None:
+    for body in ("", "<p> </p>", "<script>words</script>", "<img src=a.png>"):
+        with pytest.raises(NoTextError, match="Standard input holds no text"):
+            parse(body)
+
+
+def test_binary_data(tmp_path: Path) -> None:
+    path = tmp_path / "page.html"
+    path.write_bytes(bytes(range(256)) * 20)
+    with pytest.raises(UnsupportedFormatError, match=r"page\.html is not a text file"):
+        read(path)
+
+
+def test_a_page_that_grows_while_it_is_repaired_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every paragraph reopens every `<b>`: 3,000 times 30,000 elements."""
+    monkeypatch.setattr(reader, "MEMORY", 400 << 20)
+    unclosed = "<p>" + "".join(f"<b id={number}>" for number in range(3000)) + "<p>x" * 30_000
+    with pytest.raises(LimitError, match="more memory or time"):
+        parse(unclosed)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "<div>" * 10_000 + "deep",
+        "<table><tr><td>" * 2000 + "deep",
+        "<ul><li>" * 5000 + "deep",
+        "<!--" * 20_000 + "--><p>deep",
+        "<p>deep" + "<" * 100_000,
+        "<p>deep<a " + "x=1 " * 50_000,
+    ],
+)
+def test_odd_pages(body: str) -> None:
+    assert "deep" in parse(body).text
+
+
+WORDS = st.text("abcdefgäß<&>'\" ", min_size=1, max_size=30).filter(str.strip)
+TAGS = st.sampled_from(("p", "div", "h1", "h2", "h3", "blockquote", "section", "td", "pre", "b", "dd"))
+
+
+@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(blocks=st.lists(st.tuples(TAGS, WORDS), min_size=1, max_size=12))
+def test_no_word_is_lost_or_doubled_and_spans_fit(blocks: list[tuple[str, str]]) -> None:
+    pieces = ["<h1>start</h1>"]
+    for tag, text in blocks:
+        inner = f"<{tag}> {html.escape(text)} </{tag}>"
+        pieces.append(f"<table><tr>{inner}</tr></table>" if tag == "td" else inner)
+    document = parse("".join(pieces))
+    assert document.text.split() == ["start", *" ".join(text for _, text in blocks).split()]
+    end = 0
+    for section in document.sections:
+        assert end <= section.span.start <= section.body_start <= section.span.end <= len(document.text)
+        assert document.text[end : section.span.start].strip() == ""
+        end = section.span.end
+    assert end == len(document.text)
+
+
+MARKS = (
+    *("<p>", "</p>", "<table>", "<tr>", "<td>", "</table>", "<h2>", "</h1>", "<li>", "<ol>", "</ol>", "x"),
+    *("<br>", "<pre>", "<section>", "&#0;", "</body>", "<caption>", "<b>", "</b>", "<!--x-->"),
+)
+
+
+@settings(max_examples=20)
+@given(data=st.lists(st.sampled_from(MARKS), max_size=30))
+def test_any_order_of_tags_gives_a_document_or_a_sentence(data: list[str]) -> None:
+    try:
+        document = parse("".join(data) + "last")
+    except DocumentError as error:
+        pytest.fail(str(error))
+    assert document.text.replace("last", "").count("x") == data.count("x")

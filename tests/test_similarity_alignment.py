@@ -1,0 +1,220 @@
+"""Aligned passages: golden cases by hand, what must hold for any two documents, and the examples' own list of edits."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from command_line import V1, V2
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from colde_cli.documents.document import Document, Part, assemble
+from colde_cli.documents.reading import read
+from colde_cli.encoder.encoder import Encoder
+from colde_cli.similarity.alignment import Alignment, PassagePair, State, align
+from colde_cli.similarity.section_changes import SectionChange, section_changes
+
+PUMP = "The pump lifts water from the well into the tower every night while the whole town is asleep."
+TAX = "The council shall levy a tax of EUR 40 on every house, payable by 3 March, and does not refund it."
+CHOIR = "The choir rehearses a requiem on Thursdays, and the altos are always late, which annoys the tenors."
+BRIDGE = (
+    "A bridge of larch was built across the gorge by prisoners, and it has never needed any repair since."
+)
+SCHOOL = "Children of the upper valley walk an hour to school, and in winter they are carried by a sledge."
+TEXTS = [PUMP, TAX, CHOIR, BRIDGE, SCHOOL]
+
+
+def document(*paragraphs: str) -> Document:
+    return assemble("", "", [Part("1 Report", "\n\n".join(paragraphs))])
+
+
+def states(alignment: Alignment) -> list[str]:
+    return [pair.state.value for pair in alignment.pairs]
+
+
+def test_a_moved_paragraph_has_moved_and_the_others_have_not() -> None:
+    found = align(document(*TEXTS), document(TAX, CHOIR, BRIDGE, PUMP, SCHOOL), None)
+    assert states(found) == ["moved", "same", "same", "same", "same"]
+    assert found.pairs[0].edits == ()
+    assert found.summary == {State.SAME: 4, State.EDITED: 0, State.MOVED: 1, State.ONLY_A: 0, State.ONLY_B: 0}
+
+
+def test_a_moved_paragraph_that_was_edited_has_moved() -> None:
+    edited = PUMP.replace("every night", "every evening")
+    (moved, *others) = align(document(*TEXTS), document(TAX, CHOIR, BRIDGE, edited, SCHOOL), None).pairs
+    assert (moved.state, len(moved.edits)) == (State.MOVED, 1)
+    assert {pair.state for pair in others} == {State.SAME}
+
+
+def test_a_paragraph_divided_in_two_does_not_differ() -> None:
+    whole = f"{PUMP} {CHOIR}"
+    found = align(document(TAX, whole, BRIDGE), document(TAX, PUMP, CHOIR, BRIDGE), None)
+    assert set(states(found)) == {"same"}
+
+
+def test_a_paragraph_divided_and_edited_at_the_seam_is_one_pair() -> None:
+    a = "We measured the river at nine places and found it low, and the mill reported the same to the council in May."
+    b = (
+        "We measured the river at nine places and found it low.",
+        "The mill reported the same to the council in May.",
+    )
+    (first, pair, last) = align(document(TAX, a, BRIDGE), document(TAX, *b, BRIDGE), None).pairs
+    assert (pair.state, len(pair.a), len(pair.b)) == (State.EDITED, 1, 2)
+    assert {first.state, last.state} == {State.SAME}
+    (pair,) = (pair for pair in align(document(TAX, *b), document(TAX, a), None).pairs if pair.edits)
+    assert (len(pair.a), len(pair.b)) == (2, 1)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "kind"),
+    [
+        ("EUR 40", "EUR 45", "amount"),
+        ("3 March", "13 March", "date"),
+        ("does not refund", "does refund", "negation"),
+        ("shall levy", "may levy", "modal"),
+    ],
+)
+def test_small_edits_that_tell_are_flagged(before: str, after: str, kind: str) -> None:
+    found = align(document(*TEXTS), document(*(text.replace(before, after) for text in TEXTS)), None)
+    assert states(found) == ["same", "edited", "same", "same", "same"]
+    assert [flag.kind.value for flag in found.pairs[1].flags] == [kind]
+
+
+def test_what_stands_on_one_side_only_is_told_in_its_place() -> None:
+    found = align(document(PUMP, TAX, CHOIR), document(PUMP, BRIDGE, CHOIR, SCHOOL), None)
+    assert states(found) == ["same", "only_b", "only_a", "same", "only_b"]
+    assert [pair.score for pair in found.pairs] == [1.0, None, None, 1.0, None]
+
+
+paragraphs = st.lists(
+    st.sampled_from(
+        [*TEXTS, "None.", "Not applicable.", PUMP.replace("night", "day"), TAX[:50], CHOIR + " So they say."]
+    ),
+    min_size=1,
+    max_size=9,
+)
+
+
+@settings(max_examples=40, deadline=None)
+@given(paragraphs)
+def test_a_document_is_the_same_as_itself(texts: list[str]) -> None:
+    one = document(*texts)
+    assert set(states(align(one, one, None))) == {"same"}
+    changes = section_changes(align(one, one, None), one, one)
+    assert [(change.state.value, change.same, change.moved) for change in changes] == [
+        ("matched", True, False)
+    ]
+
+
+@settings(max_examples=60, deadline=None)
+@given(paragraphs, paragraphs)
+def test_every_passage_is_in_one_pair(a: list[str], b: list[str]) -> None:
+    found = align(document(*a), document(*b), None)
+    assert sorted(p.index for pair in found.pairs for p in pair.a) == list(range(len(found.a)))
+    assert sorted(p.index for pair in found.pairs for p in pair.b) == list(range(len(found.b)))
+    assert sum(found.summary.values()) == len(found.pairs)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.permutations(TEXTS), st.lists(st.sampled_from(TEXTS), unique=True, min_size=1))
+def test_the_other_way_round_only_a_and_only_b_are_exchanged(a: list[str], b: list[str]) -> None:
+    there = align(document(*a), document(*b), None).summary
+    back = align(document(*b), document(*a), None).summary
+    assert (there[State.ONLY_A], there[State.ONLY_B]) == (back[State.ONLY_B], back[State.ONLY_A])
+    assert [there[state] for state in (State.SAME, State.EDITED, State.MOVED)] == [
+        back[state] for state in (State.SAME, State.EDITED, State.MOVED)
+    ]
+
+
+class Versions:
+    """The examples aligned, and questions to them in words of examples/README.md."""
+
+    def __init__(self, encoder: Encoder) -> None:
+        self.a, self.b = read(V1), read(V2)
+        self.alignment = align(self.a, self.b, encoder)
+        self.sections = section_changes(self.alignment, self.a, self.b)
+
+    def pair(self, a: str = "", b: str = "") -> PassagePair:
+        """The only pair that holds these words on its sides."""
+        (found,) = (p for p in self.alignment.pairs if a in p.a_text and b in p.b_text and (p.a or not a))
+        return found
+
+    def flagged(self, kind: str, a: str, b: str) -> int:
+        flags = [flag for pair in self.alignment.pairs for flag in pair.flags if flag.kind.value == kind]
+        return sum(flag.a.startswith(a) and flag.b.startswith(b) for flag in flags)
+
+    def section(self, state: str, a: list[str], b: list[str]) -> SectionChange:
+        (found,) = (
+            change
+            for change in self.sections
+            if change.state.value == state
+            and [self.a.sections[i].heading for i in change.a] == a
+            and [self.b.sections[j].heading for j in change.b] == b
+        )
+        return found
+
+
+@pytest.fixture(scope="module")
+def versions(model_folder: Path) -> Versions:
+    return Versions(Encoder.load(model_folder, device="cpu"))
+
+
+def test_sections_of_the_examples(versions: Versions) -> None:
+    """Nos. 1 to 8."""
+    versions.section("renamed", ["3 Instruments"], ["3 Measuring equipment"])
+    versions.section("renamed", ["4.1 Cleaning rules"], ["4.2 Quality control"])
+    versions.section("renamed", ["5.2 The shape of a day"], ["5.2 Daily pattern"])
+    assert versions.section("matched", ["3.3 Calibration"], ["4.1 Calibration"]).moved
+    versions.section("added", [], ["4.4 Data protection"])
+    versions.section("added", [], ["5.5 Indoor readings"])
+    versions.section("dropped", ["4.3 Software"], [])
+    versions.section("split", ["6 Discussion"], ["6 Discussion", "7 What the town could do"])
+    assert sum(change.moved for change in versions.sections) == 1
+    assert len([c for c in versions.sections if c.state.value != "matched"]) == 7
+
+
+def test_paragraphs_of_the_examples(versions: Versions) -> None:
+    """Nos. 9 to 15, 27."""
+    assert versions.pair(a="The road explains less", b="The road explains less").state is State.MOVED
+    assert versions.alignment.summary[State.MOVED] == 1
+    assert versions.pair(a="An evening meeting was held").state is State.ONLY_A
+    assert versions.pair(a="illness of the airways").state is State.ONLY_A
+    assert versions.pair(b="[8] L. Abernathy-Koss").state is State.ONLY_B
+    for a, b in (
+        ("Questions 5 to 8", "Questions 4 to 7"),
+        ("Low-cost sensors have changed", "Since cheap sensors came on the market"),
+        ("Earlier studies found", "As previous work has"),
+        ("The federal road carries", "Heavy industry is absent"),
+        ("understates the exposure", "For two out of three residents"),
+        ("Section 3 the instruments", "Section 3 the equipment"),
+    ):
+        assert versions.pair(a, b).state is State.EDITED
+
+
+@pytest.mark.parametrize(
+    ("kind", "a", "b", "times"),
+    [
+        ("number", "0.86", "0.89", 3),
+        ("number", "3.1", "2.9", 3),
+        ("percentage", "31 %", "27 %", 2),
+        ("number", "22", "18", 1),
+        ("percentage", "39 %", "35 %", 1),
+        ("unit", "2 minutes", "2 hours", 1),
+        ("amount", "EUR 58", "EUR 63", 1),
+        ("negation", "not", "", 1),
+        ("modal", "must", "may", 1),
+        ("date", "8 January", "15 January", 1),
+        ("number", "14 years", "11 years", 1),
+        ("percentage", "80 %", "75 %", 1),
+        ("name", "Ottilie Brandt", "Friedrich Osei", 1),
+        ("number", "three metres", "five metres", 1),
+    ],
+)
+def test_small_edits_of_the_examples(versions: Versions, kind: str, a: str, b: str, times: int) -> None:
+    """Nos. 16 to 26."""
+    assert versions.flagged(kind, a, b) == times
+
+
+def test_nothing_else_is_flagged_in_the_examples(versions: Versions) -> None:
+    assert sum(len(pair.flags) for pair in versions.alignment.pairs) == 19

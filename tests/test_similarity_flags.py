@@ -1,0 +1,68 @@
+"""Flags: each kind is seen, and what only looks like it is not."""
+
+from __future__ import annotations
+
+import pytest
+
+from colde_cli.similarity.flags import flags
+
+SHALL = "The Supplier shall deliver the malt within 30 days of 8 January 2024 at EUR 1,400 per lot."
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "kind", "said"),
+    [
+        ("shall", "may", "modal", ("shall", "may")),
+        ("shall deliver", "shall not deliver", "negation", ("", "not")),
+        ("30 days", "45 days", "number", ("30 days", "45 days")),
+        ("30 days", "30 weeks", "unit", ("30 days", "30 weeks")),
+        ("30 days", "thirty-one days", "number", None),
+        ("8 January", "15 January", "date", ("8 January 2024", "15 January 2024")),
+        ("January 2024", "January 2025", "date", None),
+        ("1,400", "1,600", "amount", ("EUR 1,400", "EUR 1,600")),
+        ("EUR", "USD", "amount", None),
+        ("EUR 1,400", "5 %", "amount", None),
+    ],
+)
+def test_what_tells_is_flagged(before: str, after: str, kind: str, said: tuple[str, str] | None) -> None:
+    found = flags(SHALL, SHALL.replace(before, after))
+    assert kind in [flag.kind.value for flag in found]
+    if said is not None:
+        assert said == (found[0].a, found[0].b)
+    back = flags(SHALL.replace(before, after), SHALL)
+    assert {flag.kind for flag in back} == {flag.kind for flag in found}
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "kind"),
+    [
+        ("It fell by 31 % in a week.", "It fell by 27 % in a week.", "percentage"),
+        ("It was read by Ottilie Brandt twice.", "It was read by Friedrich Osei twice.", "name"),
+        ("Within three metres of it.", "Within five metres of it.", "number"),
+        ("They don't agree to it.", "They agree to it.", "negation"),
+        ("You must report it.", "You may report it.", "modal"),
+    ],
+)
+def test_other_kinds_are_flagged(a: str, b: str, kind: str) -> None:
+    assert [flag.kind.value for flag in flags(a, b)] == [kind]
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        ("The pump runs at night.", "The pump works at night."),
+        ("See Section 4.2 and Table 3 [8].", "See Section 5.1 and Table 4 [9]."),
+        ("4. Who may sign?", "5. Who may sign?"),
+        ("It is not large.", "It isn't large."),
+        ("In two of 31 cases.", "In 2 of 31 cases."),
+        ("Of 9 pumps, 4 run.", "4 run of 9 pumps."),
+        ("It runs (in May) and costs $5.", "It runs (in  May) and costs $5."),
+        (
+            "It ends.",
+            "It ends. Of the 24 pumps that were tested in May, 3 did not run at all, and nobody knew why.",
+        ),
+        ("We tested it. However, it ran.", "We tested it. Moreover, it ran."),
+    ],
+)
+def test_what_only_looks_like_it_is_not(a: str, b: str) -> None:
+    assert flags(a, b) == flags(b, a) == ()
