@@ -53,6 +53,7 @@ def test_other_kinds_are_flagged(a: str, b: str, kind: str) -> None:
         ("The pump runs at night.", "The pump works at night."),
         ("See Section 4.2 and Table 3 [8].", "See Section 5.1 and Table 4 [9]."),
         ("4. Who may sign?", "5. Who may sign?"),
+        ("He signs. 9.2 The Buyer pays. (3) He is late.", "He signs. 11.2 The Buyer pays. (4) He is late."),
         ("It is not large.", "It isn't large."),
         ("In two of 31 cases.", "In 2 of 31 cases."),
         ("Of 9 pumps, 4 run.", "4 run of 9 pumps."),

@@ -99,7 +99,9 @@ _SIGNPOST = re.compile(
     r"\.?\s*(?:\d[\w.]*\s*(?:,|and|or|to|-)\s*)*|§+\s*|\[(?:\d+[,;\s-]*)*)$",
     re.IGNORECASE,
 )
-_ITEM = re.compile(r"\s*(?:[(\[]\d+(?:\.\d+)*[)\]]|\d+(?:\.\d+)*[.)]|\d+(?:\.\d+)+)\s")
+_NUMBERED = r"(?:[(\[]\d+(?:\.\d+)*[)\]]|\d+(?:\.\d+)*[.)]|\d+(?:\.\d+)+)\s"
+# At the beginning of a text, or of a sentence within it.
+_ITEM = re.compile(rf"^\s*{_NUMBERED}|(?:(?<=[.!?:;])\s+|\n\s*){_NUMBERED}(?=\W*[A-Z])")
 _MODALS = re.compile(r"\b(?:shall|must|may|might|should|will|would|can|could|cannot)\b", re.IGNORECASE)
 _STRONG = {"shall", "must", "may", "should"}
 _NEGATIONS = re.compile(
@@ -132,10 +134,10 @@ def _short(text: str, span: Span, most: int = SHORT_EDIT) -> bool:
 
 def numbers(text: str) -> tuple[Mention, ...]:
     """Every date, amount, percentage, number with a unit and bare number of a text."""
-    item = _ITEM.match(text)
+    items = [item.span() for item in _ITEM.finditer(text)]
     found = []
     for match in _NUMERIC.finditer(text):
-        listed = item is not None and match.start() < item.end() and match.end() <= item.end()
+        listed = any(start <= match.start() and match.end() <= end for start, end in items)
         if listed or _SIGNPOST.search(text[max(0, match.start() - 40) : match.start()]):
             continue
         kind = FlagKind(match.lastgroup or "number")
