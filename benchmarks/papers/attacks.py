@@ -82,6 +82,10 @@ def elongation_rows(paper_set: PaperSet, name: str, reports: Reports) -> list[li
     selves = list(zip(*(report.against_itself for report in reports), strict=True))
     cosines = [spread([np.mean([item.cosine_mean for item in some])]) for some in selves]
     level = "text" if "text" in reports[0].title else "chunks"
+    if level == "text":
+        # An m that no document reaches repeats the row before it.
+        rows = zip(cosines, selves, strict=True)
+        cosines = ["–" if "reached by 0 " in some[0].attack else cosine for cosine, some in rows]
     # ×1 is the document as it is; at text level "cut anew" comes before it: once, as one section.
     cosines = cosines[:1] + cosines[2:] if level == "text" else ["–", *cosines[1:]]
     cells = [aucs(reports, m, side) for side in ("one", "both") for m in (16, 100)]
