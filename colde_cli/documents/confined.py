@@ -15,6 +15,9 @@ from typing import IO, Any, BinaryIO
 REQUEST = "COLDE_READER_REQUEST"
 """The variable that carries the request; a password on the command line would be seen by everybody."""
 
+_ROOT = Path(__file__).resolve().parents[2]
+"""Where `colde_cli` lies, which the working directory may have led to."""
+
 
 @contextmanager
 def confined(
@@ -28,7 +31,7 @@ def confined(
         request: what to do and within which limits; `path` for `sys.path` is added.
         seconds: wall time after which the process is ended.
     """
-    request = {**request, "path": [entry for entry in sys.path if entry]}
+    request = {**request, "path": [*(entry for entry in sys.path if entry), str(_ROOT)]}
     process = subprocess.Popen(
         [sys.executable, "-I", "-S", str(program)],
         stdin=file,

@@ -10,7 +10,6 @@ so that it runs alone, under limits that the operating system enforces. Nothing 
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import re
@@ -20,6 +19,8 @@ from typing import Any
 
 REQUEST = json.loads(os.environ["COLDE_READER_REQUEST"])
 sys.path.extend(REQUEST["path"])
+
+from colde_cli.documents.confinement import limit_process, write  # noqa: E402 - the path above leads to it
 
 Node = Any  # an element or a piece of text of selectolax
 
@@ -42,30 +43,6 @@ _HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECAS
 _ANCHOR = re.compile(r"\s*[¶§#\U0001f517]\s*$")
 _ENOUGH = 0.5
 """A `main` or `article` with more than this share of the page's letters is what the page is about."""
-
-
-def limit_process() -> None:
-    """Memory and processor time, where the system can limit them."""
-    try:
-        import resource
-    except ImportError:
-        return
-    wanted = (
-        (resource.RLIMIT_AS, "memory"),
-        (resource.RLIMIT_CPU, "seconds"),
-        (resource.RLIMIT_CORE, "core"),
-    )
-    for kind, name in wanted:
-        _, most = resource.getrlimit(kind)
-        value = REQUEST[name] if most == resource.RLIM_INFINITY else min(REQUEST[name], most)
-        with contextlib.suppress(ValueError, OSError):  # a system that knows the limit and does not set it
-            resource.setrlimit(kind, (value, most))
-
-
-def send(kind: str, **values: object) -> None:
-    """One line of the answer."""
-    sys.stdout.write(json.dumps({"kind": kind, **values}))
-    sys.stdout.write("\n")
 
 
 def walk(root: Node, enter: Callable[[Node], bool], leave: Callable[[Node], None]) -> None:
@@ -258,7 +235,7 @@ class Page:
 
     def _send(self, kind: str, **values: object) -> None:
         self.sent += 1
-        send(kind, **values)
+        write(kind, **values)
 
 
 def letters(node: Node) -> int:
@@ -297,7 +274,7 @@ def words(node: Node | None) -> str:
 
 def main() -> None:
     """Read the page on standard input."""
-    limit_process()
+    limit_process(REQUEST)
     from selectolax.lexbor import LexborHTMLParser
 
     tree = LexborHTMLParser(sys.stdin.buffer.read())
@@ -306,7 +283,7 @@ def main() -> None:
         inner = content(body)
         headings = [node for node in inner.css("h1") if shown(node)]
         alone = headings[0] if len(headings) == 1 else None
-        send("title", text=words(alone) or words(tree.css_first("title")))
+        write("title", text=words(alone) or words(tree.css_first("title")))
         for root, chrome in ((inner, False), (body, True)):
             page = Page(chrome)
             walk(root, page.enter, page.leave)
@@ -314,7 +291,7 @@ def main() -> None:
             left_out = page.left_out > 0 or root is not body
             if page.sent:
                 break
-    send("end", left_out=left_out)
+    write("end", left_out=left_out)
     sys.stdout.flush()
 
 

@@ -1,7 +1,7 @@
 """The child process that reads a PDF with PDFium; run as a script, never imported by colde.
 
 PDFium knows no memory limit, can loop for ever and can abort its process, so that it runs alone, under limits
-that the operating system enforces. It imports nothing of colde: a start costs some 30 ms.
+that the operating system enforces. Of colde it imports `confinement` alone: a start costs some 30 ms.
 
     stdin     the file (seekable)
     COLDE_READER_REQUEST   JSON: password, first, last (1-based pages), path (for `sys.path`), and the limits
@@ -12,13 +12,11 @@ A page that is begun and not finished is the one at which the process died.
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import json
 import math
 import os
 import re
-import signal
 import sys
 from collections.abc import Iterator
 from typing import Any
@@ -27,6 +25,8 @@ REQUEST = json.loads(os.environ["COLDE_READER_REQUEST"])
 sys.path.extend(REQUEST["path"])
 
 import pypdfium2_raw as pdfium  # noqa: E402 - the path above leads to it
+
+from colde_cli.documents.confinement import limit_process, limit_step, send  # noqa: E402 - the path above leads to it
 
 _MAX_BOOKMARKS = 10_000
 _JUNK = 1 << 20  # bytes in which the file may begin, after the head of a mail or a download
@@ -41,37 +41,6 @@ SOFT_HYPHEN = "\u00ad"
 Handle = Any  # a pointer of ctypes, or a function of the library
 # size in points, font, weight (0 unknown), italic, angle in degrees, hidden
 Style = tuple[float, str, int, bool, int, bool]
-
-
-def send(kind: str, **values: object) -> None:
-    """One line of the answer."""
-    sys.stdout.write(json.dumps({"kind": kind, **values}))
-    sys.stdout.write("\n")
-    sys.stdout.flush()
-
-
-def limit_process() -> None:
-    """Memory and processor time, where the system can limit them."""
-    try:
-        import resource
-    except ImportError:
-        return
-    wanted = (
-        (resource.RLIMIT_AS, "memory"),
-        (resource.RLIMIT_CPU, "seconds"),
-        (resource.RLIMIT_CORE, "core"),
-    )
-    for kind, name in wanted:
-        _, most = resource.getrlimit(kind)
-        value = REQUEST[name] if most == resource.RLIM_INFINITY else min(REQUEST[name], most)
-        with contextlib.suppress(ValueError, OSError):  # a system that knows the limit and does not set it
-            resource.setrlimit(kind, (value, most))
-
-
-def limit_step(seconds: float) -> None:
-    """The process ends if the next step takes longer than this."""
-    if hasattr(signal, "setitimer"):
-        signal.setitimer(signal.ITIMER_REAL, seconds)
 
 
 def utf16(call: Handle, *arguments: object) -> str:
@@ -286,7 +255,7 @@ def open_document(data: bytes, password: str | None) -> Handle:
 
 def main() -> None:
     """Answer the request."""
-    limit_process()
+    limit_process(REQUEST)
     limit_step(REQUEST["step"])
     os.lseek(0, 0, os.SEEK_SET)
     with open(0, "rb", closefd=False) as file:  # a descriptor, not a path

@@ -6,11 +6,9 @@ ciphers that PDFium does not, and it can say why a file cannot be opened.
 
 from __future__ import annotations
 
-import contextlib
 import json
 import logging
 import os
-import signal
 import sys
 import warnings
 from typing import Any
@@ -18,38 +16,9 @@ from typing import Any
 REQUEST = json.loads(os.environ["COLDE_READER_REQUEST"])
 sys.path.extend(REQUEST["path"])
 
+from colde_cli.documents.confinement import limit_process, limit_step, send  # noqa: E402 - the path above leads to it
+
 Handle = Any  # an object of pypdf, which is only imported under limits
-
-
-def send(kind: str, **values: object) -> None:
-    """One line of the answer."""
-    sys.stdout.write(json.dumps({"kind": kind, **values}))
-    sys.stdout.write("\n")
-    sys.stdout.flush()
-
-
-def limit_process() -> None:
-    """Memory and processor time, where the system can limit them."""
-    try:
-        import resource
-    except ImportError:
-        return
-    wanted = (
-        (resource.RLIMIT_AS, "memory"),
-        (resource.RLIMIT_CPU, "seconds"),
-        (resource.RLIMIT_CORE, "core"),
-    )
-    for kind, name in wanted:
-        _, most = resource.getrlimit(kind)
-        value = REQUEST[name] if most == resource.RLIM_INFINITY else min(REQUEST[name], most)
-        with contextlib.suppress(ValueError, OSError):  # a system that knows the limit and does not set it
-            resource.setrlimit(kind, (value, most))
-
-
-def limit_step(seconds: float) -> None:
-    """The process ends if the next step takes longer than this."""
-    if hasattr(signal, "setitimer"):
-        signal.setitimer(signal.ITIMER_REAL, seconds)
 
 
 def bookmarks(reader: Handle) -> list[tuple[int, str, int]]:
@@ -148,7 +117,7 @@ def answer() -> None:
 
 def main() -> None:
     """Answer the request; what cannot be opened is refused with the reason."""
-    limit_process()
+    limit_process(REQUEST)
     limit_step(REQUEST["step"])
     logging.disable(logging.CRITICAL)
     warnings.simplefilter("ignore")
