@@ -30,6 +30,7 @@ from colde_cli.encoder.layout import (
 )
 from colde_cli.encoder.lexicon import Lexicon, Terms
 from colde_cli.encoder.protocol import RuntimeInfo
+from colde_cli.encoder.remembered import remembered
 from colde_cli.encoder.runtime import ChunkRunner, Progress, encoder_contract, head_contract, open_session
 from colde_cli.errors import ModelError, NoTextError
 
@@ -160,23 +161,15 @@ class Encoder:
         if not chunks:
             return np.zeros((0, self.config.hidden_size), np.float32)
         keys = [self._key(chunk) for chunk in chunks]
-        known = self.cache.get(list(dict.fromkeys(keys))) if self.cache is not None else {}
-        vectors = {key: np.frombuffer(value, np.float32) for key, value in known.items()}
-        missing = {key: chunk for key, chunk in zip(keys, chunks, strict=True) if key not in vectors}
-        if progress is not None and len(chunks) > len(missing):
-            progress(len(chunks) - len(missing))
-        waiting = list(missing.items())
-        for start in range(0, len(waiting), _BLOCK):
-            vectors.update(self._encode_block(dict(waiting[start : start + _BLOCK]), progress))
+        vectors = remembered(
+            keys,
+            chunks,
+            self.cache,
+            lambda missing: self._runner.result().run(missing, progress),
+            progress,
+            _BLOCK,
+        )
         return np.stack([vectors[key] for key in keys])
-
-    def _encode_block(self, chunks: dict[bytes, Chunk], progress: Progress | None) -> dict[bytes, FloatArray]:
-        """Vectors of chunks that the cache lacks, which it has afterwards."""
-        found = self._runner.result().run(list(chunks.values()), progress)
-        vectors = dict(zip(chunks, found, strict=True))
-        if self.cache is not None:
-            self.cache.put({key: vector.tobytes() for key, vector in vectors.items()})
-        return vectors
 
     def encode(self, document: Document, progress: Progress | None = None) -> Encoding:
         """Encode one document.

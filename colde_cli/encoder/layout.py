@@ -33,9 +33,11 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from colde_cli.errors import ModelError
+
+Config = TypeVar("Config")
 
 FORMAT = 1
 CONFIG = "config.json"
@@ -208,24 +210,52 @@ class ModelConfig:
         Raises:
             ModelError: not JSON, of another kind of model, or of a later format.
         """
-        try:
-            values = json.loads(text)
-        except json.JSONDecodeError as error:
-            raise ModelError(f"{source} is not valid JSON ({error.msg}, line {error.lineno}).") from error
-        kind = values.get("model_type") if isinstance(values, dict) else None
+        values = config_values(text, source)
+        kind = values.get("model_type")
         if kind != "colde":
             raise ModelError(f"{source} describes a model of kind {kind!r}, not 'colde'.")
-        if values.get("format", 0) > FORMAT:
-            raise ModelError(f"{source} was written by a later colde; upgrade with: pip install -U colde")
-        if values.get("calibration"):
-            values["calibration"] = calibration_of(values["calibration"])
+        check_format(values, source)
         if values.get("combination"):
             values["combination"] = _combination(values["combination"])
-        known = {item.name for item in fields(cls)}
-        try:
-            return cls(**{name: value for name, value in values.items() if name in known})
-        except TypeError as error:
-            raise ModelError(f"{source} is incomplete: {error}.") from error
+        return config_of(cls, values, source)
+
+
+def config_values(text: str, source: str) -> dict[str, Any]:
+    """What `config.json` says; nothing where it is JSON, but no object.
+
+    Raises:
+        ModelError: not JSON.
+    """
+    try:
+        values = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise ModelError(f"{source} is not valid JSON ({error.msg}, line {error.lineno}).") from error
+    return values if isinstance(values, dict) else {}
+
+
+def check_format(values: dict[str, Any], source: str) -> None:
+    """See that this version knows the format.
+
+    Raises:
+        ModelError: it is a later one.
+    """
+    if values.get("format", 0) > FORMAT:
+        raise ModelError(f"{source} was written by a later colde; upgrade with: pip install -U colde")
+
+
+def config_of(cls: type[Config], values: dict[str, Any], source: str) -> Config:
+    """A configuration of the class, of those values that it has a field for.
+
+    Raises:
+        ModelError: one that it needs is missing.
+    """
+    if values.get("calibration"):
+        values = {**values, "calibration": calibration_of(values["calibration"])}
+    known = {item.name for item in fields(cls)}  # type: ignore[arg-type]  # a dataclass
+    try:
+        return cls(**{name: value for name, value in values.items() if name in known})
+    except TypeError as error:
+        raise ModelError(f"{source} is incomplete: {error}.") from error
 
 
 def _combination(values: dict[str, Any]) -> Combination:

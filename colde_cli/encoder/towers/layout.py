@@ -18,11 +18,19 @@ How a text becomes rows is named by `TowerConfig.packing` (see `packing`).
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from colde_cli.encoder.layout import FORMAT, AnyFolder, Calibration, calibration_of, config_file
+from colde_cli.encoder.layout import (
+    FORMAT,
+    AnyFolder,
+    Calibration,
+    check_format,
+    config_file,
+    config_of,
+    config_values,
+)
 from colde_cli.errors import ModelError
 
 TOWER_GRAPH = "onnx/tower.onnx"
@@ -94,22 +102,12 @@ class TowerConfig:
         Raises:
             ModelError: not JSON, of another kind of model, incomplete, or of a later format.
         """
-        try:
-            values = json.loads(text)
-        except json.JSONDecodeError as error:
-            raise ModelError(f"{source} is not valid JSON ({error.msg}, line {error.lineno}).") from error
-        kind = values.get("model_type") if isinstance(values, dict) else None
+        values = config_values(text, source)
+        kind = values.get("model_type")
         if not isinstance(kind, str) or kind == "colde" or values.get("system") != kind:
             raise ModelError(f"{source} describes a model of kind {kind!r}, which is no tower.")
-        if values.get("format", 0) > FORMAT:
-            raise ModelError(f"{source} was written by a later colde; upgrade with: pip install -U colde")
-        if values.get("calibration"):
-            values["calibration"] = calibration_of(values["calibration"])
-        known = {item.name for item in fields(cls)}
-        try:
-            config = cls(**{name: value for name, value in values.items() if name in known})
-        except TypeError as error:
-            raise ModelError(f"{source} is incomplete: {error}.") from error
+        check_format(values, source)
+        config = config_of(cls, values, source)
         config._check(source)
         return config
 

@@ -21,6 +21,7 @@ from colde_cli.encoder.encoder import open_tokenizer
 from colde_cli.encoder.encoding import Encoding
 from colde_cli.encoder.layout import TOKENIZER
 from colde_cli.encoder.protocol import RuntimeInfo
+from colde_cli.encoder.remembered import remembered
 from colde_cli.encoder.runtime import Contract, Progress, open_session, run_graph
 from colde_cli.encoder.towers.layout import TOWER_GRAPH, TowerConfig, TowerFolder, open_tower_folder
 from colde_cli.encoder.towers.packing import document_text, packing, section_text
@@ -164,19 +165,20 @@ class TowerEncoder:
         """
         packed = [self.pack(text) for text in texts]
         keys = [digest(self.fingerprint, rows.to_bytes()) for rows in packed]
-        vectors = self._known(keys)
-        for key, rows in zip(keys, packed, strict=True):
-            if rows.empty:
-                vectors[key] = np.zeros(self.config.dim, np.float32)
-        missing = {key: rows for key, rows in zip(keys, packed, strict=True) if key not in vectors}
-        if progress is not None and len(texts) > len(missing):
-            progress(len(texts) - len(missing))
-        waiting = list(missing.items())
-        for start in range(0, len(waiting), _BLOCK):
-            vectors.update(self._encode_block(dict(waiting[start : start + _BLOCK]), progress))
-        return (
-            np.stack([vectors[key] for key in keys]) if keys else np.zeros((0, self.config.dim), np.float32)
+        worded = [(key, rows) for key, rows in zip(keys, packed, strict=True) if not rows.empty]
+        if progress is not None and len(packed) > len(worded):
+            progress(len(packed) - len(worded))
+        vectors = remembered(
+            [key for key, _ in worded],
+            [rows for _, rows in worded],
+            self.cache,
+            lambda missing: self._runner.result().run(missing, progress),
+            progress,
+            _BLOCK,
         )
+        nothing = np.zeros(self.config.dim, np.float32)
+        found = [vectors.get(key, nothing) for key in keys]
+        return np.stack(found) if found else np.zeros((0, self.config.dim), np.float32)
 
     def encode(self, document: Document, progress: Progress | None = None) -> Encoding:
         """Encode one document.
@@ -224,17 +226,6 @@ class TowerEncoder:
         ends = 1 + len(document.sections)
         found = vectors[ends:]
         return Encoding(document, chunks, found, found, vectors[1:ends], vectors[0])
-
-    def _known(self, keys: Sequence[bytes]) -> dict[bytes, FloatArray]:
-        found = self.cache.get(list(dict.fromkeys(keys))) if self.cache is not None else {}
-        return {key: np.frombuffer(value, np.float32) for key, value in found.items()}
-
-    def _encode_block(self, rows: dict[bytes, Rows], progress: Progress | None) -> dict[bytes, FloatArray]:
-        """Vectors of rows that the cache lacks, which it has afterwards."""
-        vectors = dict(zip(rows, self._runner.result().run(list(rows.values()), progress), strict=True))
-        if self.cache is not None:
-            self.cache.put({key: vector.tobytes() for key, vector in vectors.items()})
-        return vectors
 
     def _open_runner(self, graph: Path, threads: int) -> TowerRunner:
         contract = Contract(frozenset(("rows", "paragraphs")), {"vectors": self.config.dim})
