@@ -96,7 +96,7 @@ _PLAIN = Combination()
 
 def document_score(a: Scorable, b: Scorable, encoder: Configured) -> float:
     """The score of two documents that `encoder` has encoded, in [-1, 1]: the weighted mean of its parts."""
-    return sum(part.weight * part.score for part in score_parts(a, b, encoder))
+    return _mean(score_parts(a, b, encoder))
 
 
 def document_scores(
@@ -130,7 +130,7 @@ def verdict(a: Scorable, b: Scorable, encoder: Configured) -> Verdict:
     All that depends on the kind is averaged over the kinds of the two.
     """
     config, parts = encoder.config, score_parts(a, b, encoder)
-    score = sum(part.weight * part.score for part in parts)
+    score = _mean(parts)
     combination = config.combination or _PLAIN
     kinds = _kinds(a, b, combination)
     if config.threshold is None or config.calibration is None:
@@ -139,6 +139,10 @@ def verdict(a: Scorable, b: Scorable, encoder: Configured) -> Verdict:
     calibrations = [config.calibration, *(kind.calibration for kind in combination.kinds)]
     chances = np.array([float(probability(score, calibration)) for calibration in calibrations])
     return Verdict(score, parts, float(kinds @ thresholds), float(kinds @ chances))
+
+
+def _mean(parts: Sequence[ScorePart]) -> float:
+    return sum(part.weight * part.score for part in parts)
 
 
 def _kinds(a: Scorable, b: Scorable, combination: Combination) -> NDArray[np.float64]:

@@ -8,6 +8,8 @@ from dataclasses import asdict, dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from colde_cli.evaluation.areas import roc_areas, threshold_figures
+
 Array = NDArray[np.float64]
 
 
@@ -60,12 +62,10 @@ def pair_figures(
 
 
 def auc(related: NDArray[np.bool_], scores: Array) -> float | None:
-    """How often a related pair scores above an unrelated one, ties counted half (Mann & Whitney 1947)."""
-    positives, negatives = int(related.sum()), int((~related).sum())
-    if not positives or not negatives:
+    """Area under the ROC curve; None where all pairs have one judgement."""
+    if related.all() or not related.any():
         return None
-    total = ranks(scores)[related].sum() - positives * (positives + 1) / 2
-    return float(total / (positives * negatives))
+    return float(roc_areas(related, scores, np.ones((1, len(related))))[0])
 
 
 def spearman(a: ArrayLike, b: ArrayLike) -> float | None:
@@ -78,16 +78,17 @@ def spearman(a: ArrayLike, b: ArrayLike) -> float | None:
 
 def ranks(values: Array) -> Array:
     """Ranks from 1, equal values sharing the mean of theirs."""
-    _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
-    last = np.cumsum(counts)
-    shared: Array = (last - (counts - 1) / 2)[inverse]
+    from scipy.stats import rankdata
+
+    shared: Array = rankdata(values)
     return shared
 
 
 def _verdicts(related: NDArray[np.bool_], said: NDArray[np.bool_]) -> tuple[float, float]:
-    hits = int((said & related).sum())
-    called = int(said.sum()) + int(related.sum())
-    return (2 * hits / called if called else 0.0), float((said == related).mean())
+    figures = threshold_figures(related, said, np.ones((1, len(related))))
+    f1, accuracy = (float(figures[name][0]) for name in ("f1", "accuracy"))
+    # Where nothing is related and nothing is called so, nothing was found.
+    return (0.0 if np.isnan(f1) else f1), accuracy
 
 
 def _mean(values: Array) -> float | None:

@@ -6,13 +6,15 @@ and an entry in `SYSTEMS`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
 
 from colde_cli.encoder.towers.layout import TowerConfig
 from colde_cli.errors import NotAvailableError, OptionError
+from colde_cli.learning.networks.towers.smith_sizes import SmithSizes, smith_dim
 from colde_cli.learning.towers.recipe import BERT_LEARNING_RATE, LEARNING_RATE, TowerRecipe
 
 if TYPE_CHECKING:
@@ -89,12 +91,14 @@ class System:
         if fields.get("pad_token_id"):
             # Id 0 is padding in rows; this vocabulary has another use for it.
             sizes["id_shift"] = 1
+        with self._sizes_fit():
+            dim = self.dim(sizes, int(fields.get("hidden_size", 0)))
         return TowerConfig(
             system=self.name,
             packing=self.packing,
             row_tokens=rows,
             max_rows=recipe.max_rows or self.max_rows,
-            dim=self.dim(sizes, int(fields.get("hidden_size", 0))),
+            dim=dim,
             network=sizes,
             backbone=fields or None,
             vocab_size=vocabulary,
@@ -109,13 +113,18 @@ class System:
         """
         module, _, name = self.network.partition(":")
         made = getattr(import_module(f"colde_cli.learning.networks.towers.{module}"), name)
-        try:
+        with self._sizes_fit():
             network: nn.Module = (
                 made(config, attention="eager") if self.eager and for_export else made(config)
             )
+        return network
+
+    @contextmanager
+    def _sizes_fit(self) -> Iterator[None]:
+        try:
+            yield
         except ValueError as error:
             raise OptionError(f"--network does not fit {self.name}: {error}.") from error
-        return network
 
     def _given(self, recipe: TowerRecipe) -> dict[str, Any]:
         for name, _ in recipe.network:
@@ -149,27 +158,10 @@ LASER3 = (
 )
 """What a BERT over one row does: LA(SER)³'s objectives and those that it builds on."""
 # The sizes of each paper (or of its public code), which the networks know as well.
-_SMITH = {
-    "hidden": 256,
-    "heads": 4,
-    "intermediate": 512,
-    "sentence_layers": 6,
-    "document_layers": 3,
-    "combine": "normal",
-    "dense": "linear",
-    "attention_hidden": 256,
-    "dropout": 0.1,
-    "paper_compat": False,
-}
+_SMITH = asdict(SmithSizes())
 _RECURRENT = {"embedding": 200, "hidden": 50, "dropout": 0.0}
 _CONVOLUTIONS = {"embedding": 200, "channels": (128, 256, 256), "dropout": 0.0}
 _LETTERS = {"hidden": (300, 300)}
-
-
-def _smith_dim(sizes: Mapping[str, Any], hidden: int) -> int:
-    """D of SMITH: that of the document vector, with the block vectors beside it unless it stands alone."""
-    own = hidden or int(sizes["hidden"])
-    return own if sizes["combine"] == "normal" else 2 * own
 
 
 _LISTED = (
@@ -202,7 +194,7 @@ _LISTED = (
         32,
         48,
         _SMITH,
-        _smith_dim,
+        smith_dim,
         eager=True,
         pretraining=MASKING,
         rate=5e-5,
@@ -215,7 +207,7 @@ _LISTED = (
         128,
         4,
         _SMITH,
-        _smith_dim,
+        smith_dim,
         eager=True,
         pretraining=MASKING,
     ),

@@ -7,7 +7,7 @@ SMITH guesses masked words and masked blocks (Yang et al. 2020, §4.2); a BERT o
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib import import_module
+from typing import Any
 
 import torch
 from torch import nn
@@ -17,8 +17,11 @@ from colde_cli.encoder.towers.layout import TowerConfig
 from colde_cli.encoder.towers.rows import Rows
 from colde_cli.errors import DataError
 from colde_cli.learning.job import Reporter
+from colde_cli.learning.towers.pairs import PairOptions, specials_of, split_sentences
+from colde_cli.learning.towers.pretraining import PretrainingRecipe, masking_vocabulary, pretrain
 from colde_cli.learning.towers.recipe import TowerRecipe
 from colde_cli.learning.towers.registry import MASKING
+from colde_cli.learning.towers.unsupervised import UnsupervisedRecipe, train_unsupervised
 
 
 def learn_unlabelled(
@@ -48,21 +51,25 @@ def learn_unlabelled(
     if len(documents) < 2:
         raise DataError("--pretrain needs two training documents at least.")
     reporter.phase(f"Learning {recipe.pretrain} from {len(documents):,} documents")
-    options = {"epochs": recipe.pretrain_epochs, "seed": recipe.seed, "precision": recipe.precision}
+    options: dict[str, Any] = {
+        "epochs": recipe.pretrain_epochs,
+        "seed": recipe.seed,
+        "precision": recipe.precision,
+    }
     plain = plain_tokenizer(tokenizer)
 
     def told(values: dict[str, float]) -> None:
         reporter.advance(1)
 
-    if recipe.pretrain in MASKING:
-        masking = import_module("colde_cli.learning.towers.pretraining")
-        vocabulary = masking.masking_vocabulary(plain, config.vocab_size)
-        how = masking.PretrainingRecipe(objective=recipe.pretrain, **options)
-        masking.pretrain(network, [rows for _, rows in documents], vocabulary, how, device, told)
+    objective: Any = recipe.pretrain
+    learner: Any = network
+    if objective in MASKING:
+        vocabulary = masking_vocabulary(plain, config.vocab_size)
+        masking = PretrainingRecipe(objective=objective, **options)
+        pretrain(learner, [rows for _, rows in documents], vocabulary, masking, device, told)
         return
-    laser, pairs = (import_module(f"colde_cli.learning.towers.{name}") for name in ("unsupervised", "pairs"))
-    how = laser.UnsupervisedRecipe(
-        pairs=pairs.PairOptions(objective=recipe.pretrain, row_tokens=config.row_tokens), **options
+    laser = UnsupervisedRecipe(
+        pairs=PairOptions(objective=objective, row_tokens=config.row_tokens), **options
     )
-    sentences = [found for text, _ in documents if (found := pairs.split_sentences(text, plain)) is not None]
-    laser.train_unsupervised(network, sentences, pairs.specials_of(plain), how, device, told)
+    sentences = [found for text, _ in documents if (found := split_sentences(text, plain)) is not None]
+    train_unsupervised(network, sentences, specials_of(plain), laser, device, told)
