@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from colde_cli.app import main
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLES = ROOT / "examples"
 V1, V2 = str(EXAMPLES / "field-study-v1.pdf"), str(EXAMPLES / "field-study-v2.pdf")
+_LOG = logging.getLogger(__name__)
 OTHER = str(EXAMPLES / "supply-agreement.pdf")
 
 
@@ -34,6 +36,8 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> Run:
     with patch.object(sys, "argv", ["colde", *map(str, arguments)]), pytest.raises(SystemExit) as ended:
         main()
     captured = capsys.readouterr()
+    # pytest shows this with a failure: an unexpected status says little without its sentence.
+    _LOG.warning("colde %s: status %s %s", arguments[0], ended.value.code, captured.err)
     return Run(ended.value.code or 0, captured.out, captured.err)
 
 
