@@ -18,8 +18,8 @@ from colde_cli.documents.reading import read
 from colde_cli.encoder.encoder import Encoder
 from colde_cli.similarity.comparison import COUNTERPART, Comparison, compare
 from colde_cli.views.heatmap import HeatMap
-from colde_cli.views.terminal import comparison_table, percent
-from colde_cli.views.wording import from_difference, plain, shorten
+from colde_cli.views.terminal import comparison_table
+from colde_cli.views.wording import from_difference, percent, plain, shorten
 
 WIDTHS = [60, 72, 80, 100, 120, 160, 200]
 

@@ -88,7 +88,7 @@ FormatOption = Annotated[
         help="Format of the output; if not given, what the suffix of the output file says, else a table.",
         rich_help_panel="Output",
         show_choices=False,
-        metavar="table|json",
+        metavar="table|json|markdown|csv",
     ),
 ]
 OutputOption = Annotated[

@@ -13,21 +13,19 @@ from rich.text import Text
 from colde_cli.documents.passages import whole_pages
 from colde_cli.similarity.alignment import State
 from colde_cli.similarity.section_changes import SectionState
+from colde_cli.views.redline import Kind, marked, pieces
 from colde_cli.views.wording import heading, page_range, plain, plural, shorten
 
 if TYPE_CHECKING:
-    from colde_cli.documents.document import Document, Span
+    from colde_cli.documents.document import Document
     from colde_cli.documents.passages import Passage
     from colde_cli.similarity.alignment import PassagePair
     from colde_cli.similarity.comparison import Comparison
     from colde_cli.similarity.section_changes import SectionChange
 
 _STYLES = {State.EDITED: "yellow", State.MOVED: "magenta", State.ONLY_A: "red", State.ONLY_B: "green"}
-_DELETED, _INSERTED, _FLAG = "red strike", "green underline", "bold red"
-_CONTEXT = 40
-"""Characters shown before and after an edit."""
-_LONGEST = 240
-"""Characters of one edit that are shown at most."""
+_LOOKS = {Kind.STAYED: "dim", Kind.DELETED: "red strike", Kind.INSERTED: "green underline"}
+_FLAG = "bold red"
 
 Title = Callable[[str, str], RenderableType]
 
@@ -135,42 +133,10 @@ class Redline:
 
     def text(self, coloured: bool) -> Text:
         """The line as shown."""
-        pair, line = self._pair, Text()
-        if not pair.edits:
-            return Text(shorten(pair.a_text, 3 * _CONTEXT), style="dim")
-        ends = [0, *(edit.a.end for edit in pair.edits)]
-        for number, edit in enumerate(pair.edits):
-            _append(line, _stayed(pair.a_text[ends[number] : edit.a.start], begins=number == 0), "dim")
-            _marked(line, pair.a_text, edit.a, (_DELETED, "[-", "-]"), coloured)
-            _marked(line, pair.b_text, edit.b, (_INSERTED, "{+", "+}"), coloured)
-        return _append(line, _stayed(pair.a_text[ends[-1] :], ends=True), "dim")
-
-
-def _stayed(text: str, *, begins: bool = False, ends: bool = False) -> str:
-    """Text between edits, its middle left out where it is long: of the first lead and the last tail, the far end."""
-    line = plain(text)
-    if len(line) <= 2 * _CONTEXT:
+        found = pieces(self._pair)
+        if not coloured:
+            return Text(marked(found))
+        line = Text()
+        for piece in found:
+            line.append(" " if piece.gap else "").append(piece.text, _LOOKS[piece.kind])
         return line
-    head = "" if begins else line[: line.rfind(" ", 0, _CONTEXT)]
-    tail = "" if ends else line[line.find(" ", len(line) - _CONTEXT) + 1 :]
-    return f"{head}…{tail}" if begins or ends else f"{head} … {tail}"
-
-
-def _append(line: Text, words: str, style: str = "") -> Text:
-    """Words after a blank, but for signs that close."""
-    if not words:
-        return line
-    if line.plain and not words.startswith((".", ",", ";", ":", ")", "?", "!", "…", "”")):
-        line.append(" ")
-    return line.append(words, style)
-
-
-def _marked(line: Text, text: str, span: Span, look: tuple[str, str, str], coloured: bool) -> None:
-    words = shorten(text[span.start : span.end], _LONGEST)
-    if not words:
-        return
-    style, before, after = look
-    if coloured:
-        _append(line, words, style)
-    else:
-        _append(line, f"{before}{words}{after}")
