@@ -102,6 +102,16 @@ OutputOption = Annotated[
         rich_help_panel="Output",
     ),
 ]
+PagerOption = Annotated[
+    bool | None,
+    typer.Option(
+        "--pager/--no-pager",
+        envvar="COLDE_PAGER",
+        metavar="",
+        help="Show the result in a pager; if not given, a table longer than the screen.",
+        rich_help_panel="Output",
+    ),
+]
 QuietOption = Annotated[
     bool,
     typer.Option(

@@ -19,6 +19,7 @@ from colde_cli.commands.common import (
     ModelOption,
     NoCacheOption,
     OutputOption,
+    PagerOption,
     PasswordOption,
     PrecisionOption,
     QuietOption,
@@ -94,6 +95,7 @@ def diff(
     ] = 10,
     format: FormatOption = None,
     output: OutputOption = None,
+    pager: PagerOption = None,
     fail_under: Annotated[
         float | None,
         typer.Option(
@@ -129,7 +131,7 @@ def diff(
     for document in documents:
         talk.about_document(document)
     comparison = _compare(encoder, documents, talk)
-    deliver(_shown(comparison, chosen, level, top, output), output, chosen)
+    deliver(_shown(comparison, chosen, level, top, output), output, chosen, pager)
     raise typer.Exit(0 if exit_zero else _status(comparison, fail_under))
 
 

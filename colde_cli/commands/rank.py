@@ -16,6 +16,7 @@ from colde_cli.commands.common import (
     ModelOption,
     NoCacheOption,
     OutputOption,
+    PagerOption,
     PasswordOption,
     PrecisionOption,
     QuietOption,
@@ -76,6 +77,7 @@ def rank(
     ] = False,
     format: FormatOption = None,
     output: OutputOption = None,
+    pager: PagerOption = None,
     exit_zero: ExitZeroOption = False,
     quiet: QuietOption = False,
     verbose: VerboseOption = False,
@@ -100,7 +102,7 @@ def rank(
     ranking = _rank(encoding, files, encoder, talk, top, min_score, explain, password)
     for skipped in ranking.skipped:
         talk.warning(f"Skipped {skipped.path}: {skipped.reason}")
-    deliver(_shown(ranking, chosen, output), output, chosen)
+    deliver(_shown(ranking, chosen, output), output, chosen, pager)
     if strict and ranking.skipped:
         raise typer.Exit(2)
     raise typer.Exit(0 if ranking.results or exit_zero else 1)

@@ -147,7 +147,7 @@ def _places(comparison: Comparison, pair: PassagePair) -> str:
     (page_a, name_a), (page_b, name_b) = (_place(document, passages) for document, passages in sides)
     if name_a == name_b:
         pages = f"A {page_a} → B {page_b}" if page_a or page_b else ""
-        return ", ".join(part for part in (pages, name_a) if part)
+        return " · ".join(part for part in (pages, name_a) if part)
     return " → ".join(
         f"{side} {', '.join(part for part in place if part)}"
         for side, place in (("A", (page_a, name_a)), ("B", (page_b, name_b)))
