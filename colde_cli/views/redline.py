@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from colde_cli.views.wording import plain, shorten
+from colde_cli.views.wording import plain
 
 if TYPE_CHECKING:
     from colde_cli.similarity.alignment import PassagePair
@@ -62,7 +62,7 @@ def pieces(
 def _raw(pair: PassagePair, context: int | None, longest: int | None) -> Iterator[tuple[Kind, str, bool]]:
     a, b, done = pair.a_text, pair.b_text, 0
     if not pair.edits:
-        yield Kind.STAYED, plain(a) if context is None else shorten(a, 3 * context), False
+        yield Kind.STAYED, _cut(a, None if context is None else 3 * context), False
         return
     last: Edit | None = None
     for edit in pair.edits:
@@ -78,7 +78,10 @@ def _raw(pair: PassagePair, context: int | None, longest: int | None) -> Iterato
 
 
 def _cut(text: str, longest: int | None) -> str:
-    return plain(text) if longest is None else shorten(text, longest)
+    line = plain(text)
+    if longest is None or len(line) <= longest:
+        return line
+    return f"{line[:longest].rpartition(' ')[0] or line[:longest]}…"
 
 
 def _gap_after(pair: PassagePair, edit: Edit | None) -> bool:

@@ -1,4 +1,4 @@
-"""A comparison for people: header, verdict, heat map of sections, aligned passages, matching chunks."""
+"""A comparison for people: header, verdict, flagged changes, heat map of sections, other passages, matching chunks."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from rich.table import Table
 from rich.text import Text
 
 from colde_cli.similarity.comparison import COUNTERPART
+from colde_cli.views.folding import Facts
 from colde_cli.views.heatmap import HeatMap
 from colde_cli.views.palette import score_style
-from colde_cli.views.passages import passage_parts
+from colde_cli.views.passages import counts, flagged_part, passage_parts
 from colde_cli.views.wording import (
     excerpt,
     from_difference,
@@ -73,6 +74,10 @@ def _parts(comparison: Comparison, level: str, top: int) -> Iterator[RenderableT
     yield _header(comparison)
     yield Text()
     yield _verdict(comparison)
+    if level in ("passage", "all"):
+        yield Text()
+        yield counts(comparison)
+        yield from flagged_part(comparison, top, _title)
     if level in ("section", "all"):
         yield from _sections(comparison)
     if level in ("passage", "all"):
@@ -92,7 +97,7 @@ def _header(comparison: Comparison) -> Table:
         facts = ["standard input" if document.path == "-" else plain(document.path)]
         facts += [plural(pages, "page")] if pages else []
         facts += [plural(len(document.sections), "section"), f"{plural(encoding.tokens, 'token')} read"]
-        grid.add_row("", Text(" · ".join(facts), style="dim"))
+        grid.add_row("", Facts([Text(fact, style="dim") for fact in facts]))
     return grid
 
 
