@@ -64,7 +64,7 @@ def test_flagged_pairs_come_first_and_top_limits_the_list(
     assert f"{count} flagged" in whole
     assert sum(line.startswith(("edited  ", "moved")) for line in flagged.splitlines()) == count
     assert (
-        "edited  amount EUR 58 → EUR 63  unit 2 minutes → 2 hours  A p. 3 → B p. 3  3.1 The sensor unit"
+        "edited  amount EUR 58 → EUR 63  unit 2 minutes → 2 hours  A p. 3 → B p. 3 · 3.1 The sensor unit"
         in whole
     )
     assert "parts cost EUR [-58-] {+63+} per unit" in whole
@@ -83,11 +83,11 @@ def test_passages_of_one_side_have_a_sign_and_two_lines(
 ) -> None:
     monkeypatch.setenv("COLUMNS", "60")
     lines = comparison_table(versions, "passage", 1).split("Only in A")[1].splitlines()
-    assert lines[1] == "- p. 3 2.3 The volunteers"
+    assert lines[1] == "- p. 3 · 2.3 The volunteers"
     assert lines[2].startswith("  An evening meeting was held")
     assert lines[3].endswith("…")
     assert lines[5].startswith("Only in B  1 of 6; --top 6 lists all ")
-    assert lines[6].startswith("+ p. 4–5 4.4 Data")
+    assert lines[6].startswith("+ p. 4–5 · 4.4 Data")
 
 
 def test_signs_keep_the_blanks_that_the_texts_have() -> None:

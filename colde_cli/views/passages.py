@@ -134,8 +134,8 @@ def _places(comparison: Comparison, pair: PassagePair) -> str:
     sides = ((comparison.a.document, pair.a), (comparison.b.document, pair.b))
     (page_a, name_a), (page_b, name_b) = (_place(document, passages) for document, passages in sides)
     if name_a != name_b:
-        return f"A {page_a} {name_a} → B {page_b} {name_b}".replace("  ", " ")
-    return f"A {page_a} → B {page_b}  {name_a}" if page_a or page_b else name_a
+        return f"A {_joined(page_a, name_a)} → B {_joined(page_b, name_b)}"
+    return _joined(f"A {page_a} → B {page_b}", name_a) if page_a or page_b else name_a
 
 
 def _place(document: Document, passages: Sequence[Passage]) -> tuple[str, str]:
@@ -143,9 +143,13 @@ def _place(document: Document, passages: Sequence[Passage]) -> tuple[str, str]:
     return page_range(whole_pages(passages)), name
 
 
+def _joined(pages: str, name: str) -> str:
+    return f"{pages} · {name}" if pages else name
+
+
 def _alone(comparison: Comparison, pair: PassagePair) -> Iterator[RenderableType]:
     encoding, passages = (comparison.a, pair.a) if pair.a else (comparison.b, pair.b)
-    place = " ".join(part for part in _place(encoding.document, passages) if part)
+    place = _joined(*_place(encoding.document, passages))
     sign = "-" if pair.a else "+"
     yield Text.assemble((f"{sign} ", _STYLES[pair.state]), (place, "dim"), no_wrap=True, overflow="ellipsis")
     yield Padding(Lines(Text(plain(pair.a_text or pair.b_text)), most=2), (0, 0, 0, 2))
