@@ -89,7 +89,7 @@ def diff(
             envvar="COLDE_TOP",
             metavar="N",
             min=1,
-            help="Passages or chunks to list.",
+            help="Passages or chunks to list, of each kind.",
             rich_help_panel="Output",
         ),
     ] = 10,
