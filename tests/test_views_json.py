@@ -46,7 +46,7 @@ def check_passage(passage: Value) -> None:
 
 
 @given(hostile())
-@settings(max_examples=60)
+@settings(max_examples=40)
 def test_every_passage_is_as_the_contract_says(schema: Validator, comparison: Comparison) -> None:
     value = json.loads(comparison_json(comparison))
     schema.validate(value)

@@ -95,7 +95,7 @@ def test_a_table_of_scores_too_large_for_a_comment_is_left_out() -> None:
 
 
 @given(hostile())
-@settings(max_examples=60)
+@settings(max_examples=40)
 def test_hostile_text_stays_text(comparison: Comparison) -> None:
     for level in ("all", "chunk"):
         text = comparison_markdown(comparison, level, 5)

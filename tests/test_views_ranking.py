@@ -48,7 +48,7 @@ rankings = st.builds(
 
 
 @given(rankings, st.integers(60, 200), st.booleans())
-@settings(max_examples=60)
+@settings(max_examples=40)
 def test_no_line_is_wider_than_the_terminal_or_steers_it(
     ranking: Ranking, width: int, coloured: bool
 ) -> None:
@@ -62,7 +62,7 @@ def test_no_line_is_wider_than_the_terminal_or_steers_it(
 
 
 @given(rankings)
-@settings(max_examples=60)
+@settings(max_examples=40)
 def test_other_formats_hold_hostile_words_too(ranking: Ranking) -> None:
     page = GFM.render(ranking_markdown(ranking))
     ours = set("p table thead tbody tr th td strong span sub details summary".split())

@@ -11,7 +11,7 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 from command_line import OTHER, V1, V2, run_process
-from hand_made import hostile
+from hand_made import compared, hostile
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
+from colde_cli.documents.document import Part, assemble
 from colde_cli.documents.reading import read
 from colde_cli.encoder.encoder import Encoder
 from colde_cli.similarity.comparison import COUNTERPART, Comparison, compare
@@ -72,7 +73,7 @@ def test_the_table_fits_its_width(
 
 
 @given(hostile(), st.integers(60, 200), st.booleans())
-@settings(max_examples=60)
+@settings(max_examples=40)
 def test_no_text_is_wider_than_the_terminal_or_steers_it(
     comparison: Comparison, width: int, coloured: bool
 ) -> None:
@@ -224,3 +225,28 @@ def test_standard_output_without_unicode_is_no_trouble() -> None:
     assert result.out.isascii()
     assert max(map(len, result.out.splitlines())) <= 70
     assert "EUR 58 > EUR 63" in result.out
+
+
+def test_many_sections_are_shown_as_their_chapters_unless_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    parts = [
+        Part(
+            f"{chapter}.{number} Heading" if number else f"{chapter} Chapter",
+            "Words.",
+            level=1 + bool(number),
+        )
+        for chapter in range(1, 11)
+        for number in range(12)
+    ]
+    many = assemble("a.txt", "Title", parts)
+    comparison = compared([("One", "Text.")], [("One", "Text.")])
+    encoding = replace(comparison.a, document=many, chunks=())
+    comparison = replace(comparison, a=encoding, b=encoding, section_scores=scores(120, 120))
+    monkeypatch.setenv("COLUMNS", "80")
+    folded = comparison_table(comparison, "all", 10)
+    assert "Sections  of 120 × 120" in folded
+    assert "10 10 Chapter" in folded
+    assert "1.1 Heading" not in folded.split("What became")[0]
+    assert "--level section shows all" in folded
+    whole = comparison_table(comparison, "section", 10)
+    assert "Sections ─" in whole
+    assert "10.11 Heading" in whole

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from colde_cli.similarity.comparison import ChunkMatch, Comparison
     from colde_cli.similarity.section_changes import SectionChange
 
-_MOST_CELLS = 2500
-"""Cells of a table of scores that is still shown: GitHub cuts a comment at 65,536 characters."""
+_MOST_SECTIONS = 50
+"""Of each document in the table of scores: GitHub takes 65,536 characters in a comment."""
 _HEADING, _EXCERPT, _EDIT = 60, 300, 600  # characters shown at most
 _VERDICT = {True: "Related", False: "Not related", None: "No verdict"}
 _STRONG = 90
@@ -203,16 +203,19 @@ def _name(document: Document, index: int) -> str:
 def _scores(comparison: Comparison) -> str:
     a, b = comparison.a.document, comparison.b.document
     size = f"{len(a.sections)} × {len(b.sections)}"
-    if comparison.section_scores.size > _MOST_CELLS:
+    shown = comparison.outline(_MOST_SECTIONS)
+    if shown.scores.size > _MOST_SECTIONS**2:
         return f"The table of section scores ({size}) is too large for a comment; `--format json` has it."
-    head = ("A \\ B", *(str(section.index + 1) for section in b.sections))
+    head = ("A \\ B", *(str(number) for number, _ in enumerate(shown.b, 1)))
     rows = [
-        (f"{section.index + 1} {_name(a, section.index)}", *map(_hundredths, scores))
-        for section, scores in zip(a.sections, comparison.section_scores, strict=True)
+        (f"{number} {_name(a, index)}", *map(_hundredths, scores))
+        for number, (index, scores) in enumerate(zip(shown.a, shown.scores, strict=True), 1)
     ]
-    names = " · ".join(f"**{section.index + 1}** {_name(b, section.index)}" for section in b.sections)
+    names = " · ".join(f"**{number}** {_name(b, index)}" for number, index in enumerate(shown.b, 1))
+    folds = shown.scores.size < comparison.section_scores.size
+    aside = ", the best of what stands under a heading" if folds else ""
     return folded(
-        f"Section scores ({size}), cosines in hundredths",
+        f"Section scores ({size}), cosines in hundredths{aside}",
         table(head, rows, range(1, len(head))),
         f"Sections of B: {names}",
     )

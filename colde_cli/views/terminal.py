@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 
 _PLAIN_WIDTH = 100
 _GAUGE = 40
+_MOST_SECTIONS = 40
+"""Of each document, where other parts follow: more rows would fill screens."""
 
 
 def comparison_table(comparison: Comparison, level: str, top: int, *, to_file: bool = False) -> str:
@@ -79,7 +81,7 @@ def _parts(comparison: Comparison, level: str, top: int) -> Iterator[RenderableT
         yield counts(comparison)
         yield from flagged_part(comparison, top, _title)
     if level in ("section", "all"):
-        yield from _sections(comparison)
+        yield from _sections(comparison, _MOST_SECTIONS if level == "all" else None)
     if level in ("passage", "all"):
         yield from passage_parts(comparison, top, _title)
     if level == "chunk":
@@ -134,13 +136,17 @@ def _gauge(score: float, threshold: float | None) -> Text:
     return marked.append(f"  related from {threshold:.2f}", style="dim")
 
 
-def _sections(comparison: Comparison) -> Iterator[RenderableType]:
-    yield _title("Sections")
-    rows, columns = (
-        [heading(section) for section in encoding.document.sections]
-        for encoding in (comparison.a, comparison.b)
-    )
-    yield HeatMap(comparison.section_scores, rows, len(columns))
+def _sections(comparison: Comparison, most: int | None) -> Iterator[RenderableType]:
+    a, b = comparison.a.document.sections, comparison.b.document.sections
+    shown = comparison.outline(most or max(len(a), len(b)))
+    folds = shown.scores.size < comparison.section_scores.size
+    yield _title("Sections", f"of {len(a)} × {len(b)}" if folds else "")
+    rows, columns = [heading(a[index]) for index in shown.a], [heading(b[index]) for index in shown.b]
+    yield HeatMap(shown.scores, rows, len(columns))
+    if shown.scores.size < comparison.section_scores.size:
+        yield Text(
+            "The best score of what stands under a heading; --level section shows all sections.", "dim"
+        )
     yield Text()
     yield _Key(columns)
 
