@@ -7,7 +7,7 @@ from io import StringIO
 from pathlib import Path
 
 import pytest
-from command_line import EXAMPLES, OTHER, V1, V2, run
+from command_line import V1, V2, run
 from hand_made import compared, hostile
 from hypothesis import given, settings
 
@@ -75,11 +75,18 @@ def test_pages_and_text_of_a_real_pair(capsys: pytest.CaptureFixture[str], tmp_p
     assert price["flagged"].startswith("amount: EUR 58 → EUR 63")
 
 
-def test_a_ranking_has_a_row_for_each_hit_or_match(capsys: pytest.CaptureFixture[str]) -> None:
-    plain = rows(run(capsys, "rank", V1, EXAMPLES, "--glob", "*.pdf", "--format", "csv").out)
+def test_a_ranking_has_a_row_for_each_hit_or_match(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    well, tax = tmp_path / "well.md", tmp_path / "tax.md"
+    well.write_text("# Wells\n\nA pump lifts water.\n\n# Towers\n\nThe water goes into the tower.\n")
+    tax.write_text("# Tax\n\nThe council levies a tax on houses.\n")
+    plain = rows(run(capsys, "rank", well, tax, well.parent, "--format", "csv").out)
     assert tuple(plain[0]) == RANKING_COLUMNS
-    assert [row["path"] for row in plain] == [V2, OTHER]
-    assert plain[0]["match_score"] == ""
-    explained = rows(run(capsys, "rank", V1, EXAMPLES, "--glob", "*.pdf", "--explain", "--format", "csv").out)
-    assert [row["rank"] for row in explained] == ["1"] * 3 + ["2"] * 3
-    assert explained[0]["hit_first_page"]
+    assert [(row["rank"], row["path"], row["match_score"]) for row in plain] == [("1", str(tax), "")]
+    explained = rows(run(capsys, "rank", well, tax, "--explain", "--format", "csv").out)
+    assert {(row["rank"], row["hit_section"], row["hit_first_page"]) for row in explained} == {
+        ("1", "Tax", "")
+    }
+    assert {row["query_section"] for row in explained} <= {"Wells", "Towers"}
+    assert all(float(row["match_score"]) <= 1 and "levies a tax" in row["hit_text"] for row in explained)

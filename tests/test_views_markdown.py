@@ -7,7 +7,7 @@ from html import unescape
 from pathlib import Path
 
 import pytest
-from command_line import EXAMPLES, V1, V2, run
+from command_line import V1, V2, run
 from hand_made import compared, hostile
 from hypothesis import given, settings
 from markdown_it import MarkdownIt
@@ -142,6 +142,10 @@ def test_a_ranking_is_a_table_with_what_matches_folded() -> None:
 
 
 def test_rank_writes_markdown(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    for name, text in (("query", "A pump lifts water."), ("well_1", "The pump lifts the water of a well.")):
+        (tmp_path / f"{name}.txt").write_text(text)
     target = tmp_path / "rank.md"
-    assert run(capsys, "rank", V1, EXAMPLES, "--glob", "*.pdf", "--explain", "-o", target).status == 0
-    assert "| 1 | 0.9" in target.read_text(encoding="utf-8")
+    query = tmp_path / "query.txt"
+    assert run(capsys, "rank", query, tmp_path / "well_1.txt", "--explain", "-o", target).status == 0
+    assert "| 1 | 0." in target.read_text(encoding="utf-8")
+    assert "well\\_1.txt |" in target.read_text(encoding="utf-8")

@@ -6,6 +6,7 @@ import os
 import re
 from dataclasses import replace
 from io import StringIO
+from pathlib import Path
 from unittest.mock import patch
 
 import numpy as np
@@ -219,8 +220,15 @@ def test_words_are_made_harmless_and_short() -> None:
     assert shorten("a long heading", 8) == "a long…"
 
 
-def test_standard_output_without_unicode_is_no_trouble() -> None:
-    result = run_process("diff", V1, V2, env={"PYTHONIOENCODING": "ascii", "COLUMNS": "70"})
+def test_standard_output_without_unicode_is_no_trouble(tmp_path: Path) -> None:
+    a, b = tmp_path / "a.txt", tmp_path / "b.txt"
+    a.write_text(
+        "Die Teile einer Einheit kosten auf dem „Märktchen“ in unserer Stadt EUR 58 je Stück. 関係者"
+    )
+    b.write_text(
+        "Die Teile einer Einheit kosten auf dem „Märktchen“ in unserer Stadt EUR 63 je Stück. 関係者"
+    )
+    result = run_process("diff", a, b, env={"PYTHONIOENCODING": "ascii", "COLUMNS": "70"})
     assert (result.status, result.err) == (1, "")
     assert result.out.isascii()
     assert max(map(len, result.out.splitlines())) <= 70
