@@ -32,6 +32,11 @@ _SIGNATURES = (
     (b"7z\xbc\xaf", "a 7z archive", "unpack it"),
     (b"\xd0\xcf\x11\xe0", "an old or an encrypted Office document", "save it as .docx without a password"),
     (b"\x7fELF", "a program", ""),
+    (
+        b"version https://git-lfs.github.com/spec/",
+        "a Git LFS pointer",
+        "fetch the file itself with: git lfs pull",
+    ),
 )
 _ZIP = b"PK\x03\x04"
 _OPEN_DOCUMENT = b"mimetypeapplication/vnd.oasis.opendocument"
