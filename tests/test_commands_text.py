@@ -97,3 +97,10 @@ def test_what_cannot_be_read(capsys: pytest.CaptureFixture[str]) -> None:
         lenient = run(capsys, "text", "--for-git", DATA / name)
         assert (lenient.status, lenient.err) == (0, "")
         assert words in lenient.out
+
+
+def test_what_fits_one_of_two_documents_is_done_beforehand() -> None:
+    """As docs/commands.md says of --password and --pages."""
+    text = run_process("text", DATA / "encrypted.pdf", "--password", "tide").out
+    result = run_process("diff", "-", DATA / "encrypted.pdf", "--password", "tide", stdin=text.encode())
+    assert result.status == 0, result.err

@@ -114,7 +114,9 @@ def _read_open(
 
         return read_pdf(file, path, name, password, pages)
     if pages:
-        raise OptionError(f"{shown} has no pages; --pages is for PDFs.")
+        raise OptionError(
+            f"{shown} has no pages, so --pages is not for it; colde text --pages gives that part of a PDF alone."
+        )
     if kind == "docx":
         from colde_cli.documents.docx.reader import read_docx
 
