@@ -258,7 +258,7 @@ def test_other_archives(path: Path) -> None:
     with pytest.raises(CorruptFileError, match="without the text of a Word document"):
         read(path)
     with zipfile.ZipFile(path, "w") as made:
-        made.writestr("mimetype", "application/vnd.oasis.opendocument.text")
+        made.writestr("mimetype", "application/vnd.oasis.opendocument.graphics")
     with pytest.raises(UnsupportedFormatError, match="OpenDocument"):
         read(path)
 
