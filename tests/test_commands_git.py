@@ -223,6 +223,23 @@ def test_the_step_of_a_pull_request(repository: Repository) -> None:
     repository("bash", "-e", "-c", shown("pull-request"), status=1)
 
 
+def test_files_that_a_filter_such_as_git_lfs_keeps_elsewhere(repository: Repository) -> None:
+    """Packing stands in for Git LFS: what is in the repository is not what is checked out."""
+    for name in ("textconv", "driver"):
+        repository.set_up(name)
+    repository("git", "config", "filter.packed.clean", "gzip -nc")
+    repository("git", "config", "filter.packed.smudge", "gzip -dc")
+    (repository.folder / ".gitattributes").write_text("*.docx diff=colde filter=packed\n")
+    write_word(repository.folder / "packed.docx", OLD)
+    repository.commit()
+    repository("git", "update-ref", "refs/remotes/origin/main", "HEAD")
+    write_word(repository.folder / "packed.docx", NEW)
+    repository.commit()
+    assert "+The Seller shall deliver the malt within 41 days" in repository("git", "show")
+    assert "[-14-] {+41+} days" in repository("git", "show", "--ext-diff")
+    assert "Related" in repository("bash", "-e", "-c", shown("pull-request"))
+
+
 def test_the_hook_of_pre_commit(repository: Repository) -> None:
     entry = " ".join(shown("pre-commit").split("entry: >-\n")[1].split())
     write_word(repository.folder / "letter.docx", NEW)

@@ -97,6 +97,8 @@ def test_what_cannot_be_read(capsys: pytest.CaptureFixture[str]) -> None:
         lenient = run(capsys, "text", "--for-git", DATA / name)
         assert (lenient.status, lenient.err) == (0, "")
         assert words in lenient.out
+    lenient = run(capsys, "text", "--for-git", DATA / "plain.pdf", "--only-sections", "nowhere")
+    assert (lenient.status, lenient.out) == (0, "No section of this file is left by the section patterns.\n")
 
 
 def test_what_fits_one_of_two_documents_is_done_beforehand() -> None:

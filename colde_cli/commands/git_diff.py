@@ -124,9 +124,9 @@ class _Reading:
 
         try:
             document = replace(read(side.file, password=self.password), path=side.label)
-        except DocumentError as error:
+            return select(document, self.skip)
+        except (DocumentError, OptionError) as error:
             return str(error).replace(side.file, side.label)
-        return select(document, self.skip)
 
 
 def _change(arguments: list[str]) -> _Change:

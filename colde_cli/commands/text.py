@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,7 +17,7 @@ from colde_cli.commands.common import (
     VerboseOption,
 )
 from colde_cli.commands.diff import parse_pages
-from colde_cli.errors import DocumentError
+from colde_cli.errors import DocumentError, OptionError
 from colde_cli.views.output import Format, choose_format, deliver
 
 if TYPE_CHECKING:
@@ -79,11 +80,11 @@ def text(
     wanted = parse_pages(pages)
     try:
         document = _read(file, password, wanted, skip_sections or [], only_sections or [])
-    except DocumentError as error:
+    except (DocumentError, OptionError) as error:
         if not for_git:
             raise
         # git names the file itself, and calls it here by a name that changes with every run.
-        deliver(f"{str(error).replace(file, 'This file')}\n", output)
+        deliver(f"{_without_name(str(error), file)}\n", output)
         return
     talk.about_document(document)
     deliver(_shown(document, chosen), output)
@@ -109,3 +110,7 @@ def _shown(document: Document, chosen: Format) -> str:
     from colde_cli.views.text import document_json, document_text
 
     return document_json(document) if chosen is Format.JSON else document_text(document)
+
+
+def _without_name(sentence: str, file: str) -> str:
+    return re.sub(f"^{re.escape(file)}", "This file", sentence).replace(file, "this file")
