@@ -81,7 +81,8 @@ def _header(comparison: Comparison) -> Table:
         document, pages = encoding.document, encoding.document.report.pages
         grid.add_row(name, Text(shorten(document.title, 160), style="bold"))
         facts = ["standard input" if document.path == "-" else plain(document.path)]
-        facts += [plural(pages, "page")] if pages else []
+        without = len(document.report.pages_without_text)
+        facts += [plural(pages, "page") + (f", {without} without text" if without else "")] if pages else []
         facts += [plural(len(document.sections), "section"), f"{plural(encoding.tokens, 'token')} read"]
         grid.add_row("", Text(" · ".join(facts), style="dim"))
     return grid
