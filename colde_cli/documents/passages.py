@@ -122,12 +122,13 @@ def _spans(text: str, body: Span, seams: Seams) -> Iterator[Span]:
     for start, end in pairwise(starts):
         cuts = [start + cut for cut in _cuts(text[start:end], seams)]
         for first, last in pairwise(cuts):
-            span = _stripped(text, first, last)
+            span = stripped(text, first, last)
             if len(span):
                 yield span
 
 
-def _stripped(text: str, start: int, end: int) -> Span:
+def stripped(text: str, start: int, end: int) -> Span:
+    """`text[start:end]` without the white space around it."""
     piece = text[start:end]
     first = start + len(piece) - len(piece.lstrip())
     return Span(first, max(first, start + len(piece.rstrip())))
