@@ -15,7 +15,7 @@ from rich.text import Text
 
 from colde_cli.similarity.comparison import COUNTERPART
 from colde_cli.views.heatmap import HeatMap
-from colde_cli.views.ignored import noise_aside, ignored_line
+from colde_cli.views.ignored import ignored_line, noise_aside
 from colde_cli.views.palette import score_style
 from colde_cli.views.passages import passage_parts
 from colde_cli.views.wording import excerpt, from_difference, heading, page_range, plain, plural, shorten
