@@ -196,7 +196,7 @@ def _open(
         waiting = [pool.submit(reading.read, source) for source in (a, b)]
         encoder, ignored = choice.load(), boilerplate()
         documents = [document.result() for document in waiting]
-    return encoder, documents if ignored is None else [ignored.without(document) for document in documents]
+    return encoder, documents if ignored is None else list(ignored.without_both(*documents))
 
 
 def _compare(encoder: DocumentEncoder, documents: list[Document], noise: Noise, talk: Talk) -> Comparison:

@@ -8,38 +8,25 @@ nine tenths of the words, 726 differ in words: "promptly" for "immediately", ano
 
 from __future__ import annotations
 
-import re
-from bisect import bisect_left
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
-from itertools import pairwise
 from pathlib import PurePath
 
-from colde_cli.documents.document import Document, Ignored, ReadReport, Section, Span
+from colde_cli.documents.document import Document, Ignored, Span
 from colde_cli.documents.excision import without
-from colde_cli.documents.passages import stripped
-from colde_cli.documents.sentences import sentence_starts
 from colde_cli.errors import NoTextError
+from colde_cli.similarity.candidates import Candidate, lexical_candidates
+from colde_cli.similarity.clauses import Clause, Wording, clauses
 from colde_cli.similarity.noise import NOTHING, Noise
 from colde_cli.similarity.section_changes import name
-from colde_cli.similarity.words import Word, words
 
-LEAST = 6
-"""Words of a sentence that goes by itself; a shorter one ("None.") goes only with its neighbour."""
+CHANGED = 0.6
+"""Wording from which a sentence of the other document is the one of the template, changed: what aligned passages of
+edited wording need."""
 
 _VERSION = 1
 """Of the rules here; a new one makes what a corpus remembers unknown."""
-
-_TRIES = 200
-"""Places of the other text that are looked at for one sentence."""
-
-
-_CLOSING = frozenset(".;,:")
-_LABEL = re.compile(
-    r"[•◦▪*–-]?\s*(?:(?:\(\s?(?:\d+(?:\.\d+)*|[A-Za-z]|[ivxlc]+)\s?\)|(?:\d+(?:\.\d+)*|[a-z]|[ivxlc]+)[.)]|\d+(?:\.\d+)+)\s+)*"
-)
-"""What numbers a clause is no part of it: templates are renumbered when they are used."""
 
 
 class Boilerplate:
@@ -48,17 +35,16 @@ class Boilerplate:
     def __init__(self, sources: Sequence[Document], noise: Noise = NOTHING) -> None:
         """Take the text of `sources`; what `noise` says is no difference here either."""
         self._noise = noise
-        self._texts = [_Text.of(source, noise) for source in sources]
-        self._names = {
-            name(section, noise) for source in sources for section in source.sections if section.heading
-        }
+        self._wordings = [Wording.of(source, noise) for source in sources]
+        headed = [section for source in sources for section in source.sections if section.heading]
+        self._names = {name(section, noise) for section in headed}
         self.sources = tuple(source.path for source in sources)
 
     @property
     def identity(self) -> str:
         """Hash of all that decides what is left out of a document."""
-        texts = sorted(text.squeezed for text in self._texts)
-        said = (str(_VERSION), repr(replace(self._noise, like=())), *texts, *sorted(self._names))
+        switches = repr(replace(self._noise, like=()))
+        said = (str(_VERSION), switches, *sorted(found.run for found in self._wordings), *sorted(self._names))
         return sha256("\0".join(said).encode("utf-8", "surrogatepass")).hexdigest()
 
     def without(self, document: Document) -> Document:
@@ -67,139 +53,106 @@ class Boilerplate:
         Raises:
             NoTextError: nothing is left.
         """
-        found = {section.index: self._standing(document, section) for section in document.sections}
-        gone = self._gone(document, found)
+        return self._left(self._read(document))
+
+    def without_both(self, a: Document, b: Document) -> tuple[Document, Document]:
+        """Two documents to be compared, each less what stands in the sources.
+
+        A sentence of one stays if the other has it changed, so that the change can be shown.
+
+        Raises:
+            NoTextError: nothing is left of one of them.
+        """
+        left, right = self._read(a), self._read(b)
+        back_a, back_b = _changed(left, right), _changed(right, left)
+        return self._left(left.restored(back_a)), self._left(right.restored(back_b))
+
+    def _read(self, document: Document) -> _Read:
+        """A document's sentences, and which of them stand in the sources."""
+        found = clauses(document, self._noise)
+        out = [clause.long and self._stands(clause) for clause in found]
+        for step in (1, -1):  # a short one goes with the one before it, or with the one after
+            for place in range(len(found))[::step]:
+                other = place - step
+                if out[place] or not 0 <= other < len(found) or not out[other]:
+                    continue
+                first, last = found[min(place, other)], found[max(place, other)]
+                out[place] = first.section == last.section and self._stands(first.with_next(last))
+        return _Read(document, tuple(found), tuple(out))
+
+    def _stands(self, clause: Clause) -> bool:
+        run = clause.run
+        return any(wording.holds(run) for wording in self._wordings)
+
+    def _left(self, read: _Read) -> Document:
+        document, stretches, gone = read.document, read.stretches, self._gone(read)
         if len(gone) == len(document.sections):
             shown = ", ".join(PurePath(source).name for source in self.sources)
             raise NoTextError(
                 f"All text of {document.path or document.title} also stands in {shown}; nothing of it is left."
             )
-        stretches = [stretch for section in document.sections for stretch in found[section.index].stretches]
         left = without(document, stretches, gone) if stretches or gone else document
-        return replace(left, report=_report(document, stretches, gone))
+        count = sum(len(document.text[one.start : one.end].split()) for one in stretches)
+        headings = (document.sections[index].heading for index in sorted(gone))
+        ignored = Ignored(len(stretches), count, tuple(heading for heading in headings if heading))
+        return replace(left, report=replace(document.report, ignored=ignored))
 
-    def _standing(self, document: Document, section: Section) -> _Found:
-        """What of a section's body stands in the sources."""
-        body = document.text[section.body_start : section.span.end]
-        units = list(_units(body, words(body, self._noise)))
-        out = [unit.long and self._stands(unit) for unit in units]
-        for step in (1, -1):  # short sentences go with the one before them, or with the one after
-            for place in range(len(units))[::step]:
-                other = place - step
-                if out[place] or not 0 <= other < len(units) or not out[other]:
-                    continue
-                first, last = sorted((units[place], units[other]), key=lambda unit: unit.span.start)
-                out[place] = self._stands(_Unit((*first.words, *last.words), first.span, False))
-        stretches: list[Span] = []
-        for place, unit in enumerate(units):
-            if out[place]:
-                start = stretches.pop().start if place and out[place - 1] else unit.span.start
-                stretches.append(Span(start, unit.span.end))
-        moved = tuple(Span(one.start + section.body_start, one.end + section.body_start) for one in stretches)
-        return _Found(moved, all(out))
-
-    def _stands(self, unit: _Unit) -> bool:
-        squeezed, _ = _squeezed(unit.telling)
-        return bool(squeezed) and any(text.holds(squeezed) for text in self._texts)
-
-    def _gone(self, document: Document, found: Mapping[int, _Found]) -> set[int]:
+    def _gone(self, read: _Read) -> set[int]:
         """Sections to leave out whole: nothing of the body is left, the heading is known, nothing stands under it."""
+        with_text = {clause.section for clause, out in zip(read.clauses, read.out, strict=True) if not out}
         gone: set[int] = set()
-        for section in reversed(document.sections):
+        for section in reversed(read.document.sections):
             known = not section.heading or name(section, self._noise) in self._names
-            if found[section.index].whole and known:
-                under = document.subsections(section)
+            if known and section.index not in with_text:
+                under = read.document.subsections(section)
                 if all(other.index in gone for other in under):
                     gone.add(section.index)
         return gone
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
-    """What of a body stands in the sources: stretches of it, and whether that is all."""
+class _Read:
+    """A document, its sentences, and for each whether it is to be left out."""
 
-    stretches: tuple[Span, ...]
-    whole: bool
-
-
-@dataclass(frozen=True, slots=True)
-class _Unit:
-    """A sentence of a body: its words, where it stands, and whether it goes by itself."""
-
-    words: tuple[Word, ...]
-    span: Span
-    long: bool
+    document: Document
+    clauses: tuple[Clause, ...]
+    out: tuple[bool, ...]
 
     @property
-    def telling(self) -> Sequence[Word]:
-        """Its words without the signs that close it."""
-        last = len(self.words)
-        while last and self.words[last - 1].key in _CLOSING:
-            last -= 1
-        return self.words[:last]
+    def keys(self) -> list[tuple[str, ...]]:
+        return [clause.keys for clause in self.clauses]
+
+    @property
+    def all(self) -> list[int]:
+        return list(range(len(self.clauses)))
+
+    @property
+    def kept(self) -> list[int]:
+        return [place for place in self.all if not self.out[place] and self.clauses[place].long]
+
+    @property
+    def stretches(self) -> list[Span]:
+        """What is to be left out; neighbours as one."""
+        found: list[Span] = []
+        for place, clause in enumerate(self.clauses):
+            if self.out[place]:
+                joined = place and self.out[place - 1] and self.clauses[place - 1].section == clause.section
+                start = found.pop().start if joined else clause.span.start
+                found.append(Span(start, clause.span.end))
+        return found
+
+    def restored(self, places: set[int]) -> _Read:
+        """The same, but that some sentences stay."""
+        return replace(self, out=tuple(out and place not in places for place, out in enumerate(self.out)))
 
 
-def _units(body: str, found: Sequence[Word]) -> Iterator[_Unit]:
-    """The sentences of a body, labels of list items before them aside."""
-    starts = [word.start for word in found]
-    for start, end in pairwise([*sentence_starts(body), len(body)]):
-        span = stripped(body, start, end)
-        if not len(span):
-            continue
-        label = _LABEL.match(body, span.start, span.end)
-        first = bisect_left(starts, label.end() if label else span.start)
-        own = tuple(found[first : bisect_left(starts, span.end)])
-        if own:
-            yield _Unit(own, span, sum(not word.sign for word in own) >= LEAST)
-
-
-@dataclass(frozen=True, slots=True)
-class _Text:
-    """A source as one run of letters, and the places at which its words begin."""
-
-    squeezed: str
-    starts: frozenset[int]
-
-    @classmethod
-    def of(cls, document: Document, noise: Noise) -> _Text:
-        text = "\n\n".join(document.section_text(section) for section in document.sections)
-        squeezed, starts = _squeezed(words(text, noise))
-        return cls(squeezed, frozenset((*starts, len(squeezed))))
-
-    def holds(self, run: str) -> bool:
-        """The run stands here, from the beginning of a word to the end of one."""
-        place = -1
-        for _ in range(_TRIES):
-            place = self.squeezed.find(run, place + 1)
-            if place < 0:
-                return False
-            if place in self.starts and place + len(run) in self.starts:
-                return True
-        return False
-
-
-def _squeezed(found: Sequence[Word]) -> tuple[str, list[int]]:
-    """Words without what stands between them, hyphens between letters included, and where each begins."""
-    pieces, starts, length = [], [], 0
-    for place, word in enumerate(found):
-        starts.append(length)
-        inside = 0 < place < len(found) - 1
-        if (
-            word.key == "-"
-            and inside
-            and found[place - 1].key[-1:].isalpha()
-            and found[place + 1].key[0].isalpha()
-        ):
-            continue
-        pieces.append(word.key)
-        length += len(word.key)
-    return "".join(pieces), starts
-
-
-def _report(document: Document, stretches: Sequence[Span], gone: Collection[int]) -> ReadReport:
-    count = sum(len(document.text[one.start : one.end].split()) for one in stretches)
-    headings = tuple(document.sections[index].heading for index in sorted(gone))
-    ignored = Ignored(len(stretches), count, tuple(heading for heading in headings if heading))
-    note = f"Left out {count:,} words of sentences that stand in a document named to be ignored."
-    notes = (*document.report.notes, note) if count else document.report.notes
-    return replace(document.report, ignored=ignored, notes=notes)
+def _changed(own: _Read, other: _Read) -> set[int]:
+    """Sentences of `own` of which `other` keeps a changed one: those most like what it keeps."""
+    best: dict[int, Candidate] = {}
+    for candidate in lexical_candidates(own.keys, other.keys, own.all, other.kept):
+        known = best.get(candidate.b)
+        # Of two that are equally like it, the one that stays anyway.
+        worth = (candidate.score, not own.out[candidate.a])
+        if candidate.score >= CHANGED and (known is None or worth > (known.score, not own.out[known.a])):
+            best[candidate.b] = candidate
+    return {candidate.a for candidate in best.values()}
