@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -13,7 +13,7 @@ from colde_cli.documents.document import Document, Section, Span
 from colde_cli.documents.passages import stripped
 from colde_cli.documents.sentences import sentence_starts
 from colde_cli.similarity.noise import Noise
-from colde_cli.similarity.words import Word, words
+from colde_cli.similarity.words import Word, squeezed, words
 
 LEAST = 6
 """Words of a sentence that is looked for by itself; a shorter one ("None.") says little about where it is from."""
@@ -57,7 +57,7 @@ class Clause:
         last = len(self.words)
         while last and self.words[last - 1].key in _CLOSING:
             last -= 1
-        return _squeezed(self.words[:last])[0]
+        return squeezed(self.words[:last])[0]
 
     def with_next(self, other: Clause) -> Clause:
         """The two as one, labels between them aside."""
@@ -94,7 +94,7 @@ class Wording:
     def of(cls, document: Document, noise: Noise) -> Wording:
         """The wording of all sections, headings included."""
         text = "\n\n".join(document.section_text(section) for section in document.sections)
-        run, starts = _squeezed(words(text, noise))
+        run, starts = squeezed(words(text, noise))
         return cls(run, frozenset((*starts, len(run))))
 
     def holds(self, run: str) -> bool:
@@ -107,19 +107,3 @@ class Wording:
             if place in self.bounds and place + len(run) in self.bounds:
                 return bool(run)
         return False
-
-
-def _squeezed(found: Sequence[Word]) -> tuple[str, list[int]]:
-    """Words without what stands between them, hyphens between letters included, and where each begins."""
-    pieces: list[str] = []
-    starts: list[int] = []
-    length = 0
-    for place, word in enumerate(found):
-        starts.append(length)
-        if word.key == "-" and 0 < place < len(found) - 1:
-            before, after = found[place - 1].key, found[place + 1].key
-            if before[-1:].isalpha() and after[:1].isalpha():
-                continue
-        pieces.append(word.key)
-        length += len(word.key)
-    return "".join(pieces), starts

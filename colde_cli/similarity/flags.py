@@ -111,12 +111,19 @@ def flags(a: str, b: str, noise: Noise = NOTHING) -> tuple[Flag, ...]:
         b: its counterpart.
         noise: what does not tell. Where numbers are ignored, a unit, currency or per cent sign that differs still does.
     """
-    edits = redline(a, b, readable=False, noise=noise)
-    edits = tuple(edit for edit in edits if _short(a, edit.a) and _short(b, edit.b))
+    edits = _edits(a, b, noise)
     if not edits:
         return ()
-    found = (*_values(a, b, edits, noise), *_modals(a, b, edits), *_names(a, b, edits, noise))
+    # What happened to a unit is seen where the number beside it counts.
+    near = _edits(a, b, replace(noise, numbers=False)) if noise.numbers else edits
+    found = (*_values(a, b, near, noise), *_modals(a, b, edits), *_names(a, b, edits, noise))
     return tuple(dict.fromkeys(found))
+
+
+def _edits(a: str, b: str, noise: Noise) -> list[Edit]:
+    """The edits that are short enough to be looked at."""
+    found = redline(a, b, readable=False, noise=noise)
+    return [edit for edit in found if _short(a, edit.a) and _short(b, edit.b)]
 
 
 def _short(text: str, span: Span, most: int = SHORT_EDIT) -> bool:

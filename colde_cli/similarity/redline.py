@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from colde_cli.documents.document import Span
 from colde_cli.similarity.noise import NOTHING, Noise
-from colde_cli.similarity.words import Word, run_together, words
+from colde_cli.similarity.words import Word, plain, squeezed, words
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ def redline(a: str, b: str, *, readable: bool = True, noise: Noise = NOTHING) ->
         noise: what is no edit either.
     """
     left, right = words(a, noise), words(b, noise)
-    blocks = [block for block in _blocks(left, right) if not _alike(_Texts(a, b, noise), left, right, block)]
+    blocks = [block for block in _blocks(left, right) if not _alike(left, right, block)]
     if readable:
         blocks = _joined(blocks, left)
     return tuple(Edit(_span(left, i, j, len(a)), _span(right, k, n, len(b))) for i, j, k, n in blocks)
@@ -61,31 +61,16 @@ def _blocks(left: Sequence[Word], right: Sequence[Word]) -> list[_Block]:
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class _Texts:
-    """Two texts, and what of them is not compared."""
-
-    a: str
-    b: str
-    noise: Noise
-
-    def same(self, a: Span, b: Span) -> bool:
-        """The two say the same, however they are divided into words."""
-        one, two = self.a[a.start : a.end], self.b[b.start : b.end]
-        return run_together(one, self.noise) == run_together(two, self.noise)
-
-
-def _alike(texts: _Texts, left: Sequence[Word], right: Sequence[Word], block: _Block) -> bool:
+def _alike(left: Sequence[Word], right: Sequence[Word], block: _Block) -> bool:
     """The two say the same, differently divided; a word on either side is read with them."""
     i, j, k, n = block
     if i == j and k == n:
         return True
     for before, after in ((0, 0), (1, 0), (0, 1), (1, 1)):
-        first, last = max(0, i - before), min(len(left), j + after)
-        third, fourth = max(0, k - before), min(len(right), n + after)
-        one = Span(left[first].start, left[last - 1].end) if first < last else Span(0, 0)
-        two = Span(right[third].start, right[fourth - 1].end) if third < fourth else Span(0, 0)
-        if texts.same(one, two):
+        one = left[max(0, i - before) : j + after]
+        two = right[max(0, k - before) : n + after]
+        # Signs that compose with the letter before them are words of their own.
+        if plain(squeezed(one)[0]) == plain(squeezed(two)[0]):
             return True
     return False
 

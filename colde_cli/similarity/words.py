@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from colde_cli.similarity.noise import NOTHING, Noise
@@ -63,6 +64,30 @@ def _key(match: re.Match[str], noise: Noise) -> str:
         return _AS[match.lastgroup]
     key = plain(match[0])
     return key.casefold() if noise.case else key
+
+
+def squeezed(found: Sequence[Word]) -> tuple[str, list[int]]:
+    """Words without what stands between them, hyphens between letters included, and where each begins."""
+    pieces: list[str] = []
+    starts: list[int] = []
+    length = 0
+    for place, word in enumerate(found):
+        starts.append(length)
+        if word.key != "-" or not _divides(found, place):
+            pieces.append(word.key)
+            length += len(word.key)
+    return "".join(pieces), starts
+
+
+def _divides(found: Sequence[Word], place: int) -> bool:
+    """A hyphen, or one of several, stands between letters."""
+    before, after = place - 1, place + 1
+    while before >= 0 and found[before].key == "-":
+        before -= 1
+    while after < len(found) and found[after].key == "-":
+        after += 1
+    inside = before >= 0 and after < len(found)
+    return inside and found[before].key[-1:].isalpha() and found[after].key[:1].isalpha()
 
 
 def plain(text: str) -> str:
