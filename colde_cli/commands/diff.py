@@ -19,6 +19,7 @@ from colde_cli.commands.common import (
     ModelOption,
     NoCacheOption,
     OutputOption,
+    PagerOption,
     PasswordOption,
     PrecisionOption,
     QuietOption,
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
     from colde_cli.documents.document import Document
     from colde_cli.encoder.protocol import DocumentEncoder
     from colde_cli.similarity.comparison import Comparison
+
+FORMATS = (Format.TABLE, Format.JSON, Format.MARKDOWN, Format.CSV)
 
 
 class Level(StrEnum):
@@ -86,12 +89,13 @@ def diff(
             envvar="COLDE_TOP",
             metavar="N",
             min=1,
-            help="Passages or chunks to list.",
+            help="Passages or chunks to list, of each kind.",
             rich_help_panel="Output",
         ),
     ] = 10,
     format: FormatOption = None,
     output: OutputOption = None,
+    pager: PagerOption = None,
     fail_under: Annotated[
         float | None,
         typer.Option(
@@ -119,7 +123,7 @@ def diff(
     """
     if a == b == "-":
         raise OptionError("Only one of the two documents can come from standard input.")
-    chosen = choose_format(format, output, (a, b))
+    chosen = choose_format(format, output, (a, b), FORMATS)
     talk = Talk(quiet, verbose)
     reading = _Reading(password, parse_pages(pages), tuple(skip_sections or ()), tuple(only_sections or ()))
     encoder, documents = _open(a, b, reading, ModelChoice(model, device, precision, threads, no_cache))
@@ -127,7 +131,7 @@ def diff(
     for document in documents:
         talk.about_document(document)
     comparison = _compare(encoder, documents, talk)
-    deliver(_shown(comparison, chosen, level, top, output), output)
+    deliver(_shown(comparison, chosen, level, top, output), output, chosen, pager)
     raise typer.Exit(0 if exit_zero else _status(comparison, fail_under))
 
 
@@ -187,6 +191,14 @@ def _shown(comparison: Comparison, chosen: Format, level: Level, top: int, outpu
         from colde_cli.views.json import comparison_json
 
         return comparison_json(comparison, passages=level in (Level.PASSAGE, Level.ALL))
+    if chosen is Format.MARKDOWN:
+        from colde_cli.views.markdown import comparison_markdown
+
+        return comparison_markdown(comparison, level.value, top)
+    if chosen is Format.CSV:
+        from colde_cli.views.csv import comparison_csv
+
+        return comparison_csv(comparison)
     from colde_cli.views.terminal import comparison_table
 
     return comparison_table(comparison, level.value, top, to_file=output is not None)

@@ -16,6 +16,7 @@ from colde_cli.commands.common import (
     ModelOption,
     NoCacheOption,
     OutputOption,
+    PagerOption,
     PasswordOption,
     PrecisionOption,
     QuietOption,
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
     from colde_cli.corpus.ranking import Ranking
     from colde_cli.encoder.encoding import Encoding
     from colde_cli.encoder.protocol import DocumentEncoder
+
+FORMATS = (Format.TABLE, Format.JSON, Format.MARKDOWN, Format.CSV)
 
 
 def rank(
@@ -74,6 +77,7 @@ def rank(
     ] = False,
     format: FormatOption = None,
     output: OutputOption = None,
+    pager: PagerOption = None,
     exit_zero: ExitZeroOption = False,
     quiet: QuietOption = False,
     verbose: VerboseOption = False,
@@ -89,7 +93,7 @@ def rank(
     Files that cannot be read are reported and skipped. The status is 0 if a
     document is listed, 1 if none is close enough, 2 if something went wrong.
     """
-    chosen = choose_format(format, output, (query, *map(str, corpus)))
+    chosen = choose_format(format, output, (query, *map(str, corpus)), FORMATS)
     talk = Talk(quiet, verbose)
     encoder = ModelChoice(model, device, precision, threads, no_cache).load()
     talk.about_model(encoder)
@@ -98,7 +102,7 @@ def rank(
     ranking = _rank(encoding, files, encoder, talk, top, min_score, explain, password)
     for skipped in ranking.skipped:
         talk.warning(f"Skipped {skipped.path}: {skipped.reason}")
-    deliver(_shown(ranking, chosen, output), output)
+    deliver(_shown(ranking, chosen, output), output, chosen, pager)
     if strict and ranking.skipped:
         raise typer.Exit(2)
     raise typer.Exit(0 if ranking.results or exit_zero else 1)
@@ -161,6 +165,14 @@ def _shown(ranking: Ranking, chosen: Format, output: Path | None) -> str:
         from colde_cli.views.json import ranking_json
 
         return ranking_json(ranking)
+    if chosen is Format.MARKDOWN:
+        from colde_cli.views.markdown_ranking import ranking_markdown
+
+        return ranking_markdown(ranking)
+    if chosen is Format.CSV:
+        from colde_cli.views.csv import ranking_csv
+
+        return ranking_csv(ranking)
     from colde_cli.views.ranking import ranking_table
 
     return ranking_table(ranking, to_file=output is not None)

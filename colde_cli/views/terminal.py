@@ -1,4 +1,4 @@
-"""A comparison for people: header, verdict, heat map of sections, aligned passages, matching chunks."""
+"""A comparison for people: header, verdict, flagged changes, heat map of sections, other passages, matching chunks."""
 
 from __future__ import annotations
 
@@ -14,16 +14,26 @@ from rich.table import Table
 from rich.text import Text
 
 from colde_cli.similarity.comparison import COUNTERPART
+from colde_cli.views.folding import Facts
 from colde_cli.views.heatmap import HeatMap
 from colde_cli.views.palette import score_style
-from colde_cli.views.passages import passage_parts
-from colde_cli.views.wording import excerpt, from_difference, heading, page_range, plain, plural, shorten
+from colde_cli.views.passages import counts, flagged_part, passage_parts
+from colde_cli.views.wording import (
+    excerpt,
+    from_difference,
+    heading,
+    made_of,
+    page_range,
+    percent,
+    plain,
+    plural,
+    shorten,
+)
 
 if TYPE_CHECKING:
     from colde_cli.documents.document import Chunk
     from colde_cli.encoder.encoding import Encoding
     from colde_cli.similarity.comparison import ChunkMatch, Comparison
-    from colde_cli.similarity.scoring import ScorePart
 
 _PLAIN_WIDTH = 100
 _GAUGE = 40
@@ -64,6 +74,10 @@ def _parts(comparison: Comparison, level: str, top: int) -> Iterator[RenderableT
     yield _header(comparison)
     yield Text()
     yield _verdict(comparison)
+    if level in ("passage", "all"):
+        yield Text()
+        yield counts(comparison)
+        yield from flagged_part(comparison, top, _title)
     if level in ("section", "all"):
         yield from _sections(comparison)
     if level in ("passage", "all"):
@@ -84,7 +98,7 @@ def _header(comparison: Comparison) -> Table:
         without = len(document.report.pages_without_text)
         facts += [plural(pages, "page") + (f", {without} without text" if without else "")] if pages else []
         facts += [plural(len(document.sections), "section"), f"{plural(encoding.tokens, 'token')} read"]
-        grid.add_row("", Text(" · ".join(facts), style="dim"))
+        grid.add_row("", Facts([Text(fact, style="dim") for fact in facts]))
     return grid
 
 
@@ -107,21 +121,6 @@ def _verdict(comparison: Comparison) -> Group:
     if len(comparison.parts) > 1:
         rows.append(Text(made_of(comparison.parts), style="dim"))
     return Group(*rows, Text(runs, style="dim"))
-
-
-def made_of(parts: Sequence[ScorePart], *, shares: bool = True) -> str:
-    """Of what a score is made, in words; with the shares of its parts, or without."""
-    names = {"document": "text", "chunks": "chunks", "words": "rare words", "opening": "opening"}
-    return "made of " + " · ".join(
-        (f"{part.weight:.0%} " if shares else "") + f"{names[part.name]} {part.score:.2f}" for part in parts
-    )
-
-
-def percent(probability: float) -> str:
-    """A probability in per cent, never rounded to certainty."""
-    if 0.005 <= probability <= 0.995:
-        return f"{probability:.0%}"
-    return "under 1%" if probability < 0.5 else "over 99%"
 
 
 def _gauge(score: float, threshold: float | None) -> Text:
