@@ -216,8 +216,11 @@ def test_the_step_of_a_pull_request(repository: Repository) -> None:
     write_word(repository.folder / "odd name.docx", NEW)
     write_word(repository.folder / "new.docx", OLD)
     repository.commit()
-    text = repository("bash", "-e", "-c", shown("pull-request"))
-    assert text.count("Related") == 1
+    summary = repository.folder.parent / "summary.md"
+    repository("bash", "-e", "-c", shown("pull-request"), GITHUB_STEP_SUMMARY=str(summary))
+    text = summary.read_text(encoding="utf-8")
+    assert text.count("**Related**") == 1
+    assert "odd name.docx" in text
     write_word(repository.folder / "odd name.docx", p("Bells ring at high tide under the pier."))
     repository.commit()
     repository("bash", "-e", "-c", shown("pull-request"), status=1)
