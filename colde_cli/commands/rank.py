@@ -25,6 +25,7 @@ from colde_cli.commands.common import (
     VerboseOption,
     finite,
 )
+from colde_cli.commands.noise import IgnoreLikeOption, boilerplate, check_sources
 from colde_cli.errors import OptionError
 from colde_cli.settings import DEFAULT_MODEL
 from colde_cli.views.output import Format, choose_format, deliver
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from colde_cli.corpus.ranking import Ranking
     from colde_cli.encoder.encoding import Encoding
     from colde_cli.encoder.protocol import DocumentEncoder
+    from colde_cli.similarity.boilerplate import Boilerplate
 
 FORMATS = (Format.TABLE, Format.JSON, Format.MARKDOWN, Format.CSV)
 
@@ -65,6 +67,7 @@ def rank(
         typer.Option(envvar="COLDE_GLOB", metavar="PATTERN", help="Which files of folders, e.g. '**/*.pdf'."),
     ] = None,
     password: PasswordOption = None,
+    ignore_like: IgnoreLikeOption = None,
     strict: Annotated[
         bool,
         typer.Option(
@@ -93,13 +96,18 @@ def rank(
     Files that cannot be read are reported and skipped. The status is 0 if a
     document is listed, 1 if none is close enough, 2 if something went wrong.
     """
-    chosen = choose_format(format, output, (query, *map(str, corpus)), FORMATS)
+    from colde_cli.similarity.noise import NOTHING
+
+    like = ignore_like or []
+    check_sources(like)
+    chosen = choose_format(format, output, (query, *map(str, corpus), *map(str, like)), FORMATS)
     talk = Talk(quiet, verbose)
     encoder = ModelChoice(model, device, precision, threads, no_cache).load()
     talk.about_model(encoder)
     files = _files(corpus, glob, talk)
-    encoding = _query(query, encoder, password, talk)
-    ranking = _rank(encoding, files, encoder, talk, top, min_score, explain, password)
+    ignored = boilerplate(like, password, NOTHING, talk)
+    encoding = _query(query, encoder, password, ignored, talk)
+    ranking = _rank(encoding, files, encoder, talk, top, min_score, explain, password, ignored)
     for skipped in ranking.skipped:
         talk.warning(f"Skipped {skipped.path}: {skipped.reason}")
     deliver(_shown(ranking, chosen, output), output, chosen, pager)
@@ -126,10 +134,12 @@ def _files(corpus: list[Path], glob: str | None, talk: Talk) -> list[Path]:
     return files
 
 
-def _query(source: str, encoder: DocumentEncoder, password: str | None, talk: Talk) -> Encoding:
+def _query(
+    source: str, encoder: DocumentEncoder, password: str | None, ignored: Boilerplate | None, talk: Talk
+) -> Encoding:
     from colde_cli.corpus.ranking import encode_file
 
-    encoding = encode_file(source, encoder, password=password)
+    encoding = encode_file(source, encoder, password=password, boilerplate=ignored)
     talk.about_document(encoding.document)
     return encoding
 
@@ -143,6 +153,7 @@ def _rank(
     min_score: float | None,
     explain: bool,
     password: str | None,
+    ignored: Boilerplate | None,
 ) -> Ranking:
     from colde_cli.corpus.ranking import rank as rank_files
     from colde_cli.views.messages import progress
@@ -156,6 +167,7 @@ def _rank(
             min_score=min_score,
             explain=explain,
             password=password,
+            boilerplate=ignored,
             progress=advance,
         )
 

@@ -9,6 +9,7 @@ from colde_cli.documents.passages import whole_pages
 from colde_cli.similarity.alignment import State
 from colde_cli.similarity.section_changes import SectionState
 from colde_cli.views.escaping import markdown
+from colde_cli.views.ignored import ignored_line, noise_aside
 from colde_cli.views.redline import Kind, pieces
 from colde_cli.views.wording import (
     STATE_WORDS,
@@ -65,6 +66,8 @@ def folded(summary: str, *blocks: str) -> str:
 def _blocks(comparison: Comparison, level: str, top: int) -> Iterator[str]:
     yield _verdict(comparison)
     yield _documents(comparison)
+    if ignored := ignored_line(comparison):
+        yield f"Ignored: {markdown(ignored)}"
     if level in ("passage", "all"):
         yield from _passages(comparison, top)
     if level in ("section", "all"):
@@ -81,7 +84,7 @@ def _verdict(comparison: Comparison) -> str:
     if comparison.threshold is not None:
         facts.append(f"related from {comparison.threshold:.2f}")
     if comparison.same_content:
-        facts.append("the texts are the same")
+        facts.append(f"the texts are the same{noise_aside(comparison.noise)}")
     return " · ".join(facts)
 
 
@@ -228,7 +231,7 @@ def _chunks(comparison: Comparison, top: int) -> Iterator[str]:
     changed = sorted((match for match in matches if not match.same), key=lambda match: -match.score)
     same = len(matches) - len(changed)
     yield "### Chunks of A and the chunk of B most like each"
-    yield f"{plural(same, 'chunk')} of {len(matches)} in A also in B, word for word."
+    yield f"{plural(same, 'chunk')} of {len(matches)} in A also in B, word for word{noise_aside(comparison.noise)}."
     if changed:
         yield table(("Score", "A", "B"), (_match(comparison, match) for match in changed[:top]), (0,))
     for name, found in zip("AB", comparison.without_counterpart(), strict=True):
