@@ -133,6 +133,9 @@ def test_the_driver_shows_the_comparison(repository: Repository) -> None:
     assert "\x1b" not in text
     assert re.search(r"letter\.docx @ [0-9a-f]{7} · 2 sections", text)
     assert "letter.docx, working tree · 2 sections" in text
+    ignoring = repository("git", "-c", "diff.colde.command=colde git-diff --ignore-numbers", "diff", "HEAD")
+    assert "the texts are the same" in ignoring
+    assert "{+41+}" not in ignoring
     assert "[-14-] {+41+} days" in text
     assert "diff --git a/notes.txt b/notes.txt" in text
     repository.commit()
@@ -216,8 +219,11 @@ def test_the_step_of_a_pull_request(repository: Repository) -> None:
     write_word(repository.folder / "odd name.docx", NEW)
     write_word(repository.folder / "new.docx", OLD)
     repository.commit()
-    text = repository("bash", "-e", "-c", shown("pull-request"))
-    assert text.count("Related") == 1
+    summary = repository.folder.parent / "summary.md"
+    repository("bash", "-e", "-c", shown("pull-request"), GITHUB_STEP_SUMMARY=str(summary))
+    text = summary.read_text(encoding="utf-8")
+    assert text.count("**Related**") == 1
+    assert "odd name.docx" in text
     write_word(repository.folder / "odd name.docx", p("Bells ring at high tide under the pier."))
     repository.commit()
     repository("bash", "-e", "-c", shown("pull-request"), status=1)

@@ -52,8 +52,10 @@ def test_headings_title_and_blanks(path: Path) -> None:
         + p("Second")
         + "</text:list-item></text:list>"
         + h("Parts", 3)
-        + h("References")
+        + "<text:bibliography><text:bibliography-source><text:index-title-template>no</text:index-title-template>"
+        + f"</text:bibliography-source><text:index-body><text:index-title>{p('References')}</text:index-title>"
         + p("[1] Nine books.")
+        + "</text:index-body></text:bibliography>"
     )
     document = read(write_odt(path, body, title="Not this"))
     assert document.title == "The Agreement"
@@ -61,6 +63,7 @@ def test_headings_title_and_blanks(path: Path) -> None:
     assert found == [(0, ""), (1, "Definitions"), (2, "Goods"), (3, "Parts"), (1, "References")]
     assert bodies(document)[1:3] == ["A bell is a cup. So.", "Endless\n\nFirst\n\nSecond"]
     assert document.sections[-1].kind == SectionKind.REFERENCES
+    assert bodies(document)[-1] == "[1] Nine books."
     assert document.report.pages is None
     assert read(write_odt(path, h("One") + h("Two"), title="Stated")).title == "Stated"
 

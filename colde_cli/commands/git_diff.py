@@ -10,6 +10,7 @@ import os
 import subprocess
 import sys
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -22,9 +23,18 @@ from colde_cli.commands.common import (
     NoCacheOption,
     PasswordOption,
     PrecisionOption,
+    Talk,
     ThreadsOption,
 )
 from colde_cli.commands.diff import Level
+from colde_cli.commands.noise import (
+    IgnoreCaseOption,
+    IgnoreLikeOption,
+    IgnoreNumbersOption,
+    IgnoreWhitespaceOption,
+    boilerplate,
+    check_sources,
+)
 from colde_cli.errors import DocumentError, OptionError
 from colde_cli.settings import DEFAULT_MODEL
 from colde_cli.views.output import deliver
@@ -57,6 +67,10 @@ def git_diff(
             help="Leave out sections, e.g. references; repeatable.",
         ),
     ] = None,
+    ignore_case: IgnoreCaseOption = False,
+    ignore_whitespace: IgnoreWhitespaceOption = False,
+    ignore_numbers: IgnoreNumbersOption = False,
+    ignore_like: IgnoreLikeOption = None,
     level: Annotated[
         Level,
         typer.Option(
@@ -79,12 +93,15 @@ def git_diff(
     """Compare two versions of a document for git, which calls it by itself: see docs/git.md."""
     _follow_colours_of_git()
     change = _change(arguments)
-    reading = _Reading(password, tuple(skip_sections or ()))
+    like = ignore_like or []
+    check_sources(like)
+    noise = (ignore_case, ignore_whitespace, ignore_numbers)
     choice = ModelChoice(model, device, precision, threads, no_cache)
+    how = _How(password, tuple(skip_sections or ()), noise, tuple(like), choice, level, top)
     if _nobody_reads():
         return
     try:
-        deliver(_shown(change, reading, choice, level, top) + "\n", None)
+        deliver(_shown(change, how) + "\n", None)
     except BrokenPipeError:  # the pager was left: no trouble, and git should say nothing about it
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
@@ -111,11 +128,16 @@ class _Change:
 
 
 @dataclass(frozen=True, slots=True)
-class _Reading:
-    """How both versions are read."""
+class _How:
+    """How both versions are read, compared and shown; `noise` is case, white space, numbers."""
 
     password: str | None
     skip: tuple[str, ...]
+    noise: tuple[bool, bool, bool]
+    like: tuple[Path, ...]
+    choice: ModelChoice
+    level: Level
+    top: int
 
     def read(self, side: _Side) -> Document | str:
         """The document, or the sentence that says why there is none."""
@@ -147,7 +169,7 @@ def _change(arguments: list[str]) -> _Change:
     return _Change(title, (old, new))
 
 
-def _shown(change: _Change, reading: _Reading, choice: ModelChoice, level: Level, top: int) -> str:
+def _shown(change: _Change, how: _How) -> str:
     from colde_cli.views import git as view
 
     if change.sides is None:
@@ -155,31 +177,38 @@ def _shown(change: _Change, reading: _Reading, choice: ModelChoice, level: Level
     old, new = change.sides
     if old.exists and new.exists:
         modes = f"mode {old.mode} → {new.mode}" if old.mode != new.mode else ""
-        return view.heading(change.title, modes) + _compared(old, new, reading, choice, level, top)
+        return view.heading(change.title, modes) + _both(old, new, how)
     side, what = (new, "added") if new.exists else (old, "deleted")
-    document = reading.read(side)
+    document = how.read(side)
     shown = view.sentence(document) if isinstance(document, str) else view.outline(document)
     return view.heading(change.title, what) + shown
 
 
-def _compared(old: _Side, new: _Side, reading: _Reading, choice: ModelChoice, level: Level, top: int) -> str:
-    """The table of `colde diff`, or why there is none; warnings above it, as stderr would run across a pager."""
+def _both(old: _Side, new: _Side, how: _How) -> str:
+    """The table of `colde diff`, or why there is none."""
     from colde_cli.views import git as view
 
-    versions = [reading.read(old), reading.read(new)]
+    versions = [how.read(old), how.read(new)]
     troubles = [version for version in versions if isinstance(version, str)]
     documents = [version for version in versions if not isinstance(version, str)]
-    if troubles:
-        return "".join(map(view.sentence, troubles))
+    return "".join(map(view.sentence, troubles)) if troubles else _compared(documents, how)
+
+
+def _compared(documents: list[Document], how: _How) -> str:
+    """The table, below the warnings: on standard error they would run across the pager."""
     from colde_cli.similarity.comparison import compare
+    from colde_cli.similarity.noise import Noise
+    from colde_cli.views import git as view
     from colde_cli.views.terminal import comparison_table
 
-    encoder = choice.load()
+    noise = Noise(*how.noise, tuple(map(str, how.like)))
+    warnings = [f"{document.path}: {words}" for document in documents for words in document.report.warnings]
+    ignored = boilerplate(how.like, how.password, noise, Talk(quiet=True))
+    if ignored is not None:
+        documents = list(ignored.without_both(*documents))
+    encoder = how.choice.load()
     first, second = encoder.encode_many(documents, lambda number: None)
-    warnings = [
-        f"{document.path}: {warning}" for document in documents for warning in document.report.warnings
-    ]
-    table = comparison_table(compare(first, second, encoder), level.value, top)
+    table = comparison_table(compare(first, second, encoder, noise), how.level.value, how.top)
     return "".join(map(view.sentence, warnings)) + table
 
 

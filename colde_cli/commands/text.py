@@ -87,7 +87,7 @@ def text(
         deliver(f"{_without_name(str(error), file)}\n", output)
         return
     talk.about_document(document)
-    deliver(_shown(document, chosen), output)
+    deliver(_shown(document, chosen), output, chosen)
 
 
 def _format(asked: Format | None, output: Path | None, file: str) -> Format:

@@ -9,7 +9,7 @@ from colde_cli.documents.passages import whole_pages
 from colde_cli.similarity.alignment import State
 from colde_cli.similarity.section_changes import SectionState
 from colde_cli.views.escaping import markdown
-from colde_cli.views.ignored import ignored_line, noise_aside
+from colde_cli.views.ignored import ignored_line, noise_aside, same_texts
 from colde_cli.views.redline import Kind, pieces
 from colde_cli.views.wording import (
     STATE_WORDS,
@@ -84,7 +84,7 @@ def _verdict(comparison: Comparison) -> str:
     if comparison.threshold is not None:
         facts.append(f"related from {comparison.threshold:.2f}")
     if comparison.same_content:
-        facts.append(f"the texts are the same{noise_aside(comparison.noise)}")
+        facts.append(same_texts(comparison))
     return " · ".join(facts)
 
 

@@ -16,7 +16,7 @@ from rich.text import Text
 from colde_cli.similarity.comparison import COUNTERPART
 from colde_cli.views.folding import Facts
 from colde_cli.views.heatmap import HeatMap
-from colde_cli.views.ignored import ignored_line, noise_aside
+from colde_cli.views.ignored import ignored_line, noise_aside, same_texts
 from colde_cli.views.palette import score_style
 from colde_cli.views.passages import counts, flagged_part, passage_parts
 from colde_cli.views.wording import (
@@ -120,7 +120,7 @@ def _verdict(comparison: Comparison) -> Group:
     if comparison.probability is not None:
         line.append(f"   probability {percent(comparison.probability)}")
     if comparison.same_content:
-        line.append(f"   the texts are the same{noise_aside(comparison.noise)}", style="green")
+        line.append(f"   {same_texts(comparison)}", style="green")
     model = comparison.model
     runs = f"{model.name} · {model.precision} · {model.device}"
     rows = [line, _gauge(comparison.score, comparison.threshold)]

@@ -73,6 +73,7 @@ class Body:
     contents: int = 0
     _within: bool = False
     _skipping: int = 0
+    _titles: int = 0
     _paragraphs: list[_Paragraph] = field(default_factory=list)
     _places: list[_Table | _Note | None] = field(default_factory=list)  # None: a box, with a flow of its own
 
@@ -90,6 +91,8 @@ class Body:
             self._paragraphs.append(self._begun(name, attributes))
         elif name in _BLANKS:
             self.characters(" ")
+        elif name == "text:index-title":
+            self._titles += 1
         elif name == "text:note":
             self._places.append(_Note())
         elif name == "table:table":
@@ -105,6 +108,8 @@ class Body:
             self.styles.end(name)
         elif name in _PARAGRAPHS:
             self._end_paragraph(self._paragraphs.pop())
+        elif name == "text:index-title":
+            self._titles -= 1
         elif name == "text:note":
             self._end_note()
         elif name == _BOX:
@@ -134,6 +139,8 @@ class Body:
         level = self.styles.level(style)
         if name == "text:h":
             level = outline_level(attributes.get("text:outline-level", "")) or level or 1
+        elif self._titles:  # of a bibliography, the one index that is kept
+            level = 1
         return _Paragraph(style, level)
 
     def _end_paragraph(self, paragraph: _Paragraph) -> None:
