@@ -14,7 +14,6 @@ from colde_cli.commands.common import (
     DebugOption,
     DeviceOption,
     ExitZeroOption,
-    FormatOption,
     ModelChoice,
     ModelOption,
     NoCacheOption,
@@ -35,6 +34,9 @@ if TYPE_CHECKING:
     from colde_cli.documents.document import Document
     from colde_cli.encoder.protocol import DocumentEncoder
     from colde_cli.similarity.comparison import Comparison
+
+
+_FORMATS = (Format.TABLE, Format.JSON, Format.HTML)
 
 
 class Level(StrEnum):
@@ -90,7 +92,17 @@ def diff(
             rich_help_panel="Output",
         ),
     ] = 10,
-    format: FormatOption = None,
+    format: Annotated[
+        Format | None,
+        typer.Option(
+            "--format",
+            envvar="COLDE_FORMAT",
+            help="Format of the output; if not given, what the suffix of the output file says, else a table.",
+            rich_help_panel="Output",
+            show_choices=False,
+            metavar="table|json|html",
+        ),
+    ] = None,
     output: OutputOption = None,
     fail_under: Annotated[
         float | None,
@@ -119,7 +131,7 @@ def diff(
     """
     if a == b == "-":
         raise OptionError("Only one of the two documents can come from standard input.")
-    chosen = choose_format(format, output, (a, b))
+    chosen = choose_format(format, output, (a, b), _FORMATS)
     talk = Talk(quiet, verbose)
     reading = _Reading(password, parse_pages(pages), tuple(skip_sections or ()), tuple(only_sections or ()))
     encoder, documents = _open(a, b, reading, ModelChoice(model, device, precision, threads, no_cache))
@@ -183,6 +195,10 @@ def _compare(encoder: DocumentEncoder, documents: list[Document], talk: Talk) ->
 
 
 def _shown(comparison: Comparison, chosen: Format, level: Level, top: int, output: Path | None) -> str:
+    if chosen is Format.HTML:
+        from colde_cli.views.report.html import comparison_html
+
+        return comparison_html(comparison)
     if chosen is Format.JSON:
         from colde_cli.views.json import comparison_json
 
