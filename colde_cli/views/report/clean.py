@@ -9,8 +9,8 @@ from colde_cli.views.wording import shorten
 _NONCHARACTERS = "".join(
     chr(plane + last) for plane in range(0, 0x110000, 0x10000) for last in (0xFFFE, 0xFFFF)
 )
-# Controls, halves of surrogate pairs and noncharacters are errors in HTML. An override of the direction of text (U+202D,
-# U+202E) shows letters in an order in which they are not stored, so that a reader must see that there is one.
+# Controls, halves of surrogate pairs and noncharacters are errors in HTML. An override of the direction of text
+# (U+202D, U+202E) shows letters in an order in which they are not stored, so that a reader must see that there is one.
 _FORBIDDEN = re.compile(
     f"[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\u202d\u202e{_NONCHARACTERS}]"
 )

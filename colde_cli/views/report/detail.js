@@ -76,7 +76,12 @@ function showDetail(number) {
   }
   const copy = element("button", { type: "button", id: "copy", title: "Copy a link to this change (c)" }, "Copy link");
   copy.addEventListener("click", copyLink);
-  buttons.append(copy);
+  const close = element("button", { type: "button" }, "Close");
+  close.addEventListener("click", () => {
+    box.hidden = true;
+    redraw();
+  });
+  buttons.append(copy, close);
   const words = element("p", { class: "words", dir: "auto", lang: "" });
   words.append(state === "s" ? wordsOf("a", number).map(plain).join("\n\n") : merged(number));
   box.replaceChildren(head, words, where, facts, buttons);

@@ -83,7 +83,7 @@ def tables(comparison: Comparison) -> list[MapTable]:
         MapTable(
             "chunks",
             "Chunks",
-            "A chunk is up to 512 tokens of a section. Cosines of chunk vectors, raised where two chunks share wording.",
+            "A chunk is up to 512 tokens of a section. Cosines of chunk vectors, raised where chunks share wording.",
             "chunk",
             _chunks(comparison),
         ),

@@ -2,6 +2,7 @@
 
 const rows = $$("#list li");
 const rowOf = new Map(rows.map((row) => [Number(row.dataset.p), row]));
+const places = new Map([...rowOf.keys()].map((number, place) => [number, place]));
 let visibleRows = new Map(rowOf);
 let chosen = -1;
 
@@ -40,15 +41,13 @@ function tellCount() {
   for (const name of ["previous", "next"]) $(`#${name}`).disabled = !numbers.length;
 }
 
+// Goes to the next change that the filters leave, from wherever in the list the reader is, and around its ends.
 function step(direction) {
   const numbers = [...visibleRows.keys()];
   if (!numbers.length) return;
-  const order = [...rowOf.keys()];
-  const from = order.indexOf(chosen);
-  const ahead = direction > 0 ? numbers.filter((n) => order.indexOf(n) > from) : numbers.filter((n) => order.indexOf(n) < from);
-  const beyond = from < 0 && direction < 0 ? numbers : ahead;
-  const next = direction > 0 ? beyond[0] ?? numbers[0] : beyond[beyond.length - 1] ?? numbers[numbers.length - 1];
-  choose(next);
+  const from = places.get(chosen) ?? (direction > 0 ? -1 : places.size);
+  const ahead = numbers.filter((number) => direction * (places.get(number) - from) > 0);
+  choose(direction > 0 ? ahead[0] ?? numbers[0] : ahead.pop() ?? numbers[numbers.length - 1]);
 }
 
 // Chooses a pair: it is shown level on both sides, in the list, in the strip and in the address.
@@ -63,9 +62,10 @@ function choose(number, { keepAddress = false } = {}) {
   for (const link of $$("#list a[aria-current]")) link.removeAttribute("aria-current");
   const link = rowOf.get(number)?.firstElementChild;
   link?.setAttribute("aria-current", "true");
-  link?.scrollIntoView({ block: "nearest" });
   if (!keepAddress) history.replaceState(null, "", `#p${number}`);
   showDetail(number);
+  // Only now does the list have its height.
+  link?.scrollIntoView({ block: "nearest" });
   tellCount();
   markStrips();
   bring({ a: texts.a.ofPair.get(number)?.[0], b: texts.b.ofPair.get(number)?.[0] });

@@ -46,7 +46,7 @@ class HeatMap {
   measure() {
     const room = this.canvas.parentElement.clientWidth;
     const narrow = room < 560;
-    this.left = narrow ? 28 : Math.min(240, room * 0.25);
+    this.left = narrow ? 44 : Math.min(240, room * 0.25);
     this.top = narrow ? 28 : 120;
     const right = narrow ? 4 : 70;
     this.cellWidth = Math.min(30, Math.max(1, (room - this.left - right) / this.columns));
@@ -99,7 +99,7 @@ class HeatMap {
     const [bottom, end] = [this.top + this.rows * this.cellHeight, this.left + this.columns * this.cellWidth];
     pen.font = `bold ${pen.font}`;
     pen.textAlign = "right";
-    pen.fillText("A ↓  B →", this.left - 6, this.top - 10);
+    pen.fillText("A ↓ B →", this.left - 4, this.top - 10);
     pen.font = `12px ${look.fontFamily}`;
     let free = -Infinity;
     for (const [first, last, name, section] of this.groups("a", this.rows, this.steps[0])) {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import TYPE_CHECKING
 
 from colde_cli.documents.document import Span
@@ -215,4 +215,4 @@ def _pieces(first: int, last: int, breaks: Sequence[int]) -> Iterator[tuple[int,
     """The parts of [first, last) between breaks; none where it is empty."""
     inside = [place for place in breaks if first < place < last]
     bounds = [first, *inside, last]
-    yield from ((start, end) for start, end in zip(bounds, bounds[1:], strict=False) if start < end)
+    yield from ((start, end) for start, end in pairwise(bounds) if start < end)

@@ -189,9 +189,10 @@ def _kept(changes: Sequence[SectionChange]) -> str:
     if not kept:
         return "No section kept its name and place."
     what = "its name and place" if len(kept) == 1 else "their names and places"
+    words = f"{plural(len(kept), 'section')} kept {what}"
     if same == len(kept):
-        return f"{plural(len(kept), 'section')} kept {what}, word for word."
-    return f"{plural(len(kept), 'section')} kept {what}, {same} of them word for word."
+        return f"{words}, word for word."
+    return f"{words}, {same} of them word for word." if same else f"{words}, none word for word."
 
 
 def _row(comparison: Comparison, change: SectionChange) -> SectionRow:
