@@ -72,5 +72,4 @@ function switchTheme() {
 
 $("#theme").addEventListener("click", switchTheme);
 darkSystem.addEventListener("change", themeChanged);
-matchMedia("print").addEventListener("change", () => document.dispatchEvent(new Event("colours")));
 themeChanged();

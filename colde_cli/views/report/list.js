@@ -62,7 +62,11 @@ function choose(number, { keepAddress = false } = {}) {
   for (const link of $$("#list a[aria-current]")) link.removeAttribute("aria-current");
   const link = rowOf.get(number)?.firstElementChild;
   link?.setAttribute("aria-current", "true");
-  if (!keepAddress) history.replaceState(null, "", `#p${number}`);
+  // From change to change the address changes in place: Back leads to where the reader came from.
+  if (!keepAddress) {
+    const within = /^#[pq]\d+$/.test(location.hash);
+    history[within ? "replaceState" : "pushState"](null, "", `#p${number}`);
+  }
   showDetail(number);
   // Only now does the list have its height.
   link?.scrollIntoView({ block: "nearest" });

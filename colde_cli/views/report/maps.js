@@ -43,8 +43,7 @@ class HeatMap {
     return found;
   }
 
-  measure() {
-    const room = this.canvas.parentElement.clientWidth;
+  measure(room) {
     const narrow = room < 560;
     this.left = narrow ? 44 : Math.min(240, room * 0.25);
     this.top = narrow ? 28 : 120;
@@ -56,9 +55,9 @@ class HeatMap {
     this.height = Math.ceil(this.top + this.cellHeight * this.rows + 4);
   }
 
-  draw() {
-    if (!this.canvas.parentElement.clientWidth) return;
-    this.measure();
+  draw(room = this.canvas.parentElement.clientWidth) {
+    if (!room) return;
+    this.measure(room);
     const sharp = window.devicePixelRatio || 1;
     this.canvas.width = this.width * sharp;
     this.canvas.height = this.height * sharp;
@@ -101,10 +100,15 @@ class HeatMap {
     pen.textAlign = "right";
     pen.fillText("A ↓ B →", this.left - 4, this.top - 10);
     pen.font = `12px ${look.fontFamily}`;
+    const rowGroups = this.groups("a", this.rows, this.steps[0]);
+    const columnGroups = this.groups("b", this.columns, this.steps[1]);
+    // Lines between sections that stand too close would hide the cells.
+    const rowLines = this.name === "chunks" && bottom - this.top > 8 * rowGroups.length;
+    const columnLines = this.name === "chunks" && end - this.left > 8 * columnGroups.length;
     let free = -Infinity;
-    for (const [first, last, name, section] of this.groups("a", this.rows, this.steps[0])) {
+    for (const [first, last, name, section] of rowGroups) {
       const y = this.top + first * this.cellHeight;
-      if (last - first > 1 || this.name === "chunks") this.line(pen, this.left, y, end, y);
+      if (rowLines) this.line(pen, this.left, y, end, y);
       const middle = (y + this.top + last * this.cellHeight) / 2;
       if (middle - free < 13) continue;
       free = middle;
@@ -112,9 +116,9 @@ class HeatMap {
       pen.fillText(fitted(pen, this.narrow ? String(section + 1) : name, this.left - 10), this.left - 6, middle);
     }
     free = -Infinity;
-    for (const [first, last, name, section] of this.groups("b", this.columns, this.steps[1])) {
+    for (const [first, last, name, section] of columnGroups) {
       const x = this.left + first * this.cellWidth;
-      if (last - first > 1 || this.name === "chunks") this.line(pen, x, this.top, x, bottom);
+      if (columnLines) this.line(pen, x, this.top, x, bottom);
       const middle = (x + this.left + last * this.cellWidth) / 2;
       if (middle - free < (this.narrow ? 16 : 13)) continue;
       free = middle;
@@ -224,9 +228,29 @@ if ($("#map-chunks")) {
   heatMaps.push(new HeatMap("chunks", data.chunks, (side, chunk) => places[side].section[chunk], passage));
 }
 const drawMaps = eachFrame(() => {
-  if (root.dataset.view === "maps" || matchMedia("print").matches) for (const map of heatMaps) map.draw();
+  if (root.dataset.view === "maps") for (const map of heatMaps) map.draw();
 });
 document.addEventListener("shown-maps", drawMaps);
 document.addEventListener("colours", drawMaps);
 window.addEventListener("resize", drawMaps);
-window.addEventListener("beforeprint", () => heatMaps.forEach((map) => map.draw()));
+
+// Paper is light, and the maps may not have been on the screen yet.
+let screenTheme = null;
+
+function onPaper(printing) {
+  if (printing === (screenTheme !== null)) return;
+  if (printing) {
+    screenTheme = root.dataset.theme ?? "";
+    root.dataset.theme = "light";
+    for (const map of heatMaps) map.draw(660);
+    return;
+  }
+  if (screenTheme) root.dataset.theme = screenTheme;
+  else delete root.dataset.theme;
+  screenTheme = null;
+  drawMaps();
+}
+
+window.addEventListener("beforeprint", () => onPaper(true));
+window.addEventListener("afterprint", () => onPaper(false));
+matchMedia("print").addEventListener("change", (event) => onPaper(event.matches));

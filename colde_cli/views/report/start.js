@@ -9,7 +9,7 @@ function laidOut() {
 // What the part after # means: a view, a pair (#p12, from B #q12), a section (#as3, #bs3).
 function route() {
   const found = /^#(?:(summary|maps|text)|[pq](\d+)|([ab])s(\d+))$/.exec(location.hash);
-  if (!found) return show(chosen < 0 ? "summary" : root.dataset.view);
+  if (!found) return show("summary");
   const [, view, pair, side, section] = found;
   if (view) return show(view);
   if (pair !== undefined) return choose(Number(pair), { keepAddress: true });
@@ -21,8 +21,7 @@ document.addEventListener("click", (event) => {
   const link = event.target.closest('a[href^="#"]');
   if (!link || event.defaultPrevented || event.ctrlKey || event.metaKey || event.shiftKey || event.button) return;
   event.preventDefault();
-  if (link.hash !== location.hash) history.pushState(null, "", link.hash);
-  route();
+  go(link.hash);
   if (link.classList.contains("skip")) texts.a.pane.focus();
   if (link.dataset.only) only((chip) => chip.dataset.state === link.dataset.only);
   if ("flagged" in link.dataset) only((chip) => Boolean(chip.dataset.kind));
@@ -38,6 +37,11 @@ for (const text of Object.values(texts)) {
     const passage = event.target.closest(".p:not(.s)");
     if (passage && !event.target.closest("a") && String(getSelection()) === "") choose(Number(passage.dataset.p));
   });
+}
+
+function go(hash) {
+  if (hash !== location.hash) history.pushState(null, "", hash);
+  route();
 }
 
 function linkScrolling() {
@@ -63,9 +67,9 @@ const KEYS = {
   l: linkScrolling,
   t: switchTheme,
   c: () => chosen >= 0 && copyLink(),
-  1: () => show("summary"),
-  2: () => show("maps"),
-  3: () => show("text"),
+  1: () => go("#summary"),
+  2: () => go("#maps"),
+  3: () => go("#text"),
   "?": () => help.showModal(),
 };
 document.addEventListener("keydown", (event) => {
