@@ -97,14 +97,19 @@ def excerpt(pair: PassagePair) -> Excerpt:
     if not pair.edits:
         return Excerpt(short(pair.a_text or pair.b_text, 2 * _SAID), "", "", "")
     edit = _telling(pair)
-    before = pair.a_text[max(0, edit.a.start - _CONTEXT) : edit.a.start]
-    after = pair.a_text[edit.a.end : edit.a.end + _CONTEXT]
-    return Excerpt(
-        _whole_words(before, cut_first=edit.a.start > _CONTEXT),
-        short(pair.a_text[edit.a.start : edit.a.end], _SAID),
-        short(pair.b_text[edit.b.start : edit.b.end], _SAID),
-        _whole_words(after, cut_last=edit.a.end + _CONTEXT < len(pair.a_text)),
-    )
+    a, b = edit.a, edit.b
+    before = _whole_words(pair.a_text[max(0, a.start - _CONTEXT) : a.start], cut_first=a.start > _CONTEXT)
+    after = _whole_words(pair.a_text[a.end : a.end + _CONTEXT], cut_last=a.end + _CONTEXT < len(pair.a_text))
+    if len(b):
+        # An insertion keeps the blanks that it has in B.
+        before += " " * (_blank(pair.b_text, b.start - 1) and not len(a) and not before.endswith(" "))
+        after = " " * (_blank(pair.b_text, b.end) and not after.startswith(" ")) + after
+    deleted, inserted = pair.a_text[a.start : a.end], pair.b_text[b.start : b.end]
+    return Excerpt(before, short(deleted, _SAID), short(inserted, _SAID), after)
+
+
+def _blank(text: str, place: int) -> bool:
+    return 0 <= place < len(text) and text[place].isspace()
 
 
 def _telling(pair: PassagePair) -> Edit:

@@ -9,6 +9,14 @@ function plain(node) {
   return copy.textContent;
 }
 
+// An insertion with the blanks that it has in B, where A has none.
+function spaced(place, made, inserted) {
+  const [first, last] = [inserted[0], inserted[inserted.length - 1]];
+  const before = place.localName === "del" || /\s$/.test(place.previousSibling?.textContent ?? " ") ? "x" : first.previousSibling?.textContent ?? "x";
+  const after = /^\s/.test(place.nextSibling?.textContent ?? " ") ? "x" : last.nextSibling?.textContent ?? "x";
+  return [/\s$/.test(before) ? " " : "", made, /^\s/.test(after) ? " " : ""];
+}
+
 function merged(number) {
   const made = document.createDocumentFragment();
   const a = wordsOf("a", number);
@@ -31,7 +39,7 @@ function merged(number) {
       if (node.localName === "del") made.append(element("del", {}, node.textContent));
       const last = edits.filter((other) => other.dataset.e === edit).pop() === node;
       const words = last ? inserted(edit) : "";
-      if (words) made.append(node.localName === "del" ? "" : " ", element("ins", {}, words), node.localName === "del" ? "" : " ");
+      if (words) made.append(...spaced(node, element("ins", {}, words), b.flatMap((other) => $$(`ins[data-e="${edit}"]`, other))));
     }
   });
   return made;

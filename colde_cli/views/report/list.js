@@ -77,11 +77,12 @@ function choose(number, { keepAddress = false } = {}) {
 
 function tab(name) {
   const before = $("#text").dataset.tab;
+  const pair = chosen >= 0 || before === "list" ? chosen : pairInView(texts[before]);
   $("#text").dataset.tab = name;
   for (const button of $$(".tabs button")) button.setAttribute("aria-pressed", String(button.dataset.tab === name));
   if (before !== name) laidOut();
-  if (before !== name && chosen >= 0) {
-    bring({ a: texts.a.ofPair.get(chosen)?.[0], b: texts.b.ofPair.get(chosen)?.[0] });
+  if (before !== name && pair >= 0) {
+    bring({ a: texts.a.ofPair.get(pair)?.[0], b: texts.b.ofPair.get(pair)?.[0] });
   }
 }
 

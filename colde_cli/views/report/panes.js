@@ -105,6 +105,15 @@ function readingLine(pane) {
   return Math.max(1 / 3, 1 - left / height);
 }
 
+// A pair of both texts near the reading line of one; -1 where there is none.
+function pairInView(text) {
+  if (!text.passages.length || !shown(text)) return -1;
+  const line = text.pane.getBoundingClientRect().top + text.pane.clientHeight / 3;
+  const here = text.index.get(passageAt(text, line));
+  const near = text.before[here] >= 0 ? text.before[here] : text.after[here];
+  return near < 0 ? -1 : pairOf(text, near);
+}
+
 let linked = true;
 let leader = "a";
 // Scrolls that the page makes itself do not count as the reader's, and what it has just levelled stays as it is.
@@ -180,14 +189,20 @@ function bring(targets) {
   settle(3);
 }
 
+const lengths = new WeakMap();
+
+function lengthsOf(block) {
+  if (!lengths.has(block)) lengths.set(block, [...block.children].map((item) => item.textContent.length));
+  return lengths.get(block);
+}
+
 // Heights of blocks that were never shown, guessed from their letters, so that scrollbar and strip are about right.
 function estimateHeights() {
   for (const text of Object.values(texts)) {
     if (!shown(text)) continue;
     const letters = Math.max(20, (text.pane.clientWidth - 60) / 8.2);
     for (const block of text.blocks) {
-      let lines = 0;
-      for (const item of block.children) lines += Math.ceil(item.textContent.length / letters) + 0.4;
+      const lines = lengthsOf(block).reduce((sum, length) => sum + Math.ceil(length / letters) + 0.4, 0);
       block.style.containIntrinsicBlockSize = `auto ${Math.round(lines * 25)}px`;
     }
   }

@@ -18,7 +18,7 @@ function route() {
 }
 
 document.addEventListener("click", (event) => {
-  const link = event.target.closest('a[href^="#"]');
+  const link = event.target.closest?.('a[href^="#"]');
   if (!link || event.defaultPrevented || event.ctrlKey || event.metaKey || event.shiftKey || event.button) return;
   event.preventDefault();
   go(link.hash);
@@ -74,7 +74,7 @@ const KEYS = {
 };
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || help.open || !keysOn.checked) return;
-  if (event.target.closest("input, textarea, select")) return;
+  if (event.target.closest?.("input, textarea, select")) return;
   if (Object.hasOwn(KEYS, event.key)) {
     KEYS[event.key]();
     event.preventDefault();
