@@ -124,6 +124,19 @@ def test_what_matters_is_listed_first(report: str) -> None:
         assert heading in first
 
 
+def test_versions_of_one_title_are_told_apart_by_their_files(report: str) -> None:
+    page = parsed(report)
+    assert page.xpath("//h1")[0].text_content() == "Comparison of field-study-v1.pdf and field-study-v2.pdf"
+    assert "Sensors on the Sill" in page.get_element_by_id("summary").text_content()
+
+
+def test_the_longest_passages_of_one_side_are_shown_in_order(report: str, versions: Comparison) -> None:
+    shown = parsed(report).xpath("//*[@id='longest-title']/following-sibling::ol//a/@href")
+    alone = [n for n, pair in enumerate(versions.passages) if not (pair.a and pair.b)]
+    size = {n: len(versions.passages[n].a_text or versions.passages[n].b_text) for n in alone}
+    assert shown == [f"#p{n}" for n in sorted(sorted(alone, key=lambda n: -size[n])[:4])]
+
+
 def test_nothing_may_be_loaded_and_no_style_stands_in_the_markup(report: str) -> None:
     page = parsed(report)
     policy = page.xpath("//meta[@http-equiv='Content-Security-Policy']/@content")[0]

@@ -208,9 +208,12 @@ def test_filters_narrow_list_and_keys(wide: Visit, address: str, versions: Compa
 
 def test_counts_of_the_summary_lead_to_their_changes(wide: Visit, address: str, versions: Comparison) -> None:
     page = wide.open(address)
-    page.get_by_role("link", name="only in B").click()
+    page.locator(".counts").get_by_role("link", name="only in B").click()
     only_b = [n for n in changed(versions) if versions.passages[n].state is State.ONLY_B]
     assert page.locator("#list li:visible").count() == len(only_b)
+    page.keyboard.press("1")
+    page.get_by_role("link", name="negation 1").click()
+    assert page.locator("#list li:visible").count() == 1
 
 
 def test_a_permalink_survives_reload_and_partners_are_level(

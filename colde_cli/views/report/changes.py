@@ -73,6 +73,16 @@ def kind_counts(found: Sequence[Change]) -> list[tuple[str, int]]:
     return [(kind.value, counts[kind.value]) for kind in FlagKind if counts[kind.value]]
 
 
+def longest(comparison: Comparison, found: Sequence[Change], most: int = 4) -> list[Change]:
+    """Of what only one of two related documents has the longest passages, in their order; of strangers none."""
+    if comparison.related is False:
+        return []
+    alone = [change for change in found if change.letter in "ab"]
+    pairs = comparison.passages
+    alone.sort(key=lambda change: -len(pairs[change.number].a_text or pairs[change.number].b_text))
+    return sorted(alone[:most], key=lambda change: change.number)
+
+
 def _change(comparison: Comparison, number: int, pair: PassagePair) -> Change:
     name = names.section_name(comparison.a.document, pair.a) or names.section_name(
         comparison.b.document, pair.b

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from colde_cli.views.pages import base_style
 from colde_cli.views.report import names
-from colde_cli.views.report.changes import changes, kind_counts
+from colde_cli.views.report.changes import changes, kind_counts, longest
 from colde_cli.views.report.heat import heat_maps, tables
 from colde_cli.views.report.sides import sides
-from colde_cli.views.report.summary import facts, summary
+from colde_cli.views.report.summary import heads, summary
 
 if TYPE_CHECKING:
     from colde_cli.similarity.comparison import Comparison
@@ -42,9 +42,10 @@ def comparison_html(comparison: Comparison) -> str:
         theme=theme,
         script=script,
         policy=_policy(style, theme, script),
-        heads=[facts(comparison.a, "A"), facts(comparison.b, "B")],
+        heads=heads(comparison),
         summary=summary(comparison),
         changes=found,
+        longest=longest(comparison, found),
         kind_counts=kind_counts(found),
         maps=tables(comparison),
         sides=sides(comparison),

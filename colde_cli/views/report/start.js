@@ -24,6 +24,7 @@ document.addEventListener("click", (event) => {
   go(link.hash);
   if (link.classList.contains("skip")) texts.a.pane.focus();
   if (link.dataset.only) only((chip) => chip.dataset.state === link.dataset.only);
+  if (link.dataset.kind) only((chip) => chip.dataset.kind === link.dataset.kind);
   if ("flagged" in link.dataset) only((chip) => Boolean(chip.dataset.kind));
 });
 window.addEventListener("popstate", route);

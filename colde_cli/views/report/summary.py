@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from colde_cli.similarity.alignment import State
@@ -23,10 +24,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """A document in the head of the page: `letter` A or B, `title`, `facts` and `warnings` as text."""
+    """A document in the head of the page.
+
+    Attributes:
+        letter: A or B.
+        title: of the document.
+        label: what tells it from the other: the title, or of two versions of one title the name of the file.
+        facts: path, pages, sections, tokens, as text.
+        warnings: what could not be read.
+    """
 
     letter: str
     title: str
+    label: str
     facts: str
     warnings: Sequence[str]
 
@@ -116,14 +126,27 @@ def summary(comparison: Comparison) -> Summary:
     )
 
 
-def facts(encoding: Encoding, letter: str) -> Facts:
-    """The head of a document."""
-    document, report = encoding.document, encoding.document.report
+def heads(comparison: Comparison) -> list[Facts]:
+    """The heads of both documents."""
+    documents = (comparison.a.document, comparison.b.document)
+    titles = [
+        short(found.title, 160) or f"Document {side}" for side, found in zip("AB", documents, strict=True)
+    ]
+    files = [short(PurePath(found.path).name, 160) for found in documents]
+    labels = files if titles[0] == titles[1] and all(files) and files[0] != files[1] else titles
+    sides = zip("AB", (comparison.a, comparison.b), titles, labels, strict=True)
+    return [
+        Facts(side, title, label, _facts(encoding), _warnings(encoding.document.report))
+        for side, encoding, title, label in sides
+    ]
+
+
+def _facts(encoding: Encoding) -> str:
+    document, pages = encoding.document, encoding.document.report.pages
     words = ["standard input" if document.path == "-" else short(document.path, 200)] if document.path else []
-    words += [plural(report.pages, "page")] if report.pages else []
+    words += [plural(pages, "page")] if pages else []
     words += [plural(len(document.sections), "section"), f"{plural(encoding.tokens, 'token')} read"]
-    title = short(document.title, 160) or f"Document {letter}"
-    return Facts(letter, title, " · ".join(words), list(_warnings(report)))
+    return " · ".join(words)
 
 
 def _warnings(report: ReadReport) -> list[str]:
