@@ -182,7 +182,6 @@ def test_what_is_no_range_of_pages_is_refused(text: str) -> None:
 
 def test_options_that_make_no_sense_are_trouble(capsys: Capture, tmp_path: Path) -> None:
     for arguments in (
-        (V1, V2, "--format", "html"),
         ("-", "-"),
         (V1, V2, "-o", tmp_path / "missing" / "out.json"),
         (V1, V2, "--only-sections", "no such heading"),

@@ -15,7 +15,6 @@ from colde_cli.commands.common import (
     DebugOption,
     DeviceOption,
     ExitZeroOption,
-    FormatOption,
     ModelChoice,
     ModelOption,
     NoCacheOption,
@@ -49,7 +48,7 @@ if TYPE_CHECKING:
     from colde_cli.similarity.comparison import Comparison
     from colde_cli.similarity.noise import Noise
 
-FORMATS = (Format.TABLE, Format.JSON, Format.MARKDOWN, Format.CSV)
+FORMATS = (Format.TABLE, Format.JSON, Format.MARKDOWN, Format.HTML, Format.CSV)
 
 
 class Level(StrEnum):
@@ -109,7 +108,17 @@ def diff(
             rich_help_panel="Output",
         ),
     ] = 10,
-    format: FormatOption = None,
+    format: Annotated[
+        Format | None,
+        typer.Option(
+            "--format",
+            envvar="COLDE_FORMAT",
+            help="Format of the output; if not given, what the suffix of the output file says, else a table.",
+            rich_help_panel="Output",
+            show_choices=False,
+            metavar="table|json|markdown|html|csv",
+        ),
+    ] = None,
     output: OutputOption = None,
     pager: PagerOption = None,
     fail_under: Annotated[
@@ -213,6 +222,10 @@ def _compare(encoder: DocumentEncoder, documents: list[Document], noise: Noise, 
 
 
 def _shown(comparison: Comparison, chosen: Format, level: Level, top: int, output: Path | None) -> str:
+    if chosen is Format.HTML:
+        from colde_cli.views.report.html import comparison_html
+
+        return comparison_html(comparison)
     if chosen is Format.JSON:
         from colde_cli.views.json import comparison_json
 

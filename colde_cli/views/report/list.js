@@ -1,0 +1,97 @@
+// The list of changes: filters, next and previous, the change chosen.
+
+const rows = $$("#list li");
+const rowOf = new Map(rows.map((row) => [Number(row.dataset.p), row]));
+const places = new Map([...rowOf.keys()].map((number, place) => [number, place]));
+let visibleRows = new Map(rowOf);
+let chosen = -1;
+
+function pressed(kind) {
+  return $$(`.chip[data-${kind}][aria-pressed="true"]`).map((chip) => chip.dataset[kind]);
+}
+
+function filter() {
+  const states = pressed("state");
+  const kinds = pressed("kind");
+  visibleRows = new Map();
+  for (const [number, row] of rowOf) {
+    const flags = (row.dataset.k ?? "").split(" ");
+    const kept =
+      (!states.length || states.includes(row.className)) && (!kinds.length || kinds.some((kind) => flags.includes(kind)));
+    row.hidden = !kept;
+    if (kept) visibleRows.set(number, row);
+  }
+  const empty = $(".empty");
+  if (empty) empty.hidden = visibleRows.size > 0;
+  tellCount();
+  drawStrips();
+}
+
+// Press these chips and no others.
+function only(test) {
+  for (const chip of $$(".chip")) chip.setAttribute("aria-pressed", String(test(chip)));
+  filter();
+}
+
+function tellCount() {
+  const numbers = [...visibleRows.keys()];
+  const place = numbers.indexOf(chosen);
+  const of = `${numbers.length.toLocaleString("en")} change${numbers.length === 1 ? "" : "s"}`;
+  $("#count").textContent = place < 0 ? of : `${place + 1} of ${of}`;
+  for (const name of ["previous", "next"]) $(`#${name}`).disabled = !numbers.length;
+}
+
+// Goes to the next change that the filters leave, from wherever in the list the reader is, and around its ends.
+function step(direction) {
+  const numbers = [...visibleRows.keys()];
+  if (!numbers.length) return;
+  const from = places.get(chosen) ?? (direction > 0 ? -1 : places.size);
+  const ahead = numbers.filter((number) => direction * (places.get(number) - from) > 0);
+  choose(direction > 0 ? ahead[0] ?? numbers[0] : ahead.pop() ?? numbers[numbers.length - 1]);
+}
+
+// Chooses a pair: it is shown level on both sides, in the list, in the strip and in the address.
+function choose(number, { keepAddress = false } = {}) {
+  if (!(number >= 0 && number < data.states.length)) return;
+  chosen = number;
+  if (root.dataset.view !== "text") show("text");
+  for (const on of $$(".p.on, .h.on")) on.classList.remove("on");
+  for (const text of Object.values(texts)) {
+    for (const passage of text.ofPair.get(number) ?? []) passage.classList.add("on");
+  }
+  for (const link of $$("#list a[aria-current]")) link.removeAttribute("aria-current");
+  const link = rowOf.get(number)?.firstElementChild;
+  link?.setAttribute("aria-current", "true");
+  // From change to change the address changes in place: Back leads to where the reader came from.
+  if (!keepAddress) {
+    const within = /^#[pq]\d+$/.test(location.hash);
+    history[within ? "replaceState" : "pushState"](null, "", `#p${number}`);
+  }
+  showDetail(number);
+  // Only now does the list have its height.
+  link?.scrollIntoView({ block: "nearest" });
+  tellCount();
+  markStrips();
+  bring({ a: texts.a.ofPair.get(number)?.[0], b: texts.b.ofPair.get(number)?.[0] });
+}
+
+function tab(name) {
+  const before = $("#text").dataset.tab;
+  const pair = chosen >= 0 || before === "list" ? chosen : pairInView(texts[before]);
+  $("#text").dataset.tab = name;
+  for (const button of $$(".tabs button")) button.setAttribute("aria-pressed", String(button.dataset.tab === name));
+  if (before !== name) laidOut();
+  if (before !== name && pair >= 0) {
+    bring({ a: texts.a.ofPair.get(pair)?.[0], b: texts.b.ofPair.get(pair)?.[0] });
+  }
+}
+
+for (const chip of $$(".chip")) {
+  chip.addEventListener("click", () => {
+    chip.setAttribute("aria-pressed", String(chip.getAttribute("aria-pressed") !== "true"));
+    filter();
+  });
+}
+for (const button of $$(".tabs button")) button.addEventListener("click", () => tab(button.dataset.tab));
+$("#previous").addEventListener("click", () => step(-1));
+$("#next").addEventListener("click", () => step(1));
