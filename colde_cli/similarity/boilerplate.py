@@ -95,7 +95,8 @@ class Boilerplate:
         count = sum(len(document.text[one.start : one.end].split()) for one in stretches)
         headings = (document.sections[index].heading for index in sorted(gone))
         ignored = Ignored(len(stretches), count, tuple(heading for heading in headings if heading))
-        return replace(left, report=replace(document.report, ignored=ignored))
+        notes = (*document.report.notes, *_notes(ignored))
+        return replace(left, report=replace(document.report, ignored=ignored, notes=notes))
 
     def _gone(self, read: _Read) -> set[int]:
         """Sections to leave out whole: nothing of the body is left, the heading is known, nothing stands under it."""
@@ -144,6 +145,14 @@ class _Read:
     def restored(self, places: set[int]) -> _Read:
         """The same, but that some sentences stay."""
         return replace(self, out=tuple(out and place not in places for place, out in enumerate(self.out)))
+
+
+def _notes(ignored: Ignored) -> list[str]:
+    """What was left out, for the curious."""
+    if not ignored.stretches and not ignored.sections:
+        return []
+    whole = f"; sections left out whole: {', '.join(ignored.sections)}" if ignored.sections else ""
+    return [f"Left out as ignored: {ignored.words:,} words{whole}."]
 
 
 def _changed(own: _Read, other: _Read) -> set[int]:
