@@ -87,6 +87,8 @@ def test_boilerplate_is_neither_scored_nor_aligned_and_is_counted(capsys: Captur
     assert "New York" not in json.dumps(left["passages"])
     shown = run(capsys, "diff", a, b, "--ignore-like", template).out
     assert "Ignored: 31 words of A and 31 words of B that also stand in template.md" in shown
+    said = run(capsys, "diff", a, b, "--ignore-like", template, "-v").err
+    assert f"{b}: Left out as ignored: 31 words." in said
 
 
 def test_a_change_of_the_template_is_still_flagged(capsys: Capture, tmp_path: Path) -> None:
