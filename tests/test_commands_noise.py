@@ -104,7 +104,8 @@ def test_the_terminal_says_what_was_ignored(capsys: Capture) -> None:
     shown = run(capsys, "diff", V1, V1, "--ignore-case", "--ignore-numbers").out
     assert "Ignored: case · numbers" in shown
     assert "the texts are the same, case and numbers aside" in shown
-    assert "word for word, case and numbers aside." in shown
+    chunks = run(capsys, "diff", V1, V1, "--ignore-case", "--ignore-numbers", "--level", "chunk").out
+    assert "word for word, case and numbers aside." in chunks
     assert "Ignored" not in run(capsys, "diff", V1, V1).out
 
 
