@@ -16,10 +16,8 @@ from hypothesis import strategies as st
 from lxml import html
 from reports import compared, document
 
-from colde_cli.documents.reading import read
-from colde_cli.encoder.encoder import Encoder
 from colde_cli.similarity.alignment import State
-from colde_cli.similarity.comparison import Comparison, compare
+from colde_cli.similarity.comparison import Comparison
 from colde_cli.views.report.changes import excerpt
 from colde_cli.views.report.clean import harmless
 from colde_cli.views.report.heat import MOST, heat_maps
@@ -30,9 +28,8 @@ PAGE = html.HtmlElement
 
 
 @pytest.fixture(scope="module")
-def versions(model_folder: Path) -> Comparison:
-    encoder = Encoder.load(str(model_folder), device="cpu")
-    return compare(*encoder.encode_many([read(V1), read(V2)]), encoder)
+def versions(field_study: Comparison) -> Comparison:
+    return field_study
 
 
 @pytest.fixture(scope="module")

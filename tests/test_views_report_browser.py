@@ -8,13 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command_line import V1, V2
 from reports import compared, document
 
-from colde_cli.documents.reading import read
-from colde_cli.encoder.encoder import Encoder
 from colde_cli.similarity.alignment import State
-from colde_cli.similarity.comparison import Comparison, compare
+from colde_cli.similarity.comparison import Comparison
 from colde_cli.views.report.html import comparison_html
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
@@ -72,9 +69,8 @@ LEVELS = (
 
 
 @pytest.fixture(scope="module")
-def versions(model_folder: Path) -> Comparison:
-    encoder = Encoder.load(str(model_folder), device="cpu")
-    return compare(*encoder.encode_many([read(V1), read(V2)]), encoder)
+def versions(field_study: Comparison) -> Comparison:
+    return field_study
 
 
 @pytest.fixture(scope="module")
@@ -345,11 +341,10 @@ def test_dark_follows_the_system_and_the_choice_is_remembered(browser: Any, addr
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("size", [WIDE, NARROW], ids=["wide", "narrow"])
 def test_text_has_contrast_and_controls_have_names(
-    browser: Any, address: str, versions: Comparison, scheme: str, size: dict[str, int]
+    browser: Any, address: str, versions: Comparison, scheme: str
 ) -> None:
-    visit = Visit(browser, size, color_scheme=scheme)
+    visit = Visit(browser, WIDE, color_scheme=scheme)
     for view in ("summary", "maps", f"p{flagged(versions)[0]}"):
         page = visit.open(f"{address}#{view}")
         if view.startswith("p"):
