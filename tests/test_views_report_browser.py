@@ -373,6 +373,21 @@ def test_a_narrow_screen_needs_no_sideways_scrolling(
     assert page.locator(f"#q{flagged(versions)[0]}").is_visible()
 
 
+def test_tabs_keep_the_place_and_follow_the_change(narrow: Visit, address: str, versions: Comparison) -> None:
+    only_b = [n for n in changed(versions) if versions.passages[n].state is State.ONLY_B]
+    page = narrow.open(f"{address}#p{only_b[2]}")
+    page.locator(".tabs [data-tab=a]").click()
+    narrow.settle()
+    # A lacks it: what precedes it there is shown.
+    assert page.evaluate("document.getElementById('pane-a').scrollTop") > 0
+    page.locator("#next").click()
+    narrow.settle()
+    following = changed(versions)[changed(versions).index(only_b[2]) + 1]
+    side = "a" if versions.passages[following].a else "b"
+    assert page.locator(f"#pane-{side}").is_visible()
+    assert page.locator(f"#pane-{side} .p.on").first.is_visible()
+
+
 def test_paper_shows_everything_in_light_colours(browser: Any, address: str) -> None:
     visit = Visit(browser, WIDE, color_scheme="dark")
     page = visit.open(address)
@@ -412,6 +427,25 @@ def test_no_other_script_runs(browser: Any, address: str) -> None:
     )
     assert page.evaluate("window.evil") is None
     visit.context.close()
+
+
+def test_a_long_list_is_laid_out_in_part_and_followed(wide: Visit, tmp_path: Path) -> None:
+    a = [f"{LONG} The fee for berth {n} is EUR {n + 100} a week." for n in range(700)]
+    b = [words.replace("EUR 1", "EUR 9") for words in a]
+    target = tmp_path / "long.html"
+    found = compared(document([("Berths", "\n\n".join(a))]), document([("Berths", "\n\n".join(b))]))
+    target.write_text(comparison_html(found), encoding="utf-8")
+    last = max(n for n, pair in enumerate(found.passages) if pair.state is not State.SAME)
+    page = wide.open(f"{target.as_uri()}#text")
+    assert 0 < page.locator("#list li:visible").count() <= 200
+    page.keyboard.press("p")
+    wide.settle()
+    row = page.locator(f"#list li[data-p='{last}']")
+    assert row.is_visible()
+    assert row.bounding_box()["y"] < WIDE["height"]
+    tops = page.evaluate(LEVELS, last)
+    assert abs(tops[0] - tops[1]) < 3
+    assert page.locator("#gutter path").count() < 60
 
 
 LONG = "The committee met on the second Tuesday and heard three reports about the harbour wall."
