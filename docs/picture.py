@@ -30,7 +30,7 @@ MORE_FLAGS = (
 def diff_text(width: int) -> str:
     """What the command prints on a terminal of this width, colours included."""
     arguments = [sys.executable, "-m", "colde_cli", "diff", "examples/field-study-v1.pdf"]
-    arguments += ["examples/field-study-v2.pdf", "--exit-zero", "-n", "5"]
+    arguments += ["examples/field-study-v2.pdf", "--exit-zero", "-n", "3"]
     colours = {"FORCE_COLOR": "1", "COLORTERM": "truecolor", "TERM": "xterm-256color", "COLUMNS": str(width)}
     env = {**os.environ, **colours}
     return subprocess.run(arguments, cwd=ROOT, env=env, check=True, capture_output=True, text=True).stdout

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -18,6 +19,7 @@ from colde_cli.commands.common import (
     ModelOption,
     NoCacheOption,
     OutputOption,
+    PagerOption,
     PasswordOption,
     PrecisionOption,
     QuietOption,
@@ -26,6 +28,15 @@ from colde_cli.commands.common import (
     VerboseOption,
     finite,
 )
+from colde_cli.commands.noise import (
+    IgnoreCaseOption,
+    IgnoreLikeOption,
+    IgnoreNumbersOption,
+    IgnoreWhitespaceOption,
+    boilerplate,
+    check_sources,
+    warn_if_useless,
+)
 from colde_cli.errors import OptionError
 from colde_cli.settings import DEFAULT_MODEL
 from colde_cli.views.output import Format, choose_format, deliver
@@ -33,10 +44,11 @@ from colde_cli.views.output import Format, choose_format, deliver
 if TYPE_CHECKING:
     from colde_cli.documents.document import Document
     from colde_cli.encoder.protocol import DocumentEncoder
+    from colde_cli.similarity.boilerplate import Boilerplate
     from colde_cli.similarity.comparison import Comparison
+    from colde_cli.similarity.noise import Noise
 
-
-_FORMATS = (Format.TABLE, Format.JSON, Format.HTML)
+FORMATS = (Format.TABLE, Format.JSON, Format.MARKDOWN, Format.HTML, Format.CSV)
 
 
 class Level(StrEnum):
@@ -71,6 +83,10 @@ def diff(
             envvar="COLDE_ONLY_SECTIONS", metavar="PATTERN", help="Read these sections only; repeatable."
         ),
     ] = None,
+    ignore_case: IgnoreCaseOption = False,
+    ignore_whitespace: IgnoreWhitespaceOption = False,
+    ignore_numbers: IgnoreNumbersOption = False,
+    ignore_like: IgnoreLikeOption = None,
     level: Annotated[
         Level,
         typer.Option(
@@ -88,7 +104,7 @@ def diff(
             envvar="COLDE_TOP",
             metavar="N",
             min=1,
-            help="Passages or chunks to list.",
+            help="Passages or chunks to list, of each kind.",
             rich_help_panel="Output",
         ),
     ] = 10,
@@ -100,10 +116,11 @@ def diff(
             help="Format of the output; if not given, what the suffix of the output file says, else a table.",
             rich_help_panel="Output",
             show_choices=False,
-            metavar="table|json|html",
+            metavar="table|json|markdown|html|csv",
         ),
     ] = None,
     output: OutputOption = None,
+    pager: PagerOption = None,
     fail_under: Annotated[
         float | None,
         typer.Option(
@@ -126,20 +143,27 @@ def diff(
 ) -> None:
     """Compare two documents.
 
-    The status is 0 if their texts are the same, white space aside, 1 if they
-    differ, 2 if something went wrong.
+    The status is 0 if their texts are the same, white space and what is ignored
+    aside, 1 if they differ, 2 if something went wrong.
     """
+    from colde_cli.similarity.noise import Noise
+
     if a == b == "-":
         raise OptionError("Only one of the two documents can come from standard input.")
-    chosen = choose_format(format, output, (a, b), _FORMATS)
+    like = ignore_like or []
+    check_sources(like)
+    noise = Noise(ignore_case, ignore_whitespace, ignore_numbers, tuple(map(str, like)))
+    chosen = choose_format(format, output, (a, b, *noise.like), FORMATS)
     talk = Talk(quiet, verbose)
     reading = _Reading(password, parse_pages(pages), tuple(skip_sections or ()), tuple(only_sections or ()))
-    encoder, documents = _open(a, b, reading, ModelChoice(model, device, precision, threads, no_cache))
+    choice = ModelChoice(model, device, precision, threads, no_cache)
+    encoder, documents = _open(a, b, reading, choice, lambda: boilerplate(like, password, noise, talk))
     talk.about_model(encoder)
     for document in documents:
         talk.about_document(document)
-    comparison = _compare(encoder, documents, talk)
-    deliver(_shown(comparison, chosen, level, top, output), output)
+    warn_if_useless(documents, like, talk)
+    comparison = _compare(encoder, documents, noise, talk)
+    deliver(_shown(comparison, chosen, level, top, output), output, chosen, pager)
     raise typer.Exit(0 if exit_zero else _status(comparison, fail_under))
 
 
@@ -175,23 +199,26 @@ class _Reading:
         return select(document, self.skip, self.only)
 
 
-def _open(a: str, b: str, reading: _Reading, choice: ModelChoice) -> tuple[DocumentEncoder, list[Document]]:
+def _open(
+    a: str, b: str, reading: _Reading, choice: ModelChoice, boilerplate: Callable[[], Boilerplate | None]
+) -> tuple[DocumentEncoder, list[Document]]:
     """Read both documents at the same time while the model loads."""
     from concurrent.futures import ThreadPoolExecutor
 
     with ThreadPoolExecutor(2, "colde-read") as pool:
-        documents = [pool.submit(reading.read, source) for source in (a, b)]
-        encoder = choice.load()
-        return encoder, [document.result() for document in documents]
+        waiting = [pool.submit(reading.read, source) for source in (a, b)]
+        encoder, ignored = choice.load(), boilerplate()
+        documents = [document.result() for document in waiting]
+    return encoder, documents if ignored is None else list(ignored.without_both(*documents))
 
 
-def _compare(encoder: DocumentEncoder, documents: list[Document], talk: Talk) -> Comparison:
+def _compare(encoder: DocumentEncoder, documents: list[Document], noise: Noise, talk: Talk) -> Comparison:
     from colde_cli.similarity.comparison import compare
     from colde_cli.views.messages import progress
 
     with progress("Encoding", "chunks", show=not talk.quiet) as advance:
         first, second = encoder.encode_many(documents, advance)
-    return compare(first, second, encoder)
+    return compare(first, second, encoder, noise)
 
 
 def _shown(comparison: Comparison, chosen: Format, level: Level, top: int, output: Path | None) -> str:
@@ -203,6 +230,14 @@ def _shown(comparison: Comparison, chosen: Format, level: Level, top: int, outpu
         from colde_cli.views.json import comparison_json
 
         return comparison_json(comparison, passages=level in (Level.PASSAGE, Level.ALL))
+    if chosen is Format.MARKDOWN:
+        from colde_cli.views.markdown import comparison_markdown
+
+        return comparison_markdown(comparison, level.value, top)
+    if chosen is Format.CSV:
+        from colde_cli.views.csv import comparison_csv
+
+        return comparison_csv(comparison)
     from colde_cli.views.terminal import comparison_table
 
     return comparison_table(comparison, level.value, top, to_file=output is not None)

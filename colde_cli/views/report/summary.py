@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 from colde_cli.similarity.alignment import State
 from colde_cli.similarity.extent import Extent, extents
 from colde_cli.similarity.section_changes import SectionState
+from colde_cli.views.ignored import ignored_line, same_texts
 from colde_cli.views.report import names
 from colde_cli.views.report.clean import short
-from colde_cli.views.terminal import percent
-from colde_cli.views.wording import heading, plural
+from colde_cli.views.wording import first_capital, heading, percent, plural
 
 if TYPE_CHECKING:
     from colde_cli.documents.document import Document, ReadReport
@@ -84,6 +84,7 @@ class Summary:
         kept_sections: sections kept, in a sentence.
         sections: the others.
         model: what ran.
+        ignored: what was left out of account, in words; "" for nothing.
     """
 
     verdict: str
@@ -98,6 +99,7 @@ class Summary:
     kept_sections: str
     sections: Sequence[SectionRow]
     model: str
+    ignored: str
 
 
 def summary(comparison: Comparison) -> Summary:
@@ -123,6 +125,7 @@ def summary(comparison: Comparison) -> Summary:
         _kept(changes),
         [_row(comparison, change) for change in changes if _told(change)],
         " · ".join((model.name, model.precision, model.device)),
+        ignored_line(comparison),
     )
 
 
@@ -176,7 +179,7 @@ def _because(comparison: Comparison) -> str:
 
 def _lead(comparison: Comparison, both: tuple[Extent, Extent]) -> str:
     if comparison.same_content:
-        return "The texts are the same, white space aside."
+        return f"{first_capital(same_texts(comparison))}."
     a, b = both
     if not a.words or not b.words:
         return f"{'A' if not a.words else 'B'} has no text besides headings."
