@@ -202,6 +202,17 @@ def test_filters_narrow_list_and_keys(wide: Visit, address: str, versions: Compa
     assert page.locator(".empty").is_visible()
 
 
+def test_flagged_changes_can_come_first(wide: Visit, address: str, versions: Comparison) -> None:
+    page = wide.open(f"{address}#text")
+    page.get_by_role("button", name="Flagged first").click()
+    rows = page.locator("#list li:visible").evaluate_all("rows => rows.map(row => Number(row.dataset.p))")
+    others = [n for n in changed(versions) if n not in flagged(versions)]
+    assert rows == [*flagged(versions), *others]
+    for number in rows[:2]:
+        page.keyboard.press("n")
+        assert page.evaluate("location.hash") == f"#p{number}"
+
+
 def test_counts_of_the_summary_lead_to_their_changes(wide: Visit, address: str, versions: Comparison) -> None:
     page = wide.open(address)
     page.locator(".counts").get_by_role("link", name="only in B").click()

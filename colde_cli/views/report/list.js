@@ -2,9 +2,20 @@
 
 const rows = $$("#list li");
 const rowOf = new Map(rows.map((row) => [Number(row.dataset.p), row]));
-const places = new Map([...rowOf.keys()].map((number, place) => [number, place]));
+let order = rows;
+let places = new Map();
 let visibleRows = new Map(rowOf);
 let chosen = -1;
+
+const numberOf = (row) => Number(row.dataset.p);
+
+// The list in reading order, or with flagged changes before all others.
+function arrange() {
+  const flaggedFirst = $("#flagged-first")?.getAttribute("aria-pressed") === "true";
+  const byFlag = (flagged) => rows.filter((row) => Boolean(row.dataset.k) === flagged);
+  order = flaggedFirst ? [...byFlag(true), ...byFlag(false)] : rows;
+  places = new Map(order.map((row, place) => [numberOf(row), place]));
+}
 
 function pressed(kind) {
   return $$(`.chip[data-${kind}][aria-pressed="true"]`).map((chip) => chip.dataset[kind]);
@@ -40,11 +51,11 @@ function filter() {
   const states = pressed("state");
   const kinds = pressed("kind");
   visibleRows = new Map();
-  for (const [number, row] of rowOf) {
+  for (const row of order) {
     const flags = (row.dataset.k ?? "").split(" ");
     const kept =
       (!states.length || states.includes(row.className)) && (!kinds.length || kinds.some((kind) => flags.includes(kind)));
-    if (kept) visibleRows.set(number, row);
+    if (kept) visibleRows.set(numberOf(row), row);
   }
   showRows(0, WINDOW);
   const empty = $(".empty");
@@ -55,7 +66,7 @@ function filter() {
 
 // Press these chips and no others.
 function only(test) {
-  for (const chip of $$(".chip")) chip.setAttribute("aria-pressed", String(test(chip)));
+  for (const chip of $$(".filters .chip")) chip.setAttribute("aria-pressed", String(test(chip)));
   filter();
 }
 
@@ -121,9 +132,14 @@ function tab(name) {
   if (before !== name && pair >= 0) level(pair);
 }
 
+arrange();
 for (const chip of $$(".chip")) {
   chip.addEventListener("click", () => {
     chip.setAttribute("aria-pressed", String(chip.getAttribute("aria-pressed") !== "true"));
+    if (chip.id === "flagged-first") {
+      arrange();
+      $("#list").append(...order);
+    }
     filter();
   });
 }
