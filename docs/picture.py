@@ -87,7 +87,7 @@ def report(target: Path) -> None:
         arguments += ["examples/field-study-v2.pdf", "--exit-zero", "-o", str(page)]
         subprocess.run(arguments, cwd=ROOT, check=True)
         found = re.search(r'data-k="amount unit"><a href="(#p\d+)"', page.read_text(encoding="utf-8"))
-        photograph(page.as_uri() + (found[1] if found else "#text"), target, 1200, 600)
+        photograph(page.as_uri() + (found[1] if found else "#text"), target, 1190, 540)
 
 
 def main() -> None:

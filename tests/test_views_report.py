@@ -11,15 +11,15 @@ import html5lib
 import numpy as np
 import pytest
 from command_line import V1, V2, run
+from hand_made import hostile
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lxml import html
 from reports import compared, document
 
-from colde_cli.documents.reading import read
-from colde_cli.encoder.encoder import Encoder
-from colde_cli.similarity.alignment import State
-from colde_cli.similarity.comparison import Comparison, compare
+from colde_cli.similarity.alignment import State, align
+from colde_cli.similarity.comparison import Comparison
+from colde_cli.similarity.noise import Noise
 from colde_cli.views.report.changes import excerpt
 from colde_cli.views.report.clean import harmless
 from colde_cli.views.report.heat import MOST, heat_maps
@@ -30,9 +30,8 @@ PAGE = html.HtmlElement
 
 
 @pytest.fixture(scope="module")
-def versions(model_folder: Path) -> Comparison:
-    encoder = Encoder.load(str(model_folder), device="cpu")
-    return compare(*encoder.encode_many([read(V1), read(V2)]), encoder)
+def versions(field_study: Comparison) -> Comparison:
+    return field_study
 
 
 @pytest.fixture(scope="module")
@@ -227,6 +226,23 @@ def test_any_text_makes_a_valid_page(a: list[tuple[str, str]], b: list[tuple[str
     page = parsed(comparison_html(compared(left, right)))
     assert len(page.xpath("//script")) == 3
     assert len(page.xpath("//article")) == 2
+
+
+@settings(max_examples=10)
+@given(hostile())
+def test_hostile_words_in_documents_with_chunks_make_a_valid_page(comparison: Comparison) -> None:
+    page = parsed(comparison_html(comparison))
+    assert len(page.xpath("//script")) == 3
+    assert body(page, "a").endswith("Theend.")
+
+
+def test_what_is_ignored_is_said() -> None:
+    a, b = document([("", f"{LONG} It costs EUR 10.")]), document([("", f"{LONG} It costs EUR 20.")])
+    noise = Noise(numbers=True)
+    ignoring = replace(compared(a, b), noise=noise, aligned=lambda: align(a, b, None, noise))
+    text = parsed(comparison_html(ignoring)).get_element_by_id("summary").text_content()
+    assert "Ignored: numbers" in text
+    assert "Nothing: no passage differs, numbers aside." in text
 
 
 def test_overrides_of_direction_are_made_visible() -> None:

@@ -8,13 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command_line import V1, V2
 from reports import compared, document
 
-from colde_cli.documents.reading import read
-from colde_cli.encoder.encoder import Encoder
 from colde_cli.similarity.alignment import State
-from colde_cli.similarity.comparison import Comparison, compare
+from colde_cli.similarity.comparison import Comparison
 from colde_cli.views.report.html import comparison_html
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
@@ -72,9 +69,8 @@ LEVELS = (
 
 
 @pytest.fixture(scope="module")
-def versions(model_folder: Path) -> Comparison:
-    encoder = Encoder.load(str(model_folder), device="cpu")
-    return compare(*encoder.encode_many([read(V1), read(V2)]), encoder)
+def versions(field_study: Comparison) -> Comparison:
+    return field_study
 
 
 @pytest.fixture(scope="module")
@@ -204,6 +200,17 @@ def test_filters_narrow_list_and_keys(wide: Visit, address: str, versions: Compa
     page.get_by_role("button", name="moved").click()
     assert page.locator("#list li:visible").count() == 0
     assert page.locator(".empty").is_visible()
+
+
+def test_flagged_changes_can_come_first(wide: Visit, address: str, versions: Comparison) -> None:
+    page = wide.open(f"{address}#text")
+    page.get_by_role("button", name="Flagged first").click()
+    rows = page.locator("#list li:visible").evaluate_all("rows => rows.map(row => Number(row.dataset.p))")
+    others = [n for n in changed(versions) if n not in flagged(versions)]
+    assert rows == [*flagged(versions), *others]
+    for number in rows[:2]:
+        page.keyboard.press("n")
+        assert page.evaluate("location.hash") == f"#p{number}"
 
 
 def test_counts_of_the_summary_lead_to_their_changes(wide: Visit, address: str, versions: Comparison) -> None:
@@ -345,11 +352,10 @@ def test_dark_follows_the_system_and_the_choice_is_remembered(browser: Any, addr
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("size", [WIDE, NARROW], ids=["wide", "narrow"])
 def test_text_has_contrast_and_controls_have_names(
-    browser: Any, address: str, versions: Comparison, scheme: str, size: dict[str, int]
+    browser: Any, address: str, versions: Comparison, scheme: str
 ) -> None:
-    visit = Visit(browser, size, color_scheme=scheme)
+    visit = Visit(browser, WIDE, color_scheme=scheme)
     for view in ("summary", "maps", f"p{flagged(versions)[0]}"):
         page = visit.open(f"{address}#{view}")
         if view.startswith("p"):
@@ -376,6 +382,21 @@ def test_a_narrow_screen_needs_no_sideways_scrolling(
     page.locator(".tabs [data-tab=b]").click()
     narrow.settle()
     assert page.locator(f"#q{flagged(versions)[0]}").is_visible()
+
+
+def test_tabs_keep_the_place_and_follow_the_change(narrow: Visit, address: str, versions: Comparison) -> None:
+    only_b = [n for n in changed(versions) if versions.passages[n].state is State.ONLY_B]
+    page = narrow.open(f"{address}#p{only_b[2]}")
+    page.locator(".tabs [data-tab=a]").click()
+    narrow.settle()
+    # A lacks it: what precedes it there is shown.
+    assert page.evaluate("document.getElementById('pane-a').scrollTop") > 0
+    page.locator("#next").click()
+    narrow.settle()
+    following = changed(versions)[changed(versions).index(only_b[2]) + 1]
+    side = "a" if versions.passages[following].a else "b"
+    assert page.locator(f"#pane-{side}").is_visible()
+    assert page.locator(f"#pane-{side} .p.on").first.is_visible()
 
 
 def test_paper_shows_everything_in_light_colours(browser: Any, address: str) -> None:
@@ -417,6 +438,25 @@ def test_no_other_script_runs(browser: Any, address: str) -> None:
     )
     assert page.evaluate("window.evil") is None
     visit.context.close()
+
+
+def test_a_long_list_is_laid_out_in_part_and_followed(wide: Visit, tmp_path: Path) -> None:
+    a = [f"{LONG} The fee for berth {n} is EUR {n + 100} a week." for n in range(700)]
+    b = [words.replace("EUR 1", "EUR 9") for words in a]
+    target = tmp_path / "long.html"
+    found = compared(document([("Berths", "\n\n".join(a))]), document([("Berths", "\n\n".join(b))]))
+    target.write_text(comparison_html(found), encoding="utf-8")
+    last = max(n for n, pair in enumerate(found.passages) if pair.state is not State.SAME)
+    page = wide.open(f"{target.as_uri()}#text")
+    assert 0 < page.locator("#list li:visible").count() <= 200
+    page.keyboard.press("p")
+    wide.settle()
+    row = page.locator(f"#list li[data-p='{last}']")
+    assert row.is_visible()
+    assert row.bounding_box()["y"] < WIDE["height"]
+    tops = page.evaluate(LEVELS, last)
+    assert abs(tops[0] - tops[1]) < 3
+    assert page.locator("#gutter path").count() < 60
 
 
 LONG = "The committee met on the second Tuesday and heard three reports about the harbour wall."

@@ -2,34 +2,71 @@
 
 const rows = $$("#list li");
 const rowOf = new Map(rows.map((row) => [Number(row.dataset.p), row]));
-const places = new Map([...rowOf.keys()].map((number, place) => [number, place]));
+let order = rows;
+let places = new Map();
 let visibleRows = new Map(rowOf);
 let chosen = -1;
+
+const numberOf = (row) => Number(row.dataset.p);
+
+// The list in reading order, or with flagged changes before all others.
+function arrange() {
+  const flaggedFirst = $("#flagged-first")?.getAttribute("aria-pressed") === "true";
+  const byFlag = (flagged) => rows.filter((row) => Boolean(row.dataset.k) === flagged);
+  order = flaggedFirst ? [...byFlag(true), ...byFlag(false)] : rows;
+  places = new Map(order.map((row, place) => [numberOf(row), place]));
+}
 
 function pressed(kind) {
   return $$(`.chip[data-${kind}][aria-pressed="true"]`).map((chip) => chip.dataset[kind]);
 }
 
+// Of a long list only a window is laid out; it grows where the reader scrolls, and moves to the change chosen.
+const WINDOW = 200;
+const listBox = $("#changes");
+let range = [0, WINDOW];
+
+function showRows(from, to) {
+  range = [Math.max(0, from), to];
+  const shownNow = new Set([...visibleRows.values()].slice(...range));
+  for (const row of rows) row.hidden = !shownNow.has(row);
+}
+
+function showRowOf(number) {
+  const place = [...visibleRows.keys()].indexOf(number);
+  if (place >= 0 && (place < range[0] || place >= range[1])) showRows(place - WINDOW / 4, place + WINDOW);
+}
+
+listBox.addEventListener(
+  "scroll",
+  eachFrame(() => {
+    const below = listBox.scrollHeight - listBox.clientHeight - listBox.scrollTop;
+    if (below < 800 && range[1] < visibleRows.size) showRows(range[0], range[1] + WINDOW / 2);
+    if (listBox.scrollTop < 400 && range[0] > 0) showRows(range[0] - WINDOW / 2, range[1]);
+  }),
+  { passive: true },
+);
+
 function filter() {
   const states = pressed("state");
   const kinds = pressed("kind");
   visibleRows = new Map();
-  for (const [number, row] of rowOf) {
+  for (const row of order) {
     const flags = (row.dataset.k ?? "").split(" ");
     const kept =
       (!states.length || states.includes(row.className)) && (!kinds.length || kinds.some((kind) => flags.includes(kind)));
-    row.hidden = !kept;
-    if (kept) visibleRows.set(number, row);
+    if (kept) visibleRows.set(numberOf(row), row);
   }
+  showRows(0, WINDOW);
   const empty = $(".empty");
   if (empty) empty.hidden = visibleRows.size > 0;
   tellCount();
-  drawStrips();
+  requestAnimationFrame(drawStrips);
 }
 
 // Press these chips and no others.
 function only(test) {
-  for (const chip of $$(".chip")) chip.setAttribute("aria-pressed", String(test(chip)));
+  for (const chip of $$(".filters .chip")) chip.setAttribute("aria-pressed", String(test(chip)));
   filter();
 }
 
@@ -63,16 +100,27 @@ function choose(number, { keepAddress = false } = {}) {
   const link = rowOf.get(number)?.firstElementChild;
   link?.setAttribute("aria-current", "true");
   // From change to change the address changes in place: Back leads to where the reader came from.
-  if (!keepAddress) {
-    const within = /^#[pq]\d+$/.test(location.hash);
-    history[within ? "replaceState" : "pushState"](null, "", `#p${number}`);
-  }
+  const within = keepAddress || /^#[pq]\d+$/.test(location.hash);
+  history[within ? "replaceState" : "pushState"](null, "", `#p${number}`);
   showDetail(number);
   // Only now does the list have its height.
+  showRowOf(number);
   link?.scrollIntoView({ block: "nearest" });
   tellCount();
   markStrips();
-  bring({ a: texts.a.ofPair.get(number)?.[0], b: texts.b.ofPair.get(number)?.[0] });
+  const seen = $("#text").dataset.tab;
+  if (!bothShown() && OTHER[seen] && !texts[seen].ofPair.has(number)) tab(OTHER[seen]);
+  else level(number);
+}
+
+// Brings a pair to the same height in both texts; where only one is shown and lacks it, what precedes it there.
+function level(number) {
+  const at = (side) => texts[side].ofPair.get(number)?.[0];
+  const alone = ["a", "b"].filter((side) => shown(texts[side]));
+  if (alone.length !== 1) return bring({ a: at("a"), b: at("b") });
+  let before = number;
+  while (before > 0 && !(texts[alone[0]].ofPair.has(before) && "se".includes(data.states[before]))) before--;
+  return bring({ [alone[0]]: at(alone[0]) ?? texts[alone[0]].ofPair.get(before)?.[0] });
 }
 
 function tab(name) {
@@ -81,14 +129,17 @@ function tab(name) {
   $("#text").dataset.tab = name;
   for (const button of $$(".tabs button")) button.setAttribute("aria-pressed", String(button.dataset.tab === name));
   if (before !== name) laidOut();
-  if (before !== name && pair >= 0) {
-    bring({ a: texts.a.ofPair.get(pair)?.[0], b: texts.b.ofPair.get(pair)?.[0] });
-  }
+  if (before !== name && pair >= 0) level(pair);
 }
 
+arrange();
 for (const chip of $$(".chip")) {
   chip.addEventListener("click", () => {
     chip.setAttribute("aria-pressed", String(chip.getAttribute("aria-pressed") !== "true"));
+    if (chip.id === "flagged-first") {
+      arrange();
+      $("#list").append(...order);
+    }
     filter();
   });
 }

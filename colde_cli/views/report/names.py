@@ -8,18 +8,12 @@ from colde_cli.documents.document import Document
 from colde_cli.documents.passages import Passage, whole_pages
 from colde_cli.similarity.alignment import PassagePair, State
 from colde_cli.views.report.clean import short
-from colde_cli.views.wording import heading, page_range
+from colde_cli.views.wording import STATE_WORDS, heading, page_range
 
 LETTERS = {State.SAME: "s", State.EDITED: "e", State.MOVED: "m", State.ONLY_A: "a", State.ONLY_B: "b"}
 """A state in the page's data and classes."""
 
-STATES = {
-    State.SAME: "same",
-    State.EDITED: "edited",
-    State.MOVED: "moved",
-    State.ONLY_A: "only in A",
-    State.ONLY_B: "only in B",
-}
+STATES = {state: STATE_WORDS[state.value] for state in State}
 
 PARTS = {
     "document": "whole text",

@@ -82,5 +82,6 @@ document.addEventListener("keydown", (event) => {
   }
 });
 
+showRows(0, WINDOW);
 tellCount();
 route();

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from colde_cli.similarity.alignment import State
 from colde_cli.similarity.extent import Extent, extents
 from colde_cli.similarity.section_changes import SectionState
-from colde_cli.views.ignored import ignored_line, same_texts
+from colde_cli.views.ignored import ignored_line, noise_aside, same_texts
 from colde_cli.views.report import names
 from colde_cli.views.report.clean import short
 from colde_cli.views.wording import first_capital, heading, percent, plural
@@ -85,6 +85,7 @@ class Summary:
         sections: the others.
         model: what ran.
         ignored: what was left out of account, in words; "" for nothing.
+        aside: the same as the end of a sentence, ", case aside".
     """
 
     verdict: str
@@ -100,6 +101,7 @@ class Summary:
     sections: Sequence[SectionRow]
     model: str
     ignored: str
+    aside: str
 
 
 def summary(comparison: Comparison) -> Summary:
@@ -122,10 +124,11 @@ def summary(comparison: Comparison) -> Summary:
         [_bar("A", both[0]), _bar("B", both[1])],
         _lead(comparison, both),
         [(names.LETTERS[state], names.STATES[state], counts[state]) for state in State],
-        _kept(changes),
+        _kept(comparison, changes),
         [_row(comparison, change) for change in changes if _told(change)],
         " · ".join((model.name, model.precision, model.device)),
         ignored_line(comparison),
+        noise_aside(comparison.noise),
     )
 
 
@@ -147,7 +150,8 @@ def heads(comparison: Comparison) -> list[Facts]:
 def _facts(encoding: Encoding) -> str:
     document, pages = encoding.document, encoding.document.report.pages
     words = ["standard input" if document.path == "-" else short(document.path, 200)] if document.path else []
-    words += [plural(pages, "page")] if pages else []
+    without = len(document.report.pages_without_text)
+    words += [plural(pages, "page") + (f", {without} without text" if without else "")] if pages else []
     words += [plural(len(document.sections), "section"), f"{plural(encoding.tokens, 'token')} read"]
     return " · ".join(words)
 
@@ -209,16 +213,16 @@ def _told(change: SectionChange) -> bool:
     return change.state is not SectionState.MATCHED or change.moved
 
 
-def _kept(changes: Sequence[SectionChange]) -> str:
+def _kept(comparison: Comparison, changes: Sequence[SectionChange]) -> str:
     kept = [change for change in changes if not _told(change)]
-    same = sum(change.same for change in kept)
+    same, aside = sum(change.same for change in kept), noise_aside(comparison.noise)
     if not kept:
         return "No section kept its name and place."
     what = "its name and place" if len(kept) == 1 else "their names and places"
     words = f"{plural(len(kept), 'section')} kept {what}"
     if same == len(kept):
-        return f"{words}, word for word."
-    return f"{words}, {same} of them word for word." if same else f"{words}, none word for word."
+        return f"{words}, word for word{aside}."
+    return f"{words}, {same or 'none'} of them word for word{aside}."
 
 
 def _row(comparison: Comparison, change: SectionChange) -> SectionRow:
