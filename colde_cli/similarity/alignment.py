@@ -33,7 +33,8 @@ ALIKE = 0.5
 
 _EXACT = Bar(1.0, 1.0)
 _WORDING = Bar(0.6, 0.7)
-_MEANING = Bar(0.65, 0.8, 0.5)
+_SURE_MEANING = Bar(0.8, 0.8)
+_MEANING = Bar(0.65, 0.8, 0.5, reach=12)
 _FEW_WORDS = 6
 """A passage of fewer words moves only with company: "None." stands in many places."""
 
@@ -144,7 +145,8 @@ def _match(left: _Side, right: _Side, encoder: DocumentEncoder | None) -> Matchi
     if encoder is not None:
         rest = _rest(matching, left, right)
         close = meaning_candidates(left.keys, right.keys, (left.texts, right.texts), rest, encoder)
-        matching.grow(_movable(close, left), _MEANING, weights)
+        for bar in (_SURE_MEANING, _MEANING):
+            matching.grow(_movable(close, left), bar, weights)
     return matching
 
 
