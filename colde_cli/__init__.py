@@ -40,14 +40,17 @@ if TYPE_CHECKING:
         UnsupportedFormatError,
     )
     from colde_cli.similarity.alignment import Alignment, PassagePair, State
+    from colde_cli.similarity.boilerplate import Boilerplate
     from colde_cli.similarity.comparison import ChunkMatch, Comparison, compare
     from colde_cli.similarity.flags import Flag
+    from colde_cli.similarity.noise import Noise
     from colde_cli.similarity.section_changes import SectionChange
 
 __version__ = "0.1.0"
 
 __all__ = [
     "Alignment",
+    "Boilerplate",
     "Chunk",
     "ChunkMatch",
     "ColdeError",
@@ -67,6 +70,7 @@ __all__ = [
     "MissingFileError",
     "ModelError",
     "NoTextError",
+    "Noise",
     "NotAvailableError",
     "OptionError",
     "Passage",
@@ -98,6 +102,8 @@ _HOMES = {
     "encoder.encoding": ("Encoding",),
     "encoder.opening": ("open_encoder",),
     "documents.passages": ("Passage",),
+    "similarity.boilerplate": ("Boilerplate",),
+    "similarity.noise": ("Noise",),
     "similarity.alignment": ("Alignment", "PassagePair", "State"),
     "similarity.flags": ("Flag",),
     "similarity.section_changes": ("SectionChange",),

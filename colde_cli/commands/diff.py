@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -27,6 +28,15 @@ from colde_cli.commands.common import (
     VerboseOption,
     finite,
 )
+from colde_cli.commands.noise import (
+    IgnoreCaseOption,
+    IgnoreLikeOption,
+    IgnoreNumbersOption,
+    IgnoreWhitespaceOption,
+    boilerplate,
+    check_sources,
+    warn_if_useless,
+)
 from colde_cli.errors import OptionError
 from colde_cli.settings import DEFAULT_MODEL
 from colde_cli.views.output import Format, choose_format, deliver
@@ -34,7 +44,9 @@ from colde_cli.views.output import Format, choose_format, deliver
 if TYPE_CHECKING:
     from colde_cli.documents.document import Document
     from colde_cli.encoder.protocol import DocumentEncoder
+    from colde_cli.similarity.boilerplate import Boilerplate
     from colde_cli.similarity.comparison import Comparison
+    from colde_cli.similarity.noise import Noise
 
 
 class Level(StrEnum):
@@ -69,6 +81,10 @@ def diff(
             envvar="COLDE_ONLY_SECTIONS", metavar="PATTERN", help="Read these sections only; repeatable."
         ),
     ] = None,
+    ignore_case: IgnoreCaseOption = False,
+    ignore_whitespace: IgnoreWhitespaceOption = False,
+    ignore_numbers: IgnoreNumbersOption = False,
+    ignore_like: IgnoreLikeOption = None,
     level: Annotated[
         Level,
         typer.Option(
@@ -114,19 +130,26 @@ def diff(
 ) -> None:
     """Compare two documents.
 
-    The status is 0 if their texts are the same, white space aside, 1 if they
-    differ, 2 if something went wrong.
+    The status is 0 if their texts are the same, white space and what is ignored
+    aside, 1 if they differ, 2 if something went wrong.
     """
+    from colde_cli.similarity.noise import Noise
+
     if a == b == "-":
         raise OptionError("Only one of the two documents can come from standard input.")
-    chosen = choose_format(format, output, (a, b))
+    like = ignore_like or []
+    check_sources(like)
+    noise = Noise(ignore_case, ignore_whitespace, ignore_numbers, tuple(map(str, like)))
+    chosen = choose_format(format, output, (a, b, *noise.like))
     talk = Talk(quiet, verbose)
     reading = _Reading(password, parse_pages(pages), tuple(skip_sections or ()), tuple(only_sections or ()))
-    encoder, documents = _open(a, b, reading, ModelChoice(model, device, precision, threads, no_cache))
+    choice = ModelChoice(model, device, precision, threads, no_cache)
+    encoder, documents = _open(a, b, reading, choice, lambda: boilerplate(like, password, noise, talk))
     talk.about_model(encoder)
     for document in documents:
         talk.about_document(document)
-    comparison = _compare(encoder, documents, talk)
+    warn_if_useless(documents, like, talk)
+    comparison = _compare(encoder, documents, noise, talk)
     deliver(_shown(comparison, chosen, level, top, output), output)
     raise typer.Exit(0 if exit_zero else _status(comparison, fail_under))
 
@@ -163,23 +186,26 @@ class _Reading:
         return select(document, self.skip, self.only)
 
 
-def _open(a: str, b: str, reading: _Reading, choice: ModelChoice) -> tuple[DocumentEncoder, list[Document]]:
+def _open(
+    a: str, b: str, reading: _Reading, choice: ModelChoice, boilerplate: Callable[[], Boilerplate | None]
+) -> tuple[DocumentEncoder, list[Document]]:
     """Read both documents at the same time while the model loads."""
     from concurrent.futures import ThreadPoolExecutor
 
     with ThreadPoolExecutor(2, "colde-read") as pool:
-        documents = [pool.submit(reading.read, source) for source in (a, b)]
-        encoder = choice.load()
-        return encoder, [document.result() for document in documents]
+        waiting = [pool.submit(reading.read, source) for source in (a, b)]
+        encoder, ignored = choice.load(), boilerplate()
+        documents = [document.result() for document in waiting]
+    return encoder, documents if ignored is None else list(ignored.without_both(*documents))
 
 
-def _compare(encoder: DocumentEncoder, documents: list[Document], talk: Talk) -> Comparison:
+def _compare(encoder: DocumentEncoder, documents: list[Document], noise: Noise, talk: Talk) -> Comparison:
     from colde_cli.similarity.comparison import compare
     from colde_cli.views.messages import progress
 
     with progress("Encoding", "chunks", show=not talk.quiet) as advance:
         first, second = encoder.encode_many(documents, advance)
-    return compare(first, second, encoder)
+    return compare(first, second, encoder, noise)
 
 
 def _shown(comparison: Comparison, chosen: Format, level: Level, top: int, output: Path | None) -> str:

@@ -24,6 +24,7 @@ from colde_cli.commands.common import (
     VerboseOption,
     finite,
 )
+from colde_cli.commands.noise import IgnoreLikeOption, boilerplate, check_sources
 from colde_cli.errors import OptionError
 from colde_cli.settings import DEFAULT_MODEL
 from colde_cli.views.output import Format, choose_format, deliver
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from colde_cli.corpus.ranking import Ranking
     from colde_cli.encoder.encoding import Encoding
     from colde_cli.encoder.protocol import DocumentEncoder
+    from colde_cli.similarity.boilerplate import Boilerplate
 
 
 def rank(
@@ -62,6 +64,7 @@ def rank(
         typer.Option(envvar="COLDE_GLOB", metavar="PATTERN", help="Which files of folders, e.g. '**/*.pdf'."),
     ] = None,
     password: PasswordOption = None,
+    ignore_like: IgnoreLikeOption = None,
     strict: Annotated[
         bool,
         typer.Option(
@@ -89,13 +92,18 @@ def rank(
     Files that cannot be read are reported and skipped. The status is 0 if a
     document is listed, 1 if none is close enough, 2 if something went wrong.
     """
-    chosen = choose_format(format, output, (query, *map(str, corpus)))
+    from colde_cli.similarity.noise import NOTHING
+
+    like = ignore_like or []
+    check_sources(like)
+    chosen = choose_format(format, output, (query, *map(str, corpus), *map(str, like)))
     talk = Talk(quiet, verbose)
     encoder = ModelChoice(model, device, precision, threads, no_cache).load()
     talk.about_model(encoder)
     files = _files(corpus, glob, talk)
-    encoding = _query(query, encoder, password, talk)
-    ranking = _rank(encoding, files, encoder, talk, top, min_score, explain, password)
+    ignored = boilerplate(like, password, NOTHING, talk)
+    encoding = _query(query, encoder, password, ignored, talk)
+    ranking = _rank(encoding, files, encoder, talk, top, min_score, explain, password, ignored)
     for skipped in ranking.skipped:
         talk.warning(f"Skipped {skipped.path}: {skipped.reason}")
     deliver(_shown(ranking, chosen, output), output)
@@ -122,10 +130,12 @@ def _files(corpus: list[Path], glob: str | None, talk: Talk) -> list[Path]:
     return files
 
 
-def _query(source: str, encoder: DocumentEncoder, password: str | None, talk: Talk) -> Encoding:
+def _query(
+    source: str, encoder: DocumentEncoder, password: str | None, ignored: Boilerplate | None, talk: Talk
+) -> Encoding:
     from colde_cli.corpus.ranking import encode_file
 
-    encoding = encode_file(source, encoder, password=password)
+    encoding = encode_file(source, encoder, password=password, boilerplate=ignored)
     talk.about_document(encoding.document)
     return encoding
 
@@ -139,6 +149,7 @@ def _rank(
     min_score: float | None,
     explain: bool,
     password: str | None,
+    ignored: Boilerplate | None,
 ) -> Ranking:
     from colde_cli.corpus.ranking import rank as rank_files
     from colde_cli.views.messages import progress
@@ -152,6 +163,7 @@ def _rank(
             min_score=min_score,
             explain=explain,
             password=password,
+            boilerplate=ignored,
             progress=advance,
         )
 

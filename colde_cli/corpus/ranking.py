@@ -20,6 +20,7 @@ from colde_cli.encoder.encoding import Encoding
 from colde_cli.encoder.protocol import DocumentEncoder, RuntimeInfo
 from colde_cli.errors import DocumentError, NotAvailableError, NoTextError
 from colde_cli.settings import usable_cores
+from colde_cli.similarity.boilerplate import Boilerplate
 from colde_cli.similarity.scores import cosines
 from colde_cli.similarity.scoring import ScorePart, document_scores, verdict
 
@@ -98,6 +99,7 @@ class Ranking:
         searched: documents that got a score, whether listed or not; the query's own file is not among them.
         encoded: how many of them were encoded now and not remembered.
         skipped: files that could not be read.
+        like: documents whose text was left out of all.
     """
 
     query_path: str
@@ -107,28 +109,65 @@ class Ranking:
     searched: int
     encoded: int
     skipped: tuple[Skipped, ...] = ()
+    like: tuple[str, ...] = ()
 
 
-def encode_file(source: str, encoder: DocumentEncoder, *, password: str | None = None) -> Encoding:
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """How the files of a corpus are read.
+
+    Attributes:
+        password: of encrypted PDFs.
+        boilerplate: text to leave out of every one; None leaves out none.
+    """
+
+    password: str | None = None
+    boilerplate: Boilerplate | None = None
+
+    def read(self, source: str | Path) -> Document:
+        """Read a file, or standard input for "-".
+
+        Raises:
+            DocumentError: it cannot be read, or nothing of it is left.
+        """
+        document = read(source, password=self.password)
+        return document if self.boilerplate is None else self.boilerplate.without(document)
+
+    def store(self, encoder: DocumentEncoder) -> Store:
+        """Where encodings of files read this way are kept."""
+        options = () if self.boilerplate is None else (self.boilerplate.identity,)
+        # What takes a password to read does not go to the cache in clear.
+        return Store(None if self.password else encoder.cache, encoder, options)
+
+
+def encode_file(
+    source: str,
+    encoder: DocumentEncoder,
+    *,
+    password: str | None = None,
+    boilerplate: Boilerplate | None = None,
+) -> Encoding:
     """Encode a file, or standard input for "-"; what the encoder's cache knows is not read again.
 
+    Args:
+        source: to read.
+        encoder: of the model.
+        password: of an encrypted PDF.
+        boilerplate: text to leave out.
+
     Raises:
-        DocumentError: it cannot be read.
+        DocumentError: it cannot be read, or nothing of it is left.
     """
+    reading = _Reading(password, boilerplate)
     if source == "-" or not Path(source).is_file():
-        return encoder.encode(read(source, password=password))
-    path, store = Path(source), _store(encoder, password)
+        return encoder.encode(reading.read(source))
+    path, store = Path(source), reading.store(encoder)
     key = store.key(path)
     known = store.encoding(path, key)
     if known is None:
-        known = encoder.encode(read(path, password=password))
+        known = encoder.encode(reading.read(path))
         store.keep(key, known)
     return known
-
-
-def _store(encoder: DocumentEncoder, password: str | None) -> Store:
-    # What takes a password to read does not go to the cache in clear.
-    return Store(None if password else encoder.cache, encoder)
 
 
 def rank(
@@ -140,6 +179,7 @@ def rank(
     min_score: float | None = None,
     explain: bool = False,
     password: str | None = None,
+    boilerplate: Boilerplate | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Ranking:
     """Order documents by their score with the query, then by path.
@@ -155,10 +195,11 @@ def rank(
         min_score: list none below.
         explain: say for each hit which sections match.
         password: of encrypted PDFs.
+        boilerplate: text to leave out of every file; the query should have been read likewise.
         progress: told of every number of documents done.
     """
     files = [path for path in corpus if not _same_file(path, query.document.path)]
-    collector = _Collector(_store(encoder, password), encoder, password)
+    collector = _Collector(encoder, _Reading(password, boilerplate))
     cards = collector.cards(files, progress or (lambda number: None))
     hits = _best(query, cards, encoder, top, min_score)
     if explain:
@@ -171,6 +212,7 @@ def rank(
         searched=len(cards),
         encoded=collector.encoded,
         skipped=tuple(sorted(collector.skipped, key=lambda skipped: skipped.path)),
+        like=boilerplate.sources if boilerplate is not None else (),
     )
 
 
@@ -199,8 +241,8 @@ def _best(
 class _Collector:
     """Cards of files: from the store, else by reading and encoding them, many side by side."""
 
-    def __init__(self, store: Store, encoder: DocumentEncoder, password: str | None) -> None:
-        self._store, self._encoder, self._password = store, encoder, password
+    def __init__(self, encoder: DocumentEncoder, reading: _Reading) -> None:
+        self._store, self._encoder, self._reading = reading.store(encoder), encoder, reading
         self._keys: dict[Path, bytes] = {}
         self.encoded = 0
         self.skipped: list[Skipped] = []
@@ -224,7 +266,7 @@ class _Collector:
 
     def encoding(self, path: Path) -> Encoding:
         """All of a document that has a card; read and encoded once more where nothing is kept."""
-        return self._store.encoding(path, self._keys[path]) or self._encoder.encode(self._document(path))
+        return self._store.encoding(path, self._keys[path]) or self._encoder.encode(self._reading.read(path))
 
     def _key(self, path: Path) -> bytes | None:
         if not path.is_file():  # a pipe can be read once only, or not at all
@@ -247,12 +289,9 @@ class _Collector:
                 return
             yield [queue.popleft().result() for _ in range(min(_BATCH, len(queue)))]
 
-    def _document(self, path: Path) -> Document:
-        return read(path, password=self._password)
-
     def _try_document(self, path: Path) -> Document | None:
         try:
-            return self._document(path)
+            return self._reading.read(path)
         except (DocumentError, NotAvailableError) as error:
             self.skipped.append(Skipped(str(path), str(error)))
             return None

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import colde_cli
-from colde_cli.documents.document import Chunk, Document, ReadReport, Section, SectionKind, Span
+from colde_cli.documents.document import Chunk, Document, Ignored, ReadReport, Section, SectionKind, Span
 from colde_cli.encoder.cache import Cache, digest, file_digest
 from colde_cli.encoder.encoding import Encoding
 from colde_cli.encoder.lexicon import Terms
@@ -33,7 +33,7 @@ from colde_cli.encoder.protocol import DocumentEncoder
 
 FloatArray = NDArray[np.float32]
 
-FORMAT = 4
+FORMAT = 5
 """Of the records; a new one makes the old ones unknown."""
 
 
@@ -227,7 +227,7 @@ def _encoding(path: Path, header: dict[str, Any], arrays: dict[str, NDArray[Any]
         header["text"],
         tuple(_section(values) for values in header["sections"]),
         tuple(header["page_starts"]),
-        ReadReport(**{name: _frozen(value) for name, value in header["report"].items()}),
+        _report(header["report"]),
     )
     ends = np.cumsum(arrays["lengths"])
     ids = np.split(arrays["ids"], ends[:-1])
@@ -248,6 +248,14 @@ def _encoding(path: Path, header: dict[str, Any], arrays: dict[str, NDArray[Any]
         *_terms(arrays),
         arrays["kinds"],
     )
+
+
+def _report(values: dict[str, Any]) -> ReadReport:
+    frozen = {name: _frozen(value) for name, value in values.items()}
+    ignored = frozen["ignored"]
+    if ignored is not None:
+        ignored = Ignored(**{name: _frozen(value) for name, value in ignored.items()})
+    return ReadReport(**{**frozen, "ignored": ignored})
 
 
 def _section(values: dict[str, Any]) -> Section:

@@ -83,6 +83,21 @@ class Chunk:
 
 
 @dataclass(frozen=True, slots=True)
+class Ignored:
+    """Text that was left out because it also stands in a document named by the user.
+
+    Attributes:
+        stretches: how many runs of sentences.
+        words: how many words they hold.
+        sections: headings of the sections that went whole.
+    """
+
+    stretches: int = 0
+    words: int = 0
+    sections: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class ReadReport:
     """What a reader could not use, counted: nothing is dropped in silence.
 
@@ -94,6 +109,7 @@ class ReadReport:
         truncated_tokens: tokens left out because of a limit.
         warnings: sentences for the user.
         notes: sentences on what was left out on purpose (running heads, page numbers), for the curious.
+        ignored: what also stands in a document that the user wants ignored; None where no such was named.
     """
 
     pages: int | None = None
@@ -103,6 +119,7 @@ class ReadReport:
     truncated_tokens: int = 0
     warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    ignored: Ignored | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ versions of a paragraph are therefore cut at the same places, but near what was 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from zlib import crc32
@@ -48,6 +48,11 @@ class Passage:
     pages: tuple[int, int] | None = None
 
 
+def squeezed(text: str) -> str:
+    """Text with every run of white space as one blank."""
+    return " ".join(text.split())
+
+
 @dataclass(frozen=True, slots=True)
 class Seams:
     """Sentences at which passages are to be cut, as `seams` gives them.
@@ -55,10 +60,12 @@ class Seams:
     Attributes:
         first: sentences that begin a passage.
         last: sentences that end one.
+        normal: the form in which they are given.
     """
 
     first: frozenset[str] = frozenset()
     last: frozenset[str] = frozenset()
+    normal: Callable[[str], str] = squeezed
 
 
 def passages(document: Document, seams: Seams = Seams()) -> tuple[Passage, ...]:
@@ -77,19 +84,23 @@ def passages(document: Document, seams: Seams = Seams()) -> tuple[Passage, ...]:
     return tuple(found)
 
 
-def passages_of_both(a: Document, b: Document) -> tuple[tuple[Passage, ...], tuple[Passage, ...]]:
+def passages_of_both(
+    a: Document, b: Document, normal: Callable[[str], str] = squeezed
+) -> tuple[tuple[Passage, ...], tuple[Passage, ...]]:
     """The passages of two documents, each cut where the other is: paragraphs divided differently do not differ.
 
     Args:
         a: the first document.
         b: the second.
+        normal: a sentence in the form in which two that do not differ are the same.
     """
     apart = (a, passages(a)), (b, passages(b))
     texts = [
         document.text[passage.span.start : passage.span.end] for document, cut in apart for passage in cut
     ]
-    sentences = [_sentences(text) for text in texts]
-    seams = Seams(frozenset(found[0] for found in sentences), frozenset(found[-1] for found in sentences))
+    sentences = [_sentences(text, normal) for text in texts]
+    first, last = ({found[end] for found in sentences} for end in (0, -1))
+    seams = Seams(frozenset(first), frozenset(last), normal)
     return passages(a, seams), passages(b, seams)
 
 
@@ -99,10 +110,10 @@ def whole_pages(found: Sequence[Passage]) -> tuple[int, int] | None:
     return (min(first for first, _ in pages), max(last for _, last in pages)) if pages else None
 
 
-def _sentences(text: str) -> list[str]:
-    """The sentences of a text, white space aside."""
+def _sentences(text: str, normal: Callable[[str], str]) -> list[str]:
+    """The sentences of a text, each in the form in which it is compared."""
     bounds = [*sentence_starts(text), len(text)]
-    return [" ".join(text[start:end].split()) for start, end in pairwise(bounds)]
+    return [normal(text[start:end]) for start, end in pairwise(bounds)]
 
 
 def _spans(text: str, body: Span, seams: Seams) -> Iterator[Span]:
@@ -111,12 +122,13 @@ def _spans(text: str, body: Span, seams: Seams) -> Iterator[Span]:
     for start, end in pairwise(starts):
         cuts = [start + cut for cut in _cuts(text[start:end], seams)]
         for first, last in pairwise(cuts):
-            span = _stripped(text, first, last)
+            span = stripped(text, first, last)
             if len(span):
                 yield span
 
 
-def _stripped(text: str, start: int, end: int) -> Span:
+def stripped(text: str, start: int, end: int) -> Span:
+    """`text[start:end]` without the white space around it."""
     piece = text[start:end]
     first = start + len(piece) - len(piece.lstrip())
     return Span(first, max(first, start + len(piece.rstrip())))
@@ -127,7 +139,7 @@ def _cuts(paragraph: str, seams: Seams) -> list[int]:
     cuts = _short_cuts(paragraph)
     if not seams.first:
         return cuts
-    starts, sentences = sentence_starts(paragraph), _sentences(paragraph)
+    starts, sentences = sentence_starts(paragraph), _sentences(paragraph, seams.normal)
     at_seams = {
         start
         for start, before, sentence in zip(starts[1:], sentences[:-1], sentences[1:], strict=True)

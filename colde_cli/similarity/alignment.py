@@ -25,8 +25,9 @@ from colde_cli.similarity.candidates import (
 from colde_cli.similarity.flags import Flag, flags
 from colde_cli.similarity.joining import Group, join
 from colde_cli.similarity.matching import Bar, Matching, in_order
+from colde_cli.similarity.noise import NOTHING, Noise
 from colde_cli.similarity.redline import Edit, redline
-from colde_cli.similarity.words import plain, words
+from colde_cli.similarity.words import normal, plain, run_together, words
 
 ALIKE = 0.5
 """Wording from which two passages read alike, so that a small difference is flagged."""
@@ -102,43 +103,48 @@ class _Side:
 
     passages: tuple[Passage, ...]
     texts: tuple[str, ...]
-    exact: tuple[Keys, ...]
     keys: tuple[Keys, ...]
 
     @classmethod
-    def of(cls, document: Document, found: tuple[Passage, ...]) -> _Side:
+    def of(cls, document: Document, found: tuple[Passage, ...], noise: Noise) -> _Side:
         texts = tuple(document.text[passage.span.start : passage.span.end] for passage in found)
-        exact = tuple(tuple(word.key for word in words(text)) for text in texts)
+        exact = tuple(tuple(word.key for word in words(text, noise)) for text in texts)
         keys = tuple(tuple(key.casefold() for key in keys if key[:1].isalnum()) or keys for keys in exact)
-        return cls(found, texts, exact, keys)
+        return cls(found, texts, keys)
 
     @property
     def weights(self) -> list[int]:
         return [max(1, len(keys)) for keys in self.keys]
 
 
-def align(a: Document, b: Document, encoder: DocumentEncoder | None) -> Alignment:
+def align(a: Document, b: Document, encoder: DocumentEncoder | None, noise: Noise = NOTHING) -> Alignment:
     """Align the passages of two documents.
 
     Args:
         a: the first document.
         b: the second.
         encoder: of meaning, asked only for passages without a partner in wording; None does without.
+        noise: what is no difference.
     """
-    of_a, of_b = passages_of_both(a, b)
-    left, right = _Side.of(a, of_a), _Side.of(b, of_b)
-    matching = _match(left, right, encoder)
+    of_a, of_b = passages_of_both(a, b, lambda text: normal(text, noise))
+    left, right = _Side.of(a, of_a, noise), _Side.of(b, of_b, noise)
+    matching = _match(left, right, encoder, noise)
     groups = join(matching, left.keys, right.keys)
     kept = in_order({group.a[0]: group.b[0] for group in groups if group.a and group.b}, left.weights)
-    pairs = [_pair(group, left, right, not group.b or not group.a or group.a[0] in kept) for group in groups]
+    pairs = [
+        _pair(group, left, right, not group.b or not group.a or group.a[0] in kept, noise) for group in groups
+    ]
     return Alignment(tuple(pairs), left.passages, right.passages)
 
 
-def _match(left: _Side, right: _Side, encoder: DocumentEncoder | None) -> Matching:
+def _match(left: _Side, right: _Side, encoder: DocumentEncoder | None, noise: Noise) -> Matching:
     matching, weights = Matching(), left.weights
     unique = list(_same(left.keys, right.keys, once=True))
     matching.grow(unique, _EXACT, weights)
     matching.grow(list(_same(left.keys, right.keys, once=False)), _EXACT, weights)
+    if noise.whitespace:
+        joined = [[(run_together(text, noise),) for text in side.texts] for side in (left, right)]
+        matching.grow(list(_same(*joined, once=False)), _EXACT, weights)
     _drop_strays(matching, weights)
     near = lexical_candidates(left.keys, right.keys, *_rest(matching, left, right))
     matching.grow(_movable(near, left), _WORDING, weights)
@@ -188,16 +194,16 @@ def _rest(matching: Matching, left: _Side, right: _Side) -> tuple[list[int], lis
     return of_a, [j for j in range(len(right.passages)) if j not in matching.taken]
 
 
-def _pair(group: Group, left: _Side, right: _Side, kept: bool) -> PassagePair:
+def _pair(group: Group, left: _Side, right: _Side, kept: bool, noise: Noise) -> PassagePair:
     a_text = "\n\n".join(left.texts[i] for i in group.a)
     b_text = "\n\n".join(right.texts[j] for j in group.b)
     a, b = (tuple(left.passages[i] for i in group.a), tuple(right.passages[j] for j in group.b))
     if not a or not b:
         return PassagePair(State.ONLY_A if a else State.ONLY_B, a, b, None, (), (), a_text, b_text)
-    edits = () if plain(a_text).split() == plain(b_text).split() else redline(a_text, b_text)
+    edits = () if plain(a_text).split() == plain(b_text).split() else redline(a_text, b_text, noise=noise)
     alike = wording(_keys(left, group.a), _keys(right, group.b))
     state = (State.EDITED if edits else State.SAME) if kept else State.MOVED
-    told = flags(a_text, b_text) if edits and alike >= ALIKE else ()
+    told = flags(a_text, b_text, noise) if edits and alike >= ALIKE else ()
     score = 1.0 if not edits else max(alike, group.score)
     return PassagePair(state, a, b, score, edits, told, a_text, b_text)
 

@@ -13,10 +13,12 @@ from colde_cli.documents.document import Document
 from colde_cli.encoder.encoding import Encoding
 from colde_cli.encoder.protocol import DocumentEncoder, RuntimeInfo
 from colde_cli.similarity.alignment import Alignment, PassagePair, State, align
+from colde_cli.similarity.noise import NOTHING, Noise
 from colde_cli.similarity.scores import cosines, explanation, relative_attention
 from colde_cli.similarity.scoring import ScorePart, verdict
 from colde_cli.similarity.section_changes import SectionChange, section_changes
 from colde_cli.similarity.shared import shared_stretches, with_shared_wording
+from colde_cli.similarity.words import normal
 
 FloatArray = NDArray[np.float32]
 
@@ -35,7 +37,7 @@ class ChunkMatch:
         partner: index of its best match in the other document.
         score: of the two, see `Comparison.chunk_scores`.
         attention: of the chunk to the partner, in multiples of uniform attention; not a similarity.
-        same: the two have the same text, white space aside.
+        same: the two have the same text, white space and noise aside.
     """
 
     chunk: int
@@ -61,8 +63,9 @@ class Comparison:
         chunk_scores: [m_a, m_b], cosines of centred chunk vectors, raised where the chunks share wording.
         attention_a_to_b: [m_a, m_b], chunk-wise attention with B as partner of A; rows sum to 1.
         attention_b_to_a: [m_b, m_a], the same from B.
-        same_content: the texts are the same, differences in white space aside.
+        same_content: the texts are the same, differences in white space and what `noise` says aside.
         aligned: aligns the passages, once; what is not asked for is not computed.
+        noise: what counts as no difference; the scores do not know of it, but for text that was left out.
     """
 
     a: Encoding
@@ -78,6 +81,7 @@ class Comparison:
     attention_b_to_a: FloatArray
     same_content: bool
     aligned: Callable[[], Alignment] = field(repr=False)
+    noise: Noise = NOTHING
 
     @property
     def alignment(self) -> Alignment:
@@ -97,7 +101,7 @@ class Comparison:
     @property
     def section_changes(self) -> tuple[SectionChange, ...]:
         """What became of every section, derived from its passages and its heading."""
-        return section_changes(self.alignment, self.a.document, self.b.document)
+        return section_changes(self.alignment, self.a.document, self.b.document, self.noise)
 
     @property
     def related(self) -> bool | None:
@@ -111,11 +115,11 @@ class Comparison:
 
     def matches_of_a(self) -> tuple[ChunkMatch, ...]:
         """For each chunk of A the chunk of B most like it, in the order of A."""
-        return _best_matches(self.a, self.b, self.chunk_scores, self.attention_a_to_b)
+        return _best_matches(self.a, self.b, self.chunk_scores, self.attention_a_to_b, self.noise)
 
     def matches_of_b(self) -> tuple[ChunkMatch, ...]:
         """For each chunk of B the chunk of A most like it, in the order of B."""
-        return _best_matches(self.b, self.a, self.chunk_scores.T, self.attention_b_to_a)
+        return _best_matches(self.b, self.a, self.chunk_scores.T, self.attention_b_to_a, self.noise)
 
     def without_counterpart(self) -> tuple[tuple[ChunkMatch, ...], tuple[ChunkMatch, ...]]:
         """The chunks of A, and those of B, whose best match in the other document is below `COUNTERPART`."""
@@ -124,10 +128,16 @@ class Comparison:
         return a, b
 
 
-def compare(a: Encoding, b: Encoding, encoder: DocumentEncoder) -> Comparison:
+def compare(a: Encoding, b: Encoding, encoder: DocumentEncoder, noise: Noise = NOTHING) -> Comparison:
     """Compare two documents that `encoder` has encoded.
 
     Attention looks at both documents; their vectors stay those of each document alone.
+
+    Args:
+        a: the first document.
+        b: the second.
+        encoder: what encoded both.
+        noise: what is no difference between passages and texts.
     """
     said = verdict(a, b, encoder)
     a_to_b, b_to_a = encoder.attention(a, b)
@@ -145,21 +155,22 @@ def compare(a: Encoding, b: Encoding, encoder: DocumentEncoder) -> Comparison:
         ),
         attention_a_to_b=a_to_b,
         attention_b_to_a=b_to_a,
-        same_content=content(a.document) == content(b.document),
-        aligned=cache(lambda: align(a.document, b.document, encoder)),
+        same_content=content(a.document, noise) == content(b.document, noise),
+        aligned=cache(lambda: align(a.document, b.document, encoder, noise)),
+        noise=noise,
     )
 
 
-def content(document: Document) -> str:
-    """The text of all sections with every run of white space as one blank."""
-    return " ".join(word for section in document.sections for word in document.section_text(section).split())
+def content(document: Document, noise: Noise = NOTHING) -> str:
+    """The text of all sections with every run of white space as one blank, and without noise."""
+    return normal("\n\n".join(document.section_text(section) for section in document.sections), noise)
 
 
 def _best_matches(
-    own: Encoding, other: Encoding, scores: FloatArray, attention: FloatArray
+    own: Encoding, other: Encoding, scores: FloatArray, attention: FloatArray, noise: Noise
 ) -> tuple[ChunkMatch, ...]:
     relative = relative_attention(attention)
-    texts, others = _chunk_texts(own), _chunk_texts(other)
+    texts, others = _chunk_texts(own, noise), _chunk_texts(other, noise)
     matches = []
     for chunk, row in enumerate(scores):
         partner = int(row.argmax())
@@ -168,6 +179,6 @@ def _best_matches(
     return tuple(matches)
 
 
-def _chunk_texts(encoding: Encoding) -> list[str]:
+def _chunk_texts(encoding: Encoding, noise: Noise) -> list[str]:
     text = encoding.document.text
-    return [" ".join(text[chunk.span.start : chunk.span.end].split()) for chunk in encoding.chunks]
+    return [normal(text[chunk.span.start : chunk.span.end], noise) for chunk in encoding.chunks]

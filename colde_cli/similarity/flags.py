@@ -10,12 +10,14 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from colde_cli.documents.document import Span
+from colde_cli.similarity.noise import NOTHING, Noise
+from colde_cli.similarity.numerals import DATE, NUMERAL, SPELLED
 from colde_cli.similarity.redline import Edit, redline
-from colde_cli.similarity.words import plain
+from colde_cli.similarity.words import normal, plain
 
 
 class FlagKind(StrEnum):
@@ -55,21 +57,12 @@ SHORT_EDIT = 12
 _FLIP = 3
 """Likewise for modals and negations."""
 
-_MONTHS = (
-    r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?"
-    r"|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)"
-)
-_NUMERAL = r"\d+(?:[.,:]\d+)*"
-_SPELLED = (
-    "two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen "
-    "nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred thousand million billion half twice third "
-    "quarter one"
-).split()
 # "two" and "2" are the same number; what "one", "third" or "quarter" counts is less certain.
-_FIGURES = {word: str(number) for number, word in enumerate(_SPELLED[:19], 2)} | {
+_FIGURES = {word: str(number) for number, word in enumerate(SPELLED[:19], 2)} | {
     word: str(10 * number)
     for number, word in enumerate("thirty forty fifty sixty seventy eighty ninety".split(), 3)
 }
+_COUNT = re.compile(rf"{NUMERAL}(?:thousand|million|billion|bn|[km]\b)?|^(?:{'|'.join(SPELLED)})")
 _LEADING_WORD = re.compile(r"[a-z]+")
 _CURRENCY = r"(?:[$€£¥₹]|\b(?:usd|eur|gbp|chf|cad|aud|jpy|dollars?|euros?|pounds?)\b)"
 _SCALE = r"(?:\s*(?:thousand|million|billion|bn|k|m)\b)?"
@@ -81,16 +74,11 @@ _UNITS = (
     r"|[kmgt]i?b|[kmg]?hz|[kmg]?wh?|volts?|amps?|degrees?|°\s?[cf]|[mµ]?s|[mcd]?l)"
 )
 _PATTERNS = (
-    (
-        FlagKind.DATE,
-        rf"\b\d{{1,2}}(?:st|nd|rd|th)?\s+(?:of\s+)?{_MONTHS}\b\.?(?:,?\s+\d{{4}}\b)?"
-        rf"|\b{_MONTHS}\.?\s+\d{{1,2}}(?:st|nd|rd|th)?\b(?:,?\s+\d{{4}}\b)?|\b{_MONTHS},?\s+\d{{4}}\b"
-        r"|\b\d{4}-\d{2}-\d{2}\b|\b\d{1,2}[/.]\d{1,2}[/.]\d{2,4}\b",
-    ),
-    (FlagKind.AMOUNT, rf"{_CURRENCY}\s*{_NUMERAL}{_SCALE}|{_NUMERAL}{_SCALE}\s*{_CURRENCY}"),
-    (FlagKind.PERCENTAGE, rf"{_NUMERAL}\s*(?:%|percent\b|per\s?cent\b)"),
-    (FlagKind.UNIT, rf"(?:\b{_NUMERAL}|\b(?:{'|'.join(_SPELLED)}))[\s-]*{_UNITS}(?![\w²³])"),
-    (FlagKind.NUMBER, rf"(?<![\w.]){_NUMERAL}|\d+(?:[.,]\d+)*|\b(?:{'|'.join(_SPELLED)})\b"),
+    (FlagKind.DATE, DATE),
+    (FlagKind.AMOUNT, rf"{_CURRENCY}\s*{NUMERAL}{_SCALE}|{NUMERAL}{_SCALE}\s*{_CURRENCY}"),
+    (FlagKind.PERCENTAGE, rf"{NUMERAL}\s*(?:%|percent\b|per\s?cent\b)"),
+    (FlagKind.UNIT, rf"(?:\b{NUMERAL}|\b(?:{'|'.join(SPELLED)}))[\s-]*{_UNITS}(?![\w²³])"),
+    (FlagKind.NUMBER, rf"(?<![\w.]){NUMERAL}|\d+(?:[.,]\d+)*|\b(?:{'|'.join(SPELLED)})\b"),
 )
 _NUMERIC = re.compile("|".join(f"(?P<{kind.value}>{pattern})" for kind, pattern in _PATTERNS), re.IGNORECASE)
 _SIGNPOST = re.compile(
@@ -115,17 +103,27 @@ _NOT_NAMES = set(
 )
 
 
-def flags(a: str, b: str) -> tuple[Flag, ...]:
+def flags(a: str, b: str, noise: Noise = NOTHING) -> tuple[Flag, ...]:
     """What tells between two texts that read alike, numbers first; none where they differ in nothing of the kind.
 
     Args:
         a: a passage.
         b: its counterpart.
+        noise: what does not tell. Where numbers are ignored, a unit, currency or per cent sign that differs still does.
     """
-    edits = [edit for edit in redline(a, b, readable=False) if _short(a, edit.a) and _short(b, edit.b)]
+    edits = _edits(a, b, noise)
     if not edits:
         return ()
-    return tuple(dict.fromkeys((*_values(a, b, edits), *_modals(a, b, edits), *_names(a, b, edits))))
+    # What happened to a unit is seen where the number beside it counts.
+    near = _edits(a, b, replace(noise, numbers=False)) if noise.numbers else edits
+    found = (*_values(a, b, near, noise), *_modals(a, b, edits), *_names(a, b, edits, noise))
+    return tuple(dict.fromkeys(found))
+
+
+def _edits(a: str, b: str, noise: Noise) -> list[Edit]:
+    """The edits that are short enough to be looked at."""
+    found = redline(a, b, readable=False, noise=noise)
+    return [edit for edit in found if _short(a, edit.a) and _short(b, edit.b)]
 
 
 def _short(text: str, span: Span, most: int = SHORT_EDIT) -> bool:
@@ -149,8 +147,10 @@ def numbers(text: str) -> tuple[Mention, ...]:
     return tuple(found)
 
 
-def _values(a: str, b: str, edits: Sequence[Edit]) -> Iterator[Flag]:
+def _values(a: str, b: str, edits: Sequence[Edit], noise: Noise) -> Iterator[Flag]:
     left, right = numbers(a), numbers(b)
+    if noise.numbers:
+        left, right = _units_alone(left), _units_alone(right)
     gone, come = _differing(left, right), _differing(right, left)
     used: set[int] = set()
     for edit in edits:
@@ -160,12 +160,22 @@ def _values(a: str, b: str, edits: Sequence[Edit]) -> Iterator[Flag]:
         gone = [mention for mention in gone if mention not in one]
         for first, second in zip(one, two, strict=False):
             yield Flag(_kind(first, second), _said(a, first), _said(b, second))
+        if noise.numbers:
+            continue
         for alone in one[len(two) :]:
             if _digits(alone.value):
                 yield Flag(_alone(alone), _said(a, alone), "")
         for alone in two[len(one) :]:
             if _digits(alone.value):
                 yield Flag(_alone(alone), "", _said(b, alone))
+
+
+def _units_alone(found: Sequence[Mention]) -> tuple[Mention, ...]:
+    """Mentions whose values are but unit, currency or per cent sign."""
+    return tuple(
+        replace(mention, value="" if mention.kind is FlagKind.DATE else _COUNT.sub("0", mention.value))
+        for mention in found
+    )
 
 
 def _differing(own: Sequence[Mention], other: Sequence[Mention]) -> list[Mention]:
@@ -191,7 +201,7 @@ def _alone(mention: Mention) -> FlagKind:
 
 
 def _amount(value: str) -> str:
-    match = re.match(_NUMERAL, value) or re.match("|".join(_SPELLED), value)
+    match = re.match(NUMERAL, value) or re.match("|".join(SPELLED), value)
     return match[0] if match else value
 
 
@@ -229,10 +239,11 @@ def _binding(one: Sequence[Mention], two: Sequence[Mention]) -> bool:
     return bool(one and two) or any(mention.value in _STRONG for mention in (*one, *two))
 
 
-def _names(a: str, b: str, edits: Sequence[Edit]) -> Iterator[Flag]:
+def _names(a: str, b: str, edits: Sequence[Edit], noise: Noise) -> Iterator[Flag]:
+    whole_a, whole_b = normal(a, noise), normal(b, noise)
     for edit in edits:
         one, two = _name(a, edit.a), _name(b, edit.b)
-        if one and two and one not in b and two not in a:
+        if one and two and normal(one, noise) not in whole_b and normal(two, noise) not in whole_a:
             yield Flag(FlagKind.NAME, one, two)
 
 

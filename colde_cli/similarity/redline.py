@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from colde_cli.documents.document import Span
-from colde_cli.similarity.words import Word, run_together, words
+from colde_cli.similarity.noise import NOTHING, Noise
+from colde_cli.similarity.words import Word, plain, squeezed, words
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +23,7 @@ class Edit:
     b: Span
 
 
-def redline(a: str, b: str, *, readable: bool = True) -> tuple[Edit, ...]:
+def redline(a: str, b: str, *, readable: bool = True, noise: Noise = NOTHING) -> tuple[Edit, ...]:
     """All edits that make `b` of `a`, in order; none where only white space, hyphenation, quotes or ligatures differ.
 
     The words that stay are a longest common subsequence of the two.
@@ -32,9 +33,10 @@ def redline(a: str, b: str, *, readable: bool = True) -> tuple[Edit, ...]:
         b: the second.
         readable: join edits between which only a word or a sign stayed by chance; without, every edit is as small
             as can be.
+        noise: what is no edit either.
     """
-    left, right = words(a), words(b)
-    blocks = [block for block in _blocks(left, right) if not _noise(a, b, left, right, block)]
+    left, right = words(a, noise), words(b, noise)
+    blocks = [block for block in _blocks(left, right) if not _alike(left, right, block)]
     if readable:
         blocks = _joined(blocks, left)
     return tuple(Edit(_span(left, i, j, len(a)), _span(right, k, n, len(b))) for i, j, k, n in blocks)
@@ -59,17 +61,16 @@ def _blocks(left: Sequence[Word], right: Sequence[Word]) -> list[_Block]:
     return found
 
 
-def _noise(a: str, b: str, left: Sequence[Word], right: Sequence[Word], block: _Block) -> bool:
+def _alike(left: Sequence[Word], right: Sequence[Word], block: _Block) -> bool:
     """The two say the same, differently divided; a word on either side is read with them."""
     i, j, k, n = block
     if i == j and k == n:
         return True
     for before, after in ((0, 0), (1, 0), (0, 1), (1, 1)):
-        first, last = max(0, i - before), min(len(left), j + after)
-        third, fourth = max(0, k - before), min(len(right), n + after)
-        one = a[left[first].start : left[last - 1].end] if first < last else ""
-        two = b[right[third].start : right[fourth - 1].end] if third < fourth else ""
-        if run_together(one) == run_together(two):
+        one = left[max(0, i - before) : j + after]
+        two = right[max(0, k - before) : n + after]
+        # Signs that compose with the letter before them are words of their own.
+        if plain(squeezed(one)[0]) == plain(squeezed(two)[0]):
             return True
     return False
 

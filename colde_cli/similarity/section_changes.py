@@ -17,6 +17,7 @@ from colde_cli.documents.passages import Passage
 from colde_cli.similarity.alignment import Alignment, PassagePair, State
 from colde_cli.similarity.candidates import Candidate
 from colde_cli.similarity.matching import Bar, Matching, in_order
+from colde_cli.similarity.noise import NOTHING, Noise
 from colde_cli.similarity.words import run_together
 
 FloatArray = NDArray[np.float32]
@@ -62,16 +63,20 @@ class SectionChange:
     moved: bool
 
 
-def section_changes(alignment: Alignment, a: Document, b: Document) -> tuple[SectionChange, ...]:
+def section_changes(
+    alignment: Alignment, a: Document, b: Document, noise: Noise = NOTHING
+) -> tuple[SectionChange, ...]:
     """Every section of both documents in at least one change, in the order of A, then what only B has.
 
     Args:
         alignment: of `a` and `b`.
         a: the first document.
         b: the second.
+        noise: what is no difference between headings.
     """
+    names = _Names.of(a, b, noise)
     flows = _Flows(alignment, len(a.sections), len(b.sections))
-    matching = _partners(flows, a, b)
+    matching = _partners(flows, a, b, names)
     with_partner = set(matching.partner)
     further_a = _further(flows.of_a, flows.words_a, with_partner, matching.taken)
     further_b = _further(flows.of_b.T, flows.words_b, matching.taken, with_partner)
@@ -83,7 +88,7 @@ def section_changes(alignment: Alignment, a: Document, b: Document) -> tuple[Sec
             j = matching.partner[i]
             parts = ((i, *further_a.get(j, ())), (j, *further_b.get(i, ())))
             moved = i not in kept or _parent_changed(a, b, matching, i, j)
-            found.append(_change(a, b, *parts, flows.same(*parts), moved))
+            found.append(_change(names, *parts, flows.same(*parts), moved))
         elif not any(i in others for others in further_a.values()):
             found.append(SectionChange(SectionState.DROPPED, (i,), (), False, False))
     parts_of_b = {j for others in further_b.values() for j in others}
@@ -148,15 +153,14 @@ def _shares(passages: Sequence[Passage], text: str) -> dict[int, float]:
     return {section: words * length / whole for section, length in lengths.items()}
 
 
-def _partners(flows: _Flows, a: Document, b: Document) -> Matching:
+def _partners(flows: _Flows, a: Document, b: Document, names: _Names) -> Matching:
     alike = flows.alike
-    left, right = [name(section) for section in a.sections], [name(section) for section in b.sections]
     candidates = []
     for i, first in enumerate(a.sections):
         for j, second in enumerate(b.sections):
             score = float(alike[i, j])
-            if left[i] == right[j]:
-                score += _HEADING if left[i] else _HEADING / 2
+            if names.a[i] == names.b[j]:
+                score += _HEADING if names.a[i] else _HEADING / 2
                 score += _NUMBERED * (first.heading == second.heading)
             if score > 0:
                 candidates.append(Candidate(i, j, score))
@@ -186,9 +190,22 @@ def _kept(flows: _Flows, matching: Matching) -> set[int]:
     return bare | in_order(partner, [1 + int(words) for words in flows.words_a])
 
 
-def name(section: Section) -> str:
-    """A heading without its number, case and white space."""
-    return run_together(_NUMBER.sub("", section.heading)).casefold()
+def name(section: Section, noise: Noise = NOTHING) -> str:
+    """A heading without its number, case and white space, and without noise."""
+    return run_together(_NUMBER.sub("", section.heading), noise).casefold()
+
+
+@dataclass(frozen=True, slots=True)
+class _Names:
+    """Headings as they are compared: [n_a] and [n_b]."""
+
+    a: tuple[str, ...]
+    b: tuple[str, ...]
+
+    @classmethod
+    def of(cls, a: Document, b: Document, noise: Noise) -> _Names:
+        left, right = (tuple(name(section, noise) for section in document.sections) for document in (a, b))
+        return cls(left, right)
 
 
 def _further(
@@ -226,13 +243,13 @@ def parent(sections: Sequence[Section], index: int) -> int | None:
 
 
 def _change(
-    a: Document, b: Document, of_a: tuple[int, ...], of_b: tuple[int, ...], same: bool, moved: bool
+    names: _Names, of_a: tuple[int, ...], of_b: tuple[int, ...], same: bool, moved: bool
 ) -> SectionChange:
     if len(of_b) > 1:
         state = SectionState.SPLIT
     elif len(of_a) > 1:
         state = SectionState.MERGED
-    elif name(a.sections[of_a[0]]) == name(b.sections[of_b[0]]):
+    elif names.a[of_a[0]] == names.b[of_b[0]]:
         state = SectionState.MATCHED
     else:
         state = SectionState.RENAMED

@@ -1,12 +1,22 @@
-"""Text as words that can be compared: what typesetting does to them is taken away."""
+"""Text as words that can be compared: what typesetting does to them is taken away, and what the user ignores."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-_TOKEN = re.compile(r"\d+(?:[.,:]\d+)*|[^\W\d_]+(?:[\u00ad'’][^\W\d_]+)*|[^\s\u00ad]")
+from colde_cli.similarity.noise import NOTHING, Noise
+from colde_cli.similarity.numerals import LABEL, NAMED_LABEL, NUMBER
+
+_WORD = r"\d+(?:[.,:]\d+)*|[^\W\d_]+(?:[\u00ad'’][^\W\d_]+)*|[^\s\u00ad]"
+_TOKEN = re.compile(_WORD)
+_NUMBER = re.compile(rf"(?P<label>{LABEL})|(?P<number>{NAMED_LABEL}|{NUMBER})")
+_NUMBER_OR_TOKEN = re.compile(rf"{_NUMBER.pattern}|{_WORD}")
+_AS = {"number": "0", "label": "(0)"}
+"""What every number and every label is read as, where numbers are ignored."""
+
 _SAME = str.maketrans(
     {
         **dict.fromkeys("‘’‚‛`´′", "'"),
@@ -23,7 +33,7 @@ class Word:
     """A word, number or sign.
 
     Attributes:
-        key: the same for words that differ only in quotes, dashes, ligatures or soft hyphens.
+        key: the same for words that differ only in quotes, dashes, ligatures, soft hyphens, or what is ignored.
         start: offset of its first character in the text.
         end: offset after its last.
     """
@@ -38,9 +48,46 @@ class Word:
         return not self.key[:1].isalnum()
 
 
-def words(text: str) -> tuple[Word, ...]:
-    """The words, numbers and signs of a text, in order."""
-    return tuple(Word(plain(match[0]), match.start(), match.end()) for match in _TOKEN.finditer(text))
+def words(text: str, noise: Noise = NOTHING) -> tuple[Word, ...]:
+    """The words, numbers and signs of a text, in order.
+
+    Args:
+        text: any.
+        noise: what is not compared: a date of several words is one where numbers are ignored.
+    """
+    pattern = _NUMBER_OR_TOKEN if noise.numbers else _TOKEN
+    return tuple(Word(_key(match, noise), match.start(), match.end()) for match in pattern.finditer(text))
+
+
+def _key(match: re.Match[str], noise: Noise) -> str:
+    if match.lastgroup:
+        return _AS[match.lastgroup]
+    key = plain(match[0])
+    return key.casefold() if noise.case else key
+
+
+def squeezed(found: Sequence[Word]) -> tuple[str, list[int]]:
+    """Words without what stands between them, hyphens between letters included, and where each begins."""
+    pieces: list[str] = []
+    starts: list[int] = []
+    length = 0
+    for place, word in enumerate(found):
+        starts.append(length)
+        if word.key != "-" or not _divides(found, place):
+            pieces.append(word.key)
+            length += len(word.key)
+    return "".join(pieces), starts
+
+
+def _divides(found: Sequence[Word], place: int) -> bool:
+    """A hyphen, or one of several, stands between letters."""
+    before, after = place - 1, place + 1
+    while before >= 0 and found[before].key == "-":
+        before -= 1
+    while after < len(found) and found[after].key == "-":
+        after += 1
+    inside = before >= 0 and after < len(found)
+    return inside and found[before].key[-1:].isalpha() and found[after].key[:1].isalpha()
 
 
 def plain(text: str) -> str:
@@ -50,6 +97,18 @@ def plain(text: str) -> str:
     return unicodedata.normalize("NFKC", text).translate(_SAME)
 
 
-def run_together(text: str) -> str:
+def normal(text: str, noise: Noise) -> str:
+    """Text as it is compared as a whole: every run of white space one blank, what is ignored taken away."""
+    return run_together(text, noise) if noise.whitespace else " ".join(_quiet(text, noise).split())
+
+
+def run_together(text: str, noise: Noise = NOTHING) -> str:
     """Text without white space and without hyphens between letters: the same however words were divided."""
-    return "".join(_BETWEEN_LETTERS.sub("", plain(text)).split())
+    return "".join(_BETWEEN_LETTERS.sub("", plain(_quiet(text, noise))).split())
+
+
+def _quiet(text: str, noise: Noise) -> str:
+    """Text with one case and one number, where these are ignored."""
+    if noise.numbers:  # first: that "May" is a month is told by its capital
+        text = _NUMBER.sub(lambda match: _AS[match.lastgroup or "number"], text)
+    return text.casefold() if noise.case else text

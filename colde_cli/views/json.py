@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from colde_cli.documents.document import Ignored
 from colde_cli.documents.passages import whole_pages
 
 if TYPE_CHECKING:
@@ -58,8 +59,25 @@ def comparison_json(comparison: Comparison, *, passages: bool = True) -> str:
         "section_changes": [_section_change(found) for found in comparison.section_changes]
         if passages
         else None,
+        "ignored": _ignored(comparison),
     }
     return text(value)
+
+
+def _ignored(comparison: Comparison) -> dict[str, Any]:
+    noise = comparison.noise
+    switches = {"case": noise.case, "whitespace": noise.whitespace, "numbers": noise.numbers}
+    return {
+        **switches,
+        "like": list(noise.like),
+        "a": _left_out(comparison.a.document.report.ignored),
+        "b": _left_out(comparison.b.document.report.ignored),
+    }
+
+
+def _left_out(ignored: Ignored | None) -> dict[str, Any]:
+    found = ignored or Ignored()
+    return {"stretches": found.stretches, "words": found.words, "sections": list(found.sections)}
 
 
 def _passage(pair: PassagePair) -> dict[str, Any]:
@@ -108,6 +126,7 @@ def ranking_json(ranking: Ranking) -> str:
         "searched": ranking.searched,
         "encoded": ranking.encoded,
         "skipped": [{"path": skipped.path, "reason": skipped.reason} for skipped in ranking.skipped],
+        "ignored": {"like": list(ranking.like)},
     }
     return text(value)
 

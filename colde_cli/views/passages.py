@@ -13,6 +13,7 @@ from rich.text import Text
 from colde_cli.documents.passages import whole_pages
 from colde_cli.similarity.alignment import State
 from colde_cli.similarity.section_changes import SectionState
+from colde_cli.views.ignored import noise_aside
 from colde_cli.views.wording import heading, page_range, plain, plural, shorten
 
 if TYPE_CHECKING:
@@ -47,7 +48,10 @@ def passage_parts(comparison: Comparison, top: int, title: Title) -> Iterator[Re
     yield title("Passages", _counts(min(top, len(changed)), len(changed)))
     same = summary[State.SAME]
     if same:
-        yield Text(f"{plural(same, 'passage')} in A also in B, word for word.", style="green")
+        yield Text(
+            f"{plural(same, 'passage')} in A also in B, word for word{noise_aside(comparison.noise)}.",
+            style="green",
+        )
     for pair in changed[:top]:
         yield from _changed(comparison, pair)
     for name, state in (("A", State.ONLY_A), ("B", State.ONLY_B)):

@@ -9,6 +9,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from colde_cli.views.ignored import file_names
 from colde_cli.views.palette import score_style
 from colde_cli.views.terminal import made_of, percent, rendered
 from colde_cli.views.wording import page_range, plain, plural, shorten
@@ -28,6 +29,8 @@ def _parts(ranking: Ranking) -> Iterator[RenderableType]:
     facts = [f"{plural(ranking.searched, 'document')} searched", f"{ranking.encoded:,} newly encoded"]
     facts += [f"{len(ranking.skipped):,} skipped"] if ranking.skipped else []
     yield Text(" · ".join([*facts, model.name, model.precision, model.device]), style="dim")
+    if ranking.like:
+        yield Text(f"Ignored: text that also stands in {file_names(ranking.like)}", style="yellow")
     yield Text()
     if not ranking.results:
         yield Text("No document is that close.", style="bold yellow")

@@ -15,6 +15,7 @@ from rich.text import Text
 
 from colde_cli.similarity.comparison import COUNTERPART
 from colde_cli.views.heatmap import HeatMap
+from colde_cli.views.ignored import ignored_line, noise_aside
 from colde_cli.views.palette import score_style
 from colde_cli.views.passages import passage_parts
 from colde_cli.views.wording import excerpt, from_difference, heading, page_range, plain, plural, shorten
@@ -84,6 +85,9 @@ def _header(comparison: Comparison) -> Table:
         facts += [plural(pages, "page")] if pages else []
         facts += [plural(len(document.sections), "section"), f"{plural(encoding.tokens, 'token')} read"]
         grid.add_row("", Text(" · ".join(facts), style="dim"))
+    ignored = ignored_line(comparison)
+    if ignored:
+        grid.add_row("", Text(f"Ignored: {ignored}", style="yellow"))
     return grid
 
 
@@ -99,7 +103,7 @@ def _verdict(comparison: Comparison) -> Group:
     if comparison.probability is not None:
         line.append(f"   probability {percent(comparison.probability)}")
     if comparison.same_content:
-        line.append("   the texts are the same", style="green")
+        line.append(f"   the texts are the same{noise_aside(comparison.noise)}", style="green")
     model = comparison.model
     runs = f"{model.name} · {model.precision} · {model.device}"
     rows = [line, _gauge(comparison.score, comparison.threshold)]
@@ -182,7 +186,10 @@ def _matches(comparison: Comparison, top: int) -> Iterator[RenderableType]:
     aside = f"{min(top, len(changed))} of {len(changed)}" if changed else ""
     yield _title("Chunks of A and the chunk of B most like each", aside)
     if same:
-        yield Text(f"{plural(same, 'chunk')} of {len(matches)} in A also in B, word for word.", style="green")
+        yield Text(
+            f"{plural(same, 'chunk')} of {len(matches)} in A also in B, word for word{noise_aside(comparison.noise)}.",
+            style="green",
+        )
     if not changed:
         return
     grid = _grid()
