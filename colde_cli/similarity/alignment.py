@@ -20,12 +20,14 @@ from colde_cli.similarity.candidates import (
     Keys,
     lexical_candidates,
     meaning_candidates,
+    telling_words,
     wording,
 )
 from colde_cli.similarity.flags import Flag, flags
 from colde_cli.similarity.joining import Group, join
 from colde_cli.similarity.matching import Bar, Matching, in_order
 from colde_cli.similarity.noise import NOTHING, Noise
+from colde_cli.similarity.prospects import ChunkScores, promising
 from colde_cli.similarity.redline import Edit, redline
 from colde_cli.similarity.words import normal, plain, run_together, words
 
@@ -35,7 +37,7 @@ ALIKE = 0.5
 _EXACT = Bar(1.0, 1.0)
 _WORDING = Bar(0.6, 0.7)
 _SURE_MEANING = Bar(0.8, 0.8)
-_MEANING = Bar(0.65, 0.8, 0.5, reach=12)
+_MEANING = Bar(0.65, 0.8, 0.5, reach=3)
 _FEW_WORDS = 6
 """A passage of fewer words moves only with company: "None." stands in many places."""
 
@@ -117,7 +119,13 @@ class _Side:
         return [max(1, len(keys)) for keys in self.keys]
 
 
-def align(a: Document, b: Document, encoder: DocumentEncoder | None, noise: Noise = NOTHING) -> Alignment:
+def align(
+    a: Document,
+    b: Document,
+    encoder: DocumentEncoder | None,
+    noise: Noise = NOTHING,
+    chunk_scores: ChunkScores | None = None,
+) -> Alignment:
     """Align the passages of two documents.
 
     Args:
@@ -125,10 +133,13 @@ def align(a: Document, b: Document, encoder: DocumentEncoder | None, noise: Nois
         b: the second.
         encoder: of meaning, asked only for passages without a partner in wording; None does without.
         noise: what is no difference.
+        chunk_scores: of the two documents, by which passages that cannot have a partner are not encoded.
     """
     of_a, of_b = passages_of_both(a, b, lambda text: normal(text, noise))
     left, right = _Side.of(a, of_a, noise), _Side.of(b, of_b, noise)
-    matching = _match(left, right, encoder, noise)
+    matching = _match(left, right, noise)
+    if encoder is not None:
+        _match_meaning(matching, left, right, encoder, chunk_scores)
     groups = join(matching, left.keys, right.keys)
     kept = in_order({group.a[0]: group.b[0] for group in groups if group.a and group.b}, left.weights)
     pairs = [
@@ -137,7 +148,8 @@ def align(a: Document, b: Document, encoder: DocumentEncoder | None, noise: Nois
     return Alignment(tuple(pairs), left.passages, right.passages)
 
 
-def _match(left: _Side, right: _Side, encoder: DocumentEncoder | None, noise: Noise) -> Matching:
+def _match(left: _Side, right: _Side, noise: Noise) -> Matching:
+    """Partners in wording."""
     matching, weights = Matching(), left.weights
     unique = list(_same(left.keys, right.keys, once=True))
     matching.grow(unique, _EXACT, weights)
@@ -148,12 +160,24 @@ def _match(left: _Side, right: _Side, encoder: DocumentEncoder | None, noise: No
     _drop_strays(matching, weights)
     near = lexical_candidates(left.keys, right.keys, *_rest(matching, left, right))
     matching.grow(_movable(near, left), _WORDING, weights)
-    if encoder is not None:
-        rest = _rest(matching, left, right)
-        close = meaning_candidates(left.keys, right.keys, (left.texts, right.texts), rest, encoder)
-        for bar in (_SURE_MEANING, _MEANING):
-            matching.grow(_movable(close, left), bar, weights)
     return matching
+
+
+def _match_meaning(
+    matching: Matching, left: _Side, right: _Side, encoder: DocumentEncoder, chunks: ChunkScores | None
+) -> None:
+    """Add partners in meaning, the certain ones first: others count as neighbours of those."""
+    of_a, of_b = _rest(matching, left, right)
+    if chunks is not None and of_a and of_b:
+        alike = chunks.of_passages([left.passages[i] for i in of_a], [right.passages[j] for j in of_b])
+        words = telling_words(left.keys, right.keys, of_a, of_b)
+        near = matching.near(of_a, of_b, _MEANING.reach, left.weights)
+        rows, columns = promising(alike, words, near)
+        of_a, of_b = [of_a[row] for row in rows], [of_b[column] for column in columns]
+    texts = (left.texts, right.texts)
+    close = meaning_candidates(left.keys, right.keys, texts, (of_a, of_b), encoder)
+    for bar in (_SURE_MEANING, _MEANING):
+        matching.grow(_movable(close, left), bar, left.weights)
 
 
 def _same(a: Sequence[Keys], b: Sequence[Keys], *, once: bool) -> Iterable[Candidate]:

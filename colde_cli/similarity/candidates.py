@@ -60,12 +60,18 @@ def lexical_candidates(
         of_a: which passages of A to look at.
         of_b: which of B.
     """
-    if not of_a or not of_b:
-        return []
-    left, right = _bags([a[i] for i in of_a], [b[j] for j in of_b])
-    table = left @ right.T
-    chosen = [(of_a[i], of_b[j]) for i, j in _best(table, _LEAST)]
+    chosen = [(of_a[i], of_b[j]) for i, j in _best(telling_words(a, b, of_a, of_b), _LEAST)]
     return [Candidate(i, j, wording(a[i], b[j])) for i, j in chosen]
+
+
+def telling_words(a: Sequence[Keys], b: Sequence[Keys], of_a: list[int], of_b: list[int]) -> FloatArray:
+    """Cosines of the words and pairs of neighbouring words of passages, weighed by rarity among them: [n, m].
+
+    The arguments are those of `lexical_candidates`.
+    """
+    left, right = _bags([a[i] for i in of_a], [b[j] for j in of_b])
+    found: FloatArray = left @ right.T
+    return found
 
 
 def meaning_candidates(
@@ -90,7 +96,7 @@ def meaning_candidates(
     if not of_a or not of_b:
         return []
     try:
-        table = cosines(*(_vectors([texts[n][i] for i in of[n]], encoder) for n in (0, 1)))
+        table = cosines(*_vectors([[texts[n][i] for i in of[n]] for n in (0, 1)], encoder))
     except NoTextError:  # nothing that the model has a token for
         return []
     found = []
@@ -101,11 +107,13 @@ def meaning_candidates(
     return found
 
 
-def _vectors(texts: Sequence[str], encoder: DocumentEncoder) -> FloatArray:
-    """Centred vectors of texts, [n, H]: of each its first chunk, read alone."""
-    encoding = encoder.encode(assemble("", "", [Part("", text) for text in texts]))
-    rows = {chunk.section: row for row, chunk in reversed(list(enumerate(encoding.chunks)))}
-    found: FloatArray = np.stack([_row(encoding.directions, rows.get(n)) for n in range(len(texts))])
+def _vectors(sides: Sequence[Sequence[str]], encoder: DocumentEncoder) -> list[FloatArray]:
+    """Centred vectors of the texts of either side, [n, H]: of each its first chunk, read alone."""
+    found = []
+    documents = [assemble("", "", [Part("", text) for text in texts]) for texts in sides]
+    for encoding, texts in zip(encoder.encode_many(documents), sides, strict=True):
+        rows = {chunk.section: row for row, chunk in reversed(list(enumerate(encoding.chunks)))}
+        found.append(np.stack([_row(encoding.directions, rows.get(n)) for n in range(len(texts))]))
     return found
 
 
@@ -116,21 +124,22 @@ def _row(directions: FloatArray, row: int | None) -> FloatArray:
 
 def _best(table: FloatArray, least: float) -> list[tuple[int, int]]:
     """The places that are among the best of their row or of their column."""
+    if not table.size:
+        return []
     keep = np.zeros(table.shape, bool)
     for axis in (0, 1):
-        count = min(_PER_PASSAGE, table.shape[1 - axis])
-        ordered = np.sort(table, axis=1 - axis)
-        edge = ordered[:, -count, None] if axis == 0 else ordered[None, -count, :]
-        keep |= table >= edge
+        edge = table.shape[axis] - min(_PER_PASSAGE, table.shape[axis])
+        keep |= table >= np.partition(table, edge, axis).take([edge], axis)
     return [(int(i), int(j)) for i, j in zip(*np.nonzero(keep & (table >= least)), strict=True)]
 
 
 def _bags(a: Sequence[Keys], b: Sequence[Keys]) -> tuple[FloatArray, FloatArray]:
     """Words and pairs of neighbours, hashed, weighed by rarity: [n, 4096] and [m, 4096], unit length."""
     counts = np.zeros((len(a) + len(b), _BUCKETS), np.float32)
-    for row, keys in enumerate((*a, *b)):
+    for row, keys in zip(counts, (*a, *b), strict=True):
         pairs = (f"{first} {second}" for first, second in pairwise(keys))
-        np.add.at(counts[row], [crc32(word.encode()) % _BUCKETS for word in (*keys, *pairs)], 1)
+        hashes = [crc32(word.encode()) % _BUCKETS for word in (*keys, *pairs)]
+        row[:] = np.bincount(hashes, minlength=_BUCKETS)
     rarity = np.log((1 + len(counts)) / (1 + (counts > 0).sum(0, keepdims=True))).astype(np.float32) + 0.5
     weighed = np.sqrt(counts) * rarity
     weighed /= np.maximum(np.linalg.norm(weighed, axis=1, keepdims=True), np.finfo(np.float32).tiny)

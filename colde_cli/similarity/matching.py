@@ -12,7 +12,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 
+import numpy as np
+from numpy.typing import NDArray
+
 from colde_cli.similarity.candidates import Candidate
+
+BoolArray = NDArray[np.bool_]
 
 IN_ORDER = 0.1
 """What it is worth to a candidate to stand between the same neighbours on both sides."""
@@ -91,12 +96,38 @@ class Matching:
         ]
         self.take(good)
 
+    def near(
+        self, of_a: Sequence[int], of_b: Sequence[int], reach: float, weights: Sequence[int]
+    ) -> BoolArray:
+        """Whether passages stand within `reach` of two that answer each other, on the same side of both: [n, m].
+
+        Args:
+            of_a: passages of A, ascending.
+            of_b: of B.
+            reach: passages.
+            weights: as for `grow`.
+        """
+        found = np.zeros((len(of_a), len(of_b)), bool)
+        for a in in_order(self.partner, weights):
+            b = self.partner[a]
+            for rows, columns in (
+                (_between(of_a, a - reach, a), _between(of_b, b - reach, b)),
+                (_between(of_a, a + 1, a + reach + 1), _between(of_b, b + 1, b + reach + 1)),
+            ):
+                found[rows, columns] = True
+        return found
+
     def take(self, good: list[tuple[float, int, Candidate]]) -> None:
         """Choose among candidates that reach the bar, given what each is worth and how far it is out of step."""
         good.sort(key=lambda item: (-item[0], item[1], item[2].a + item[2].b, abs(item[2].a - item[2].b)))
         for _, _, candidate in good:
             if self.free(candidate):
                 self.add(candidate.a, candidate.b, candidate.score)
+
+
+def _between(numbers: Sequence[int], first: float, last: float) -> slice:
+    """Where numbers from `first` up to, not including, `last` stand."""
+    return slice(bisect_left(numbers, first), bisect_left(numbers, last))
 
 
 class _Order:
