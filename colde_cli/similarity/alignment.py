@@ -18,9 +18,9 @@ from colde_cli.encoder.protocol import DocumentEncoder
 from colde_cli.similarity.candidates import (
     Candidate,
     Keys,
+    TellingWords,
     lexical_candidates,
     meaning_candidates,
-    telling_words,
     wording,
 )
 from colde_cli.similarity.flags import Flag, flags
@@ -99,6 +99,10 @@ class Alignment:
         return {state: counts[state] for state in State}
 
 
+_Rest = tuple[list[int], list[int]]
+"""Passages of A and of B, ascending."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Side:
     """A document as its passages."""
@@ -137,9 +141,12 @@ def align(
     """
     of_a, of_b = passages_of_both(a, b, lambda text: normal(text, noise))
     left, right = _Side.of(a, of_a, noise), _Side.of(b, of_b, noise)
-    matching = _match(left, right, noise)
+    matching, shared = _match(left, right, noise)
     if encoder is not None:
-        _match_meaning(matching, left, right, encoder, chunk_scores)
+        rest = _rest(matching, left, right)
+        if chunk_scores is not None:
+            rest = _promising(rest, matching, left, right, shared, chunk_scores)
+        _match_meaning(matching, left, right, rest, encoder)
     groups = join(matching, left.keys, right.keys)
     kept = in_order({group.a[0]: group.b[0] for group in groups if group.a and group.b}, left.weights)
     pairs = [
@@ -148,8 +155,8 @@ def align(
     return Alignment(tuple(pairs), left.passages, right.passages)
 
 
-def _match(left: _Side, right: _Side, noise: Noise) -> Matching:
-    """Partners in wording."""
+def _match(left: _Side, right: _Side, noise: Noise) -> tuple[Matching, TellingWords]:
+    """Partners in wording, and what the passages that are not the same share."""
     matching, weights = Matching(), left.weights
     unique = list(_same(left.keys, right.keys, once=True))
     matching.grow(unique, _EXACT, weights)
@@ -158,24 +165,28 @@ def _match(left: _Side, right: _Side, noise: Noise) -> Matching:
         joined = [[(run_together(text, noise),) for text in side.texts] for side in (left, right)]
         matching.grow(list(_same(*joined, once=False)), _EXACT, weights)
     _drop_strays(matching, weights)
-    near = lexical_candidates(left.keys, right.keys, *_rest(matching, left, right))
+    shared = TellingWords.of(left.keys, right.keys, *_rest(matching, left, right))
+    near = lexical_candidates(left.keys, right.keys, shared)
     matching.grow(_movable(near, left), _WORDING, weights)
-    return matching
+    return matching, shared
+
+
+def _promising(
+    rest: _Rest, matching: Matching, left: _Side, right: _Side, shared: TellingWords, chunks: ChunkScores
+) -> _Rest:
+    """Those without a partner that could have one in meaning."""
+    of_a, of_b = rest
+    alike = chunks.of_passages([left.passages[i] for i in of_a], [right.passages[j] for j in of_b])
+    near = matching.near(of_a, of_b, _MEANING.reach, left.weights)
+    rows, columns = promising(alike, shared.among(of_a, of_b), near)
+    return [of_a[row] for row in rows], [of_b[column] for column in columns]
 
 
 def _match_meaning(
-    matching: Matching, left: _Side, right: _Side, encoder: DocumentEncoder, chunks: ChunkScores | None
+    matching: Matching, left: _Side, right: _Side, rest: _Rest, encoder: DocumentEncoder
 ) -> None:
     """Add partners in meaning, the certain ones first: others count as neighbours of those."""
-    of_a, of_b = _rest(matching, left, right)
-    if chunks is not None and of_a and of_b:
-        alike = chunks.of_passages([left.passages[i] for i in of_a], [right.passages[j] for j in of_b])
-        words = telling_words(left.keys, right.keys, of_a, of_b)
-        near = matching.near(of_a, of_b, _MEANING.reach, left.weights)
-        rows, columns = promising(alike, words, near)
-        of_a, of_b = [of_a[row] for row in rows], [of_b[column] for column in columns]
-    texts = (left.texts, right.texts)
-    close = meaning_candidates(left.keys, right.keys, texts, (of_a, of_b), encoder)
+    close = meaning_candidates(left.keys, right.keys, (left.texts, right.texts), rest, encoder)
     for bar in (_SURE_MEANING, _MEANING):
         matching.grow(_movable(close, left), bar, left.weights)
 
@@ -212,7 +223,7 @@ def _movable(candidates: Sequence[Candidate], left: _Side) -> list[Candidate]:
     return [candidate for candidate in candidates if len(left.keys[candidate.a]) >= 2]
 
 
-def _rest(matching: Matching, left: _Side, right: _Side) -> tuple[list[int], list[int]]:
+def _rest(matching: Matching, left: _Side, right: _Side) -> _Rest:
     """The passages without a partner."""
     of_a = [i for i in range(len(left.passages)) if i not in matching.partner]
     return of_a, [j for j in range(len(right.passages)) if j not in matching.taken]

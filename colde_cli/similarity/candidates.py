@@ -49,29 +49,43 @@ def wording(a: Keys, b: Keys) -> float:
     return float(Indel.normalized_similarity(a, b))
 
 
-def lexical_candidates(
-    a: Sequence[Keys], b: Sequence[Keys], of_a: list[int], of_b: list[int]
-) -> list[Candidate]:
+@dataclass(frozen=True, slots=True, eq=False)
+class TellingWords:
+    """How many telling words passages share.
+
+    Attributes:
+        of_a: which passages of A, ascending.
+        of_b: which of B.
+        cosines: of their words and pairs of neighbouring words, weighed by rarity among them, [n, m].
+    """
+
+    of_a: list[int]
+    of_b: list[int]
+    cosines: FloatArray
+
+    @classmethod
+    def of(cls, a: Sequence[Keys], b: Sequence[Keys], of_a: list[int], of_b: list[int]) -> TellingWords:
+        """Compare some passages, given the words of all passages of A and of B."""
+        left, right = _bags([a[i] for i in of_a], [b[j] for j in of_b])
+        return cls(of_a, of_b, left @ right.T)
+
+    def among(self, of_a: list[int], of_b: list[int]) -> FloatArray:
+        """The cosines of some of them, by the numbers of the passages."""
+        places = np.searchsorted(self.of_a, of_a), np.searchsorted(self.of_b, of_b)
+        found: FloatArray = self.cosines[np.ix_(*places)]
+        return found
+
+
+def lexical_candidates(a: Sequence[Keys], b: Sequence[Keys], shared: TellingWords) -> list[Candidate]:
     """Pairs that share telling words, scored by `wording`: for each passage at most six, and more where they tie.
 
     Args:
         a: the words of all passages of A.
         b: of B.
-        of_a: which passages of A to look at.
-        of_b: which of B.
+        shared: of the passages to look at.
     """
-    chosen = [(of_a[i], of_b[j]) for i, j in _best(telling_words(a, b, of_a, of_b), _LEAST)]
+    chosen = [(shared.of_a[i], shared.of_b[j]) for i, j in _best(shared.cosines, _LEAST)]
     return [Candidate(i, j, wording(a[i], b[j])) for i, j in chosen]
-
-
-def telling_words(a: Sequence[Keys], b: Sequence[Keys], of_a: list[int], of_b: list[int]) -> FloatArray:
-    """Cosines of the words and pairs of neighbouring words of passages, weighed by rarity among them: [n, m].
-
-    The arguments are those of `lexical_candidates`.
-    """
-    left, right = _bags([a[i] for i in of_a], [b[j] for j in of_b])
-    found: FloatArray = left @ right.T
-    return found
 
 
 def meaning_candidates(
