@@ -1,7 +1,7 @@
 """Does `colde diff` find what changed? Sections of real versions, and edits planted into real documents.
 
     python benchmarks/alignment.py sections FOLDER... [--cases 60] [--no-model] [--no-cosine]
-    python benchmarks/alignment.py planted FOLDER... [--cases 40] [--each 3]
+    python benchmarks/alignment.py planted FOLDER... [--cases 40] [--each 3] [--whole]
     python benchmarks/alignment.py assignment FOLDER... [--cases 60]
 
 `sections`: each FOLDER holds `docs.jsonl.gz` and `section_diffs.jsonl.gz`, whose labels are computed, not judged: F1 of
@@ -9,7 +9,8 @@ pairs of sections, and macro-F1 over what became of each section (`alignment_sec
 
 `planted`: each FOLDER holds `docs.jsonl.gz`; recall of every kind of edit, and precision of what is said of that kind
 (`alignment_planting.py`); false flags are those in pairs that no planted edit touches, per 100 passages without an
-edit.
+edit. Only passages without a partner in wording are encoded; with `--whole` the documents first, by whose chunks
+`colde diff` leaves some passages out.
 
 `assignment`: data as for `sections`; how many passages get another partner, or none, where each round of matching
 maximises the sum of scores (`scipy.optimize.linear_sum_assignment`) and does not take the best first; wording alone.
@@ -167,7 +168,9 @@ def documents(folder: Path, count: int, seed: int = 1) -> Iterator[Document]:
         yield assemble(record["id"], record.get("title", ""), parts)
 
 
-def run_planted(folders: list[Path], cases: int, each: int, encoder: DocumentEncoder | None) -> None:
+def run_planted(
+    folders: list[Path], cases: int, each: int, encoder: DocumentEncoder | None, whole: bool
+) -> None:
     """Plant, align, count, print."""
     found, taken = Found(), 0.0
     for folder in folders:
@@ -177,7 +180,7 @@ def run_planted(folders: list[Path], cases: int, each: int, encoder: DocumentEnc
             foreign = [text for m, texts in enumerate(pool) if m != n for text in texts]
             case = plant(document, foreign, each, seed=n)
             start = time.perf_counter()
-            alignment = align(case.a, case.b, encoder)
+            alignment = (sections.aligned if whole else align)(case.a, case.b, encoder)
             taken += time.perf_counter() - start
             found.add(case, alignment)
     print(found.report())
@@ -247,6 +250,7 @@ def main() -> None:
     parser.add_argument("folders", nargs="+", type=Path)
     parser.add_argument("--cases", type=int, default=60)
     parser.add_argument("--each", type=int, default=3)
+    parser.add_argument("--whole", action="store_true", help="encode whole documents too")
     parser.add_argument("--model", default=DEFAULT_MODEL)
     parser.add_argument("--no-model", action="store_true", help="wording alone")
     parser.add_argument("--no-cosine", action="store_true", help="without the matching by section cosines")
@@ -257,7 +261,7 @@ def main() -> None:
     elif options.what == "assignment":
         run_assignment(options.folders, options.cases)
     else:
-        run_planted(options.folders, options.cases, options.each, encoder)
+        run_planted(options.folders, options.cases, options.each, encoder, options.whole)
 
 
 if __name__ == "__main__":

@@ -20,7 +20,8 @@ from scipy.optimize import linear_sum_assignment
 
 from colde_cli.documents.document import Document, Part, assemble
 from colde_cli.encoder.protocol import DocumentEncoder
-from colde_cli.similarity.alignment import align
+from colde_cli.similarity.alignment import Alignment, align
+from colde_cli.similarity.prospects import ChunkScores
 from colde_cli.similarity.scores import cosines
 from colde_cli.similarity.section_changes import SectionChange, SectionState, section_changes
 
@@ -95,9 +96,18 @@ def _truth(case: dict[str, Any]) -> Labels:
     return labels
 
 
+def aligned(a: Document, b: Document, encoder: DocumentEncoder | None) -> Alignment:
+    """Two documents as `colde diff` aligns them; wording alone without an encoder."""
+    if encoder is None:
+        return align(a, b, None)
+    first, second = encoder.encode_many([a, b])
+    alike = cosines(first.directions, second.directions)
+    return align(a, b, encoder, chunk_scores=ChunkScores(first.chunks, second.chunks, alike))
+
+
 def ours(case: VersionPair, encoder: DocumentEncoder | None) -> Labels:
     """What `colde diff` says."""
-    changes = section_changes(align(case.a, case.b, encoder), case.a, case.b)
+    changes = section_changes(aligned(case.a, case.b, encoder), case.a, case.b)
     labels = Labels()
     for change in changes:
         _told(labels, change)

@@ -18,6 +18,7 @@ from colde_cli.encoder.protocol import DocumentEncoder
 from colde_cli.similarity.candidates import (
     Candidate,
     Keys,
+    TellingWords,
     lexical_candidates,
     meaning_candidates,
     wording,
@@ -26,6 +27,7 @@ from colde_cli.similarity.flags import Flag, flags
 from colde_cli.similarity.joining import Group, join
 from colde_cli.similarity.matching import Bar, Matching, in_order
 from colde_cli.similarity.noise import NOTHING, Noise
+from colde_cli.similarity.prospects import ChunkScores, promising
 from colde_cli.similarity.redline import Edit, redline
 from colde_cli.similarity.words import normal, plain, run_together, words
 
@@ -34,7 +36,8 @@ ALIKE = 0.5
 
 _EXACT = Bar(1.0, 1.0)
 _WORDING = Bar(0.6, 0.7)
-_MEANING = Bar(0.65, 0.8, 0.5)
+_SURE_MEANING = Bar(0.8, 0.8)
+_MEANING = Bar(0.65, 0.8, 0.5, reach=3)
 _FEW_WORDS = 6
 """A passage of fewer words moves only with company: "None." stands in many places."""
 
@@ -96,6 +99,10 @@ class Alignment:
         return {state: counts[state] for state in State}
 
 
+_Rest = tuple[list[int], list[int]]
+"""Passages of A and of B, ascending."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Side:
     """A document as its passages."""
@@ -116,7 +123,13 @@ class _Side:
         return [max(1, len(keys)) for keys in self.keys]
 
 
-def align(a: Document, b: Document, encoder: DocumentEncoder | None, noise: Noise = NOTHING) -> Alignment:
+def align(
+    a: Document,
+    b: Document,
+    encoder: DocumentEncoder | None,
+    noise: Noise = NOTHING,
+    chunk_scores: ChunkScores | None = None,
+) -> Alignment:
     """Align the passages of two documents.
 
     Args:
@@ -124,10 +137,16 @@ def align(a: Document, b: Document, encoder: DocumentEncoder | None, noise: Nois
         b: the second.
         encoder: of meaning, asked only for passages without a partner in wording; None does without.
         noise: what is no difference.
+        chunk_scores: of the two documents, by which passages that cannot have a partner are not encoded.
     """
     of_a, of_b = passages_of_both(a, b, lambda text: normal(text, noise))
     left, right = _Side.of(a, of_a, noise), _Side.of(b, of_b, noise)
-    matching = _match(left, right, encoder, noise)
+    matching, shared = _match(left, right, noise)
+    if encoder is not None:
+        rest = _rest(matching, left, right)
+        if chunk_scores is not None:
+            rest = _promising(rest, matching, left, right, shared, chunk_scores)
+        _match_meaning(matching, left, right, rest, encoder)
     groups = join(matching, left.keys, right.keys)
     kept = in_order({group.a[0]: group.b[0] for group in groups if group.a and group.b}, left.weights)
     pairs = [
@@ -136,7 +155,8 @@ def align(a: Document, b: Document, encoder: DocumentEncoder | None, noise: Nois
     return Alignment(tuple(pairs), left.passages, right.passages)
 
 
-def _match(left: _Side, right: _Side, encoder: DocumentEncoder | None, noise: Noise) -> Matching:
+def _match(left: _Side, right: _Side, noise: Noise) -> tuple[Matching, TellingWords]:
+    """Partners in wording, and what the passages that are not the same share."""
     matching, weights = Matching(), left.weights
     unique = list(_same(left.keys, right.keys, once=True))
     matching.grow(unique, _EXACT, weights)
@@ -145,13 +165,30 @@ def _match(left: _Side, right: _Side, encoder: DocumentEncoder | None, noise: No
         joined = [[(run_together(text, noise),) for text in side.texts] for side in (left, right)]
         matching.grow(list(_same(*joined, once=False)), _EXACT, weights)
     _drop_strays(matching, weights)
-    near = lexical_candidates(left.keys, right.keys, *_rest(matching, left, right))
+    shared = TellingWords.of(left.keys, right.keys, *_rest(matching, left, right))
+    near = lexical_candidates(left.keys, right.keys, shared)
     matching.grow(_movable(near, left), _WORDING, weights)
-    if encoder is not None:
-        rest = _rest(matching, left, right)
-        close = meaning_candidates(left.keys, right.keys, (left.texts, right.texts), rest, encoder)
-        matching.grow(_movable(close, left), _MEANING, weights)
-    return matching
+    return matching, shared
+
+
+def _promising(
+    rest: _Rest, matching: Matching, left: _Side, right: _Side, shared: TellingWords, chunks: ChunkScores
+) -> _Rest:
+    """Those without a partner that could have one in meaning."""
+    of_a, of_b = rest
+    alike = chunks.of_passages([left.passages[i] for i in of_a], [right.passages[j] for j in of_b])
+    near = matching.near(of_a, of_b, _MEANING.reach, left.weights)
+    rows, columns = promising(alike, shared.among(of_a, of_b), near)
+    return [of_a[row] for row in rows], [of_b[column] for column in columns]
+
+
+def _match_meaning(
+    matching: Matching, left: _Side, right: _Side, rest: _Rest, encoder: DocumentEncoder
+) -> None:
+    """Add partners in meaning, the certain ones first: others count as neighbours of those."""
+    close = meaning_candidates(left.keys, right.keys, (left.texts, right.texts), rest, encoder)
+    for bar in (_SURE_MEANING, _MEANING):
+        matching.grow(_movable(close, left), bar, left.weights)
 
 
 def _same(a: Sequence[Keys], b: Sequence[Keys], *, once: bool) -> Iterable[Candidate]:
@@ -186,7 +223,7 @@ def _movable(candidates: Sequence[Candidate], left: _Side) -> list[Candidate]:
     return [candidate for candidate in candidates if len(left.keys[candidate.a]) >= 2]
 
 
-def _rest(matching: Matching, left: _Side, right: _Side) -> tuple[list[int], list[int]]:
+def _rest(matching: Matching, left: _Side, right: _Side) -> _Rest:
     """The passages without a partner."""
     of_a = [i for i in range(len(left.passages)) if i not in matching.partner]
     return of_a, [j for j in range(len(right.passages)) if j not in matching.taken]

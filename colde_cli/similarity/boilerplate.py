@@ -16,7 +16,7 @@ from pathlib import PurePath
 from colde_cli.documents.document import Document, Ignored, Span
 from colde_cli.documents.excision import without
 from colde_cli.errors import NoTextError
-from colde_cli.similarity.candidates import Candidate, lexical_candidates
+from colde_cli.similarity.candidates import Candidate, TellingWords, lexical_candidates
 from colde_cli.similarity.clauses import Clause, Wording, clauses
 from colde_cli.similarity.noise import NOTHING, Noise
 from colde_cli.similarity.section_changes import name
@@ -158,7 +158,8 @@ def _notes(ignored: Ignored) -> list[str]:
 def _changed(own: _Read, other: _Read) -> set[int]:
     """Sentences of `own` of which `other` keeps a changed one: those most like what it keeps."""
     best: dict[int, Candidate] = {}
-    for candidate in lexical_candidates(own.keys, other.keys, own.all, other.kept):
+    shared = TellingWords.of(own.keys, other.keys, own.all, other.kept)
+    for candidate in lexical_candidates(own.keys, other.keys, shared):
         known = best.get(candidate.b)
         # Of two that are equally like it, the one that stays anyway.
         worth = (candidate.score, not own.out[candidate.a])

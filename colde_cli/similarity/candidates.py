@@ -49,22 +49,42 @@ def wording(a: Keys, b: Keys) -> float:
     return float(Indel.normalized_similarity(a, b))
 
 
-def lexical_candidates(
-    a: Sequence[Keys], b: Sequence[Keys], of_a: list[int], of_b: list[int]
-) -> list[Candidate]:
+@dataclass(frozen=True, slots=True, eq=False)
+class TellingWords:
+    """How many telling words passages share.
+
+    Attributes:
+        of_a: which passages of A, ascending.
+        of_b: which of B.
+        cosines: of their words and pairs of neighbouring words, weighed by rarity among them, [n, m].
+    """
+
+    of_a: list[int]
+    of_b: list[int]
+    cosines: FloatArray
+
+    @classmethod
+    def of(cls, a: Sequence[Keys], b: Sequence[Keys], of_a: list[int], of_b: list[int]) -> TellingWords:
+        """Compare some passages, given the words of all passages of A and of B."""
+        left, right = _bags([a[i] for i in of_a], [b[j] for j in of_b])
+        return cls(of_a, of_b, left @ right.T)
+
+    def among(self, of_a: list[int], of_b: list[int]) -> FloatArray:
+        """The cosines of some of them, by the numbers of the passages."""
+        places = np.searchsorted(self.of_a, of_a), np.searchsorted(self.of_b, of_b)
+        found: FloatArray = self.cosines[np.ix_(*places)]
+        return found
+
+
+def lexical_candidates(a: Sequence[Keys], b: Sequence[Keys], shared: TellingWords) -> list[Candidate]:
     """Pairs that share telling words, scored by `wording`: for each passage at most six, and more where they tie.
 
     Args:
         a: the words of all passages of A.
         b: of B.
-        of_a: which passages of A to look at.
-        of_b: which of B.
+        shared: of the passages to look at.
     """
-    if not of_a or not of_b:
-        return []
-    left, right = _bags([a[i] for i in of_a], [b[j] for j in of_b])
-    table = left @ right.T
-    chosen = [(of_a[i], of_b[j]) for i, j in _best(table, _LEAST)]
+    chosen = [(shared.of_a[i], shared.of_b[j]) for i, j in _best(shared.cosines, _LEAST)]
     return [Candidate(i, j, wording(a[i], b[j])) for i, j in chosen]
 
 
@@ -90,7 +110,7 @@ def meaning_candidates(
     if not of_a or not of_b:
         return []
     try:
-        table = cosines(*(_vectors([texts[n][i] for i in of[n]], encoder) for n in (0, 1)))
+        table = cosines(*_vectors([[texts[n][i] for i in of[n]] for n in (0, 1)], encoder))
     except NoTextError:  # nothing that the model has a token for
         return []
     found = []
@@ -101,11 +121,13 @@ def meaning_candidates(
     return found
 
 
-def _vectors(texts: Sequence[str], encoder: DocumentEncoder) -> FloatArray:
-    """Centred vectors of texts, [n, H]: of each its first chunk, read alone."""
-    encoding = encoder.encode(assemble("", "", [Part("", text) for text in texts]))
-    rows = {chunk.section: row for row, chunk in reversed(list(enumerate(encoding.chunks)))}
-    found: FloatArray = np.stack([_row(encoding.directions, rows.get(n)) for n in range(len(texts))])
+def _vectors(sides: Sequence[Sequence[str]], encoder: DocumentEncoder) -> list[FloatArray]:
+    """Centred vectors of the texts of either side, [n, H]: of each its first chunk, read alone."""
+    found = []
+    documents = [assemble("", "", [Part("", text) for text in texts]) for texts in sides]
+    for encoding, texts in zip(encoder.encode_many(documents), sides, strict=True):
+        rows = {chunk.section: row for row, chunk in reversed(list(enumerate(encoding.chunks)))}
+        found.append(np.stack([_row(encoding.directions, rows.get(n)) for n in range(len(texts))]))
     return found
 
 
@@ -116,21 +138,22 @@ def _row(directions: FloatArray, row: int | None) -> FloatArray:
 
 def _best(table: FloatArray, least: float) -> list[tuple[int, int]]:
     """The places that are among the best of their row or of their column."""
+    if not table.size:
+        return []
     keep = np.zeros(table.shape, bool)
     for axis in (0, 1):
-        count = min(_PER_PASSAGE, table.shape[1 - axis])
-        ordered = np.sort(table, axis=1 - axis)
-        edge = ordered[:, -count, None] if axis == 0 else ordered[None, -count, :]
-        keep |= table >= edge
+        edge = table.shape[axis] - min(_PER_PASSAGE, table.shape[axis])
+        keep |= table >= np.partition(table, edge, axis).take([edge], axis)
     return [(int(i), int(j)) for i, j in zip(*np.nonzero(keep & (table >= least)), strict=True)]
 
 
 def _bags(a: Sequence[Keys], b: Sequence[Keys]) -> tuple[FloatArray, FloatArray]:
     """Words and pairs of neighbours, hashed, weighed by rarity: [n, 4096] and [m, 4096], unit length."""
     counts = np.zeros((len(a) + len(b), _BUCKETS), np.float32)
-    for row, keys in enumerate((*a, *b)):
+    for row, keys in zip(counts, (*a, *b), strict=True):
         pairs = (f"{first} {second}" for first, second in pairwise(keys))
-        np.add.at(counts[row], [crc32(word.encode()) % _BUCKETS for word in (*keys, *pairs)], 1)
+        hashes = [crc32(word.encode()) % _BUCKETS for word in (*keys, *pairs)]
+        row[:] = np.bincount(hashes, minlength=_BUCKETS)
     rarity = np.log((1 + len(counts)) / (1 + (counts > 0).sum(0, keepdims=True))).astype(np.float32) + 0.5
     weighed = np.sqrt(counts) * rarity
     weighed /= np.maximum(np.linalg.norm(weighed, axis=1, keepdims=True), np.finfo(np.float32).tiny)

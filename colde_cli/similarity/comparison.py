@@ -15,6 +15,7 @@ from colde_cli.encoder.protocol import DocumentEncoder, RuntimeInfo
 from colde_cli.similarity.alignment import Alignment, PassagePair, State, align
 from colde_cli.similarity.noise import NOTHING, Noise
 from colde_cli.similarity.outline import Outline, outline
+from colde_cli.similarity.prospects import ChunkScores
 from colde_cli.similarity.scores import cosines, explanation, relative_attention
 from colde_cli.similarity.scoring import ScorePart, verdict
 from colde_cli.similarity.section_changes import SectionChange, section_changes
@@ -146,6 +147,7 @@ def compare(a: Encoding, b: Encoding, encoder: DocumentEncoder, noise: Noise = N
     """
     said = verdict(a, b, encoder)
     a_to_b, b_to_a = encoder.attention(a, b)
+    alike = ChunkScores(a.chunks, b.chunks, cosines(a.directions, b.directions))
     return Comparison(
         a=a,
         b=b,
@@ -155,13 +157,11 @@ def compare(a: Encoding, b: Encoding, encoder: DocumentEncoder, noise: Noise = N
         probability=said.probability,
         threshold=said.threshold,
         section_scores=cosines(a.section_vectors, b.section_vectors),
-        chunk_scores=with_shared_wording(
-            cosines(a.directions, b.directions), shared_stretches(a.chunks, b.chunks)
-        ),
+        chunk_scores=with_shared_wording(alike.cosines, shared_stretches(a.chunks, b.chunks)),
         attention_a_to_b=a_to_b,
         attention_b_to_a=b_to_a,
         same_content=content(a.document, noise) == content(b.document, noise),
-        aligned=cache(lambda: align(a.document, b.document, encoder, noise)),
+        aligned=cache(lambda: align(a.document, b.document, encoder, noise, alike)),
         noise=noise,
     )
 

@@ -10,8 +10,14 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
+
+import numpy as np
+from numpy.typing import NDArray
 
 from colde_cli.similarity.candidates import Candidate
+
+BoolArray = NDArray[np.bool_]
 
 IN_ORDER = 0.1
 """What it is worth to a candidate to stand between the same neighbours on both sides."""
@@ -25,17 +31,34 @@ class Bar:
         kept: where the order is kept.
         moved: where a passage would have moved.
         next: where both stand equally far from a neighbour that answers; `kept` if None.
+        reach: passages up to the nearest neighbour that answers, beyond which order says nothing and `moved` holds.
     """
 
     kept: float
     moved: float
     next: float | None = None
+    reach: float = inf
 
-    def least(self, kept: bool, offset: int) -> float:
+    def least(self, place: Place) -> float:
         """What a candidate must reach."""
-        if not kept:
+        if not place.kept or place.distance > self.reach:
             return self.moved
-        return self.next if self.next is not None and offset == 0 else self.kept
+        return self.next if self.next is not None and place.offset == 0 else self.kept
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a candidate stands between partners that kept their order.
+
+    Attributes:
+        kept: between the same two on both sides.
+        offset: by how much its distances to one of them differ, the beginning of a document counted as one.
+        distance: the larger of its distances to the nearest of them, in passages; infinite where there is none.
+    """
+
+    kept: bool
+    offset: int
+    distance: float
 
 
 class Matching:
@@ -65,13 +88,34 @@ class Matching:
             weights: words of each passage of A, by which the run of passages that kept their order is chosen.
         """
         order = _Order(self.partner, weights)
-        placed = [(candidate, *order.place(candidate)) for candidate in candidates if self.free(candidate)]
+        placed = [(candidate, order.place(candidate)) for candidate in candidates if self.free(candidate)]
         good = [
-            (candidate.score + IN_ORDER * kept, offset, candidate)
-            for candidate, kept, offset in placed
-            if candidate.score >= bar.least(kept, offset)
+            (candidate.score + IN_ORDER * place.kept, place.offset, candidate)
+            for candidate, place in placed
+            if candidate.score >= bar.least(place)
         ]
         self.take(good)
+
+    def near(
+        self, of_a: Sequence[int], of_b: Sequence[int], reach: float, weights: Sequence[int]
+    ) -> BoolArray:
+        """Whether passages stand within `reach` of two that answer each other, on the same side of both: [n, m].
+
+        Args:
+            of_a: passages of A, ascending.
+            of_b: of B.
+            reach: passages.
+            weights: as for `grow`.
+        """
+        found = np.zeros((len(of_a), len(of_b)), bool)
+        for a in in_order(self.partner, weights):
+            b = self.partner[a]
+            for rows, columns in (
+                (_between(of_a, a - reach, a), _between(of_b, b - reach, b)),
+                (_between(of_a, a + 1, a + reach + 1), _between(of_b, b + 1, b + reach + 1)),
+            ):
+                found[rows, columns] = True
+        return found
 
     def take(self, good: list[tuple[float, int, Candidate]]) -> None:
         """Choose among candidates that reach the bar, given what each is worth and how far it is out of step."""
@@ -79,6 +123,11 @@ class Matching:
         for _, _, candidate in good:
             if self.free(candidate):
                 self.add(candidate.a, candidate.b, candidate.score)
+
+
+def _between(numbers: Sequence[int], first: float, last: float) -> slice:
+    """Where numbers from `first` up to, not including, `last` stand."""
+    return slice(bisect_left(numbers, first), bisect_left(numbers, last))
 
 
 class _Order:
@@ -89,16 +138,18 @@ class _Order:
         self._a = [-1, *sorted(kept)]
         self._b = [-1, *(partner[a] for a in self._a[1:])]
 
-    def place(self, candidate: Candidate) -> tuple[bool, int]:
-        """Whether the two stand between the same posts, and by how much their distances to them differ."""
+    def place(self, candidate: Candidate) -> Place:
+        """Where a candidate stands among the posts."""
         post = bisect_left(self._a, candidate.a) - 1
-        after = self._b[post + 1] if post + 1 < len(self._b) else None
-        kept = self._b[post] < candidate.b and (after is None or candidate.b < after)
-        forward = abs((candidate.a - self._a[post]) - (candidate.b - self._b[post]))
-        if after is None:
-            return kept, forward
-        backward = abs((self._a[post + 1] - candidate.a) - (after - candidate.b))
-        return kept, min(forward, backward)
+        forward = candidate.a - self._a[post], candidate.b - self._b[post]
+        kept, offset = forward[1] > 0, abs(forward[0] - forward[1])
+        # The beginning of a document is a post, but no neighbour that answers.
+        distance = max(forward) if post else inf
+        if post + 1 < len(self._b):
+            backward = self._a[post + 1] - candidate.a, self._b[post + 1] - candidate.b
+            kept, offset = kept and backward[1] > 0, min(offset, abs(backward[0] - backward[1]))
+            distance = min(distance, max(backward))
+        return Place(kept, offset, distance)
 
 
 def in_order(partner: Mapping[int, int], weights: Sequence[int]) -> set[int]:

@@ -1,0 +1,288 @@
+"""Are passage vectors better read alone, in an extra pass, or taken from the token states of the chunks' own pass?
+
+    python benchmarks/passage_vectors.py partners FOLDER... [--cases 40]
+    python benchmarks/passage_vectors.py sections FOLDER... [--cases 60]
+    python benchmarks/passage_vectors.py time A.pdf B.pdf [--repetitions 7]
+
+`partners`: a passage of A has one right partner in B; how often that has the highest cosine of all passages of B, and
+by how much it leads the best wrong one (median). Three ground truths, each FOLDER with `docs.jsonl.gz`, the last with
+`section_diffs.jsonl.gz` too:
+
+    in place        a document and the same with passages reworded by rule (`alignment_planting.py`)
+    elsewhere       a run of sentences reworded and planted into an unrelated document (`planting.py`)
+    versions        passages of two versions that no wording matched, alone between the same neighbours on both sides
+
+`sections`: data as for `alignment.py sections`; the alignment with either kind of vectors in its last round, those of
+the same pass with several bars.
+
+`time`: seconds and peak memory to have chunk vectors and passage vectors of two documents, nothing cached, each
+measurement a fresh process, by turns. The extra pass reads the passages without a partner in wording, as
+`colde diff` does; the same pass has all of them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import statistics
+import subprocess
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from unittest.mock import patch
+
+import alignment_sections as sections
+import numpy as np
+from alignment import documents
+from alignment_planting import plant
+from numpy.typing import NDArray
+from passage_states import SamePass, centred, centred_on_own, extra_pass
+from planting import plant as plant_elsewhere
+
+from colde_cli.documents.document import Document, Span
+from colde_cli.documents.passages import Passage, passages_of_both
+from colde_cli.documents.reading import read
+from colde_cli.encoder.cache import Cache
+from colde_cli.encoder.encoder import Encoder
+from colde_cli.similarity import alignment as alignment_module
+from colde_cli.similarity.alignment import State, align
+from colde_cli.similarity.candidates import Candidate, Keys, wording
+from colde_cli.similarity.matching import Bar
+from colde_cli.similarity.scores import cosines
+
+FloatArray = NDArray[np.float32]
+Both = tuple[FloatArray, FloatArray]
+PER_PASSAGE = 6
+
+
+@dataclass(frozen=True)
+class Case:
+    """Two documents, their passages, and which passages of B are right for some of A."""
+
+    kind: str
+    a: Document
+    b: Document
+    of_a: tuple[Passage, ...]
+    of_b: tuple[Passage, ...]
+    right: dict[int, set[int]]
+
+
+def cases(folder: Path, count: int) -> Iterator[Case]:
+    """All cases of a set."""
+    chosen = list(documents(folder, count))
+    for n, document in enumerate(chosen):
+        planted = plant(document, ["-"], 4, seed=n)
+        spans = [(e.a, e.b) for e in planted.edits if e.kind == "reword" and e.a and e.b]
+        yield _case("in place", planted.a, planted.b, spans)
+        other = plant_elsewhere(document, chosen[n - 1], "reworded", "inserted", n)
+        if other is not None:
+            yield _case("elsewhere", other.a, other.b, [(other.source, other.planted)])
+    if (folder / "section_diffs.jsonl.gz").exists():
+        for version in sections.version_pairs(folder, count):
+            yield _between_neighbours(version.a, version.b)
+
+
+def _case(kind: str, a: Document, b: Document, spans: Sequence[tuple[Span, Span]]) -> Case:
+    of_a, of_b = passages_of_both(a, b)
+    right: dict[int, set[int]] = {}
+    for source, target in spans:
+        for passage in of_a:
+            inside = _overlap(passage.span, source)
+            if inside < 0.8 * len(passage.span) or len(passage.span) < 60:
+                continue
+            # Where a sentence of a passage stands in the reworded one is taken in proportion to the lengths.
+            middle = (passage.span.start + passage.span.end) / 2 - source.start
+            place = target.start + middle * len(target) / len(source)
+            found = {q.index for q in of_b if q.span.start <= place < q.span.end}
+            if found:
+                right[passage.index] = found
+    return Case(kind, a, b, of_a, of_b, right)
+
+
+def _overlap(one: Span, two: Span) -> int:
+    return max(0, min(one.end, two.end) - max(one.start, two.start))
+
+
+def _between_neighbours(a: Document, b: Document) -> Case:
+    alignment = align(a, b, None)
+    partner = {
+        p.index: q.index for pair in alignment.pairs for p in pair.a[-1:] for q in pair.b[-1:] if pair.score
+    }
+    alone_a = {pair.a[0].index for pair in alignment.pairs if pair.state is State.ONLY_A}
+    alone_b = {pair.b[0].index for pair in alignment.pairs if pair.state is State.ONLY_B}
+    right = {}
+    for i in alone_a:
+        j = partner.get(i - 1, -9) + 1
+        if j in alone_b and partner.get(i + 1, -9) == j + 1 and min(_size(a, alignment.a[i]), 60) == 60:
+            right[i] = {j}
+    return Case("versions", a, b, alignment.a, alignment.b, right)
+
+
+def _size(document: Document, passage: Passage) -> int:
+    return len(document.text[passage.span.start : passage.span.end])
+
+
+class Vectors:
+    """Both kinds of vectors of two documents, and three ways to centre them."""
+
+    def __init__(self, encoder: Encoder) -> None:
+        self._encoder, self._same = encoder, SamePass(encoder)
+
+    def alone(self, case: Case) -> Both:
+        """Each passage read alone."""
+        return (
+            extra_pass(case.a, case.of_a, self._encoder),
+            extra_pass(case.b, case.of_b, self._encoder),
+        )
+
+    def same_pass(self, case: Case) -> Both:
+        """From the chunks' own pass."""
+        return self._same.read(case.a, case.of_a)[1], self._same.read(case.b, case.of_b)[1]
+
+    def ways(self, case: Case) -> Iterator[tuple[str, Both]]:
+        """Every kind by name."""
+        for name, (a, b) in (("read alone", self.alone(case)), ("same pass", self.same_pass(case))):
+            yield f"{name}, as they are", (a, b)
+            yield f"{name}, centred", (centred(a, self._encoder), centred(b, self._encoder))
+            yield f"{name}, centred on the two documents", centred_on_own(a, b)
+
+
+def run_partners(folders: Sequence[Path], count: int, encoder: Encoder) -> None:
+    """Rank, count, print."""
+    vectors = Vectors(encoder)
+    first: dict[tuple[str, str], list[bool]] = defaultdict(list)
+    lead: dict[tuple[str, str], list[float]] = defaultdict(list)
+    for folder in folders:
+        for case in cases(folder, count):
+            if not case.right or len(case.of_b) < PER_PASSAGE:
+                continue
+            for name, (a, b) in vectors.ways(case):
+                table = cosines(a, b)
+                for i, right in case.right.items():
+                    own = max(float(table[i, j]) for j in right)
+                    wrong = max(float(v) for j, v in enumerate(table[i]) if j not in right)
+                    first[case.kind, name].append(own > wrong)
+                    lead[case.kind, name].append(own - wrong)
+    print(f"{'':12s} {'vectors':44s} {'passages':>8s}  first  lead, median  10th percentile")
+    for (kind, name), hits in sorted(first.items()):
+        leads = lead[kind, name]
+        low = float(np.percentile(leads, 10))
+        print(
+            f"{kind:12s} {name:44s} {len(hits):8d}  {np.mean(hits):.3f}  "
+            f"{statistics.median(leads):12.3f}  {low:15.3f}"
+        )
+
+
+def candidates_of(
+    a: Sequence[Keys], b: Sequence[Keys], of: tuple[list[int], list[int]], both: Both
+) -> list[Candidate]:
+    """As `meaning_candidates`, of given vectors of all passages."""
+    rows, columns = (np.array(chosen, int) for chosen in of)
+    table = cosines(both[0][rows], both[1][columns]) if len(rows) and len(columns) else np.zeros((0, 0))
+    found = []
+    for n, i in enumerate(rows):
+        for m, j in enumerate(columns):
+            share = wording(a[i], b[j]) if table[n, m] > 0 else 0.0
+            found.append(Candidate(int(i), int(j), 1 - (1 - max(0.0, float(table[n, m]))) * (1 - share)))
+    return found
+
+
+def run_sections(folders: Sequence[Path], count: int, encoder: Encoder) -> None:
+    """Align with either kind, count, print."""
+    vectors = Vectors(encoder)
+    bars = {shift: Bar(0.65 + shift, 0.8 + shift, 0.5 + shift) for shift in (-0.1, -0.05, 0.0, 0.05, 0.1)}
+    for folder in folders:
+        tallies: dict[str, sections.Tally] = {}
+        for version in sections.version_pairs(folder, count):
+            case = Case("", version.a, version.b, *passages_of_both(version.a, version.b), {})
+            said = {
+                "wording alone": sections.ours(version, None),
+                "read alone": sections.ours(version, encoder),
+            }
+            both = vectors.same_pass(case)
+            both = (centred(both[0], encoder), centred(both[1], encoder))
+            for shift, bar in bars.items():
+                with (
+                    patch.object(
+                        alignment_module,
+                        "meaning_candidates",
+                        lambda a, b, texts, of, encoder, both=both: candidates_of(a, b, of, both),
+                    ),
+                    patch.object(alignment_module, "_MEANING", bar),
+                ):
+                    said[f"same pass, bars {shift:+.2f}"] = sections.ours(version, encoder)
+            for name, labels in said.items():
+                tallies.setdefault(name, sections.Tally()).add(labels, version.truth)
+        print(f"{folder.name}, {count} version pairs\n{sections.table(tallies)}")
+
+
+def run_time(a: Path, b: Path, repetitions: int) -> None:
+    """Measure by turns, print medians and the median of ratios."""
+    found: dict[str, list[tuple[float, float]]] = defaultdict(list)
+    for _ in range(repetitions):
+        for way in ("chunks", "extra", "same"):
+            command = [sys.executable, __file__, "once", str(a), str(b), "--way", way]
+            done = subprocess.run(command, capture_output=True, check=True, text=True)
+            seconds, megabytes = json.loads(done.stdout)
+            found[way].append((seconds, megabytes))
+    for way, values in found.items():
+        ratios = [value[0] / base[0] for value, base in zip(values, found["chunks"], strict=True)]
+        print(
+            f"{way:7s} {statistics.median(v[0] for v in values):6.2f} s, {statistics.median(ratios):.2f} of the "
+            f"chunks alone, peak {statistics.median(v[1] for v in values):.0f} MB"
+        )
+
+
+def run_once(a: Path, b: Path, way: str) -> None:
+    """One measurement, printed as JSON."""
+    encoder = Encoder.load(device="cpu", cache=None)
+    left, right = read(str(a)), read(str(b))
+    of_a, of_b = passages_of_both(left, right)
+    if way != "same":
+        of_wording = align(left, right, None)
+        alone_a = [pair.a[0] for pair in of_wording.pairs if pair.state is State.ONLY_A]
+        alone_b = [pair.b[0] for pair in of_wording.pairs if pair.state is State.ONLY_B]
+        encoder.encode_many([left, right])  # opens the sessions
+        start = time.perf_counter()
+        for document in (left, right):
+            encoder.encode_chunks(encoder.chunk(document))
+        if way == "extra" and alone_a and alone_b:
+            extra_pass(left, alone_a, encoder)
+            extra_pass(right, alone_b, encoder)
+    else:
+        same = SamePass(encoder)
+        same.read(left, of_a)
+        start = time.perf_counter()
+        same.read(left, of_a)
+        same.read(right, of_b)
+    seconds = time.perf_counter() - start
+    print(json.dumps([seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024]))
+
+
+def main() -> None:
+    """Measure."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("what", choices=("partners", "sections", "time", "once"))
+    parser.add_argument("paths", nargs="+", type=Path)
+    parser.add_argument("--cases", type=int, default=40)
+    parser.add_argument("--repetitions", type=int, default=7)
+    parser.add_argument("--way", choices=("chunks", "extra", "same"), default="same", help="of `once`")
+    options = parser.parse_args()
+    if options.what == "time":
+        run_time(*options.paths, options.repetitions)
+    elif options.what == "once":
+        run_once(*options.paths, options.way)
+    else:
+        encoder = Encoder.load(device="cpu", cache=Cache.open())
+        run = run_partners if options.what == "partners" else run_sections
+        run(options.paths, options.cases, encoder)
+
+
+if __name__ == "__main__":
+    main()

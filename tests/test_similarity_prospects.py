@@ -1,0 +1,113 @@
+"""Passages worth encoding: by their chunks, by their words, by what stands near them; and none twice."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import pytest
+from command_line import V1
+from hypothesis import given
+from hypothesis import strategies as st
+
+from colde_cli.documents.document import Chunk, Span
+from colde_cli.documents.passages import Passage
+from colde_cli.documents.reading import read
+from colde_cli.encoder.cache import Cache
+from colde_cli.encoder.encoder import Encoder
+from colde_cli.similarity.comparison import Comparison, compare
+from colde_cli.similarity.matching import Matching
+from colde_cli.similarity.prospects import CHUNKS, WORDS, ChunkScores, promising
+
+AGREEMENT = Path(V1).parent / "supply-agreement.pdf"
+
+
+def chunks(*ends: int) -> tuple[Chunk, ...]:
+    starts = (0, *ends[:-1])
+    spans = [Span(start, end) for start, end in zip(starts, ends, strict=True)]
+    return tuple(Chunk(n, 0, n, span, ()) for n, span in enumerate(spans))
+
+
+def passages(*spans: tuple[int, int]) -> list[Passage]:
+    return [Passage(n, 0, Span(*span)) for n, span in enumerate(spans)]
+
+
+def test_a_passage_has_the_highest_score_of_the_chunks_it_stands_in() -> None:
+    cosines = np.array([[0.1, 0.2], [0.3, 0.4]], np.float32)
+    scores = ChunkScores(chunks(100, 200), chunks(50, 90), cosines)
+    inside, across, outside = (10, 100), (90, 110), (200, 220)
+    found = scores.of_passages(passages(inside, across, outside), passages((0, 50), (49, 51)))
+    assert found.tolist() == np.array([[0.1, 0.2], [0.3, 0.4], [1, 1]], np.float32).tolist()
+
+
+def test_one_reason_is_enough() -> None:
+    low, nowhere = np.zeros((3, 4), np.float32), np.zeros((3, 4), bool)
+    assert promising(low, low, nowhere) == ([], [])
+    for kind, least in (("chunks", CHUNKS), ("words", WORDS), ("near", 1.0)):
+        told = {"chunks": low.copy(), "words": low.copy(), "near": nowhere.copy()}
+        told[kind][1, 2] = least
+        assert promising(**told) == ([1], [2])
+
+
+@given(
+    st.dictionaries(st.integers(0, 12), st.integers(0, 12), max_size=5),
+    st.sets(st.integers(0, 12)),
+    st.sets(st.integers(0, 12)),
+)
+def test_near_are_passages_on_the_same_side_of_an_answering_pair(
+    drawn: dict[int, int], free_a: set[int], free_b: set[int]
+) -> None:
+    matching = Matching()
+    for (a, _), b in zip(sorted(drawn.items()), sorted(set(drawn.values())), strict=False):
+        matching.add(a, b, 1.0)
+    of_a, of_b = sorted(free_a - set(matching.partner)), sorted(free_b - matching.taken)
+    found = matching.near(of_a, of_b, 2, [1] * 13)
+    for row, i in enumerate(of_a):
+        for column, j in enumerate(of_b):
+            steps = [(i - a, j - b) for a, b in matching.partner.items()]
+            near = any((0 < x <= 2 and 0 < y <= 2) or (-2 <= x < 0 and -2 <= y < 0) for x, y in steps)
+            assert found[row, column] == near
+
+
+class Written(Cache):
+    """A cache that remembers how much it was told."""
+
+    written = 0
+
+    def put(self, items: Mapping[bytes, bytes]) -> None:
+        self.written += len(items)
+        super().put(items)
+
+
+@pytest.fixture(scope="module")
+def compared(model_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Comparison, Written]:
+    """Two unrelated documents, aligned."""
+    cache = Written(tmp_path_factory.mktemp("cache"), 10**9)
+    return diff(model_folder, cache), cache
+
+
+def diff(model_folder: Path, cache: Cache) -> Comparison:
+    encoder = Encoder.load(model_folder, device="cpu", cache=cache)
+    a, b = (encoder.encode(read(path)) for path in (V1, AGREEMENT))
+    comparison = compare(a, b, encoder)
+    assert comparison.passages
+    return comparison
+
+
+def test_of_unrelated_documents_few_passages_are_encoded(compared: tuple[Comparison, Written]) -> None:
+    comparison, cache = compared
+    all_passages = len(comparison.alignment.a) + len(comparison.alignment.b)
+    encoded = cache.written - len(comparison.a.chunks) - len(comparison.b.chunks)
+    assert encoded < all_passages / 2
+    (pair,) = (pair for pair in comparison.passages if pair.a and pair.b)
+    assert "it exists to be compared" in pair.a_text
+    assert "exists to be compared" in pair.b_text
+
+
+def test_a_second_diff_encodes_nothing(compared: tuple[Comparison, Written], model_folder: Path) -> None:
+    comparison, cache = compared
+    before = cache.written
+    again = diff(model_folder, cache)
+    assert cache.written == before
+    assert again.passages == comparison.passages
