@@ -24,7 +24,10 @@ class HeatMap {
     });
     this.canvas.addEventListener("keydown", (event) => this.key(event));
     this.canvas.addEventListener("focus", () => this.move(this.row, this.column));
-    this.canvas.addEventListener("blur", () => this.draw());
+    this.canvas.addEventListener("blur", () => {
+      hideTip();
+      this.draw();
+    });
   }
 
   score(row, column) {
@@ -67,10 +70,17 @@ class HeatMap {
     pen.scale(sharp, sharp);
     this.drawCells(pen);
     this.drawAxes(pen);
-    if (document.activeElement === this.canvas) {
+    if (document.activeElement === this.canvas) this.drawCursor(pen);
+  }
+
+  // Two frames, so that one of them stands out from any cell.
+  drawCursor(pen) {
+    const look = getComputedStyle(document.body);
+    const [x, y] = [this.left + this.column * this.cellWidth, this.top + this.row * this.cellHeight];
+    for (const [around, colourOf] of [[3, look.backgroundColor], [1, look.color]]) {
       pen.lineWidth = 2;
-      pen.strokeStyle = getComputedStyle($(".legend")).color;
-      pen.strokeRect(this.left + this.column * this.cellWidth - 1, this.top + this.row * this.cellHeight - 1, this.cellWidth + 2, this.cellHeight + 2);
+      pen.strokeStyle = colourOf;
+      pen.strokeRect(x - around, y - around, this.cellWidth + 2 * around, this.cellHeight + 2 * around);
     }
   }
 
@@ -167,6 +177,9 @@ class HeatMap {
     this.column = Math.min(this.columns - 1, Math.max(0, column));
     $(`#at-${this.name}`).textContent = this.say();
     this.draw();
+    const box = this.canvas.getBoundingClientRect();
+    const clientX = box.left + this.left + (this.column + 1) * this.cellWidth;
+    showTip(this.say(), { clientX, clientY: box.top + this.top + (this.row + 0.5) * this.cellHeight });
   }
 
   key(event) {
