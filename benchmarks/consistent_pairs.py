@@ -52,9 +52,8 @@ def main() -> None:
                 output.write(json.dumps(pair, ensure_ascii=False) + "\n")
     for split, count in unrelated.items():
         gone = left_out[split]
-        print(
-            f"{split}: {gone} of {count} unrelated pairs left out; knowing all labels: AUC {1 - gone / count / 2:.3f}"
-        )
+        ceiling = f"; knowing all labels: AUC {1 - gone / count / 2:.3f}" if count else ""
+        print(f"{split}: {gone} of {count} unrelated pairs left out{ceiling}")
 
 
 if __name__ == "__main__":

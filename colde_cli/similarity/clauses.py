@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
+from itertools import islice, pairwise
 
 from colde_cli.documents.document import Document, Section, Span
 from colde_cli.documents.passages import stripped
@@ -91,30 +92,37 @@ class Wording:
     Attributes:
         run: its words without what stands between them.
         bounds: places at which they begin and end.
-        beginnings: the first letters from each of these places on: most of what is not here is known by them.
+        beginnings: at which of these places the same first letters stand.
     """
 
     run: str
     bounds: frozenset[int]
-    beginnings: frozenset[str]
+    beginnings: Mapping[str, Sequence[int]]
 
     @classmethod
     def of(cls, document: Document, noise: Noise) -> Wording:
         """The wording of all sections, headings included."""
         text = "\n\n".join(document.section_text(section) for section in document.sections)
         run, starts = squeezed(words(text, noise))
-        beginnings = frozenset(run[start : start + _BEGINNING] for start in starts)
-        return cls(run, frozenset((*starts, len(run))), beginnings)
+        beginnings: defaultdict[str, list[int]] = defaultdict(list)
+        for start in starts:
+            beginnings[run[start : start + _BEGINNING]].append(start)
+        return cls(run, frozenset((*starts, len(run))), dict(beginnings))
 
     def holds(self, run: str) -> bool:
         """The run stands here, from the beginning of a word to the end of one."""
-        if len(run) >= _BEGINNING and run[:_BEGINNING] not in self.beginnings:
-            return False
-        place = -1
-        for _ in range(_TRIES):
+        places = islice(self._places(run), _TRIES)
+        return any(
+            place + len(run) in self.bounds and self.run.startswith(run, place) for place in places if run
+        )
+
+    def _places(self, run: str) -> Iterator[int]:
+        """Where a word begins that the run could begin with."""
+        if len(run) >= _BEGINNING:
+            yield from self.beginnings.get(run[:_BEGINNING], ())
+            return
+        place = self.run.find(run)
+        while place >= 0:
+            if place in self.bounds:
+                yield place
             place = self.run.find(run, place + 1)
-            if place < 0:
-                return False
-            if place in self.bounds and place + len(run) in self.bounds:
-                return bool(run)
-        return False
