@@ -8,6 +8,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from command_line import check_trouble, run_process
 
 from colde_cli.documents.reading import read
 from colde_cli.errors import (
@@ -19,6 +20,7 @@ from colde_cli.errors import (
 )
 
 DATA = Path(__file__).parent / "data"
+UNREADABLE = Path("/proc/self/mem")
 
 
 def test_missing_file_and_folder(tmp_path: Path) -> None:
@@ -104,6 +106,18 @@ def test_standard_input() -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+@pytest.mark.skipif(not UNREADABLE.exists(), reason="no such file on this system")
+def test_a_file_that_opens_and_cannot_be_read(tmp_path: Path) -> None:
+    with pytest.raises(MissingFileError, match=r"^/proc/self/mem cannot be read: "):
+        read(UNREADABLE)
+    with UNREADABLE.open("rb") as stdin, pytest.raises(MissingFileError, match=r"^Standard input cannot be"):
+        read("-", stdin=stdin)
+    (tmp_path / "a.txt").write_text("Bells that the tide rings.")
+    result = run_process("rank", UNREADABLE, tmp_path)
+    check_trouble(result)
+    assert "/proc/self/mem cannot be read: " in result.err
+
+
 def test_named_pipe(tmp_path: Path) -> None:
     from threading import Thread
 

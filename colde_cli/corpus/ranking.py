@@ -162,7 +162,10 @@ def encode_file(
     if source == "-" or not Path(source).is_file():
         return encoder.encode(reading.read(source))
     path, store = Path(source), reading.store(encoder)
-    key = store.key(path)
+    try:
+        key = store.key(path)
+    except OSError:  # reading it says what is wrong
+        return encoder.encode(reading.read(path))
     known = store.encoding(path, key)
     if known is None:
         known = encoder.encode(reading.read(path))

@@ -5,7 +5,8 @@ from __future__ import annotations
 import stat
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
@@ -45,10 +46,10 @@ def read(
     path = str(source)
     if path == "-":
         origin = _Origin(path, "standard input", "", "Standard input")
-        with _spooled(stdin or sys.stdin.buffer) as file:
+        with _reported(origin), _spooled(stdin or sys.stdin.buffer) as file:
             return _read_open(file, origin, password, pages)
-    with _open(Path(source)) as file:
-        origin = _Origin(path, Path(source).name, Path(source).suffix.lower(), path)
+    origin = _Origin(path, Path(source).name, Path(source).suffix.lower(), path)
+    with _reported(origin), _open(Path(source)) as file:
         return _read_open(file, origin, password, pages)
 
 
@@ -60,6 +61,15 @@ class _Origin:
     name: str
     suffix: str
     shown: str
+
+
+@contextmanager
+def _reported(origin: _Origin) -> Iterator[None]:
+    """What goes wrong with a file that could be opened (a disk, a network drive) is said of that file."""
+    try:
+        yield
+    except OSError as error:
+        raise MissingFileError(f"{origin.shown} cannot be read: {error.strerror or error}.") from error
 
 
 def _open(path: Path) -> BinaryIO:
@@ -89,9 +99,13 @@ def _spooled(stream: BinaryIO) -> BinaryIO:
     """A seekable copy of a stream, no longer than one byte over the limit."""
     copy = tempfile.TemporaryFile()  # noqa: SIM115 - the caller closes it
     left = MAX_PDF_BYTES + 1
-    while left and (block := stream.read(min(left, 1 << 20))):
-        copy.write(block)
-        left -= len(block)
+    try:
+        while left and (block := stream.read(min(left, 1 << 20))):
+            copy.write(block)
+            left -= len(block)
+    except BaseException:
+        copy.close()
+        raise
     copy.seek(0)
     return copy
 
