@@ -80,6 +80,8 @@ def batches(
     for number in training:
         if any(int(other) in inside for other in positives.partners(number)):
             by_file.setdefault(data.documents[number].file, []).append(number)
+    if not by_file:
+        raise SystemExit("No document of the training side has a partner there.")
     while True:
         for numbers in by_file.values():
             chosen: dict[int, None] = {}

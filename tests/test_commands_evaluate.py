@@ -127,7 +127,7 @@ def test_html_stands_alone(capsys: Capture, data: list[str], tmp_path: Path) -> 
     assert "a<b>" not in text
     assert text.count("<table>") == text.count("<caption") == 17
     assert {"ROC", "Precision and recall", "Reliability"} <= set(text.replace("<", ">").split(">"))
-    assert "prefers-color-scheme: dark" in text
+    assert "color-scheme: light dark" in text
 
 
 def test_table_fits_80_columns(
@@ -188,7 +188,7 @@ def test_mistakes_are_status_2(capsys: Capture, data: list[str], tmp_path: Path)
         ([MODEL, *data, "--split", "validation", "--validation", pairs], "flatter"),
         (
             [MODEL, *data, "--format", "markdown"],
-            "markdown is not available yet; use table, json, csv or html",
+            "does not write markdown; use table, json, csv or html",
         ),
         ([MODEL, *data, "--robustness", "rain"], "no robustness protocol 'rain'"),
         (["no-such-model", *data], "There is no model"),

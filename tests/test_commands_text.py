@@ -106,3 +106,15 @@ def test_what_fits_one_of_two_documents_is_done_beforehand() -> None:
     text = run_process("text", DATA / "encrypted.pdf", "--password", "tide").out
     result = run_process("diff", "-", DATA / "encrypted.pdf", "--password", "tide", stdin=text.encode())
     assert result.status == 0, result.err
+
+
+def test_the_format_meant_for_other_commands(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLDE_FORMAT", "html")
+    refused = run(capsys, "text", DATA / "report.docx")
+    check_trouble(refused)
+    assert "does not write html; use markdown or json." in refused.err
+    for_git = run(capsys, "text", "--for-git", DATA / "report.docx")
+    assert for_git.status == 0
+    assert "\n# Introduction\n" in for_git.out

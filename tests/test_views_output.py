@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from command_line import ROOT
 
-from colde_cli.errors import NotAvailableError, OptionError
+from colde_cli.errors import OptionError
 from colde_cli.views.output import Format, choose_format, deliver
 
 
@@ -45,8 +45,8 @@ def test_suffixes_of_formats_that_a_command_offers(tmp_path: Path, name: str, ex
 
 
 @pytest.mark.parametrize("name", ["out.html", "out.md", "out.csv"])
-def test_formats_of_later_versions_say_so(tmp_path: Path, name: str) -> None:
-    with pytest.raises(NotAvailableError, match="not available yet"):
+def test_formats_that_a_command_does_not_write_say_so(tmp_path: Path, name: str) -> None:
+    with pytest.raises(OptionError, match="does not write"):
         choose_format(None, tmp_path / name)
 
 

@@ -23,6 +23,8 @@ from colde_cli.views.output import Format, choose_format, deliver
 if TYPE_CHECKING:
     from colde_cli.documents.document import Document
 
+FORMATS = (Format.MARKDOWN, Format.JSON)
+
 
 def text(
     file: Annotated[str, typer.Argument(metavar="FILE", help="A document, or - for standard input.")],
@@ -75,6 +77,8 @@ def text(
     As Markdown with one sentence to a line, so that a line-by-line diff of two versions shows
     which sentences changed (docs/git.md). No model is loaded.
     """
+    if for_git and format not in FORMATS:
+        format = None  # what COLDE_FORMAT says to other commands must not end git
     chosen = _format(format, output, file)
     talk = Talk(quiet or for_git, verbose)
     wanted = parse_pages(pages)
@@ -94,7 +98,7 @@ def _format(asked: Format | None, output: Path | None, file: str) -> Format:
     """Markdown unless something else is asked for, or meant by the suffix of the output."""
     if asked is None and (output is None or output.suffix.lower() in ("", ".txt")):
         asked = Format.MARKDOWN
-    return choose_format(asked, output, (file,), offered=(Format.MARKDOWN, Format.JSON))
+    return choose_format(asked, output, (file,), offered=FORMATS)
 
 
 def _read(

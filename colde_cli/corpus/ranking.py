@@ -18,7 +18,7 @@ from colde_cli.documents.document import Chunk, Document, Section, SectionKind
 from colde_cli.documents.reading import read
 from colde_cli.encoder.encoding import Encoding
 from colde_cli.encoder.protocol import DocumentEncoder, RuntimeInfo
-from colde_cli.errors import DocumentError, NotAvailableError, NoTextError
+from colde_cli.errors import DocumentError, NoTextError
 from colde_cli.settings import usable_cores
 from colde_cli.similarity.boilerplate import Boilerplate
 from colde_cli.similarity.scores import cosines
@@ -295,7 +295,7 @@ class _Collector:
     def _try_document(self, path: Path) -> Document | None:
         try:
             return self._reading.read(path)
-        except (DocumentError, NotAvailableError) as error:
+        except DocumentError as error:
             self.skipped.append(Skipped(str(path), str(error)))
             return None
 

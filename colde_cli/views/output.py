@@ -10,7 +10,7 @@ from enum import StrEnum
 from io import TextIOWrapper
 from pathlib import Path
 
-from colde_cli.errors import NotAvailableError, OptionError
+from colde_cli.errors import OptionError
 from colde_cli.views.paging import paged
 from colde_cli.views.replacing import replacing
 
@@ -53,21 +53,23 @@ def choose_format(
         offered: what the command can write.
 
     Raises:
-        OptionError: the suffix means nothing, or the file cannot be written where it should go.
-        NotAvailableError: a format that a later version writes.
+        OptionError: the suffix means nothing, the command does not write the format, or the file cannot be written
+            where it should go.
     """
     if output is not None:
         _check_place(output, inputs)
     suffix = output.suffix.lower() if output else ""
     if asked is None and suffix not in _SUFFIXES:
-        raise OptionError(f"The suffix of {output} names no format; add --format table or --format json.")
+        raise OptionError(f"The suffix of {output} names no format; add --format {_either(offered)}.")
     chosen = asked or _SUFFIXES[suffix]
     if chosen not in offered:
-        *others, last = (item.value for item in offered)
-        raise NotAvailableError(
-            f"The format {chosen.value} is not available yet; use {', '.join(others)} or {last}."
-        )
+        raise OptionError(f"This command does not write {chosen.value}; use {_either(offered)}.")
     return chosen
+
+
+def _either(offered: Collection[Format]) -> str:
+    *others, last = (item.value for item in offered)
+    return f"{', '.join(others)} or {last}"
 
 
 def _check_place(output: Path, inputs: Iterable[str]) -> None:
