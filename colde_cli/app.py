@@ -11,7 +11,20 @@ from typing import Annotated, Any, NoReturn, TextIO
 import typer
 
 from colde_cli import __version__
-from colde_cli.commands import cache, calibrate, diff, doctor, evaluate, export, later, models, rank, train
+from colde_cli.commands import (
+    cache,
+    calibrate,
+    diff,
+    doctor,
+    evaluate,
+    export,
+    git_diff,
+    later,
+    models,
+    rank,
+    text,
+    train,
+)
 from colde_cli.errors import ColdeError
 
 TROUBLE = 2
@@ -28,6 +41,7 @@ app = typer.Typer(
 # Every command, in the order in which `colde --help` lists them.
 app.command("diff")(diff.diff)
 app.command("rank")(rank.rank)
+app.command("text")(text.text)
 app.command("train")(train.train)
 app.command("evaluate")(evaluate.evaluate)
 app.command("calibrate")(calibrate.calibrate)
@@ -35,6 +49,9 @@ app.command("export")(export.export)
 app.command("models")(models.models)
 app.add_typer(cache.app, name="cache")
 app.command("doctor")(doctor.doctor)
+
+# Not for people: git runs it.
+app.command("git-diff", hidden=True)(git_diff.git_diff)
 
 # Announced by the contract, not part of this version: any arguments, one sentence, status 2.
 for _name in ("index",):

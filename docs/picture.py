@@ -1,7 +1,7 @@
 """Draw docs/images/diff.png, the picture of the README: `python docs/picture.py [WIDTH] [FILE]`.
 
 The text is what `colde diff` prints for the two versions in examples/; rich makes an SVG of it, a headless
-Chromium a PNG of that.
+Chromium a PNG of that. `python docs/picture.py report` draws docs/images/report.png, the HTML report of the two.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ MORE_FLAGS = (
 def diff_text(width: int) -> str:
     """What the command prints on a terminal of this width, colours included."""
     arguments = [sys.executable, "-m", "colde_cli", "diff", "examples/field-study-v1.pdf"]
-    arguments += ["examples/field-study-v2.pdf", "--exit-zero", "-n", "5"]
+    arguments += ["examples/field-study-v2.pdf", "--exit-zero", "-n", "3"]
     colours = {"FORCE_COLOR": "1", "COLORTERM": "truecolor", "TERM": "xterm-256color", "COLUMNS": str(width)}
     env = {**os.environ, **colours}
     return subprocess.run(arguments, cwd=ROOT, env=env, check=True, capture_output=True, text=True).stdout
@@ -49,9 +49,6 @@ def svg(text: str, width: int) -> str:
 
 def screenshot(drawing: str, target: Path) -> None:
     """Render an SVG to a PNG of its own size."""
-    browser = next((found for name in BROWSERS if (found := shutil.which(name))), None)
-    if browser is None:
-        sys.exit("docs/picture.py needs Chromium: install it, e.g. with apt-get install chromium.")
     size = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', drawing)
     if size is None:
         sys.exit("rich has changed its SVG: there is no viewBox.")
@@ -63,21 +60,44 @@ def screenshot(drawing: str, target: Path) -> None:
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder, "page.html")
         source.write_text(page, encoding="utf-8")
+        photograph(source.as_uri(), target, width, height)
+
+
+def photograph(address: str, target: Path, width: int, height: int) -> None:
+    """What a headless Chromium shows of a page."""
+    browser = next((found for name in BROWSERS if (found := shutil.which(name))), None)
+    if browser is None:
+        sys.exit("docs/picture.py needs Chromium: install it, e.g. with apt-get install chromium.")
+    with tempfile.TemporaryDirectory() as folder:
         places = [
             f"--user-data-dir={folder}/profile",
             f"--screenshot={target}",
             f"--window-size={width},{height}",
+            "--virtual-time-budget=3000",
         ]
-        command = [browser, *FLAGS, *MORE_FLAGS, *places, source.as_uri()]
+        command = [browser, *FLAGS, *MORE_FLAGS, *places, address]
         subprocess.run(command, check=True, capture_output=True)
 
 
+def report(target: Path) -> None:
+    """The HTML report of the two versions, at a passage that was flagged."""
+    with tempfile.TemporaryDirectory() as folder:
+        page = Path(folder, "report.html")
+        arguments = [sys.executable, "-m", "colde_cli", "diff", "examples/field-study-v1.pdf"]
+        arguments += ["examples/field-study-v2.pdf", "--exit-zero", "-o", str(page)]
+        subprocess.run(arguments, cwd=ROOT, check=True)
+        found = re.search(r'data-k="amount unit"><a href="(#p\d+)"', page.read_text(encoding="utf-8"))
+        photograph(page.as_uri() + (found[1] if found else "#text"), target, 1190, 540)
+
+
 def main() -> None:
-    """Draw the picture."""
+    """Draw a picture."""
+    if sys.argv[1:] == ["report"]:
+        return report(ROOT / "docs" / "images" / "report.png")
     width = int(sys.argv[1]) if len(sys.argv) > 1 else 110
     target = Path(sys.argv[2]) if len(sys.argv) > 2 else ROOT / "docs" / "images" / "diff.png"
     target.parent.mkdir(exist_ok=True)
-    screenshot(svg(diff_text(width), width), target.resolve())
+    return screenshot(svg(diff_text(width), width), target.resolve())
 
 
 if __name__ == "__main__":

@@ -37,7 +37,7 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> Run:
         main()
     captured = capsys.readouterr()
     # pytest shows this with a failure: an unexpected status says little without its sentence.
-    _LOG.warning("colde %s: status %s %s", arguments[0], ended.value.code, captured.err)
+    _LOG.warning("colde %s: status %s %s", " ".join(map(str, arguments)), ended.value.code, captured.err)
     return Run(ended.value.code or 0, captured.out, captured.err)
 
 

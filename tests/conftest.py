@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
+
+if TYPE_CHECKING:
+    from colde_cli.similarity.comparison import Comparison
 
 # A machine that is busy is no failure: how long an example takes is measured in benchmarks/.
 settings.register_profile("colde", deadline=None)
@@ -35,6 +39,18 @@ def repository() -> Path:
 def model_folder() -> Path:
     """The shipped model."""
     return ROOT / "models" / "colde-minilm-l6"
+
+
+@pytest.fixture(scope="session")
+def field_study(model_folder: Path) -> Comparison:
+    """The two versions in examples/, compared."""
+    from colde_cli.documents.reading import read
+    from colde_cli.encoder.encoder import Encoder
+    from colde_cli.similarity.comparison import compare
+
+    encoder = Encoder.load(str(model_folder), device="cpu")
+    documents = [read(str(ROOT / "examples" / f"field-study-v{number}.pdf")) for number in (1, 2)]
+    return compare(*encoder.encode_many(documents), encoder)
 
 
 _SHARED = Path(os.environ.get("COLDE_SHARED", ROOT.parent / "shared"))

@@ -103,9 +103,14 @@ def test_levels_go_as_deep_as_they_say(capsys: Capture) -> None:
     assert "Chunks of A" in shown["chunk"]
     assert "Sections ─" in everything
     assert "Chunks of A" not in everything
-    assert "Passages  " not in shown["document"] + shown["section"] + shown["chunk"]
-    assert "Passages  " in shown["passage"]
-    assert "Passages  " in everything
+    assert "Flagged changes  " not in shown["document"] + shown["section"] + shown["chunk"]
+    assert "Flagged changes  " in shown["passage"]
+    assert "Flagged changes  " in everything
+    assert (
+        everything.index("Flagged changes")
+        < everything.index("Sections ─")
+        < everything.index("Other changes")
+    )
 
 
 def test_top_limits_the_chunks(capsys: Capture) -> None:
@@ -177,7 +182,6 @@ def test_what_is_no_range_of_pages_is_refused(text: str) -> None:
 
 def test_options_that_make_no_sense_are_trouble(capsys: Capture, tmp_path: Path) -> None:
     for arguments in (
-        (V1, V2, "--format", "html"),
         ("-", "-"),
         (V1, V2, "-o", tmp_path / "missing" / "out.json"),
         (V1, V2, "--only-sections", "no such heading"),

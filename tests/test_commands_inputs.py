@@ -1,4 +1,4 @@
-"""`colde diff` and `colde rank` on Word, HTML and LaTeX files, alone and mixed, with the real model."""
+"""`colde diff` and `colde rank` on Word, OpenDocument, HTML and LaTeX files, alone and mixed, with the real model."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ import json
 from pathlib import Path
 from typing import Any
 
+import odt_files
 import pytest
 from command_line import Run, check_trouble, run, run_process
+from pypdf import PdfReader, PdfWriter
 from word_files import p, write_word
 
 Capture = pytest.CaptureFixture[str]
@@ -38,6 +40,11 @@ def latex(folder: Path) -> Path:
     return path
 
 
+def odt(folder: Path) -> Path:
+    body = "".join(odt_files.h(head) + odt_files.p(text) for head, text in SECTIONS.items())
+    return odt_files.write_odt(folder / "report.odt", body)
+
+
 def plain(folder: Path) -> Path:
     path = folder / "report.md"
     path.write_text("\n\n".join(f"# {head}\n\n{text}" for head, text in SECTIONS.items()))
@@ -61,7 +68,7 @@ def test_versions_of_a_word_file(tmp_path: Path, capsys: Capture) -> None:
     assert run(capsys, "diff", old, old, "--no-cache").status == 0
 
 
-@pytest.mark.parametrize("make", [page, latex, plain])
+@pytest.mark.parametrize("make", [page, latex, plain, odt])
 def test_the_same_words_in_another_kind_of_file(tmp_path: Path, capsys: Capture, make: Any) -> None:
     found = value(run(capsys, "diff", word(tmp_path), make(tmp_path), "--format", "json", "--no-cache"))
     assert [section["heading"] for section in found["b"]["sections"]] == list(SECTIONS)
@@ -108,3 +115,17 @@ def test_garbage_is_one_sentence(tmp_path: Path, capsys: Capture, name: str) -> 
     result = run(capsys, "diff", path, path)
     check_trouble(result)
     assert name in result.err
+
+
+def test_scanned_pages_are_no_difference_but_are_told_of(tmp_path: Path, capsys: Capture) -> None:
+    writer, path = PdfWriter(), tmp_path / "partly.pdf"
+    for name in ("plain.pdf", "scan.pdf", "scan.pdf"):
+        writer.add_page(PdfReader(DATA / name).pages[0])
+    writer.write(path)
+    result = run(capsys, "diff", DATA / "plain.pdf", path, "--level", "document", "--no-cache")
+    assert result.status == 0
+    assert "3 pages, 2 without text" in result.out
+    assert "the texts are the same, pages without text aside" in result.out
+    assert "Pages 2–3 (2 of 3) have pictures but no text" in result.err
+    found = value(run(capsys, "diff", DATA / "plain.pdf", path, "--format", "json", "--no-cache"))
+    assert found["b"]["read"]["pages_without_text"] == [2, 3]

@@ -142,7 +142,7 @@ def test_what_is_refused_before_anything_is_computed(data: Path, backbone: Path,
 def test_a_missing_extra_names_its_remedy(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("colde_cli.learning.extra.find_spec", lambda name: None)
+    monkeypatch.setattr("colde_cli.commands.extras.find_spec", lambda name: None)
     assert "pip install 'colde[train]'" in refusal(data, "-o", tmp_path / "mine")
 
 

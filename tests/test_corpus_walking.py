@@ -47,8 +47,8 @@ def test_a_glob_picks_among_the_files_of_folders(corpus: Path, glob: str, expect
 
 
 def test_every_kind_that_a_reader_takes_is_found(tmp_path: Path) -> None:
-    kinds = ["a.docx", "b.htm", "c.HTML", "d.tex", "e.md", "f.markdown", "g.pdf", "h.txt"]
-    for name in [*kinds, "i.rtf", "j.odt", "k.bib"]:
+    kinds = ["a.docx", "b.htm", "c.HTML", "d.tex", "e.md", "f.markdown", "f.odt", "g.pdf", "h.txt"]
+    for name in [*kinds, "i.rtf", "j.ods", "k.bib"]:
         (tmp_path / name).touch()
     assert names(walk([tmp_path]), tmp_path) == kinds
 

@@ -12,8 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from word_files import STRICT, p, root, row, write_word
 
+from colde_cli.documents import archive
 from colde_cli.documents.document import Document, SectionKind
-from colde_cli.documents.docx import package
 from colde_cli.documents.reading import read
 from colde_cli.errors import (
     CorruptFileError,
@@ -155,9 +155,9 @@ def test_tables_in_tables_and_notes_at_the_end_of_their_section(path: Path) -> N
 def test_strict_documents_and_other_names_of_the_main_part(path: Path) -> None:
     types = '<Types><Override PartName="/doc/main.xml" ContentType="x.document.main+xml"/></Types>'
     main = root("document", f"<w:body>{p('Strict words.')}</w:body>", STRICT)
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("[Content_Types].xml", types)
-        archive.writestr("doc/main.xml", main)
+    with zipfile.ZipFile(path, "w") as made:
+        made.writestr("[Content_Types].xml", types)
+        made.writestr("doc/main.xml", main)
     assert read(path).text == "Strict words."
 
 
@@ -206,7 +206,7 @@ def test_entities_are_refused(path: Path, declared: str, encoding: str) -> None:
 
 
 def test_a_zip_bomb_is_given_up(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(package, "MAX_PART_BYTES", 1 << 20)
+    monkeypatch.setattr(archive, "MAX_PART_BYTES", 1 << 20)
     write_word(path, p("a" * (5 << 20)))
     assert path.stat().st_size < 20_000
     with pytest.raises(LimitError, match="unpacks to more than 1 MiB"):
@@ -253,12 +253,12 @@ def test_what_is_no_word_document(
 
 
 def test_other_archives(path: Path) -> None:
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("readme.txt", "words")
+    with zipfile.ZipFile(path, "w") as made:
+        made.writestr("readme.txt", "words")
     with pytest.raises(CorruptFileError, match="without the text of a Word document"):
         read(path)
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("mimetype", "application/vnd.oasis.opendocument.text")
+    with zipfile.ZipFile(path, "w") as made:
+        made.writestr("mimetype", "application/vnd.oasis.opendocument.graphics")
     with pytest.raises(UnsupportedFormatError, match="OpenDocument"):
         read(path)
 
@@ -270,8 +270,8 @@ def test_encrypted_members_and_odd_compression(path: Path) -> None:
     path.write_bytes(data)
     with pytest.raises(PasswordError, match="encrypted"):
         read(path)
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_BZIP2) as archive:
-        archive.writestr("word/document.xml", root("document", p("words")))
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_BZIP2) as made:
+        made.writestr("word/document.xml", root("document", p("words")))
     with pytest.raises(CorruptFileError):
         read(path)
 

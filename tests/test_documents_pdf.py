@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from pypdf import PdfReader, PdfWriter
 
 from colde_cli.documents.document import Document, SectionKind, Span
 from colde_cli.documents.hyphenation import SOFT_HYPHEN
@@ -14,9 +15,10 @@ from colde_cli.documents.pdf.lines import Line, Page, clean
 from colde_cli.documents.pdf.process import run_reader
 from colde_cli.documents.pdf.reader import read_pdf
 from colde_cli.documents.reading import read
-from colde_cli.errors import CorruptFileError, NoTextError, PasswordError
+from colde_cli.errors import CorruptFileError, NoTextError, OptionError, PasswordError
 
 DATA = Path(__file__).parent / "data"
+OCR = "run OCR first, for example: ocrmypdf --skip-text in.pdf out.pdf"
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +68,37 @@ def test_furniture_is_left_out_and_reported(outline: Document) -> None:
     assert "Kerrin and Vale:" not in outline.text
     assert outline.report.notes == ("Left out 7 lines: running heads and page numbers.",)
     assert outline.report.pages_without_text == (2,)
-    assert any("Page 2" in warning for warning in outline.report.warnings)
+    assert outline.report.warnings == (f"Page 2 has pictures but no text; if scanned, {OCR}",)
+
+
+def pages(target: Path, *sources: tuple[str, int]) -> Path:
+    """A PDF of first pages of the files, each so many times; without a name, a blank page."""
+    writer = PdfWriter()
+    for name, times in sources:
+        for _ in range(times):
+            if name:
+                writer.add_page(PdfReader(DATA / name).pages[0])
+            else:
+                writer.add_blank_page(595, 842)
+    writer.write(target)
+    return target
+
+
+def test_scanned_pages_are_told_from_blank_ones(tmp_path: Path) -> None:
+    mixed = ("plain.pdf", 1), ("scan.pdf", 3), ("", 2), ("scan.pdf", 1), ("plain.pdf", 1)
+    path = pages(tmp_path / "mixed.pdf", *mixed)
+    report = read(path).report
+    assert report.pages_without_text == (2, 3, 4, 5, 6, 7)
+    assert report.warnings == (f"Pages 2–4, 7 (4 of 8) have pictures but no text; if scanned, {OCR}",)
+    assert "Blank: pages 5–6." in report.notes
+    with pytest.raises(NoTextError, match=r"^Pages 3–5 of .*mixed.pdf have pictures .*ocrmypdf --skip-text"):
+        read(path, pages=(3, 5))
+    with pytest.raises(NoTextError, match=r"^Page 2 of .*mixed.pdf has pictures"):
+        read(path, pages=(2, 2))
+    with pytest.raises(NoTextError, match="its pages are blank"):
+        read(path, pages=(5, 6))
+    with pytest.raises(OptionError, match="has 8 pages; there is no page 9"):
+        read(path, pages=(9, 12))
 
 
 def test_pages_begin_where_they_say(outline: Document) -> None:

@@ -62,7 +62,7 @@ def test_other_kinds(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text("words")
     with pytest.raises(
         UnsupportedFormatError,
-        match=r"colde reads \.docx, \.htm, \.html, \.markdown, \.md, \.pdf, \.tex, \.txt",
+        match=r"colde reads \.docx, \.htm, \.html, \.markdown, \.md, \.odt, \.pdf, \.tex, \.txt",
     ):
         read(tmp_path / name)
 

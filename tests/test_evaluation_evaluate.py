@@ -191,6 +191,21 @@ def words(texts: dict[str, str], training: Sequence[str] = ()) -> Field:
     return make_field("words", rows, [JudgedPair(one, two, True), JudgedPair(one, three, False)])
 
 
+def test_judgements_that_contradict_the_labels_are_counted() -> None:
+    rows = [row(str(number), label="odd" if number % 2 else "even") for number in range(6)]
+    related = [JudgedPair("0", "2", True), JudgedPair("1", "3", True)]
+    unrelated = [JudgedPair("0", "1", False), JudgedPair("0", "4", False), JudgedPair("1", "5", False)]
+    field = make_field("f", rows, [*related, *unrelated])
+    assert field.contradictions == 2
+    (measured,) = evaluate([Numbered("n")], [field], Plan(draws=0)).fields
+    assert any("2 of the 3 unrelated ones" in note and "AUC 0.667" in note for note in measured.notes)
+    by_links = make_field("f", rows, [*related, *unrelated, JudgedPair("2", "3", True)])
+    assert by_links.contradictions == 0
+    assert (
+        make_field("f", [row(str(number)) for number in range(6)], [*related, *unrelated]).contradictions == 0
+    )
+
+
 def test_tfidf_counts_words_in_the_training_documents() -> None:
     texts = {
         "a": "hive queen",

@@ -29,7 +29,7 @@ ALLOWED = {
 COMMON = {"", "errors", "settings"}
 HEAVY = (
     *("onnxruntime", "torch", "transformers", "pypdf", "pypdfium2", "numpy", "tokenizers", "sqlite3"),
-    *("selectolax"),
+    *("selectolax", "jinja2"),
 )
 # The classes behind `encoder.protocol.DocumentEncoder`: models are opened with `encoder.opening.open_encoder`.
 ENCODERS = {"colde_cli.encoder.encoder", "colde_cli.encoder.towers.tower_encoder"}

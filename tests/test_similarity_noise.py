@@ -18,7 +18,7 @@ from colde_cli.similarity.flags import flags
 from colde_cli.similarity.noise import NOTHING, Noise
 from colde_cli.similarity.redline import redline
 from colde_cli.similarity.section_changes import SectionState, section_changes
-from colde_cli.similarity.words import normal, words
+from colde_cli.similarity.words import normal, run_together, squeezed, words
 
 CASE, WHITESPACE, NUMBERS = Noise(case=True), Noise(whitespace=True), Noise(numbers=True)
 TEXTS = [
@@ -181,3 +181,24 @@ def test_a_real_paper_in_capitals_differs_in_nothing_but_case() -> None:
     assert len(b.text) == len(a.text)
     found = align(a, b, None, CASE)
     assert {pair.state for pair in found.pairs} == {State.SAME}
+
+
+@pytest.mark.parametrize(
+    ("text", "run", "starts"),
+    [
+        ("low-cost pump", "lowcostpump", [0, 3, 3, 7]),
+        ("a -- b", "ab", [0, 1, 1, 1]),
+        ("3-5 - x-", "3-5-x-", [0, 1, 2, 3, 4, 5]),
+        ("- a", "-a", [0, 1]),
+        ("", "", []),
+    ],
+)
+def test_words_are_squeezed_without_hyphens_between_letters(text: str, run: str, starts: list[int]) -> None:
+    assert squeezed(words(text)) == (run, starts)
+
+
+@given(st.text(st.sampled_from("ab1- .,\n"), max_size=30))
+def test_squeezed_words_are_the_text_run_together(text: str) -> None:
+    run, starts = squeezed(words(text))
+    assert run == run_together(text)
+    assert len(starts) == len(words(text))

@@ -6,9 +6,13 @@ import json
 import os
 import resource
 import stat
+import subprocess
+import sys
+from html import unescape
 from pathlib import Path
 
 import pytest
+from command_line import ROOT
 
 from colde_cli.errors import NotAvailableError, OptionError
 from colde_cli.views.output import Format, choose_format, deliver
@@ -31,6 +35,13 @@ def test_the_format_is_the_one_asked_for_else_that_of_the_suffix(
     tmp_path: Path, asked: Format | None, name: str | None, expected: Format
 ) -> None:
     assert choose_format(asked, tmp_path / name if name else None) is expected
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"), [("out.md", Format.MARKDOWN), ("out.csv", Format.CSV), ("out.html", Format.HTML)]
+)
+def test_suffixes_of_formats_that_a_command_offers(tmp_path: Path, name: str, expected: Format) -> None:
+    assert choose_format(None, tmp_path / name, offered=tuple(Format)) is expected
 
 
 @pytest.mark.parametrize("name", ["out.html", "out.md", "out.csv"])
@@ -86,3 +97,29 @@ def test_half_a_character_of_a_file_name_is_escaped(tmp_path: Path) -> None:
 def test_standard_output_is_the_default(capsys: pytest.CaptureFixture[str]) -> None:
     deliver("text\n", None)
     assert capsys.readouterr().out == "text\n"
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "cp1252", "utf-8"])
+def test_standard_output_that_is_not_utf_8_gets_what_the_format_has_for_missing_characters(
+    encoding: str,
+) -> None:
+    shown = "─┃→… – “é” 関 👍 \udcff"
+    code = (
+        "import json; from colde_cli.views.output import Format, deliver; text = json.loads(input())\n"
+        "deliver(text + '\\n', None)\n"
+        "deliver(json.dumps(text, ensure_ascii=False) + '\\n', None, Format.JSON)\n"
+        "deliver(text + '\\n', None, Format.MARKDOWN)"
+    )
+    environment = {**os.environ, "PYTHONIOENCODING": encoding, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        input=json.dumps(shown).encode(),
+        env=environment,
+        capture_output=True,
+        check=True,
+    )
+    table, value, markdown = done.stdout.decode(encoding).splitlines()
+    assert json.loads(value) == shown
+    if encoding == "ascii":
+        assert table == '-|>~ - "?" ?? ?? ?'
+    assert unescape(markdown).replace("\N{REPLACEMENT CHARACTER}", "\udcff") == shown

@@ -59,16 +59,50 @@ def test_flagged_pairs_come_first_and_top_limits_the_list(
 ) -> None:
     monkeypatch.setenv("COLUMNS", "160")
     whole = comparison_table(versions, "passage", 100)
-    lines = [line for line in whole.splitlines() if line.startswith(("edited  A", "moved  A"))]
-    flagged = [any(line.endswith(kind) for kind in "number date amount unit percentage name modal negation".split())
-               for line in lines]  # fmt: skip
-    assert flagged == sorted(flagged, reverse=True)
-    assert sum(flagged) == sum(bool(found.flags) for found in versions.passages)
+    flagged = whole.split("Flagged changes")[1].split("What became")[0]
+    count = sum(bool(found.flags) for found in versions.passages)
+    assert f"{count} flagged" in whole
+    assert sum(line.startswith(("edited  ", "moved")) for line in flagged.splitlines()) == count
+    assert (
+        "edited  amount EUR 58 → EUR 63  unit 2 minutes → 2 hours  A p. 3 → B p. 3 · 3.1 The sensor unit"
+        in whole
+    )
     assert "parts cost EUR [-58-] {+63+} per unit" in whole
     assert "split    6 Discussion → 6 Discussion + 7 What the town could do" in whole
+    assert "dropped  4.3 Software" in whole
+    assert "added    4.4 Data protection · 5.5 Indoor readings" in whole
     few = comparison_table(versions, "passage", 3)
-    assert sum(line.startswith(("edited  A", "moved  A")) for line in few.splitlines()) == 3
-    assert "Passages  3 of " in few
+    assert (
+        sum(line.startswith(("edited  ", "moved")) for line in few.splitlines()) - few.count("moved    ") == 6
+    )
+    assert f"Flagged changes  3 of {count}; --top {count} lists all" in few
+
+
+def test_passages_of_one_side_have_a_sign_and_two_lines(
+    versions: Comparison, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    lines = comparison_table(versions, "passage", 1).split("Only in A")[1].splitlines()
+    assert lines[1] == "- p. 3 · 2.3 The volunteers"
+    assert lines[2].startswith("  An evening meeting was held")
+    assert lines[3].endswith("…")
+    assert lines[5].startswith("Only in B  1 of 6; --top 6 lists all ")
+    assert lines[6].startswith("+ p. 4–5 · 4.4 Data")
+
+
+def test_signs_keep_the_blanks_that_the_texts_have() -> None:
+    found = Redline(
+        pair("It fell (by 31 %) in a week; we saw it.", "It fell (by 27 %) in a week, as we saw it.")
+    )
+    assert found.text(False).plain == "It fell (by [-31-] {+27+} %) in a week[-;-]{+, as+} we saw it."
+    found = Redline(pair("The town gave no word on the stove.", "In May the town gave no word on it."))
+    assert found.text(False).plain == "[-The-] {+In May the+} town gave no word on [-the stove-] {+it+}."
+
+
+def test_long_words_and_scripts_without_blanks_are_cut_too() -> None:
+    line = Redline(pair(f"One {'W' * 500} end.", f"Two {'W' * 500} end.")).text(False).plain
+    assert line.startswith("[-One-] {+Two+} WWW")
+    assert len(line) < 150
 
 
 def test_colours_mark_the_redline(versions: Comparison, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import replace
 from io import StringIO
+from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 import pytest
-from command_line import OTHER, V1, V2
+from command_line import OTHER, V1, V2, run_process
+from hand_made import compared, hostile
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from numpy.typing import NDArray
 from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
+from colde_cli.documents.document import Part, assemble
 from colde_cli.documents.reading import read
 from colde_cli.encoder.encoder import Encoder
 from colde_cli.similarity.comparison import COUNTERPART, Comparison, compare
 from colde_cli.views.heatmap import HeatMap
-from colde_cli.views.terminal import comparison_table, percent
-from colde_cli.views.wording import from_difference, plain, shorten
+from colde_cli.views.terminal import comparison_table
+from colde_cli.views.wording import from_difference, percent, plain, shorten
 
 WIDTHS = [60, 72, 80, 100, 120, 160, 200]
 
@@ -64,6 +71,30 @@ def test_the_table_fits_its_width(
         text = comparison_table(comparison, "all", 10)
         assert ("\x1b[" in text) is coloured
         assert max(cell_len(line) for line in Text.from_ansi(text).plain.splitlines()) <= width
+
+
+@given(hostile(), st.integers(60, 200), st.booleans())
+@settings(max_examples=40)
+def test_no_text_is_wider_than_the_terminal_or_steers_it(
+    comparison: Comparison, width: int, coloured: bool
+) -> None:
+    env = {"COLUMNS": str(width), "TERM": "xterm-256color"} | ({"FORCE_COLOR": "1"} if coloured else {})
+    with patch.dict(os.environ, env):
+        for level in ("all", "chunk"):
+            text = comparison_table(comparison, level, 5)
+            shown = Text.from_ansi(text).plain
+            assert max(map(cell_len, shown.splitlines())) <= width
+            assert set("".join(sign for sign in shown if not sign.isprintable())) <= {"\n"}
+            assert re.fullmatch(r"(?:\x1b\[[\d;]*m|[^\x1b])*", text)
+            assert ("\x1b" in text) is coloured
+
+
+@pytest.mark.parametrize("term", ["dumb", "unknown", ""])
+def test_a_dumb_terminal_gets_no_colours(
+    versions: Comparison, term: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TERM", term)
+    assert "\x1b" not in comparison_table(versions, "all", 10)
 
 
 def test_no_color_is_obeyed(versions: Comparison, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -136,9 +167,14 @@ def test_chunks_without_a_counterpart_stand_on_both_sides(
 
 def test_equal_documents_have_nothing_to_list(encoder: Encoder) -> None:
     one = encoder.encode(read(OTHER))
-    text = comparison_table(compare(one, one, encoder), "all", 10)
+    comparison = compare(one, one, encoder)
+    text = comparison_table(comparison, "all", 10)
     assert "the texts are the same" in text
-    assert "word for word" in text
+    assert (
+        f"{len(comparison.passages)} same · 0 edited · 0 moved · 0 only in A · 0 only in B · 0 flagged"
+        in text
+    )
+    assert "changes" not in text
     assert "Only in" not in text
 
 
@@ -182,3 +218,43 @@ def test_excerpts_start_where_the_texts_part() -> None:
 def test_words_are_made_harmless_and_short() -> None:
     assert plain("a\tb\n\x1b[0m\u202ec") == "a b \N{REPLACEMENT CHARACTER}[0m\N{REPLACEMENT CHARACTER}c"
     assert shorten("a long heading", 8) == "a long…"
+
+
+def test_standard_output_without_unicode_is_no_trouble(tmp_path: Path) -> None:
+    a, b = tmp_path / "a.txt", tmp_path / "b.txt"
+    a.write_text(
+        "Die Teile einer Einheit kosten auf dem „Märktchen“ in unserer Stadt EUR 58 je Stück. 関係者"
+    )
+    b.write_text(
+        "Die Teile einer Einheit kosten auf dem „Märktchen“ in unserer Stadt EUR 63 je Stück. 関係者"
+    )
+    result = run_process("diff", a, b, env={"PYTHONIOENCODING": "ascii", "COLUMNS": "70"})
+    assert (result.status, result.err) == (1, "")
+    assert result.out.isascii()
+    assert max(map(len, result.out.splitlines())) <= 70
+    assert "EUR 58 > EUR 63" in result.out
+
+
+def test_many_sections_are_shown_as_their_chapters_unless_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    parts = [
+        Part(
+            f"{chapter}.{number} Heading" if number else f"{chapter} Chapter",
+            "Words.",
+            level=1 + bool(number),
+        )
+        for chapter in range(1, 11)
+        for number in range(12)
+    ]
+    many = assemble("a.txt", "Title", parts)
+    comparison = compared([("One", "Text.")], [("One", "Text.")])
+    encoding = replace(comparison.a, document=many, chunks=())
+    comparison = replace(comparison, a=encoding, b=encoding, section_scores=scores(120, 120))
+    monkeypatch.setenv("COLUMNS", "80")
+    folded = comparison_table(comparison, "all", 10)
+    assert "Sections  of 120 × 120" in folded
+    assert "10 10 Chapter" in folded
+    assert "1.1 Heading" not in folded.split("What became")[0]
+    assert "--level section shows all" in folded
+    whole = comparison_table(comparison, "section", 10)
+    assert "Sections ─" in whole
+    assert "10.11 Heading" in whole

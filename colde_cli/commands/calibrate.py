@@ -61,9 +61,9 @@ def calibrate(
     1,000 pairs, isotonic regression above), are stored with the model. The
     figures after are of a 5-fold cross-validation. Needs the evaluate extra.
     """
-    from colde_cli.evaluation.extra import require_evaluate_extra
+    from colde_cli.commands.extras import require_extra
 
-    require_evaluate_extra("colde calibrate")
+    require_extra("evaluate", "colde calibrate")
     from colde_cli import settings
     from colde_cli.evaluation.calibrate import check_target, store
 

@@ -88,7 +88,7 @@ FormatOption = Annotated[
         help="Format of the output; if not given, what the suffix of the output file says, else a table.",
         rich_help_panel="Output",
         show_choices=False,
-        metavar="table|json",
+        metavar="table|json|markdown|csv",
     ),
 ]
 OutputOption = Annotated[
@@ -99,6 +99,16 @@ OutputOption = Annotated[
         envvar="COLDE_OUTPUT",
         metavar="FILE",
         help="Write to a file instead of standard output.",
+        rich_help_panel="Output",
+    ),
+]
+PagerOption = Annotated[
+    bool | None,
+    typer.Option(
+        "--pager/--no-pager",
+        envvar="COLDE_PAGER",
+        metavar="",
+        help="Show the result in a pager; if not given, a table longer than the screen.",
         rich_help_panel="Output",
     ),
 ]

@@ -15,11 +15,11 @@ from colde_cli.commands.common import (
     DebugOption,
     DeviceOption,
     ExitZeroOption,
-    FormatOption,
     ModelChoice,
     ModelOption,
     NoCacheOption,
     OutputOption,
+    PagerOption,
     PasswordOption,
     PrecisionOption,
     QuietOption,
@@ -47,6 +47,8 @@ if TYPE_CHECKING:
     from colde_cli.similarity.boilerplate import Boilerplate
     from colde_cli.similarity.comparison import Comparison
     from colde_cli.similarity.noise import Noise
+
+FORMATS = (Format.TABLE, Format.JSON, Format.MARKDOWN, Format.HTML, Format.CSV)
 
 
 class Level(StrEnum):
@@ -102,12 +104,23 @@ def diff(
             envvar="COLDE_TOP",
             metavar="N",
             min=1,
-            help="Passages or chunks to list.",
+            help="Passages or chunks to list, of each kind.",
             rich_help_panel="Output",
         ),
     ] = 10,
-    format: FormatOption = None,
+    format: Annotated[
+        Format | None,
+        typer.Option(
+            "--format",
+            envvar="COLDE_FORMAT",
+            help="Format of the output; if not given, what the suffix of the output file says, else a table.",
+            rich_help_panel="Output",
+            show_choices=False,
+            metavar="table|json|markdown|html|csv",
+        ),
+    ] = None,
     output: OutputOption = None,
+    pager: PagerOption = None,
     fail_under: Annotated[
         float | None,
         typer.Option(
@@ -140,7 +153,7 @@ def diff(
     like = ignore_like or []
     check_sources(like)
     noise = Noise(ignore_case, ignore_whitespace, ignore_numbers, tuple(map(str, like)))
-    chosen = choose_format(format, output, (a, b, *noise.like))
+    chosen = choose_format(format, output, (a, b, *noise.like), FORMATS)
     talk = Talk(quiet, verbose)
     reading = _Reading(password, parse_pages(pages), tuple(skip_sections or ()), tuple(only_sections or ()))
     choice = ModelChoice(model, device, precision, threads, no_cache)
@@ -150,7 +163,7 @@ def diff(
         talk.about_document(document)
     warn_if_useless(documents, like, talk)
     comparison = _compare(encoder, documents, noise, talk)
-    deliver(_shown(comparison, chosen, level, top, output), output)
+    deliver(_shown(comparison, chosen, level, top, output), output, chosen, pager)
     raise typer.Exit(0 if exit_zero else _status(comparison, fail_under))
 
 
@@ -209,10 +222,22 @@ def _compare(encoder: DocumentEncoder, documents: list[Document], noise: Noise, 
 
 
 def _shown(comparison: Comparison, chosen: Format, level: Level, top: int, output: Path | None) -> str:
+    if chosen is Format.HTML:
+        from colde_cli.views.report.html import comparison_html
+
+        return comparison_html(comparison)
     if chosen is Format.JSON:
         from colde_cli.views.json import comparison_json
 
         return comparison_json(comparison, passages=level in (Level.PASSAGE, Level.ALL))
+    if chosen is Format.MARKDOWN:
+        from colde_cli.views.markdown import comparison_markdown
+
+        return comparison_markdown(comparison, level.value, top)
+    if chosen is Format.CSV:
+        from colde_cli.views.csv import comparison_csv
+
+        return comparison_csv(comparison)
     from colde_cli.views.terminal import comparison_table
 
     return comparison_table(comparison, level.value, top, to_file=output is not None)

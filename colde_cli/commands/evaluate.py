@@ -118,9 +118,9 @@ def evaluate(
     measured. Every system is tested against the first. What the figures mean
     is in docs/evaluation.md. Needs the evaluate extra.
     """
-    from colde_cli.evaluation.extra import require_evaluate_extra
+    from colde_cli.commands.extras import require_extra
 
-    require_evaluate_extra("colde evaluate")
+    require_extra("evaluate", "colde evaluate")
     from colde_cli.commands.attacking import make_attack
     from colde_cli.evaluation.evaluate import Plan
 

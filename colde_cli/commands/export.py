@@ -45,9 +45,9 @@ def export(
     network on the text of --calibration.
     """
     from colde_cli import settings
-    from colde_cli.learning.extra import require_train_extra
+    from colde_cli.commands.extras import require_extra
 
-    require_train_extra("colde export")
+    require_extra("train", "colde export")
     from colde_cli.encoder.layout import ENCODER_GRAPHS
     from colde_cli.encoder.towers.layout import is_tower
     from colde_cli.learning.export.calibration import calibration_chunks

@@ -16,6 +16,7 @@ from colde_cli.commands.common import (
     ModelOption,
     NoCacheOption,
     OutputOption,
+    PagerOption,
     PasswordOption,
     PrecisionOption,
     QuietOption,
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
     from colde_cli.encoder.encoding import Encoding
     from colde_cli.encoder.protocol import DocumentEncoder
     from colde_cli.similarity.boilerplate import Boilerplate
+
+FORMATS = (Format.TABLE, Format.JSON, Format.MARKDOWN, Format.CSV)
 
 
 def rank(
@@ -77,6 +80,7 @@ def rank(
     ] = False,
     format: FormatOption = None,
     output: OutputOption = None,
+    pager: PagerOption = None,
     exit_zero: ExitZeroOption = False,
     quiet: QuietOption = False,
     verbose: VerboseOption = False,
@@ -96,7 +100,7 @@ def rank(
 
     like = ignore_like or []
     check_sources(like)
-    chosen = choose_format(format, output, (query, *map(str, corpus), *map(str, like)))
+    chosen = choose_format(format, output, (query, *map(str, corpus), *map(str, like)), FORMATS)
     talk = Talk(quiet, verbose)
     encoder = ModelChoice(model, device, precision, threads, no_cache).load()
     talk.about_model(encoder)
@@ -106,7 +110,7 @@ def rank(
     ranking = _rank(encoding, files, encoder, talk, top, min_score, explain, password, ignored)
     for skipped in ranking.skipped:
         talk.warning(f"Skipped {skipped.path}: {skipped.reason}")
-    deliver(_shown(ranking, chosen, output), output)
+    deliver(_shown(ranking, chosen, output), output, chosen, pager)
     if strict and ranking.skipped:
         raise typer.Exit(2)
     raise typer.Exit(0 if ranking.results or exit_zero else 1)
@@ -173,6 +177,14 @@ def _shown(ranking: Ranking, chosen: Format, output: Path | None) -> str:
         from colde_cli.views.json import ranking_json
 
         return ranking_json(ranking)
+    if chosen is Format.MARKDOWN:
+        from colde_cli.views.markdown_ranking import ranking_markdown
+
+        return ranking_markdown(ranking)
+    if chosen is Format.CSV:
+        from colde_cli.views.csv import ranking_csv
+
+        return ranking_csv(ranking)
     from colde_cli.views.ranking import ranking_table
 
     return ranking_table(ranking, to_file=output is not None)

@@ -71,10 +71,10 @@ def train(
     The run ends with a model folder for `--model`, its card written and its threshold fitted. Ctrl-C saves
     the run; --resume goes on exactly where it stopped.
     """
-    from colde_cli.learning.extra import require_train_extra
+    from colde_cli.commands.extras import require_extra
 
     check_options(context, system.value)
-    require_train_extra("colde train")
+    require_extra("train", "colde train")
     # What CoLDE and the others share; None leaves the recipe's own default.
     shared = {
         "trainable_layers": trainable_layers,

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from colde_cli.documents.document import Document, Part, ReadReport, SectionKind, assemble
 from colde_cli.documents.headings.names import kind_of
-from colde_cli.documents.text import decode, parts_of
+from colde_cli.documents.text import decode, parts_of, shown_as
 from colde_cli.errors import NoTextError
 
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
@@ -16,18 +16,18 @@ _ATX = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*?))??(?:[ \t]+#+)?[ \t]*$")
 _SETEXT = re.compile(r" {0,3}(=+|-+)[ \t]*$")
 _RULE = re.compile(r" {0,3}([-*_])([ \t]*\1){2,}[ \t]*$")
 _ITEM = re.compile(r"\s*(?:[-*+]|\d{1,9}[.)])\s+")
-_QUOTE = re.compile(r"\s*>\s?")
+_QUOTE = re.compile(r"^\s*>\s?")  # with its ^: a > inside a line is text
 _TITLE = re.compile(r"title\s*:\s*(.+)", re.IGNORECASE)
 _INLINE = (
-    (re.compile(r"<!--.*?-->", re.DOTALL), ""),
+    (re.compile(r"(?<!\\)<!--.*?-->", re.DOTALL), ""),
     (re.compile(r"!\[([^\]]*)\]\([^)]*\)"), r"\1"),
     (re.compile(r"\[([^\]]+)\](?:\([^)]*\)|\[[^\]]*\])"), r"\1"),
-    (re.compile(r"<((?:https?|mailto):[^>\s]+)>"), r"\1"),
+    (re.compile(r"(?<!\\)<((?:https?|mailto):[^>\s]+)>"), r"\1"),
     (re.compile(r"(?<!\\)(\*\*|__)(?=\S)(.+?)(?<=\S)\1"), r"\2"),
     (re.compile(r"(?<![\\\w*])\*(?=\S)(.+?)(?<=\S)\*(?!\w)"), r"\1"),
     (re.compile(r"(?<![\\\w])_(?=\S)(.+?)(?<=\S)_(?!\w)"), r"\1"),
-    (re.compile(r"`+([^`]+)`+"), r"\1"),
-    (re.compile(r"\\([\\`*_{}\[\]()#+.!-])"), r"\1"),
+    (re.compile(r"(?<!\\)`+([^`]+)(?<!\\)`+"), r"\1"),
+    (re.compile(r"\\([!-/:-@\[-`{-~])"), r"\1"),
 )
 
 
@@ -76,7 +76,7 @@ def read_markdown(data: bytes, path: str, name: str) -> Document:
     only_text = [] if headings else [Part("", part.text, 0, SectionKind.BODY) for part in reader.parts]
     document = assemble(path, stated or opening, only_text or reader.parts, ReadReport(warnings=warnings))
     if not document.sections:
-        raise NoTextError(f"{path} holds no text.")
+        raise NoTextError(f"{shown_as(path)} holds no text.")
     return document
 
 

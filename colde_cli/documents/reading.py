@@ -16,7 +16,7 @@ from colde_cli.errors import LimitError, MissingFileError, NoTextError, OptionEr
 
 MAX_PDF_BYTES = 512 << 20
 MAX_TEXT_BYTES = 64 << 20
-_MAX_BYTES = {"pdf": MAX_PDF_BYTES, "docx": 256 << 20, "tex": 16 << 20}
+_MAX_BYTES = {"pdf": MAX_PDF_BYTES, "docx": 256 << 20, "odt": 256 << 20, "tex": 16 << 20}
 
 
 def read(
@@ -26,7 +26,7 @@ def read(
     pages: tuple[int, int] | None = None,
     stdin: BinaryIO | None = None,
 ) -> Document:
-    """Read a PDF, Word, HTML, LaTeX, Markdown or text file.
+    """Read a PDF, Word, OpenDocument, HTML, LaTeX, Markdown or text file.
 
     PDFs and web pages are read in processes of their own, so that several can be read at once from threads.
 
@@ -114,11 +114,17 @@ def _read_open(
 
         return read_pdf(file, path, name, password, pages)
     if pages:
-        raise OptionError(f"{shown} has no pages; --pages is for PDFs.")
+        raise OptionError(
+            f"{shown} has no pages, so --pages is not for it; colde text --pages gives that part of a PDF alone."
+        )
     if kind == "docx":
         from colde_cli.documents.docx.reader import read_docx
 
         return read_docx(file, path, name)
+    if kind == "odt":
+        from colde_cli.documents.odt.reader import read_odt
+
+        return read_odt(file, path, name)
     return _reader(kind)(file.read(), path, name)
 
 

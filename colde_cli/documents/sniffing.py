@@ -12,6 +12,7 @@ _KINDS = {
     ".md": "markdown",
     ".markdown": "markdown",
     ".docx": "docx",
+    ".odt": "odt",
     ".html": "html",
     ".htm": "html",
     ".tex": "tex",
@@ -26,12 +27,17 @@ _SIGNATURES = (
     (b"GIF8", "a GIF image", ""),
     (b"II*\x00", "a TIFF image", ""),
     (b"MM\x00*", "a TIFF image", ""),
-    (b"{\\rtf", "an RTF document", "save it as .docx"),
+    (b"{\\rtf", "an RTF document", "save it as .docx or .odt"),
     (b"%!PS", "a PostScript file", "convert it to PDF"),
     (b"\x1f\x8b", "a gzip archive", "unpack it"),
     (b"7z\xbc\xaf", "a 7z archive", "unpack it"),
     (b"\xd0\xcf\x11\xe0", "an old or an encrypted Office document", "save it as .docx without a password"),
     (b"\x7fELF", "a program", ""),
+    (
+        b"version https://git-lfs.github.com/spec/",
+        "a Git LFS pointer",
+        "fetch the file itself with: git lfs pull",
+    ),
 )
 _ZIP = b"PK\x03\x04"
 _OPEN_DOCUMENT = b"mimetypeapplication/vnd.oasis.opendocument"
@@ -48,7 +54,7 @@ _LATEX = re.compile(
 
 
 def kind_of_file(head: bytes, suffix: str, shown: str) -> str:
-    """The reader that takes a file: "pdf", "docx", "html", "tex", "markdown" or "text".
+    """The reader that takes a file: "pdf", "docx", "odt", "html", "tex", "markdown" or "text".
 
     Args:
         head: its first `SNIFFED` bytes.
@@ -82,7 +88,11 @@ def kind_of_file(head: bytes, suffix: str, shown: str) -> str:
 
 def _kind_of_archive(head: bytes, suffix: str, shown: str) -> str:
     if _OPEN_DOCUMENT in head[:200]:
-        _refuse(shown, "an OpenDocument file", "save it as .docx")
+        if _OPEN_DOCUMENT + b".text" in head[:200]:
+            return "odt"
+        _refuse(shown, "an OpenDocument file without running text", "export it as PDF")
+    if suffix == ".odt":
+        return "odt"
     if suffix in ("", ".docx") or all(name in head for name in _WORD):
         return "docx"
     return _refuse(shown, "a ZIP archive or Office document", "")

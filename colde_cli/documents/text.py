@@ -31,6 +31,11 @@ _HEADING_WORDS = 12
 _HEADING_LETTERS = 90
 
 
+def shown_as(path: str) -> str:
+    """What messages call a source."""
+    return "Standard input" if path == "-" else path
+
+
 def decode(data: bytes, path: str) -> tuple[str, tuple[str, ...]]:
     """Text of a file and warnings about its encoding: its byte order mark, UTF-8, else Windows-1252.
 
@@ -50,7 +55,7 @@ def decode(data: bytes, path: str) -> tuple[str, tuple[str, ...]]:
             warnings = ("Not valid UTF-8; read as Windows-1252 (Latin-1), so that accents may be wrong.",)
     strange = len(_CONTROL.findall(text[:100_000]))
     if "\x00" in text[:100_000] or strange > 0.02 * len(text[:100_000]):
-        raise UnsupportedFormatError(f"{path} is not a text file: it holds binary data.")
+        raise UnsupportedFormatError(f"{shown_as(path)} is not a text file: it holds binary data.")
     return text.replace("\r\n", "\n").replace("\r", "\n"), warnings
 
 
@@ -75,7 +80,7 @@ def read_text(data: bytes, path: str, name: str) -> Document:
 def _document(path: str, title: str, parts: Sequence[Part], report: ReadReport) -> Document:
     document = assemble(path, title, parts, report)
     if not document.sections:
-        raise NoTextError(f"{path} holds no text.")
+        raise NoTextError(f"{shown_as(path)} holds no text.")
     return document
 
 

@@ -252,6 +252,16 @@ def _scores(scorer: Scorer, pairs: Sequence[Judgement]) -> Floats:
     return np.asarray(scorer.scores([(pair.a, pair.b) for pair in pairs]), np.float64)
 
 
+def _contradicted(field: Field) -> str:
+    """What judgements that contradict the labels cost: two pairs of one label cannot be told apart by it."""
+    unrelated = sum(not pair.related for pair in field.pairs)
+    ceiling = 1 - field.contradictions / unrelated / 2
+    return (
+        f"All related pairs bear one label, but so do {field.contradictions:,} of the {unrelated:,} unrelated "
+        f"ones: who knew every label and nothing else would reach AUC {ceiling:.3f}."
+    )
+
+
 def _field_result(field: Field, runs: Sequence[_Run], retrieval: bool) -> FieldResult:
     asked = retrieval and bool(field.relevant)
     return FieldResult(
@@ -278,6 +288,8 @@ def _field_notes(field: Field, retrieval: bool) -> tuple[str, ...]:
         )
     if shared := field.shared_documents():
         notes.append(f"{shared:,} documents stand in measured and in validation pairs.")
+    if field.contradictions:
+        notes.append(_contradicted(field))
     if retrieval and not field.relevant:
         notes.append("No document has links or a class in common with another: nothing to retrieve.")
     return tuple(notes)

@@ -75,6 +75,8 @@ class Field:
         gallery: ids of the documents that retrieval searches through.
         relevant: for every document of the gallery that has any, the others that should be found.
         relevance: "links" or "labels": what makes them relevant.
+        contradictions: measured pairs that are judged unrelated though both documents bear one label, where all
+            related ones do so too: 0 where labels have nothing to do with the judgements.
     """
 
     name: str
@@ -86,6 +88,7 @@ class Field:
     gallery: tuple[str, ...]
     relevant: Mapping[str, frozenset[str]]
     relevance: str
+    contradictions: int
 
     def used(self, *, retrieval: bool) -> tuple[str, ...]:
         """Ids of the documents that take part, each once."""
@@ -141,6 +144,7 @@ def make_field(
         gallery=gallery,
         relevant=relevant,
         relevance=relevance,
+        contradictions=_contradictions(measured, {row.id: row.label for row in rows}),
     )
 
 
@@ -180,6 +184,17 @@ def _check(
             f"{len(twice)} of the measured pairs of {name} also set its threshold, which would flatter; keep "
             "validation and test pairs apart."
         )
+
+
+def _contradictions(pairs: Sequence[Judgement], labels: Mapping[str, str | None]) -> int:
+    """Unrelated pairs of one label, where every related pair is of one label."""
+
+    def agree(pair: Judgement) -> bool:
+        return labels[pair.a] is not None and labels[pair.a] == labels[pair.b]
+
+    if not all(agree(pair) for pair in pairs if pair.related):
+        return 0
+    return sum(agree(pair) for pair in pairs if not pair.related)
 
 
 def _gallery(rows: Sequence[Row], split: str) -> tuple[str, ...]:

@@ -21,6 +21,7 @@ LEAST = 6
 _TRIES = 200
 """Places of a text that are looked at for one sentence."""
 
+_BEGINNING = 16
 _CLOSING = frozenset(".;,:")
 _COUNTED = r"\(\s?(?:\d+(?:\.\d+)*|[A-Za-z]|[ivxlc]+)\s?\)|(?:\d+(?:\.\d+)*|[a-z]|[ivxlc]+)[.)]|\d+(?:\.\d+)+"
 _LABEL = re.compile(rf"[•◦▪*–-]?\s*(?:(?:{_COUNTED})\s+)*")
@@ -85,20 +86,30 @@ def _of_section(document: Document, section: Section, noise: Noise) -> Iterator[
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """A document as one run of letters, and the places at which its words begin and end."""
+    """A document as one run of letters.
+
+    Attributes:
+        run: its words without what stands between them.
+        bounds: places at which they begin and end.
+        beginnings: the first letters from each of these places on: most of what is not here is known by them.
+    """
 
     run: str
     bounds: frozenset[int]
+    beginnings: frozenset[str]
 
     @classmethod
     def of(cls, document: Document, noise: Noise) -> Wording:
         """The wording of all sections, headings included."""
         text = "\n\n".join(document.section_text(section) for section in document.sections)
         run, starts = squeezed(words(text, noise))
-        return cls(run, frozenset((*starts, len(run))))
+        beginnings = frozenset(run[start : start + _BEGINNING] for start in starts)
+        return cls(run, frozenset((*starts, len(run))), beginnings)
 
     def holds(self, run: str) -> bool:
         """The run stands here, from the beginning of a word to the end of one."""
+        if len(run) >= _BEGINNING and run[:_BEGINNING] not in self.beginnings:
+            return False
         place = -1
         for _ in range(_TRIES):
             place = self.run.find(run, place + 1)

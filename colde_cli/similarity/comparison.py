@@ -14,6 +14,7 @@ from colde_cli.encoder.encoding import Encoding
 from colde_cli.encoder.protocol import DocumentEncoder, RuntimeInfo
 from colde_cli.similarity.alignment import Alignment, PassagePair, State, align
 from colde_cli.similarity.noise import NOTHING, Noise
+from colde_cli.similarity.outline import Outline, outline
 from colde_cli.similarity.prospects import ChunkScores
 from colde_cli.similarity.scores import cosines, explanation, relative_attention
 from colde_cli.similarity.scoring import ScorePart, verdict
@@ -103,6 +104,10 @@ class Comparison:
     def section_changes(self) -> tuple[SectionChange, ...]:
         """What became of every section, derived from its passages and its heading."""
         return section_changes(self.alignment, self.a.document, self.b.document, self.noise)
+
+    def outline(self, most: int) -> Outline:
+        """The section scores with no more than `most` sections of each document, where levels allow it."""
+        return outline(self.section_scores, self.a.document.sections, self.b.document.sections, most)
 
     @property
     def related(self) -> bool | None:

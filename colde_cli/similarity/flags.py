@@ -2,7 +2,7 @@
 
 Precision comes first. A flag stands only on a short edit, and only if what differs there differs in the passages as
 wholes, so that a number which has merely changed its place raises none. Numbers of sections, tables, figures, list
-items and references raise none either: they follow from other edits.
+items and references raise none either: they follow from other edits; nor do numbers along the axis of a chart.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from colde_cli.documents.document import Span
 from colde_cli.similarity.noise import NOTHING, Noise
 from colde_cli.similarity.numerals import DATE, NUMERAL, SPELLED
 from colde_cli.similarity.redline import Edit, redline
+from colde_cli.similarity.ticks import tick_rows
 from colde_cli.similarity.words import normal, plain
 
 
@@ -131,11 +132,11 @@ def _short(text: str, span: Span, most: int = SHORT_EDIT) -> bool:
 
 
 def numbers(text: str) -> tuple[Mention, ...]:
-    """Every date, amount, percentage, number with a unit and bare number of a text."""
-    items = [item.span() for item in _ITEM.finditer(text)]
+    """Every date, amount, percentage, number with a unit and bare number of a text that may tell."""
+    passed_over = [*(Span(*item.span()) for item in _ITEM.finditer(text)), *tick_rows(text)]
     found = []
     for match in _NUMERIC.finditer(text):
-        listed = any(start <= match.start() and match.end() <= end for start, end in items)
+        listed = any(span.start <= match.start() and match.end() <= span.end for span in passed_over)
         if listed or _SIGNPOST.search(text[max(0, match.start() - 40) : match.start()]):
             continue
         kind = FlagKind(match.lastgroup or "number")

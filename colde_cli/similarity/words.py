@@ -70,24 +70,22 @@ def squeezed(found: Sequence[Word]) -> tuple[str, list[int]]:
     """Words without what stands between them, hyphens between letters included, and where each begins."""
     pieces: list[str] = []
     starts: list[int] = []
-    length = 0
-    for place, word in enumerate(found):
+    length, hyphens, letters = 0, 0, False
+    for word in found:
+        if hyphens and word.key != "-":
+            if letters and word.key[:1].isalpha():  # they divided a word
+                length -= hyphens
+                del pieces[-hyphens:]
+                starts[-hyphens:] = [length] * hyphens
+            hyphens = 0
         starts.append(length)
-        if word.key != "-" or not _divides(found, place):
-            pieces.append(word.key)
-            length += len(word.key)
+        pieces.append(word.key)
+        length += len(word.key)
+        if word.key == "-":
+            hyphens += 1
+        else:
+            letters = word.key[-1:].isalpha()
     return "".join(pieces), starts
-
-
-def _divides(found: Sequence[Word], place: int) -> bool:
-    """A hyphen, or one of several, stands between letters."""
-    before, after = place - 1, place + 1
-    while before >= 0 and found[before].key == "-":
-        before -= 1
-    while after < len(found) and found[after].key == "-":
-        after += 1
-    inside = before >= 0 and after < len(found)
-    return inside and found[before].key[-1:].isalpha() and found[after].key[:1].isalpha()
 
 
 def plain(text: str) -> str:

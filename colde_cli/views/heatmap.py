@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
+from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
@@ -48,7 +49,7 @@ class HeatMap:
         return 1
 
     def _label_width(self, width: int, cell: int) -> int:
-        longest = max(len(name) for name in self._rows) + 4
+        longest = max(cell_len(name) for name in self._rows) + 4
         return max(_LABEL[0], min(longest, _LABEL[1], width - _GAP - cell * self._columns))
 
     def _header(self, label: int, cell: int, start: int, stop: int) -> list[Text]:

@@ -23,6 +23,14 @@ def noise_aside(noise: Noise) -> str:
     return f", {listed} aside" if listed else ""
 
 
+def same_texts(comparison: Comparison) -> str:
+    """That the texts are the same, and what is not known by it: what is ignored, pages that gave no text."""
+    reports = (comparison.a.document.report, comparison.b.document.report)
+    unread = any(report.pages_without_text for report in reports)
+    aside = ", pages without text aside" if unread else ""
+    return f"the texts are the same{noise_aside(comparison.noise)}{aside}"
+
+
 def ignored_line(comparison: Comparison) -> str:
     """All that is ignored, on one line; "" for nothing."""
     noise = comparison.noise

@@ -11,6 +11,8 @@ from io import TextIOWrapper
 from pathlib import Path
 
 from colde_cli.errors import NotAvailableError, OptionError
+from colde_cli.views.paging import paged
+from colde_cli.views.replacing import replacing
 
 
 class Format(StrEnum):
@@ -78,18 +80,31 @@ def _check_place(output: Path, inputs: Iterable[str]) -> None:
         raise OptionError(f"There is no folder {output.parent} for the output file; make it first.")
 
 
-def deliver(text: str, output: Path | None) -> None:
+def deliver(
+    text: str, output: Path | None, chosen: Format = Format.TABLE, pager: bool | None = False
+) -> None:
     """Write text to standard output, or to a file by way of a temporary one beside it.
 
     A device or a pipe is written to directly, and a link's target is replaced, not the link. What the encoding
-    cannot express (half a character of a file's name) is escaped.
+    cannot express (half a character of a file's name; most, where standard output is not UTF-8) is replaced by what
+    the format has for it.
+
+    Args:
+        text: what to write.
+        output: the file; None is standard output.
+        chosen: the format that the text is in.
+        pager: show it in one if standard output is a terminal; None does so for tables longer than the screen.
 
     Raises:
         OptionError: the file cannot be written.
     """
     if output is None:
         if isinstance(sys.stdout, TextIOWrapper):
-            sys.stdout.reconfigure(errors="backslashreplace")
+            # CSV has line breaks of its own.
+            newline = "" if chosen is Format.CSV else None
+            sys.stdout.reconfigure(errors=replacing(chosen), newline=newline)
+        if (pager or chosen is Format.TABLE) and paged(text, pager):
+            return
         sys.stdout.write(text)
         sys.stdout.flush()
         return

@@ -13,28 +13,43 @@ from rich.text import Text
 from colde_cli.documents.passages import whole_pages
 from colde_cli.similarity.alignment import State
 from colde_cli.similarity.section_changes import SectionState
-from colde_cli.views.ignored import noise_aside
-from colde_cli.views.wording import heading, page_range, plain, plural, shorten
+from colde_cli.views.folding import Facts, Lines
+from colde_cli.views.redline import Kind, marked, pieces
+from colde_cli.views.wording import STATE_WORDS, flag_words, heading, page_range, plain, plural, shorten
 
 if TYPE_CHECKING:
-    from colde_cli.documents.document import Document, Span
+    from colde_cli.documents.document import Document
     from colde_cli.documents.passages import Passage
     from colde_cli.similarity.alignment import PassagePair
     from colde_cli.similarity.comparison import Comparison
     from colde_cli.similarity.section_changes import SectionChange
 
 _STYLES = {State.EDITED: "yellow", State.MOVED: "magenta", State.ONLY_A: "red", State.ONLY_B: "green"}
-_DELETED, _INSERTED, _FLAG = "red strike", "green underline", "bold red"
-_CONTEXT = 40
-"""Characters shown before and after an edit."""
-_LONGEST = 240
-"""Characters of one edit that are shown at most."""
+_LOOKS = {Kind.STAYED: "dim", Kind.DELETED: "red strike", Kind.INSERTED: "green underline"}
+_FLAG = "bold red"
+_ONE_SIDED = {SectionState.ADDED, SectionState.DROPPED}
 
 Title = Callable[[str, str], RenderableType]
 
 
+def counts(comparison: Comparison) -> Facts:
+    """How many passages are in each state, and how many changes are flagged; aligns them if that is still to do."""
+    facts = [
+        Text(f"{number:,} {STATE_WORDS[state]}", style=_STYLES.get(state, "") if number else "dim")
+        for state, number in comparison.summary.items()
+    ]
+    flagged = sum(bool(pair.flags) for pair in comparison.passages)
+    return Facts([*facts, Text(f"{flagged:,} flagged", style=_FLAG if flagged else "dim")])
+
+
+def flagged_part(comparison: Comparison, top: int, title: Title) -> Iterator[RenderableType]:
+    """The changes in which a number, date, name, modal, ... differs; arguments as of `passage_parts`."""
+    flagged = [pair for pair in comparison.passages if pair.flags]
+    yield from _listed(comparison, "Flagged changes", flagged, top, title)
+
+
 def passage_parts(comparison: Comparison, top: int, title: Title) -> Iterator[RenderableType]:
-    """What `--level passage` shows.
+    """What became of sections, the changes without flags, what stands on one side.
 
     Args:
         comparison: to show; its passages are aligned if that has not been done.
@@ -42,89 +57,102 @@ def passage_parts(comparison: Comparison, top: int, title: Title) -> Iterator[Re
         title: draws the line above a part, with an aside.
     """
     yield from _sections(comparison, title)
-    pairs, summary = comparison.passages, comparison.summary
-    changed = [pair for pair in pairs if pair.state in (State.EDITED, State.MOVED)]
-    changed.sort(key=lambda pair: not pair.flags)
-    yield title("Passages", _counts(min(top, len(changed)), len(changed)))
-    same = summary[State.SAME]
-    if same:
-        yield Text(
-            f"{plural(same, 'passage')} in A also in B, word for word{noise_aside(comparison.noise)}.",
-            style="green",
-        )
-    for pair in changed[:top]:
-        yield from _changed(comparison, pair)
+    pairs = comparison.passages
+    others = [pair for pair in pairs if pair.state in (State.EDITED, State.MOVED) and not pair.flags]
+    yield from _listed(comparison, "Other changes", others, top, title)
     for name, state in (("A", State.ONLY_A), ("B", State.ONLY_B)):
         found = [pair for pair in pairs if pair.state is state]
         if found:
-            yield title(f"Only in {name}", _counts(min(top, len(found)), len(found)))
-            yield _alone(comparison, found[:top])
+            yield title(f"Only in {name}", _counts(top, len(found)))
+            for pair in found[:top]:
+                yield from _alone(comparison, pair)
 
 
-def _counts(shown: int, all_of_them: int) -> str:
-    return f"{shown} of {all_of_them}" if all_of_them else ""
+def _counts(top: int, count: int) -> str:
+    return f"{count}" if count <= top else f"{top} of {count}; --top {count} lists all"
+
+
+def _listed(
+    comparison: Comparison, name: str, pairs: Sequence[PassagePair], top: int, title: Title
+) -> Iterator[RenderableType]:
+    if pairs:
+        yield title(name, _counts(top, len(pairs)))
+    for pair in pairs[:top]:
+        yield _head(comparison, pair)
+        yield Padding(Redline(pair), (0, 0, 0, 2))
 
 
 def _sections(comparison: Comparison, title: Title) -> Iterator[RenderableType]:
-    told = [
-        change
-        for change in comparison.section_changes
-        if change.state is not SectionState.MATCHED or change.moved
-    ]
-    if not told:
+    changes = comparison.section_changes
+    told = [change for change in changes if change.state not in _ONE_SIDED | {SectionState.MATCHED}]
+    told += [change for change in changes if change.state is SectionState.MATCHED and change.moved]
+    alone = [change for change in changes if change.state in _ONE_SIDED]
+    if not told and not alone:
         return
     yield title("What became of the sections", "")
-    grid = Table.grid(padding=(0, 1))
-    grid.add_column(no_wrap=True, min_width=8)
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(no_wrap=True)
     grid.add_column()
-    for change in told:
+    for change in sorted(told, key=lambda change: change.a):
         grid.add_row(*_section(comparison, change))
+    for state, style in ((SectionState.DROPPED, "red"), (SectionState.ADDED, "green")):
+        names = [name for change in alone if change.state is state for name in _headings(comparison, change)]
+        if names:
+            grid.add_row(Text(state.value, style=style), Facts([Text(name) for name in names]))
     yield grid
 
 
 def _section(comparison: Comparison, change: SectionChange) -> tuple[Text, Text]:
-    a, b = (_headings(side.document, of) for side, of in ((comparison.a, change.a), (comparison.b, change.b)))
     words = [] if change.state is SectionState.MATCHED else [change.state.value]
     words += ["moved"] if change.moved else []
-    styles = {SectionState.ADDED: "green", SectionState.DROPPED: "red"}
-    style = "magenta" if change.moved else styles.get(change.state, "yellow")
-    return Text(", ".join(words), style=style), Text(" → ".join(side for side in (a, b) if side))
+    style = _STYLES[State.MOVED if change.moved else State.EDITED]
+    a, b = (_names(side.document, of) for side, of in ((comparison.a, change.a), (comparison.b, change.b)))
+    return Text(", ".join(words), style=style), Text(f"{' + '.join(a)} → {' + '.join(b)}")
 
 
-def _headings(document: Document, indices: Sequence[int]) -> str:
-    return " + ".join(shorten(heading(document.sections[index]), 60) for index in indices)
+def _headings(comparison: Comparison, change: SectionChange) -> list[str]:
+    return _names(comparison.a.document, change.a) + _names(comparison.b.document, change.b)
 
 
-def _changed(comparison: Comparison, pair: PassagePair) -> Iterator[RenderableType]:
+def _names(document: Document, indices: Sequence[int]) -> list[str]:
+    return [shorten(heading(document.sections[index]), 60) for index in indices]
+
+
+def _head(comparison: Comparison, pair: PassagePair) -> Facts:
     words = pair.state.value
     if pair.state is State.MOVED and pair.edits:
         words += f", {plural(len(pair.edits), 'edit')}"
-    line = Text.assemble((words, _STYLES[pair.state]), ("  ", ""))
-    line.append(
-        f"A {_place(comparison.a.document, pair.a)} → B {_place(comparison.b.document, pair.b)}", "dim"
-    )
-    for kind in dict.fromkeys(flag.kind.value for flag in pair.flags):
-        line.append(f"  {kind}", _FLAG)
-    yield line
-    yield Padding(Redline(pair), (0, 0, 0, 2))
+    facts = [Text(words, style=_STYLES[pair.state])]
+    for kind, change in flag_words(pair.flags):
+        facts.append(Text.assemble((kind, _FLAG), f" {change}"))
+    facts.append(Text(_places(comparison, pair), style="dim"))
+    return Facts(facts, gap="  ", indent=2)
 
 
-def _place(document: Document, passages: Sequence[Passage]) -> str:
+def _places(comparison: Comparison, pair: PassagePair) -> str:
+    """Where a pair stands in A and in B; the heading once where both have the same."""
+    sides = ((comparison.a.document, pair.a), (comparison.b.document, pair.b))
+    (page_a, name_a), (page_b, name_b) = (_place(document, passages) for document, passages in sides)
+    if name_a != name_b:
+        return f"A {_joined(page_a, name_a)} → B {_joined(page_b, name_b)}"
+    return _joined(f"A {page_a} → B {page_b}", name_a) if page_a or page_b else name_a
+
+
+def _place(document: Document, passages: Sequence[Passage]) -> tuple[str, str]:
     name = shorten(heading(document.sections[passages[0].section]), 40)
-    return " ".join(part for part in (page_range(whole_pages(passages)), name) if part)
+    return page_range(whole_pages(passages)), name
 
 
-def _alone(comparison: Comparison, pairs: Sequence[PassagePair]) -> Table:
-    grid = Table.grid(padding=(0, 1), expand=True)
-    grid.add_column(no_wrap=True, justify="right", min_width=7)
-    grid.add_column(ratio=2, no_wrap=True, overflow="ellipsis")
-    grid.add_column(ratio=5, no_wrap=True, overflow="ellipsis", style="dim")
-    for pair in pairs:
-        encoding = comparison.a if pair.a else comparison.b
-        passages = pair.a or pair.b
-        name = heading(encoding.document.sections[passages[0].section])
-        grid.add_row(page_range(whole_pages(passages)), Text(name), Text(plain(pair.a_text or pair.b_text)))
-    return grid
+def _joined(pages: str, name: str) -> str:
+    return f"{pages} · {name}" if pages else name
+
+
+def _alone(comparison: Comparison, pair: PassagePair) -> Iterator[RenderableType]:
+    encoding, passages = (comparison.a, pair.a) if pair.a else (comparison.b, pair.b)
+    place = _joined(*_place(encoding.document, passages))
+    sign = "-" if pair.a else "+"
+    yield Text.assemble((f"{sign} ", _STYLES[pair.state]), (place, "dim"), no_wrap=True, overflow="ellipsis")
+    yield Padding(Lines(Text(plain(pair.a_text or pair.b_text)), most=2), (0, 0, 0, 2))
 
 
 class Redline:
@@ -134,47 +162,14 @@ class Redline:
         self._pair = pair
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        coloured = console.color_system is not None and not console.no_color
-        yield self.text(coloured)
+        yield Lines(self.text(console.color_system is not None and not console.no_color))
 
     def text(self, coloured: bool) -> Text:
         """The line as shown."""
-        pair, line = self._pair, Text()
-        if not pair.edits:
-            return Text(shorten(pair.a_text, 3 * _CONTEXT), style="dim")
-        ends = [0, *(edit.a.end for edit in pair.edits)]
-        for number, edit in enumerate(pair.edits):
-            _append(line, _stayed(pair.a_text[ends[number] : edit.a.start], begins=number == 0), "dim")
-            _marked(line, pair.a_text, edit.a, (_DELETED, "[-", "-]"), coloured)
-            _marked(line, pair.b_text, edit.b, (_INSERTED, "{+", "+}"), coloured)
-        return _append(line, _stayed(pair.a_text[ends[-1] :], ends=True), "dim")
-
-
-def _stayed(text: str, *, begins: bool = False, ends: bool = False) -> str:
-    """Text between edits, its middle left out where it is long: of the first lead and the last tail, the far end."""
-    line = plain(text)
-    if len(line) <= 2 * _CONTEXT:
+        found = pieces(self._pair)
+        if not coloured:
+            return Text(marked(found))
+        line = Text()
+        for piece in found:
+            line.append(" " if piece.gap else "").append(piece.text, _LOOKS[piece.kind])
         return line
-    head = "" if begins else line[: line.rfind(" ", 0, _CONTEXT)]
-    tail = "" if ends else line[line.find(" ", len(line) - _CONTEXT) + 1 :]
-    return f"{head}…{tail}" if begins or ends else f"{head} … {tail}"
-
-
-def _append(line: Text, words: str, style: str = "") -> Text:
-    """Words after a blank, but for signs that close."""
-    if not words:
-        return line
-    if line.plain and not words.startswith((".", ",", ";", ":", ")", "?", "!", "…", "”")):
-        line.append(" ")
-    return line.append(words, style)
-
-
-def _marked(line: Text, text: str, span: Span, look: tuple[str, str, str], coloured: bool) -> None:
-    words = shorten(text[span.start : span.end], _LONGEST)
-    if not words:
-        return
-    style, before, after = look
-    if coloured:
-        _append(line, words, style)
-    else:
-        _append(line, f"{before}{words}{after}")

@@ -11,8 +11,8 @@ from rich.text import Text
 
 from colde_cli.views.ignored import file_names
 from colde_cli.views.palette import score_style
-from colde_cli.views.terminal import made_of, percent, rendered
-from colde_cli.views.wording import page_range, plain, plural, shorten
+from colde_cli.views.terminal import rendered
+from colde_cli.views.wording import made_of, page_range, percent, plain, plural, shorten
 
 if TYPE_CHECKING:
     from colde_cli.corpus.ranking import Hit, Match, Ranking

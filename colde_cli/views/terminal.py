@@ -1,4 +1,4 @@
-"""A comparison for people: header, verdict, heat map of sections, aligned passages, matching chunks."""
+"""A comparison for people: header, verdict, flagged changes, heat map of sections, other passages, matching chunks."""
 
 from __future__ import annotations
 
@@ -14,20 +14,32 @@ from rich.table import Table
 from rich.text import Text
 
 from colde_cli.similarity.comparison import COUNTERPART
+from colde_cli.views.folding import Facts
 from colde_cli.views.heatmap import HeatMap
-from colde_cli.views.ignored import ignored_line, noise_aside
+from colde_cli.views.ignored import ignored_line, noise_aside, same_texts
 from colde_cli.views.palette import score_style
-from colde_cli.views.passages import passage_parts
-from colde_cli.views.wording import excerpt, from_difference, heading, page_range, plain, plural, shorten
+from colde_cli.views.passages import counts, flagged_part, passage_parts
+from colde_cli.views.wording import (
+    excerpt,
+    from_difference,
+    heading,
+    made_of,
+    page_range,
+    percent,
+    plain,
+    plural,
+    shorten,
+)
 
 if TYPE_CHECKING:
     from colde_cli.documents.document import Chunk
     from colde_cli.encoder.encoding import Encoding
     from colde_cli.similarity.comparison import ChunkMatch, Comparison
-    from colde_cli.similarity.scoring import ScorePart
 
 _PLAIN_WIDTH = 100
 _GAUGE = 40
+_MOST_SECTIONS = 40
+"""Of each document, where other parts follow: more rows would fill screens."""
 
 
 def comparison_table(comparison: Comparison, level: str, top: int, *, to_file: bool = False) -> str:
@@ -65,8 +77,12 @@ def _parts(comparison: Comparison, level: str, top: int) -> Iterator[RenderableT
     yield _header(comparison)
     yield Text()
     yield _verdict(comparison)
+    if level in ("passage", "all"):
+        yield Text()
+        yield counts(comparison)
+        yield from flagged_part(comparison, top, _title)
     if level in ("section", "all"):
-        yield from _sections(comparison)
+        yield from _sections(comparison, _MOST_SECTIONS if level == "all" else None)
     if level in ("passage", "all"):
         yield from passage_parts(comparison, top, _title)
     if level == "chunk":
@@ -82,9 +98,10 @@ def _header(comparison: Comparison) -> Table:
         document, pages = encoding.document, encoding.document.report.pages
         grid.add_row(name, Text(shorten(document.title, 160), style="bold"))
         facts = ["standard input" if document.path == "-" else plain(document.path)]
-        facts += [plural(pages, "page")] if pages else []
+        without = len(document.report.pages_without_text)
+        facts += [plural(pages, "page") + (f", {without} without text" if without else "")] if pages else []
         facts += [plural(len(document.sections), "section"), f"{plural(encoding.tokens, 'token')} read"]
-        grid.add_row("", Text(" · ".join(facts), style="dim"))
+        grid.add_row("", Facts([Text(fact, style="dim") for fact in facts]))
     ignored = ignored_line(comparison)
     if ignored:
         grid.add_row("", Text(f"Ignored: {ignored}", style="yellow"))
@@ -103,28 +120,13 @@ def _verdict(comparison: Comparison) -> Group:
     if comparison.probability is not None:
         line.append(f"   probability {percent(comparison.probability)}")
     if comparison.same_content:
-        line.append(f"   the texts are the same{noise_aside(comparison.noise)}", style="green")
+        line.append(f"   {same_texts(comparison)}", style="green")
     model = comparison.model
     runs = f"{model.name} · {model.precision} · {model.device}"
     rows = [line, _gauge(comparison.score, comparison.threshold)]
     if len(comparison.parts) > 1:
         rows.append(Text(made_of(comparison.parts), style="dim"))
     return Group(*rows, Text(runs, style="dim"))
-
-
-def made_of(parts: Sequence[ScorePart], *, shares: bool = True) -> str:
-    """Of what a score is made, in words; with the shares of its parts, or without."""
-    names = {"document": "text", "chunks": "chunks", "words": "rare words", "opening": "opening"}
-    return "made of " + " · ".join(
-        (f"{part.weight:.0%} " if shares else "") + f"{names[part.name]} {part.score:.2f}" for part in parts
-    )
-
-
-def percent(probability: float) -> str:
-    """A probability in per cent, never rounded to certainty."""
-    if 0.005 <= probability <= 0.995:
-        return f"{probability:.0%}"
-    return "under 1%" if probability < 0.5 else "over 99%"
 
 
 def _gauge(score: float, threshold: float | None) -> Text:
@@ -139,13 +141,17 @@ def _gauge(score: float, threshold: float | None) -> Text:
     return marked.append(f"  related from {threshold:.2f}", style="dim")
 
 
-def _sections(comparison: Comparison) -> Iterator[RenderableType]:
-    yield _title("Sections")
-    rows, columns = (
-        [heading(section) for section in encoding.document.sections]
-        for encoding in (comparison.a, comparison.b)
-    )
-    yield HeatMap(comparison.section_scores, rows, len(columns))
+def _sections(comparison: Comparison, most: int | None) -> Iterator[RenderableType]:
+    a, b = comparison.a.document.sections, comparison.b.document.sections
+    shown = comparison.outline(most or max(len(a), len(b)))
+    folds = shown.scores.size < comparison.section_scores.size
+    yield _title("Sections", f"of {len(a)} × {len(b)}" if folds else "")
+    rows, columns = [heading(a[index]) for index in shown.a], [heading(b[index]) for index in shown.b]
+    yield HeatMap(shown.scores, rows, len(columns))
+    if shown.scores.size < comparison.section_scores.size:
+        yield Text(
+            "The best score of what stands under a heading; --level section shows all sections.", "dim"
+        )
     yield Text()
     yield _Key(columns)
 

@@ -2,11 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 from colde_cli.documents.document import Chunk, Document, Section, SectionKind
 
+if TYPE_CHECKING:
+    from colde_cli.similarity.flags import Flag
+    from colde_cli.similarity.scoring import ScorePart
+
 _UNNAMED = {SectionKind.FRONT: "(front matter)", SectionKind.ABSTRACT: "(abstract)"}
+STATE_WORDS = {
+    "same": "same",
+    "edited": "edited",
+    "moved": "moved",
+    "only_a": "only in A",
+    "only_b": "only in B",
+}
+"""States of passages, in the order of `State`."""
 _LEAD = 24
 """Characters of context before a difference."""
+_SAID = 40
+"""Characters shown of what a flag is about."""
 
 
 def plain(text: str) -> str:
@@ -29,6 +46,11 @@ def shorten(text: str, width: int) -> str:
 def plural(count: int, noun: str) -> str:
     """`1 page`, `1,204 pages`."""
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def first_capital(words: str) -> str:
+    """`only in A` as `Only in A`."""
+    return words[:1].upper() + words[1:]
 
 
 def page_range(pages: tuple[int, int] | None) -> str:
@@ -60,3 +82,31 @@ def from_difference(a: str, b: str) -> tuple[str, str]:
     if start < _LEAD or common == max(len(a), len(b)):
         return a, b
     return f"…{a[start:]}", f"…{b[start:]}"
+
+
+def flag_words(flags: Sequence[Flag]) -> list[tuple[str, str]]:
+    """Kinds of flags and what differs: `("number", "58 → 63, 2 → 3")`; – stands where a side says nothing."""
+    kinds = dict.fromkeys(flag.kind.value for flag in flags)
+    return [
+        (kind, ", ".join(f"{_said(flag.a)} → {_said(flag.b)}" for flag in flags if flag.kind.value == kind))
+        for kind in kinds
+    ]
+
+
+def _said(words: str) -> str:
+    return shorten(words, _SAID) or "–"
+
+
+def made_of(parts: Sequence[ScorePart], *, shares: bool = True) -> str:
+    """Of what a score is made, in words; with the shares of its parts, or without."""
+    names = {"document": "text", "chunks": "chunks", "words": "rare words", "opening": "opening"}
+    return "made of " + " · ".join(
+        (f"{part.weight:.0%} " if shares else "") + f"{names[part.name]} {part.score:.2f}" for part in parts
+    )
+
+
+def percent(probability: float) -> str:
+    """A probability in per cent, never rounded to certainty."""
+    if 0.005 <= probability <= 0.995:
+        return f"{probability:.0%}"
+    return "under 1%" if probability < 0.5 else "over 99%"

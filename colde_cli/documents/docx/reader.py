@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import BinaryIO
 
+from colde_cli.documents.archive import MAX_ELEMENTS
 from colde_cli.documents.document import Document
 from colde_cli.documents.docx.body import Body, numbered
-from colde_cli.documents.docx.package import MAX_ELEMENTS, Package
+from colde_cli.documents.docx.package import Package
 from colde_cli.documents.docx.styles import Styles
 from colde_cli.documents.gather import MAX_CHARACTERS, Gatherer
 from colde_cli.errors import LimitError

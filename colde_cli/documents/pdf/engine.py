@@ -295,6 +295,7 @@ def read_page(document: Handle, number: int) -> None:
         height=reader.height,
         unreadable=reader.unreadable,
         suspect=reader.suspect,
+        blank=pdfium.FPDFPage_CountObjects(page) == 0,
         lines=reader.lines,
     )
     pdfium.FPDF_ClosePage(page)

@@ -121,6 +121,7 @@ class Page:
         unreadable: characters without a meaning in Unicode.
         suspect: characters whose meaning the reader guessed.
         failed: the page could not be read at all.
+        blank: nothing is on it, neither text nor pictures.
     """
 
     number: int
@@ -130,6 +131,7 @@ class Page:
     unreadable: int = 0
     suspect: int = 0
     failed: bool = False
+    blank: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +151,8 @@ def decode_page(message: dict[str, Any]) -> Page:
     lines = [_decode_line(number, values) for values in message["lines"]]
     kept = tuple(line for line in lines if line.text)
     width, height = float(message["width"]), float(message["height"])
-    return Page(number, width, height, kept, int(message["unreadable"]), int(message["suspect"]))
+    counts = int(message["unreadable"]), int(message["suspect"])
+    return Page(number, width, height, kept, *counts, blank=bool(message.get("blank")))
 
 
 def _decode_line(page: int, values: Sequence[Any]) -> Line:

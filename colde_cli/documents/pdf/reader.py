@@ -25,6 +25,7 @@ from colde_cli.errors import (
 
 _PDFIUM, _PYPDF = "engine.py", "pypdf_engine.py"
 _GUESSED = 0.3
+_OCR = "run OCR first, for example: ocrmypdf --skip-text in.pdf out.pdf"
 _FUNCTION_WORDS = re.compile(
     r"the|of|and|to|in|a|is|for|that|la|le|de|et|les|des|und|der|die|das|el|los|y|en|que|di|il|e"
 )
@@ -53,10 +54,11 @@ def read_pdf(
     shown = "Standard input" if path == "-" else path
     answer = _answer(file, shown, password, first, last)
     if pages and first > answer.pages:
-        raise OptionError(f"{shown} has {answer.pages} pages; there is no page {first}.")
+        count = f"{answer.pages} page{'' if answer.pages == 1 else 's'}"
+        raise OptionError(f"{shown} has {count}; there is no page {first}.")
     read = sorted(answer.read, key=lambda page: page.number)
     if not answer.characters:
-        raise _no_text(shown, answer)
+        raise _no_text(shown, answer, pages)
     layout = text_lines(read)
     scene = survey(layout.lines)
     result = compose(scene, find_headings(scene, answer.outline), answer.pages)
@@ -93,11 +95,18 @@ def _refusal(path: str, password: str | None, reasons: set[str]) -> DocumentErro
     return CorruptFileError(f"{path} is damaged and cannot be read as PDF; try to get or export it again.")
 
 
-def _no_text(path: str, answer: Answer) -> DocumentError:
+def _no_text(path: str, answer: Answer, pages: tuple[int, int] | None) -> DocumentError:
     if answer.read and all(page.failed for page in answer.read):
         return LimitError(f"{path} needs more memory or time than a document may take; it may be damaged.")
     if not answer.pages:
         return CorruptFileError(f"{path} is damaged: it has no pages.")
+    if all(page.blank for page in answer.read):
+        return NoTextError(f"{path} has no text: its pages are blank.")
+    if pages:
+        asked = [page.number for page in answer.read]
+        return NoTextError(
+            f"{_pages(asked)} of {path} {_have(asked)} pictures but no text; if scanned, {_OCR}"
+        )
     return NoTextError(f"{path} has no text layer; run OCR on it first, for example: ocrmypdf in.pdf out.pdf")
 
 
@@ -118,15 +127,20 @@ def _report(answer: Answer, read: Sequence[Page], layout: Layout) -> ReadReport:
     failed = [page.number for page in read if page.failed]
     if failed:
         warnings.append(f"{_pages(failed)} could not be read.")
-    blank = [number for number in empty if number not in failed]
-    if blank:
-        warnings.append(f"{_pages(blank)} without text (scanned, blank or pictures).")
+    blank = [page.number for page in read if page.blank]
+    pictures = [number for number in empty if number not in failed and number not in blank]
+    if pictures:
+        share = f"({len(pictures)} of {len(read)}) " if len(pictures) > 1 else ""
+        warnings.append(
+            f"{_pages(pictures)} {share}{_have(pictures)} pictures but no text; if scanned, {_OCR}"
+        )
     if layout.left_out[INVISIBLE]:
         warnings.append(_left_out(INVISIBLE, layout))
     if layout.letters_left_out > 0.05 * letters and layout.left_out[ROTATED]:
         warnings.append(_left_out(ROTATED, layout))
-    notes = tuple(_left_out(what, layout) for what, count in layout.left_out.items() if count)
-    return ReadReport(answer.pages, empty, unreadable, warnings=tuple(warnings), notes=notes)
+    notes = [_left_out(what, layout) for what, count in layout.left_out.items() if count]
+    notes += [f"Blank: {_pages(blank).lower()}."] if blank else []
+    return ReadReport(answer.pages, empty, unreadable, warnings=tuple(warnings), notes=tuple(notes))
 
 
 def _left_out(what: str, layout: Layout) -> str:
@@ -140,7 +154,18 @@ def _reads_like_language(layout: Layout) -> bool:
     return sum(bool(_FUNCTION_WORDS.fullmatch(word)) for word in words) > 0.05 * len(words)
 
 
+def _have(numbers: Sequence[int]) -> str:
+    return "has" if len(numbers) == 1 else "have"
+
+
 def _pages(numbers: Sequence[int]) -> str:
-    shown = ", ".join(str(number) for number in numbers[:10])
-    more = f" and {len(numbers) - 10} more" if len(numbers) > 10 else ""
+    """`Page 4`, `Pages 2–9, 12`: neighbours together, ten entries at most."""
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1][1:] = [number]
+        else:
+            runs.append([number])
+    shown = ", ".join("–".join(map(str, run)) for run in runs[:10])
+    more = f" and {len(runs) - 10} more runs" if len(runs) > 10 else ""
     return f"{'Page' if len(numbers) == 1 else 'Pages'} {shown}{more}"

@@ -16,6 +16,7 @@ from colde_cli.views.evaluation.plots import (
     reliability_points,
     series_class,
 )
+from colde_cli.views.pages import base_style
 
 _OVERVIEW = ("auc", "f1")
 _GROUPS = {
@@ -30,7 +31,7 @@ def evaluation_html(evaluation: Evaluation) -> str:
     """The page as text."""
     # The average is what most readers come for.
     blocks = [*([evaluation.macro] if evaluation.macro else []), *evaluation.fields]
-    style = Path(__file__).with_name("style.css").read_text(encoding="utf-8")
+    style = base_style() + Path(__file__).with_name("style.css").read_text(encoding="utf-8")
     names = ", ".join(item.name for item in evaluation.systems)
     body = [
         "<header><h1>Evaluation</h1>",

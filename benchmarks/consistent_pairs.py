@@ -1,0 +1,61 @@
+"""Judged pairs without those that contradict the labels of their documents.
+
+    python benchmarks/consistent_pairs.py docs.jsonl.gz pairs.jsonl.gz consistent.jsonl
+
+Where related pairs are documents of one label (contracts of one type), a pair of one label that is judged unrelated
+says the opposite of what the related ones say. Such pairs are left out; prints how many there were in each split.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+
+def rows(path: Path) -> Iterator[dict[str, Any]]:
+    """Lines of a JSON Lines file, plain or gzipped."""
+    with (
+        gzip.open(path, "rt", encoding="utf-8")
+        if path.suffix == ".gz"
+        else path.open(encoding="utf-8") as lines
+    ):
+        yield from map(json.loads, lines)
+
+
+def contradicts(pair: dict[str, Any], labels: dict[str, str | None]) -> bool:
+    """Whether a pair is judged unrelated though both documents bear one label."""
+    a, b = labels[pair["a"]], labels[pair["b"]]
+    return not pair["label"] and a is not None and a == b
+
+
+def main() -> None:
+    """Write the pairs that are left."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n", maxsplit=1)[0])
+    for name in ("documents", "pairs", "output"):
+        parser.add_argument(name, type=Path)
+    options = parser.parse_args()
+    labels = {row["id"]: row.get("label") for row in rows(options.documents)}
+    unrelated: Counter[str] = Counter()
+    left_out: Counter[str] = Counter()
+    with options.output.open("w", encoding="utf-8") as output:
+        for pair in rows(options.pairs):
+            split = pair.get("split") or "all"
+            unrelated[split] += not pair["label"]
+            if contradicts(pair, labels):
+                left_out[split] += 1
+            else:
+                output.write(json.dumps(pair, ensure_ascii=False) + "\n")
+    for split, count in unrelated.items():
+        gone = left_out[split]
+        print(
+            f"{split}: {gone} of {count} unrelated pairs left out; knowing all labels: AUC {1 - gone / count / 2:.3f}"
+        )
+
+
+if __name__ == "__main__":
+    main()

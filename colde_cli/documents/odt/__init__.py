@@ -1,0 +1,1 @@
+"""OpenDocument texts (LibreOffice Writer) to a `Document`."""

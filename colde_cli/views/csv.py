@@ -1,0 +1,95 @@
+"""Results as CSV (RFC 4180) for spreadsheets: every cell quoted, none that a spreadsheet takes for a formula."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Iterator, Sequence
+from io import StringIO
+from typing import TYPE_CHECKING
+
+from colde_cli.documents.passages import whole_pages
+from colde_cli.views.escaping import spreadsheet
+from colde_cli.views.redline import marked, pieces
+from colde_cli.views.wording import flag_words, heading
+
+if TYPE_CHECKING:
+    from colde_cli.corpus.ranking import Hit, Match, Ranking
+    from colde_cli.documents.document import Document
+    from colde_cli.documents.passages import Passage
+    from colde_cli.similarity.alignment import PassagePair
+    from colde_cli.similarity.comparison import Comparison
+
+_DECIMALS = 6
+_SIDE = ("section", "first_page", "last_page", "text")
+PASSAGE_COLUMNS = (
+    *("state", "score", "flags", "flagged", "edits"),
+    *(f"a_{name}" for name in _SIDE),
+    *(f"b_{name}" for name in _SIDE),
+    "redline",
+)
+_PLACE = ("section", "first_page", "last_page")
+RANKING_COLUMNS = (
+    *("rank", "score", "probability", "title", "path", "match_score"),
+    *(f"query_{name}" for name in _PLACE),
+    *(f"hit_{name}" for name in (*_PLACE, "text")),
+)
+
+Cell = str | int | float | None
+
+
+def comparison_csv(comparison: Comparison) -> str:
+    """All passages, a row for each pair in the order of A, under the names of `PASSAGE_COLUMNS`."""
+    a, b = comparison.a.document, comparison.b.document
+    return _written(PASSAGE_COLUMNS, (_pair(a, b, pair) for pair in comparison.passages))
+
+
+def ranking_csv(ranking: Ranking) -> str:
+    """A row for each hit, or for each of its matches where they were asked for, under `RANKING_COLUMNS`."""
+    return _written(RANKING_COLUMNS, (row for hit in ranking.results for row in _hit(hit)))
+
+
+def _written(columns: Sequence[str], rows: Iterable[Sequence[Cell]]) -> str:
+    text = StringIO()
+    # Quoted, a cell cannot be ended by a semicolon or a tab where these part the cells.
+    writer = csv.writer(text, quoting=csv.QUOTE_ALL, lineterminator="\r\n")
+    writer.writerow(columns)
+    writer.writerows([spreadsheet(cell) if isinstance(cell, str) else cell for cell in row] for row in rows)
+    return text.getvalue()
+
+
+def _pair(a: Document, b: Document, pair: PassagePair) -> Sequence[Cell]:
+    return (
+        pair.state.value,
+        None if pair.score is None else round(pair.score, _DECIMALS),
+        ", ".join(kind for kind, _ in flag_words(pair.flags)),
+        "; ".join(f"{kind}: {change}" for kind, change in flag_words(pair.flags)),
+        len(pair.edits),
+        *_side(a, pair.a, pair.a_text),
+        *_side(b, pair.b, pair.b_text),
+        marked(pieces(pair, context=None, longest=None)) if pair.edits else "",
+    )
+
+
+def _side(document: Document, passages: Sequence[Passage], text: str) -> Sequence[Cell]:
+    if not passages:
+        return ("", None, None, "")
+    return (heading(document.sections[passages[0].section]), *_pages(whole_pages(passages)), text)
+
+
+def _pages(pages: tuple[int, int] | None) -> tuple[int | None, int | None]:
+    return pages or (None, None)
+
+
+def _hit(hit: Hit) -> Iterator[Sequence[Cell]]:
+    probability = None if hit.probability is None else round(hit.probability, _DECIMALS)
+    own = (hit.rank, round(hit.score, _DECIMALS), probability, hit.title, hit.path)
+    if not hit.matches:
+        yield (*own, *(None for _ in RANKING_COLUMNS[len(own) :]))
+    for match in hit.matches:
+        yield (*own, *_match(match))
+
+
+def _match(match: Match) -> Sequence[Cell]:
+    here, there = match.query, match.hit
+    score = round(match.score, _DECIMALS)
+    return (score, here.section, *_pages(here.pages), there.section, *_pages(there.pages), there.text)

@@ -1,0 +1,54 @@
+"""Text folded to the width of the terminal: facts that stay whole, and paragraphs of at most so many lines."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.text import Text
+
+
+class Facts:
+    """A rich renderable: short texts side by side, as many to a line as fit, none broken that fits on one."""
+
+    def __init__(self, facts: Sequence[Text], gap: str = " · ", indent: int = 0) -> None:
+        """Show `facts` with `gap` between them; lines after the first begin `indent` columns in."""
+        self._facts, self._gap, self._indent = facts, gap, indent
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        width, line = options.max_width, Text()
+        for number, fact in enumerate(self._facts):
+            gap = self._gap if number else ""
+            if line.cell_len + len(gap) + fact.cell_len <= width:
+                line.append(gap, "dim").append_text(fact)
+                continue
+            if line.plain.strip():
+                yield from _lines(console, line, width)
+            line = Text(" " * self._indent if number else "").append_text(fact)
+        yield from _lines(console, line, width)
+
+
+class Lines:
+    """A rich renderable: a paragraph whose lines end with their last word, so that no blank is underlined."""
+
+    def __init__(self, text: Text, most: int | None = None) -> None:
+        """Show `text` in at most so many lines; what is cut off leaves an ellipsis."""
+        self._text, self._most = text, most
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        lines = _lines(console, self._text, options.max_width)
+        if self._most is None or len(lines) <= self._most:
+            yield from lines
+            return
+        yield from lines[: self._most - 1]
+        last = lines[self._most - 1]
+        last.truncate(options.max_width - 1)
+        last.rstrip()
+        yield last.append("…")
+
+
+def _lines(console: Console, text: Text, width: int) -> list[Text]:
+    lines = list(text.wrap(console, width))
+    for line in lines:
+        line.rstrip()
+    return lines

@@ -1,0 +1,257 @@
+"""A comparison as GitHub Flavored Markdown, for pull requests and issues: what tells first, what is long folded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from colde_cli.documents.passages import whole_pages
+from colde_cli.similarity.alignment import State
+from colde_cli.similarity.section_changes import SectionState
+from colde_cli.views.escaping import markdown
+from colde_cli.views.ignored import ignored_line, noise_aside, same_texts
+from colde_cli.views.redline import Kind, pieces
+from colde_cli.views.wording import (
+    STATE_WORDS,
+    excerpt,
+    first_capital,
+    flag_words,
+    heading,
+    made_of,
+    page_range,
+    percent,
+    plural,
+    shorten,
+)
+
+if TYPE_CHECKING:
+    from colde_cli.documents.document import Document
+    from colde_cli.documents.passages import Passage
+    from colde_cli.encoder.encoding import Encoding
+    from colde_cli.similarity.alignment import PassagePair
+    from colde_cli.similarity.comparison import ChunkMatch, Comparison
+    from colde_cli.similarity.section_changes import SectionChange
+
+_MOST_SECTIONS = 50
+"""Of each document in the table of scores: GitHub takes 65,536 characters in a comment."""
+_HEADING, _EXCERPT, _EDIT = 60, 300, 600  # characters shown at most
+_VERDICT = {True: "Related", False: "Not related", None: "No verdict"}
+_STRONG = 90
+"""Hundredths from which a score is set in bold."""
+
+
+def comparison_markdown(comparison: Comparison, level: str, top: int) -> str:
+    """A comparison as Markdown; what documents say is escaped.
+
+    Args:
+        comparison: to show.
+        level: as of `views.terminal.comparison_table`.
+        top: how many passages or chunks to list of each kind.
+    """
+    return "\n\n".join(_blocks(comparison, level, top)) + "\n"
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]], right: Iterable[int] = ()) -> str:
+    """A table of cells that are Markdown already; the columns numbered in `right` are set to the right."""
+    flush = set(right)
+    rule = ["--:" if place in flush else "---" for place in range(len(head))]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in (head, rule, *rows))
+
+
+def folded(summary: str, *blocks: str) -> str:
+    """Blocks that are shown only when the line above them is clicked."""
+    return "\n\n".join((f"<details>\n<summary>{summary}</summary>", *blocks, "</details>"))
+
+
+def _blocks(comparison: Comparison, level: str, top: int) -> Iterator[str]:
+    yield _verdict(comparison)
+    yield _documents(comparison)
+    if ignored := ignored_line(comparison):
+        yield f"Ignored: {markdown(ignored)}"
+    if level in ("passage", "all"):
+        yield from _passages(comparison, top)
+    if level in ("section", "all"):
+        yield _scores(comparison)
+    if level == "chunk":
+        yield from _chunks(comparison, top)
+    yield _made(comparison)
+
+
+def _verdict(comparison: Comparison) -> str:
+    facts = [f"**{_VERDICT[comparison.related]}**", f"score **{comparison.score:.3f}**"]
+    if comparison.probability is not None:
+        facts.append(f"probability {percent(comparison.probability)}")
+    if comparison.threshold is not None:
+        facts.append(f"related from {comparison.threshold:.2f}")
+    if comparison.same_content:
+        facts.append(same_texts(comparison))
+    return " · ".join(facts)
+
+
+def _documents(comparison: Comparison) -> str:
+    rows = []
+    for name, encoding in (("A", comparison.a), ("B", comparison.b)):
+        document, pages = encoding.document, encoding.document.report.pages
+        path = "standard input" if document.path == "-" else markdown(document.path)
+        counts = (f"{pages:,}" if pages else "", f"{len(document.sections):,}", f"{encoding.tokens:,}")
+        rows.append((f"**{name}**", markdown(shorten(document.title, 160)), path, *counts))
+    return table(("", "Title", "File", "Pages", "Sections", "Tokens"), rows, (3, 4, 5))
+
+
+def _made(comparison: Comparison) -> str:
+    model = comparison.model
+    facts = [f"colde · {markdown(model.name)} · {model.precision} · {model.device}"]
+    facts += [made_of(comparison.parts)] if len(comparison.parts) > 1 else []
+    return f"<sub>{' · score '.join(facts)}</sub>"
+
+
+def _passages(comparison: Comparison, top: int) -> Iterator[str]:
+    pairs, summary = comparison.passages, comparison.summary
+    changed = [pair for pair in pairs if pair.state in (State.EDITED, State.MOVED)]
+    flagged = [pair for pair in changed if pair.flags]
+    counts = [f"{summary[state]:,}" for state in State]
+    told = f"**{len(flagged):,}**" if flagged else "0"
+    head = [first_capital(STATE_WORDS[state]) for state in State]
+    yield table((*head, "Flagged"), [(*counts, told)], range(len(head) + 1))
+    yield from _listed(comparison, "Flagged changes", flagged, top)
+    yield from _sections(comparison)
+    yield from _listed(comparison, "Other changes", [pair for pair in changed if not pair.flags], top)
+    for name, state in (("A", State.ONLY_A), ("B", State.ONLY_B)):
+        found = [pair for pair in pairs if pair.state is state]
+        if found:
+            rows = [_alone(comparison, pair) for pair in found[:top]]
+            line = f"Only in {name}: {_counted(len(rows), len(found), 'passage')}"
+            yield folded(line, table(("Page", "Section", "Text"), rows))
+
+
+def _counted(shown: int, count: int, noun: str) -> str:
+    return plural(count, noun) if shown == count else f"{shown:,} of {plural(count, noun)}"
+
+
+def _listed(comparison: Comparison, title: str, pairs: Sequence[PassagePair], top: int) -> Iterator[str]:
+    if not pairs:
+        return
+    yield f"### {title}" + ("" if len(pairs) <= top else f" ({top} of {len(pairs)})")
+    for pair in pairs[:top]:
+        yield f"{_head(comparison, pair)}\n\n> {_redline(pair)}"
+
+
+def _head(comparison: Comparison, pair: PassagePair) -> str:
+    facts = [f"**{kind}** {markdown(change)}" for kind, change in flag_words(pair.flags)]
+    state = pair.state.value
+    if pair.state is State.MOVED and pair.edits:
+        state += f", {plural(len(pair.edits), 'edit')}"
+    return " · ".join([*facts, state, _places(comparison, pair)])
+
+
+def _places(comparison: Comparison, pair: PassagePair) -> str:
+    """Where a pair stands in A and in B, the heading once where both have the same."""
+    sides = ((comparison.a.document, pair.a), (comparison.b.document, pair.b))
+    (page_a, name_a), (page_b, name_b) = (_place(document, passages) for document, passages in sides)
+    if name_a == name_b:
+        pages = f"A {page_a} → B {page_b}" if page_a or page_b else ""
+        return " · ".join(part for part in (pages, name_a) if part)
+    return " → ".join(
+        f"{side} {', '.join(part for part in place if part)}"
+        for side, place in (("A", (page_a, name_a)), ("B", (page_b, name_b)))
+    )
+
+
+def _place(document: Document, passages: Sequence[Passage]) -> tuple[str, str]:
+    name = shorten(heading(document.sections[passages[0].section]), _HEADING)
+    return page_range(whole_pages(passages)), markdown(name)
+
+
+def _redline(pair: PassagePair) -> str:
+    # Tags, for they hold whatever stands beside them: `~~` and `**` mean nothing next to some signs.
+    tags = {Kind.STAYED: ("", ""), Kind.DELETED: ("<del>", "</del>"), Kind.INSERTED: ("<ins>", "</ins>")}
+    line = ""
+    for piece in pieces(pair, longest=_EDIT):
+        before, after = tags[piece.kind]
+        line += f"{' ' if piece.gap else ''}{before}{markdown(piece.text)}{after}"
+    return line
+
+
+def _alone(comparison: Comparison, pair: PassagePair) -> tuple[str, str, str]:
+    encoding, passages = (comparison.a, pair.a) if pair.a else (comparison.b, pair.b)
+    pages, name = _place(encoding.document, passages)
+    return pages, name, markdown(shorten(pair.a_text or pair.b_text, _EXCERPT))
+
+
+def _sections(comparison: Comparison) -> Iterator[str]:
+    told = [
+        change
+        for change in comparison.section_changes
+        if change.state is not SectionState.MATCHED or change.moved
+    ]
+    if told:
+        yield "### Sections"
+        yield table(("", "A", "B"), (_section(comparison, change) for change in told))
+
+
+def _section(comparison: Comparison, change: SectionChange) -> tuple[str, str, str]:
+    words = [] if change.state is SectionState.MATCHED else [change.state.value]
+    words += ["moved"] if change.moved else []
+    a, b = (
+        " + ".join(_name(encoding.document, index) for index in of)
+        for encoding, of in ((comparison.a, change.a), (comparison.b, change.b))
+    )
+    return ", ".join(words), a, b
+
+
+def _name(document: Document, index: int) -> str:
+    return markdown(shorten(heading(document.sections[index]), _HEADING))
+
+
+def _scores(comparison: Comparison) -> str:
+    a, b = comparison.a.document, comparison.b.document
+    size = f"{len(a.sections)} × {len(b.sections)}"
+    shown = comparison.outline(_MOST_SECTIONS)
+    if shown.scores.size > _MOST_SECTIONS**2:
+        return f"The table of section scores ({size}) is too large for a comment; `--format json` has it."
+    head = ("A \\ B", *(str(number) for number, _ in enumerate(shown.b, 1)))
+    rows = [
+        (f"{number} {_name(a, index)}", *map(_hundredths, scores))
+        for number, (index, scores) in enumerate(zip(shown.a, shown.scores, strict=True), 1)
+    ]
+    names = " · ".join(f"**{number}** {_name(b, index)}" for number, index in enumerate(shown.b, 1))
+    folds = shown.scores.size < comparison.section_scores.size
+    aside = ", the best of what stands under a heading" if folds else ""
+    return folded(
+        f"Section scores ({size}), cosines in hundredths{aside}",
+        table(head, rows, range(1, len(head))),
+        f"Sections of B: {names}",
+    )
+
+
+def _hundredths(score: float) -> str:
+    hundredths = max(0, round(float(score) * 100))
+    return f"**{hundredths}**" if hundredths >= _STRONG else str(hundredths)
+
+
+def _chunks(comparison: Comparison, top: int) -> Iterator[str]:
+    matches = comparison.matches_of_a()
+    changed = sorted((match for match in matches if not match.same), key=lambda match: -match.score)
+    same = len(matches) - len(changed)
+    yield "### Chunks of A and the chunk of B most like each"
+    yield f"{plural(same, 'chunk')} of {len(matches)} in A also in B, word for word{noise_aside(comparison.noise)}."
+    if changed:
+        yield table(("Score", "A", "B"), (_match(comparison, match) for match in changed[:top]), (0,))
+    for name, found in zip("AB", comparison.without_counterpart(), strict=True):
+        encoding = comparison.a if name == "A" else comparison.b
+        lowest = sorted(found, key=lambda match: match.score)[:top]
+        if lowest:
+            rows = ((f"{match.score:.2f}", _chunk(encoding, match.chunk)) for match in lowest)
+            line = f"Only in {name}: {_counted(len(lowest), len(found), 'chunk')} without a counterpart"
+            yield folded(line, table(("Best score", name), rows, (0,)))
+
+
+def _match(comparison: Comparison, match: ChunkMatch) -> tuple[str, str, str]:
+    return f"{match.score:.2f}", _chunk(comparison.a, match.chunk), _chunk(comparison.b, match.partner)
+
+
+def _chunk(encoding: Encoding, index: int) -> str:
+    chunk = encoding.chunks[index]
+    name = _name(encoding.document, chunk.section)
+    words = markdown(shorten(excerpt(encoding.document, chunk), _EXCERPT // 2))
+    return "<br>".join(part for part in (f"{page_range(chunk.pages)} {name}".strip(), words) if part)

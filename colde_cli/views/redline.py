@@ -1,0 +1,114 @@
+"""The redline of a pair as pieces of text to show: what stayed, what was deleted, what was inserted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from colde_cli.views.wording import plain
+
+if TYPE_CHECKING:
+    from colde_cli.similarity.alignment import PassagePair
+    from colde_cli.similarity.redline import Edit
+
+CONTEXT = 40
+"""Characters shown before and after an edit."""
+LONGEST = 240
+"""Characters of one edit that are shown at most."""
+
+
+class Kind(StrEnum):
+    """What became of a piece of text."""
+
+    STAYED = "stayed"
+    DELETED = "deleted"
+    INSERTED = "inserted"
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A piece of a redline.
+
+    Attributes:
+        kind: what became of it.
+        text: on one line, not empty, without blanks at its ends or characters that steer a terminal.
+        gap: a blank stands before it.
+    """
+
+    kind: Kind
+    text: str
+    gap: bool
+
+
+def pieces(
+    pair: PassagePair, context: int | None = CONTEXT, longest: int | None = LONGEST
+) -> tuple[Piece, ...]:
+    """The edits of a pair in order, with the words around them; of a pair without edits its beginning.
+
+    Args:
+        pair: with text on both sides.
+        context: characters shown before and after an edit; None shows all.
+        longest: characters shown of one edit at most; None shows all.
+    """
+    found: list[Piece] = []
+    for kind, text, gap in _raw(pair, context, longest):
+        if text:
+            found.append(Piece(kind, text, gap and bool(found)))
+    return tuple(found)
+
+
+def _raw(pair: PassagePair, context: int | None, longest: int | None) -> Iterator[tuple[Kind, str, bool]]:
+    a, b, done = pair.a_text, pair.b_text, 0
+    if not pair.edits:
+        yield Kind.STAYED, _cut(a, None if context is None else 3 * context), False
+        return
+    last: Edit | None = None
+    for edit in pair.edits:
+        stayed = _stayed(a[done : edit.a.start], context, begins=last is None)
+        yield Kind.STAYED, stayed, _gap_after(pair, last)
+        deleted = _cut(a[edit.a.start : edit.a.end], longest)
+        yield Kind.DELETED, deleted, _blank(a, edit.a.start - 1)
+        inserted = _cut(b[edit.b.start : edit.b.end], longest)
+        parted = bool(deleted) and inserted[:1].isalnum()
+        yield Kind.INSERTED, inserted, parted or _blank(b, edit.b.start - 1)
+        last, done = edit, edit.a.end
+    yield Kind.STAYED, _stayed(a[done:], context, ends=True), _gap_after(pair, last)
+
+
+def _cut(text: str, longest: int | None) -> str:
+    line = plain(text)
+    if longest is None or len(line) <= longest:
+        return line
+    return f"{line[:longest].rpartition(' ')[0] or line[:longest]}…"
+
+
+def _gap_after(pair: PassagePair, edit: Edit | None) -> bool:
+    return edit is not None and (_blank(pair.a_text, edit.a.end) or _blank(pair.b_text, edit.b.end))
+
+
+def _blank(text: str, place: int) -> bool:
+    return 0 <= place < len(text) and text[place].isspace()
+
+
+def _stayed(text: str, context: int | None, *, begins: bool = False, ends: bool = False) -> str:
+    """Text between edits, its middle left out where it is long: of the first lead and the last tail, the far end."""
+    line = plain(text)
+    if context is None or len(line) <= 2 * context:
+        return line
+    # A word longer than the context, or a script without blanks, is cut where the context ends.
+    head, tail = line[:context], line[-context:]
+    head = "" if begins else (head.rpartition(" ")[0] or head)
+    tail = "" if ends else (tail.partition(" ")[2] or tail)
+    return f"{head}…{tail}" if begins or ends else f"{head} … {tail}"
+
+
+def marked(line: Sequence[Piece]) -> str:
+    """A redline without colours: `[-deleted-]` and `{+inserted+}`."""
+    marks = {Kind.STAYED: ("", ""), Kind.DELETED: ("[-", "-]"), Kind.INSERTED: ("{+", "+}")}
+    shown = ""
+    for piece in line:
+        before, after = marks[piece.kind]
+        shown += f"{' ' if piece.gap else ''}{before}{piece.text}{after}"
+    return shown

@@ -1,0 +1,125 @@
+"""Tables of scores as data of the page: a byte for each cell."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from colde_cli.views.report.clean import short
+from colde_cli.views.wording import heading, page_range
+
+if TYPE_CHECKING:
+    from colde_cli.documents.passages import Passage
+    from colde_cli.encoder.encoding import Encoding
+    from colde_cli.similarity.comparison import Comparison
+
+MOST = 1000
+"""Rows or columns that a map has at most: more are shown several to a cell, which then shows the highest."""
+
+
+def heat_maps(comparison: Comparison) -> dict[str, Any]:
+    """Both maps, and for each chunk its section and the first passage that it holds."""
+    alignment = comparison.alignment
+    return {
+        "sections": _map(comparison.section_scores),
+        "chunks": _map(comparison.chunk_scores),
+        "places": [_places(comparison.a, alignment.a), _places(comparison.b, alignment.b)],
+    }
+
+
+def _map(scores: NDArray[np.float32]) -> dict[str, Any]:
+    steps = [max(1, -(-count // MOST)) for count in scores.shape]
+    cells = np.rint(scores * 100 + 100).clip(0, 200).astype(np.uint8)
+    for axis, step in enumerate(steps):
+        if step > 1:
+            cells = np.maximum.reduceat(cells, np.arange(0, cells.shape[axis], step), axis=axis)
+    return {
+        "rows": cells.shape[0],
+        "columns": cells.shape[1],
+        "steps": steps,
+        "cells": b64encode(cells.tobytes()).decode(),
+    }
+
+
+def _places(encoding: Encoding, passages: Sequence[Passage]) -> dict[str, list[int]]:
+    ends = [passage.span.end for passage in passages]
+    last = max(0, len(passages) - 1)
+    return {
+        "section": [chunk.section for chunk in encoding.chunks],
+        "passage": [min(last, bisect_right(ends, chunk.span.start)) for chunk in encoding.chunks],
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A section or chunk of A and its best counterpart: each an id in the page and a name; the score as text."""
+
+    a: tuple[str, str]
+    score: str
+    b: tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class MapTable:
+    """A map in words: `name` in ids, `title`, `about`, what `one` row is, and its rows."""
+
+    name: str
+    title: str
+    about: str
+    one: str
+    rows: Sequence[Row]
+
+
+def tables(comparison: Comparison) -> list[MapTable]:
+    """What the maps show, as far as a reader without eyes or scripts needs it."""
+    return [
+        MapTable("sections", "Sections", "Cosines of section vectors.", "section", _sections(comparison)),
+        MapTable(
+            "chunks",
+            "Chunks",
+            "A chunk is up to 512 tokens of a section. Cosines of chunk vectors, raised where chunks share wording.",
+            "chunk",
+            _chunks(comparison),
+        ),
+    ]
+
+
+def _sections(comparison: Comparison) -> list[Row]:
+    scores = comparison.section_scores
+    if not scores.size:
+        return []
+    a, b = comparison.a.document.sections, comparison.b.document.sections
+    best = scores.argmax(axis=1)
+    return [
+        Row(
+            (f"as{i}", short(heading(a[i]), 70)),
+            f"{scores[i, j]:.2f}",
+            (f"bs{j}", short(heading(b[j]), 70)),
+        )
+        for i, j in enumerate(int(place) for place in best)
+    ]
+
+
+def _chunks(comparison: Comparison) -> list[Row]:
+    if not comparison.chunk_scores.size:
+        return []
+    return [
+        Row(
+            _chunk(comparison.a, match.chunk, "a"),
+            f"{match.score:.2f}",
+            _chunk(comparison.b, match.partner, "b"),
+        )
+        for match in comparison.matches_of_a()
+    ]
+
+
+def _chunk(encoding: Encoding, index: int, side: str) -> tuple[str, str]:
+    chunk = encoding.chunks[index]
+    name = short(heading(encoding.document.sections[chunk.section]), 60)
+    return f"{side}s{chunk.section}", ", ".join(part for part in (name, page_range(chunk.pages)) if part)

@@ -1,0 +1,86 @@
+"""The page, put together: one file that needs nothing else and may load nothing else."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from colde_cli.views.pages import base_style
+from colde_cli.views.report import names
+from colde_cli.views.report.changes import changes, kind_counts, longest
+from colde_cli.views.report.heat import heat_maps, tables
+from colde_cli.views.report.sides import sides
+from colde_cli.views.report.summary import heads, summary
+
+if TYPE_CHECKING:
+    from colde_cli.similarity.comparison import Comparison
+
+_FOLDER = Path(__file__).parent
+_SCRIPTS = ("base", "panes", "links", "list", "detail", "maps", "start")
+
+
+def comparison_html(comparison: Comparison) -> str:
+    """A comparison as one HTML page with its style, its scripts and every text inside.
+
+    Its passages are aligned if that has not been done.
+    """
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    environment = Environment(
+        loader=FileSystemLoader(_FOLDER),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=StrictUndefined,
+    )
+    found = changes(comparison)
+    style, theme, script = _style(), _read("theme.js"), _script()
+    return environment.get_template("page.html").render(
+        style=style,
+        theme=theme,
+        script=script,
+        policy=_policy(style, theme, script),
+        heads=heads(comparison),
+        summary=summary(comparison),
+        changes=found,
+        longest=longest(comparison, found),
+        kind_counts=kind_counts(found),
+        maps=tables(comparison),
+        sides=sides(comparison),
+        data=_data(comparison),
+    )
+
+
+def _data(comparison: Comparison) -> dict[str, Any]:
+    """What the scripts need beside the text: state and score in hundredths of every pair, and the maps."""
+    pairs = comparison.passages
+    return {
+        "states": "".join(names.LETTERS[pair.state] for pair in pairs),
+        "scores": [-1 if pair.score is None else round(100 * pair.score) for pair in pairs],
+        **heat_maps(comparison),
+    }
+
+
+def _style() -> str:
+    return base_style() + _read("style.css") + _read("text.css") + _read("print.css")
+
+
+def _script() -> str:
+    inner = "\n".join(_read(f"{name}.js") for name in _SCRIPTS)
+    return f'(() => {{\n"use strict";\n{inner}}})();\n'
+
+
+def _read(name: str) -> str:
+    return (_FOLDER / name).read_text(encoding="utf-8")
+
+
+def _policy(style: str, *scripts: str) -> str:
+    """A content security policy: this style, these scripts, and nothing else."""
+    allowed = " ".join(_hash(script) for script in scripts)
+    return f"default-src 'none'; style-src {_hash(style)}; script-src {allowed}; base-uri 'none'; form-action 'none'"
+
+
+def _hash(text: str) -> str:
+    return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"

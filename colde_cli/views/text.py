@@ -1,0 +1,96 @@
+"""A document as colde reads it: Markdown with a sentence to a line, or JSON."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from colde_cli.documents.sentences import sentence_starts
+from colde_cli.views.wording import plain
+
+if TYPE_CHECKING:
+    from colde_cli.documents.document import Document, Section
+
+_PARAGRAPH = re.compile(r"\n\s*\n\s*")
+# What Markdown would take for a mark, and only that: text full of backslashes is hard to read.
+_MARKS = re.compile(
+    r"""\\(?=[!-/:-@\[-`{-~])  # a backslash that would escape something
+    | ` | \*(?=\S) | (?<=\S)\* | (?<!\w)_(?=\S) | (?<=\S)_(?!\w)
+    | <(?=[a-zA-Z/!?])  # a tag, a comment
+    | (?<=\])[\[(]  # a link, an image
+    | &(?=\#?\w+;)""",
+    re.VERBOSE,
+)
+_BLOCK = re.compile(r"\#{1,6}(?=\s|$) | > | ~{3} | =+\s*$ | -+\s*$ | ([-*_])(?:\s*\1){2,}\s*$", re.VERBOSE)
+
+
+def document_text(document: Document) -> str:
+    """Sections with their headings, marked by level; paragraphs between blank lines, one sentence to a line.
+
+    So a changed sentence is a changed line. Read again as Markdown, it gives the same text, white space aside.
+
+    Args:
+        document: to show.
+    """
+    blocks = [block for section in document.sections for block in _blocks(document, section)]
+    return "\n\n".join(blocks) + "\n"
+
+
+def _blocks(document: Document, section: Section) -> Iterator[str]:
+    if section.heading:
+        words = re.sub(r"#$", r"\\#", _escaped(section.heading))
+        yield f"{'#' * min(6, max(1, section.level))} {words}"
+    for paragraph in _PARAGRAPH.split(document.text[section.body_start : section.span.end]):
+        lines = [line for line in map(_line, _lines(paragraph)) if line]
+        if lines:
+            yield "\n".join(lines)
+
+
+def _lines(paragraph: str) -> list[str]:
+    """Sentences; rows of a table and lines of code stay lines."""
+    if "\n" in paragraph.strip():
+        return paragraph.split("\n")
+    return [paragraph[start:end] for start, end in pairwise([*sentence_starts(paragraph), len(paragraph)])]
+
+
+def _line(text: str) -> str:
+    line = _escaped(text)
+    return f"\\{line}" if _BLOCK.match(line) else line
+
+
+def _escaped(text: str) -> str:
+    return _MARKS.sub(r"\\\g<0>", plain(text))
+
+
+def document_json(document: Document) -> str:
+    """The same as text of schema colde.text/1, the text of each section whole."""
+    from colde_cli.views.json import text
+
+    report = document.report
+    value = {
+        "schema": "colde.text/1",
+        "path": document.path,
+        "title": document.title,
+        "pages": report.pages,
+        "sections": [_section(document, section) for section in document.sections],
+        "read": {
+            "pages_without_text": list(report.pages_without_text),
+            "unreadable_characters": report.unreadable_characters,
+            "skipped_sections": list(report.skipped_sections),
+        },
+        "warnings": list(report.warnings),
+    }
+    return text(value)
+
+
+def _section(document: Document, section: Section) -> dict[str, Any]:
+    return {
+        "index": section.index,
+        "heading": section.heading,
+        "level": section.level,
+        "kind": section.kind.value,
+        "pages": list(section.pages) if section.pages else None,
+        "text": document.text[section.body_start : section.span.end].strip(),
+    }

@@ -1,0 +1,117 @@
+"""Comparisons of texts written for a test: really aligned, by wording alone, with scores drawn by lot."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+
+import numpy as np
+from hypothesis import strategies as st
+
+from colde_cli.documents.document import Chunk, Document, Part, assemble
+from colde_cli.encoder.encoding import Encoding
+from colde_cli.encoder.protocol import RuntimeInfo
+from colde_cli.similarity.alignment import align
+from colde_cli.similarity.comparison import Comparison
+from colde_cli.similarity.scoring import ScorePart
+
+Section = tuple[str, str]
+"""A heading and what stands under it."""
+
+_WORDS = [
+    *(
+        "the council shall not pay 58 dollars",
+        "within 30 days",
+        "A closing word.",
+        "p. 3",
+        "關係者は三十日以内に",
+        "naïve café",
+    ),
+    *(
+        "<b>bold</b>",
+        "<script>x</script>",
+        "<!-- ",
+        "| a | b |",
+        "`code`",
+        "**strong** _em_ ~~gone~~",
+        "# one",
+        "1. two",
+    ),
+    *(
+        "[link](javascript:x)",
+        "![i](http://a.example/b)",
+        "@octocat #12 GH-7",
+        "$x$ and $y$",
+        "=1+1",
+        "\x1b[31mred\x07",
+    ),
+    *(
+        "W" * 300,
+        "數" * 120,
+        "👩‍👩‍👧‍👦 family",
+        "e\u0301\u0301\u0301",
+        "\u202egnihton",
+        "a\u200bb",
+        "\\",
+        '"',
+        "- item",
+        ";=2",
+    ),
+]
+words = st.lists(st.sampled_from(_WORDS) | st.text(max_size=12), min_size=1, max_size=8).map(" ".join)
+headings = st.sampled_from(["", *_WORDS]) | st.text(max_size=60)
+sections = st.lists(
+    st.tuples(headings, st.lists(words, min_size=1, max_size=4).map("\n\n".join)), min_size=1, max_size=5
+)
+
+
+@st.composite
+def hostile(draw: st.DrawFn) -> Comparison:
+    """Two documents of hostile words with some paragraphs in common."""
+    a = draw(sections)
+    b = draw(st.permutations(a)) + draw(sections) if draw(st.booleans()) else draw(sections)
+    return compared(a, b, title=draw(words), path=draw(words))
+
+
+def compared(
+    a: Sequence[Section], b: Sequence[Section], *, title: str = "Title", path: str = "a.txt"
+) -> Comparison:
+    """Two documents compared, without a model."""
+    left, right = _encoding(a, title, path), _encoding(b, title, path)
+    chance = np.random.default_rng(7)
+
+    def scores(rows: int, columns: int) -> np.ndarray:
+        return chance.uniform(-1, 1, (rows, columns)).astype(np.float32)
+
+    n, m = len(left.document.sections), len(right.document.sections)
+    return Comparison(
+        a=left,
+        b=right,
+        model=RuntimeInfo("by-hand", "fp32", "cpu"),
+        score=0.5,
+        parts=(ScorePart("document", 0.4, 0.5), ScorePart("words", 0.6, 0.5)),
+        probability=0.7,
+        threshold=0.4,
+        section_scores=scores(n, m),
+        chunk_scores=scores(n, m),
+        attention_a_to_b=np.full((n, m), 1 / m, np.float32),
+        attention_b_to_a=np.full((m, n), 1 / n, np.float32),
+        same_content=False,
+        aligned=cache(lambda: align(left.document, right.document, None)),
+    )
+
+
+def _encoding(sections: Sequence[Section], title: str, path: str) -> Encoding:
+    document = _document(sections, title, path)
+    chunks = tuple(
+        Chunk(section.index, section.index, 0, section.span, (1, 2, 3)) for section in document.sections
+    )
+    vectors = np.ones((len(chunks), 4), np.float32)
+    return Encoding(document, chunks, vectors, vectors, vectors, vectors[0])
+
+
+def _document(sections: Sequence[Section], title: str, path: str) -> Document:
+    # What nothing is left of would be a document without text.
+    return assemble(
+        path, title, [*(Part(heading, text) for heading, text in sections), Part("Last", "The end.")]
+    )

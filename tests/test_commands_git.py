@@ -1,0 +1,263 @@
+"""`colde git-diff` and `colde text --for-git` as git itself runs them, set up by the commands of docs/git.md."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from command_line import ROOT, check_trouble, run, run_process
+from word_files import p, write_word
+
+DATA = ROOT / "tests" / "data"
+PAGE = (ROOT / "docs" / "git.md").read_text(encoding="utf-8")
+ATTRIBUTES = re.search(r"^```text\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
+OLD = (
+    p("Delivery", "berschrift1")
+    + p("The Seller shall deliver the malt within 14 days of the order. The price is stated in Schedule 2.")
+    + p("Ending", "berschrift1")
+    + p("Either party may end this agreement by notice in writing at the end of any season.")
+)
+NEW = OLD.replace("14 days", "41 days")
+pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+
+
+def shown(name: str) -> str:
+    """The block of docs/git.md below `<!-- test: NAME -->`."""
+    found = re.search(rf"<!-- test: {name} -->\n```\w+\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
+    assert found, name
+    return found[1]
+
+
+@dataclass(frozen=True)
+class Repository:
+    folder: Path
+    env: dict[str, str]
+
+    def __call__(self, *command: str, status: int = 0, **env: str) -> str:
+        done = subprocess.run(
+            command,
+            cwd=self.folder,
+            env=self.env | env,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            encoding="utf-8",
+            check=False,
+        )
+        assert done.returncode == status, done.stdout + done.stderr
+        return done.stdout + done.stderr
+
+    def commit(self, message: str = "a change") -> None:
+        self("git", "add", "--all")
+        self("git", "commit", "--quiet", "--message", message)
+
+    def set_up(self, name: str) -> None:
+        self("bash", "-e", "-c", shown(name))
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Repository:
+    """A repository with a first commit of `letter.docx`, in which `colde` is the one of this source."""
+    programs, folder = tmp_path / "bin", tmp_path / "repository"
+    programs.mkdir()
+    folder.mkdir()
+    colde = programs / "colde"
+    colde.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m colde_cli "$@"\n')
+    colde.chmod(0o755)
+    kept = {name: os.environ[name] for name in os.environ if name[:4] not in ("GIT_", "COLD")}
+    for name in ("NO_COLOR", "FORCE_COLOR", "COLUMNS"):
+        kept.pop(name, None)
+    env = kept | {
+        "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
+        "PYTHONPATH": str(ROOT),
+        "PYTHONUTF8": "1",
+        "HOME": str(tmp_path),
+        "TERM": "xterm-256color",
+        "COLDE_CACHE_DIR": str(tmp_path / "cache"),
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_CONFIG_GLOBAL": os.devnull,
+        **{
+            f"GIT_{who}_{what}": "x@example.org"
+            for who in ("AUTHOR", "COMMITTER")
+            for what in ("NAME", "EMAIL")
+        },
+    }
+    made = Repository(folder, env)
+    made("git", "init", "--quiet", "--initial-branch=main")
+    assert ATTRIBUTES
+    (folder / ".gitattributes").write_text(ATTRIBUTES[1])
+    write_word(folder / "letter.docx", OLD)
+    made.commit()
+    return made
+
+
+def test_textconv_makes_a_changed_sentence_a_changed_line(repository: Repository) -> None:
+    repository.set_up("textconv")
+    write_word(repository.folder / "letter.docx", NEW)
+    lines = repository("git", "diff").splitlines()
+    assert [line for line in lines if re.match(r"[-+](?![-+])", line)] == [
+        "-The Seller shall deliver the malt within 14 days of the order.",
+        "+The Seller shall deliver the malt within 41 days of the order.",
+    ]
+    assert " # Delivery" in lines
+    repository.commit()
+    assert "+The Seller shall deliver" in repository("git", "log", "-p", "-1")
+    assert "Bin" in repository("git", "show", "--stat")
+
+
+def test_textconv_tells_of_files_that_cannot_be_read_and_goes_on(repository: Repository) -> None:
+    repository.set_up("textconv")
+    shutil.copy(DATA / "encrypted.pdf", repository.folder / "a.pdf")
+    shutil.copy(DATA / "scan.pdf", repository.folder / "b.pdf")
+    write_word(repository.folder / "z.docx", OLD)
+    repository.commit()
+    text = repository("git", "show")
+    assert "+This file is encrypted; give its password with --password." in text
+    assert "+This file has no text layer; run OCR on it first" in text
+    assert "+# Ending" in text
+
+
+def test_the_driver_shows_the_comparison(repository: Repository) -> None:
+    repository.set_up("driver")
+    write_word(repository.folder / "letter.docx", NEW)
+    (repository.folder / "notes.txt").write_text("one\n")
+    repository("git", "add", "notes.txt")
+    text = repository("git", "diff", "HEAD")
+    assert text.startswith("letter.docx ───")
+    assert "\x1b" not in text
+    assert re.search(r"letter\.docx @ [0-9a-f]{7} · 2 sections", text)
+    assert "letter.docx, working tree · 2 sections" in text
+    ignoring = repository("git", "-c", "diff.colde.command=colde git-diff --ignore-numbers", "diff", "HEAD")
+    assert "the texts are the same" in ignoring
+    assert "{+41+}" not in ignoring
+    assert "[-14-] {+41+} days" in text
+    assert "diff --git a/notes.txt b/notes.txt" in text
+    repository.commit()
+    assert "{+41+} days" in repository("git", "log", "-p", "--ext-diff", "-1")
+    assert "{+41+} days" not in repository("git", "show")
+
+
+def test_the_driver_on_files_added_deleted_unreadable_or_in_conflict(repository: Repository) -> None:
+    repository.set_up("driver")
+    shutil.copy(DATA / "encrypted.pdf", repository.folder / "a.pdf")
+    pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n"
+    (repository.folder / "b.pdf").write_text(pointer)
+    repository.commit()
+    shutil.copy(DATA / "encrypted_aes256.pdf", repository.folder / "a.pdf")
+    (repository.folder / "b.pdf").write_text(pointer.replace("9", "10"))
+    write_word(repository.folder / "c.docx", p("Bells", "berschrift1") + p("They ring at high tide."))
+    (repository.folder / "letter.docx").unlink()
+    repository.commit()
+    text = repository("git", "show", "--ext-diff")
+    assert re.search(r"^a\.pdf @ [0-9a-f]{7} is encrypted; give its password", text, re.MULTILINE)
+    assert re.search(r"^b\.pdf @ \w+ is a Git LFS pointer", text, re.MULTILINE)
+    assert "with: git lfs pull." in " ".join(text.split())
+    assert re.search(r"^c\.docx  added ─+\n.*\n1 section · 6 words\n  Bells\n\n", text, re.MULTILINE)
+    assert "letter.docx  deleted ──" in text
+
+    repository("git", "checkout", "--quiet", "-b", "side", "HEAD~1")
+    write_word(repository.folder / "letter.docx", NEW)
+    repository.commit()
+    repository("git", "merge", "main", status=1)
+    assert "letter.docx  unmerged: resolve the conflict first" in repository("git", "diff")
+
+
+def test_the_driver_on_renames_and_modes(repository: Repository) -> None:
+    repository.set_up("driver")
+    repository("git", "mv", "letter.docx", "contract 1.docx")
+    write_word(repository.folder / "contract 1.docx", NEW)
+    (repository.folder / "contract 1.docx").chmod(0o755)
+    text = repository("git", "diff", "-M10%", "HEAD")
+    assert text.startswith("letter.docx → contract 1.docx  mode 100644 → 100755 ──")
+    assert "{+41+} days" in text
+
+
+@pytest.mark.parametrize(
+    ("environment", "setting", "coloured"),
+    [
+        ({}, "auto", False),
+        ({"GIT_PAGER_IN_USE": "1"}, "auto", True),
+        ({"GIT_PAGER_IN_USE": "1"}, "never", False),
+        ({"GIT_PAGER_IN_USE": "1", "NO_COLOR": "1"}, "auto", False),
+        ({"FORCE_COLOR": "1"}, "never", False),
+    ],
+)
+def test_colours_are_those_of_git(
+    repository: Repository, environment: dict[str, str], setting: str, coloured: bool
+) -> None:
+    repository("git", "config", "color.ui", setting)
+    text = repository(
+        "colde", "git-diff", "x.docx", "/dev/null", ".", ".", "letter.docx", "0", "1", **environment
+    )
+    assert ("\x1b[1" in text) == coloured
+    assert "Ending" in text
+
+
+def test_leaving_the_pager_is_no_trouble(repository: Repository) -> None:
+    repository.set_up("driver")
+    write_word(repository.folder / "letter.docx", NEW)
+    text = repository("bash", "-c", "git diff | true; echo ${PIPESTATUS[0]}")
+    assert text == "0\n"
+
+
+def test_difftool(repository: Repository) -> None:
+    repository.set_up("difftool")
+    write_word(repository.folder / "letter.docx", NEW)
+    assert "{+41+} days" in repository("git", "difftool", "--tool=colde")
+
+
+def test_the_step_of_a_pull_request(repository: Repository) -> None:
+    write_word(repository.folder / "odd name.docx", OLD)
+    repository.commit()
+    repository("git", "update-ref", "refs/remotes/origin/main", "HEAD")
+    write_word(repository.folder / "odd name.docx", NEW)
+    write_word(repository.folder / "new.docx", OLD)
+    repository.commit()
+    summary = repository.folder.parent / "summary.md"
+    repository("bash", "-e", "-c", shown("pull-request"), GITHUB_STEP_SUMMARY=str(summary))
+    text = summary.read_text(encoding="utf-8")
+    assert text.count("**Related**") == 1
+    assert "odd name.docx" in text
+    write_word(repository.folder / "odd name.docx", p("Bells ring at high tide under the pier."))
+    repository.commit()
+    repository("bash", "-e", "-c", shown("pull-request"), status=1)
+
+
+def test_files_that_a_filter_such_as_git_lfs_keeps_elsewhere(repository: Repository) -> None:
+    """Packing stands in for Git LFS: what is in the repository is not what is checked out."""
+    for name in ("textconv", "driver"):
+        repository.set_up(name)
+    repository("git", "config", "filter.packed.clean", "gzip -nc")
+    repository("git", "config", "filter.packed.smudge", "gzip -dc")
+    (repository.folder / ".gitattributes").write_text("*.docx diff=colde filter=packed\n")
+    write_word(repository.folder / "packed.docx", OLD)
+    repository.commit()
+    repository("git", "update-ref", "refs/remotes/origin/main", "HEAD")
+    write_word(repository.folder / "packed.docx", NEW)
+    repository.commit()
+    assert "+The Seller shall deliver the malt within 41 days" in repository("git", "show")
+    assert "[-14-] {+41+} days" in repository("git", "show", "--ext-diff")
+    assert "Related" in repository("bash", "-e", "-c", shown("pull-request"))
+
+
+def test_the_hook_of_pre_commit(repository: Repository) -> None:
+    entry = " ".join(shown("pre-commit").split("entry: >-\n")[1].split())
+    write_word(repository.folder / "letter.docx", NEW)
+    write_word(repository.folder / "new.docx", NEW)
+    assert repository(*shlex.split(entry), "letter.docx", "new.docx").count("Related") == 1
+    write_word(repository.folder / "letter.docx", p("Bells ring at high tide under the pier."))
+    repository(*shlex.split(entry), "letter.docx", "new.docx", status=1)
+
+
+def test_trouble_that_every_file_would_have_ends_the_run(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    letter = write_word(tmp_path / "letter.docx", OLD)
+    check_trouble(run(capsys, "git-diff", "letter.docx", letter))
+    check_trouble(run_process("git-diff", "x", letter, "1", "1", letter, "2", "1", "--model", "none"))

@@ -1,0 +1,108 @@
+"""`colde text`: what colde reads of a document, for eyes, scripts and git."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import jsonschema
+import pytest
+from command_line import ROOT, V1, check_trouble, run, run_process
+from hypothesis import given
+from hypothesis import strategies as st
+
+from colde_cli.documents.document import Document, Part, assemble
+from colde_cli.documents.markdown import read_markdown
+from colde_cli.documents.reading import read
+from colde_cli.views.text import document_text
+
+DATA = ROOT / "tests" / "data"
+SCHEMA = json.loads((ROOT / "colde_cli" / "views" / "schemas" / "colde.text.1.json").read_text())
+
+
+def words_and_headings(document: Document) -> tuple[list[str], list[tuple[int, str]]]:
+    return document.text.split(), [(section.level, section.heading) for section in document.sections]
+
+
+@pytest.mark.parametrize("name", ["examples/field-study-v1.pdf", "README.md", "tests/data/report.docx"])
+def test_the_text_read_again_is_the_same(name: str, tmp_path: Path) -> None:
+    document, again = read(ROOT / name), tmp_path / "again.md"
+    again.write_text(document_text(document), encoding="utf-8")
+    assert words_and_headings(read(again)) == words_and_headings(document)
+
+
+LINES = st.text("ab1.# >-=_*~`\\[](<!&;x|é", min_size=1, max_size=40)
+
+
+@given(heading=LINES.filter(str.strip), paragraphs=st.lists(LINES, min_size=1, max_size=4))
+def test_no_text_is_taken_for_markdown(heading: str, paragraphs: list[str]) -> None:
+    part = Part(" ".join(heading.split()), "\n\n".join(" ".join(text.split()) for text in paragraphs))
+    document = assemble("x", "x", [Part("Start", "So."), part])
+    again = read_markdown(document_text(document).encode(), "x", "x")
+    assert again.text.split() == document.text.split()
+    assert [section.heading for section in again.sections] == [
+        section.heading for section in document.sections
+    ]
+
+
+def test_sentences_are_lines_and_headings_have_their_level(capsys: pytest.CaptureFixture[str]) -> None:
+    result = run(capsys, "text", V1, "--only-sections", "calibration", "--only-sections", "instruments")
+    assert result.status == 0
+    lines = result.out.splitlines()
+    assert lines[0] == "# 3 Instruments"
+    assert "## 3.3 Calibration" in lines
+    assert all(not line or line == line.strip() for line in lines)
+    assert sum(line.endswith(".") for line in lines) > 5
+
+
+def test_json(capsys: pytest.CaptureFixture[str]) -> None:
+    result = run(capsys, "text", V1, "--pages", "2-3", "--format", "json", "--skip-sections", "volunteers")
+    value = json.loads(result.out)
+    jsonschema.validate(value, SCHEMA)
+    assert (value["path"], value["pages"]) == (V1, 9)
+    assert value["read"]["skipped_sections"] == ["2.3 The volunteers"]
+    assert all(2 <= page <= 3 for section in value["sections"] for page in section["pages"])
+
+
+def test_suffixes_of_the_output(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    for name, start in (("a.md", "# One"), ("a.txt", "# One"), ("a.json", "{"), ("a", "# One")):
+        (tmp_path / "in.md").write_text("# One\n\nWords.\n")
+        assert run(capsys, "text", tmp_path / "in.md", "-o", tmp_path / name).status == 0
+        assert (tmp_path / name).read_text().startswith(start)
+    check_trouble(run(capsys, "text", V1, "-o", tmp_path / "a.html"))
+
+
+def test_standard_input_and_no_model(tmp_path: Path) -> None:
+    watch = (
+        "import sys, atexit; atexit.register(lambda: print('onnxruntime' in sys.modules, file=sys.stderr))"
+    )
+    (tmp_path / "sitecustomize.py").write_text(watch)
+    path = f"{tmp_path}:{ROOT}"
+    result = run_process("text", "-", stdin=b"\x1b[31mRed. Words follow.\n", env={"PYTHONPATH": path})
+    assert result.status == 0
+    assert "\x1b" not in result.out
+    assert result.out.endswith("\nWords follow.\n")
+    assert result.err == "False\n"
+
+
+def test_what_cannot_be_read(capsys: pytest.CaptureFixture[str]) -> None:
+    for name, words in (
+        ("encrypted.pdf", "is encrypted"),
+        ("scan.pdf", "run OCR"),
+        ("none.pdf", "is no file"),
+    ):
+        result = run(capsys, "text", DATA / name)
+        check_trouble(result)
+        assert words in result.err
+        lenient = run(capsys, "text", "--for-git", DATA / name)
+        assert (lenient.status, lenient.err) == (0, "")
+        assert words in lenient.out
+    lenient = run(capsys, "text", "--for-git", DATA / "plain.pdf", "--only-sections", "nowhere")
+    assert (lenient.status, lenient.out) == (0, "No section of this file is left by the section patterns.\n")
+
+
+def test_what_fits_one_of_two_documents_is_done_beforehand() -> None:
+    """As docs/commands.md says of --password and --pages."""
+    text = run_process("text", DATA / "encrypted.pdf", "--password", "tide").out
+    result = run_process("diff", "-", DATA / "encrypted.pdf", "--password", "tide", stdin=text.encode())
+    assert result.status == 0, result.err

@@ -1,0 +1,67 @@
+"""The JSON of a comparison keeps the contract, whatever the texts hold."""
+
+from __future__ import annotations
+
+import json
+from importlib.resources import files
+from typing import Any
+
+import jsonschema
+import pytest
+from hand_made import compared, hostile
+from hypothesis import given, settings
+
+from colde_cli.similarity.comparison import Comparison
+from colde_cli.views.json import comparison_json
+
+Value = dict[str, Any]
+Validator = jsonschema.Draft202012Validator
+
+
+@pytest.fixture(scope="module")
+def schema() -> Validator:
+    return Validator(
+        json.loads(files("colde_cli.views").joinpath("schemas/colde.diff.1.json").read_text("utf-8"))
+    )
+
+
+def check_passage(passage: Value) -> None:
+    state, a, b = passage["state"], passage["a"], passage["b"]
+    assert (a is None, b is None) == (state == "only_b", state == "only_a")
+    assert (passage["score"] is None) is (a is None or b is None)
+    assert passage["flags"] == list(dict.fromkeys(flag["kind"] for flag in passage["flagged"]))
+    assert len(passage["redline"]) == passage["edits"]
+    if state in ("same", "only_a", "only_b"):
+        assert (passage["edits"], passage["flags"]) == (0, [])
+    if state == "edited":
+        assert passage["edits"] > 0
+    for edit in passage["redline"]:
+        deleted, inserted = a["text"][slice(*edit["a"])], b["text"][slice(*edit["b"])]
+        assert deleted or inserted
+        assert deleted == deleted.strip()
+    for flag in passage["flagged"]:
+        assert flag["a"] in a["text"]
+        assert flag["b"] in b["text"]
+        assert flag["a"] or flag["b"]
+
+
+@given(hostile())
+@settings(max_examples=40)
+def test_every_passage_is_as_the_contract_says(schema: Validator, comparison: Comparison) -> None:
+    value = json.loads(comparison_json(comparison))
+    schema.validate(value)
+    states = [passage["state"] for passage in value["passages"]]
+    assert value["summary"] == {state: states.count(state) for state in value["summary"]}
+    for passage in value["passages"]:
+        check_passage(passage)
+
+
+def test_a_passage_that_moved_and_was_edited_is_moved_with_its_edits() -> None:
+    first = "The pump of the eastern well runs at night when power is cheap, for 30 days."
+    others = [f"Paragraph number {word} speaks of something else, {word}, at length." for word in "abcdefgh"]
+    a = [("One", "\n\n".join([first, *others]))]
+    b = [("One", "\n\n".join([*others, first.replace("30", "60")]))]
+    value = json.loads(comparison_json(compared(a, b)))
+    (moved,) = (passage for passage in value["passages"] if passage["state"] == "moved")
+    assert (moved["edits"], moved["flags"]) == (1, ["number"])
+    assert moved["flagged"] == [{"kind": "number", "a": "30 days", "b": "60 days"}]

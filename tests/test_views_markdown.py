@@ -1,0 +1,151 @@
+"""A comparison and a ranking as Markdown, read as GitHub would render it."""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+from pathlib import Path
+
+import pytest
+from command_line import V1, V2, run
+from hand_made import compared, hostile
+from hypothesis import given, settings
+from markdown_it import MarkdownIt
+
+from colde_cli.corpus.ranking import Hit, Match, Place, Ranking, Skipped
+from colde_cli.encoder.protocol import RuntimeInfo
+from colde_cli.similarity.comparison import Comparison
+from colde_cli.views.markdown import comparison_markdown
+from colde_cli.views.markdown_ranking import ranking_markdown
+
+GFM = MarkdownIt("gfm-like", {"html": True, "linkify": False})
+OURS = set(
+    "p table thead tbody tr th td strong h3 blockquote del ins span sub details summary br code".split()
+)
+A = [
+    ("1 Payment", "The council shall not pay 58 dollars to anybody within the year.\n\nNothing else is due.")
+]
+B = [
+    ("1 Payment", "The council shall pay 63 dollars to anybody within the year."),
+    ("2 Notice", "Notice is given in writing to the <office> at the market."),
+]
+
+
+def elements(page: str) -> set[str]:
+    return set(re.findall(r"<([a-z][a-z0-9]*)[^<>]*>", page))
+
+
+def words(page: str) -> str:
+    return unescape(re.sub(r"<[^<>]*>", "", page)).replace("\N{ZERO WIDTH SPACE}", "")
+
+
+def test_the_order_is_verdict_counts_flagged_changes_sections_the_rest() -> None:
+    page = GFM.render(comparison_markdown(compared(A, B), "all", 10))
+    parts = [
+        "Related",
+        "Flagged</th>",
+        "Flagged changes",
+        "Sections</h3>",
+        "Only in A: 1 passage",
+        "Only in B: 1 passage",
+        "Section scores",
+    ]
+    places = [page.index(part) for part in parts]
+    assert places == sorted(places)
+    assert "<del>not</del>" in page
+    assert "<del>58</del> <ins>63</ins> dollars" in page
+    assert "<strong>amount</strong> 58 dollars → 63 dollars" in page
+    assert "&lt;office&gt;" in page
+
+
+@pytest.mark.parametrize(
+    ("level", "shown"),
+    [
+        ("document", ()),
+        ("section", ("Section scores",)),
+        ("passage", ("Flagged changes", "Only in B: 1 passage")),
+        ("chunk", ("Chunks of A",)),
+        ("all", ("Section scores", "Flagged changes", "Only in B: 1 passage")),
+    ],
+)
+def test_the_level_says_what_is_shown(level: str, shown: tuple[str, ...]) -> None:
+    text = comparison_markdown(compared(A, B), level, 10)
+    parts = ("Section scores", "Flagged changes", "Only in B: 1 passage", "Chunks of A")
+    assert [part for part in parts if part in text] == [part for part in parts if part in shown]
+
+
+def test_top_limits_every_list_and_says_so() -> None:
+    many = [
+        ("Prices", "\n\n".join(f"Item number {n} of our list costs {n}00 francs net." for n in range(5, 12)))
+    ]
+    more = [
+        ("Prices", "\n\n".join(f"Item number {n} of our list costs {n}50 francs net." for n in range(5, 12)))
+    ]
+    text = comparison_markdown(compared(many, more), "all", 2)
+    assert "### Flagged changes (2 of 7)" in text
+    assert text.count("<del>") == 2
+
+
+def test_a_table_of_scores_too_large_for_a_comment_is_left_out() -> None:
+    many = [(f"{n} Heading", f"Word{n} number {n}.") for n in range(60)]
+    text = comparison_markdown(compared(many, many), "section", 10)
+    assert "61 × 61" in text
+    assert "too large" in text
+    assert len(text) < 2000
+
+
+@given(hostile())
+@settings(max_examples=40)
+def test_hostile_text_stays_text(comparison: Comparison) -> None:
+    for level in ("all", "chunk"):
+        text = comparison_markdown(comparison, level, 5)
+        page = GFM.render(text)
+        assert elements(page) <= OURS
+        assert text.isprintable() or set(text) - {"\n"} == {sign for sign in text if sign.isprintable()}
+        for opened, closed in (("<del>", "</del>"), ("<ins>", "</ins>"), ("<details>", "</details>")):
+            assert page.count(opened) == page.count(closed)
+        tables = re.findall(r"<table>.*?</table>", page, re.DOTALL)
+        for rows in (re.findall(r"<tr>.*?</tr>", found, re.DOTALL) for found in tables):
+            assert len({row.count("</td>") + row.count("</th>") for row in rows}) == 1
+
+
+def test_the_suffix_picks_markdown(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    target = tmp_path / "diff.md"
+    assert run(capsys, "diff", V1, V2, "-o", target).status == 1
+    text = target.read_text(encoding="utf-8")
+    assert text == run(capsys, "diff", V1, V2, "--format", "markdown").out
+    assert "EUR <del>58</del> <ins>63</ins> per unit" in text
+
+
+def test_a_ranking_is_a_table_with_what_matches_folded() -> None:
+    match = Match(0.9, Place("2 <Method>", (3, 4)), Place("", None, "a | b"))
+    hits = (
+        Hit(1, "corpus/x_y.pdf", "A *title*", 0.83, 0.98, (match,)),
+        Hit(2, "z.pdf", "@octocat", 0.2, None),
+    )
+    skipped = (Skipped("bad|file.pdf", "It is damaged."),)
+    info = RuntimeInfo("colde-minilm-l6", "int8", "cpu")
+    page = GFM.render(ranking_markdown(Ranking("q.pdf", "Query", info, hits, 3, 1, skipped)))
+    assert elements(page) <= OURS
+    shown = words(page)
+    for said in (
+        "A *title*",
+        "corpus/x_y.pdf",
+        "98%",
+        "p. 3–4 2 <Method>",
+        "a | b",
+        "bad|file.pdf",
+        "3 documents",
+    ):
+        assert said in shown
+    assert "No document" in ranking_markdown(Ranking("q.pdf", "Query", info, (), 0, 0))
+
+
+def test_rank_writes_markdown(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    for name, text in (("query", "A pump lifts water."), ("well_1", "The pump lifts the water of a well.")):
+        (tmp_path / f"{name}.txt").write_text(text)
+    target = tmp_path / "rank.md"
+    query = tmp_path / "query.txt"
+    assert run(capsys, "rank", query, tmp_path / "well_1.txt", "--explain", "-o", target).status == 0
+    assert "| 1 | 0." in target.read_text(encoding="utf-8")
+    assert "well\\_1.txt |" in target.read_text(encoding="utf-8")

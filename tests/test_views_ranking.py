@@ -1,0 +1,73 @@
+"""A ranking in the terminal and as Markdown, whatever titles and file names hold."""
+
+from __future__ import annotations
+
+import os
+import re
+from unittest.mock import patch
+
+from hand_made import words
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+from rich.cells import cell_len
+from rich.text import Text
+
+from colde_cli.corpus.ranking import Hit, Match, Place, Ranking, Skipped
+from colde_cli.encoder.protocol import RuntimeInfo
+from colde_cli.similarity.scoring import ScorePart
+from colde_cli.views.csv import ranking_csv
+from colde_cli.views.markdown_ranking import ranking_markdown
+from colde_cli.views.ranking import ranking_table
+
+GFM = MarkdownIt("gfm-like", {"html": True, "linkify": False})
+scores = st.floats(-1, 1)
+pages = st.none() | st.tuples(st.integers(1, 99), st.integers(99, 2000))
+matches = st.builds(Match, scores, st.builds(Place, words, pages), st.builds(Place, words, pages, words))
+parts = st.just((ScorePart("document", 0.4, 0.5), ScorePart("words", 0.6, 0.5)))
+hits = st.builds(
+    Hit,
+    st.integers(1, 999),
+    words,
+    words,
+    scores,
+    st.none() | st.floats(0, 1),
+    st.lists(matches, max_size=2).map(tuple),
+    parts,
+)
+rankings = st.builds(
+    Ranking,
+    words,
+    words,
+    st.just(RuntimeInfo("by-hand", "fp32", "cpu")),
+    st.lists(hits, max_size=4).map(tuple),
+    st.integers(0, 10**6),
+    st.integers(0, 10**6),
+    st.lists(st.builds(Skipped, words, words), max_size=2).map(tuple),
+)
+
+
+@given(rankings, st.integers(60, 200), st.booleans())
+@settings(max_examples=40)
+def test_no_line_is_wider_than_the_terminal_or_steers_it(
+    ranking: Ranking, width: int, coloured: bool
+) -> None:
+    env = {"COLUMNS": str(width), "TERM": "xterm-256color"} | ({"FORCE_COLOR": "1"} if coloured else {})
+    with patch.dict(os.environ, env):
+        text = ranking_table(ranking)
+    shown = Text.from_ansi(text).plain
+    assert max(map(cell_len, shown.splitlines())) <= width
+    assert all(sign.isprintable() for sign in shown if sign != "\n")
+    assert re.fullmatch(r"(?:\x1b\[[\d;]*m|[^\x1b])*", text)
+
+
+@given(rankings)
+@settings(max_examples=40)
+def test_other_formats_hold_hostile_words_too(ranking: Ranking) -> None:
+    page = GFM.render(ranking_markdown(ranking))
+    ours = set("p table thead tbody tr th td strong span sub details summary".split())
+    assert set(re.findall(r"<([a-z][a-z0-9]*)[^<>]*>", page)) <= ours
+    assert page.count("<tr>") == bool(ranking.results) + len(ranking.results) + sum(
+        1 + len(hit.matches) for hit in ranking.results if hit.matches
+    ) + (1 + len(ranking.skipped) if ranking.skipped else 0)
+    assert ranking_csv(ranking).count("\r\n") == 1 + sum(max(1, len(hit.matches)) for hit in ranking.results)

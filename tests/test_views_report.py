@@ -1,0 +1,275 @@
+"""The HTML report without a browser: valid, complete, safe whatever the documents hold, and not too large."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import html5lib
+import numpy as np
+import pytest
+from command_line import V1, V2, run
+from hand_made import hostile
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from lxml import html
+from reports import compared, document
+
+from colde_cli.similarity.alignment import State, align
+from colde_cli.similarity.comparison import Comparison
+from colde_cli.similarity.noise import Noise
+from colde_cli.views.report.changes import excerpt
+from colde_cli.views.report.clean import harmless
+from colde_cli.views.report.heat import MOST, heat_maps
+from colde_cli.views.report.html import comparison_html
+
+LONG = "The committee met on the second Tuesday and heard three reports about the harbour wall."
+PAGE = html.HtmlElement
+
+
+@pytest.fixture(scope="module")
+def versions(field_study: Comparison) -> Comparison:
+    return field_study
+
+
+@pytest.fixture(scope="module")
+def report(versions: Comparison) -> str:
+    return comparison_html(versions)
+
+
+def parsed(text: str) -> PAGE:
+    """The page by a strict parser, then as a tree to ask."""
+    html5lib.HTMLParser(strict=True).parse(text)
+    return html.document_fromstring(text)
+
+
+def data_of(page: PAGE) -> dict[str, object]:
+    found: dict[str, object] = json.loads(page.get_element_by_id("data").text)
+    return found
+
+
+def words(text: str) -> str:
+    """Text without white space: blocks of a page have none between them."""
+    return "".join(harmless(text).split())
+
+
+def body(page: PAGE, side: str) -> str:
+    """What a pane says of its document, notes of the report left out."""
+    pane = page.get_element_by_id(f"pane-{side}")
+    for note in pane.xpath(".//*[@class]"):
+        if {"tag", "became", "pb", "title"} & set(note.get("class").split()):
+            note.drop_tree()
+    return words(pane.text_content())
+
+
+def test_the_page_is_valid_and_its_ids_are_unique(report: str) -> None:
+    page = parsed(report)
+    ids = page.xpath("//@id")
+    assert len(ids) == len(set(ids))
+    for target in page.xpath("//a/@href"):
+        assert target[0] == "#"
+        assert target[1:] in ids, target
+
+
+def test_all_text_of_both_documents_is_there_once(report: str, versions: Comparison) -> None:
+    page = parsed(report)
+    for side, encoding in (("a", versions.a), ("b", versions.b)):
+        found = encoding.document
+        front = "(frontmatter)"  # stands for the heading that a section lacks
+        assert body(page, side).replace(front, "") == words(found.text)
+
+
+def test_every_pair_can_be_linked_to(report: str, versions: Comparison) -> None:
+    page = parsed(report)
+    assert len(str(data_of(page)["states"])) == len(versions.passages)
+    for number, pair in enumerate(versions.passages):
+        element = page.get_element_by_id(f"p{number}")
+        pane = next(found.get("id") for found in element.iterancestors("article"))
+        assert pane == ("pane-b" if pair.state is State.ONLY_B else "pane-a")
+
+
+def test_the_redline_marks_every_edit_on_its_side(report: str, versions: Comparison) -> None:
+    page = parsed(report)
+    for number, pair in enumerate(versions.passages):
+        for side, tag in (("a", "del"), ("b", "ins")):
+            marks = page.xpath(f"//article[@id='pane-{side}']//*[@data-p='{number}']//{tag}")
+            own = [(edit.a if side == "a" else edit.b) for edit in pair.edits]
+            text = pair.a_text if side == "a" else pair.b_text
+            expected = "".join(text[span.start : span.end] for span in own)
+            assert words("".join(mark.text_content() for mark in marks)) == words(expected)
+
+
+def test_pages_are_numbered_in_order(report: str) -> None:
+    page = parsed(report)
+    for side in "ab":
+        labels = page.xpath(f"//article[@id='pane-{side}']//*[@role='doc-pagebreak']/@aria-label")
+        assert labels == [f"page {number}" for number in range(1, 10)]
+
+
+def test_what_matters_is_listed_first(report: str) -> None:
+    first = parsed(report).get_element_by_id("summary").text_content()
+    for words_of_it in (
+        "Related",
+        "of A's words stand in B",
+        "EUR 58",
+        "EUR 63",
+        "not said",
+        "Ottilie Brandt",
+    ):
+        assert words_of_it in first
+    for heading in ("3 Instruments", "3 Measuring equipment", "4.4 Data protection", "4.3 Software"):
+        assert heading in first
+
+
+def test_versions_of_one_title_are_told_apart_by_their_files(report: str) -> None:
+    page = parsed(report)
+    assert page.xpath("//h1")[0].text_content() == "Comparison of field-study-v1.pdf and field-study-v2.pdf"
+    assert "Sensors on the Sill" in page.get_element_by_id("summary").text_content()
+
+
+def test_the_longest_passages_of_one_side_are_shown_in_order(report: str, versions: Comparison) -> None:
+    shown = parsed(report).xpath("//*[@id='longest-title']/following-sibling::ol//a/@href")
+    alone = [n for n, pair in enumerate(versions.passages) if not (pair.a and pair.b)]
+    size = {n: len(versions.passages[n].a_text or versions.passages[n].b_text) for n in alone}
+    assert shown == [f"#p{n}" for n in sorted(sorted(alone, key=lambda n: -size[n])[:4])]
+
+
+def test_nothing_may_be_loaded_and_no_style_stands_in_the_markup(report: str) -> None:
+    page = parsed(report)
+    policy = page.xpath("//meta[@http-equiv='Content-Security-Policy']/@content")[0]
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+    assert not page.xpath("//@src | //@style | //link | //@*[starts-with(name(), 'on')]")
+    assert "http" not in re.sub(r"http-equiv|http://www\.w3\.org/2000/svg", "", report)
+
+
+def test_a_comparison_and_its_maps_are_in_the_data(report: str, versions: Comparison) -> None:
+    maps = data_of(parsed(report))
+    for name, scores in (("sections", versions.section_scores), ("chunks", versions.chunk_scores)):
+        found = maps[name]
+        assert isinstance(found, dict)
+        assert (found["rows"], found["columns"]) == scores.shape
+
+
+def test_large_maps_show_the_highest_of_several_cells() -> None:
+    found = compared(document([("", LONG)]), document([("", LONG)]))
+    scores = np.zeros((2 * MOST + 1, 3), np.float32)
+    scores[4, 1] = 0.5
+    maps = heat_maps(replace(found, section_scores=scores))["sections"]
+    assert (maps["rows"], maps["steps"]) == (667, [3, 1])
+
+
+def test_identical_documents_say_so() -> None:
+    same = document([("One", LONG)])
+    page = parsed(comparison_html(compared(same, same, 1.0)))
+    text = page.get_element_by_id("summary").text_content()
+    assert "The texts are the same" in text
+    assert "Nothing: no passage differs." in text
+    assert not page.xpath("//ol[@id='list']")
+
+
+def test_strangers_have_no_partners() -> None:
+    a, b = document([("Boats", LONG)]), document([("Bread", "Knead flour, salt, yeast and warm water well.")])
+    page = parsed(comparison_html(compared(a, b, 0.1)))
+    assert "No passage of one answers a passage of the other." in page.text_content()
+    assert sorted(row.get("class") for row in page.xpath("//ol[@id='list']/li")) == ["a", "b"]
+
+
+@pytest.mark.parametrize("swap", [False, True])
+def test_an_empty_side_is_shown_as_such(swap: bool) -> None:
+    a, b = document([]), document([("One", LONG)])
+    page = parsed(comparison_html(compared(*((b, a) if swap else (a, b)))))
+    assert f"{'B' if swap else 'A'} has no text besides headings." in page.text_content()
+    assert "One of the two has none." in page.text_content()
+
+
+def test_headings_without_text_and_without_pages() -> None:
+    bare = document([("Only a heading", ""), ("And one more", LONG)])
+    page = parsed(comparison_html(compared(bare, document([("And one more", LONG)]))))
+    assert not page.xpath("//*[@role='doc-pagebreak']")
+    assert page.get_element_by_id("as0").text_content().startswith("Only a heading")
+
+
+HOSTILE = (
+    "</script><script>alert(1)</script>",
+    "<!--<script>",
+    "]]>&amp;&lt;{{ 7 * 7 }}{% raw %}",
+    '" onmouseover="alert(1)" x="',
+    "a\u202eevil\u202c b\u2066c\u2069 \u2028\u2029",
+    "\x00\x1b[31m\ud800\ufffe\U0001ffff",
+    "w" * 5000,
+    "שלום עולם, هذا نص من اليمين إلى اليسار",
+)
+
+
+@pytest.mark.parametrize("evil", HOSTILE)
+def test_hostile_text_stays_text(evil: str) -> None:
+    a = document([(evil, f"{evil} {LONG}\n\n{evil}")], title=evil)
+    b = document([(f"{evil}2", f"{LONG.replace('three', 'five')} {evil}")], title=evil)
+    page = parsed(comparison_html(compared(a, b)))
+    assert len(page.xpath("//script")) == 3
+    assert not page.xpath("//@onmouseover")
+    assert body(page, "a") == words(a.text)
+    assert body(page, "b") == words(b.text)
+
+
+text = st.text(st.characters(codec=None), max_size=60)
+parts = st.lists(st.tuples(text, st.lists(text, max_size=4).map("\n\n".join)), max_size=4)
+
+
+@settings(max_examples=25)
+@given(parts, parts, text)
+def test_any_text_makes_a_valid_page(a: list[tuple[str, str]], b: list[tuple[str, str]], title: str) -> None:
+    left, right = document(a, title), document(b, title)
+    page = parsed(comparison_html(compared(left, right)))
+    assert len(page.xpath("//script")) == 3
+    assert len(page.xpath("//article")) == 2
+
+
+@settings(max_examples=10)
+@given(hostile())
+def test_hostile_words_in_documents_with_chunks_make_a_valid_page(comparison: Comparison) -> None:
+    page = parsed(comparison_html(comparison))
+    assert len(page.xpath("//script")) == 3
+    assert body(page, "a").endswith("Theend.")
+
+
+def test_what_is_ignored_is_said() -> None:
+    a, b = document([("", f"{LONG} It costs EUR 10.")]), document([("", f"{LONG} It costs EUR 20.")])
+    noise = Noise(numbers=True)
+    ignoring = replace(compared(a, b), noise=noise, aligned=lambda: align(a, b, None, noise))
+    text = parsed(comparison_html(ignoring)).get_element_by_id("summary").text_content()
+    assert "Ignored: numbers" in text
+    assert "Nothing: no passage differs, numbers aside." in text
+
+
+def test_overrides_of_direction_are_made_visible() -> None:
+    assert harmless("pay \u202e001\u202c now") == "pay \ufffd001 now"
+
+
+def test_an_excerpt_shows_the_flagged_edit() -> None:
+    a = f"{LONG} The fee is subject to review by the board, and the rent is EUR 580 a month."
+    b = f"{LONG} The charge is subject to review by the board, and the rent is EUR 850 a month."
+    pair = compared(document([("", a)]), document([("", b)])).passages[0]
+    found = excerpt(pair)
+    assert (found.deleted, found.inserted) == ("580", "850")
+    assert found.before.endswith("rent is EUR ")
+
+
+def test_a_long_report_stays_small() -> None:
+    paragraphs = [f"{LONG} It was item {number} of {number * 7} on the list." * 3 for number in range(600)]
+    other = [words.replace("three", "four") if n % 5 == 0 else words for n, words in enumerate(paragraphs)]
+    a, b = (document([("Minutes", "\n\n".join(side))]) for side in (paragraphs, other))
+    page = comparison_html(compared(a, b))
+    # Each text stands in the page once; the redline and the list add the rest.
+    assert len(page.encode()) < 2.2 * (len(a.text) + len(b.text))
+
+
+def test_the_command_writes_it(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    target = tmp_path / "report.html"
+    result = run(capsys, "diff", V1, V2, "-o", target, "--level", "section")
+    assert (result.status, result.out) == (1, "")
+    page = parsed(target.read_text(encoding="utf-8"))
+    assert page.xpath("//ol[@id='list']/li")
