@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from command_line import V1, V2, run
-from hand_made import compared, hostile
+from hand_made import compared, document, hostile
 from hypothesis import given, settings
 
 from colde_cli.similarity.comparison import Comparison
@@ -29,7 +29,7 @@ def test_a_row_for_every_pair() -> None:
         )
     ]
     b = [("1 Payment", "The council shall pay 63 dollars to anybody within the year.")]
-    comparison = compared(a, b)
+    comparison = compared(document(a), document(b))
     found = rows(comparison_csv(comparison))
     assert tuple(found[0]) == PASSAGE_COLUMNS
     assert [row["state"] for row in found] == [pair.state.value for pair in comparison.passages]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from command_line import V1, V2, run
-from hand_made import compared, hostile
+from hand_made import compared, document, hostile
 from hypothesis import given, settings
 from markdown_it import MarkdownIt
 
@@ -22,13 +22,20 @@ GFM = MarkdownIt("gfm-like", {"html": True, "linkify": False})
 OURS = set(
     "p table thead tbody tr th td strong h3 blockquote del ins span sub details summary br code".split()
 )
-A = [
-    ("1 Payment", "The council shall not pay 58 dollars to anybody within the year.\n\nNothing else is due.")
-]
-B = [
-    ("1 Payment", "The council shall pay 63 dollars to anybody within the year."),
-    ("2 Notice", "Notice is given in writing to the <office> at the market."),
-]
+A = document(
+    [
+        (
+            "1 Payment",
+            "The council shall not pay 58 dollars to anybody within the year.\n\nNothing else is due.",
+        )
+    ]
+)
+B = document(
+    [
+        ("1 Payment", "The council shall pay 63 dollars to anybody within the year."),
+        ("2 Notice", "Notice is given in writing to the <office> at the market."),
+    ]
+)
 
 
 def elements(page: str) -> set[str]:
@@ -81,15 +88,15 @@ def test_top_limits_every_list_and_says_so() -> None:
     more = [
         ("Prices", "\n\n".join(f"Item number {n} of our list costs {n}50 francs net." for n in range(5, 12)))
     ]
-    text = comparison_markdown(compared(many, more), "all", 2)
+    text = comparison_markdown(compared(document(many), document(more)), "all", 2)
     assert "### Flagged changes (2 of 7)" in text
     assert text.count("<del>") == 2
 
 
 def test_a_table_of_scores_too_large_for_a_comment_is_left_out() -> None:
     many = [(f"{n} Heading", f"Word{n} number {n}.") for n in range(60)]
-    text = comparison_markdown(compared(many, many), "section", 10)
-    assert "61 × 61" in text
+    text = comparison_markdown(compared(document(many), document(many)), "section", 10)
+    assert "60 × 60" in text
     assert "too large" in text
     assert len(text) < 2000
 

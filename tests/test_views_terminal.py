@@ -12,7 +12,7 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 from command_line import OTHER, V1, V2, run_process
-from hand_made import compared, hostile
+from hand_made import compared, document, hostile
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
@@ -217,6 +217,7 @@ def test_excerpts_start_where_the_texts_part() -> None:
 
 def test_words_are_made_harmless_and_short() -> None:
     assert plain("a\tb\n\x1b[0m\u202ec") == "a b \N{REPLACEMENT CHARACTER}[0m\N{REPLACEMENT CHARACTER}c"
+    assert plain("co\u00adoperate, \u00ad soft") == "cooperate, soft"
     assert shorten("a long heading", 8) == "a long…"
 
 
@@ -246,7 +247,7 @@ def test_many_sections_are_shown_as_their_chapters_unless_asked_for(monkeypatch:
         for number in range(12)
     ]
     many = assemble("a.txt", "Title", parts)
-    comparison = compared([("One", "Text.")], [("One", "Text.")])
+    comparison = compared(document([("One", "Text.")]), document([("One", "Text.")]))
     encoding = replace(comparison.a, document=many, chunks=())
     comparison = replace(comparison, a=encoding, b=encoding, section_scores=scores(120, 120))
     monkeypatch.setenv("COLUMNS", "80")
