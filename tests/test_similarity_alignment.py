@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from command_line import V1, V2
 from hypothesis import given, settings
@@ -170,8 +168,8 @@ class Versions:
 
 
 @pytest.fixture(scope="module")
-def versions(model_folder: Path) -> Versions:
-    return Versions(Encoder.load(model_folder, device="cpu"))
+def versions(encoder: Encoder) -> Versions:
+    return Versions(encoder)
 
 
 def test_sections_of_the_examples(versions: Versions) -> None:

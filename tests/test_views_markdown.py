@@ -7,7 +7,7 @@ from html import unescape
 from pathlib import Path
 
 import pytest
-from command_line import V1, V2, run
+from command_line import run
 from hand_made import compared, document, hostile
 from hypothesis import given, settings
 from markdown_it import MarkdownIt
@@ -117,11 +117,19 @@ def test_hostile_text_stays_text(comparison: Comparison) -> None:
 
 
 def test_the_suffix_picks_markdown(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    target = tmp_path / "diff.md"
-    assert run(capsys, "diff", V1, V2, "-o", target).status == 1
+    a, b, target = tmp_path / "a.txt", tmp_path / "b.txt", tmp_path / "diff.md"
+    a.write_text("The parts of one unit cost EUR 58 in the market of our town.")
+    b.write_text("The parts of one unit cost EUR 63 in the market of our town.")
+    assert run(capsys, "diff", a, b, "-o", target).status == 1
     text = target.read_text(encoding="utf-8")
-    assert text == run(capsys, "diff", V1, V2, "--format", "markdown").out
-    assert "EUR <del>58</del> <ins>63</ins> per unit" in text
+    assert text == run(capsys, "diff", a, b, "--format", "markdown").out
+    assert "EUR <del>58</del> <ins>63</ins> in the market" in text
+
+
+def test_places_of_a_real_pair(field_study: Comparison) -> None:
+    text = comparison_markdown(field_study, "passage", 100)
+    assert "edited · A p. 3 → B p. 3 · 3.1 The sensor unit" in text
+    assert "A p. 2–3, 2.2 Where" not in text
 
 
 def test_a_ranking_is_a_table_with_what_matches_folded() -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import html5lib
 import numpy as np
 import pytest
-from command_line import V1, V2, run
+from command_line import run
 from hand_made import compared, document, hostile
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -266,8 +266,10 @@ def test_a_long_report_stays_small() -> None:
 
 
 def test_the_command_writes_it(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    target = tmp_path / "report.html"
-    result = run(capsys, "diff", V1, V2, "-o", target, "--level", "section")
+    a, b, target = tmp_path / "a.txt", tmp_path / "b.txt", tmp_path / "report.html"
+    a.write_text(LONG)
+    b.write_text(LONG.replace("three", "four"))
+    result = run(capsys, "diff", a, b, "-o", target, "--level", "section")
     assert (result.status, result.out) == (1, "")
     page = parsed(target.read_text(encoding="utf-8"))
     assert page.xpath("//ol[@id='list']/li")
