@@ -7,8 +7,9 @@ whose joining makes the redline shorter are joined afterwards: splits and merges
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -38,6 +39,9 @@ _EXACT = Bar(1.0, 1.0)
 _WORDING = Bar(0.6, 0.7)
 _SURE_MEANING = Bar(0.8, 0.8)
 _MEANING = Bar(0.65, 0.8, 0.5, reach=3)
+_REPEATED, _AROUND = 50, 8
+"""A passage that stands more often than the first in B is sought among as many as the second on either side of where
+it is expected: a form may say "None." a thousand times."""
 _FEW_WORDS = 6
 """A passage of fewer words moves only with company: "None." stands in many places."""
 
@@ -158,12 +162,14 @@ def align(
 def _match(left: _Side, right: _Side, noise: Noise) -> tuple[Matching, TellingWords]:
     """Partners in wording, and what the passages that are not the same share."""
     matching, weights = Matching(), left.weights
-    unique = list(_same(left.keys, right.keys, once=True))
-    matching.grow(unique, _EXACT, weights)
-    matching.grow(list(_same(left.keys, right.keys, once=False)), _EXACT, weights)
+    once = list(_same_once(left.keys, right.keys))
+    # Of what says the same often, the one is meant that stands between the same neighbours: these come first.
+    for least in (_FEW_WORDS, 1):
+        matching.grow([found for found in once if weights[found.a] >= least], _EXACT, weights)
+    matching.grow(list(_same(left.keys, right.keys, matching, weights)), _EXACT, weights)
     if noise.whitespace:
         joined = [[(run_together(text, noise),) for text in side.texts] for side in (left, right)]
-        matching.grow(list(_same(*joined, once=False)), _EXACT, weights)
+        matching.grow(list(_same(joined[0], joined[1], matching, weights)), _EXACT, weights)
     _drop_strays(matching, weights)
     shared = TellingWords.of(left.keys, right.keys, *_rest(matching, left, right))
     near = lexical_candidates(left.keys, right.keys, shared)
@@ -191,16 +197,30 @@ def _match_meaning(
         matching.grow(_movable(close, left), bar, left.weights)
 
 
-def _same(a: Sequence[Keys], b: Sequence[Keys], *, once: bool) -> Iterable[Candidate]:
-    """Pairs of the same words; only those that stand once on both sides, or all."""
+def _same_once(a: Sequence[Keys], b: Sequence[Keys]) -> Iterator[Candidate]:
+    """Pairs of the same words that stand once on both sides."""
     counts = (Counter(a), Counter(b))
+    place = {keys: j for j, keys in enumerate(b)}
+    for i, keys in enumerate(a):
+        if counts[0][keys] == counts[1][keys] == 1:
+            yield Candidate(i, place[keys], 1.0)
+
+
+def _same(
+    a: Sequence[Keys], b: Sequence[Keys], matching: Matching, weights: Sequence[int]
+) -> Iterator[Candidate]:
+    """Pairs of the same words; of many that say the same those near where it is expected."""
     places: dict[Keys, list[int]] = {}
     for j, keys in enumerate(b):
         places.setdefault(keys, []).append(j)
-    for i, keys in enumerate(a):
-        if once and (counts[0][keys] > 1 or counts[1][keys] > 1 or len(keys) < _FEW_WORDS):
-            continue
-        for j in places.get(keys, ())[:50]:
+    met: Counter[Keys] = Counter()
+    for i, (keys, expected) in enumerate(zip(a, matching.abreast((len(a), len(b)), weights), strict=True)):
+        near = places.get(keys, [])
+        if len(near) > _REPEATED:
+            ranks = (met[keys], *(bisect_left(near, j) for j in expected))
+            near = sorted({j for rank in ranks for j in near[max(0, rank - _AROUND) : rank + _AROUND]})
+        met[keys] += 1
+        for j in near:
             yield Candidate(i, j, 1.0)
 
 

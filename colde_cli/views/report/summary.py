@@ -9,17 +9,18 @@ from typing import TYPE_CHECKING
 
 from colde_cli.similarity.alignment import State
 from colde_cli.similarity.extent import Extent, extents
-from colde_cli.similarity.section_changes import SectionState
 from colde_cli.views.ignored import ignored_line, noise_aside, same_texts
 from colde_cli.views.report import names
 from colde_cli.views.report.clean import short
-from colde_cli.views.wording import first_capital, heading, percent, plural
+from colde_cli.views.wording import VERDICTS, became, document_facts, first_capital, heading, percent, plural
 
 if TYPE_CHECKING:
     from colde_cli.documents.document import Document, ReadReport
-    from colde_cli.encoder.encoding import Encoding
     from colde_cli.similarity.comparison import Comparison
     from colde_cli.similarity.section_changes import SectionChange
+
+
+_TONES = {True: "yes", False: "no", None: "open"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,13 +108,10 @@ class Summary:
 def summary(comparison: Comparison) -> Summary:
     """All that the first screen shows but the flagged changes."""
     changes = comparison.section_changes
-    word, tone = {True: ("Related", "yes"), False: ("Not related", "no"), None: ("No verdict", "open")}[
-        comparison.related
-    ]
     both, counts, model = extents(comparison.passages), comparison.summary, comparison.model
     return Summary(
-        word,
-        tone,
+        VERDICTS[comparison.related],
+        _TONES[comparison.related],
         _because(comparison),
         f"{comparison.score:.3f}",
         (
@@ -125,7 +123,7 @@ def summary(comparison: Comparison) -> Summary:
         _lead(comparison, both),
         [(names.LETTERS[state], names.STATES[state], counts[state]) for state in State],
         _kept(comparison, changes),
-        [_row(comparison, change) for change in changes if _told(change)],
+        [_row(comparison, change) for change in changes if became(change)],
         " · ".join((model.name, model.precision, model.device)),
         ignored_line(comparison),
         noise_aside(comparison.noise),
@@ -142,18 +140,9 @@ def heads(comparison: Comparison) -> list[Facts]:
     labels = files if titles[0] == titles[1] and all(files) and files[0] != files[1] else titles
     sides = zip("AB", (comparison.a, comparison.b), titles, labels, strict=True)
     return [
-        Facts(side, title, label, _facts(encoding), _warnings(encoding.document.report))
+        Facts(side, title, label, " · ".join(document_facts(encoding)), _warnings(encoding.document.report))
         for side, encoding, title, label in sides
     ]
-
-
-def _facts(encoding: Encoding) -> str:
-    document, pages = encoding.document, encoding.document.report.pages
-    words = ["standard input" if document.path == "-" else short(document.path, 200)] if document.path else []
-    without = len(document.report.pages_without_text)
-    words += [plural(pages, "page") + (f", {without} without text" if without else "")] if pages else []
-    words += [plural(len(document.sections), "section"), f"{plural(encoding.tokens, 'token')} read"]
-    return " · ".join(words)
 
 
 def _warnings(report: ReadReport) -> list[str]:
@@ -209,12 +198,8 @@ def _bar(letter: str, extent: Extent) -> Bar:
     return Bar(letter, plural(extent.words, "word"), _share(extent) if extent.words else "–", parts)
 
 
-def _told(change: SectionChange) -> bool:
-    return change.state is not SectionState.MATCHED or change.moved
-
-
 def _kept(comparison: Comparison, changes: Sequence[SectionChange]) -> str:
-    kept = [change for change in changes if not _told(change)]
+    kept = [change for change in changes if not became(change)]
     same, aside = sum(change.same for change in kept), noise_aside(comparison.noise)
     if not kept:
         return "No section kept its name and place."
@@ -226,10 +211,8 @@ def _kept(comparison: Comparison, changes: Sequence[SectionChange]) -> str:
 
 
 def _row(comparison: Comparison, change: SectionChange) -> SectionRow:
-    words = [] if change.state is SectionState.MATCHED else [change.state.value]
-    words += ["moved"] if change.moved else []
     a, b = comparison.a.document, comparison.b.document
-    return SectionRow(", ".join(words), _named(a, change.a), _named(b, change.b))
+    return SectionRow(became(change), _named(a, change.a), _named(b, change.b))
 
 
 def _named(document: Document, indices: Sequence[int]) -> list[tuple[int, str]]:
