@@ -178,6 +178,40 @@ def test_the_driver_on_renames_and_modes(repository: Repository) -> None:
     assert "{+41+} days" in text
 
 
+def test_names_that_look_like_options_or_words(repository: Repository) -> None:
+    for name in ("textconv", "driver", "difftool"):
+        repository.set_up(name)
+    attributes = repository.folder / ".gitattributes"
+    attributes.write_text(attributes.read_text() + "a diff=colde\n")
+    odd = repository.folder / "-q.docx"
+    write_word(odd, OLD)
+    (repository.folder / "a").write_bytes(b"PK\x03\x04 no archive")
+    repository.commit()
+    write_word(odd, NEW)
+    (repository.folder / "a").write_bytes(b"PK\x03\x04 no archive either")
+    text = " ".join(repository("git", "diff").split())
+    assert "-q.docx, working tree · 2 sections" in text
+    assert "a, working tree is damaged and cannot be read as a Word document" in text
+    assert "+The Seller shall deliver the malt within 41" in repository("git", "diff", "--no-ext-diff")
+    assert "{+41+}" in repository("git", "difftool", "--tool=colde", "--", "-q.docx")
+    repository("git", "update-ref", "refs/remotes/origin/main", "HEAD")
+    assert "Related" in repository("bash", "-e", "-c", shown("pull-request"))
+
+
+def test_documents_of_which_nothing_is_left_do_not_keep_others_from_being_shown(
+    repository: Repository,
+) -> None:
+    write_word(repository.folder / "z.docx", p("A letter about the bells of the harbour at high tide."))
+    repository.commit()
+    write_word(repository.folder / "letter.docx", NEW)
+    write_word(repository.folder / "z.docx", p("A letter about the bells of the harbour at low tide."))
+    driver = "diff.colde.command=colde git-diff --ignore-like {} --"
+    template = str(write_word(repository.folder.parent / "template.docx", OLD + NEW))
+    text = " ".join(repository("git", "-c", driver.format(template), "diff").split())
+    assert "also stands in template.docx; nothing of it is left." in text
+    assert "{+low+} tide" in text
+
+
 @pytest.mark.parametrize(
     ("environment", "setting", "coloured"),
     [

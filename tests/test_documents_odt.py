@@ -8,6 +8,7 @@ from pathlib import Path
 from xml.sax.saxutils import escape
 
 import pytest
+from command_line import ROOT
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from odt_files import MIMETYPE, h, p, root, table, write_odt
@@ -112,6 +113,9 @@ def test_standard_input_and_a_name_that_lies(path: Path) -> None:
     lying = path.with_suffix(".docx")
     lying.write_bytes(data)
     assert read(lying).title == "One"
+    word = path.with_name("word.odt")
+    word.write_bytes((ROOT / "tests" / "data" / "report.docx").read_bytes())
+    assert read(word).title == "Bells That the Tide Rings"
 
 
 def test_other_kinds_and_encrypted_ones(path: Path) -> None:

@@ -75,3 +75,13 @@ def test_a_sentence_put_in_moves_only_the_cuts_beside_it() -> None:
 def test_pages_are_those_of_the_span() -> None:
     document = Document("", "", "One.\n\nTwo.", assemble("", "", [Part("", "One.\n\nTwo.")]).sections, (0, 6))
     assert [passage.pages for passage in passages(document)] == [(1, 1), (2, 2)]
+
+
+def test_a_paragraph_of_one_sentence_again_and_again_is_cut() -> None:
+    """In time: if every cut looked at all that is left of it, this would take minutes."""
+    document = assemble("", "", [Part("", "Six words of a short sentence. " * 30_000)])
+    found = passages(document)
+    check_cover(document, found)
+    lengths = [len(document.text[one.span.start : one.span.end].split()) for one in found]
+    assert max(lengths) <= MAX_WORDS
+    assert min(lengths) >= 25

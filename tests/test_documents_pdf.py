@@ -91,10 +91,12 @@ def test_scanned_pages_are_told_from_blank_ones(tmp_path: Path) -> None:
     assert report.pages_without_text == (2, 3, 4, 5, 6, 7)
     assert report.warnings == (f"Pages 2–4, 7 (4 of 8) have pictures but no text; if scanned, {OCR}",)
     assert "Blank: pages 5–6." in report.notes
-    with pytest.raises(NoTextError, match=r"^Pages 3–5 of .*mixed.pdf have pictures .*ocrmypdf --skip-text"):
+    with pytest.raises(NoTextError, match=r"^Pages 3–4 of .*mixed.pdf have pictures .*ocrmypdf --skip-text"):
         read(path, pages=(3, 5))
     with pytest.raises(NoTextError, match=r"^Page 2 of .*mixed.pdf has pictures"):
         read(path, pages=(2, 2))
+    with pytest.raises(NoTextError, match=r"^Page 7 of .*mixed.pdf has pictures"):
+        read(path, pages=(5, 7))
     with pytest.raises(NoTextError, match="its pages are blank"):
         read(path, pages=(5, 6))
     with pytest.raises(OptionError, match="has 8 pages; there is no page 9"):

@@ -145,10 +145,24 @@ def test_markdown_without_words() -> None:
         (r"5 \* 3", "5 * 3"),
         ("2 * 3 * 4", "2 * 3 * 4"),
         ("a <!-- hidden --> b", "a b"),
+        ("[a net](https://example.org/net_(of_cork)) is [one](#a)", "a net is one"),
+        ("**a and __b__**, *c `d` e*", "a and b, c d e"),
     ],
 )
 def test_inline_marks(marked: str, words: str) -> None:
     assert plain(marked) == words
+
+
+@pytest.mark.parametrize("mark", ["<!--", "![", "[a](", "**a ", "__a ", "*a ", "_a ", "`", "<http:"])
+def test_marks_that_nothing_closes_are_text_however_many(mark: str) -> None:
+    """Each is looked at once: if the rest of the text were read for each of them, this would take minutes."""
+    text = mark * (100_000 // len(mark))
+    assert plain(text) == text.strip()
+
+
+@pytest.mark.parametrize("title", ["# a{}b", "# a{}# b", "#{}b"])
+def test_a_heading_of_blanks_is_read_once(title: str) -> None:
+    assert headings(markdown(title.format(" " * 300_000))) == [(1, " ".join(title[1:].format(" ").split()))]
 
 
 def test_hyphens() -> None:

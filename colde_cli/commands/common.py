@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -28,6 +29,12 @@ def finite(value: float | None) -> float | None:
     if value is not None and not math.isfinite(value):
         raise typer.BadParameter(f"{value} is not a score.")
     return value
+
+
+def renamed(sentence: str, file: str, name: str) -> str:
+    """A message that calls a file by another name: where it stands as a word, since "a" is a name as well."""
+    found = re.search(rf"(?<!\S){re.escape(file)}(?!\w)", sentence)
+    return f"{sentence[: found.start()]}{name}{sentence[found.end() :]}" if found else sentence
 
 
 ModelOption = Annotated[

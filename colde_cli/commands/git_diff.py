@@ -25,6 +25,7 @@ from colde_cli.commands.common import (
     PrecisionOption,
     Talk,
     ThreadsOption,
+    renamed,
 )
 from colde_cli.commands.diff import Level
 from colde_cli.commands.noise import (
@@ -35,7 +36,7 @@ from colde_cli.commands.noise import (
     boilerplate,
     check_sources,
 )
-from colde_cli.errors import DocumentError, OptionError
+from colde_cli.errors import DocumentError, NoTextError, OptionError
 from colde_cli.settings import DEFAULT_MODEL
 from colde_cli.views.output import deliver
 
@@ -43,12 +44,8 @@ if TYPE_CHECKING:
     from colde_cli.documents.document import Document
 
 _NOTHING = ("/dev/null", "nul")
-_ARGUMENTS = (
-    1,
-    7,
-    8,
-    9,
-)  # unmerged; a change; a change that renames the file, with and without git's words for it
+_ARGUMENTS = (1, 7, 8, 9)
+"""Unmerged; a change; one that renames the file, without and with git's words for it."""
 
 
 def git_diff(
@@ -146,15 +143,18 @@ class _How:
 
         try:
             document = replace(read(side.file, password=self.password), path=side.label)
+        except DocumentError as error:
+            return renamed(str(error), side.file, side.label)
+        try:
             return select(document, self.skip)
-        except (DocumentError, OptionError) as error:
-            return str(error).replace(side.file, side.label)
+        except OptionError as error:
+            return str(error)
 
 
 def _change(arguments: list[str]) -> _Change:
     if len(arguments) not in _ARGUMENTS:
         raise OptionError(
-            f"git calls this command with 1, 7 or 9 arguments, not {len(arguments)}; to compare two files yourself,"
+            f"git calls this command with 1, 7, 8 or 9 arguments, not {len(arguments)}; to compare two files yourself,"
             " use colde diff."
         )
     path, *rest = arguments
@@ -180,7 +180,11 @@ def _shown(change: _Change, how: _How) -> str:
         return view.heading(change.title, modes) + _both(old, new, how)
     side, what = (new, "added") if new.exists else (old, "deleted")
     document = how.read(side)
-    shown = view.sentence(document) if isinstance(document, str) else view.outline(document)
+    shown = (
+        view.sentence(document)
+        if isinstance(document, str)
+        else _warnings([document]) + view.outline(document)
+    )
     return view.heading(change.title, what) + shown
 
 
@@ -202,14 +206,26 @@ def _compared(documents: list[Document], how: _How) -> str:
     from colde_cli.views.terminal import comparison_table
 
     noise = Noise(*how.noise, tuple(map(str, how.like)))
-    warnings = [f"{document.path}: {words}" for document in documents for words in document.report.warnings]
     ignored = boilerplate(how.like, how.password, noise, Talk(quiet=True))
-    if ignored is not None:
-        documents = list(ignored.without_both(*documents))
-    encoder = how.choice.load()
-    first, second = encoder.encode_many(documents, lambda number: None)
-    table = comparison_table(compare(first, second, encoder, noise), how.level.value, how.top)
-    return "".join(map(view.sentence, warnings)) + table
+    warnings = _warnings(documents)
+    try:
+        left = documents if ignored is None else ignored.without_both(*documents)
+        encoder = how.choice.load()
+        first, second = encoder.encode_many(left, lambda number: None)
+    except NoTextError as error:  # of these two; the next file may have some
+        return warnings + view.sentence(str(error))
+    return warnings + comparison_table(compare(first, second, encoder, noise), how.level.value, how.top)
+
+
+def _warnings(documents: list[Document]) -> str:
+    """What of documents could not be read."""
+    from colde_cli.views import git as view
+
+    return "".join(
+        view.sentence(f"{document.path}: {words}")
+        for document in documents
+        for words in document.report.warnings
+    )
 
 
 def _nobody_reads() -> bool:

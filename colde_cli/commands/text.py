@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,6 +14,7 @@ from colde_cli.commands.common import (
     QuietOption,
     Talk,
     VerboseOption,
+    renamed,
 )
 from colde_cli.commands.diff import parse_pages
 from colde_cli.errors import DocumentError, OptionError
@@ -113,4 +113,4 @@ def _shown(document: Document, chosen: Format) -> str:
 
 
 def _without_name(sentence: str, file: str) -> str:
-    return re.sub(f"^{re.escape(file)}", "This file", sentence).replace(file, "this file")
+    return renamed(sentence, file, "This file" if sentence.startswith(file) else "this file")

@@ -148,8 +148,8 @@ class Document:
 
     def subsections(self, section: Section) -> tuple[Section, ...]:
         """The sections under `section`: those of a deeper level up to the next of its own level or above."""
-        place = self.sections.index(section) + 1
-        deeper = takewhile(lambda other: other.level > section.level, self.sections[place:])
+        following = (self.sections[index] for index in range(section.index + 1, len(self.sections)))
+        deeper = takewhile(lambda other: other.level > section.level, following)
         return tuple(deeper) if section.level else ()
 
     def pages_of(self, span: Span) -> tuple[int, int] | None:

@@ -12,23 +12,28 @@ from colde_cli.documents.text import decode, parts_of, shown_as
 from colde_cli.errors import NoTextError
 
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
-_ATX = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*?))??(?:[ \t]+#+)?[ \t]*$")
+_ATX = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*))?$")
 _SETEXT = re.compile(r" {0,3}(=+|-+)[ \t]*$")
 _RULE = re.compile(r" {0,3}([-*_])([ \t]*\1){2,}[ \t]*$")
 _ITEM = re.compile(r"\s*(?:[-*+]|\d{1,9}[.)])\s+")
 _QUOTE = re.compile(r"^\s*>\s?")  # with its ^: a > inside a line is text
 _TITLE = re.compile(r"title\s*:\s*(.+)", re.IGNORECASE)
+_TARGET = r"\([^()]*+(?:\([^()]*+\)[^()]*+)*+\)"  # of a link, which may hold (brackets)
+# Labels have an end: without one, a million "[" would be read a million times to the end.
 _INLINE = (
-    (re.compile(r"(?<!\\)<!--.*?-->", re.DOTALL), ""),
-    (re.compile(r"!\[([^\]]*)\]\([^)]*\)"), r"\1"),
-    (re.compile(r"\[([^\]]+)\](?:\([^)]*\)|\[[^\]]*\])"), r"\1"),
-    (re.compile(r"(?<!\\)<((?:https?|mailto):[^>\s]+)>"), r"\1"),
-    (re.compile(r"(?<!\\)(\*\*|__)(?=\S)(.+?)(?<=\S)\1"), r"\2"),
-    (re.compile(r"(?<![\\\w*])\*(?=\S)(.+?)(?<=\S)\*(?!\w)"), r"\1"),
-    (re.compile(r"(?<![\\\w])_(?=\S)(.+?)(?<=\S)_(?!\w)"), r"\1"),
-    (re.compile(r"(?<!\\)`+([^`]+)(?<!\\)`+"), r"\1"),
-    (re.compile(r"\\([!-/:-@\[-`{-~])"), r"\1"),
+    (re.compile(rf"!\[([^\]]{{0,1000}})\]{_TARGET}"), r"\1"),
+    (re.compile(rf"\[([^\]]{{1,1000}})\](?:{_TARGET}|\[[^\]]{{0,1000}}\])"), r"\1"),
+    (re.compile(r"(?<!\\)<((?:https?|mailto):[^<>\s]+)>"), r"\1"),
 )
+_COMMENT = re.compile(r"(?<!\\)<!--"), re.compile(r"-->")
+_EMPHASIS = (
+    (re.compile(r"(?<!\\)\*\*(?=\S)"), re.compile(r"(?<=\S)\*\*")),
+    (re.compile(r"(?<!\\)__(?=\S)"), re.compile(r"(?<=\S)__")),
+    (re.compile(r"(?<![\\\w*])\*(?=\S)"), re.compile(r"(?<=\S)\*(?!\w)")),
+    (re.compile(r"(?<![\\\w])_(?=\S)"), re.compile(r"(?<=\S)_(?!\w)")),
+)
+_CODE = re.compile(r"(?<!\\)(?<!(?<!\\)`)`+([^`]+)(?<!\\)`+")
+_ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
 
 
 @dataclass(slots=True)
@@ -112,10 +117,10 @@ def _read_lines(reader: _Reader, lines: Sequence[str]) -> None:
 
 
 def _read_line(reader: _Reader, line: str) -> None:
-    atx = _ATX.match(line)
+    atx = _ATX.match(line.rstrip())
     setext = _SETEXT.match(line)
     if atx:
-        reader.begin_section(plain(atx.group(2) or ""), len(atx.group(1)))
+        reader.begin_section(plain(_without_closing(atx.group(2) or "")), len(atx.group(1)))
     elif setext and reader.lines and not _ITEM.match(reader.lines[0]):
         title = plain(" ".join(part.strip() for part in reader.lines))
         reader.lines = []
@@ -129,8 +134,29 @@ def _read_line(reader: _Reader, line: str) -> None:
         reader.lines.append(_QUOTE.sub("", line, count=1))
 
 
+def _without_closing(heading: str) -> str:
+    """A heading without the row of # that may close it."""
+    bare = heading.rstrip("#")
+    return heading if bare and not bare[-1].isspace() else bare
+
+
 def plain(text: str) -> str:
     """Words without the marks of emphasis, links and images."""
+    text = _unwrapped(text, *_COMMENT, keep=False)
     for pattern, replacement in _INLINE:
         text = pattern.sub(replacement, text)
-    return " ".join(text.split())
+    for opening, closing in _EMPHASIS:
+        text = _unwrapped(text, opening, closing)
+    return " ".join(_ESCAPED.sub(r"\1", _CODE.sub(r"\1", text)).split())
+
+
+def _unwrapped(text: str, opening: re.Pattern[str], closing: re.Pattern[str], *, keep: bool = True) -> str:
+    """Text without pairs of marks, and without what stands between them unless it is to be kept.
+
+    One expression for both would look to the end of the text for every mark that nothing closes.
+    """
+    pieces, place = [], 0
+    while (first := opening.search(text, place)) and (last := closing.search(text, first.end() + keep)):
+        pieces += [text[place : first.start()], text[first.end() : last.start()] if keep else ""]
+        place = last.end()
+    return "".join(pieces) + text[place:]

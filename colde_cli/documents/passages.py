@@ -8,6 +8,7 @@ versions of a paragraph are therefore cut at the same places, but near what was 
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -155,21 +156,48 @@ def _short_cuts(paragraph: str) -> list[int]:
         return [0, len(paragraph)]
     pieces = [*_pieces(paragraph, words), len(words)]
     hashes = [_hash(paragraph[words[piece] : words[piece] + 80]) for piece in pieces[:-1]]
+    least = _Least(hashes)
     cuts, waiting = [0, len(paragraph)], [(0, len(pieces) - 1)]
     while waiting:
         first, last = waiting.pop()
         if last - first > 1 and pieces[last] - pieces[first] > MAX_WORDS:
-            cut = _cut(pieces, hashes, first, last)
+            cut = _cut(pieces, least, first, last)
             cuts.append(words[pieces[cut]])
             waiting += [(first, cut), (cut, last)]
     return sorted(cuts)
 
 
-def _cut(pieces: list[int], hashes: list[int], first: int, last: int) -> int:
+def _cut(pieces: list[int], least: _Least, first: int, last: int) -> int:
     """Before which of the pieces between `first` and `last` to cut."""
-    inner = range(first + 1, last)
-    even = [n for n in inner if min(pieces[n] - pieces[first], pieces[last] - pieces[n]) >= _MIN_WORDS]
-    return min(even or inner, key=lambda n: (hashes[n], n))
+    start, end = first + 1, last
+    even = (
+        bisect_left(pieces, pieces[first] + _MIN_WORDS, start, end),
+        bisect_right(pieces, pieces[last] - _MIN_WORDS, start, end),
+    )
+    return least.between(*even) if even[0] < even[1] else least.between(start, end)
+
+
+class _Least:
+    """Where the least of neighbouring values stands, the first of equal ones, without a look at each of them.
+
+    A paragraph of a thousand pages that are all alike is cut at its first sentence, what is left at its next one, and
+    so on.
+    """
+
+    def __init__(self, values: list[int]) -> None:
+        self._values = values
+        self._rows = [list(range(len(values)))]  # in row k for the 2^k values from each on
+        while (width := 1 << len(self._rows)) <= len(values):
+            above = self._rows[-1]
+            self._rows.append([self._better(*pair) for pair in zip(above, above[width // 2 :], strict=False)])
+
+    def between(self, start: int, end: int) -> int:
+        """Of the values from `start` to before `end`."""
+        row = (end - start).bit_length() - 1
+        return self._better(self._rows[row][start], self._rows[row][end - (1 << row)])
+
+    def _better(self, one: int, other: int) -> int:
+        return other if self._values[other] < self._values[one] else one
 
 
 def _pieces(paragraph: str, words: list[int]) -> Iterator[int]:

@@ -91,10 +91,10 @@ def _kind_of_archive(head: bytes, suffix: str, shown: str) -> str:
         if _OPEN_DOCUMENT + b".text" in head[:200]:
             return "odt"
         _refuse(shown, "an OpenDocument file without running text", "export it as PDF")
-    if suffix == ".odt":
-        return "odt"
-    if suffix in ("", ".docx") or all(name in head for name in _WORD):
+    if all(name in head for name in _WORD):
         return "docx"
+    if suffix in ("", ".docx", ".odt"):
+        return "odt" if suffix == ".odt" else "docx"
     return _refuse(shown, "a ZIP archive or Office document", "")
 
 

@@ -100,12 +100,12 @@ def _no_text(path: str, answer: Answer, pages: tuple[int, int] | None) -> Docume
         return LimitError(f"{path} needs more memory or time than a document may take; it may be damaged.")
     if not answer.pages:
         return CorruptFileError(f"{path} is damaged: it has no pages.")
-    if all(page.blank for page in answer.read):
+    pictures = [page.number for page in answer.read if not page.blank]
+    if answer.read and not pictures:
         return NoTextError(f"{path} has no text: its pages are blank.")
-    if pages:
-        asked = [page.number for page in answer.read]
+    if pages and pictures:
         return NoTextError(
-            f"{_pages(asked)} of {path} {_have(asked)} pictures but no text; if scanned, {_OCR}"
+            f"{_pages(pictures)} of {path} {_have(pictures)} pictures but no text; if scanned, {_OCR}"
         )
     return NoTextError(f"{path} has no text layer; run OCR on it first, for example: ocrmypdf in.pdf out.pdf")
 
