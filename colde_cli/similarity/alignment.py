@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from colde_cli.documents.document import Document
@@ -25,6 +25,7 @@ from colde_cli.similarity.candidates import (
 )
 from colde_cli.similarity.flags import Flag, flags
 from colde_cli.similarity.joining import Group, join
+from colde_cli.similarity.labels import renumbered
 from colde_cli.similarity.matching import Bar, Matching, in_order
 from colde_cli.similarity.noise import NOTHING, Noise
 from colde_cli.similarity.prospects import ChunkScores, promising
@@ -38,6 +39,10 @@ _EXACT = Bar(1.0, 1.0)
 _WORDING = Bar(0.6, 0.7)
 _SURE_MEANING = Bar(0.8, 0.8)
 _MEANING = Bar(0.65, 0.8, 0.5, reach=3)
+_ALIKE_BUT_FOR_NUMBERS = 0.8
+_FEW_ENOUGH = 2
+"""Words besides numbers that a passage needs for that."""
+_NUMBERS_ASIDE = Noise(case=True, numbers=True)
 _FEW_WORDS = 6
 """A passage of fewer words moves only with company: "None." stands in many places."""
 
@@ -152,7 +157,7 @@ def align(
     pairs = [
         _pair(group, left, right, not group.b or not group.a or group.a[0] in kept, noise) for group in groups
     ]
-    return Alignment(tuple(pairs), left.passages, right.passages)
+    return Alignment(tuple(_without_labels(pairs)), left.passages, right.passages)
 
 
 def _match(left: _Side, right: _Side, noise: Noise) -> tuple[Matching, TellingWords]:
@@ -238,9 +243,34 @@ def _pair(group: Group, left: _Side, right: _Side, kept: bool, noise: Noise) -> 
     edits = () if plain(a_text).split() == plain(b_text).split() else redline(a_text, b_text, noise=noise)
     alike = wording(_keys(left, group.a), _keys(right, group.b))
     state = (State.EDITED if edits else State.SAME) if kept else State.MOVED
-    told = flags(a_text, b_text, noise) if edits and alike >= ALIKE else ()
+    small = alike >= ALIKE or _same_but_for_numbers(a_text, b_text)
+    told = flags(a_text, b_text, noise) if edits and small else ()
     score = 1.0 if not edits else max(alike, group.score)
     return PassagePair(state, a, b, score, edits, told, a_text, b_text)
+
+
+def _same_but_for_numbers(a: str, b: str) -> bool:
+    """Whether two short texts, or rows of a table, read alike once their numbers do not count: "Draft of 3 May"."""
+    left, right = (
+        tuple(word.key for word in words(text, _NUMBERS_ASIDE) if not word.sign) for text in (a, b)
+    )
+    said = min(len({key for key in keys if key[0].isalpha()}) for keys in (left, right))
+    return said >= _FEW_ENOUGH and wording(left, right) >= _ALIKE_BUT_FOR_NUMBERS
+
+
+def _without_labels(pairs: Sequence[PassagePair]) -> Iterable[PassagePair]:
+    """The pairs, without the flags on labels of equations that were only renumbered."""
+    labels = {(flag.a, flag.b) for pair in pairs for flag in pair.flags if _on_labels(pair, flag)}
+    aside = renumbered(labels)
+    for pair in pairs:
+        told = tuple(
+            flag for flag in pair.flags if (flag.a, flag.b) not in aside or not _on_labels(pair, flag)
+        )
+        yield pair if told == pair.flags else replace(pair, flags=told)
+
+
+def _on_labels(pair: PassagePair, flag: Flag) -> bool:
+    return f"({flag.a})" in pair.a_text and f"({flag.b})" in pair.b_text
 
 
 def _keys(side: _Side, group: Sequence[int]) -> Keys:
