@@ -6,7 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from colde_cli.similarity.alignment import State
+from colde_cli.similarity.extent import extents
 from colde_cli.views.escaping import markdown
+from colde_cli.views.extent import how_much
 from colde_cli.views.ignored import ignored_line, noise_aside, same_texts
 from colde_cli.views.places import place, places
 from colde_cli.views.redline import Kind, pieces
@@ -112,6 +114,8 @@ def _passages(comparison: Comparison, top: int) -> Iterator[str]:
     counts = [f"{summary[state]:,}" for state in State]
     told = f"**{len(flagged):,}**" if flagged else "0"
     head = [first_capital(STATE_WORDS[state]) for state in State]
+    if not comparison.same_content:
+        yield how_much(comparison, extents(pairs))
     yield table((*head, "Flagged"), [(*counts, told)], range(len(head) + 1))
     yield from _listed(comparison, "Flagged changes", flagged, top)
     yield from _sections(comparison)

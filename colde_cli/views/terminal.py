@@ -14,6 +14,8 @@ from rich.table import Table
 from rich.text import Text
 
 from colde_cli.similarity.comparison import COUNTERPART
+from colde_cli.similarity.extent import extents
+from colde_cli.views.extent import how_much
 from colde_cli.views.folding import Facts
 from colde_cli.views.heatmap import HeatMap
 from colde_cli.views.ignored import ignored_line, noise_aside, same_texts
@@ -81,6 +83,8 @@ def _parts(comparison: Comparison, level: str, top: int) -> Iterator[RenderableT
     yield _verdict(comparison)
     if level in ("passage", "all"):
         yield Text()
+        if not comparison.same_content:
+            yield Text(how_much(comparison, extents(comparison.passages)), "bold")
         yield counts(comparison)
         yield from flagged_part(comparison, top, _title)
     if level in ("section", "all"):

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 
 from colde_cli.similarity.alignment import State
 from colde_cli.similarity.extent import Extent, extents
-from colde_cli.views.ignored import ignored_line, noise_aside, same_texts
+from colde_cli.views.extent import how_much, share
+from colde_cli.views.ignored import ignored_line, noise_aside
 from colde_cli.views.report import names
 from colde_cli.views.report.clean import short
-from colde_cli.views.wording import VERDICTS, became, document_facts, first_capital, heading, percent, plural
+from colde_cli.views.wording import VERDICTS, became, document_facts, heading, percent, plural
 
 if TYPE_CHECKING:
     from colde_cli.documents.document import Document, ReadReport
@@ -120,7 +121,7 @@ def summary(comparison: Comparison) -> Summary:
         ),
         [(names.PARTS[part.name], f"{part.weight:.0%}", f"{part.score:.2f}") for part in comparison.parts],
         [_bar("A", both[0]), _bar("B", both[1])],
-        _lead(comparison, both),
+        how_much(comparison, both),
         [(names.LETTERS[state], names.STATES[state], counts[state]) for state in State],
         _kept(comparison, changes),
         [_row(comparison, change) for change in changes if became(change)],
@@ -170,24 +171,6 @@ def _because(comparison: Comparison) -> str:
     return f"{words}; probability {percent(comparison.probability)}."
 
 
-def _lead(comparison: Comparison, both: tuple[Extent, Extent]) -> str:
-    if comparison.same_content:
-        return f"{first_capital(same_texts(comparison))}."
-    a, b = both
-    if not a.words or not b.words:
-        return f"{'A' if not a.words else 'B'} has no text besides headings."
-    if not a.kept and not b.kept:
-        return "No passage of one answers a passage of the other."
-    return f"{_share(a)} of A's words stand in B; {_share(b)} of B's words stand in A."
-
-
-def _share(extent: Extent) -> str:
-    """A share in percent that says 0 and 100 only where it is."""
-    if extent.kept in (0, extent.words):
-        return f"{extent.share_kept:.0%}"
-    return f"{min(0.99, max(0.01, extent.share_kept)):.0%}"
-
-
 def _bar(letter: str, extent: Extent) -> Bar:
     parts, start = [], 0.0
     for state in State:
@@ -195,7 +178,7 @@ def _bar(letter: str, extent: Extent) -> Bar:
         if width:
             parts.append((names.LETTERS[state], names.STATES[state], round(width, 2), round(start, 2)))
         start += width
-    return Bar(letter, plural(extent.words, "word"), _share(extent) if extent.words else "–", parts)
+    return Bar(letter, plural(extent.words, "word"), share(extent) if extent.words else "–", parts)
 
 
 def _kept(comparison: Comparison, changes: Sequence[SectionChange]) -> str:
