@@ -125,7 +125,9 @@ def measure(
         related = np.array([label for _, _, label in judged])
         for file in sorted(set(files.values())):
             own = np.array([files[a] == file for a, _, _ in judged])
-            found[f"{kind} {data.files[file]}"] = pair_metrics(related[own], list(np.array(scores)[own])).auc
+            found[f"{kind} {data.files[file].name}"] = pair_metrics(
+                related[own], list(np.array(scores)[own])
+            ).auc
         found[f"{kind} mean"] = float(
             np.mean([value for key, value in found.items() if key.startswith(kind)])
         )

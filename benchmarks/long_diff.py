@@ -5,8 +5,9 @@
 
 `join` makes a long PDF of pages of others, in the order given; two versions are made by leaving out, moving or
 exchanging parts. `measure` runs the command in fresh processes and prints, of the median run, seconds and the most
-memory that the process and its readers held at one time (resident, shared pages counted once for each); then the
-seconds of every step, measured in one process.
+memory that the process and its readers held at one time (resident, shared pages counted once for each). Seconds of
+processors, all cores together, say more than those of the clock where other work runs. Then the seconds of every step,
+measured in one process.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import argparse
 import os
 import platform
 import re
+import resource
 import statistics
 import subprocess
 import sys
@@ -41,9 +43,9 @@ def join(target: Path, parts: list[str]) -> int:
     return len(writer.pages)
 
 
-def run(command: list[str]) -> tuple[float, float]:
-    """Seconds of a command, and the peak of its memory with that of its children, in MB."""
-    start, peak = time.perf_counter(), 0
+def run(command: list[str]) -> tuple[float, float, float]:
+    """Seconds of a command, those of processors, and the peak of its memory with that of its children, in MB."""
+    start, before, peak = time.perf_counter(), _processors(), 0
     with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
         watched = psutil.Process(process.pid)
         while process.poll() is None:
@@ -51,7 +53,13 @@ def run(command: list[str]) -> tuple[float, float]:
             time.sleep(0.05)
     if process.returncode > 1:
         raise SystemExit(process.returncode)
-    return time.perf_counter() - start, peak / 1e6
+    return time.perf_counter() - start, _processors() - before, peak / 1e6
+
+
+def _processors() -> float:
+    """Seconds that ended children, and theirs, have used of all processors."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def _memory(process: psutil.Process) -> int:
@@ -91,12 +99,12 @@ def steps(a: str, b: str) -> None:
 
 class _Clock:
     def __init__(self) -> None:
-        self._since = time.perf_counter()
+        self._since = time.perf_counter(), time.process_time()
 
     def tell(self, what: str) -> None:
-        now = time.perf_counter()
-        print(f"  {now - self._since:6.2f} s  {what}")
-        self._since = time.perf_counter()
+        wall, used = time.perf_counter() - self._since[0], time.process_time() - self._since[1]
+        print(f"  {wall:6.2f} s, {used:6.2f} s of processors  {what}", flush=True)
+        self._since = time.perf_counter(), time.process_time()
 
 
 def measure(a: str, b: str, repetitions: int, format: str) -> None:
@@ -104,8 +112,11 @@ def measure(a: str, b: str, repetitions: int, format: str) -> None:
     command = [sys.executable, "-m", "colde_cli", "diff", a, b, "--no-cache", "--quiet", "--format", format]
     print(f"{platform.machine()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
     found = [run(command) for _ in range(repetitions)]
-    seconds, memory = (statistics.median(values) for values in zip(*found, strict=True))
-    print(f"{Path(a).name} {Path(b).name}: {seconds:.1f} s, peak {memory:.0f} MB, {repetitions} runs")
+    seconds, used, memory = (statistics.median(values) for values in zip(*found, strict=True))
+    print(
+        f"{Path(a).name} {Path(b).name}: {seconds:.1f} s, {used:.1f} s of processors, peak {memory:.0f} MB, "
+        f"{repetitions} runs"
+    )
     steps(a, b)
 
 

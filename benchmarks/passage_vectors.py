@@ -12,12 +12,12 @@ by how much it leads the best wrong one (median). Three ground truths, each FOLD
     elsewhere       a run of sentences reworded and planted into an unrelated document (`planting.py`)
     versions        passages of two versions that no wording matched, alone between the same neighbours on both sides
 
-`sections`: data as for `alignment.py sections`; the alignment with either kind of vectors in its last round, those of
-the same pass with several bars.
+`sections`: data as for `alignment.py sections`; the alignment with either kind of vectors in its last round, the bars
+of that round as they are, lower and higher.
 
-`time`: seconds and peak memory to have chunk vectors and passage vectors of two documents, nothing cached, each
-measurement a fresh process, by turns. The extra pass reads the passages without a partner in wording, as
-`colde diff` does; the same pass has all of them.
+`time`: seconds and peak memory to encode and align two documents, nothing cached, each measurement a fresh process, by
+turns: without passage vectors; with those of passages read alone that could mean the same, as `colde diff` does it; of
+all without a partner in wording; with all of the same pass.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ import sys
 import time
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from unittest.mock import patch
@@ -43,20 +44,23 @@ from numpy.typing import NDArray
 from passage_states import SamePass, centred, centred_on_own, extra_pass
 from planting import plant as plant_elsewhere
 
-from colde_cli.documents.document import Document, Span
-from colde_cli.documents.passages import Passage, passages_of_both
+from colde_cli.documents.document import Document, Part, Span, assemble
+from colde_cli.documents.passages import Passage, passages, passages_of_both
 from colde_cli.documents.reading import read
 from colde_cli.encoder.cache import Cache
 from colde_cli.encoder.encoder import Encoder
 from colde_cli.similarity import alignment as alignment_module
+from colde_cli.similarity import candidates as candidates_module
 from colde_cli.similarity.alignment import State, align
-from colde_cli.similarity.candidates import Candidate, Keys, wording
 from colde_cli.similarity.matching import Bar
+from colde_cli.similarity.prospects import ChunkScores
 from colde_cli.similarity.scores import cosines
 
 FloatArray = NDArray[np.float32]
 Both = tuple[FloatArray, FloatArray]
-PER_PASSAGE = 6
+WAYS = ("none", "promising alone", "all alone", "same pass")
+FEWEST = 6
+"""Passages of B among which to find one."""
 
 
 @dataclass(frozen=True)
@@ -158,7 +162,7 @@ def run_partners(folders: Sequence[Path], count: int, encoder: Encoder) -> None:
     lead: dict[tuple[str, str], list[float]] = defaultdict(list)
     for folder in folders:
         for case in cases(folder, count):
-            if not case.right or len(case.of_b) < PER_PASSAGE:
+            if not case.right or len(case.of_b) < FEWEST:
                 continue
             for name, (a, b) in vectors.ways(case):
                 table = cosines(a, b)
@@ -177,44 +181,41 @@ def run_partners(folders: Sequence[Path], count: int, encoder: Encoder) -> None:
         )
 
 
-def candidates_of(
-    a: Sequence[Keys], b: Sequence[Keys], of: tuple[list[int], list[int]], both: Both
-) -> list[Candidate]:
-    """As `meaning_candidates`, of given vectors of all passages."""
-    rows, columns = (np.array(chosen, int) for chosen in of)
-    table = cosines(both[0][rows], both[1][columns]) if len(rows) and len(columns) else np.zeros((0, 0))
-    found = []
-    for n, i in enumerate(rows):
-        for m, j in enumerate(columns):
-            share = wording(a[i], b[j]) if table[n, m] > 0 else 0.0
-            found.append(Candidate(int(i), int(j), 1 - (1 - max(0.0, float(table[n, m]))) * (1 - share)))
-    return found
+def in_place_of_the_extra_pass(case: Case, both: Both) -> AbstractContextManager[object]:
+    """Alignment takes these vectors of all passages, [p, H] of each document, in the place of its own."""
+    known = [
+        {document.text[p.span.start : p.span.end]: vector for p, vector in zip(found, vectors, strict=True)}
+        for document, found, vectors in ((case.a, case.of_a, both[0]), (case.b, case.of_b, both[1]))
+    ]
+
+    def vectors(sides: Sequence[Sequence[str]], _: object) -> list[FloatArray]:
+        return [np.stack([known[n][text] for text in texts]) for n, texts in enumerate(sides)]
+
+    return patch.object(candidates_module, "_vectors", vectors)
 
 
 def run_sections(folders: Sequence[Path], count: int, encoder: Encoder) -> None:
     """Align with either kind, count, print."""
     vectors = Vectors(encoder)
-    bars = {shift: Bar(0.65 + shift, 0.8 + shift, 0.5 + shift) for shift in (-0.1, -0.05, 0.0, 0.05, 0.1)}
+    bars = {
+        shift: (Bar(0.8 + shift, 0.8 + shift), Bar(0.65 + shift, 0.8 + shift, 0.5 + shift, reach=3))
+        for shift in (-0.1, -0.05, 0.0, 0.05, 0.1)
+    }
     for folder in folders:
         tallies: dict[str, sections.Tally] = {}
         for version in sections.version_pairs(folder, count):
             case = Case("", version.a, version.b, *passages_of_both(version.a, version.b), {})
-            said = {
-                "wording alone": sections.ours(version, None),
-                "read alone": sections.ours(version, encoder),
-            }
-            both = vectors.same_pass(case)
-            both = (centred(both[0], encoder), centred(both[1], encoder))
-            for shift, bar in bars.items():
-                with (
-                    patch.object(
-                        alignment_module,
-                        "meaning_candidates",
-                        lambda a, b, texts, of, encoder, both=both: candidates_of(a, b, of, both),
-                    ),
-                    patch.object(alignment_module, "_MEANING", bar),
-                ):
-                    said[f"same pass, bars {shift:+.2f}"] = sections.ours(version, encoder)
+            said = {"wording alone": sections.ours(version, None)}
+            a, b = vectors.same_pass(case)
+            same_pass = in_place_of_the_extra_pass(case, (centred(a, encoder), centred(b, encoder)))
+            for name, replaced in (("read alone", nullcontext()), ("same pass", same_pass)):
+                with replaced:
+                    for shift, (sure, other) in bars.items():
+                        with (
+                            patch.object(alignment_module, "_SURE_MEANING", sure),
+                            patch.object(alignment_module, "_MEANING", other),
+                        ):
+                            said[f"{name}, {shift:+.2f}"] = sections.ours(version, encoder)
             for name, labels in said.items():
                 tallies.setdefault(name, sections.Tally()).add(labels, version.truth)
         print(f"{folder.name}, {count} version pairs\n{sections.table(tallies)}")
@@ -224,16 +225,16 @@ def run_time(a: Path, b: Path, repetitions: int) -> None:
     """Measure by turns, print medians and the median of ratios."""
     found: dict[str, list[tuple[float, float]]] = defaultdict(list)
     for _ in range(repetitions):
-        for way in ("chunks", "extra", "same"):
+        for way in WAYS:
             command = [sys.executable, __file__, "once", str(a), str(b), "--way", way]
             done = subprocess.run(command, capture_output=True, check=True, text=True)
             seconds, megabytes = json.loads(done.stdout)
             found[way].append((seconds, megabytes))
     for way, values in found.items():
-        ratios = [value[0] / base[0] for value, base in zip(values, found["chunks"], strict=True)]
+        ratios = [value[0] / base[0] for value, base in zip(values, found["none"], strict=True)]
         print(
-            f"{way:7s} {statistics.median(v[0] for v in values):6.2f} s, {statistics.median(ratios):.2f} of the "
-            f"chunks alone, peak {statistics.median(v[1] for v in values):.0f} MB"
+            f"{way:16s} {statistics.median(v[0] for v in values):6.2f} s, {statistics.median(ratios):.2f} of that "
+            f"without, peak {statistics.median(v[1] for v in values):.0f} MB"
         )
 
 
@@ -241,24 +242,23 @@ def run_once(a: Path, b: Path, way: str) -> None:
     """One measurement, printed as JSON."""
     encoder = Encoder.load(device="cpu", cache=None)
     left, right = read(str(a)), read(str(b))
-    of_a, of_b = passages_of_both(left, right)
-    if way != "same":
-        of_wording = align(left, right, None)
-        alone_a = [pair.a[0] for pair in of_wording.pairs if pair.state is State.ONLY_A]
-        alone_b = [pair.b[0] for pair in of_wording.pairs if pair.state is State.ONLY_B]
-        encoder.encode_many([left, right])  # opens the sessions
-        start = time.perf_counter()
-        for document in (left, right):
-            encoder.encode_chunks(encoder.chunk(document))
-        if way == "extra" and alone_a and alone_b:
-            extra_pass(left, alone_a, encoder)
-            extra_pass(right, alone_b, encoder)
+    case = Case("", left, right, *passages_of_both(left, right), {})
+    same = SamePass(encoder)
+    # Sessions are opened, and every path walked once, before the clock runs.
+    short = assemble("", "", [Part("", "A sentence.")])
+    same.read(short, passages(short))
+    encoder.encode(short)
+    start = time.perf_counter()
+    first, second = encoder.encode_many([left, right]) if way != "same pass" else (None, None)
+    if way == "same pass":
+        (_, one), (_, two) = same.read(left, case.of_a), same.read(right, case.of_b)
+        with in_place_of_the_extra_pass(case, (centred(one, encoder), centred(two, encoder))):
+            align(left, right, encoder)
+    elif way == "promising alone" and first is not None and second is not None:
+        alike = cosines(first.directions, second.directions)
+        align(left, right, encoder, chunk_scores=ChunkScores(first.chunks, second.chunks, alike))
     else:
-        same = SamePass(encoder)
-        same.read(left, of_a)
-        start = time.perf_counter()
-        same.read(left, of_a)
-        same.read(right, of_b)
+        align(left, right, encoder if way == "all alone" else None)
     seconds = time.perf_counter() - start
     print(json.dumps([seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024]))
 
@@ -272,7 +272,7 @@ def main() -> None:
     parser.add_argument("paths", nargs="+", type=Path)
     parser.add_argument("--cases", type=int, default=40)
     parser.add_argument("--repetitions", type=int, default=7)
-    parser.add_argument("--way", choices=("chunks", "extra", "same"), default="same", help="of `once`")
+    parser.add_argument("--way", choices=WAYS, default="none", help="of `once`")
     options = parser.parse_args()
     if options.what == "time":
         run_time(*options.paths, options.repetitions)

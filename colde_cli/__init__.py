@@ -11,6 +11,7 @@ Names are looked up when they are first used, so that `import colde_cli` costs n
 
 from __future__ import annotations
 
+import os
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -47,6 +48,10 @@ if TYPE_CHECKING:
     from colde_cli.similarity.section_changes import SectionChange
 
 __version__ = "0.1.0"
+
+# ONNX Runtime from 1.29 on sends Microsoft what it runs, and keeps a number of the machine in the user's cache, unless
+# this is set before it is imported. Nothing leaves the computer.
+os.environ["ORT_DISABLE_TELEMETRY"] = "1"
 
 __all__ = [
     "Alignment",

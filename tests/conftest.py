@@ -10,6 +10,7 @@ import pytest
 from hypothesis import settings
 
 if TYPE_CHECKING:
+    from colde_cli.encoder.encoder import Encoder
     from colde_cli.similarity.comparison import Comparison
 
 # A machine that is busy is no failure: how long an example takes is measured in benchmarks/.
@@ -42,13 +43,30 @@ def model_folder() -> Path:
 
 
 @pytest.fixture(scope="session")
-def field_study(model_folder: Path) -> Comparison:
+def _cache_of_all(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("cache")
+
+
+@pytest.fixture
+def kept_cache(isolated: None, _cache_of_all: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that compare the same files share what was encoded, where that is not what they test."""
+    monkeypatch.setenv("COLDE_CACHE_DIR", str(_cache_of_all))
+
+
+@pytest.fixture(scope="session")
+def encoder(model_folder: Path) -> Encoder:
+    """The shipped model on the CPU, without a cache."""
+    from colde_cli.encoder.encoder import Encoder
+
+    return Encoder.load(model_folder, device="cpu")
+
+
+@pytest.fixture(scope="session")
+def field_study(encoder: Encoder) -> Comparison:
     """The two versions in examples/, compared."""
     from colde_cli.documents.reading import read
-    from colde_cli.encoder.encoder import Encoder
     from colde_cli.similarity.comparison import compare
 
-    encoder = Encoder.load(str(model_folder), device="cpu")
     documents = [read(str(ROOT / "examples" / f"field-study-v{number}.pdf")) for number in (1, 2)]
     return compare(*encoder.encode_many(documents), encoder)
 

@@ -70,48 +70,41 @@ def hostile(draw: st.DrawFn) -> Comparison:
     """Two documents of hostile words with some paragraphs in common."""
     a = draw(sections)
     b = draw(st.permutations(a)) + draw(sections) if draw(st.booleans()) else draw(sections)
-    return compared(a, b, title=draw(words), path=draw(words))
+    # What nothing is left of would be a document without text.
+    left, right = ([*side, ("Last", "The end.")] for side in (a, b))
+    title, path = draw(words), draw(words)
+    return compared(document(left, title, path), document(right, title, path))
 
 
-def compared(
-    a: Sequence[Section], b: Sequence[Section], *, title: str = "Title", path: str = "a.txt"
-) -> Comparison:
-    """Two documents compared, without a model."""
-    left, right = _encoding(a, title, path), _encoding(b, title, path)
+def document(parts: Sequence[Section], title: str = "Title", path: str = "a.txt") -> Document:
+    """A document of headings and texts."""
+    return assemble(path, title, [Part(heading, text) for heading, text in parts])
+
+
+def compared(a: Document, b: Document, score: float = 0.5) -> Comparison:
+    """Two documents compared without a model, every section one chunk."""
+    left, right = _encoded(a), _encoded(b)
     chance = np.random.default_rng(7)
-
-    def scores(rows: int, columns: int) -> np.ndarray:
-        return chance.uniform(-1, 1, (rows, columns)).astype(np.float32)
-
-    n, m = len(left.document.sections), len(right.document.sections)
+    n, m = len(a.sections), len(b.sections)
+    scores = chance.uniform(-1, 1, (2, n, m)).astype(np.float32)
     return Comparison(
         a=left,
         b=right,
         model=RuntimeInfo("by-hand", "fp32", "cpu"),
-        score=0.5,
-        parts=(ScorePart("document", 0.4, 0.5), ScorePart("words", 0.6, 0.5)),
+        score=score,
+        parts=(ScorePart("document", 0.4, score), ScorePart("words", 0.6, score)),
         probability=0.7,
         threshold=0.4,
-        section_scores=scores(n, m),
-        chunk_scores=scores(n, m),
-        attention_a_to_b=np.full((n, m), 1 / m, np.float32),
-        attention_b_to_a=np.full((m, n), 1 / n, np.float32),
-        same_content=False,
-        aligned=cache(lambda: align(left.document, right.document, None)),
+        section_scores=scores[0],
+        chunk_scores=scores[1],
+        attention_a_to_b=np.full((n, m), 1 / max(1, m), np.float32),
+        attention_b_to_a=np.full((m, n), 1 / max(1, n), np.float32),
+        same_content=a.text == b.text,
+        aligned=cache(lambda: align(a, b, None)),
     )
 
 
-def _encoding(sections: Sequence[Section], title: str, path: str) -> Encoding:
-    document = _document(sections, title, path)
-    chunks = tuple(
-        Chunk(section.index, section.index, 0, section.span, (1, 2, 3)) for section in document.sections
-    )
+def _encoded(of: Document) -> Encoding:
+    chunks = tuple(Chunk(section.index, section.index, 0, section.span, (1, 2, 3)) for section in of.sections)
     vectors = np.ones((len(chunks), 4), np.float32)
-    return Encoding(document, chunks, vectors, vectors, vectors, vectors[0])
-
-
-def _document(sections: Sequence[Section], title: str, path: str) -> Document:
-    # What nothing is left of would be a document without text.
-    return assemble(
-        path, title, [*(Part(heading, text) for heading, text in sections), Part("Last", "The end.")]
-    )
+    return Encoding(of, chunks, vectors, vectors, vectors, np.ones(4, np.float32))

@@ -18,6 +18,13 @@ import colde_cli
 Capture = pytest.CaptureFixture[str]
 
 
+def test_the_runtime_neither_sends_nor_keeps_anything_about_the_user(tmp_path: Path) -> None:
+    """ONNX Runtime's telemetry makes a folder of its own in the user's cache, but for runs in CI."""
+    env = {"XDG_CACHE_HOME": str(tmp_path), "HOME": str(tmp_path), "CI": "", "ORT_DISABLE_TELEMETRY": ""}
+    assert run_process("diff", V1, V1, "--level", "document", env=env).status == 0
+    assert {entry.name for entry in tmp_path.iterdir()} <= {"colde"}
+
+
 @pytest.mark.parametrize("flag", ["-h", "--help"])
 @pytest.mark.parametrize("command", [(), ("diff",), ("rank",)])
 def test_help_is_everywhere(capsys: Capture, command: tuple[str, ...], flag: str) -> None:

@@ -18,6 +18,7 @@ from colde_cli.commands.diff import parse_pages
 from colde_cli.errors import OptionError
 
 Capture = pytest.CaptureFixture[str]
+pytestmark = pytest.mark.usefixtures("kept_cache")
 
 
 @pytest.fixture(scope="module")
@@ -161,7 +162,10 @@ def test_verbose_says_what_runs_where_and_quiet_silences_warnings(capsys: Captur
     assert "on cpu" in run(capsys, "diff", V1, V2, "-v", "--device", "cpu").err
 
 
-def test_a_second_run_gives_the_same_and_so_does_one_without_cache(capsys: Capture) -> None:
+def test_a_second_run_gives_the_same_and_so_does_one_without_cache(
+    capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLDE_CACHE_DIR", str(tmp_path))
     first = run(capsys, "diff", V1, V2, "--format", "json").out
     assert run(capsys, "diff", V1, V2, "--format", "json").out == first
     assert run(capsys, "diff", V1, V2, "--format", "json", "--no-cache").out == first

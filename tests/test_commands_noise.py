@@ -12,6 +12,7 @@ import pytest
 from command_line import OTHER, V1, V2, check_trouble, run
 
 Capture = pytest.CaptureFixture[str]
+pytestmark = pytest.mark.usefixtures("kept_cache")
 
 LAW = "This Agreement shall be governed by the laws of the State of New York."
 SECRET = "Each party shall keep the terms of this Agreement secret for three years after it has ended."

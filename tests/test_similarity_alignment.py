@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from command_line import V1, V2
 from hypothesis import given, settings
@@ -81,6 +79,39 @@ def test_small_edits_that_tell_are_flagged(before: str, after: str, kind: str) -
     assert [flag.kind.value for flag in found.pairs[1].flags] == [kind]
 
 
+@pytest.mark.parametrize("word", ["None.", "Not applicable."])
+def test_what_a_form_says_often_answers_itself_however_often(word: str) -> None:
+    """One word has no likeness in wording to fall back on."""
+    answers = [part for number in range(70) for part in (f"Does question number {number} apply?", word, word)]
+    found = align(document(*answers), document(*answers), None)
+    assert found.summary[State.SAME] == len(found.pairs) == 210
+    lead = [f"A paragraph with the number {number} stands before the form." for number in range(60)]
+    found = align(document(*answers), document(*lead, *answers[:60], *answers[63:]), None)
+    assert found.summary[State.SAME] == 207
+    assert (found.summary[State.ONLY_A], found.summary[State.ONLY_B]) == (3, 60)
+    found = align(document(*[word] * 120), document(PUMP, *[word] * 110, TAX), None)
+    assert (found.summary[State.SAME], found.summary[State.MOVED]) == (110, 0)
+
+
+def test_labels_of_equations_that_were_only_renumbered_are_not_flagged() -> None:
+    def text(shift: int, speed: str) -> Document:
+        named = ("pumps", "valves", "pipes", "tanks", "wells", "locks")
+        lines = [f"The pressure in the {name} is p = qr ({at + shift})" for at, name in enumerate(named, 4)]
+        return document(*lines, f"The pumps turn {speed} times in an hour of the night.")
+
+    assert [flag for pair in align(text(0, "(6)"), text(8, "(6)"), None).pairs for flag in pair.flags] == []
+    (told,) = [flag for pair in align(text(0, "(6)"), text(8, "(60)"), None).pairs for flag in pair.flags]
+    assert (told.a, told.b) == ("6", "60")
+
+
+def test_a_short_passage_that_is_all_date_is_flagged(encoder: Encoder) -> None:
+    a, b = (
+        document(PUMP, f"Draft version {date}", TAX) for date in ("September 20, 2018", "February 7, 2021")
+    )
+    (pair,) = [pair for pair in align(a, b, encoder).pairs if pair.edits]
+    assert [(flag.kind.value, flag.a) for flag in pair.flags] == [("date", "September 20, 2018")]
+
+
 def test_what_stands_on_one_side_only_is_told_in_its_place() -> None:
     found = align(document(PUMP, TAX, CHOIR), document(PUMP, BRIDGE, CHOIR, SCHOOL), None)
     assert states(found) == ["same", "only_b", "only_a", "same", "only_b"]
@@ -156,8 +187,8 @@ class Versions:
 
 
 @pytest.fixture(scope="module")
-def versions(model_folder: Path) -> Versions:
-    return Versions(Encoder.load(model_folder, device="cpu"))
+def versions(encoder: Encoder) -> Versions:
+    return Versions(encoder)
 
 
 def test_sections_of_the_examples(versions: Versions) -> None:

@@ -19,11 +19,6 @@ CHOIR = "The choir rehearses a requiem on Thursdays, and the altos are always la
 
 
 @pytest.fixture(scope="module")
-def encoder(model_folder: Path) -> Encoder:
-    return Encoder.load(model_folder, device="cpu")
-
-
-@pytest.fixture(scope="module")
 def comparison(encoder: Encoder) -> Comparison:
     a = assemble("a", "A", [Part("Pump", PUMP), Part("Tax", TAX)])
     b = assemble(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from reports import document
+from hand_made import document
 
 from colde_cli.similarity.alignment import State, align
 from colde_cli.similarity.extent import extents

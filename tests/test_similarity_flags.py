@@ -41,6 +41,12 @@ def test_what_tells_is_flagged(before: str, after: str, kind: str, said: tuple[s
         ("Within three metres of it.", "Within five metres of it.", "number"),
         ("They don't agree to it.", "They agree to it.", "negation"),
         ("You must report it.", "You may report it.", "modal"),
+        ("Changed 2025-10-30T11:20:06 by hand.", "Changed 2026-03-20T13:00:15 by hand.", "date"),
+        ("It is sent in sixty (60) days.", "It is sent in sixty (90) days.", "number"),
+        ("It stays above -5 °C at night.", "It stays above 5 °C at night.", "number"),
+        ("It fell by (−0.10, 0.09) to it.", "It fell by (0.10, 0.09) to it.", "number"),
+        ("It is sent in forty-five days.", "It is sent in forty-six days.", "number"),
+        ("The engine is a V6 of theirs.", "The engine is a V8 of theirs.", "number"),
     ],
 )
 def test_other_kinds_are_flagged(a: str, b: str, kind: str) -> None:
@@ -56,6 +62,8 @@ def test_other_kinds_are_flagged(a: str, b: str, kind: str) -> None:
         ("He signs. 9.2 The Buyer pays. (3) He is late.", "He signs. 11.2 The Buyer pays. (4) He is late."),
         ("It is not large.", "It isn't large."),
         ("In two of 31 cases.", "In 2 of 31 cases."),
+        ("In thirty-one of forty-five cases.", "In 31 of 45 cases."),
+        ("It costs 3-5 of them.", "It costs 3 to 5 of them."),
         ("Of 9 pumps, 4 run.", "4 run of 9 pumps."),
         ("It runs (in May) and costs $5.", "It runs (in  May) and costs $5."),
         (
@@ -63,6 +71,15 @@ def test_other_kinds_are_flagged(a: str, b: str, kind: str) -> None:
             "It ends. Of the 24 pumps that were tested in May, 3 did not run at all, and nobody knew why.",
         ),
         ("We tested it. However, it ran.", "We tested it. Moreover, it ran."),
+        ("It applies to a single property.", "It applies to a single GA4 property."),
+        ("To learn more, see here.", "To learn more about COVID-19, see here."),
+        ("They are stated in (1) the terms.", "They are stated in (1) the terms or (2) laws."),
+        ("You are an employee of it.", "You are an employee of it (see 2.2)."),
+        ("The source is available.6 It runs.", "The source is available.7 It runs."),
+        ("Other authors (Osei 1996) agree.", "Other authors (Osei 1996; Brandt 2009, 2013c) agree."),
+        ("Equations 51 – 55 are used.", "Equations 59 – 63 are used."),
+        ("The bounds stand beside it.", "The ±3σ bounds stand beside it."),
+        ("6 https://example.org/pump", "7 https://example.org/pump"),
     ],
 )
 def test_what_only_looks_like_it_is_not(a: str, b: str) -> None:

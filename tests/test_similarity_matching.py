@@ -53,3 +53,12 @@ def test_without_a_reach_order_holds_at_any_distance() -> None:
 def test_the_best_come_first_and_take_their_partners() -> None:
     candidates = [Candidate(0, 0, 0.85), Candidate(0, 1, 0.95), Candidate(1, 1, 0.9), Candidate(1, 0, 0.82)]
     assert grown(candidates, {}) == {0: 1, 1: 0}
+
+
+def test_passages_stand_abreast_of_where_their_neighbours_are() -> None:
+    matching = Matching()
+    for a, b in {2: 4, 3: 9, 1: 30}.items():
+        matching.add(a, b, 1.0)
+    # 1 has moved: what is expected is counted from 2 and 3 alone.
+    assert matching.abreast((6, 40), WEIGHTS) == [(0, 2), (1, 3), (4, 8), (9, 37), (10, 38), (11, 39)]
+    assert Matching().abreast((2, 5), WEIGHTS) == [(0, 3), (1, 4)]

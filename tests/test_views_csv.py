@@ -7,8 +7,8 @@ from io import StringIO
 from pathlib import Path
 
 import pytest
-from command_line import V1, V2, run
-from hand_made import compared, hostile
+from command_line import run
+from hand_made import compared, document, hostile
 from hypothesis import given, settings
 
 from colde_cli.similarity.comparison import Comparison
@@ -29,7 +29,7 @@ def test_a_row_for_every_pair() -> None:
         )
     ]
     b = [("1 Payment", "The council shall pay 63 dollars to anybody within the year.")]
-    comparison = compared(a, b)
+    comparison = compared(document(a), document(b))
     found = rows(comparison_csv(comparison))
     assert tuple(found[0]) == PASSAGE_COLUMNS
     assert [row["state"] for row in found] == [pair.state.value for pair in comparison.passages]
@@ -62,10 +62,16 @@ def test_hostile_text_stays_in_its_cell_and_is_no_formula(comparison: Comparison
     assert all(line.startswith('"') and line.endswith('"') for line in text.split("\r\n")[:-1])
 
 
-def test_pages_and_text_of_a_real_pair(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    target = tmp_path / "diff.csv"
-    assert run(capsys, "diff", V1, V2, "-o", target).status == 1
-    found = rows(target.read_bytes().decode("utf-8"))
+def test_the_suffix_picks_csv(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    well, tax, target = tmp_path / "well.md", tmp_path / "tax.md", tmp_path / "diff.csv"
+    well.write_text("A pump lifts water.")
+    tax.write_text("The council levies a tax on houses.")
+    assert run(capsys, "diff", well, tax, "-o", target).status == 1
+    assert [row["state"] for row in rows(target.read_bytes().decode("utf-8"))] == ["only_b", "only_a"]
+
+
+def test_pages_and_text_of_a_real_pair(field_study: Comparison) -> None:
+    found = rows(comparison_csv(field_study))
     (price,) = (row for row in found if "[-58-] {+63+}" in row["redline"])
     assert (price["a_first_page"], price["a_last_page"], price["a_section"]) == (
         "3",

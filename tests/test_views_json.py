@@ -8,7 +8,7 @@ from typing import Any
 
 import jsonschema
 import pytest
-from hand_made import compared, hostile
+from hand_made import compared, document, hostile
 from hypothesis import given, settings
 
 from colde_cli.similarity.comparison import Comparison
@@ -61,7 +61,7 @@ def test_a_passage_that_moved_and_was_edited_is_moved_with_its_edits() -> None:
     others = [f"Paragraph number {word} speaks of something else, {word}, at length." for word in "abcdefgh"]
     a = [("One", "\n\n".join([first, *others]))]
     b = [("One", "\n\n".join([*others, first.replace("30", "60")]))]
-    value = json.loads(comparison_json(compared(a, b)))
+    value = json.loads(comparison_json(compared(document(a), document(b))))
     (moved,) = (passage for passage in value["passages"] if passage["state"] == "moved")
     assert (moved["edits"], moved["flags"]) == (1, ["number"])
     assert moved["flagged"] == [{"kind": "number", "a": "30 days", "b": "60 days"}]

@@ -7,8 +7,8 @@ from html import unescape
 from pathlib import Path
 
 import pytest
-from command_line import V1, V2, run
-from hand_made import compared, hostile
+from command_line import run
+from hand_made import compared, document, hostile
 from hypothesis import given, settings
 from markdown_it import MarkdownIt
 
@@ -22,13 +22,20 @@ GFM = MarkdownIt("gfm-like", {"html": True, "linkify": False})
 OURS = set(
     "p table thead tbody tr th td strong h3 blockquote del ins span sub details summary br code".split()
 )
-A = [
-    ("1 Payment", "The council shall not pay 58 dollars to anybody within the year.\n\nNothing else is due.")
-]
-B = [
-    ("1 Payment", "The council shall pay 63 dollars to anybody within the year."),
-    ("2 Notice", "Notice is given in writing to the <office> at the market."),
-]
+A = document(
+    [
+        (
+            "1 Payment",
+            "The council shall not pay 58 dollars to anybody within the year.\n\nNothing else is due.",
+        )
+    ]
+)
+B = document(
+    [
+        ("1 Payment", "The council shall pay 63 dollars to anybody within the year."),
+        ("2 Notice", "Notice is given in writing to the <office> at the market."),
+    ]
+)
 
 
 def elements(page: str) -> set[str]:
@@ -81,15 +88,15 @@ def test_top_limits_every_list_and_says_so() -> None:
     more = [
         ("Prices", "\n\n".join(f"Item number {n} of our list costs {n}50 francs net." for n in range(5, 12)))
     ]
-    text = comparison_markdown(compared(many, more), "all", 2)
+    text = comparison_markdown(compared(document(many), document(more)), "all", 2)
     assert "### Flagged changes (2 of 7)" in text
     assert text.count("<del>") == 2
 
 
 def test_a_table_of_scores_too_large_for_a_comment_is_left_out() -> None:
     many = [(f"{n} Heading", f"Word{n} number {n}.") for n in range(60)]
-    text = comparison_markdown(compared(many, many), "section", 10)
-    assert "61 × 61" in text
+    text = comparison_markdown(compared(document(many), document(many)), "section", 10)
+    assert "60 × 60" in text
     assert "too large" in text
     assert len(text) < 2000
 
@@ -110,11 +117,19 @@ def test_hostile_text_stays_text(comparison: Comparison) -> None:
 
 
 def test_the_suffix_picks_markdown(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    target = tmp_path / "diff.md"
-    assert run(capsys, "diff", V1, V2, "-o", target).status == 1
+    a, b, target = tmp_path / "a.txt", tmp_path / "b.txt", tmp_path / "diff.md"
+    a.write_text("The parts of one unit cost EUR 58 in the market of our town.")
+    b.write_text("The parts of one unit cost EUR 63 in the market of our town.")
+    assert run(capsys, "diff", a, b, "-o", target).status == 1
     text = target.read_text(encoding="utf-8")
-    assert text == run(capsys, "diff", V1, V2, "--format", "markdown").out
-    assert "EUR <del>58</del> <ins>63</ins> per unit" in text
+    assert text == run(capsys, "diff", a, b, "--format", "markdown").out
+    assert "EUR <del>58</del> <ins>63</ins> in the market" in text
+
+
+def test_places_of_a_real_pair(field_study: Comparison) -> None:
+    text = comparison_markdown(field_study, "passage", 100)
+    assert "edited · A p. 3 → B p. 3 · 3.1 The sensor unit" in text
+    assert "A p. 2–3, 2.2 Where" not in text
 
 
 def test_a_ranking_is_a_table_with_what_matches_folded() -> None:

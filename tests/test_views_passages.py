@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
-from command_line import V1, V2
 from rich.text import Text
 
 from colde_cli.documents.document import Part, assemble
-from colde_cli.documents.reading import read
-from colde_cli.encoder.encoder import Encoder
 from colde_cli.similarity.alignment import PassagePair, align
-from colde_cli.similarity.comparison import Comparison, compare
+from colde_cli.similarity.comparison import Comparison
 from colde_cli.views.passages import Redline
 from colde_cli.views.terminal import comparison_table
 
 
 @pytest.fixture(scope="module")
-def versions(model_folder: Path) -> Comparison:
-    encoder = Encoder.load(model_folder, device="cpu")
-    return compare(*encoder.encode_many([read(V1), read(V2)]), encoder)
+def versions(field_study: Comparison) -> Comparison:
+    return field_study
 
 
 def pair(a: str, b: str) -> PassagePair:

@@ -10,16 +10,16 @@ from pathlib import Path
 import html5lib
 import numpy as np
 import pytest
-from command_line import V1, V2, run
-from hand_made import hostile
+from command_line import run
+from hand_made import compared, document, hostile
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lxml import html
-from reports import compared, document
 
 from colde_cli.similarity.alignment import State, align
 from colde_cli.similarity.comparison import Comparison
 from colde_cli.similarity.noise import Noise
+from colde_cli.views.redline import marked
 from colde_cli.views.report.changes import excerpt
 from colde_cli.views.report.clean import harmless
 from colde_cli.views.report.heat import MOST, heat_maps
@@ -253,9 +253,7 @@ def test_an_excerpt_shows_the_flagged_edit() -> None:
     a = f"{LONG} The fee is subject to review by the board, and the rent is EUR 580 a month."
     b = f"{LONG} The charge is subject to review by the board, and the rent is EUR 850 a month."
     pair = compared(document([("", a)]), document([("", b)])).passages[0]
-    found = excerpt(pair)
-    assert (found.deleted, found.inserted) == ("580", "850")
-    assert found.before.endswith("rent is EUR ")
+    assert marked(excerpt(pair)).endswith("rent is EUR [-580-] {+850+} a month.")
 
 
 def test_a_long_report_stays_small() -> None:
@@ -268,8 +266,10 @@ def test_a_long_report_stays_small() -> None:
 
 
 def test_the_command_writes_it(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    target = tmp_path / "report.html"
-    result = run(capsys, "diff", V1, V2, "-o", target, "--level", "section")
+    a, b, target = tmp_path / "a.txt", tmp_path / "b.txt", tmp_path / "report.html"
+    a.write_text(LONG)
+    b.write_text(LONG.replace("three", "four"))
+    result = run(capsys, "diff", a, b, "-o", target, "--level", "section")
     assert (result.status, result.out) == (1, "")
     page = parsed(target.read_text(encoding="utf-8"))
     assert page.xpath("//ol[@id='list']/li")

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from reports import compared, document
+from hand_made import compared, document
 
 from colde_cli.similarity.alignment import State
 from colde_cli.similarity.comparison import Comparison

@@ -11,8 +11,8 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
-from command_line import OTHER, V1, V2, run_process
-from hand_made import compared, hostile
+from command_line import OTHER, run_process
+from hand_made import compared, document, hostile
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
@@ -32,18 +32,13 @@ WIDTHS = [60, 72, 80, 100, 120, 160, 200]
 
 
 @pytest.fixture(scope="module")
-def encoder(model_folder: object) -> Encoder:
-    return Encoder.load(str(model_folder), device="cpu")
+def versions(field_study: Comparison) -> Comparison:
+    return field_study
 
 
 @pytest.fixture(scope="module")
-def versions(encoder: Encoder) -> Comparison:
-    return compare(*encoder.encode_many([read(V1), read(V2)]), encoder)
-
-
-@pytest.fixture(scope="module")
-def strangers(encoder: Encoder) -> Comparison:
-    return compare(*encoder.encode_many([read(V1), read(OTHER)]), encoder)
+def strangers(encoder: Encoder, versions: Comparison) -> Comparison:
+    return compare(versions.a, encoder.encode(read(OTHER)), encoder)
 
 
 def scores(rows: int, columns: int) -> NDArray[np.float32]:
@@ -165,8 +160,8 @@ def test_chunks_without_a_counterpart_stand_on_both_sides(
     assert "4.4 Data protection" in below.split("Only in B")[1]
 
 
-def test_equal_documents_have_nothing_to_list(encoder: Encoder) -> None:
-    one = encoder.encode(read(OTHER))
+def test_equal_documents_have_nothing_to_list(encoder: Encoder, strangers: Comparison) -> None:
+    one = strangers.b
     comparison = compare(one, one, encoder)
     text = comparison_table(comparison, "all", 10)
     assert "the texts are the same" in text
@@ -217,6 +212,7 @@ def test_excerpts_start_where_the_texts_part() -> None:
 
 def test_words_are_made_harmless_and_short() -> None:
     assert plain("a\tb\n\x1b[0m\u202ec") == "a b \N{REPLACEMENT CHARACTER}[0m\N{REPLACEMENT CHARACTER}c"
+    assert plain("co\u00adoperate, \u00ad soft") == "cooperate, soft"
     assert shorten("a long heading", 8) == "a long…"
 
 
@@ -246,7 +242,7 @@ def test_many_sections_are_shown_as_their_chapters_unless_asked_for(monkeypatch:
         for number in range(12)
     ]
     many = assemble("a.txt", "Title", parts)
-    comparison = compared([("One", "Text.")], [("One", "Text.")])
+    comparison = compared(document([("One", "Text.")]), document([("One", "Text.")]))
     encoding = replace(comparison.a, document=many, chunks=())
     comparison = replace(comparison, a=encoding, b=encoding, section_scores=scores(120, 120))
     monkeypatch.setenv("COLUMNS", "80")

@@ -7,9 +7,10 @@ whose joining makes the redline shorter are joined afterwards: splits and merges
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from colde_cli.documents.document import Document
@@ -25,6 +26,7 @@ from colde_cli.similarity.candidates import (
 )
 from colde_cli.similarity.flags import Flag, flags
 from colde_cli.similarity.joining import Group, join
+from colde_cli.similarity.labels import renumbered
 from colde_cli.similarity.matching import Bar, Matching, in_order
 from colde_cli.similarity.noise import NOTHING, Noise
 from colde_cli.similarity.prospects import ChunkScores, promising
@@ -38,6 +40,13 @@ _EXACT = Bar(1.0, 1.0)
 _WORDING = Bar(0.6, 0.7)
 _SURE_MEANING = Bar(0.8, 0.8)
 _MEANING = Bar(0.65, 0.8, 0.5, reach=3)
+_REPEATED, _AROUND = 50, 8
+"""A passage that stands more often than the first in B is sought among as many as the second on either side of where
+it is expected: a form may say "None." a thousand times."""
+_ALIKE_BUT_FOR_NUMBERS = 0.8
+_FEW_ENOUGH = 2
+"""Words besides numbers that a passage needs for that."""
+_NUMBERS_ASIDE = Noise(case=True, numbers=True)
 _FEW_WORDS = 6
 """A passage of fewer words moves only with company: "None." stands in many places."""
 
@@ -152,18 +161,20 @@ def align(
     pairs = [
         _pair(group, left, right, not group.b or not group.a or group.a[0] in kept, noise) for group in groups
     ]
-    return Alignment(tuple(pairs), left.passages, right.passages)
+    return Alignment(tuple(_without_labels(pairs)), left.passages, right.passages)
 
 
 def _match(left: _Side, right: _Side, noise: Noise) -> tuple[Matching, TellingWords]:
     """Partners in wording, and what the passages that are not the same share."""
     matching, weights = Matching(), left.weights
-    unique = list(_same(left.keys, right.keys, once=True))
-    matching.grow(unique, _EXACT, weights)
-    matching.grow(list(_same(left.keys, right.keys, once=False)), _EXACT, weights)
+    once = list(_same_once(left.keys, right.keys))
+    # Of what says the same often, the one is meant that stands between the same neighbours: these come first.
+    for least in (_FEW_WORDS, 1):
+        matching.grow([found for found in once if weights[found.a] >= least], _EXACT, weights)
+    matching.grow(list(_same(left.keys, right.keys, matching, weights)), _EXACT, weights)
     if noise.whitespace:
         joined = [[(run_together(text, noise),) for text in side.texts] for side in (left, right)]
-        matching.grow(list(_same(*joined, once=False)), _EXACT, weights)
+        matching.grow(list(_same(joined[0], joined[1], matching, weights)), _EXACT, weights)
     _drop_strays(matching, weights)
     shared = TellingWords.of(left.keys, right.keys, *_rest(matching, left, right))
     near = lexical_candidates(left.keys, right.keys, shared)
@@ -191,16 +202,30 @@ def _match_meaning(
         matching.grow(_movable(close, left), bar, left.weights)
 
 
-def _same(a: Sequence[Keys], b: Sequence[Keys], *, once: bool) -> Iterable[Candidate]:
-    """Pairs of the same words; only those that stand once on both sides, or all."""
+def _same_once(a: Sequence[Keys], b: Sequence[Keys]) -> Iterator[Candidate]:
+    """Pairs of the same words that stand once on both sides."""
     counts = (Counter(a), Counter(b))
+    place = {keys: j for j, keys in enumerate(b)}
+    for i, keys in enumerate(a):
+        if counts[0][keys] == counts[1][keys] == 1:
+            yield Candidate(i, place[keys], 1.0)
+
+
+def _same(
+    a: Sequence[Keys], b: Sequence[Keys], matching: Matching, weights: Sequence[int]
+) -> Iterator[Candidate]:
+    """Pairs of the same words; of many that say the same those near where it is expected."""
     places: dict[Keys, list[int]] = {}
     for j, keys in enumerate(b):
         places.setdefault(keys, []).append(j)
-    for i, keys in enumerate(a):
-        if once and (counts[0][keys] > 1 or counts[1][keys] > 1 or len(keys) < _FEW_WORDS):
-            continue
-        for j in places.get(keys, ())[:50]:
+    met: Counter[Keys] = Counter()
+    for i, (keys, expected) in enumerate(zip(a, matching.abreast((len(a), len(b)), weights), strict=True)):
+        near = places.get(keys, [])
+        if len(near) > _REPEATED:
+            ranks = (met[keys], *(bisect_left(near, j) for j in expected))
+            near = sorted({j for rank in ranks for j in near[max(0, rank - _AROUND) : rank + _AROUND]})
+        met[keys] += 1
+        for j in near:
             yield Candidate(i, j, 1.0)
 
 
@@ -238,9 +263,34 @@ def _pair(group: Group, left: _Side, right: _Side, kept: bool, noise: Noise) -> 
     edits = () if plain(a_text).split() == plain(b_text).split() else redline(a_text, b_text, noise=noise)
     alike = wording(_keys(left, group.a), _keys(right, group.b))
     state = (State.EDITED if edits else State.SAME) if kept else State.MOVED
-    told = flags(a_text, b_text, noise) if edits and alike >= ALIKE else ()
+    small = alike >= ALIKE or _same_but_for_numbers(a_text, b_text)
+    told = flags(a_text, b_text, noise) if edits and small else ()
     score = 1.0 if not edits else max(alike, group.score)
     return PassagePair(state, a, b, score, edits, told, a_text, b_text)
+
+
+def _same_but_for_numbers(a: str, b: str) -> bool:
+    """Whether two short texts, or rows of a table, read alike once their numbers do not count: "Draft of 3 May"."""
+    left, right = (
+        tuple(word.key for word in words(text, _NUMBERS_ASIDE) if not word.sign) for text in (a, b)
+    )
+    said = min(len({key for key in keys if key[0].isalpha()}) for keys in (left, right))
+    return said >= _FEW_ENOUGH and wording(left, right) >= _ALIKE_BUT_FOR_NUMBERS
+
+
+def _without_labels(pairs: Sequence[PassagePair]) -> Iterable[PassagePair]:
+    """The pairs, without the flags on labels of equations that were only renumbered."""
+    labels = {(flag.a, flag.b) for pair in pairs for flag in pair.flags if _on_labels(pair, flag)}
+    aside = renumbered(labels)
+    for pair in pairs:
+        told = tuple(
+            flag for flag in pair.flags if (flag.a, flag.b) not in aside or not _on_labels(pair, flag)
+        )
+        yield pair if told == pair.flags else replace(pair, flags=told)
+
+
+def _on_labels(pair: PassagePair, flag: Flag) -> bool:
+    return f"({flag.a})" in pair.a_text and f"({flag.b})" in pair.b_text
 
 
 def _keys(side: _Side, group: Sequence[int]) -> Keys:

@@ -157,6 +157,8 @@ def _notes(ignored: Ignored) -> list[str]:
 
 def _changed(own: _Read, other: _Read) -> set[int]:
     """Sentences of `own` of which `other` keeps a changed one: those most like what it keeps."""
+    if not any(own.out):  # all stay as it is
+        return set()
     best: dict[int, Candidate] = {}
     shared = TellingWords.of(own.keys, other.keys, own.all, other.kept)
     for candidate in lexical_candidates(own.keys, other.keys, shared):

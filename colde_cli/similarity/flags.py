@@ -2,7 +2,8 @@
 
 Precision comes first. A flag stands only on a short edit, and only if what differs there differs in the passages as
 wholes, so that a number which has merely changed its place raises none. Numbers of sections, tables, figures, list
-items and references raise none either: they follow from other edits; nor do numbers along the axis of a chart.
+items, footnotes and references raise none either: they follow from other edits; nor do numbers along the axis of a
+chart, nor those that are part of a new name ("GA4").
 """
 
 from __future__ import annotations
@@ -14,8 +15,9 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from colde_cli.documents.document import Span
+from colde_cli.similarity.labels import footnote_marks, names_something
 from colde_cli.similarity.noise import NOTHING, Noise
-from colde_cli.similarity.numerals import DATE, NUMERAL, SPELLED
+from colde_cli.similarity.numerals import DATE, IN_WORDS, NUMERAL, SPELLED
 from colde_cli.similarity.redline import Edit, redline
 from colde_cli.similarity.ticks import tick_rows
 from colde_cli.similarity.words import normal, plain
@@ -63,8 +65,10 @@ _FIGURES = {word: str(number) for number, word in enumerate(SPELLED[:19], 2)} | 
     word: str(10 * number)
     for number, word in enumerate("thirty forty fifty sixty seventy eighty ninety".split(), 3)
 }
-_COUNT = re.compile(rf"{NUMERAL}(?:thousand|million|billion|bn|[km]\b)?|^(?:{'|'.join(SPELLED)})")
-_LEADING_WORD = re.compile(r"[a-z]+")
+_COUNT = re.compile(rf"-?{NUMERAL}(?:thousand|million|billion|bn|[km]\b)?|^(?:{'|'.join(SPELLED)})")
+_LEADING_WORDS = re.compile(r"([a-z]+)(?:[\s-]([a-z]+))?")
+# A minus, no dash or hyphen: it touches the number, and nothing before it.
+_MINUS = r"(?:(?<=[\s(\[=,:;])[-−](?=\d))?"
 _CURRENCY = r"(?:[$€£¥₹]|\b(?:usd|eur|gbp|chf|cad|aud|jpy|dollars?|euros?|pounds?)\b)"
 _SCALE = r"(?:\s*(?:thousand|million|billion|bn|k|m)\b)?"
 _UNITS = (
@@ -77,15 +81,15 @@ _UNITS = (
 _PATTERNS = (
     (FlagKind.DATE, DATE),
     (FlagKind.AMOUNT, rf"{_CURRENCY}\s*{NUMERAL}{_SCALE}|{NUMERAL}{_SCALE}\s*{_CURRENCY}"),
-    (FlagKind.PERCENTAGE, rf"{NUMERAL}\s*(?:%|percent\b|per\s?cent\b)"),
-    (FlagKind.UNIT, rf"(?:\b{NUMERAL}|\b(?:{'|'.join(SPELLED)}))[\s-]*{_UNITS}(?![\w²³])"),
-    (FlagKind.NUMBER, rf"(?<![\w.]){NUMERAL}|\d+(?:[.,]\d+)*|\b(?:{'|'.join(SPELLED)})\b"),
+    (FlagKind.PERCENTAGE, rf"{_MINUS}{NUMERAL}\s*(?:%|percent\b|per\s?cent\b)"),
+    (FlagKind.UNIT, rf"(?:{_MINUS}\b{NUMERAL}|\b{IN_WORDS})[\s-]*{_UNITS}(?![\w²³])"),
+    (FlagKind.NUMBER, rf"(?<![\w.]){_MINUS}{NUMERAL}|\d+(?:[.,]\d+)*|\b{IN_WORDS}"),
 )
 _NUMERIC = re.compile("|".join(f"(?P<{kind.value}>{pattern})" for kind, pattern in _PATTERNS), re.IGNORECASE)
 _SIGNPOST = re.compile(
     r"(?:\b(?:sections?|tables?|tab|figures?|figs?|appendix|appendices|chapters?|articles?|art|clauses?|paragraphs?"
     r"|equations?|eqs?|questions?|steps?|items?|parts?|pages?|pp?|no|nos|notes?|annex|schedule|exhibit|rfc|pep)"
-    r"\.?\s*(?:\d[\w.]*\s*(?:,|and|or|to|-)\s*)*|§+\s*|\[(?:\d+[,;\s-]*)*)$",
+    r"\.?\s*(?:\d[\w.]*\s*(?:,|and|or|to|[-–])\s*)*|§+\s*|\(see\s+|\[(?:\d+[,;\s-]*)*)$",
     re.IGNORECASE,
 )
 _NUMBERED = r"(?:[(\[]\d+(?:\.\d+)*[)\]]|\d+(?:\.\d+)*[.)]|\d+(?:\.\d+)+)\s"
@@ -133,19 +137,32 @@ def _short(text: str, span: Span, most: int = SHORT_EDIT) -> bool:
 
 def numbers(text: str) -> tuple[Mention, ...]:
     """Every date, amount, percentage, number with a unit and bare number of a text that may tell."""
-    passed_over = [*(Span(*item.span()) for item in _ITEM.finditer(text)), *tick_rows(text)]
+    items = (Span(*item.span()) for item in _ITEM.finditer(text))
+    passed_over = [*items, *tick_rows(text), *footnote_marks(text)]
     found = []
     for match in _NUMERIC.finditer(text):
         listed = any(span.start <= match.start() and match.end() <= span.end for span in passed_over)
         if listed or _SIGNPOST.search(text[max(0, match.start() - 40) : match.start()]):
             continue
         kind = FlagKind(match.lastgroup or "number")
-        value = _LEADING_WORD.sub(
-            lambda word: _FIGURES.get(word[0], word[0]), plain(match[0]).casefold(), count=1
-        )
-        value = re.sub(r"[\s-]+", "", value)
+        value = _value(match[0])
         found.append(Mention(kind, value, Span(*match.span())))
     return tuple(found)
+
+
+def _value(said: str) -> str:
+    """What is said, the same for the same: "forty-five days" and "45 days"."""
+    text = plain(said).casefold()
+    minus = "-" if text.startswith("-") else ""
+    return minus + re.sub(r"[\s-]+", "", _LEADING_WORDS.sub(_figure, text, count=1))
+
+
+def _figure(words: re.Match[str]) -> str:
+    """A number in words in figures, what follows it as it is; the words themselves where they are none."""
+    first, second = (_FIGURES.get(word or "", "") for word in words.groups())
+    if len(first) == 2 and first.endswith("0") and (len(second) == 1 or words[2] == "one"):
+        return str(int(first) + int(second or 1))
+    return words[0].replace(words[1], first, 1) if first else words[0]
 
 
 def _values(a: str, b: str, edits: Sequence[Edit], noise: Noise) -> Iterator[Flag]:
@@ -164,10 +181,10 @@ def _values(a: str, b: str, edits: Sequence[Edit], noise: Noise) -> Iterator[Fla
         if noise.numbers:
             continue
         for alone in one[len(two) :]:
-            if _digits(alone.value):
+            if _tells_alone(a, alone):
                 yield Flag(_alone(alone), _said(a, alone), "")
         for alone in two[len(one) :]:
-            if _digits(alone.value):
+            if _tells_alone(b, alone):
                 yield Flag(_alone(alone), "", _said(b, alone))
 
 
@@ -202,12 +219,15 @@ def _alone(mention: Mention) -> FlagKind:
 
 
 def _amount(value: str) -> str:
-    match = re.match(NUMERAL, value) or re.match("|".join(SPELLED), value)
+    match = re.match(f"-?{NUMERAL}", value) or re.match("|".join(SPELLED), value)
     return match[0] if match else value
 
 
-def _digits(value: str) -> bool:
-    return any(character.isdigit() for character in value)
+def _tells_alone(text: str, mention: Mention) -> bool:
+    """Whether a number tells that the other text has nothing for."""
+    if mention.kind is FlagKind.NUMBER and names_something(text, mention.span):
+        return False
+    return any(character.isdigit() for character in mention.value)
 
 
 def _modals(a: str, b: str, edits: Sequence[Edit]) -> Iterator[Flag]:

@@ -147,9 +147,11 @@ def _ordered(of_a: dict[int, Group], of_b: dict[int, Group]) -> list[Group]:
     found: list[Group] = []
     done: set[int] = set()
     following: dict[int, list[Group]] = {}
+    before = -1
     for j, group in sorted(of_b.items()):
-        if not group.a:
-            before = next((k for k in range(j - 1, -1, -1) if of_b[k].a), -1)
+        if group.a:
+            before = j
+        else:
             following.setdefault(before, []).append(group)
     found.extend(following.get(-1, ()))
     for _, group in sorted(of_a.items()):

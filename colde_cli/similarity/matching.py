@@ -117,6 +117,23 @@ class Matching:
                 found[rows, columns] = True
         return found
 
+    def abreast(self, sizes: tuple[int, int], weights: Sequence[int]) -> list[tuple[int, int]]:
+        """For each passage of A where it would stand in B, counted from what it follows and from what it precedes.
+
+        The beginnings of both documents count as partners here, and so do their ends.
+
+        Args:
+            sizes: passages of A and of B.
+            weights: as for `grow`.
+        """
+        shift = [(a, self.partner[a] - a) for a in sorted(in_order(self.partner, weights))]
+        found: list[tuple[int, int]] = []
+        last = 0
+        for a, after in [*shift, (sizes[0], sizes[1] - sizes[0])]:
+            found += [(i + last, i + after) for i in range(len(found), a)]
+            last = after
+        return found
+
     def take(self, good: list[tuple[float, int, Candidate]]) -> None:
         """Choose among candidates that reach the bar, given what each is worth and how far it is out of step."""
         good.sort(key=lambda item: (-item[0], item[1], item[2].a + item[2].b, abs(item[2].a - item[2].b)))

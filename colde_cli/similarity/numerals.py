@@ -18,12 +18,15 @@ SPELLED = (
 DATE = (
     rf"\b\d{{1,2}}(?:st|nd|rd|th)?\s+(?:of\s+)?{MONTHS}\b\.?(?:,?\s+\d{{4}}\b)?"
     rf"|\b{MONTHS}\.?\s+\d{{1,2}}(?:st|nd|rd|th)?\b(?:,?\s+\d{{4}}\b)?|\b{MONTHS},?\s+\d{{4}}\b"
-    r"|\b\d{4}-\d{2}-\d{2}\b|\b\d{1,2}[/.]\d{1,2}[/.]\d{2,4}\b"
+    r"|(?<!\d)\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2})?)?(?!\d)|\b\d{1,2}[/.]\d{1,2}[/.]\d{2,4}\b"
 )
 
 _TENS = "twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety"
 _SCALE = "hundred|thousand|million|billion|trillion"
 _WORD = rf"(?:(?:{_TENS})[\s-](?:one|two|three|four|five|six|seven|eight|nine)|{'|'.join(SPELLED)})\b"
+IN_WORDS = _WORD
+"""A number below a hundred, or a round one, in words: "forty-five", "sixty", "hundred"."""
+
 # "two hundred and five", but two numbers in "one and three".
 _MORE = rf"(?:[\s-](?:{_SCALE})\b(?:\s(?:and\s)?{_WORD})?)*"
 _FIGURE = rf"{NUMERAL}(?:[\u00a0\u2009\u202f]\d{{3}})*(?:(?:st|nd|rd|th)\b)?"

@@ -5,20 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from colde_cli.documents.passages import whole_pages
 from colde_cli.similarity.alignment import State
-from colde_cli.similarity.section_changes import SectionState
+from colde_cli.similarity.extent import extents
 from colde_cli.views.escaping import markdown
+from colde_cli.views.extent import how_much
 from colde_cli.views.ignored import ignored_line, noise_aside, same_texts
+from colde_cli.views.places import place, places
 from colde_cli.views.redline import Kind, pieces
 from colde_cli.views.wording import (
     STATE_WORDS,
+    VERDICTS,
+    became,
     excerpt,
     first_capital,
     flag_words,
     heading,
     made_of,
     page_range,
+    pair_words,
     percent,
     plural,
     shorten,
@@ -26,7 +30,6 @@ from colde_cli.views.wording import (
 
 if TYPE_CHECKING:
     from colde_cli.documents.document import Document
-    from colde_cli.documents.passages import Passage
     from colde_cli.encoder.encoding import Encoding
     from colde_cli.similarity.alignment import PassagePair
     from colde_cli.similarity.comparison import ChunkMatch, Comparison
@@ -35,7 +38,6 @@ if TYPE_CHECKING:
 _MOST_SECTIONS = 50
 """Of each document in the table of scores: GitHub takes 65,536 characters in a comment."""
 _HEADING, _EXCERPT, _EDIT = 60, 300, 600  # characters shown at most
-_VERDICT = {True: "Related", False: "Not related", None: "No verdict"}
 _STRONG = 90
 """Hundredths from which a score is set in bold."""
 
@@ -78,7 +80,7 @@ def _blocks(comparison: Comparison, level: str, top: int) -> Iterator[str]:
 
 
 def _verdict(comparison: Comparison) -> str:
-    facts = [f"**{_VERDICT[comparison.related]}**", f"score **{comparison.score:.3f}**"]
+    facts = [f"**{VERDICTS[comparison.related]}**", f"score **{comparison.score:.3f}**"]
     if comparison.probability is not None:
         facts.append(f"probability {percent(comparison.probability)}")
     if comparison.threshold is not None:
@@ -112,6 +114,8 @@ def _passages(comparison: Comparison, top: int) -> Iterator[str]:
     counts = [f"{summary[state]:,}" for state in State]
     told = f"**{len(flagged):,}**" if flagged else "0"
     head = [first_capital(STATE_WORDS[state]) for state in State]
+    if not comparison.same_content:
+        yield how_much(comparison, extents(pairs))
     yield table((*head, "Flagged"), [(*counts, told)], range(len(head) + 1))
     yield from _listed(comparison, "Flagged changes", flagged, top)
     yield from _sections(comparison)
@@ -138,28 +142,8 @@ def _listed(comparison: Comparison, title: str, pairs: Sequence[PassagePair], to
 
 def _head(comparison: Comparison, pair: PassagePair) -> str:
     facts = [f"**{kind}** {markdown(change)}" for kind, change in flag_words(pair.flags)]
-    state = pair.state.value
-    if pair.state is State.MOVED and pair.edits:
-        state += f", {plural(len(pair.edits), 'edit')}"
-    return " · ".join([*facts, state, _places(comparison, pair)])
-
-
-def _places(comparison: Comparison, pair: PassagePair) -> str:
-    """Where a pair stands in A and in B, the heading once where both have the same."""
-    sides = ((comparison.a.document, pair.a), (comparison.b.document, pair.b))
-    (page_a, name_a), (page_b, name_b) = (_place(document, passages) for document, passages in sides)
-    if name_a == name_b:
-        pages = f"A {page_a} → B {page_b}" if page_a or page_b else ""
-        return " · ".join(part for part in (pages, name_a) if part)
-    return " → ".join(
-        f"{side} {', '.join(part for part in place if part)}"
-        for side, place in (("A", (page_a, name_a)), ("B", (page_b, name_b)))
-    )
-
-
-def _place(document: Document, passages: Sequence[Passage]) -> tuple[str, str]:
-    name = shorten(heading(document.sections[passages[0].section]), _HEADING)
-    return page_range(whole_pages(passages)), markdown(name)
+    where = places(comparison, pair, _HEADING, ", ", markdown)
+    return " · ".join([*facts, pair_words(pair), where])
 
 
 def _redline(pair: PassagePair) -> str:
@@ -174,29 +158,23 @@ def _redline(pair: PassagePair) -> str:
 
 def _alone(comparison: Comparison, pair: PassagePair) -> tuple[str, str, str]:
     encoding, passages = (comparison.a, pair.a) if pair.a else (comparison.b, pair.b)
-    pages, name = _place(encoding.document, passages)
-    return pages, name, markdown(shorten(pair.a_text or pair.b_text, _EXCERPT))
+    pages, name = place(encoding.document, passages, _HEADING)
+    return pages, markdown(name), markdown(shorten(pair.a_text or pair.b_text, _EXCERPT))
 
 
 def _sections(comparison: Comparison) -> Iterator[str]:
-    told = [
-        change
-        for change in comparison.section_changes
-        if change.state is not SectionState.MATCHED or change.moved
-    ]
+    told = [change for change in comparison.section_changes if became(change)]
     if told:
         yield "### Sections"
         yield table(("", "A", "B"), (_section(comparison, change) for change in told))
 
 
 def _section(comparison: Comparison, change: SectionChange) -> tuple[str, str, str]:
-    words = [] if change.state is SectionState.MATCHED else [change.state.value]
-    words += ["moved"] if change.moved else []
     a, b = (
         " + ".join(_name(encoding.document, index) for index in of)
         for encoding, of in ((comparison.a, change.a), (comparison.b, change.b))
     )
-    return ", ".join(words), a, b
+    return became(change), a, b
 
 
 def _name(document: Document, index: int) -> str:

@@ -10,16 +10,15 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from colde_cli.documents.passages import whole_pages
 from colde_cli.similarity.alignment import State
 from colde_cli.similarity.section_changes import SectionState
 from colde_cli.views.folding import Facts, Lines
+from colde_cli.views.places import place, places
 from colde_cli.views.redline import Kind, marked, pieces
-from colde_cli.views.wording import STATE_WORDS, flag_words, heading, page_range, plain, plural, shorten
+from colde_cli.views.wording import STATE_WORDS, became, flag_words, heading, pair_words, plain, shorten
 
 if TYPE_CHECKING:
     from colde_cli.documents.document import Document
-    from colde_cli.documents.passages import Passage
     from colde_cli.similarity.alignment import PassagePair
     from colde_cli.similarity.comparison import Comparison
     from colde_cli.similarity.section_changes import SectionChange
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
 _STYLES = {State.EDITED: "yellow", State.MOVED: "magenta", State.ONLY_A: "red", State.ONLY_B: "green"}
 _LOOKS = {Kind.STAYED: "dim", Kind.DELETED: "red strike", Kind.INSERTED: "green underline"}
 _FLAG = "bold red"
+_HEADING = 40  # characters shown at most
 _ONE_SIDED = {SectionState.ADDED, SectionState.DROPPED}
 
 Title = Callable[[str, str], RenderableType]
@@ -103,11 +103,9 @@ def _sections(comparison: Comparison, title: Title) -> Iterator[RenderableType]:
 
 
 def _section(comparison: Comparison, change: SectionChange) -> tuple[Text, Text]:
-    words = [] if change.state is SectionState.MATCHED else [change.state.value]
-    words += ["moved"] if change.moved else []
     style = _STYLES[State.MOVED if change.moved else State.EDITED]
     a, b = (_names(side.document, of) for side, of in ((comparison.a, change.a), (comparison.b, change.b)))
-    return Text(", ".join(words), style=style), Text(f"{' + '.join(a)} → {' + '.join(b)}")
+    return Text(became(change), style=style), Text(f"{' + '.join(a)} → {' + '.join(b)}")
 
 
 def _headings(comparison: Comparison, change: SectionChange) -> list[str]:
@@ -119,39 +117,18 @@ def _names(document: Document, indices: Sequence[int]) -> list[str]:
 
 
 def _head(comparison: Comparison, pair: PassagePair) -> Facts:
-    words = pair.state.value
-    if pair.state is State.MOVED and pair.edits:
-        words += f", {plural(len(pair.edits), 'edit')}"
-    facts = [Text(words, style=_STYLES[pair.state])]
+    facts = [Text(pair_words(pair), style=_STYLES[pair.state])]
     for kind, change in flag_words(pair.flags):
         facts.append(Text.assemble((kind, _FLAG), f" {change}"))
-    facts.append(Text(_places(comparison, pair), style="dim"))
+    facts.append(Text(places(comparison, pair, _HEADING), style="dim"))
     return Facts(facts, gap="  ", indent=2)
-
-
-def _places(comparison: Comparison, pair: PassagePair) -> str:
-    """Where a pair stands in A and in B; the heading once where both have the same."""
-    sides = ((comparison.a.document, pair.a), (comparison.b.document, pair.b))
-    (page_a, name_a), (page_b, name_b) = (_place(document, passages) for document, passages in sides)
-    if name_a != name_b:
-        return f"A {_joined(page_a, name_a)} → B {_joined(page_b, name_b)}"
-    return _joined(f"A {page_a} → B {page_b}", name_a) if page_a or page_b else name_a
-
-
-def _place(document: Document, passages: Sequence[Passage]) -> tuple[str, str]:
-    name = shorten(heading(document.sections[passages[0].section]), 40)
-    return page_range(whole_pages(passages)), name
-
-
-def _joined(pages: str, name: str) -> str:
-    return f"{pages} · {name}" if pages else name
 
 
 def _alone(comparison: Comparison, pair: PassagePair) -> Iterator[RenderableType]:
     encoding, passages = (comparison.a, pair.a) if pair.a else (comparison.b, pair.b)
-    place = _joined(*_place(encoding.document, passages))
+    where = " · ".join(part for part in place(encoding.document, passages, _HEADING) if part)
     sign = "-" if pair.a else "+"
-    yield Text.assemble((f"{sign} ", _STYLES[pair.state]), (place, "dim"), no_wrap=True, overflow="ellipsis")
+    yield Text.assemble((f"{sign} ", _STYLES[pair.state]), (where, "dim"), no_wrap=True, overflow="ellipsis")
     yield Padding(Lines(Text(plain(pair.a_text or pair.b_text)), most=2), (0, 0, 0, 2))
 
 

@@ -43,7 +43,10 @@ class Piece:
 
 
 def pieces(
-    pair: PassagePair, context: int | None = CONTEXT, longest: int | None = LONGEST
+    pair: PassagePair,
+    context: int | None = CONTEXT,
+    longest: int | None = LONGEST,
+    only: Edit | None = None,
 ) -> tuple[Piece, ...]:
     """The edits of a pair in order, with the words around them; of a pair without edits its beginning.
 
@@ -51,21 +54,24 @@ def pieces(
         pair: with text on both sides.
         context: characters shown before and after an edit; None shows all.
         longest: characters shown of one edit at most; None shows all.
+        only: the one edit to show; None shows all.
     """
     found: list[Piece] = []
-    for kind, text, gap in _raw(pair, context, longest):
+    for kind, text, gap in _raw(pair, pair.edits if only is None else (only,), context, longest):
         if text:
             found.append(Piece(kind, text, gap and bool(found)))
     return tuple(found)
 
 
-def _raw(pair: PassagePair, context: int | None, longest: int | None) -> Iterator[tuple[Kind, str, bool]]:
+def _raw(
+    pair: PassagePair, edits: Sequence[Edit], context: int | None, longest: int | None
+) -> Iterator[tuple[Kind, str, bool]]:
     a, b, done = pair.a_text, pair.b_text, 0
-    if not pair.edits:
+    if not edits:
         yield Kind.STAYED, _cut(a, None if context is None else 3 * context), False
         return
     last: Edit | None = None
-    for edit in pair.edits:
+    for edit in edits:
         stayed = _stayed(a[done : edit.a.start], context, begins=last is None)
         yield Kind.STAYED, stayed, _gap_after(pair, last)
         deleted = _cut(a[edit.a.start : edit.a.end], longest)

@@ -14,19 +14,22 @@ from rich.table import Table
 from rich.text import Text
 
 from colde_cli.similarity.comparison import COUNTERPART
+from colde_cli.similarity.extent import extents
+from colde_cli.views.extent import how_much
 from colde_cli.views.folding import Facts
 from colde_cli.views.heatmap import HeatMap
 from colde_cli.views.ignored import ignored_line, noise_aside, same_texts
 from colde_cli.views.palette import score_style
 from colde_cli.views.passages import counts, flagged_part, passage_parts
 from colde_cli.views.wording import (
+    VERDICTS,
+    document_facts,
     excerpt,
     from_difference,
     heading,
     made_of,
     page_range,
     percent,
-    plain,
     plural,
     shorten,
 )
@@ -38,6 +41,7 @@ if TYPE_CHECKING:
 
 _PLAIN_WIDTH = 100
 _GAUGE = 40
+_VERDICT_STYLES = {True: "bold green", False: "bold yellow", None: "bold"}
 _MOST_SECTIONS = 40
 """Of each document, where other parts follow: more rows would fill screens."""
 
@@ -79,6 +83,8 @@ def _parts(comparison: Comparison, level: str, top: int) -> Iterator[RenderableT
     yield _verdict(comparison)
     if level in ("passage", "all"):
         yield Text()
+        if not comparison.same_content:
+            yield Text(how_much(comparison, extents(comparison.passages)), "bold")
         yield counts(comparison)
         yield from flagged_part(comparison, top, _title)
     if level in ("section", "all"):
@@ -95,13 +101,8 @@ def _header(comparison: Comparison) -> Table:
     grid.add_column(style="bold cyan", no_wrap=True)
     grid.add_column(ratio=1)
     for name, encoding in (("A", comparison.a), ("B", comparison.b)):
-        document, pages = encoding.document, encoding.document.report.pages
-        grid.add_row(name, Text(shorten(document.title, 160), style="bold"))
-        facts = ["standard input" if document.path == "-" else plain(document.path)]
-        without = len(document.report.pages_without_text)
-        facts += [plural(pages, "page") + (f", {without} without text" if without else "")] if pages else []
-        facts += [plural(len(document.sections), "section"), f"{plural(encoding.tokens, 'token')} read"]
-        grid.add_row("", Facts([Text(fact, style="dim") for fact in facts]))
+        grid.add_row(name, Text(shorten(encoding.document.title, 160), style="bold"))
+        grid.add_row("", Facts([Text(fact, style="dim") for fact in document_facts(encoding)]))
     ignored = ignored_line(comparison)
     if ignored:
         grid.add_row("", Text(f"Ignored: {ignored}", style="yellow"))
@@ -109,14 +110,8 @@ def _header(comparison: Comparison) -> Table:
 
 
 def _verdict(comparison: Comparison) -> Group:
-    related = comparison.related
-    words = {
-        True: ("related", "bold green"),
-        False: ("not related", "bold yellow"),
-        None: ("no verdict", "bold"),
-    }
-    word, style = words[related]
-    line = Text.assemble((word.capitalize(), style), "   score ", (f"{comparison.score:.3f}", "bold"))
+    verdict = (VERDICTS[comparison.related], _VERDICT_STYLES[comparison.related])
+    line = Text.assemble(verdict, "   score ", (f"{comparison.score:.3f}", "bold"))
     if comparison.probability is not None:
         line.append(f"   probability {percent(comparison.probability)}")
     if comparison.same_content:
@@ -148,7 +143,7 @@ def _sections(comparison: Comparison, most: int | None) -> Iterator[RenderableTy
     yield _title("Sections", f"of {len(a)} × {len(b)}" if folds else "")
     rows, columns = [heading(a[index]) for index in shown.a], [heading(b[index]) for index in shown.b]
     yield HeatMap(shown.scores, rows, len(columns))
-    if shown.scores.size < comparison.section_scores.size:
+    if folds:
         yield Text(
             "The best score of what stands under a heading; --level section shows all sections.", "dim"
         )

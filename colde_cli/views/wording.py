@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING
 from colde_cli.documents.document import Chunk, Document, Section, SectionKind
 
 if TYPE_CHECKING:
+    from colde_cli.encoder.encoding import Encoding
+    from colde_cli.similarity.alignment import PassagePair
     from colde_cli.similarity.flags import Flag
     from colde_cli.similarity.scoring import ScorePart
+    from colde_cli.similarity.section_changes import SectionChange
 
 _UNNAMED = {SectionKind.FRONT: "(front matter)", SectionKind.ABSTRACT: "(abstract)"}
 STATE_WORDS = {
@@ -20,6 +23,8 @@ STATE_WORDS = {
     "only_b": "only in B",
 }
 """States of passages, in the order of `State`."""
+VERDICTS = {True: "Related", False: "Not related", None: "No verdict"}
+"""What `Comparison.related` says."""
 _LEAD = 24
 """Characters of context before a difference."""
 _SAID = 40
@@ -27,14 +32,14 @@ _SAID = 40
 
 
 def plain(text: str) -> str:
-    """Text on one line, without characters that could steer a terminal: documents and file names are not ours."""
-    return " ".join("".join(_harmless(character) for character in text).split())
+    """Text on one line, without characters that could steer a terminal: documents and file names are not ours.
 
-
-def _harmless(character: str) -> str:
-    if character.isprintable():
-        return character
-    return " " if character.isspace() else "\N{REPLACEMENT CHARACTER}"
+    Soft hyphens are left out: within a line they are nothing to see.
+    """
+    line = " ".join(text.replace("\N{SOFT HYPHEN}", "").split())
+    if line.isprintable():
+        return line
+    return "".join(sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in line)
 
 
 def shorten(text: str, width: int) -> str:
@@ -82,6 +87,27 @@ def from_difference(a: str, b: str) -> tuple[str, str]:
     if start < _LEAD or common == max(len(a), len(b)):
         return a, b
     return f"…{a[start:]}", f"…{b[start:]}"
+
+
+def document_facts(encoding: Encoding) -> list[str]:
+    """Where a document is from and how long it is: path, pages, sections, tokens."""
+    document, pages = encoding.document, encoding.document.report.pages
+    facts = ["standard input" if document.path == "-" else plain(document.path)] if document.path else []
+    without = len(document.report.pages_without_text)
+    facts += [plural(pages, "page") + (f", {without} without text" if without else "")] if pages else []
+    return [*facts, plural(len(document.sections), "section"), f"{plural(encoding.tokens, 'token')} read"]
+
+
+def became(change: SectionChange) -> str:
+    """What became of sections: `renamed, moved`; "" where they kept name and place."""
+    words = [] if change.state.value == "matched" else [change.state.value]
+    return ", ".join([*words, "moved"] if change.moved else words)
+
+
+def pair_words(pair: PassagePair) -> str:
+    """What became of passages: `edited`, or `moved, 2 edits`."""
+    state = pair.state.value
+    return f"{state}, {plural(len(pair.edits), 'edit')}" if state == "moved" and pair.edits else state
 
 
 def flag_words(flags: Sequence[Flag]) -> list[tuple[str, str]]:

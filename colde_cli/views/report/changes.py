@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from colde_cli.similarity.alignment import PassagePair, State
 from colde_cli.similarity.flags import FlagKind
+from colde_cli.views.redline import Kind, Piece, pieces
 from colde_cli.views.report import names
 from colde_cli.views.report.clean import short
 
@@ -21,16 +22,6 @@ _CONTEXT = 36
 """Characters shown before and after an edit."""
 _SAID = 80
 """Characters of an edit, or of a passage without a partner, that are shown."""
-
-
-@dataclass(frozen=True, slots=True)
-class Excerpt:
-    """A few words of a pair: what stayed before, what was deleted, what was inserted, what stayed after."""
-
-    before: str
-    deleted: str
-    inserted: str
-    after: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +46,7 @@ class Change:
     flags: list[tuple[str, str, str]]
     section: str
     pages: str
-    excerpt: Excerpt
+    excerpt: tuple[Piece, ...]
 
 
 def changes(comparison: Comparison) -> list[Change]:
@@ -102,24 +93,11 @@ def _change(comparison: Comparison, number: int, pair: PassagePair) -> Change:
     )
 
 
-def excerpt(pair: PassagePair) -> Excerpt:
+def excerpt(pair: PassagePair) -> tuple[Piece, ...]:
     """A few words that say which pair this is."""
     if not pair.edits:
-        return Excerpt(short(pair.a_text or pair.b_text, 2 * _SAID), "", "", "")
-    edit = _telling(pair)
-    a, b = edit.a, edit.b
-    before = _whole_words(pair.a_text[max(0, a.start - _CONTEXT) : a.start], cut_first=a.start > _CONTEXT)
-    after = _whole_words(pair.a_text[a.end : a.end + _CONTEXT], cut_last=a.end + _CONTEXT < len(pair.a_text))
-    if len(b):
-        # An insertion keeps the blanks that it has in B.
-        before += " " * (_blank(pair.b_text, b.start - 1) and not len(a) and not before.endswith(" "))
-        after = " " * (_blank(pair.b_text, b.end) and not after.startswith(" ")) + after
-    deleted, inserted = pair.a_text[a.start : a.end], pair.b_text[b.start : b.end]
-    return Excerpt(before, short(deleted, _SAID), short(inserted, _SAID), after)
-
-
-def _blank(text: str, place: int) -> bool:
-    return 0 <= place < len(text) and text[place].isspace()
+        return (Piece(Kind.STAYED, short(pair.a_text or pair.b_text, 2 * _SAID), gap=False),)
+    return pieces(pair, _CONTEXT, _SAID, only=_telling(pair))
 
 
 def _telling(pair: PassagePair) -> Edit:
@@ -134,15 +112,3 @@ def _telling(pair: PassagePair) -> Edit:
             ):
                 return edit
     return pair.edits[0]
-
-
-def _whole_words(text: str, *, cut_first: bool = False, cut_last: bool = False) -> str:
-    """Context on one line, an ellipsis where it was cut; blanks at its inner end are kept as one."""
-    words = text
-    if cut_first and " " in words:
-        words = f"…{words.partition(' ')[2]}"
-    if cut_last and " " in words:
-        words = f"{words.rpartition(' ')[0]}…"
-    lead = " " if words[:1].isspace() else ""
-    tail = " " if words[-1:].isspace() else ""
-    return f"{lead}{short(words, 2 * _CONTEXT)}{tail}"

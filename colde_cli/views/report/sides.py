@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 
 from colde_cli.documents.document import Span
 from colde_cli.similarity.alignment import State
-from colde_cli.similarity.section_changes import SectionState
 from colde_cli.views.report import names
 from colde_cli.views.report.clean import harmless
-from colde_cli.views.wording import heading
+from colde_cli.views.wording import became, heading
 
 if TYPE_CHECKING:
     from colde_cli.documents.document import Document, Section
@@ -90,11 +89,9 @@ def _section_notes(comparison: Comparison) -> tuple[dict[int, str], dict[int, st
     a: dict[int, str] = {}
     b: dict[int, str] = {}
     for change in comparison.section_changes:
-        words = [] if change.state is SectionState.MATCHED else [change.state.value]
-        words += ["moved"] if change.moved else []
-        if words:
-            a.update(dict.fromkeys(change.a, ", ".join(words)))
-            b.update(dict.fromkeys(change.b, ", ".join(words)))
+        if words := became(change):
+            a.update(dict.fromkeys(change.a, words))
+            b.update(dict.fromkeys(change.b, words))
     return a, b
 
 

@@ -9,17 +9,19 @@ from typing import TYPE_CHECKING
 
 from colde_cli.similarity.alignment import State
 from colde_cli.similarity.extent import Extent, extents
-from colde_cli.similarity.section_changes import SectionState
-from colde_cli.views.ignored import ignored_line, noise_aside, same_texts
+from colde_cli.views.extent import how_much, share
+from colde_cli.views.ignored import ignored_line, noise_aside
 from colde_cli.views.report import names
 from colde_cli.views.report.clean import short
-from colde_cli.views.wording import first_capital, heading, percent, plural
+from colde_cli.views.wording import VERDICTS, became, document_facts, heading, percent, plural
 
 if TYPE_CHECKING:
     from colde_cli.documents.document import Document, ReadReport
-    from colde_cli.encoder.encoding import Encoding
     from colde_cli.similarity.comparison import Comparison
     from colde_cli.similarity.section_changes import SectionChange
+
+
+_TONES = {True: "yes", False: "no", None: "open"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,13 +109,10 @@ class Summary:
 def summary(comparison: Comparison) -> Summary:
     """All that the first screen shows but the flagged changes."""
     changes = comparison.section_changes
-    word, tone = {True: ("Related", "yes"), False: ("Not related", "no"), None: ("No verdict", "open")}[
-        comparison.related
-    ]
     both, counts, model = extents(comparison.passages), comparison.summary, comparison.model
     return Summary(
-        word,
-        tone,
+        VERDICTS[comparison.related],
+        _TONES[comparison.related],
         _because(comparison),
         f"{comparison.score:.3f}",
         (
@@ -122,10 +121,10 @@ def summary(comparison: Comparison) -> Summary:
         ),
         [(names.PARTS[part.name], f"{part.weight:.0%}", f"{part.score:.2f}") for part in comparison.parts],
         [_bar("A", both[0]), _bar("B", both[1])],
-        _lead(comparison, both),
+        how_much(comparison, both),
         [(names.LETTERS[state], names.STATES[state], counts[state]) for state in State],
         _kept(comparison, changes),
-        [_row(comparison, change) for change in changes if _told(change)],
+        [_row(comparison, change) for change in changes if became(change)],
         " · ".join((model.name, model.precision, model.device)),
         ignored_line(comparison),
         noise_aside(comparison.noise),
@@ -142,18 +141,9 @@ def heads(comparison: Comparison) -> list[Facts]:
     labels = files if titles[0] == titles[1] and all(files) and files[0] != files[1] else titles
     sides = zip("AB", (comparison.a, comparison.b), titles, labels, strict=True)
     return [
-        Facts(side, title, label, _facts(encoding), _warnings(encoding.document.report))
+        Facts(side, title, label, " · ".join(document_facts(encoding)), _warnings(encoding.document.report))
         for side, encoding, title, label in sides
     ]
-
-
-def _facts(encoding: Encoding) -> str:
-    document, pages = encoding.document, encoding.document.report.pages
-    words = ["standard input" if document.path == "-" else short(document.path, 200)] if document.path else []
-    without = len(document.report.pages_without_text)
-    words += [plural(pages, "page") + (f", {without} without text" if without else "")] if pages else []
-    words += [plural(len(document.sections), "section"), f"{plural(encoding.tokens, 'token')} read"]
-    return " · ".join(words)
 
 
 def _warnings(report: ReadReport) -> list[str]:
@@ -181,24 +171,6 @@ def _because(comparison: Comparison) -> str:
     return f"{words}; probability {percent(comparison.probability)}."
 
 
-def _lead(comparison: Comparison, both: tuple[Extent, Extent]) -> str:
-    if comparison.same_content:
-        return f"{first_capital(same_texts(comparison))}."
-    a, b = both
-    if not a.words or not b.words:
-        return f"{'A' if not a.words else 'B'} has no text besides headings."
-    if not a.kept and not b.kept:
-        return "No passage of one answers a passage of the other."
-    return f"{_share(a)} of A's words stand in B; {_share(b)} of B's words stand in A."
-
-
-def _share(extent: Extent) -> str:
-    """A share in percent that says 0 and 100 only where it is."""
-    if extent.kept in (0, extent.words):
-        return f"{extent.share_kept:.0%}"
-    return f"{min(0.99, max(0.01, extent.share_kept)):.0%}"
-
-
 def _bar(letter: str, extent: Extent) -> Bar:
     parts, start = [], 0.0
     for state in State:
@@ -206,15 +178,11 @@ def _bar(letter: str, extent: Extent) -> Bar:
         if width:
             parts.append((names.LETTERS[state], names.STATES[state], round(width, 2), round(start, 2)))
         start += width
-    return Bar(letter, plural(extent.words, "word"), _share(extent) if extent.words else "–", parts)
-
-
-def _told(change: SectionChange) -> bool:
-    return change.state is not SectionState.MATCHED or change.moved
+    return Bar(letter, plural(extent.words, "word"), share(extent) if extent.words else "–", parts)
 
 
 def _kept(comparison: Comparison, changes: Sequence[SectionChange]) -> str:
-    kept = [change for change in changes if not _told(change)]
+    kept = [change for change in changes if not became(change)]
     same, aside = sum(change.same for change in kept), noise_aside(comparison.noise)
     if not kept:
         return "No section kept its name and place."
@@ -226,10 +194,8 @@ def _kept(comparison: Comparison, changes: Sequence[SectionChange]) -> str:
 
 
 def _row(comparison: Comparison, change: SectionChange) -> SectionRow:
-    words = [] if change.state is SectionState.MATCHED else [change.state.value]
-    words += ["moved"] if change.moved else []
     a, b = comparison.a.document, comparison.b.document
-    return SectionRow(", ".join(words), _named(a, change.a), _named(b, change.b))
+    return SectionRow(became(change), _named(a, change.a), _named(b, change.b))
 
 
 def _named(document: Document, indices: Sequence[int]) -> list[tuple[int, str]]:
