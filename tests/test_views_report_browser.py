@@ -295,6 +295,24 @@ def test_the_detail_shows_one_redline(wide: Visit, address: str, versions: Compa
     assert inserted == "".join(pair.b_text[edit.b.start : edit.b.end] for edit in pair.edits)
 
 
+def test_closing_a_change_keeps_the_focus_near_it(
+    wide: Visit, narrow: Visit, address: str, versions: Comparison
+) -> None:
+    focus = "document.activeElement.closest('[data-p]')?.dataset.p ?? document.activeElement.id"
+    number = flagged(versions)[0]
+    for visit, tab, place in (
+        (wide, "list", str(number)),
+        (narrow, "list", str(number)),
+        (narrow, "b", "pane-b"),
+    ):
+        page = visit.open(f"{address}#p{number}")
+        if visit is narrow:
+            page.locator(f".tabs [data-tab={tab}]").click()
+        page.get_by_role("button", name="Close").click()
+        assert not page.locator("#detail").is_visible()
+        assert page.evaluate(focus) == place
+
+
 def test_a_link_can_be_copied(wide: Visit, address: str, versions: Comparison) -> None:
     page = wide.open(f"{address}#p{flagged(versions)[0]}")
     page.locator("#copy").click()
