@@ -337,6 +337,24 @@ def test_a_cell_of_a_map_leads_to_the_texts(wide: Visit, address: str, versions:
     assert abs(tops[0] - tops[1]) < 3
 
 
+def test_a_map_takes_the_colours_of_the_theme(wide: Visit, address: str) -> None:
+    page = wide.open(f"{address}#maps")
+    # A cell below the middle, copied: the map itself is not made for being read.
+    cell = """() => {
+      const [map, pen] = [document.getElementById("map-sections"), document.createElement("canvas")
+        .getContext("2d", { willReadFrequently: true })];
+      pen.drawImage(map, -map.width / 2, -map.height * 0.75);
+      return [...pen.getImageData(0, 0, 1, 1).data].join();
+    }"""
+    first = page.evaluate(cell)
+    page.locator("#theme").click()
+    wide.settle()
+    second = page.evaluate(cell)
+    page.locator("#theme").click()
+    wide.settle()
+    assert first == page.evaluate(cell) != second
+
+
 def test_a_click_into_the_chunk_map_leads_to_its_passages(wide: Visit, address: str) -> None:
     page = wide.open(f"{address}#maps")
     canvas = page.locator("#map-chunks")
