@@ -10,7 +10,7 @@ from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
-from itertools import takewhile
+from itertools import islice, takewhile
 
 PLAIN_WORDS = 2000
 """Text without headings is cut into sections of about this many words, between paragraphs."""
@@ -148,8 +148,8 @@ class Document:
 
     def subsections(self, section: Section) -> tuple[Section, ...]:
         """The sections under `section`: those of a deeper level up to the next of its own level or above."""
-        place = self.sections.index(section) + 1
-        deeper = takewhile(lambda other: other.level > section.level, self.sections[place:])
+        following = islice(self.sections, section.index + 1, None)
+        deeper = takewhile(lambda other: other.level > section.level, following)
         return tuple(deeper) if section.level else ()
 
     def pages_of(self, span: Span) -> tuple[int, int] | None:

@@ -59,14 +59,13 @@ def choose_format(
     if output is not None:
         _check_place(output, inputs)
     suffix = output.suffix.lower() if output else ""
+    *others, last = (item.value for item in offered)
+    listed = f"{', '.join(others)} or {last}"
     if asked is None and suffix not in _SUFFIXES:
-        raise OptionError(f"The suffix of {output} names no format; add --format table or --format json.")
+        raise OptionError(f"The suffix of {output} names no format; say with --format which: {listed}.")
     chosen = asked or _SUFFIXES[suffix]
     if chosen not in offered:
-        *others, last = (item.value for item in offered)
-        raise NotAvailableError(
-            f"The format {chosen.value} is not available yet; use {', '.join(others)} or {last}."
-        )
+        raise NotAvailableError(f"The format {chosen.value} is not available yet; use {listed}.")
     return chosen
 
 
