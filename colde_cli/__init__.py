@@ -16,7 +16,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from colde_cli.corpus.ranking import Hit, Match, Ranking, Skipped, rank
+    from colde_cli.corpus.ranking import rank
+    from colde_cli.corpus.result import Hit, Match, Ranking, Skipped
     from colde_cli.documents.document import Chunk, Document, ReadReport, Section, SectionKind, Span
     from colde_cli.documents.passages import Passage
     from colde_cli.documents.reading import read
@@ -99,7 +100,8 @@ __all__ = [
 ]
 
 _HOMES = {
-    "corpus.ranking": ("Hit", "Match", "Ranking", "Skipped", "rank"),
+    "corpus.ranking": ("rank",),
+    "corpus.result": ("Hit", "Match", "Ranking", "Skipped"),
     "documents.document": ("Chunk", "Document", "ReadReport", "Section", "SectionKind", "Span"),
     "documents.reading": ("read",),
     "documents.sections": ("select",),

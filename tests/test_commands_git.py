@@ -295,3 +295,13 @@ def test_trouble_that_every_file_would_have_ends_the_run(
     letter = write_word(tmp_path / "letter.docx", OLD)
     check_trouble(run(capsys, "git-diff", "letter.docx", letter))
     check_trouble(run_process("git-diff", "x", letter, "1", "1", letter, "2", "1", "--model", "none"))
+
+
+def test_a_file_that_is_all_boilerplate_does_not_stop_git(tmp_path: Path) -> None:
+    old, new = tmp_path / "old.docx", tmp_path / "new.docx"
+    write_word(old, OLD)
+    write_word(new, OLD + p("Disputes are heard by the court of the town in which the malt was made."))
+    arguments = ("a.docx", old, "1" * 40, "100644", new, "0" * 40, "100644")
+    result = run_process("git-diff", "--ignore-like", old, *arguments)
+    assert result.status == 0
+    assert "also stands in old.docx; nothing of it is left." in " ".join(result.out.split())

@@ -18,8 +18,9 @@ from colde_cli.encoder.encoding import Encoding
 from colde_cli.encoder.layout import Calibration
 from colde_cli.errors import DataError
 from colde_cli.evaluation.controls import bm25, centred_mean, max_mean, mean_of_chunks, tfidf
-from colde_cli.evaluation.evaluate import Plan, evaluate
+from colde_cli.evaluation.evaluate import evaluate
 from colde_cli.evaluation.field import Field, make_field
+from colde_cli.evaluation.measuring import Plan
 from colde_cli.evaluation.result import Attacked, Evaluation, FieldResult
 from colde_cli.evaluation.systems import FloatArray, IdPairs, PairScorer
 from colde_cli.learning.data import JudgedPair, TrainingDocument

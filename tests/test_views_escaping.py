@@ -102,6 +102,7 @@ def test_a_cell_stays_a_cell(one: str, two: str) -> None:
             "gh-12",
             "!12",
             "&12",
+            "%12",
         ),
         *("https://github.com/o/r/issues/1", "http://a.example", "www.a.example", "mailto:me", "ftp://a"),
         *(":tada:", ":+1:", ":100:", "commit 1a2b3c4", "1a2b3c4d5e6f7a8b9c0d1a2b3c4d5e6f7a8b9c0d"),
@@ -112,7 +113,7 @@ def test_what_github_makes_alive_afterwards_has_an_invisible_blank_in_it(text: s
     assert shown != text
     assert visible(shown) == text
     assert not re.search(
-        r"@[\w-]|#\d|GH-\d|[!&]\d|:\w[^\s]*:|https?://|www\.|mailto:m|ftp:/|[\da-f]{7,40}", shown
+        r"@[\w-]|#\d|GH-\d|[!&%]\d|:\w[^\s]*:|https?://|www\.|mailto:m|ftp:/|[\da-f]{7,40}", shown
     )
 
 

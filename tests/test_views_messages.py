@@ -17,6 +17,11 @@ def test_every_message_is_one_plain_line_on_stderr(capsys: Capture) -> None:
     assert captured.err.count("\n") == 1
 
 
+def test_a_path_is_said_as_it_is(capsys: Capture) -> None:
+    messages.warn("Skipped a:tada:[red]b.txt")
+    assert capsys.readouterr().err == "Warning: Skipped a:tada:[red]b.txt\n"
+
+
 @pytest.mark.parametrize("total", [None, 5])
 def test_progress_waits_a_moment_and_then_counts(
     capsys: Capture, monkeypatch: pytest.MonkeyPatch, total: int | None

@@ -56,6 +56,11 @@ def test_an_unknown_suffix_a_folder_and_a_missing_folder_are_refused_before_the_
             choose_format(None, place)
 
 
+def test_an_unknown_suffix_is_told_what_can_be_written(tmp_path: Path) -> None:
+    with pytest.raises(OptionError, match="--format which: table, csv or html"):
+        choose_format(None, tmp_path / "out.docx", offered=(Format.TABLE, Format.CSV, Format.HTML))
+
+
 def test_a_file_appears_whole_with_the_usual_mode(tmp_path: Path) -> None:
     target = tmp_path / "out.txt"
     deliver("Zwölf → 12\n", target)

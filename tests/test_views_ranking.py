@@ -13,7 +13,7 @@ from markdown_it import MarkdownIt
 from rich.cells import cell_len
 from rich.text import Text
 
-from colde_cli.corpus.ranking import Hit, Match, Place, Ranking, Skipped
+from colde_cli.corpus.result import Hit, Match, Place, Ranking, Skipped
 from colde_cli.encoder.protocol import RuntimeInfo
 from colde_cli.similarity.scoring import ScorePart
 from colde_cli.views.csv import ranking_csv

@@ -295,6 +295,24 @@ def test_the_detail_shows_one_redline(wide: Visit, address: str, versions: Compa
     assert inserted == "".join(pair.b_text[edit.b.start : edit.b.end] for edit in pair.edits)
 
 
+def test_closing_a_change_keeps_the_focus_near_it(
+    wide: Visit, narrow: Visit, address: str, versions: Comparison
+) -> None:
+    focus = "document.activeElement.closest('[data-p]')?.dataset.p ?? document.activeElement.id"
+    number = flagged(versions)[0]
+    for visit, tab, place in (
+        (wide, "list", str(number)),
+        (narrow, "list", str(number)),
+        (narrow, "b", "pane-b"),
+    ):
+        page = visit.open(f"{address}#p{number}")
+        if visit is narrow:
+            page.locator(f".tabs [data-tab={tab}]").click()
+        page.get_by_role("button", name="Close").click()
+        assert not page.locator("#detail").is_visible()
+        assert page.evaluate(focus) == place
+
+
 def test_a_link_can_be_copied(wide: Visit, address: str, versions: Comparison) -> None:
     page = wide.open(f"{address}#p{flagged(versions)[0]}")
     page.locator("#copy").click()
@@ -317,6 +335,24 @@ def test_a_cell_of_a_map_leads_to_the_texts(wide: Visit, address: str, versions:
     assert page.locator("#bs1.on").is_visible()
     tops = page.evaluate("['as2', 'bs1'].map(id => document.getElementById(id).getBoundingClientRect().top)")
     assert abs(tops[0] - tops[1]) < 3
+
+
+def test_a_map_takes_the_colours_of_the_theme(wide: Visit, address: str) -> None:
+    page = wide.open(f"{address}#maps")
+    # A cell below the middle, copied: the map itself is not made for being read.
+    cell = """() => {
+      const [map, pen] = [document.getElementById("map-sections"), document.createElement("canvas")
+        .getContext("2d", { willReadFrequently: true })];
+      pen.drawImage(map, -map.width / 2, -map.height * 0.75);
+      return [...pen.getImageData(0, 0, 1, 1).data].join();
+    }"""
+    first = page.evaluate(cell)
+    page.locator("#theme").click()
+    wide.settle()
+    second = page.evaluate(cell)
+    page.locator("#theme").click()
+    wide.settle()
+    assert first == page.evaluate(cell) != second
 
 
 def test_a_click_into_the_chunk_map_leads_to_its_passages(wide: Visit, address: str) -> None:

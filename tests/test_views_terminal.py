@@ -242,9 +242,7 @@ def test_many_sections_are_shown_as_their_chapters_unless_asked_for(monkeypatch:
         for number in range(12)
     ]
     many = assemble("a.txt", "Title", parts)
-    comparison = compared(document([("One", "Text.")]), document([("One", "Text.")]))
-    encoding = replace(comparison.a, document=many, chunks=())
-    comparison = replace(comparison, a=encoding, b=encoding, section_scores=scores(120, 120))
+    comparison = compared(many, many)
     monkeypatch.setenv("COLUMNS", "80")
     folded = comparison_table(comparison, "all", 10)
     assert "Sections  of 120 × 120" in folded
@@ -254,3 +252,11 @@ def test_many_sections_are_shown_as_their_chapters_unless_asked_for(monkeypatch:
     whole = comparison_table(comparison, "section", 10)
     assert "Sections ─" in whole
     assert "10.11 Heading" in whole
+
+
+def test_a_heat_map_of_hundreds_of_sections_is_shown_only_where_it_is_asked_for() -> None:
+    flat = document([(f"Heading number {number}", f"Words of number {number}.") for number in range(81)])
+    comparison = compared(flat, flat)
+    assert "81 × 81" in comparison_table(comparison, "all", 10)
+    assert "81 Heading number 80" not in comparison_table(comparison, "all", 10)
+    assert "81 Heading number 80" in comparison_table(comparison, "section", 10)

@@ -27,8 +27,9 @@ from colde_cli.views.output import Format, choose_format, deliver
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from colde_cli.evaluation.evaluate import Attack, Plan
+    from colde_cli.evaluation.evaluate import Attack
     from colde_cli.evaluation.field import Field
+    from colde_cli.evaluation.measuring import Plan
     from colde_cli.evaluation.result import Evaluation
     from colde_cli.evaluation.systems import ModelSystem
 
@@ -122,7 +123,7 @@ def evaluate(
 
     require_extra("evaluate", "colde evaluate")
     from colde_cli.commands.attacking import make_attack
-    from colde_cli.evaluation.evaluate import Plan
+    from colde_cli.evaluation.measuring import Plan
 
     chosen = choose_format(format, output, map(str, (*pairs, *docs, *(validation or []))), _FORMATS)
     attack = make_attack(robustness, seed)

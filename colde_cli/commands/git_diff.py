@@ -195,7 +195,12 @@ def _both(old: _Side, new: _Side, how: _How) -> str:
     versions = [how.read(old), how.read(new)]
     troubles = [version for version in versions if isinstance(version, str)]
     documents = [version for version in versions if not isinstance(version, str)]
-    return "".join(map(view.sentence, troubles)) if troubles else _compared(documents, how)
+    if troubles:
+        return "".join(map(view.sentence, troubles))
+    try:
+        return _compared(documents, how)
+    except NoTextError as error:  # all of it is boilerplate: no reason for git to stop at this file
+        return view.sentence(str(error))
 
 
 def _compared(documents: list[Document], how: _How) -> str:

@@ -31,7 +31,7 @@ from colde_cli.settings import DEFAULT_MODEL
 from colde_cli.views.output import Format, choose_format, deliver
 
 if TYPE_CHECKING:
-    from colde_cli.corpus.ranking import Ranking
+    from colde_cli.corpus.result import Ranking
     from colde_cli.encoder.encoding import Encoding
     from colde_cli.encoder.protocol import DocumentEncoder
     from colde_cli.similarity.boilerplate import Boilerplate

@@ -97,6 +97,10 @@ def section_changes(
     return tuple(found)
 
 
+_Place = tuple[int | None, int | None]
+"""A section of A and one of B; None where a passage has no counterpart."""
+
+
 class _Flows:
     """How many words of each section went where.
 
@@ -110,7 +114,10 @@ class _Flows:
     def __init__(self, alignment: Alignment, count_a: int, count_b: int) -> None:
         self.of_a, self.of_b = np.zeros((count_a, count_b)), np.zeros((count_a, count_b))
         self.words_a, self.words_b = np.zeros(count_a), np.zeros(count_b)
-        self._touched: dict[tuple[int | None, int | None], bool] = defaultdict(lambda: True)
+        # For places that pairs connect, whether all of these are the same; the places of each section.
+        self._untouched: dict[_Place, bool] = defaultdict(lambda: True)
+        self._places_a: dict[int | None, set[_Place]] = defaultdict(set)
+        self._places_b: dict[int | None, set[_Place]] = defaultdict(set)
         for pair in alignment.pairs:
             self._add(pair)
 
@@ -128,14 +135,15 @@ class _Flows:
         changed = bool(pair.edits) or pair.state in (State.ONLY_A, State.ONLY_B)
         sides: tuple[list[int | None], list[int | None]] = ([*left] or [None], [*right] or [None])
         for place in product(*sides):
-            self._touched[place] = self._touched[place] and not changed
+            self._untouched[place] = self._untouched[place] and not changed
+            self._places_a[place[0]].add(place)
+            self._places_b[place[1]].add(place)
 
     def same(self, a: Sequence[int], b: Sequence[int]) -> bool:
         """No word of these sections differs, and none went elsewhere."""
-        inside = {(i, j) for i in a for j in b}
-        return all(
-            untouched and (i, j) in inside for (i, j), untouched in self._touched.items() if i in a or j in b
-        )
+        inside = set(product(a, b))
+        places = set().union(*(self._places_a[i] for i in a), *(self._places_b[j] for j in b))
+        return all(self._untouched[place] and place in inside for place in places)
 
     @property
     def alike(self) -> FloatArray:
@@ -154,21 +162,29 @@ def _shares(passages: Sequence[Passage], text: str) -> dict[int, float]:
 
 
 def _partners(flows: _Flows, a: Document, b: Document, names: _Names) -> Matching:
-    alike = flows.alike
-    candidates = []
-    for i, first in enumerate(a.sections):
-        for j, second in enumerate(b.sections):
-            score = float(alike[i, j])
-            if names.a[i] == names.b[j]:
-                score += _HEADING if names.a[i] else _HEADING / 2
-                score += _NUMBERED * (first.heading == second.heading)
-            if score > 0:
-                candidates.append(Candidate(i, j, score))
+    candidates = _candidates(flows, a, b, names)
     matching, weights = Matching(), [1 + int(words) for words in flows.words_a]
     matching.grow([candidate for candidate in candidates if candidate.score >= 0.9], _BAR, weights)
     matching.grow(candidates, _BAR, weights)
     _match_bare(a, b, matching)
     return matching
+
+
+def _candidates(flows: _Flows, a: Document, b: Document, names: _Names) -> list[Candidate]:
+    """Sections that have words or their name in common: of many times many few do."""
+    alike, named = flows.alike, defaultdict(list)
+    for j, other in enumerate(names.b):
+        named[other].append(j)
+    places = {(int(i), int(j)) for i, j in zip(*np.nonzero(alike), strict=True)}
+    places |= {(i, j) for i, own in enumerate(names.a) for j in named.get(own, ())}
+    found = []
+    for i, j in sorted(places):
+        score = float(alike[i, j])
+        if names.a[i] == names.b[j]:
+            score += _HEADING if names.a[i] else _HEADING / 2
+            score += _NUMBERED * (a.sections[i].heading == b.sections[j].heading)
+        found.append(Candidate(i, j, score))
+    return found
 
 
 def _match_bare(a: Document, b: Document, matching: Matching) -> None:

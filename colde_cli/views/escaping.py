@@ -15,7 +15,7 @@ _LEADING = re.compile(r"^(?:([-+=])(?=[\s=-]|$)|(\d+)([.)])(?=\s|$))")
 # What GitHub and GitLab turn into a mention, a reference, a link or an emoji once Markdown is done with its escapes:
 # an invisible blank in it is what holds them back.
 _LIVE = re.compile(
-    r"@(?=[\w-])|[#!&~](?=\d)|\bGH(?=-\d)"  # a person, an issue
+    r"@(?=[\w-])|[#!&~%](?=\d)|\bGH(?=-\d)"  # a person, an issue
     r"|\b(?:https?|ftp|mailto|xmpp):(?=\S)|\bwww(?=\.)"  # an address
     r"|:(?=(?:100|1234|[\w+-]*[a-z_+-][\w+-]*):)"  # an emoji
     r"|(?P<commit>\b(?=[a-f]*\d)(?=\d*[a-f])[\da-f]{7,40}\b)",

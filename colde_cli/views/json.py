@@ -15,7 +15,7 @@ from colde_cli.documents.passages import whole_pages
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from colde_cli.corpus.ranking import Hit, Match, Ranking
+    from colde_cli.corpus.result import Hit, Match, Ranking
     from colde_cli.documents.passages import Passage
     from colde_cli.encoder.encoding import Encoding
     from colde_cli.encoder.protocol import RuntimeInfo

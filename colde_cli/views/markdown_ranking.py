@@ -10,7 +10,7 @@ from colde_cli.views.markdown import folded, table
 from colde_cli.views.wording import page_range, percent, plural, shorten
 
 if TYPE_CHECKING:
-    from colde_cli.corpus.ranking import Hit, Place, Ranking
+    from colde_cli.corpus.result import Hit, Place, Ranking
 
 
 def ranking_markdown(ranking: Ranking) -> str:

@@ -32,8 +32,10 @@ def note(sentence: str) -> None:
 
 
 def _line(text: str, style: str) -> None:
-    # One line however narrow the terminal, so that scripts can read it; no markup: paths hold brackets.
-    Console(stderr=True, highlight=False).print(plain(text), style=style, markup=False, soft_wrap=True)
+    # One line however narrow the terminal, so that scripts can read it; no markup: paths hold brackets and colons.
+    Console(stderr=True, highlight=False, emoji=False).print(
+        plain(text), style=style, markup=False, soft_wrap=True
+    )
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from colde_cli.views.terminal import rendered
 from colde_cli.views.wording import made_of, page_range, percent, plain, plural, shorten
 
 if TYPE_CHECKING:
-    from colde_cli.corpus.ranking import Hit, Match, Ranking
+    from colde_cli.corpus.result import Hit, Match, Ranking
 
 
 def ranking_table(ranking: Ranking, *, to_file: bool = False) -> str:

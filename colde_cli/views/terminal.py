@@ -43,7 +43,8 @@ _PLAIN_WIDTH = 100
 _GAUGE = 40
 _VERDICT_STYLES = {True: "bold green", False: "bold yellow", None: "bold"}
 _MOST_SECTIONS = 40
-"""Of each document, where other parts follow: more rows would fill screens."""
+"""Of each document, where other parts follow: more rows would fill screens. A heat map that no folding brings to
+fewer than twice as many is left out."""
 
 
 def comparison_table(comparison: Comparison, level: str, top: int, *, to_file: bool = False) -> str:
@@ -140,6 +141,10 @@ def _sections(comparison: Comparison, most: int | None) -> Iterator[RenderableTy
     a, b = comparison.a.document.sections, comparison.b.document.sections
     shown = comparison.outline(most or max(len(a), len(b)))
     folds = shown.scores.size < comparison.section_scores.size
+    if most and shown.scores.size > (2 * most) ** 2:
+        yield _title("Sections", f"{len(a)} × {len(b)}")
+        yield Text("The heat map of so many sections would fill screens; --level section shows it.", "dim")
+        return
     yield _title("Sections", f"of {len(a)} × {len(b)}" if folds else "")
     rows, columns = [heading(a[index]) for index in shown.a], [heading(b[index]) for index in shown.b]
     yield HeatMap(shown.scores, rows, len(columns))

@@ -59,7 +59,9 @@ async function copyLink() {
     field.remove();
   }
   const button = $("#copy");
-  if (button) button.textContent = done ? "Copied" : address;
+  if (!button) return;
+  button.textContent = done ? "Copied" : address;
+  if (document.activeElement === document.body) button.focus();
 }
 
 function showDetail(number) {
@@ -88,6 +90,9 @@ function showDetail(number) {
   close.addEventListener("click", () => {
     box.hidden = true;
     redraw();
+    // The focus goes on from where the change is, not from the top of the page.
+    const places = [row?.firstElementChild, texts.a.pane, texts.b.pane];
+    places.find((place) => place?.checkVisibility())?.focus({ preventScroll: true });
   });
   buttons.append(copy, close);
   const words = element("p", { class: "words", dir: "auto", lang: "" });

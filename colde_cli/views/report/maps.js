@@ -84,18 +84,25 @@ class HeatMap {
     }
   }
 
-  drawCells(pen) {
+  // A pixel for each cell, made again only where the colours have changed: a map may have a million.
+  pixels() {
     const steps = ramp();
+    if (this.colours === steps.join()) return this.small;
+    this.colours = steps.join();
     const table = Array.from({ length: 201 }, (_, byte) => colour(steps, (byte - 100) / 100));
     const image = new ImageData(this.columns, this.rows);
     this.scores.forEach((byte, place) => {
       const [red, green, blue] = table[byte];
       image.data.set([red, green, blue, 255], 4 * place);
     });
-    const small = element("canvas", { width: this.columns, height: this.rows });
-    small.getContext("2d").putImageData(image, 0, 0);
+    this.small = element("canvas", { width: this.columns, height: this.rows });
+    this.small.getContext("2d").putImageData(image, 0, 0);
+    return this.small;
+  }
+
+  drawCells(pen) {
     pen.imageSmoothingEnabled = false;
-    pen.drawImage(small, this.left, this.top, this.cellWidth * this.columns, this.cellHeight * this.rows);
+    pen.drawImage(this.pixels(), this.left, this.top, this.cellWidth * this.columns, this.cellHeight * this.rows);
   }
 
   drawAxes(pen) {

@@ -1,0 +1,135 @@
+"""Files of a corpus to what is compared of them: remembered, or read and encoded side by side."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+from colde_cli.corpus.result import Skipped
+from colde_cli.corpus.store import Card, Store
+from colde_cli.documents.document import Document
+from colde_cli.documents.reading import read
+from colde_cli.encoder.encoding import Encoding
+from colde_cli.encoder.protocol import DocumentEncoder
+from colde_cli.errors import DocumentError, NoTextError
+from colde_cli.settings import usable_cores
+from colde_cli.similarity.boilerplate import Boilerplate
+
+_BATCH = 16  # documents encoded together: enough to keep every core or an accelerator busy
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How the files of a corpus are read.
+
+    Attributes:
+        password: of encrypted PDFs.
+        boilerplate: text to leave out of every one; None leaves out none.
+    """
+
+    password: str | None = None
+    boilerplate: Boilerplate | None = None
+
+    def read(self, source: str | Path) -> Document:
+        """Read a file, or standard input for "-".
+
+        Raises:
+            DocumentError: it cannot be read, or nothing of it is left.
+        """
+        document = read(source, password=self.password)
+        return document if self.boilerplate is None else self.boilerplate.without(document)
+
+    def store(self, encoder: DocumentEncoder) -> Store:
+        """Where encodings of files read this way are kept."""
+        options = () if self.boilerplate is None else (self.boilerplate.identity,)
+        # What takes a password to read does not go to the cache in clear.
+        return Store(None if self.password else encoder.cache, encoder, options)
+
+
+class Collector:
+    """Cards of files: from the store, else by reading and encoding them, many side by side."""
+
+    def __init__(self, encoder: DocumentEncoder, reading: Reading) -> None:
+        self._store, self._encoder, self._reading = reading.store(encoder), encoder, reading
+        self._keys: dict[Path, bytes] = {}
+        self.encoded = 0
+        self.skipped: list[Skipped] = []
+
+    def cards(self, files: Sequence[Path], progress: Callable[[int], None]) -> list[Card]:
+        """The cards of all files that can be read, in the order of `files`."""
+        with _readers() as pool:
+            keys = list(pool.map(self._key, files))
+            self._keys = {path: key for path, key in zip(files, keys, strict=True) if key is not None}
+            known = self._store.cards(self._keys)
+            progress(len(known) + len(files) - len(self._keys))
+            missing = [path for path in self._keys if path not in known]
+            for batch in self._read(missing, pool):
+                for encoding in self._encode(batch):
+                    path = Path(encoding.document.path)
+                    self._store.keep(self._keys[path], encoding)
+                    known[path] = Card.of(encoding)
+                    self.encoded += 1
+                progress(len(batch))
+        return [known[path] for path in files if path in known]
+
+    def encoding(self, path: Path) -> Encoding:
+        """All of a document that has a card; read and encoded once more where nothing is kept."""
+        return self._store.encoding(path, self._keys[path]) or self._encoder.encode(self._reading.read(path))
+
+    def _key(self, path: Path) -> bytes | None:
+        if not path.is_file():  # a pipe can be read once only, or not at all
+            self.skipped.append(Skipped(str(path), f"{path} is not a regular file."))
+            return None
+        try:
+            return self._store.key(path)
+        except OSError as error:
+            self.skipped.append(Skipped(str(path), f"{path} cannot be opened: {error.strerror or error}."))
+            return None
+
+    def _read(self, files: Sequence[Path], pool: ThreadPoolExecutor) -> Iterator[list[Document | None]]:
+        """Documents in batches, the next being read while one is encoded; None for those that cannot be."""
+        waiting, queue = iter(files), deque[Future[Document | None]]()
+        while True:
+            queue.extend(
+                pool.submit(self._try_document, path) for path in islice(waiting, 2 * _BATCH - len(queue))
+            )
+            if not queue:
+                return
+            yield [queue.popleft().result() for _ in range(min(_BATCH, len(queue)))]
+
+    def _try_document(self, path: Path) -> Document | None:
+        try:
+            return self._reading.read(path)
+        except DocumentError as error:
+            self.skipped.append(Skipped(str(path), str(error)))
+            return None
+
+    def _encode(self, batch: Sequence[Document | None]) -> list[Encoding]:
+        documents = [document for document in batch if document is not None]
+        try:
+            return self._encoder.encode_many(documents)
+        except NoTextError:
+            # One without a single token among many: find it.
+            return [encoding for document in documents if (encoding := self._try_encode(document))]
+
+    def _try_encode(self, document: Document) -> Encoding | None:
+        try:
+            return self._encoder.encode(document)
+        except NoTextError as error:
+            self.skipped.append(Skipped(document.path, str(error)))
+            return None
+
+
+@contextmanager
+def _readers() -> Iterator[ThreadPoolExecutor]:
+    """Threads that read; when the work is broken off, what has not begun is not begun any more."""
+    pool = ThreadPoolExecutor(usable_cores(), "colde-read")
+    try:
+        yield pool
+    finally:
+        pool.shutdown(cancel_futures=True)
