@@ -57,7 +57,7 @@ def test_an_unknown_suffix_a_folder_and_a_missing_folder_are_refused_before_the_
 
 
 def test_an_unknown_suffix_is_told_what_can_be_written(tmp_path: Path) -> None:
-    with pytest.raises(OptionError, match="--format which: table, csv or html"):
+    with pytest.raises(OptionError, match="add --format table, csv or html"):
         choose_format(None, tmp_path / "out.docx", offered=(Format.TABLE, Format.CSV, Format.HTML))
 
 
