@@ -56,6 +56,11 @@ def test_an_unknown_suffix_a_folder_and_a_missing_folder_are_refused_before_the_
             choose_format(None, place)
 
 
+def test_an_unknown_suffix_is_told_those_that_the_command_writes(tmp_path: Path) -> None:
+    with pytest.raises(OptionError, match=r"use \.txt or \.json, or add --format"):
+        choose_format(None, tmp_path / "out.pdf")
+
+
 def test_a_file_appears_whole_with_the_usual_mode(tmp_path: Path) -> None:
     target = tmp_path / "out.txt"
     deliver("Zwölf → 12\n", target)

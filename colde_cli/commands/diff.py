@@ -26,7 +26,7 @@ from colde_cli.commands.common import (
     Talk,
     ThreadsOption,
     VerboseOption,
-    finite,
+    a_score,
 )
 from colde_cli.commands.noise import (
     IgnoreCaseOption,
@@ -125,7 +125,7 @@ def diff(
         float | None,
         typer.Option(
             envvar="COLDE_FAIL_UNDER",
-            callback=finite,
+            callback=a_score,
             metavar="SCORE",
             help="Status 0 if the document score is at least this, else 1.",
             rich_help_panel="Output",

@@ -15,7 +15,16 @@ from colde_cli.similarity.alignment import State
 from colde_cli.similarity.section_changes import SectionState
 from colde_cli.views.folding import Facts, Lines
 from colde_cli.views.redline import Kind, marked, pieces
-from colde_cli.views.wording import STATE_WORDS, flag_words, heading, page_range, plain, plural, shorten
+from colde_cli.views.wording import (
+    MOST_FLAGS,
+    STATE_WORDS,
+    flag_words,
+    heading,
+    page_range,
+    plain,
+    plural,
+    shorten,
+)
 
 if TYPE_CHECKING:
     from colde_cli.documents.document import Document
@@ -27,6 +36,8 @@ if TYPE_CHECKING:
 _STYLES = {State.EDITED: "yellow", State.MOVED: "magenta", State.ONLY_A: "red", State.ONLY_B: "green"}
 _LOOKS = {Kind.STAYED: "dim", Kind.DELETED: "red strike", Kind.INSERTED: "green underline"}
 _FLAG = "bold red"
+_MOST_LINES = 15
+"""Of a redline: of a table that changed throughout, the other formats show all."""
 _ONE_SIDED = {SectionState.ADDED, SectionState.DROPPED}
 
 Title = Callable[[str, str], RenderableType]
@@ -123,7 +134,7 @@ def _head(comparison: Comparison, pair: PassagePair) -> Facts:
     if pair.state is State.MOVED and pair.edits:
         words += f", {plural(len(pair.edits), 'edit')}"
     facts = [Text(words, style=_STYLES[pair.state])]
-    for kind, change in flag_words(pair.flags):
+    for kind, change in flag_words(pair.flags, MOST_FLAGS):
         facts.append(Text.assemble((kind, _FLAG), f" {change}"))
     facts.append(Text(_places(comparison, pair), style="dim"))
     return Facts(facts, gap="  ", indent=2)
@@ -162,7 +173,7 @@ class Redline:
         self._pair = pair
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        yield Lines(self.text(console.color_system is not None and not console.no_color))
+        yield Lines(self.text(console.color_system is not None and not console.no_color), _MOST_LINES)
 
     def text(self, coloured: bool) -> Text:
         """The line as shown."""
