@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
@@ -14,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from colde_cli.corpus.store import Card, Store
+from colde_cli.documents.confined import readers
 from colde_cli.documents.document import Chunk, Document, Section, SectionKind
 from colde_cli.documents.reading import read
 from colde_cli.encoder.encoding import Encoding
@@ -249,7 +249,7 @@ class _Collector:
 
     def cards(self, files: Sequence[Path], progress: Callable[[int], None]) -> list[Card]:
         """The cards of all files that can be read, in the order of `files`."""
-        with _readers() as pool:
+        with readers(usable_cores()) as pool:
             keys = list(pool.map(self._key, files))
             self._keys = {path: key for path, key in zip(files, keys, strict=True) if key is not None}
             known = self._store.cards(self._keys)
@@ -310,16 +310,6 @@ class _Collector:
         except NoTextError as error:
             self.skipped.append(Skipped(document.path, str(error)))
             return None
-
-
-@contextmanager
-def _readers() -> Iterator[ThreadPoolExecutor]:
-    """Threads that read; when the work is broken off, what has not begun is not begun any more."""
-    pool = ThreadPoolExecutor(usable_cores(), "colde-read")
-    try:
-        yield pool
-    finally:
-        pool.shutdown(cancel_futures=True)
 
 
 def _explained(hit: Hit, query: Encoding, other: Encoding) -> Hit:
