@@ -224,9 +224,12 @@ def test_output_is_never_one_of_the_inputs(tmp_path: Path, capsys: Capture) -> N
     assert b.read_text() == "Another one about leases."
 
 
-def test_a_score_that_is_no_number_is_refused(tmp_path: Path, capsys: Capture) -> None:
+@pytest.mark.parametrize("score", ["nan", "90", "-1.5"])
+def test_what_is_no_score_is_refused(tmp_path: Path, capsys: Capture, score: str) -> None:
     (tmp_path / "a.txt").write_text("One sentence about rivers.")
-    assert run(capsys, "diff", tmp_path / "a.txt", tmp_path / "a.txt", "--fail-under", "nan").status == 2
+    done = run(capsys, "diff", tmp_path / "a.txt", tmp_path / "a.txt", "--fail-under", score)
+    assert done.status == 2
+    assert "--fail-under" in done.err
 
 
 def test_a_narrow_encoding_escapes_what_it_cannot_express(tmp_path: Path) -> None:

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from io import StringIO
+
 import pytest
+from rich.console import Console
 from rich.text import Text
 
 from colde_cli.documents.document import Part, assemble
 from colde_cli.similarity.alignment import PassagePair, align
 from colde_cli.similarity.comparison import Comparison
+from colde_cli.similarity.flags import Flag, FlagKind
+from colde_cli.views.folding import Facts
 from colde_cli.views.passages import Redline
 from colde_cli.views.terminal import comparison_table
+from colde_cli.views.wording import flag_words
 
 
 @pytest.fixture(scope="module")
@@ -107,3 +113,18 @@ def test_colours_mark_the_redline(versions: Comparison, monkeypatch: pytest.Monk
     styles = {shown.plain[span.start : span.end]: str(span.style) for span in shown.spans}
     assert "strike" in styles["58"]
     assert "[-58-]" not in shown.plain
+
+
+def test_many_flags_of_a_kind_are_counted() -> None:
+    flags = [Flag(FlagKind.NUMBER, str(number), str(number + 1)) for number in range(20)]
+    ((kind, said),) = flag_words(flags, most=2)
+    assert (kind, said) == ("number", "0 → 1, 1 → 2, and 18 more")
+    assert "more" not in flag_words(flags)[0][1]
+
+
+def test_what_is_too_long_for_a_line_goes_on_further_in() -> None:
+    shown = StringIO()
+    Console(width=20, file=shown).print(
+        Facts([Text("edited"), Text("number 12 → 13, 14 → 15, 16 → 17")], gap="  ", indent=2)
+    )
+    assert shown.getvalue().splitlines() == ["edited", "  number 12 →", "    13, 14 → 15, 16", "    → 17"]

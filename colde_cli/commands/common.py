@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,10 +23,10 @@ def remember(context: typer.Context, parameter: typer.CallbackParam, value: bool
     return value
 
 
-def finite(value: float | None) -> float | None:
-    """Callback of scores: not-a-number compares with nothing and would never be reached."""
-    if value is not None and not math.isfinite(value):
-        raise typer.BadParameter(f"{value} is not a score.")
+def a_score(value: float | None) -> float | None:
+    """Callback of scores: what no score can reach, or none can miss, is a slip ("90" for "0.9")."""
+    if value is not None and not -1 <= value <= 1:
+        raise typer.BadParameter(f"{value:g} is not a score; scores lie between -1 and 1, such as 0.9.")
     return value
 
 

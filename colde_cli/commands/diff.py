@@ -26,7 +26,7 @@ from colde_cli.commands.common import (
     Talk,
     ThreadsOption,
     VerboseOption,
-    finite,
+    a_score,
 )
 from colde_cli.commands.noise import (
     IgnoreCaseOption,
@@ -125,7 +125,7 @@ def diff(
         float | None,
         typer.Option(
             envvar="COLDE_FAIL_UNDER",
-            callback=finite,
+            callback=a_score,
             metavar="SCORE",
             help="Status 0 if the document score is at least this, else 1.",
             rich_help_panel="Output",
@@ -203,9 +203,9 @@ def _open(
     a: str, b: str, reading: _Reading, choice: ModelChoice, boilerplate: Callable[[], Boilerplate | None]
 ) -> tuple[DocumentEncoder, list[Document]]:
     """Read both documents at the same time while the model loads."""
-    from concurrent.futures import ThreadPoolExecutor
+    from colde_cli.documents.confined import readers
 
-    with ThreadPoolExecutor(2, "colde-read") as pool:
+    with readers(2) as pool:
         waiting = [pool.submit(reading.read, source) for source in (a, b)]
         encoder, ignored = choice.load(), boilerplate()
         documents = [document.result() for document in waiting]

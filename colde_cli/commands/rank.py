@@ -23,7 +23,7 @@ from colde_cli.commands.common import (
     Talk,
     ThreadsOption,
     VerboseOption,
-    finite,
+    a_score,
 )
 from colde_cli.commands.noise import IgnoreLikeOption, boilerplate, check_sources
 from colde_cli.errors import OptionError
@@ -51,7 +51,7 @@ def rank(
         float | None,
         typer.Option(
             envvar="COLDE_MIN_SCORE",
-            callback=finite,
+            callback=a_score,
             metavar="SCORE",
             help="List none with a score below this.",
         ),

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
 from colde_cli.corpus.result import Skipped
 from colde_cli.corpus.store import Card, Store
+from colde_cli.documents.confined import readers
 from colde_cli.documents.document import Document
 from colde_cli.documents.reading import read
 from colde_cli.encoder.encoding import Encoding
@@ -62,7 +62,7 @@ class Collector:
 
     def cards(self, files: Sequence[Path], progress: Callable[[int], None]) -> list[Card]:
         """The cards of all files that can be read, in the order of `files`."""
-        with _readers() as pool:
+        with readers(usable_cores()) as pool:
             keys = list(pool.map(self._key, files))
             self._keys = {path: key for path, key in zip(files, keys, strict=True) if key is not None}
             known = self._store.cards(self._keys)
@@ -123,13 +123,3 @@ class Collector:
         except NoTextError as error:
             self.skipped.append(Skipped(document.path, str(error)))
             return None
-
-
-@contextmanager
-def _readers() -> Iterator[ThreadPoolExecutor]:
-    """Threads that read; when the work is broken off, what has not begun is not begun any more."""
-    pool = ThreadPoolExecutor(usable_cores(), "colde-read")
-    try:
-        yield pool
-    finally:
-        pool.shutdown(cancel_futures=True)

@@ -280,7 +280,10 @@ def _name(text: str, span: Span) -> str:
 
 
 def _touches(one: Span, two: Span) -> bool:
-    return one.start < two.end and two.start < one.end
+    beside = (
+        two.start == two.end and 0 <= one.start - two.end <= 1
+    )  # nothing, where the other text has a minus
+    return beside or (one.start < two.end and two.start < one.end)
 
 
 def _said(text: str, *mentions: Mention) -> str:

@@ -23,9 +23,16 @@ class Facts:
                 line.append(gap, "dim").append_text(fact)
                 continue
             if line.plain.strip():
-                yield from _lines(console, line, width)
+                yield from self._folded(console, line, width)
             line = Text(" " * self._indent if number else "").append_text(fact)
-        yield from _lines(console, line, width)
+        yield from self._folded(console, line, width)
+
+    def _folded(self, console: Console, line: Text, width: int) -> list[Text]:
+        """A line; what is too long for one goes on two steps in."""
+        if line.cell_len <= width or not self._indent:
+            return _lines(console, line, width)
+        first, *others = _lines(console, line, max(1, width - 2 * self._indent))
+        return [first, *(Text(" " * 2 * self._indent).append_text(other) for other in others)]
 
 
 class Lines:

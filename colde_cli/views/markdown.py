@@ -13,6 +13,7 @@ from colde_cli.views.ignored import ignored_line, noise_aside, same_texts
 from colde_cli.views.places import place, places
 from colde_cli.views.redline import Kind, pieces
 from colde_cli.views.wording import (
+    MOST_FLAGS,
     STATE_WORDS,
     VERDICTS,
     became,
@@ -141,7 +142,7 @@ def _listed(comparison: Comparison, title: str, pairs: Sequence[PassagePair], to
 
 
 def _head(comparison: Comparison, pair: PassagePair) -> str:
-    facts = [f"**{kind}** {markdown(change)}" for kind, change in flag_words(pair.flags)]
+    facts = [f"**{kind}** {markdown(change)}" for kind, change in flag_words(pair.flags, MOST_FLAGS)]
     where = places(comparison, pair, _HEADING, ", ", markdown)
     return " · ".join([*facts, pair_words(pair), where])
 

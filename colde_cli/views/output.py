@@ -60,7 +60,10 @@ def choose_format(
         _check_place(output, inputs)
     suffix = output.suffix.lower() if output else ""
     if asked is None and suffix not in _SUFFIXES:
-        raise OptionError(f"The suffix of {output} names no format; add --format {_either(offered)}.")
+        *others, last = (end for end, meant in _SUFFIXES.items() if end and meant in offered)
+        raise OptionError(
+            f"The suffix of {output} names no format; use {', '.join(others)} or {last}, or add --format."
+        )
     chosen = asked or _SUFFIXES[suffix]
     if chosen not in offered:
         raise OptionError(f"This command does not write {chosen.value}; use {_either(offered)}.")

@@ -15,7 +15,16 @@ from colde_cli.similarity.section_changes import SectionState
 from colde_cli.views.folding import Facts, Lines
 from colde_cli.views.places import place, places
 from colde_cli.views.redline import Kind, marked, pieces
-from colde_cli.views.wording import STATE_WORDS, became, flag_words, heading, pair_words, plain, shorten
+from colde_cli.views.wording import (
+    MOST_FLAGS,
+    STATE_WORDS,
+    became,
+    flag_words,
+    heading,
+    pair_words,
+    plain,
+    shorten,
+)
 
 if TYPE_CHECKING:
     from colde_cli.documents.document import Document
@@ -27,6 +36,8 @@ _STYLES = {State.EDITED: "yellow", State.MOVED: "magenta", State.ONLY_A: "red", 
 _LOOKS = {Kind.STAYED: "dim", Kind.DELETED: "red strike", Kind.INSERTED: "green underline"}
 _FLAG = "bold red"
 _HEADING = 40  # characters shown at most
+_MOST_LINES = 15
+"""Of a redline: of a table that changed throughout, the other formats show all."""
 _ONE_SIDED = {SectionState.ADDED, SectionState.DROPPED}
 
 Title = Callable[[str, str], RenderableType]
@@ -118,7 +129,7 @@ def _names(document: Document, indices: Sequence[int]) -> list[str]:
 
 def _head(comparison: Comparison, pair: PassagePair) -> Facts:
     facts = [Text(pair_words(pair), style=_STYLES[pair.state])]
-    for kind, change in flag_words(pair.flags):
+    for kind, change in flag_words(pair.flags, MOST_FLAGS):
         facts.append(Text.assemble((kind, _FLAG), f" {change}"))
     facts.append(Text(places(comparison, pair, _HEADING), style="dim"))
     return Facts(facts, gap="  ", indent=2)
@@ -139,7 +150,7 @@ class Redline:
         self._pair = pair
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        yield Lines(self.text(console.color_system is not None and not console.no_color))
+        yield Lines(self.text(console.color_system is not None and not console.no_color), _MOST_LINES)
 
     def text(self, coloured: bool) -> Text:
         """The line as shown."""

@@ -110,13 +110,24 @@ def pair_words(pair: PassagePair) -> str:
     return f"{state}, {plural(len(pair.edits), 'edit')}" if state == "moved" and pair.edits else state
 
 
-def flag_words(flags: Sequence[Flag]) -> list[tuple[str, str]]:
-    """Kinds of flags and what differs: `("number", "58 → 63, 2 → 3")`; – stands where a side says nothing."""
-    kinds = dict.fromkeys(flag.kind.value for flag in flags)
-    return [
-        (kind, ", ".join(f"{_said(flag.a)} → {_said(flag.b)}" for flag in flags if flag.kind.value == kind))
-        for kind in kinds
-    ]
+MOST_FLAGS = 6
+"""Of one kind and one passage, where the redline stands below: a table may differ in every number."""
+
+
+def flag_words(flags: Sequence[Flag], most: int | None = None) -> list[tuple[str, str]]:
+    """Kinds of flags and what differs: `("number", "58 → 63, 2 → 3")`; – stands where a side says nothing.
+
+    Args:
+        flags: of a pair.
+        most: how many to name of each kind; the others are counted. None names all.
+    """
+    found = []
+    for kind in dict.fromkeys(flag.kind.value for flag in flags):
+        changes = [f"{_said(flag.a)} → {_said(flag.b)}" for flag in flags if flag.kind.value == kind]
+        if most is not None and len(changes) > most + 1:
+            changes[most:] = [f"and {len(changes) - most} more"]
+        found.append((kind, ", ".join(changes)))
+    return found
 
 
 def _said(words: str) -> str:
