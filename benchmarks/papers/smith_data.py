@@ -14,7 +14,6 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 from paper_data import RUNS
-from torch import Tensor
 
 from colde_cli.documents.chunking import plain_tokenizer, special_token
 from colde_cli.encoder.cache import digest, file_digest
@@ -123,20 +122,6 @@ def backbone_specials(found: Backbone) -> list[int]:
     """Ids of `_SPECIALS` in its vocabulary."""
     tokenizer = plain_tokenizer(found.tokenizer)
     return [special_token(tokenizer, token) for token in _SPECIALS]
-
-
-def word_table(found: Backbone, kept: IntArray, hidden: int) -> Tensor:
-    """Word vectors of the backbone for `kept`, their first principal components, float32 [V, hidden].
-
-    As long on average as vectors that BERT would draw at random (std 0.02).
-    """
-    import torch
-
-    table = found.weights["embeddings.word_embeddings.weight"].float()[torch.from_numpy(kept)]
-    table = table - table.mean(0)
-    directions = torch.linalg.svd(table, full_matrices=False).Vh[:hidden]
-    shown = table @ directions.T
-    return shown * (0.02 / shown.std())
 
 
 def _packed(folder: Path, data: TrainingData) -> NDArray[np.int32]:

@@ -19,7 +19,7 @@ import torch
 from numpy.typing import NDArray
 from paper_data import RUNS
 from safetensors.torch import load_file, save_file
-from smith_data import BLOCKS, ROW_TOKENS, SmithSet, backbone, filled, word_table
+from smith_data import BLOCKS, ROW_TOKENS, SmithSet, filled
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -41,7 +41,6 @@ class Start:
 
     Attributes:
         pretrain: "none" (NP), "wp", or "wp+sp".
-        words: word vectors drawn at random, or principal components of MiniLM's.
         hidden: H of both Transformers; their feed-forward layers have twice as many units.
         sentence_layers: L1.
         document_layers: L2.
@@ -54,14 +53,13 @@ class Start:
         seed: of the weights, masks and batches.
     """
 
-    pretrain: Literal["none", "wp", "wp+sp"] = "wp+sp"
-    words: Literal["random", "minilm"] = "random"
+    pretrain: Literal["none", "wp", "wp+sp"] = "none"
     hidden: int = 64
-    sentence_layers: int = 2
+    sentence_layers: int = 1
     document_layers: int = 1
     passage: int = 8
-    epochs: int = 2
-    rate: float = 1e-3
+    epochs: int = 3
+    rate: float = 2e-3
     batch: int = 32
     std: float = 0.125
     dropout: float = 0.0
@@ -89,8 +87,8 @@ class Setting:
     combine: str = "normal"
     dot: bool = False
     fitted: bool = True
-    epochs: int = 6
-    rate: float = 1e-3
+    epochs: int = 5
+    rate: float = 2e-3
     batch: int = 32
     seed: int = 0
 
@@ -260,9 +258,10 @@ def train(data: SmithSet, setting: Setting, folder: Path) -> SmithRun:
 def started(data: SmithSet, setting: Setting, folder: Path) -> Smith:
     """The network of a setting with the weights that fine-tuning starts from."""
     weights = pretrained(data, setting.start, folder)
-    network = build(data, setting.start, setting.combine, setting.dot)
+    network = build(data, setting.start, setting.combine, setting.dot, setting.blocks)
+    places = "blocks.embeddings.position_embeddings.weight"
     # What combines the vectors is not pre-trained.
-    network.load_state_dict(weights, strict=False)
+    network.load_state_dict({**weights, places: weights[places][: setting.blocks]}, strict=False)
     return network
 
 
@@ -289,8 +288,10 @@ def pretrained(data: SmithSet, start: Start, folder: Path) -> Mapping[str, Tenso
     return load_file(path)
 
 
-def build(data: SmithSet, start: Start, combine: str = "normal", compat: bool = False) -> Smith:
-    """The untrained network."""
+def build(
+    data: SmithSet, start: Start, combine: str = "normal", compat: bool = False, blocks: int = BLOCKS
+) -> Smith:
+    """The untrained network, for so many blocks."""
     sizes = {
         "hidden": start.hidden,
         "intermediate": 2 * start.hidden,
@@ -302,14 +303,11 @@ def build(data: SmithSet, start: Start, combine: str = "normal", compat: bool = 
         "dropout": start.dropout,
     }
     system = SYSTEMS["smith"]
-    recipe = TowerRecipe("smith", network=tuple(sizes.items()), row_tokens=ROW_TOKENS, max_rows=BLOCKS)
+    recipe = TowerRecipe("smith", network=tuple(sizes.items()), row_tokens=ROW_TOKENS, max_rows=blocks)
     torch.manual_seed(start.seed)
     network = system.build(system.config(recipe, None, len(data.kept)))
     assert isinstance(network, Smith)
     _draw(network, start.std)
-    if start.words == "minilm":
-        table = word_table(backbone(), data.kept, start.hidden)
-        network.words.embeddings.word_embeddings.load_state_dict({"weight": table})
     return network
 
 
