@@ -63,7 +63,7 @@ def table_7() -> dict[str, Setting]:
     """Ways to combine, and what the scores of the public code make of them.
 
     "α = 6" starts the loss as the public code does, cosines as they are; a dot product is moreover of vectors that are
-    not normalised, with padded blocks among what is summed.
+    not normalised, and stays at α = 6 and β = 0.
     """
     modes = {name: replace(STANDARD, combine=mode) for name, mode in COMBINATIONS.items()}
     raw = {f"{name}, α = 6": replace(modes[name], fitted=False) for name in ("Normal", "Sum-Concat")}

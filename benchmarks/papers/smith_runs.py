@@ -315,7 +315,7 @@ def _draw(network: Smith, std: float) -> None:
     """Draw the weights of all layers anew, but those of the attention that combines, which are PyTorch's own.
 
     With BERT's 0.02 a layer of 64 units passes on a sixth of what it gets: what the first token gathers of a block is
-    lost beside the token itself, and two documents begin with a cosine of 1 - 1e-8.
+    lost beside the token itself, and two documents begin with a cosine of 0.9999.
     """
     for part in (network.words, network.blocks, network.block_dense, network.document_dense):
         for module in part.modules():
