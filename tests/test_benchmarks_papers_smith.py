@@ -30,7 +30,7 @@ def differences(one: Any, other: Any) -> set[str]:
 
 
 def test_tables_change_one_thing_at_a_time(script: Any) -> None:
-    smith = script("smith")
+    smith = script("smith_settings")
     for standard, settings, options in (
         (smith.DEEPER, smith.table_5(), {"pretrain", "std", "fitted"}),
         (smith.STANDARD, smith.table_6(), {"sentence_layers", "document_layers"}),
@@ -40,7 +40,7 @@ def test_tables_change_one_thing_at_a_time(script: Any) -> None:
         # The standard setting is trained once for all.
         assert standard in settings.values()
         assert all(differences(setting, standard) <= options for setting in settings.values())
-        assert len({script("smith_runs").key(setting) for setting in settings.values()}) == len(settings)
+        assert len({smith.key(setting) for setting in settings.values()}) == len(settings)
 
 
 def test_rare_words_are_one(script: Any) -> None:
@@ -83,11 +83,12 @@ def test_from_documents_to_tables(script: Any, tmp_path: Path, monkeypatch: pyte
     monkeypatch.chdir(tmp_path)
     folder = write_labelled_set(tmp_path / "made-up")
     smith_data, smith_runs, smith = script("smith_data"), script("smith_runs"), script("smith")
+    standard = script("smith_settings").STANDARD
     bert = str(write_backbone(tmp_path / "bert", mask=True))
     monkeypatch.setattr(smith_data, "DEFAULT_BACKBONE", bert)
     data = smith_data.load_smith_set(folder)
     assert (len(data.split.training), len(data.split.pairs), len(data.pairs)) == (24, 8, 12)
-    small = replace(smith.STANDARD, epochs=1, blocks=4)
+    small = replace(standard, epochs=1, blocks=4)
     tiny = replace(small, start=replace(small.start, epochs=1, hidden=8))
     settings = {
         "WP+SP": replace(tiny, start=replace(tiny.start, pretrain="wp+sp")),

@@ -16,66 +16,16 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 from paper_data import RUNS
 from reporting import Judged, figures, markdown, spread, write
 from smith_data import SmithSet, load_smith_set
-from smith_runs import Setting, SmithRun, Start, run_all
+from smith_runs import SmithRun, run_all
+from smith_settings import figure_4, table_5, table_6, table_7
 
-STANDARD = Setting()
-# With one layer over words masked blocks are hardly learnt: their loss ends at 3.9, and at 3.5 with two; chance is 4.2.
-DEEPER = replace(STANDARD, start=Start(sentence_layers=2))
-LAYERS = ((1, 1), (2, 1), (4, 1), (1, 2))
-COMBINATIONS = {
-    "Normal": "normal",
-    "Sum-Concat": "sum-concat",
-    "Mean-Concat": "mean-concat",
-    "Attention": "attention",
-}
-LENGTHS = (2, 4, 8, 16, 32)
 HEADER = ("set", "SMITH", "accuracy", "F1", "AUC", "AUC, hard", "best epoch", "validation AUC by epoch")
-
-
-def table_5() -> dict[str, Setting]:
-    """What pre-training is worth, and what the weights that it starts from are."""
-    return {
-        "NP, BERT's weights": replace(DEEPER, start=replace(DEEPER.start, std=0.02), fitted=False),
-        "NP": DEEPER,
-        "WP": replace(DEEPER, start=replace(DEEPER.start, pretrain="wp")),
-        "WP+SP": replace(DEEPER, start=replace(DEEPER.start, pretrain="wp+sp")),
-    }
-
-
-def table_6() -> dict[str, Setting]:
-    """Layers over words and over blocks."""
-    return {
-        f"L1 = {words}, L2 = {blocks}": replace(
-            STANDARD, start=replace(STANDARD.start, sentence_layers=words, document_layers=blocks)
-        )
-        for words, blocks in LAYERS
-    }
-
-
-def table_7() -> dict[str, Setting]:
-    """Ways to combine, and what the scores of the public code make of them.
-
-    "α = 6" starts the loss as the public code does, cosines as they are; a dot product is moreover of vectors that are
-    not normalised, and stays at α = 6 and β = 0.
-    """
-    modes = {name: replace(STANDARD, combine=mode) for name, mode in COMBINATIONS.items()}
-    raw = {f"{name}, α = 6": replace(modes[name], fitted=False) for name in ("Normal", "Sum-Concat")}
-    dots = {f"{name}, dot product": replace(modes[name], dot=True) for name in ("Sum-Concat", "Mean-Concat")}
-    return {**modes, **raw, **dots}
-
-
-def figure_4() -> dict[str, Setting]:
-    """Tokens that are read of a document."""
-    return {f"{32 * blocks} tokens": replace(STANDARD, blocks=blocks) for blocks in LENGTHS}
-
-
 TABLES = {
     "5": ("SMITH, Table 5: pre-training", table_5),
     "6": ("SMITH, Table 6: layers", table_6),

@@ -6,13 +6,11 @@ several networks are fine-tuned from one pre-training.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 import torch
@@ -20,6 +18,7 @@ from numpy.typing import NDArray
 from paper_data import RUNS
 from safetensors.torch import load_file, save_file
 from smith_data import BLOCKS, ROW_TOKENS, SmithSet, filled
+from smith_settings import Setting, Start, key
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -33,68 +32,6 @@ from colde_cli.learning.towers.registry import SYSTEMS
 from colde_cli.learning.towers.trainer import TowerTask, TowerTrainer
 
 Floats = NDArray[np.float64]
-
-
-@dataclass(frozen=True, slots=True)
-class Start:
-    """What fine-tuning starts from.
-
-    Attributes:
-        pretrain: "none" (NP), "wp", or "wp+sp".
-        hidden: H of both Transformers; their feed-forward layers have twice as many units.
-        sentence_layers: L1.
-        document_layers: L2.
-        passage: blocks of a passage; every passage of a training document is one document of pre-training.
-        epochs: passes over the passages.
-        rate: of learning.
-        batch: passages in a batch.
-        std: of the weights that a layer starts with; BERT's is 0.02, and 0.125 is 1/√64.
-        dropout: everywhere, in training.
-        seed: of the weights, masks and batches.
-    """
-
-    pretrain: Literal["none", "wp", "wp+sp"] = "none"
-    hidden: int = 64
-    sentence_layers: int = 1
-    document_layers: int = 1
-    passage: int = 8
-    epochs: int = 3
-    rate: float = 2e-3
-    batch: int = 32
-    std: float = 0.125
-    dropout: float = 0.0
-    seed: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """How a SMITH is fine-tuned.
-
-    Attributes:
-        start: from what.
-        blocks: read of a document, in training and in the test.
-        combine: as in `SmithSizes`.
-        dot: score by 6 times the dot product of vectors that are not normalised, as the public code does.
-        fitted: let α and β of the loss start where scores of training pairs have mean 0 and deviation 1.
-        epochs: passes over the pairs.
-        rate: of learning.
-        batch: pairs in a batch.
-        seed: of the batches.
-    """
-
-    start: Start = field(default_factory=Start)
-    blocks: int = 8
-    combine: str = "normal"
-    dot: bool = False
-    fitted: bool = True
-    epochs: int = 5
-    rate: float = 2e-3
-    batch: int = 32
-    seed: int = 0
-
-    def seeded(self, seed: int) -> Setting:
-        """The same with another seed, from the pre-training on."""
-        return replace(self, seed=seed, start=replace(self.start, seed=seed))
 
 
 @dataclass(slots=True)
@@ -216,11 +153,6 @@ def run_one(data: SmithSet, setting: Setting) -> SmithRun:
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_text(json.dumps({"setting": asdict(setting), "run": asdict(run)}), encoding="utf-8")
     return run
-
-
-def key(setting: Setting | Start) -> str:
-    """Of all that a setting says."""
-    return hashlib.blake2b(json.dumps(asdict(setting)).encode(), digest_size=6).hexdigest()
 
 
 def train(data: SmithSet, setting: Setting, folder: Path) -> SmithRun:
