@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import json
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
@@ -158,10 +157,11 @@ def test_a_sample_has_related_and_unrelated_pairs(script: Any) -> None:
 def test_from_documents_to_scores(script: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import gzip
 
-    from tiny_backbone import SUBJECTS, sentences, write_backbone
+    from labelled_set import write_labelled_set
+    from tiny_backbone import write_backbone
 
     monkeypatch.chdir(tmp_path)
-    folder = write_labelled_set(tmp_path / "made-up", sentences, SUBJECTS)
+    folder = write_labelled_set(tmp_path / "made-up")
     with gzip.open(folder / "docs.jsonl.gz", "rt", encoding="utf-8") as lines:
         assert len(list(lines)) == 48
     paper_data, head_runs, recipes = script("paper_data"), script("head_runs"), script("recipes")
@@ -188,33 +188,6 @@ def test_from_documents_to_scores(script: Any, tmp_path: Path, monkeypatch: pyte
         paper_set, {"−LSTM": tuple(head_runs.of_split([run], split) for split in ("validation", "test"))}
     )
     assert [len(line) for line in rows] == [len(script("colde").HEADER)]
-
-
-def write_labelled_set(folder: Path, sentences: Any, subjects: dict[str, list[str]]) -> Path:
-    import gzip
-    import random
-
-    generator = random.Random(0)
-    folder.mkdir()
-    rows, pairs = [], []
-    for split, count in (("train", 6), ("validation", 3), ("test", 3)):
-        names = {subject: [f"{split}-{subject}-{number}" for number in range(count)] for subject in subjects}
-        for subject, words in subjects.items():
-            for name in names[subject]:
-                text = sentences(generator, words, 12)
-                related = [other for other in names[subject] if other != name]
-                rows.append({"id": name, "split": split, "related": related, "text": text})
-        if split == "train":
-            continue
-        for one, other in zip(subjects, [*list(subjects)[1:], next(iter(subjects))], strict=True):
-            first, second = names[one][:2]
-            pairs.append({"a": first, "b": second, "label": 1, "relation": "cites", "split": split})
-            pairs.append({"a": first, "b": names[other][0], "label": 0, "relation": "random", "split": split})
-            pairs.append({"a": second, "b": names[other][1], "label": 0, "relation": "hard", "split": split})
-    for name, lines in (("docs", rows), ("pairs", pairs)):
-        with gzip.open(folder / f"{name}.jsonl.gz", "wt", encoding="utf-8") as file:
-            file.writelines(json.dumps(line) + "\n" for line in lines)
-    return folder
 
 
 def tiny_set(paper_data: ModuleType, folder: Path, backbone: Any) -> Any:

@@ -1,0 +1,85 @@
+"""SMITH's Tables 5 to 7 and Figure 4 (Yang et al. 2020), with a SMITH that one core trains in a minute.
+
+    python benchmarks/papers/smith.py FOLDER [--seeds 3] [--most N] [--table 5|6|7|figure-4]
+
+    5         no pre-training (NP), masked words (WP), masked words and masked blocks (WP+SP)
+    6         layers of the Transformer over words (L1) and of the one over blocks (L2)
+    7         how block vectors and document vector are combined, and scored as the public code does
+    figure-4  how many blocks are read
+
+Trains what is missing under runs/papers/smith/ and writes a table for each. Pairs are those of the paper, related and
+random ones, as many of each, in training, validation and test; hard negatives are measured beside them. The threshold
+is the one with the best F1 on the validation pairs.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from paper_data import RUNS
+from reporting import Judged, figures, markdown, spread, write
+from smith_data import SmithSet, load_smith_set
+from smith_runs import SmithRun, run_all
+from smith_settings import figure_4, table_5, table_6, table_7
+
+HEADER = ("set", "SMITH", "accuracy", "F1", "AUC", "AUC, hard", "best epoch", "validation AUC by epoch")
+TABLES = {
+    "5": ("SMITH, Table 5: pre-training", table_5),
+    "6": ("SMITH, Table 6: layers", table_6),
+    "7": ("SMITH, Table 7: combination", table_7),
+    "figure-4": ("SMITH, Figure 4: length read", figure_4),
+}
+
+
+def row(data: SmithSet, name: str, runs: Sequence[SmithRun]) -> list[str]:
+    """One line of a table, of several seeds."""
+    related = np.array([pair.related for pair in data.pairs])
+    hard = np.array([pair.relation == "hard" for pair in data.pairs])
+    validation = Judged(data.split.related, np.ones(len(data.split.related), bool))
+    found = {
+        kind: [
+            figures(validation, Judged(related, chosen), (np.array(run.validation), np.array(run.test)))
+            for run in runs
+        ]
+        for kind, chosen in (("even", ~hard), ("hard", related | hard))
+    }
+    return [
+        data.name,
+        name,
+        *(spread([item[figure] for item in found["even"]]) for figure in ("accuracy", "f1", "auc")),
+        spread([item["auc"] for item in found["hard"]]),
+        ", ".join(str(run.best_epoch) for run in runs),
+        " ".join(f"{value:.2f}" for value in mean_curve(runs)),
+    ]
+
+
+def mean_curve(runs: Sequence[SmithRun]) -> list[float]:
+    """Validation AUC before the first epoch and after each, seeds averaged."""
+    return [
+        float(value) for value in np.mean([[point["auc"] for point in run.curve] for run in runs], axis=0)
+    ]
+
+
+def main() -> None:
+    """Train what is missing, and write the tables."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--most", type=int, help="training documents at most")
+    parser.add_argument("--table", choices=list(TABLES), help="only this one")
+    options = parser.parse_args()
+    data = load_smith_set(options.folder, options.most)
+    for name in [options.table] if options.table else list(TABLES):
+        title, settings = TABLES[name]
+        runs = run_all(data, settings(), range(options.seeds))
+        rows = [row(data, label, some) for label, some in runs.items()]
+        write(RUNS / f"smith-{name}.md", title, markdown(HEADER, rows))
+
+
+if __name__ == "__main__":
+    main()
