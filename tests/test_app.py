@@ -219,11 +219,30 @@ def test_names_that_would_steer_the_terminal_are_defused(capsys: Capture, tmp_pa
     assert "\x1b" not in result.err
 
 
+def wait_until_idle(pid: int) -> None:
+    """Wait until a process has started up and takes no processor time any more: it waits for its input.
+
+    Before that an interrupt can be lost: packages that catch everything while they are imported catch it too.
+    """
+    statistics, before, same = Path(f"/proc/{pid}/stat"), -1, 0
+    if not statistics.exists():
+        time.sleep(10)
+        return
+    for _ in range(600):
+        time.sleep(0.1)
+        spent = sum(map(int, statistics.read_text().rpartition(")")[2].split()[11:13]))
+        same = same + 1 if spent == before and spent > 0 else 0
+        before = spent
+        if same == 15:
+            return
+    pytest.fail("the process is still at work after a minute")
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 def test_an_interrupt_is_status_130_without_a_traceback() -> None:
     arguments = [sys.executable, "-m", "colde_cli", "diff", "-", V1]
     with subprocess.Popen(arguments, cwd=ROOT, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        time.sleep(3)
+        wait_until_idle(process.pid)
         process.send_signal(signal.SIGINT)
         time.sleep(0.2)
         assert process.stdin is not None
