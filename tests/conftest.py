@@ -25,7 +25,7 @@ def isolated(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monke
     """No setting of the person who runs the tests leaks in, and their cache is left alone."""
     for name in [key for key in os.environ if key.startswith("COLDE_")]:
         monkeypatch.delenv(name)
-    for name in ("NO_COLOR", "FORCE_COLOR", "GITHUB_ACTIONS"):
+    for name in ("NO_COLOR", "FORCE_COLOR", "GITHUB_ACTIONS", "COLUMNS"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("COLDE_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -34,6 +34,23 @@ def renamed(sentence: str, file: str, name: str) -> str:
     """A message that calls a file by another name: where it stands as a word, since "a" is a name as well."""
     found = re.search(rf"(?<!\S){re.escape(file)}(?!\w)", sentence)
     return f"{sentence[: found.start()]}{name}{sentence[found.end() :]}" if found else sentence
+
+
+def format_option(metavar: str, usual: str = "a table") -> Any:  # noqa: ANN401 - what typer.Option says it is
+    """The option `--format`.
+
+    Args:
+        metavar: the formats of the command.
+        usual: what is written where neither the option nor the output file names one.
+    """
+    return typer.Option(
+        "--format",
+        envvar="COLDE_FORMAT",
+        help=f"Format of the output; if not given, what the suffix of the output file says, else {usual}.",
+        rich_help_panel="Output",
+        show_choices=False,
+        metavar=metavar,
+    )
 
 
 ModelOption = Annotated[
@@ -86,17 +103,7 @@ NoCacheOption = Annotated[
 PasswordOption = Annotated[
     str | None, typer.Option("--password", envvar="COLDE_PASSWORD", metavar="TEXT", help="Of encrypted PDFs.")
 ]
-FormatOption = Annotated[
-    Format | None,
-    typer.Option(
-        "--format",
-        envvar="COLDE_FORMAT",
-        help="Format of the output; if not given, what the suffix of the output file says, else a table.",
-        rich_help_panel="Output",
-        show_choices=False,
-        metavar="table|json|markdown|csv",
-    ),
-]
+FormatOption = Annotated[Format | None, format_option("table|json|markdown|csv")]
 OutputOption = Annotated[
     Path | None,
     typer.Option(

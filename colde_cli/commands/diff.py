@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -27,6 +25,7 @@ from colde_cli.commands.common import (
     ThreadsOption,
     VerboseOption,
     a_score,
+    format_option,
 )
 from colde_cli.commands.noise import (
     IgnoreCaseOption,
@@ -36,6 +35,13 @@ from colde_cli.commands.noise import (
     boilerplate,
     check_sources,
     warn_if_useless,
+)
+from colde_cli.commands.reading import (
+    OnlySectionsOption,
+    PagesOption,
+    Reading,
+    SkipSectionsOption,
+    parse_pages,
 )
 from colde_cli.errors import OptionError
 from colde_cli.settings import DEFAULT_MODEL
@@ -65,24 +71,9 @@ def diff(
     a: Annotated[str, typer.Argument(metavar="A", help="A document, or - for standard input.")],
     b: Annotated[str, typer.Argument(metavar="B", help="The document to compare it with, or -.")],
     password: PasswordOption = None,
-    pages: Annotated[
-        str | None,
-        typer.Option(envvar="COLDE_PAGES", metavar="FIRST-LAST", help="Read these pages only, e.g. 3-17."),
-    ] = None,
-    skip_sections: Annotated[
-        list[str] | None,
-        typer.Option(
-            envvar="COLDE_SKIP_SECTIONS",
-            metavar="PATTERN",
-            help="Leave out sections, e.g. references; repeatable.",
-        ),
-    ] = None,
-    only_sections: Annotated[
-        list[str] | None,
-        typer.Option(
-            envvar="COLDE_ONLY_SECTIONS", metavar="PATTERN", help="Read these sections only; repeatable."
-        ),
-    ] = None,
+    pages: PagesOption = None,
+    skip_sections: SkipSectionsOption = None,
+    only_sections: OnlySectionsOption = None,
     ignore_case: IgnoreCaseOption = False,
     ignore_whitespace: IgnoreWhitespaceOption = False,
     ignore_numbers: IgnoreNumbersOption = False,
@@ -108,17 +99,7 @@ def diff(
             rich_help_panel="Output",
         ),
     ] = 10,
-    format: Annotated[
-        Format | None,
-        typer.Option(
-            "--format",
-            envvar="COLDE_FORMAT",
-            help="Format of the output; if not given, what the suffix of the output file says, else a table.",
-            rich_help_panel="Output",
-            show_choices=False,
-            metavar="table|json|markdown|html|csv",
-        ),
-    ] = None,
+    format: Annotated[Format | None, format_option("table|json|markdown|html|csv")] = None,
     output: OutputOption = None,
     pager: PagerOption = None,
     fail_under: Annotated[
@@ -155,7 +136,7 @@ def diff(
     noise = Noise(ignore_case, ignore_whitespace, ignore_numbers, tuple(map(str, like)))
     chosen = choose_format(format, output, (a, b, *noise.like), FORMATS)
     talk = Talk(quiet, verbose)
-    reading = _Reading(password, parse_pages(pages), tuple(skip_sections or ()), tuple(only_sections or ()))
+    reading = Reading(password, parse_pages(pages), tuple(skip_sections or ()), tuple(only_sections or ()))
     choice = ModelChoice(model, device, precision, threads, no_cache)
     encoder, documents = _open(a, b, reading, choice, lambda: boilerplate(like, password, noise, talk))
     talk.about_model(encoder)
@@ -167,40 +148,8 @@ def diff(
     raise typer.Exit(0 if exit_zero else _status(comparison, fail_under))
 
 
-def parse_pages(text: str | None) -> tuple[int, int] | None:
-    """First and last page meant by "3-17" or "5".
-
-    Raises:
-        OptionError: it is neither.
-    """
-    if text is None:
-        return None
-    match = re.fullmatch(r"\s*(\d+)\s*(?:[-–]\s*(\d+)\s*)?", text)
-    first, last = (int(match[1]), int(match[2] or match[1])) if match else (0, 0)
-    if not 1 <= first <= last:
-        raise OptionError(f"{text!r} is not a range of pages; write --pages FIRST-LAST, such as 3-17.")
-    return first, last
-
-
-@dataclass(frozen=True, slots=True)
-class _Reading:
-    """How both documents are read."""
-
-    password: str | None
-    pages: tuple[int, int] | None
-    skip: tuple[str, ...]
-    only: tuple[str, ...]
-
-    def read(self, source: str) -> Document:
-        from colde_cli.documents.reading import read
-        from colde_cli.documents.sections import select
-
-        document = read(source, password=self.password, pages=self.pages)
-        return select(document, self.skip, self.only)
-
-
 def _open(
-    a: str, b: str, reading: _Reading, choice: ModelChoice, boilerplate: Callable[[], Boilerplate | None]
+    a: str, b: str, reading: Reading, choice: ModelChoice, boilerplate: Callable[[], Boilerplate | None]
 ) -> tuple[DocumentEncoder, list[Document]]:
     """Read both documents at the same time while the model loads."""
     from colde_cli.documents.confined import readers

@@ -20,6 +20,7 @@ from colde_cli.commands.common import (
     Talk,
     ThreadsOption,
     VerboseOption,
+    format_option,
 )
 from colde_cli.commands.judged import DATA, DocsOption, PairsOption, SplitName, option, read_fields
 from colde_cli.views.output import Format, choose_format, deliver
@@ -93,17 +94,7 @@ def evaluate(
         option("--bootstrap", _FIGURES, "Draws for intervals and tests; 0 for none.", min=0, metavar="N"),
     ] = 2000,
     seed: Annotated[int, option("--seed", _FIGURES, "Of the bootstrap.", min=0, metavar="N")] = 0,
-    format: Annotated[
-        Format | None,
-        typer.Option(
-            "--format",
-            envvar="COLDE_FORMAT",
-            help="Format of the output; if not given, what the suffix of the output file says, else a table.",
-            rich_help_panel="Output",
-            show_choices=False,
-            metavar="table|json|csv|html",
-        ),
-    ] = None,
+    format: Annotated[Format | None, format_option("table|json|csv|html")] = None,
     output: OutputOption = None,
     quiet: QuietOption = False,
     verbose: VerboseOption = False,

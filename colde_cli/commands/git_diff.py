@@ -36,6 +36,7 @@ from colde_cli.commands.noise import (
     boilerplate,
     check_sources,
 )
+from colde_cli.commands.reading import SkipSectionsOption
 from colde_cli.errors import DocumentError, NoTextError, OptionError
 from colde_cli.settings import DEFAULT_MODEL
 from colde_cli.views.output import deliver
@@ -56,14 +57,7 @@ def git_diff(
         ),
     ],
     password: PasswordOption = None,
-    skip_sections: Annotated[
-        list[str] | None,
-        typer.Option(
-            envvar="COLDE_SKIP_SECTIONS",
-            metavar="PATTERN",
-            help="Leave out sections, e.g. references; repeatable.",
-        ),
-    ] = None,
+    skip_sections: SkipSectionsOption = None,
     ignore_case: IgnoreCaseOption = False,
     ignore_whitespace: IgnoreWhitespaceOption = False,
     ignore_numbers: IgnoreNumbersOption = False,
@@ -197,10 +191,7 @@ def _both(old: _Side, new: _Side, how: _How) -> str:
     documents = [version for version in versions if not isinstance(version, str)]
     if troubles:
         return "".join(map(view.sentence, troubles))
-    try:
-        return _compared(documents, how)
-    except NoTextError as error:  # all of it is boilerplate: no reason for git to stop at this file
-        return view.sentence(str(error))
+    return _compared(documents, how)
 
 
 def _compared(documents: list[Document], how: _How) -> str:
@@ -211,13 +202,13 @@ def _compared(documents: list[Document], how: _How) -> str:
     from colde_cli.views.terminal import comparison_table
 
     noise = Noise(*how.noise, tuple(map(str, how.like)))
-    ignored = boilerplate(how.like, how.password, noise, Talk(quiet=True))
     warnings = _warnings(documents)
     try:
+        ignored = boilerplate(how.like, how.password, noise, Talk(quiet=True))
         left = documents if ignored is None else ignored.without_both(*documents)
         encoder = how.choice.load()
         first, second = encoder.encode_many(left, lambda number: None)
-    except NoTextError as error:  # of these two; the next file may have some
+    except NoTextError as error:  # all of it is boilerplate: no reason for git to stop at this file
         return warnings + view.sentence(str(error))
     return warnings + comparison_table(compare(first, second, encoder, noise), how.level.value, how.top)
 

@@ -14,9 +14,16 @@ from colde_cli.commands.common import (
     QuietOption,
     Talk,
     VerboseOption,
+    format_option,
     renamed,
 )
-from colde_cli.commands.diff import parse_pages
+from colde_cli.commands.reading import (
+    OnlySectionsOption,
+    PagesOption,
+    Reading,
+    SkipSectionsOption,
+    parse_pages,
+)
 from colde_cli.errors import DocumentError, OptionError
 from colde_cli.views.output import Format, choose_format, deliver
 
@@ -29,34 +36,10 @@ FORMATS = (Format.MARKDOWN, Format.JSON)
 def text(
     file: Annotated[str, typer.Argument(metavar="FILE", help="A document, or - for standard input.")],
     password: PasswordOption = None,
-    pages: Annotated[
-        str | None,
-        typer.Option(envvar="COLDE_PAGES", metavar="FIRST-LAST", help="Read these pages only, e.g. 3-17."),
-    ] = None,
-    skip_sections: Annotated[
-        list[str] | None,
-        typer.Option(
-            envvar="COLDE_SKIP_SECTIONS",
-            metavar="PATTERN",
-            help="Leave out sections, e.g. references; repeatable.",
-        ),
-    ] = None,
-    only_sections: Annotated[
-        list[str] | None,
-        typer.Option(
-            envvar="COLDE_ONLY_SECTIONS", metavar="PATTERN", help="Read these sections only; repeatable."
-        ),
-    ] = None,
-    format: Annotated[
-        Format | None,
-        typer.Option(
-            envvar="COLDE_FORMAT",
-            help="Format of the output; if not given, what the suffix of the output file says, else Markdown.",
-            rich_help_panel="Output",
-            show_choices=False,
-            metavar="markdown|json",
-        ),
-    ] = None,
+    pages: PagesOption = None,
+    skip_sections: SkipSectionsOption = None,
+    only_sections: OnlySectionsOption = None,
+    format: Annotated[Format | None, format_option("markdown|json", "Markdown")] = None,
     output: OutputOption = None,
     for_git: Annotated[
         bool,
@@ -81,9 +64,9 @@ def text(
         format = None  # what COLDE_FORMAT says to other commands must not end git
     chosen = _format(format, output, file)
     talk = Talk(quiet or for_git, verbose)
-    wanted = parse_pages(pages)
+    reading = Reading(password, parse_pages(pages), tuple(skip_sections or ()), tuple(only_sections or ()))
     try:
-        document = _read(file, password, wanted, skip_sections or [], only_sections or [])
+        document = reading.read(file)
     except (DocumentError, OptionError) as error:
         if not for_git:
             raise
@@ -99,15 +82,6 @@ def _format(asked: Format | None, output: Path | None, file: str) -> Format:
     if asked is None and (output is None or output.suffix.lower() in ("", ".txt")):
         asked = Format.MARKDOWN
     return choose_format(asked, output, (file,), offered=FORMATS)
-
-
-def _read(
-    file: str, password: str | None, pages: tuple[int, int] | None, skip: list[str], only: list[str]
-) -> Document:
-    from colde_cli.documents.reading import read
-    from colde_cli.documents.sections import select
-
-    return select(read(file, password=password, pages=pages), skip, only)
 
 
 def _shown(document: Document, chosen: Format) -> str:

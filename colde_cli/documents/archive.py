@@ -188,3 +188,34 @@ class Archive:
         parser.CharacterDataHandler = handler.characters
         parser.StartDoctypeDeclHandler = declares
         return parser
+
+
+@dataclass(slots=True)
+class Title:
+    """Handler of a document's properties (Dublin Core): its title."""
+
+    title: str = ""
+    _within: bool = False
+
+    def start(self, name: str, attributes: dict[str, str]) -> None:
+        """Within the title, or not."""
+        self._within = name == "dc:title"
+
+    def end(self, name: str) -> None:
+        """The title ends with the first element that does."""
+        self._within = False
+
+    def characters(self, text: str) -> None:
+        """A piece of the title."""
+        if self._within:
+            self.title += text
+
+
+def editing_warnings(tracked: int, hidden: int) -> list[str]:
+    """What to say of tracked changes and hidden text, as many as there were of each."""
+    warnings = []
+    if tracked:
+        warnings.append("Tracked changes were read as accepted: insertions are in, deletions are out.")
+    if hidden:
+        warnings.append("Hidden text was left out.")
+    return warnings

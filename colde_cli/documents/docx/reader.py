@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import BinaryIO
 
-from colde_cli.documents.archive import MAX_ELEMENTS
+from colde_cli.documents.archive import MAX_ELEMENTS, Title, editing_warnings
 from colde_cli.documents.document import Document
 from colde_cli.documents.docx.body import Body, numbered
 from colde_cli.documents.docx.package import Package
@@ -33,7 +33,7 @@ def read_docx(file: BinaryIO, path: str, name: str) -> Document:
     """
     shown = "Standard input" if path == "-" else path
     package = Package(file, shown)
-    styles, core = Styles(), _Core()
+    styles, core = Styles(), Title()
     package.read(package.part("styles"), styles)
     package.read(package.part("core-properties"), core)
     notes, tracked, hidden = _read_notes(package, styles)
@@ -59,12 +59,9 @@ def _read_notes(package: Package, styles: Styles) -> tuple[dict[tuple[str, str],
 
 def _words(tracked: int, hidden: int, contents: int) -> tuple[list[str], list[str]]:
     """Warnings and notes."""
-    warnings = []
-    if tracked:
-        warnings.append("Tracked changes were read as accepted: insertions are in, deletions are out.")
-    if hidden:
-        warnings.append("Hidden text was left out.")
-    return warnings, [f"Left out {contents} lines: table of contents."] if contents else []
+    return editing_warnings(tracked, hidden), [
+        f"Left out {contents} lines: table of contents."
+    ] if contents else []
 
 
 @dataclass(slots=True)
@@ -126,21 +123,3 @@ class _Notes:
         if self.characters > MAX_CHARACTERS:
             raise LimitError(f"{self.shown} has more text than colde reads of one document; split it.")
         self.texts[(self.kind, identifier)] = text
-
-
-@dataclass(slots=True)
-class _Core:
-    """Handler of the core properties: the title."""
-
-    title: str = ""
-    _within: bool = False
-
-    def start(self, name: str, attributes: dict[str, str]) -> None:
-        self._within = name == "dc:title"
-
-    def end(self, name: str) -> None:
-        self._within = False
-
-    def characters(self, text: str) -> None:
-        if self._within:
-            self.title += text

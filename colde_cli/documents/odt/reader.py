@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import BinaryIO
 
-from colde_cli.documents.archive import MAX_ELEMENTS, Archive, Format
+from colde_cli.documents.archive import MAX_ELEMENTS, Archive, Format, Title, editing_warnings
 from colde_cli.documents.document import Document
 from colde_cli.documents.gather import Gatherer
 from colde_cli.documents.odt.body import Body
@@ -46,17 +46,13 @@ def read_odt(file: BinaryIO, path: str, name: str) -> Document:
     shown = "Standard input" if path == "-" else path
     archive = Archive(file, shown, _TEXT)
     _check_readable(archive)
-    styles, meta = Styles(), _Meta()
+    styles, meta = Styles(), Title()
     archive.read("styles.xml", styles)
     archive.read("meta.xml", meta)
     filler = _Filler(Gatherer(shown), styles)
     body = Body(filler, styles)
     archive.read("content.xml", body, MAX_ELEMENTS)
-    warnings = []
-    if body.tracked:
-        warnings.append("Tracked changes were read as accepted: insertions are in, deletions are out.")
-    if body.hidden:
-        warnings.append("Hidden text was left out.")
+    warnings = editing_warnings(body.tracked, body.hidden)
     notes = ["Left out the table of contents."] if body.contents else []
     document = filler.gatherer.document(filler.title or meta.title, name, warnings, notes)
     return replace(document, path=path)
@@ -116,21 +112,3 @@ class _Manifest:
 
     def characters(self, text: str) -> None:
         """Nothing to do."""
-
-
-@dataclass(slots=True)
-class _Meta:
-    """Handler of the properties: the title."""
-
-    title: str = ""
-    _within: bool = False
-
-    def start(self, name: str, attributes: dict[str, str]) -> None:
-        self._within = name == "dc:title"
-
-    def end(self, name: str) -> None:
-        self._within = False
-
-    def characters(self, text: str) -> None:
-        if self._within:
-            self.title += text
