@@ -19,7 +19,7 @@ import alignment_sections as sections
 
 from colde_cli.documents.document import Document
 from colde_cli.encoder.cache import Cache
-from colde_cli.encoder.opening import open_encoder
+from colde_cli.encoder.loading import open_encoder
 from colde_cli.settings import DEFAULT_MODEL
 from colde_cli.similarity.candidates import wording
 

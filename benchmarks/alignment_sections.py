@@ -21,8 +21,8 @@ from scipy.optimize import linear_sum_assignment
 from colde_cli.documents.document import Document, Part, assemble
 from colde_cli.encoder.protocol import DocumentEncoder
 from colde_cli.similarity.alignment import Alignment, align
-from colde_cli.similarity.prospects import ChunkScores
-from colde_cli.similarity.scores import cosines
+from colde_cli.similarity.candidates import ChunkScores
+from colde_cli.similarity.chunk_scores import cosines
 from colde_cli.similarity.section_changes import SectionChange, SectionState, section_changes
 
 STATES = ("same", "changed", "added", "removed", "moved")
@@ -101,7 +101,7 @@ def aligned(a: Document, b: Document, encoder: DocumentEncoder | None) -> Alignm
     if encoder is None:
         return align(a, b, None)
     first, second = encoder.encode_many([a, b])
-    alike = cosines(first.directions, second.directions)
+    alike = cosines(first.centred_unit_vectors, second.centred_unit_vectors)
     return align(a, b, encoder, chunk_scores=ChunkScores(first.chunks, second.chunks, alike))
 
 

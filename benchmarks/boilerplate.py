@@ -25,11 +25,10 @@ from rapidfuzz.distance import Indel
 from colde_cli.documents.document import Document, Part, assemble
 from colde_cli.errors import NoTextError
 from colde_cli.similarity.alignment import align
-from colde_cli.similarity.boilerplate import Boilerplate
-from colde_cli.similarity.clauses import Clause, clauses
+from colde_cli.similarity.boilerplate import Boilerplate, Clause, clauses
 from colde_cli.similarity.flags import Flag, flags
-from colde_cli.similarity.noise import NOTHING
 from colde_cli.similarity.redline import redline
+from colde_cli.similarity.words import NOTHING_IGNORED
 
 BANDS = (0.98, 0.95, 0.9, 0.8)
 _MOST = 600  # sentences of a document
@@ -123,7 +122,7 @@ def main() -> None:
     options = parser.parse_args()
     documents = read_documents(options.documents)
     found = {
-        name: [clause for clause in clauses(document, NOTHING) if clause.long]
+        name: [clause for clause in clauses(document, NOTHING_IGNORED) if clause.long]
         for name, document in documents.items()
     }
     pairs = on_one_template(found)

@@ -22,11 +22,11 @@ from numpy.typing import NDArray
 from torch import Tensor
 from transformers import BertConfig, BertModel
 
+from colde_cli.evaluation.data import TrainingData, read_data, read_pairs
 from colde_cli.evaluation.metrics import pair_metrics
 from colde_cli.learning.backbone import DEFAULT_BACKBONE, Backbone, load_backbone
-from colde_cli.learning.data import TrainingData, read_data, read_pairs
-from colde_cli.learning.objectives.supcon import supcon
-from colde_cli.learning.positives import Positives
+from colde_cli.learning.losses import supcon
+from colde_cli.learning.sampling import Positives
 from colde_cli.learning.splits import split_by_pairs
 from colde_cli.learning.tokens import ChunkStore, chunk_documents
 

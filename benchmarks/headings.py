@@ -23,11 +23,11 @@ from pathlib import Path
 from heading_truth import Truth, load_truth
 from rapidfuzz import fuzz
 
+from colde_cli.documents.headings.evidence import survey
 from colde_cli.documents.headings.find import find_headings
 from colde_cli.documents.headings.numbering import parse_number
-from colde_cli.documents.headings.scene import survey
-from colde_cli.documents.pdf.layout import text_lines
-from colde_cli.documents.pdf.process import Answer, run_reader
+from colde_cli.documents.pdf.lines import text_lines
+from colde_cli.documents.pdf.reader import Answer, run_reader
 
 # Documents whose annotation is of another version or covers a part only.
 UNUSABLE = ("1001._0908.0054", "amt_handbook_sample", "ioprf_cr", "redp5110_sampled", "2020.acl-main.207")

@@ -103,7 +103,7 @@ def extra_pass(document: Document, found: Sequence[Passage], encoder: Encoder) -
 
 def centred(vectors: FloatArray, encoder: Encoder) -> FloatArray:
     """[p, H], less the training corpus' mean and of unit length, as chunk scores have it."""
-    return encoder.head.run([vectors]).directions[0]
+    return encoder.head.run([vectors]).centred_unit_vectors[0]
 
 
 def centred_on_own(a: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatArray]:

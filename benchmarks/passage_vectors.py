@@ -52,9 +52,9 @@ from colde_cli.encoder.encoder import Encoder
 from colde_cli.similarity import alignment as alignment_module
 from colde_cli.similarity import candidates as candidates_module
 from colde_cli.similarity.alignment import State, align
+from colde_cli.similarity.candidates import ChunkScores
+from colde_cli.similarity.chunk_scores import cosines
 from colde_cli.similarity.matching import Bar
-from colde_cli.similarity.prospects import ChunkScores
-from colde_cli.similarity.scores import cosines
 
 FloatArray = NDArray[np.float32]
 Both = tuple[FloatArray, FloatArray]
@@ -255,7 +255,7 @@ def run_once(a: Path, b: Path, way: str) -> None:
         with in_place_of_the_extra_pass(case, (centred(one, encoder), centred(two, encoder))):
             align(left, right, encoder)
     elif way == "promising alone" and first is not None and second is not None:
-        alike = cosines(first.directions, second.directions)
+        alike = cosines(first.centred_unit_vectors, second.centred_unit_vectors)
         align(left, right, encoder, chunk_scores=ChunkScores(first.chunks, second.chunks, alike))
     else:
         align(left, right, encoder if way == "all alone" else None)

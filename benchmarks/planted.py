@@ -34,13 +34,12 @@ from rich.table import Table
 from colde_cli.documents.document import Chunk, Document, Span
 from colde_cli.encoder.cache import Cache
 from colde_cli.encoder.encoder import Encoder
-from colde_cli.encoder.encoding import Encoding
+from colde_cli.encoder.protocol import Encoding
 from colde_cli.encoder.rearranging import without
-from colde_cli.learning.data import JudgedPair, read_data, read_pairs
+from colde_cli.evaluation.data import JudgedPair, read_data, read_pairs
+from colde_cli.scoring.score import document_scores
+from colde_cli.similarity.chunk_scores import cosines, explanation, shared_stretches, with_shared_wording
 from colde_cli.similarity.comparison import Comparison, compare
-from colde_cli.similarity.scores import cosines, explanation
-from colde_cli.similarity.scoring import document_scores
-from colde_cli.similarity.shared import shared_stretches, with_shared_wording
 
 Values = NDArray[np.float32]
 KINDS = ("copied", "reworded")
@@ -48,7 +47,7 @@ KINDS = ("copied", "reworded")
 
 def alike(comparison: Comparison) -> Values:
     """Cosines of centred chunk vectors."""
-    return cosines(comparison.a.directions, comparison.b.directions)
+    return cosines(comparison.a.centred_unit_vectors, comparison.b.centred_unit_vectors)
 
 
 def alike_or_shared(comparison: Comparison) -> Values:

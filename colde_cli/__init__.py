@@ -16,15 +16,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from colde_cli.corpus.ranking import rank
-    from colde_cli.corpus.result import Hit, Match, Ranking, Skipped
+    from colde_cli.corpus.collecting import Skipped
+    from colde_cli.corpus.ranking import Hit, Match, Ranking, rank
     from colde_cli.documents.document import Chunk, Document, ReadReport, Section, SectionKind, Span
     from colde_cli.documents.passages import Passage
     from colde_cli.documents.reading import read
-    from colde_cli.documents.sections import select
+    from colde_cli.documents.selection import select
     from colde_cli.encoder.encoder import Encoder
-    from colde_cli.encoder.encoding import Encoding
-    from colde_cli.encoder.opening import open_encoder
+    from colde_cli.encoder.loading import open_encoder
+    from colde_cli.encoder.protocol import Encoding
     from colde_cli.errors import (
         ColdeError,
         CorruptFileError,
@@ -45,8 +45,8 @@ if TYPE_CHECKING:
     from colde_cli.similarity.boilerplate import Boilerplate
     from colde_cli.similarity.comparison import ChunkMatch, Comparison, compare
     from colde_cli.similarity.flags import Flag
-    from colde_cli.similarity.noise import Noise
     from colde_cli.similarity.section_changes import SectionChange
+    from colde_cli.similarity.words import IgnoreOptions
 
 __version__ = "0.1.0"
 
@@ -70,13 +70,13 @@ __all__ = [
     "Encoding",
     "Flag",
     "Hit",
+    "IgnoreOptions",
     "LimitError",
     "Match",
     "MissingExtraError",
     "MissingFileError",
     "ModelError",
     "NoTextError",
-    "Noise",
     "NotAvailableError",
     "OptionError",
     "Passage",
@@ -100,17 +100,17 @@ __all__ = [
 ]
 
 _HOMES = {
-    "corpus.ranking": ("rank",),
-    "corpus.result": ("Hit", "Match", "Ranking", "Skipped"),
+    "corpus.ranking": ("Hit", "Match", "Ranking", "rank"),
+    "corpus.collecting": ("Skipped",),
     "documents.document": ("Chunk", "Document", "ReadReport", "Section", "SectionKind", "Span"),
     "documents.reading": ("read",),
-    "documents.sections": ("select",),
+    "documents.selection": ("select",),
     "encoder.encoder": ("Encoder",),
-    "encoder.encoding": ("Encoding",),
-    "encoder.opening": ("open_encoder",),
+    "encoder.protocol": ("Encoding",),
+    "encoder.loading": ("open_encoder",),
     "documents.passages": ("Passage",),
     "similarity.boilerplate": ("Boilerplate",),
-    "similarity.noise": ("Noise",),
+    "similarity.words": ("IgnoreOptions",),
     "similarity.alignment": ("Alignment", "PassagePair", "State"),
     "similarity.flags": ("Flag",),
     "similarity.section_changes": ("SectionChange",),

@@ -9,11 +9,10 @@ import numpy as np
 from hypothesis import strategies as st
 
 from colde_cli.documents.document import Chunk, Document, Part, assemble
-from colde_cli.encoder.encoding import Encoding
-from colde_cli.encoder.protocol import RuntimeInfo
+from colde_cli.encoder.protocol import Encoding, RuntimeInfo
+from colde_cli.scoring.score import ScorePart
 from colde_cli.similarity.alignment import align
 from colde_cli.similarity.comparison import Comparison
-from colde_cli.similarity.scoring import ScorePart
 
 Section = tuple[str, str]
 """A heading and what stands under it."""

@@ -192,7 +192,7 @@ def test_from_documents_to_scores(script: Any, tmp_path: Path, monkeypatch: pyte
 
 def tiny_set(paper_data: ModuleType, folder: Path, backbone: Any) -> Any:
     """As `load_set` makes it, with random chunk vectors in the place of an encoder's."""
-    from colde_cli.learning.positives import Positives
+    from colde_cli.learning.sampling import Positives
     from colde_cli.learning.splits import split_by_pairs
     from colde_cli.learning.tokens import chunk_documents
     from colde_cli.learning.trainer import Task

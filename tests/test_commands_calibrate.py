@@ -15,11 +15,11 @@ from judged_data import write_judged
 pytest.importorskip("sklearn")
 
 from colde_cli.encoder.encoder import Encoder
-from colde_cli.encoder.layout import Calibration, open_folder
+from colde_cli.encoder.layout import open_folder
 from colde_cli.errors import DataError
 from colde_cli.evaluation.calibrate import refit
 from colde_cli.evaluation.systems import Stored
-from colde_cli.similarity.calibration import probability
+from colde_cli.scoring.calibration import Calibration, probability
 
 Capture = pytest.CaptureFixture[str]
 
@@ -54,11 +54,11 @@ def test_threshold_and_calibration_are_stored_with_the_model(
     assert after.calibration.kind == "platt"
     old, new = (json.loads(config.to_json()) for config in (before, after))
     # Whatever the kind of text: the pairs were of the user's, not of the kinds that the model was trained on.
-    kinds = new["combination"]["kinds"]
-    assert len(kinds) == len(old["combination"]["kinds"]) > 0
-    assert all(kind["threshold"] == new["threshold"] for kind in kinds)
-    assert all(kind["calibration"] == new["calibration"] for kind in kinds)
-    for place in (old, new, *old["combination"]["kinds"], *kinds):
+    domains = new["score_weights"]["domains"]
+    assert len(domains) == len(old["score_weights"]["domains"]) > 0
+    assert all(kind["threshold"] == new["threshold"] for kind in domains)
+    assert all(kind["calibration"] == new["calibration"] for kind in domains)
+    for place in (old, new, *old["score_weights"]["domains"], *domains):
         del place["threshold"], place["calibration"]
     assert old == new
     assert not list(model.glob(".*"))

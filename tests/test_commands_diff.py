@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from command_line import OTHER, V1, V2, check_trouble, run, run_process
 
-from colde_cli.commands.reading import parse_pages
+from colde_cli.commands.options import parse_pages
 from colde_cli.errors import OptionError
 
 Capture = pytest.CaptureFixture[str]

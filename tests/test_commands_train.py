@@ -21,7 +21,7 @@ from tiny_backbone import write_backbone, write_documents
 from colde_cli.commands.train import train
 from colde_cli.encoder.encoder import Encoder
 from colde_cli.errors import ColdeError
-from colde_cli.learning.data import read_data
+from colde_cli.evaluation.data import read_data
 
 APP = typer.Typer(context_settings={"help_option_names": ["-h", "--help"]})
 APP.command()(train)
@@ -142,7 +142,7 @@ def test_what_is_refused_before_anything_is_computed(data: Path, backbone: Path,
 def test_a_missing_extra_names_its_remedy(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("colde_cli.commands.extras.find_spec", lambda name: None)
+    monkeypatch.setattr("colde_cli.commands.options.find_spec", lambda name: None)
     assert "pip install 'colde[train]'" in refusal(data, "-o", tmp_path / "mine")
 
 

@@ -13,10 +13,9 @@ pytest.importorskip("torch")
 from command_line import check_trouble, run
 from tiny_backbone import write_backbone, write_documents
 
-from colde_cli.commands.train_options import SystemName
-from colde_cli.commands.train_systems import COLDE_ONLY, TOWERS_ONLY
-from colde_cli.encoder.opening import open_encoder
-from colde_cli.learning.data import read_data
+from colde_cli.commands.train_options import COLDE_ONLY, TOWERS_ONLY, SystemName
+from colde_cli.encoder.loading import open_encoder
+from colde_cli.evaluation.data import read_data
 from colde_cli.learning.towers.registry import SYSTEMS
 
 QUICK = ["--epochs", "2", "--batch-size", "8", "--validation", "0.4", "--device", "cpu", "--lr", "0.001"]

@@ -14,7 +14,7 @@ from colde_cli.corpus.store import Card, Store, _pack, _unpack
 from colde_cli.documents.reading import read
 from colde_cli.encoder.cache import Cache
 from colde_cli.encoder.encoder import Encoder
-from colde_cli.encoder.encoding import Encoding
+from colde_cli.encoder.protocol import Encoding
 from colde_cli.similarity.comparison import compare
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
@@ -33,7 +33,7 @@ def cache(tmp_path: Path) -> Iterator[Cache]:
 
 
 def same(one: Encoding, other: Encoding) -> bool:
-    arrays = ("chunk_vectors", "directions", "section_vectors", "document_vector", "kinds")
+    arrays = ("chunk_vectors", "centred_unit_vectors", "section_vectors", "document_vector", "domains")
     return (
         (one.document, one.chunks) == (other.document, other.chunks)
         and all(np.array_equal(getattr(one, name), getattr(other, name)) for name in arrays)
@@ -55,8 +55,15 @@ def same_terms(one: Encoding | Card, other: Encoding | Card) -> bool:
 
 def test_an_encoding_comes_back_as_it_was(encoder: Encoder, cache: Cache) -> None:
     assert {field.name for field in fields(Encoding)} == {
-        *("document", "chunks", "chunk_vectors", "directions", "section_vectors", "document_vector"),
-        *("terms", "opening", "kinds"),
+        *(
+            "document",
+            "chunks",
+            "chunk_vectors",
+            "centred_unit_vectors",
+            "section_vectors",
+            "document_vector",
+        ),
+        *("terms", "opening", "domains"),
     }
     store = Store(cache, encoder)
     encoding = encoder.encode(read(PDF))
@@ -68,9 +75,9 @@ def test_an_encoding_comes_back_as_it_was(encoder: Encoder, cache: Cache) -> Non
     card = store.cards({PDF: key})[PDF]
     assert (card.path, card.title) == (str(PDF), encoding.document.title)
     assert np.array_equal(card.document_vector, encoding.document_vector)
-    assert np.array_equal(card.directions, encoding.directions)
+    assert np.array_equal(card.centred_unit_vectors, encoding.centred_unit_vectors)
     assert np.array_equal(card.shares, encoding.shares)
-    assert np.array_equal(card.kinds, encoding.kinds)
+    assert np.array_equal(card.domains, encoding.domains)
     assert same_terms(card, encoding)
 
 

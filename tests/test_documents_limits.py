@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from colde_cli.documents.pdf import process
+from colde_cli.documents.pdf import reader as process
 from colde_cli.documents.reading import read
 from colde_cli.errors import LimitError
 

@@ -9,11 +9,9 @@ import pytest
 from pypdf import PdfReader, PdfWriter
 
 from colde_cli.documents.document import Document, SectionKind, Span
-from colde_cli.documents.hyphenation import SOFT_HYPHEN
-from colde_cli.documents.pdf.layout import text_lines
-from colde_cli.documents.pdf.lines import Line, Page, clean
-from colde_cli.documents.pdf.process import run_reader
-from colde_cli.documents.pdf.reader import read_pdf
+from colde_cli.documents.pdf.lines import Line, Page, clean, text_lines
+from colde_cli.documents.pdf.prose import SOFT_HYPHEN
+from colde_cli.documents.pdf.reader import read_pdf, run_reader
 from colde_cli.documents.reading import read
 from colde_cli.errors import CorruptFileError, NoTextError, OptionError, PasswordError
 

@@ -11,13 +11,7 @@ import pytest
 from command_line import check_trouble, run_process
 
 from colde_cli.documents.reading import read
-from colde_cli.errors import (
-    DocumentError,
-    MissingFileError,
-    NoTextError,
-    OptionError,
-    UnsupportedFormatError,
-)
+from colde_cli.errors import DocumentError, MissingFileError, NoTextError, OptionError, UnsupportedFormatError
 
 DATA = Path(__file__).parent / "data"
 UNREADABLE = Path("/proc/self/mem")

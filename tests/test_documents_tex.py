@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from colde_cli.documents.document import Document, SectionKind
 from colde_cli.documents.reading import read
-from colde_cli.documents.tex import authored, scanner
+from colde_cli.documents.tex import reader as scanner
+from colde_cli.documents.tex import source as authored
 from colde_cli.documents.tex.source import prepare, restore
 from colde_cli.errors import LimitError, NoTextError, UnsupportedFormatError
 

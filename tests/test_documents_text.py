@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from colde_cli.documents.document import PLAIN_WORDS, Document, Part, SectionKind, assemble
-from colde_cli.documents.hyphenation import SOFT_HYPHEN, Hyphens
 from colde_cli.documents.markdown import plain, read_markdown
+from colde_cli.documents.pdf.prose import SOFT_HYPHEN, Hyphens
 from colde_cli.documents.text import decode, read_text
 from colde_cli.errors import NoTextError, UnsupportedFormatError
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from colde_cli.encoder.devices import Cuda, decide, probe_cuda
+from colde_cli.encoder.runtime import Cuda, decide, probe_cuda
 from colde_cli.errors import ColdeError, DeviceError, ModelError, OptionError
 
 NONE = Cuda(problem="there is no NVIDIA driver")

@@ -44,7 +44,7 @@ def test_shapes_and_lengths(encoder: Encoder) -> None:
     assert hidden == encoder.config.hidden_size
     assert encoding.section_vectors.shape[0] == 3
     assert encoding.document_vector.shape == encoding.section_vectors.shape[1:]
-    for vectors in (encoding.directions, encoding.section_vectors, encoding.document_vector[None]):
+    for vectors in (encoding.centred_unit_vectors, encoding.section_vectors, encoding.document_vector[None]):
         np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-4)
     assert all(chunk.ids[0] == 101 and chunk.ids[-1] == 102 for chunk in encoding.chunks)
 

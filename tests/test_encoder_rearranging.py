@@ -10,10 +10,10 @@ import pytest
 
 from colde_cli.documents.reading import read
 from colde_cli.encoder.encoder import Encoder
-from colde_cli.encoder.encoding import Encoding
-from colde_cli.encoder.lexicon import Terms, overlap
+from colde_cli.encoder.protocol import Encoding
 from colde_cli.encoder.rearranging import rearranged, without
-from colde_cli.similarity.scoring import document_score
+from colde_cli.scoring.lexicon import Terms, overlap
+from colde_cli.scoring.score import document_score
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +37,7 @@ def test_the_same_rows_give_the_same_encoding(encoder: Encoder, contract: Encodi
     for found, wanted in zip(words(same), words(contract), strict=True):
         assert np.array_equal(found.buckets, wanted.buckets)
         assert found.weights.tobytes() == wanted.weights.tobytes()
-    assert np.array_equal(same.kinds, contract.kinds)
+    assert np.array_equal(same.domains, contract.domains)
     assert same.document_vector == pytest.approx(contract.document_vector, abs=1e-6)
     assert np.array_equal(same.shares, contract.shares)
 
@@ -50,9 +50,9 @@ def test_words_are_those_of_the_chunks_that_are_left(encoder: Encoder, contract:
         assert np.array_equal(found.buckets, wanted.buckets)
     whole, few = words(contract)[0], words(part)[0]
     assert set(few.buckets.tolist()) < set(whole.buckets.tolist())
-    assert part.kinds.shape == contract.kinds.shape
-    assert not np.array_equal(part.kinds, contract.kinds)
-    assert float(part.kinds.sum()) == pytest.approx(1, abs=1e-6)
+    assert part.domains.shape == contract.domains.shape
+    assert not np.array_equal(part.domains, contract.domains)
+    assert float(part.domains.sum()) == pytest.approx(1, abs=1e-6)
     assert float(part.shares.sum()) == pytest.approx(1, abs=1e-6)
 
 
@@ -63,7 +63,7 @@ def test_another_order_opens_with_other_words_but_holds_the_same(
     turned = rearranged(contract, rows, encoder)
     assert overlap(words(turned)[0], words(contract)[0]) > 0.99
     assert overlap(words(turned)[1], words(contract)[1]) < 0.5
-    assert turned.kinds == pytest.approx(contract.kinds, abs=1e-5)
+    assert turned.domains == pytest.approx(contract.domains, abs=1e-5)
 
 
 def test_several_times_over_scores_as_once(encoder: Encoder, contract: Encoding) -> None:
@@ -72,7 +72,7 @@ def test_several_times_over_scores_as_once(encoder: Encoder, contract: Encoding)
     once, tiled = contract, rearranged(contract, rows * 3, encoder, "anew")
     assert overlap(words(once)[0], words(tiled)[0]) > 0.999
     assert overlap(words(once)[1], words(tiled)[1]) == pytest.approx(1, abs=1e-6)
-    assert tiled.kinds == pytest.approx(once.kinds, abs=1e-5)
+    assert tiled.domains == pytest.approx(once.domains, abs=1e-5)
     assert float(tiled.shares.sum()) == pytest.approx(1, abs=1e-5)
     headless = replace(tiled, document_vector=once.document_vector)
     assert document_score(once, headless, encoder) == pytest.approx(1, abs=1e-3)

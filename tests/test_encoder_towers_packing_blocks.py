@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer, models, pre_tokenizers
 
 from colde_cli.encoder.towers.layout import TowerConfig
-from colde_cli.encoder.towers.packing_blocks import Sentence, fill_blocks, pack_blocks, read_sentences
+from colde_cli.encoder.towers.packing import Sentence, fill_blocks, pack_blocks, read_sentences
 
 WORDS = "[PAD] [UNK] [CLS] [SEP] . red oak elm sun sky Ash Bay Elm".split()
 CONFIG = TowerConfig("smith", "blocks", row_tokens=8, max_rows=4, dim=16, vocab_size=len(WORDS))

@@ -12,9 +12,7 @@ from hypothesis import strategies as st
 from tower_texts import WORDS, text_on, word_tokenizer
 
 from colde_cli.encoder.towers.layout import TowerConfig
-from colde_cli.encoder.towers.packing_sentences import pack_sentences
-from colde_cli.encoder.towers.packing_trigrams import BUCKETS, pack_trigrams, trigram_ids
-from colde_cli.encoder.towers.rows import Rows
+from colde_cli.encoder.towers.packing import BUCKETS, Rows, pack_sentences, pack_trigrams, trigram_ids
 
 TOKENIZER = word_tokenizer()
 

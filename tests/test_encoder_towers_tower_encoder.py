@@ -10,17 +10,17 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from tiny_tower import tiny_backbone, write_tower  # noqa: E402
+from tiny_tower import tiny_backbone, write_tower
 
-from colde_cli.documents.document import Document, Part, assemble  # noqa: E402
-from colde_cli.encoder.cache import Cache  # noqa: E402
-from colde_cli.encoder.opening import open_encoder  # noqa: E402
-from colde_cli.encoder.towers.layout import open_tower_folder  # noqa: E402
-from colde_cli.encoder.towers.packing import document_text  # noqa: E402
-from colde_cli.encoder.towers.tower_encoder import TowerEncoder  # noqa: E402
-from colde_cli.errors import ModelError, NoTextError, OptionError  # noqa: E402
-from colde_cli.learning.towers.export import load_tower  # noqa: E402
-from colde_cli.similarity.comparison import compare  # noqa: E402
+from colde_cli.documents.document import Document, Part, assemble
+from colde_cli.encoder.cache import Cache
+from colde_cli.encoder.loading import open_encoder
+from colde_cli.encoder.towers.layout import open_tower_folder
+from colde_cli.encoder.towers.packing import document_text
+from colde_cli.encoder.towers.tower_encoder import TowerEncoder
+from colde_cli.errors import ModelError, NoTextError, OptionError
+from colde_cli.learning.towers.export import load_tower
+from colde_cli.similarity.comparison import compare
 
 
 def document(*lengths: int, word: str = "hive") -> Document:
@@ -60,7 +60,7 @@ def test_vectors_are_those_of_the_network_on_each_text_alone(encoder: TowerEncod
     assert len(encoding.chunks) > 2
     for chunk, found in zip(encoding.chunks, encoding.chunk_vectors, strict=True):
         np.testing.assert_allclose(found, vector(text.text[chunk.span.start : chunk.span.end]), atol=1e-4)
-    assert encoding.directions is encoding.chunk_vectors
+    assert encoding.centred_unit_vectors is encoding.chunk_vectors
     np.testing.assert_allclose(np.linalg.norm(encoding.chunk_vectors, axis=1), 1, atol=1e-5)
 
 

@@ -12,7 +12,7 @@ pytest.importorskip("sklearn")
 
 from sklearn.metrics import average_precision_score, roc_auc_score
 
-from colde_cli.evaluation.areas import average_precisions, brier_scores, roc_areas, threshold_figures
+from colde_cli.evaluation.metrics import average_precisions, brier_scores, roc_areas, threshold_figures
 
 Scored = tuple[NDArray[np.bool_], NDArray[np.float64]]
 

@@ -14,16 +14,15 @@ pytest.importorskip("scipy")
 import itertools
 
 from colde_cli.documents.document import Document, Part, assemble
-from colde_cli.encoder.encoding import Encoding
-from colde_cli.encoder.layout import Calibration
+from colde_cli.encoder.protocol import Encoding
 from colde_cli.errors import DataError
-from colde_cli.evaluation.controls import bm25, centred_mean, max_mean, mean_of_chunks, tfidf
-from colde_cli.evaluation.evaluate import evaluate
-from colde_cli.evaluation.field import Field, make_field
-from colde_cli.evaluation.measuring import Plan
+from colde_cli.evaluation.baselines import bm25, centred_mean, max_mean, mean_of_chunks, tfidf
+from colde_cli.evaluation.data import JudgedPair, TrainingDocument
+from colde_cli.evaluation.evaluate import Plan, evaluate
+from colde_cli.evaluation.evaluation_set import EvaluationSet, make_field
 from colde_cli.evaluation.result import Attacked, Evaluation, FieldResult
 from colde_cli.evaluation.systems import FloatArray, IdPairs, PairScorer
-from colde_cli.learning.data import JudgedPair, TrainingDocument
+from colde_cli.scoring.calibration import Calibration
 
 
 @dataclass(frozen=True)
@@ -35,7 +34,7 @@ class Numbered:
     threshold: float | None = None
     calibration: Calibration | None = None
 
-    def open(self, field: Field) -> PairScorer:
+    def open(self, field: EvaluationSet) -> PairScorer:
         return PairScorer(self.scores)
 
     def scores(self, pairs: IdPairs) -> FloatArray:
@@ -146,7 +145,7 @@ def test_the_macro_average_is_the_mean_of_fields() -> None:
 
 
 def test_models_are_attacked_and_controls_are_not() -> None:
-    def attack(system: object, field: Field, threshold: float | None) -> Attacked:
+    def attack(system: object, field: EvaluationSet, threshold: float | None) -> Attacked:
         raise AssertionError("there is no model here")
 
     field = make_field("numbers", *numbered())
@@ -186,7 +185,7 @@ def test_partners_are_links_else_classes() -> None:
     assert (classes.relevant, classes.relevance) == ({"1": {"2"}, "2": {"1"}}, "labels")
 
 
-def words(texts: dict[str, str], training: Sequence[str] = ()) -> Field:
+def words(texts: dict[str, str], training: Sequence[str] = ()) -> EvaluationSet:
     rows = [row(name, text, "train" if name in training else "test") for name, text in texts.items()]
     one, two, three = [name for name in texts if name not in training][:3]
     return make_field("words", rows, [JudgedPair(one, two, True), JudgedPair(one, three, False)])
@@ -250,8 +249,8 @@ def test_words_that_are_none() -> None:
 
 def encoding(document: Document, vectors: list[list[float]]) -> Encoding:
     chunks = np.array(vectors, np.float32)
-    directions = chunks / np.linalg.norm(chunks, axis=1, keepdims=True)
-    return Encoding(document, (), chunks, directions, chunks, directions[0])
+    centred_unit_vectors = chunks / np.linalg.norm(chunks, axis=1, keepdims=True)
+    return Encoding(document, (), chunks, centred_unit_vectors, chunks, centred_unit_vectors[0])
 
 
 def test_controls_of_chunk_vectors_by_hand() -> None:

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 pytest.importorskip("sklearn")
 
-from colde_cli.evaluation.calibration_fit import fit_calibration
-from colde_cli.evaluation.metrics import best_threshold, pair_metrics
-from colde_cli.similarity.calibration import probability
+from colde_cli.evaluation.metrics import pair_metrics
+from colde_cli.scoring.calibration import probability
+from colde_cli.scoring.fit import best_threshold, fit_calibration
 
 
 def test_precision_and_recall_are_not_exchanged() -> None:

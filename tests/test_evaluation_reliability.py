@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from colde_cli.evaluation.reliability import error_by_chance, expected_calibration_error, reliability
+from colde_cli.evaluation.metrics import error_by_chance, expected_calibration_error, reliability
 
 
 def test_by_chance_even_perfect_probabilities_have_an_error() -> None:

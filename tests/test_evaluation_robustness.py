@@ -13,15 +13,19 @@ import pytest
 from colde_cli.documents.document import Document, Part, assemble
 from colde_cli.documents.reading import read
 from colde_cli.encoder.encoder import Encoder
-from colde_cli.encoder.encoding import Encoding
+from colde_cli.encoder.protocol import Encoding
 from colde_cli.encoder.rearranging import rearranged, without
 from colde_cli.errors import OptionError
 from colde_cli.evaluation.robustness import Options, RobustnessReport, robustness
-from colde_cli.evaluation.robustness.elongation import ElongationOptions, elongated, tiled
-from colde_cli.evaluation.robustness.figures import auc, pair_figures, ranks, spearman
-from colde_cli.evaluation.robustness.length import shortened
-from colde_cli.evaluation.robustness.report import ProtocolReport
-from colde_cli.evaluation.robustness.shuffle import shuffled_document, shuffled_rows
+from colde_cli.evaluation.robustness.protocols import (
+    ElongationOptions,
+    elongated,
+    shortened,
+    shuffled_document,
+    shuffled_rows,
+    tiled,
+)
+from colde_cli.evaluation.robustness.report import ProtocolReport, auc, pair_figures, ranks, spearman
 
 EXAMPLES = ("field-study-v1.pdf", "field-study-v2.pdf", "supply-agreement.pdf")
 SMALL = Options(ElongationOptions(times=(1, 2, 4), text_documents=3, max_tokens=9000), shuffles=2)
@@ -37,7 +41,7 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Tiny:
     from colde_cli.encoder.layout import CONFIG, TOKENIZER, WEIGHTS
     from colde_cli.learning.backbone import load_backbone
     from colde_cli.learning.export.export import export_model
-    from colde_cli.learning.networks.colde import Colde, save_weights
+    from colde_cli.learning.networks.document_head import Colde, save_weights
     from colde_cli.learning.recipe import Recipe
 
     def make(**changes: object) -> Encoder:
@@ -125,7 +129,7 @@ def test_tiled_as_the_head_would_see_it(plain: Encoder, documents: Mapping[str, 
     light = tiled(encoding, 3, run.document_vector)
     assert light.tokens == run.tokens == 3 * encoding.tokens
     np.testing.assert_array_equal(light.chunk_vectors, run.chunk_vectors)
-    np.testing.assert_allclose(light.directions, run.directions, atol=1e-6)
+    np.testing.assert_allclose(light.centred_unit_vectors, run.centred_unit_vectors, atol=1e-6)
     assert [chunk.ids for chunk in light.chunks] == [chunk.ids for chunk in run.chunks]
 
 
@@ -159,7 +163,7 @@ def test_rearranging_changes_order_and_numbers_only(
         rows if numbering == "kept" else list(range(len(rows)))
     )
     np.testing.assert_array_equal(moved.chunk_vectors, encoding.chunk_vectors[rows])
-    np.testing.assert_allclose(moved.directions, encoding.directions[rows], atol=1e-6)
+    np.testing.assert_allclose(moved.centred_unit_vectors, encoding.centred_unit_vectors[rows], atol=1e-6)
 
 
 def test_numbers_reach_the_head(plain: Encoder, documents: Mapping[str, Document]) -> None:

@@ -10,13 +10,24 @@ from numpy.typing import NDArray
 
 pytest.importorskip("scipy")
 
-from colde_cli.evaluation.areas import roc_areas
-from colde_cli.evaluation.bootstrap import Draws, PairBootstrap, interval, query_draws
-from colde_cli.evaluation.reliability import expected_calibration_error, reliability
-from colde_cli.evaluation.retrieval import ndcg, retrieval_figures
-from colde_cli.evaluation.significance import bootstrap_p, holm, mcnemar_p
+from colde_cli.evaluation.data import JudgedPair
+from colde_cli.evaluation.metrics import (
+    expected_calibration_error,
+    ndcg,
+    reliability,
+    retrieval_figures,
+    roc_areas,
+)
+from colde_cli.evaluation.statistics import (
+    Draws,
+    PairBootstrap,
+    bootstrap_p,
+    holm,
+    interval,
+    mcnemar_p,
+    query_draws,
+)
 from colde_cli.evaluation.systems import PairScorer
-from colde_cli.learning.data import JudgedPair
 
 
 def delong(related: NDArray[np.bool_], scores: NDArray[np.float64]) -> float:

@@ -18,20 +18,30 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 # What each room may import beside itself, the errors and the settings. `learning` is for commands alone.
 ALLOWED = {
     "documents": set(),
-    "encoder": {"documents"},
-    "similarity": {"encoder", "documents"},
-    "corpus": {"similarity", "encoder", "documents"},
-    "evaluation": {"similarity", "encoder", "documents"},
-    "views": {"evaluation", "corpus", "similarity", "encoder", "documents"},
-    "learning": {"evaluation", "similarity", "encoder", "documents"},
-    "commands": {"views", "evaluation", "corpus", "similarity", "encoder", "documents", "learning"},
+    "scoring": {"documents"},
+    "encoder": {"scoring", "documents"},
+    "similarity": {"encoder", "scoring", "documents"},
+    "corpus": {"similarity", "encoder", "scoring", "documents"},
+    "evaluation": {"similarity", "encoder", "scoring", "documents"},
+    "views": {"evaluation", "corpus", "similarity", "encoder", "scoring", "documents"},
+    "learning": {"evaluation", "similarity", "encoder", "scoring", "documents"},
+    "commands": {
+        "views",
+        "evaluation",
+        "corpus",
+        "similarity",
+        "encoder",
+        "scoring",
+        "documents",
+        "learning",
+    },
 }
-COMMON = {"", "errors", "settings"}
+COMMON = {"", "errors", "files", "settings"}
 HEAVY = (
     *("onnxruntime", "torch", "transformers", "pypdf", "pypdfium2", "numpy", "tokenizers", "sqlite3"),
     *("selectolax", "jinja2"),
 )
-# The classes behind `encoder.protocol.DocumentEncoder`: models are opened with `encoder.opening.open_encoder`.
+# The classes behind `encoder.protocol.DocumentEncoder`: models are opened with `encoder.loading.open_encoder`.
 ENCODERS = {"colde_cli.encoder.encoder", "colde_cli.encoder.towers.tower_encoder"}
 TRAINING = {"torch", "transformers", "optimum", "onnx", "safetensors", "sklearn", "accelerate", "tensorboard"}
 
@@ -77,7 +87,7 @@ def test_only_learning_uses_the_packages_for_training(path: Path) -> None:
     tops = {module.partition(".")[0] for module in imports(path)}
     # A doctor may ask which version is there; nobody else has business with them.
     if room(path) not in ("learning", "commands"):
-        assert not tops & (TRAINING - {"sklearn"} if room(path) == "evaluation" else TRAINING)
+        assert not tops & (TRAINING - {"sklearn"} if room(path) in ("evaluation", "scoring") else TRAINING)
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(PACKAGE).as_posix())
@@ -88,7 +98,7 @@ def test_what_is_shown_and_compared_does_not_depend_on_a_system(path: Path) -> N
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(PACKAGE).as_posix())
 def test_files_stay_readable(path: Path) -> None:
-    assert len(path.read_text(encoding="utf-8").splitlines()) <= 420
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= 600
 
 
 def loaded(*arguments: str) -> set[str]:

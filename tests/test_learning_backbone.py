@@ -10,12 +10,12 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from tiny_backbone import HIDDEN, write_backbone  # noqa: E402
+from tiny_backbone import HIDDEN, write_backbone
 
-from colde_cli.encoder.layout import CONFIG, TOKENIZER, WEIGHTS, ModelConfig  # noqa: E402
-from colde_cli.errors import ModelError  # noqa: E402
-from colde_cli.learning.backbone import load_backbone  # noqa: E402
-from colde_cli.learning.networks.colde import Colde, save_weights  # noqa: E402
+from colde_cli.encoder.layout import CONFIG, TOKENIZER, WEIGHTS, ModelConfig
+from colde_cli.errors import ModelError
+from colde_cli.learning.backbone import load_backbone
+from colde_cli.learning.networks.document_head import Colde, save_weights
 
 
 @pytest.fixture(scope="module")

@@ -11,18 +11,16 @@ import pytest
 torch = pytest.importorskip("torch")
 ort = pytest.importorskip("onnxruntime")
 
-from colde_cli.encoder.layout import ModelConfig, open_folder  # noqa: E402
-from colde_cli.errors import OptionError  # noqa: E402
-from colde_cli.learning.export.export import export_model  # noqa: E402
-from colde_cli.learning.export.graphs import write_chunk_encoder, write_head  # noqa: E402
-from colde_cli.learning.export.half import halve  # noqa: E402
-from colde_cli.learning.export.smooth_quant import (  # noqa: E402
-    activation_maxima,
-    prepare,
-    quantize,
-    weight_products,
+from colde_cli.encoder.layout import ModelConfig, open_folder
+from colde_cli.errors import OptionError
+from colde_cli.learning.export.export import export_model
+from colde_cli.learning.export.graphs import (
+    halve,
+    write_chunk_encoder,
+    write_head,
 )
-from colde_cli.learning.networks.colde import Colde, load_colde, save_weights  # noqa: E402
+from colde_cli.learning.export.smooth_quant import activation_maxima, prepare, quantize, weight_products
+from colde_cli.learning.networks.document_head import Colde, load_colde, save_weights
 
 TINY = {
     "vocab_size": 300,
@@ -172,9 +170,9 @@ def test_fp16_stays_close(tmp_path: Path) -> None:
     (full,), (half,) = run(tmp_path / "masked.onnx", **feed), run(tmp_path / "half.onnx", **feed)
     assert half.dtype == np.float32
     assert cosines(full, half).min() > 0.9999
-    kinds = {item.data_type for item in onnx.load(tmp_path / "half.onnx").graph.initializer}
-    assert onnx.TensorProto.FLOAT16 in kinds
-    assert onnx.TensorProto.FLOAT not in kinds
+    domains = {item.data_type for item in onnx.load(tmp_path / "half.onnx").graph.initializer}
+    assert onnx.TensorProto.FLOAT16 in domains
+    assert onnx.TensorProto.FLOAT not in domains
 
 
 def model_on_disk(folder: Path) -> Path:
@@ -248,7 +246,7 @@ def test_shipped_int8_vectors_stay_with_the_trained_ones(tmp_path: Path, model_f
 
 
 def test_calibration_sample_depends_on_the_set_of_chunks_only() -> None:
-    from colde_cli.learning.export.calibration import calibration_chunks
+    from colde_cli.learning.export.export import calibration_chunks
 
     rng = np.random.default_rng(0)
     chunks = [rng.integers(0, 300, length).tolist() for length in rng.integers(20, 400, 200)]

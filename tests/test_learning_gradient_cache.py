@@ -17,9 +17,9 @@ from torch.autograd.graph import saved_tensors_hooks
 from transformers import BertConfig, BertModel
 
 from colde_cli.encoder.layout import ModelConfig
-from colde_cli.learning.gradient_cache import cached_backward, micro_batches, micro_tokens_for, plan
-from colde_cli.learning.networks.colde import Colde
-from colde_cli.learning.objectives.supcon import supcon
+from colde_cli.learning.losses import supcon
+from colde_cli.learning.networks.document_head import Colde
+from colde_cli.learning.sources import cached_backward, micro_batches, micro_tokens_for, plan
 
 LENGTHS = (5, 3, 9, 9, 4, 7, 6, 3)
 SECTIONS = torch.tensor([0, 0, 1, 1, 0, 0, 1, 1])

@@ -22,13 +22,16 @@ from colde_cli.documents.chunking import Chunker
 from colde_cli.documents.document import Part, assemble
 from colde_cli.encoder.layout import WEIGHTS, ModelConfig, ModelFolder
 from colde_cli.errors import ModelError
+from colde_cli.learning.losses import cosine_loss, supcon, tile
 from colde_cli.learning.networks.chunk_encoder import ChunkEncoder, bert_fields, without_dropout
-from colde_cli.learning.networks.colde import Colde, load_colde, save_weights
-from colde_cli.learning.networks.document_head import DocumentHead, HeadTensors
+from colde_cli.learning.networks.document_head import (
+    Colde,
+    DocumentHead,
+    HeadTensors,
+    load_colde,
+    save_weights,
+)
 from colde_cli.learning.networks.layers import BiLSTM
-from colde_cli.learning.objectives.cosine import cosine_loss
-from colde_cli.learning.objectives.elongation import tile
-from colde_cli.learning.objectives.supcon import supcon
 
 HIDDEN = 24
 BACKBONE = {
@@ -221,10 +224,10 @@ def test_vector_ignores_padding_mates_and_order(
         size = len(group)
         close(alone.vectors[0], together.vectors[index])
         close(alone.attention[0], together.attention[index, :size, :size])
-        close(alone.directions[0], together.directions[index, :size])
+        close(alone.centred_unit_vectors[0], together.centred_unit_vectors[index, :size])
         assert not together.attention[index, size:].any()
         assert not together.attention[index, :, size:].any()
-        assert not together.directions[index, size:].any()
+        assert not together.centred_unit_vectors[index, size:].any()
 
 
 @given(LENGTHS, st.integers(0, 2**31), st.sampled_from(["none", "mean"]))

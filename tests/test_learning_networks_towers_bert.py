@@ -9,15 +9,15 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from tiny_tower import tiny_backbone, untrained, write_tower  # noqa: E402
+from tiny_tower import tiny_backbone, untrained, write_tower
 
-from colde_cli.encoder.towers.layout import open_tower_folder  # noqa: E402
-from colde_cli.encoder.towers.rows import Rows, stack  # noqa: E402
-from colde_cli.errors import ModelError, OptionError  # noqa: E402
-from colde_cli.learning.backbone import Backbone  # noqa: E402
-from colde_cli.learning.towers.export import difference, export_tower, load_tower  # noqa: E402
-from colde_cli.learning.towers.recipe import TowerRecipe  # noqa: E402
-from colde_cli.learning.towers.registry import SYSTEMS, parse_sizes  # noqa: E402
+from colde_cli.encoder.towers.layout import open_tower_folder
+from colde_cli.encoder.towers.packing import Rows, stack
+from colde_cli.errors import ModelError, OptionError
+from colde_cli.learning.backbone import Backbone
+from colde_cli.learning.towers.export import difference, export_tower, load_tower
+from colde_cli.learning.towers.registry import SYSTEMS, parse_sizes
+from colde_cli.learning.towers.trainer import TowerRecipe
 
 TEXTS = [Rows.of([[2, *range(4, 4 + length), 3]]) for length in (1, 5, 30)]
 

@@ -14,9 +14,14 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from colde_cli.encoder.towers.layout import TowerConfig
 from colde_cli.learning.networks.layers import reverse_rows
-from colde_cli.learning.networks.towers.attention import Attention, BiGru, SequenceEncoder
-from colde_cli.learning.networks.towers.grouping import by_paragraph, without_gaps
-from colde_cli.learning.networks.towers.han import Han
+from colde_cli.learning.networks.towers.han import (
+    Attention,
+    BiGru,
+    Han,
+    SequenceEncoder,
+    by_paragraph,
+    without_gaps,
+)
 from colde_cli.learning.networks.towers.smash import PairHead, Smash
 
 LENGTHS = st.lists(st.integers(1, 7), min_size=1, max_size=5)

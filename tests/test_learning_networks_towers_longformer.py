@@ -9,16 +9,18 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from tiny_tower import tiny_backbone, untrained  # noqa: E402
+from tiny_tower import tiny_backbone, untrained
 
-from colde_cli.encoder.towers.layout import TowerConfig  # noqa: E402
-from colde_cli.encoder.towers.rows import Rows, stack  # noqa: E402
-from colde_cli.learning.backbone import load_backbone  # noqa: E402
-from colde_cli.learning.networks.towers.longformer import LongformerTower  # noqa: E402
-from colde_cli.learning.towers.export import difference, write_tower_graph  # noqa: E402
-from colde_cli.learning.towers.longformer_backbone import longformer_of_bert  # noqa: E402
-from colde_cli.learning.towers.recipe import TowerRecipe  # noqa: E402
-from colde_cli.learning.towers.registry import SYSTEMS  # noqa: E402
+from colde_cli.encoder.towers.layout import TowerConfig
+from colde_cli.encoder.towers.packing import Rows, stack
+from colde_cli.learning.backbone import load_backbone
+from colde_cli.learning.networks.towers.longformer import (
+    LongformerTower,
+    longformer_of_bert,
+)
+from colde_cli.learning.towers.export import difference, write_tower_graph
+from colde_cli.learning.towers.registry import SYSTEMS
+from colde_cli.learning.towers.trainer import TowerRecipe
 
 # As of RoBERTa: id 0 is <s>, 1 is padding; windows of two widths, neither of which divides the lengths.
 FIELDS = {

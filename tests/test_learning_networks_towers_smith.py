@@ -12,18 +12,13 @@ import pytest
 torch = pytest.importorskip("torch")
 ort = pytest.importorskip("onnxruntime")
 
-from torch import Tensor  # noqa: E402
-from transformers import BertConfig, BertModel  # noqa: E402
+from torch import Tensor
+from transformers import BertConfig, BertModel
 
-from colde_cli.encoder.towers.layout import TowerConfig  # noqa: E402
-from colde_cli.learning.export.graphs import write_graph  # noqa: E402
-from colde_cli.learning.networks.towers.smith import Smith  # noqa: E402
-from colde_cli.learning.networks.towers.smith_sizes import (  # noqa: E402
-    COMBINATIONS,
-    Combination,
-    SmithSizes,
-    smith_dim,
-)
+from colde_cli.encoder.towers.layout import TowerConfig
+from colde_cli.learning.export.graphs import write_graph
+from colde_cli.learning.networks.towers.smith import Smith
+from colde_cli.learning.towers.registry import COMBINATIONS, Combination, SmithSizes, smith_dim
 
 HIDDEN, WORDS = 16, 40
 SIZES = {

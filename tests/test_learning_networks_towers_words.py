@@ -20,9 +20,7 @@ from tower_texts import VOCABULARY, padded, text_on, word_tokenizer
 
 from colde_cli.documents.chunking import TextTokenizer
 from colde_cli.encoder.towers.layout import TowerConfig
-from colde_cli.encoder.towers.packing_sentences import pack_sentences
-from colde_cli.encoder.towers.packing_trigrams import pack_trigrams
-from colde_cli.encoder.towers.rows import Rows, stack
+from colde_cli.encoder.towers.packing import Rows, pack_sentences, pack_trigrams, stack
 from colde_cli.learning.export.graphs import write_graph
 from colde_cli.learning.networks.towers.arci import ArcI
 from colde_cli.learning.networks.towers.dssm import Dssm

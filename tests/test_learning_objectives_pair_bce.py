@@ -8,7 +8,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from colde_cli.learning.objectives.pair_bce import PairLoss  # noqa: E402
+from colde_cli.learning.losses import PairLoss
 
 
 def test_golden_value() -> None:

@@ -14,16 +14,16 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from test_learning_gradient_cache import batch, loss_with, model, positions  # noqa: E402
-from tiny_backbone import write_backbone, write_documents  # noqa: E402
+from test_learning_gradient_cache import batch, loss_with, model, positions
+from tiny_backbone import write_backbone, write_documents
 
-from colde_cli.commands.train_display import Display  # noqa: E402
-from colde_cli.errors import OptionError  # noqa: E402
-from colde_cli.learning.gradient_cache import cached_backward  # noqa: E402
-from colde_cli.learning.job import Job  # noqa: E402
-from colde_cli.learning.processes import ALONE, Processes, join  # noqa: E402
-from colde_cli.learning.recipe import Recipe  # noqa: E402
-from colde_cli.learning.run import train_model  # noqa: E402
+from colde_cli.commands.train import Display
+from colde_cli.errors import OptionError
+from colde_cli.learning.job import Job
+from colde_cli.learning.processes import ALONE, Processes, join
+from colde_cli.learning.recipe import Recipe
+from colde_cli.learning.run import train_model
+from colde_cli.learning.sources import cached_backward
 
 TESTS = Path(__file__).parent
 

@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 from test_learning_splits import data, graphs
 
 from colde_cli.errors import DataError
-from colde_cli.learning.data import TrainingData
-from colde_cli.learning.positives import Positives
-from colde_cli.learning.sampling import FieldSampler, GroupSampler
+from colde_cli.evaluation.data import TrainingData
+from colde_cli.learning.sampling import FieldSampler, GroupSampler, Positives
 
 
 @given(graphs(), st.integers(2, 12), st.integers(0, 3), st.integers(0, 3))

@@ -10,19 +10,19 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from tiny_backbone import write_backbone, write_documents  # noqa: E402
+from tiny_backbone import write_backbone, write_documents
 
-from colde_cli.encoder.cache import Cache  # noqa: E402
-from colde_cli.encoder.encoder import Encoder  # noqa: E402
-from colde_cli.encoder.layout import CONFIG, TOKENIZER, WEIGHTS  # noqa: E402
-from colde_cli.learning.backbone import load_backbone  # noqa: E402
-from colde_cli.learning.data import read_data  # noqa: E402
-from colde_cli.learning.export.export import export_model  # noqa: E402
-from colde_cli.learning.networks.colde import Colde, save_weights  # noqa: E402
-from colde_cli.learning.recipe import Recipe  # noqa: E402
-from colde_cli.learning.sources import TrainedChunks  # noqa: E402
-from colde_cli.learning.tokens import chunk_documents  # noqa: E402
-from colde_cli.learning.views import whole_views  # noqa: E402
+from colde_cli.encoder.cache import Cache
+from colde_cli.encoder.encoder import Encoder
+from colde_cli.encoder.layout import CONFIG, TOKENIZER, WEIGHTS
+from colde_cli.evaluation.data import read_data
+from colde_cli.learning.augmentation import whole_views
+from colde_cli.learning.backbone import load_backbone
+from colde_cli.learning.export.export import export_model
+from colde_cli.learning.networks.document_head import Colde, save_weights
+from colde_cli.learning.recipe import Recipe
+from colde_cli.learning.sources import TrainedChunks
+from colde_cli.learning.tokens import chunk_documents
 
 CPU = torch.device("cpu")
 

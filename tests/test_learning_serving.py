@@ -1,4 +1,4 @@
-"""What `colde train` puts beside the network: words, kinds of text, shares and verdicts, fitted to what is served."""
+"""What `colde train` puts beside the network: words, domains of text, shares and verdicts, fitted to what is served."""
 
 from __future__ import annotations
 
@@ -17,13 +17,14 @@ from test_commands_train import colde
 from tiny_backbone import SUBJECTS, sentences, write_backbone
 
 from colde_cli.encoder.encoder import Encoder
-from colde_cli.encoder.encoding import Encoding
-from colde_cli.encoder.layout import KINDS, LEXICON, PARTS, open_folder
-from colde_cli.encoder.lexicon import Lexicon
-from colde_cli.evaluation.combining import USUAL
+from colde_cli.encoder.layout import DOMAINS, LEXICON, open_folder
+from colde_cli.encoder.protocol import Encoding
+from colde_cli.evaluation.data import read_data
 from colde_cli.evaluation.metrics import pair_metrics
-from colde_cli.learning.data import read_data
-from colde_cli.similarity.scoring import document_scores, verdict
+from colde_cli.scoring.config import PARTS
+from colde_cli.scoring.fit import USUAL
+from colde_cli.scoring.lexicon import Lexicon
+from colde_cli.scoring.score import document_scores, verdict
 
 FILES = {"nature": ("bees", "birds"), "craft": ("boats", "bread")}
 TRAINING, VALIDATION = 3, 8
@@ -87,23 +88,23 @@ def backbone(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def many(backbone: Path, tmp_path_factory: pytest.TempPathFactory) -> Trained:
-    """Enough pairs in both files for shares, and for kinds."""
+    """Enough pairs in both files for shares, and for domains."""
     return Trained(tmp_path_factory.mktemp("many") / "run", backbone)
 
 
 def test_a_model_comes_with_words_kinds_and_shares(many: Trained) -> None:
-    combination = many.config.combination
-    assert combination is not None
-    kinds = combination.kinds
-    assert [kind.name for kind in kinds] == list(FILES)
-    for found in (combination, *kinds):
+    score_weights = many.config.score_weights
+    assert score_weights is not None
+    domains = score_weights.domains
+    assert [kind.name for kind in domains] == list(FILES)
+    for found in (score_weights, *domains):
         shares = [getattr(found, name) for name in PARTS]
         assert sum(shares) == pytest.approx(1)
         assert min(shares) >= 0
-    assert [getattr(combination, name) for name in PARTS] != [getattr(USUAL, name) for name in PARTS]
+    assert [getattr(score_weights, name) for name in PARTS] != [getattr(USUAL, name) for name in PARTS]
     assert (many.folder / LEXICON).is_file()
-    assert (many.folder / KINDS).is_file()
-    assert all(0 < kind.threshold < 1 for kind in kinds)
+    assert (many.folder / DOMAINS).is_file()
+    assert all(0 < kind.threshold < 1 for kind in domains)
 
 
 def test_the_lexicon_counts_the_documents_that_trained(many: Trained) -> None:
@@ -115,10 +116,10 @@ def test_the_lexicon_counts_the_documents_that_trained(many: Trained) -> None:
 
 def test_documents_are_of_the_kind_of_their_file(many: Trained) -> None:
     for name, encoding in many.encodings.items():
-        assert float(encoding.kinds.sum()) == pytest.approx(1, abs=1e-6)
+        assert float(encoding.domains.sum()) == pytest.approx(1, abs=1e-6)
         own = [name.partition("-")[0] in subjects for subjects in FILES.values()].index(True)
-        assert encoding.kinds.shape == (3,)
-        assert encoding.kinds[1 + own] > encoding.kinds[2 - own]
+        assert encoding.domains.shape == (3,)
+        assert encoding.domains[1 + own] > encoding.domains[2 - own]
 
 
 def test_the_card_tells_the_figures_of_what_is_served(many: Trained) -> None:
@@ -143,9 +144,9 @@ def test_without_combination_there_is_nothing_but_the_cosine(
     backbone: Path, tmp_path: Path, many: Trained
 ) -> None:
     plain = Trained(tmp_path / "run", backbone, "--no-combine")
-    assert plain.config.combination is None
+    assert plain.config.score_weights is None
     assert not (plain.folder / LEXICON).exists()
-    assert not (plain.folder / KINDS).exists()
+    assert not (plain.folder / DOMAINS).exists()
     assert "vectors alone" not in plain.said
     scores = plain.scores()
     cosines = [
@@ -156,7 +157,7 @@ def test_without_combination_there_is_nothing_but_the_cosine(
     assert asdict(plain.config) | {"threshold": 0, "calibration": 0} == asdict(many.config) | {
         "threshold": 0,
         "calibration": 0,
-        "combination": None,
+        "score_weights": None,
     }, "nothing else differs"
 
 
@@ -164,13 +165,13 @@ def test_too_few_pairs_leave_the_usual_shares_and_the_threshold_is_of_these_scor
     backbone: Path, tmp_path: Path
 ) -> None:
     few = Trained(tmp_path / "run", backbone, most=40)
-    assert few.config.combination is not None
-    assert [getattr(few.config.combination, name) for name in PARTS] == pytest.approx(
+    assert few.config.score_weights is not None
+    assert [getattr(few.config.score_weights, name) for name in PARTS] == pytest.approx(
         [getattr(USUAL, name) for name in PARTS]
     )
-    assert few.config.combination.kinds == ()
+    assert few.config.score_weights.domains == ()
     assert (few.folder / LEXICON).is_file()
-    assert not (few.folder / KINDS).exists()
+    assert not (few.folder / DOMAINS).exists()
     served = pair_metrics(few.related, few.scores(), fields=few.fields)
     assert few.config.threshold == pytest.approx(served.threshold, abs=1e-6)
     assert f"validation AUC {served.field_auc:.4f} (its vectors alone " in few.said

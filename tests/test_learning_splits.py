@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from colde_cli.documents.document import Part, assemble
 from colde_cli.errors import DataError
-from colde_cli.learning.data import JudgedPair, TrainingData, TrainingDocument
-from colde_cli.learning.positives import Positives
+from colde_cli.evaluation.data import JudgedPair, TrainingData, TrainingDocument
+from colde_cli.learning.sampling import Positives
 from colde_cli.learning.splits import connected_groups, split_by_fraction, split_by_pairs
 
 

@@ -7,9 +7,9 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from colde_cli.errors import DataError  # noqa: E402
-from colde_cli.learning.positives import Positives  # noqa: E402
-from colde_cli.learning.towers.pair_sampler import PairSampler  # noqa: E402
+from colde_cli.errors import DataError
+from colde_cli.learning.sampling import Positives
+from colde_cli.learning.towers.trainer import PairSampler
 
 # Two fields of two classes of three documents, and one document that belongs with none.
 LABELS = np.array([0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3, -1], np.int32)

@@ -12,20 +12,23 @@ from hypothesis import strategies as st
 
 torch = pytest.importorskip("torch")
 
-from tokenizers import Tokenizer, models  # noqa: E402
+from tokenizers import Tokenizer, models
 
-from colde_cli.encoder.towers.layout import TowerConfig  # noqa: E402
-from colde_cli.encoder.towers.rows import Rows, stack  # noqa: E402
-from colde_cli.errors import OptionError  # noqa: E402
-from colde_cli.learning.networks.towers.smith import Smith  # noqa: E402
-from colde_cli.learning.networks.towers.smith_pretraining import SmithPretraining  # noqa: E402
-from colde_cli.learning.objectives.masked_blocks import draw_blocks, masked_block_loss  # noqa: E402
-from colde_cli.learning.objectives.masked_words import (  # noqa: E402
+from colde_cli.encoder.towers.layout import TowerConfig
+from colde_cli.encoder.towers.packing import Rows, stack
+from colde_cli.errors import OptionError
+from colde_cli.learning.masking import (
     MaskingVocabulary,
     block_means,
+    draw_blocks,
     mask_words,
+    masked_block_loss,
 )
-from colde_cli.learning.towers.pretraining import (  # noqa: E402
+from colde_cli.learning.networks.towers.smith import (
+    Smith,
+    SmithPretraining,
+)
+from colde_cli.learning.towers.pretraining import (
     PretrainingRecipe,
     masked_batch,
     masking_vocabulary,
@@ -222,7 +225,7 @@ def test_parts_of_the_word_loss_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = heads(*batch).words
     whole.backward()
     gradient = heads.head.bias.grad.clone()
-    monkeypatch.setattr("colde_cli.learning.networks.towers.smith_pretraining._TOGETHER", 5)
+    monkeypatch.setattr("colde_cli.learning.networks.towers.smith._TOGETHER", 5)
     heads.zero_grad()
     parts = heads(*batch).words
     parts.backward()

@@ -10,17 +10,21 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from torch import Tensor, nn  # noqa: E402
-from torch.nn import functional  # noqa: E402
+from torch import Tensor, nn
+from torch.nn import functional
 
-from colde_cli.encoder.towers.rows import Rows  # noqa: E402
-from colde_cli.learning import checkpoint  # noqa: E402
-from colde_cli.learning.loop import Outcome, Stopped  # noqa: E402
-from colde_cli.learning.positives import Positives  # noqa: E402
-from colde_cli.learning.splits import Split  # noqa: E402
-from colde_cli.learning.towers import trainer as module  # noqa: E402
-from colde_cli.learning.towers.recipe import TowerRecipe  # noqa: E402
-from colde_cli.learning.towers.trainer import TowerTask, TowerTrainer, rows_digest  # noqa: E402
+from colde_cli.encoder.towers.packing import Rows
+from colde_cli.learning import checkpoint
+from colde_cli.learning.loop import Outcome, Stopped
+from colde_cli.learning.sampling import Positives
+from colde_cli.learning.splits import Split
+from colde_cli.learning.towers import trainer as module
+from colde_cli.learning.towers.trainer import (
+    TowerRecipe,
+    TowerTask,
+    TowerTrainer,
+    rows_digest,
+)
 
 CPU = torch.device("cpu")
 RECIPE = TowerRecipe("sbert", epochs=12, batch_size=8, learning_rate=0.02, patience=0)

@@ -12,26 +12,32 @@ from hypothesis import strategies as st
 
 torch = pytest.importorskip("torch")
 
-from tokenizers import Tokenizer, models, pre_tokenizers  # noqa: E402
-from torch import Tensor  # noqa: E402
+from tokenizers import Tokenizer, models, pre_tokenizers
+from torch import Tensor
 
-from colde_cli.encoder.towers.layout import TowerConfig  # noqa: E402
-from colde_cli.learning.networks.towers.bert import BertTower  # noqa: E402
-from colde_cli.learning.objectives.info_nce import info_nce  # noqa: E402
-from colde_cli.learning.objectives.intra_reference import intra_reference  # noqa: E402
-from colde_cli.learning.objectives.self_reference import elongate, self_reference, simcse  # noqa: E402
-from colde_cli.learning.objectives.two_spans import two_spans  # noqa: E402
-from colde_cli.learning.towers.pairs import (  # noqa: E402
+from colde_cli.encoder.towers.layout import TowerConfig
+from colde_cli.learning.losses import (
+    elongate,
+    info_nce,
+    intra_reference,
+    self_reference,
+    simcse,
+    two_spans,
+)
+from colde_cli.learning.networks.towers.bert import BertTower
+from colde_cli.learning.towers.unsupervised import (
     OBJECTIVES,
     Objective,
     PairOptions,
     Sentences,
+    UnsupervisedRecipe,
     make_pair,
+    pair_loss,
     pair_rows,
     specials_of,
     split_sentences,
+    train_unsupervised,
 )
-from colde_cli.learning.towers.unsupervised import UnsupervisedRecipe, pair_loss, train_unsupervised  # noqa: E402
 
 WORDS = 60
 BACKBONE = {

@@ -10,23 +10,27 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from tiny_backbone import write_backbone, write_documents  # noqa: E402
+from tiny_backbone import write_backbone, write_documents
 
-from colde_cli.errors import ModelError, OptionError  # noqa: E402
-from colde_cli.learning import checkpoint  # noqa: E402
-from colde_cli.learning.backbone import Backbone, load_backbone  # noqa: E402
-from colde_cli.learning.data import read_data  # noqa: E402
-from colde_cli.learning.gradient_cache import activation_bytes  # noqa: E402
-from colde_cli.learning.loop import Outcome, Stopped, parameter_groups, rate_factor  # noqa: E402
-from colde_cli.learning.networks.colde import Colde  # noqa: E402
-from colde_cli.learning.positives import Positives  # noqa: E402
-from colde_cli.learning.recipe import Recipe  # noqa: E402
-from colde_cli.learning.run import build_model  # noqa: E402
-from colde_cli.learning.sources import FrozenChunks, TrainedChunks, micro_tokens  # noqa: E402
-from colde_cli.learning.splits import Split  # noqa: E402
-from colde_cli.learning.tokens import chunk_documents  # noqa: E402
-from colde_cli.learning.trainer import Task, Trainer, set_center  # noqa: E402
-from colde_cli.learning.views import whole_views  # noqa: E402
+from colde_cli.errors import ModelError, OptionError
+from colde_cli.evaluation.data import read_data
+from colde_cli.learning import checkpoint
+from colde_cli.learning.augmentation import whole_views
+from colde_cli.learning.backbone import Backbone, load_backbone
+from colde_cli.learning.loop import Outcome, Stopped, parameter_groups, rate_factor
+from colde_cli.learning.networks.document_head import Colde
+from colde_cli.learning.recipe import Recipe
+from colde_cli.learning.run import build_model
+from colde_cli.learning.sampling import Positives
+from colde_cli.learning.sources import (
+    FrozenChunks,
+    TrainedChunks,
+    activation_bytes,
+    micro_tokens,
+)
+from colde_cli.learning.splits import Split
+from colde_cli.learning.tokens import chunk_documents
+from colde_cli.learning.trainer import Task, Trainer, set_center
 
 CPU = torch.device("cpu")
 RECIPE = Recipe(freeze_backbone=True, epochs=3, batch_size=8, learning_rate=3e-3, projection=16, patience=0)

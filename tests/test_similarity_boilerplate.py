@@ -12,7 +12,7 @@ from colde_cli.documents.reading import read
 from colde_cli.errors import NoTextError
 from colde_cli.similarity.alignment import State, align
 from colde_cli.similarity.boilerplate import Boilerplate
-from colde_cli.similarity.noise import NOTHING, Noise
+from colde_cli.similarity.words import NOTHING_IGNORED, IgnoreOptions
 
 LAW = "This Agreement shall be governed by the laws of the State of New York."
 SECRET = "Each party shall keep the terms of this Agreement secret for three years after it has ended."
@@ -29,8 +29,8 @@ def document(*parts: tuple[str, str]) -> Document:
     return assemble("a.md", "A", [Part(heading, text) for heading, text in parts])
 
 
-def left(document: Document, noise: Noise = NOTHING) -> str:
-    return Boilerplate([TEMPLATE], noise).without(document).text
+def left(document: Document, ignore: IgnoreOptions = NOTHING_IGNORED) -> str:
+    return Boilerplate([TEMPLATE], ignore).without(document).text
 
 
 def test_a_clause_goes_with_its_heading_whatever_its_number() -> None:
@@ -72,16 +72,16 @@ def test_a_clause_with_one_word_changed_stays(changed: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("noise", "text"),
+    ("ignore", "text"),
     [
-        (Noise(case=True), SECRET.upper()),
-        (Noise(numbers=True), SECRET.replace("three", "25")),
+        (IgnoreOptions(case=True), SECRET.upper()),
+        (IgnoreOptions(numbers=True), SECRET.replace("three", "25")),
     ],
 )
-def test_what_is_ignored_makes_no_other_clause_either(noise: Noise, text: str) -> None:
+def test_what_is_ignored_makes_no_other_clause_either(ignore: IgnoreOptions, text: str) -> None:
     whole = document(("1 Fee", FEE), ("2 Secrecy", text))
     assert text in left(whole)
-    assert left(whole, noise) == f"1 Fee\n\n{FEE}"
+    assert left(whole, ignore) == f"1 Fee\n\n{FEE}"
 
 
 def test_short_sentences_go_only_with_their_neighbour() -> None:
@@ -161,7 +161,7 @@ def test_its_identity_is_that_of_what_it_leaves_out() -> None:
     one = Boilerplate([TEMPLATE])
     assert one.identity == Boilerplate([TEMPLATE]).identity
     others = [
-        Boilerplate([TEMPLATE], Noise(case=True)),
+        Boilerplate([TEMPLATE], IgnoreOptions(case=True)),
         Boilerplate([document(("1 Fee", FEE))]),
         Boilerplate([TEMPLATE, document(("1 Fee", FEE))]),
     ]

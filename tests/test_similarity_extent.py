@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 from hand_made import document
 
-from colde_cli.similarity.alignment import State, align
-from colde_cli.similarity.extent import extents
+from colde_cli.similarity.alignment import State, align, extents
 
 KEPT = "The river gauge stood beside the old bridge for nine years without a single repair."
 CHANGED = ("Payment is due within thirty days of receipt.", "Payment is due within sixty days of receipt.")

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from colde_cli.similarity.candidates import Candidate
-from colde_cli.similarity.matching import Bar, Matching
+from colde_cli.similarity.matching import Matching, Thresholds
 
-BAR = Bar(0.65, 0.8, 0.5, reach=3)
+BAR = Thresholds(0.65, 0.8, 0.5, reach=3)
 WEIGHTS = [20] * 40
 
 
-def grown(candidates: list[Candidate], partner: dict[int, int], bar: Bar = BAR) -> dict[int, int]:
+def grown(candidates: list[Candidate], partner: dict[int, int], bar: Thresholds = BAR) -> dict[int, int]:
     """What was matched beyond `partner`."""
     matching = Matching()
     for a, b in partner.items():
@@ -46,7 +46,7 @@ def test_the_bar_depends_on_where_a_candidate_stands(
 
 def test_without_a_reach_order_holds_at_any_distance() -> None:
     far = [Candidate(30, 30, 0.5)]
-    assert grown(far, {4: 4}, Bar(0.65, 0.8, 0.5)) == {30: 30}
+    assert grown(far, {4: 4}, Thresholds(0.65, 0.8, 0.5)) == {30: 30}
     assert grown(far, {4: 4}) == {}
 
 

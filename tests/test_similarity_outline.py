@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from colde_cli.documents.document import Part, Section, assemble
-from colde_cli.similarity.outline import outline
+from colde_cli.similarity.section_changes import outline
 
 
 def sections(levels: list[int]) -> tuple[Section, ...]:

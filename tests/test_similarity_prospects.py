@@ -16,9 +16,9 @@ from colde_cli.documents.passages import Passage
 from colde_cli.documents.reading import read
 from colde_cli.encoder.cache import Cache
 from colde_cli.encoder.encoder import Encoder
+from colde_cli.similarity.candidates import CHUNKS, WORDS, ChunkScores, promising
 from colde_cli.similarity.comparison import Comparison, compare
 from colde_cli.similarity.matching import Matching
-from colde_cli.similarity.prospects import CHUNKS, WORDS, ChunkScores, promising
 
 AGREEMENT = Path(V1).parent / "supply-agreement.pdf"
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from colde_cli.documents.document import Chunk, Span
-from colde_cli.similarity.shared import TELLING, shared_stretches, with_shared_wording
+from colde_cli.similarity.chunk_scores import TELLING, shared_stretches, with_shared_wording
 
 CLS, SEP = 101, 102
 

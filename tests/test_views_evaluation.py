@@ -9,9 +9,9 @@ import re
 from colde_cli.evaluation.result import Attacked, Evaluation, FieldResult, Figure, Measured, SystemFacts
 from colde_cli.views.evaluation import wording
 from colde_cli.views.evaluation.html import evaluation_html
-from colde_cli.views.evaluation.json import evaluation_json
 from colde_cli.views.evaluation.plots import Series, interval_plot, line_plot, series_class
 from colde_cli.views.evaluation.table import evaluation_table
+from colde_cli.views.json import evaluation_json
 
 ATTACKED = Attacked(
     {"protocols": [{"name": "shuffle", "auc": 0.12345678}]},

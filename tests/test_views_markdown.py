@@ -12,11 +12,11 @@ from hand_made import compared, document, hostile
 from hypothesis import given, settings
 from markdown_it import MarkdownIt
 
-from colde_cli.corpus.result import Hit, Match, Place, Ranking, Skipped
+from colde_cli.corpus.collecting import Skipped
+from colde_cli.corpus.ranking import Hit, Match, Place, Ranking
 from colde_cli.encoder.protocol import RuntimeInfo
 from colde_cli.similarity.comparison import Comparison
-from colde_cli.views.markdown import comparison_markdown
-from colde_cli.views.markdown_ranking import ranking_markdown
+from colde_cli.views.markdown import comparison_markdown, ranking_markdown
 
 GFM = MarkdownIt("gfm-like", {"html": True, "linkify": False})
 OURS = set(

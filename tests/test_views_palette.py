@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from colde_cli.views.palette import FAINT, contrast, ramp, score_style
+from colde_cli.views.heatmap import FAINT, contrast, ramp, score_style
 
 
 @given(st.floats(min_value=FAINT, max_value=1.0))

@@ -13,12 +13,13 @@ from markdown_it import MarkdownIt
 from rich.cells import cell_len
 from rich.text import Text
 
-from colde_cli.corpus.result import Hit, Match, Place, Ranking, Skipped
+from colde_cli.corpus.collecting import Skipped
+from colde_cli.corpus.ranking import Hit, Match, Place, Ranking
 from colde_cli.encoder.protocol import RuntimeInfo
-from colde_cli.similarity.scoring import ScorePart
+from colde_cli.scoring.score import ScorePart
 from colde_cli.views.csv import ranking_csv
-from colde_cli.views.markdown_ranking import ranking_markdown
-from colde_cli.views.ranking import ranking_table
+from colde_cli.views.markdown import ranking_markdown
+from colde_cli.views.terminal import ranking_table
 
 GFM = MarkdownIt("gfm-like", {"html": True, "linkify": False})
 scores = st.floats(-1, 1)

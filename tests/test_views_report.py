@@ -18,10 +18,10 @@ from lxml import html
 
 from colde_cli.similarity.alignment import State, align
 from colde_cli.similarity.comparison import Comparison
-from colde_cli.similarity.noise import Noise
+from colde_cli.similarity.words import IgnoreOptions
+from colde_cli.views.escaping import harmless
 from colde_cli.views.redline import marked
 from colde_cli.views.report.changes import excerpt
-from colde_cli.views.report.clean import harmless
 from colde_cli.views.report.heat import MOST, heat_maps
 from colde_cli.views.report.html import comparison_html
 
@@ -238,8 +238,8 @@ def test_hostile_words_in_documents_with_chunks_make_a_valid_page(comparison: Co
 
 def test_what_is_ignored_is_said() -> None:
     a, b = document([("", f"{LONG} It costs EUR 10.")]), document([("", f"{LONG} It costs EUR 20.")])
-    noise = Noise(numbers=True)
-    ignoring = replace(compared(a, b), noise=noise, aligned=lambda: align(a, b, None, noise))
+    ignore = IgnoreOptions(numbers=True)
+    ignoring = replace(compared(a, b), ignore=ignore, aligned=lambda: align(a, b, None, ignore))
     text = parsed(comparison_html(ignoring)).get_element_by_id("summary").text_content()
     assert "Ignored: numbers" in text
     assert "Nothing: no passage differs, numbers aside." in text

@@ -9,8 +9,8 @@ from torch import nn
 
 from colde_cli.encoder.towers.layout import TowerConfig
 from colde_cli.learning.backbone import Backbone, load_backbone
-from colde_cli.learning.towers.recipe import TowerRecipe
 from colde_cli.learning.towers.registry import SYSTEMS
+from colde_cli.learning.towers.trainer import TowerRecipe
 
 
 def tiny_backbone(folder: Path) -> Backbone:
@@ -28,8 +28,8 @@ def untrained(backbone: Backbone, system: str = "sbert", **recipe: object) -> tu
 
 def write_tower(folder: Path, backbone: Backbone, system: str = "sbert") -> Path:
     """The folder of an untrained tower, with its graph."""
-    from colde_cli.encoder.towers.rows import Rows
-    from colde_cli.learning.finish import new_folder
+    from colde_cli.encoder.towers.packing import Rows
+    from colde_cli.learning.export.export import new_folder
     from colde_cli.learning.towers.export import export_tower, save_tower
 
     network, config = untrained(backbone, system)

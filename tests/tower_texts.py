@@ -8,7 +8,7 @@ import numpy as np
 from tiny_backbone import COMMON, SUBJECTS
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
-from colde_cli.encoder.towers.rows import Rows
+from colde_cli.encoder.towers.packing import Rows
 
 SPECIALS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]")
 WORDS = [*dict.fromkeys(sum(SUBJECTS.values(), COMMON)), "."]

@@ -25,7 +25,7 @@ from served import serve
 from colde_cli.encoder.cache import Cache
 from colde_cli.encoder.encoder import Encoder
 from colde_cli.evaluation.robustness import Options, robustness
-from colde_cli.evaluation.robustness.elongation import ElongationOptions
+from colde_cli.evaluation.robustness.protocols import ElongationOptions
 from colde_cli.evaluation.robustness.report import ProtocolReport
 from colde_cli.learning.recipe import Recipe
 

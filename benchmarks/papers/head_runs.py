@@ -20,13 +20,13 @@ from colde_cli import settings
 from colde_cli.encoder.cache import Cache
 from colde_cli.encoder.encoder import Encoder
 from colde_cli.evaluation.metrics import PairMetrics
+from colde_cli.learning.augmentation import whole_views
 from colde_cli.learning.backbone import Backbone, load_backbone
-from colde_cli.learning.networks.colde import Colde
+from colde_cli.learning.networks.document_head import Colde
 from colde_cli.learning.recipe import Recipe
 from colde_cli.learning.run import build_model
 from colde_cli.learning.sources import FrozenChunks
 from colde_cli.learning.trainer import Trainer, set_center
-from colde_cli.learning.views import whole_views
 
 SPLITS = ("validation", "test")
 _TOGETHER = 16

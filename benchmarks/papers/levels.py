@@ -35,9 +35,9 @@ from served import serve
 from colde_cli.documents.document import Chunk, Document, Span
 from colde_cli.encoder.cache import Cache
 from colde_cli.encoder.encoder import Encoder
+from colde_cli.scoring.score import document_score
+from colde_cli.similarity.chunk_scores import cosines, explanation
 from colde_cli.similarity.comparison import compare
-from colde_cli.similarity.scores import cosines, explanation
-from colde_cli.similarity.scoring import document_score
 
 SYSTEMS = ("CoLDE", "CoLDE, our recipe", "−LSTM")
 CELLS = ("section", "chunk, cosine", "chunk, attention", "chunk, E")
@@ -137,7 +137,7 @@ def examine(triple: Triple, encoder: Encoder) -> dict[str, Any]:
     comparison = compare(one, similar, encoder)
     row, column = chunk_pair(triple, one.chunks, similar.chunks)
     there, back = comparison.attention_a_to_b, comparison.attention_b_to_a.T
-    alike = cosines(one.directions, similar.directions)
+    alike = cosines(one.centred_unit_vectors, similar.centred_unit_vectors)
     sections = (section_of(triple.one, triple.source), section_of(triple.similar, triple.planted))
     # In multiples of uniform attention, so that both directions weigh the same.
     attention = there * there.shape[1] + back * back.shape[0]

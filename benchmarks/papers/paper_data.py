@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from colde_cli.encoder.cache import digest, file_digest
 from colde_cli.encoder.encoder import Encoder
 from colde_cli.encoder.layout import TOKENIZER
-from colde_cli.evaluation.field import Field, make_field
-from colde_cli.learning.data import TrainingData, read_data, read_pairs
-from colde_cli.learning.positives import Positives
+from colde_cli.evaluation.data import TrainingData, read_data, read_pairs
+from colde_cli.evaluation.evaluation_set import EvaluationSet, make_field
+from colde_cli.learning.sampling import Positives
 from colde_cli.learning.splits import Split, split_by_pairs
 from colde_cli.learning.tokens import ChunkStore, chunk_documents
 from colde_cli.learning.trainer import Task
@@ -45,7 +45,7 @@ class PaperSet:
     name: str
     folder: Path
     data: TrainingData
-    field: Field
+    field: EvaluationSet
     store: ChunkStore
     vectors: NDArray[np.float32]
     task: Task
@@ -106,7 +106,7 @@ def load_sets(folders: Sequence[Path], encoder: Encoder, most: Sequence[int] | N
     return [load_set(folder, encoder, number) for folder, number in zip(folders, each, strict=True)]
 
 
-def needed_documents(split: Split, field: Field, numbers: Mapping[str, int]) -> NDArray[np.int64]:
+def needed_documents(split: Split, field: EvaluationSet, numbers: Mapping[str, int]) -> NDArray[np.int64]:
     """Documents that train or stand in a judged pair of validation or test, ascending."""
     judged = [numbers[name] for pair in (*field.pairs, *field.validation) for name in (pair.a, pair.b)]
     return np.union1d(split.training, np.array(judged, np.int64))

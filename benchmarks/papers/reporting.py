@@ -10,11 +10,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from colde_cli.evaluation.areas import roc_areas
-from colde_cli.evaluation.bootstrap import Draws, PairBootstrap
-from colde_cli.evaluation.field import Judgement
-from colde_cli.evaluation.metrics import best_threshold, pair_metrics
-from colde_cli.evaluation.significance import bootstrap_p
+from colde_cli.evaluation.evaluation_set import LabelledPair
+from colde_cli.evaluation.metrics import pair_metrics, roc_areas
+from colde_cli.evaluation.statistics import Draws, PairBootstrap, bootstrap_p
+from colde_cli.scoring.fit import best_threshold
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -76,7 +75,7 @@ def seeds_p(values: Sequence[float], others: Sequence[float]) -> float | None:
     return float(ttest_rel(values, others).pvalue)
 
 
-def pairs_p(pairs: Sequence[Judgement], scores: Floats, others: Floats, draws: int = 1000) -> float | None:
+def pairs_p(pairs: Sequence[LabelledPair], scores: Floats, others: Floats, draws: int = 1000) -> float | None:
     """Two-sided p that two systems have the same AUC, pairs and documents resampled; seeds averaged.
 
     Args:

@@ -13,8 +13,8 @@ from paper_data import PaperSet
 from colde_cli.encoder.cache import Cache
 from colde_cli.encoder.encoder import Encoder
 from colde_cli.encoder.layout import CONFIG, ENCODER_GRAPHS, HEAD_GRAPH, TOKENIZER
-from colde_cli.evaluation.metrics import best_threshold
 from colde_cli.learning.export.graphs import write_head
+from colde_cli.scoring.fit import best_threshold
 
 
 def serve(run: Run, paper_set: PaperSet, shipped: Encoder, cache: Cache) -> Encoder:

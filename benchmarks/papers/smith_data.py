@@ -18,13 +18,11 @@ from paper_data import RUNS
 from colde_cli.documents.chunking import plain_tokenizer, special_token
 from colde_cli.encoder.cache import digest, file_digest
 from colde_cli.encoder.towers.layout import TowerConfig
-from colde_cli.encoder.towers.packing import document_text
-from colde_cli.encoder.towers.packing_blocks import pack_blocks
-from colde_cli.encoder.towers.rows import Rows
+from colde_cli.encoder.towers.packing import Rows, document_text, pack_blocks
+from colde_cli.evaluation.data import JudgedPair, TrainingData, read_data, read_pairs
 from colde_cli.learning.backbone import DEFAULT_BACKBONE, Backbone, load_backbone
-from colde_cli.learning.data import JudgedPair, TrainingData, read_data, read_pairs
-from colde_cli.learning.objectives.masked_words import MaskingVocabulary
-from colde_cli.learning.positives import Positives
+from colde_cli.learning.masking import MaskingVocabulary
+from colde_cli.learning.sampling import Positives
 from colde_cli.learning.splits import Split, split_by_pairs
 
 ROW_TOKENS = 32

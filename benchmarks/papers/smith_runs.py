@@ -22,14 +22,13 @@ from smith_settings import Setting, Start, key
 from torch import Tensor, nn
 from torch.nn import functional
 
-from colde_cli.encoder.towers.rows import Rows
+from colde_cli.encoder.towers.packing import Rows
 from colde_cli.evaluation.metrics import PairMetrics
+from colde_cli.learning.losses import ALPHA
 from colde_cli.learning.networks.towers.smith import Smith
-from colde_cli.learning.objectives.pair_bce import ALPHA
 from colde_cli.learning.towers.pretraining import PretrainingRecipe, pretrain
-from colde_cli.learning.towers.recipe import TowerRecipe
 from colde_cli.learning.towers.registry import SYSTEMS
-from colde_cli.learning.towers.trainer import TowerTask, TowerTrainer
+from colde_cli.learning.towers.trainer import TowerRecipe, TowerTask, TowerTrainer
 
 Floats = NDArray[np.float64]
 

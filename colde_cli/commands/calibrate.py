@@ -7,24 +7,24 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from colde_cli.commands.common import (
+from colde_cli.commands.evaluate import DATA, DocsOption, PairsOption, SplitName, option, read_fields
+from colde_cli.commands.options import (
     DebugOption,
     DeviceOption,
     ModelChoice,
     NoCacheOption,
     PrecisionOption,
     QuietOption,
-    Talk,
+    Reporter,
     ThreadsOption,
     VerboseOption,
 )
-from colde_cli.commands.judged import DATA, DocsOption, PairsOption, SplitName, option, read_fields
 from colde_cli.errors import DataError
 
 if TYPE_CHECKING:
     from colde_cli.encoder.protocol import DocumentEncoder
     from colde_cli.evaluation.calibrate import Quality, Refit
-    from colde_cli.evaluation.field import Field
+    from colde_cli.evaluation.evaluation_set import EvaluationSet
 
 
 def calibrate(
@@ -61,7 +61,7 @@ def calibrate(
     1,000 pairs, isotonic regression above), are stored with the model. The
     figures after are of a 5-fold cross-validation. Needs the evaluate extra.
     """
-    from colde_cli.commands.extras import require_extra
+    from colde_cli.commands.options import require_extra
 
     require_extra("evaluate", "colde calibrate")
     from colde_cli import settings
@@ -70,15 +70,15 @@ def calibrate(
     folder = settings.resolve_model(model)
     check_target(folder, output)
     fields = read_fields(docs, pairs, [], split.value)
-    talk = Talk(quiet, verbose)
+    reporter = Reporter(quiet, verbose)
     encoder = ModelChoice(model, device, precision, threads, no_cache).load(parts=False)
-    talk.about_model(encoder)
-    found = _refit(encoder, fields, seed, talk)
+    reporter.about_model(encoder)
+    found = _refit(encoder, fields, seed, reporter)
     config = encoder.config.fitted(found.threshold, found.calibration)
     typer.echo(_report(found, store(config, folder, output)))
 
 
-def _refit(encoder: DocumentEncoder, fields: list[Field], seed: int, talk: Talk) -> Refit:
+def _refit(encoder: DocumentEncoder, fields: list[EvaluationSet], seed: int, reporter: Reporter) -> Refit:
     """Score the pairs of all fields and fit to them together."""
     import numpy as np
 
@@ -87,7 +87,7 @@ def _refit(encoder: DocumentEncoder, fields: list[Field], seed: int, talk: Talk)
     from colde_cli.views.messages import progress
 
     related, scores, found = [], [], []
-    with progress("Encoding", "chunks", show=not talk.quiet) as advance:
+    with progress("Encoding", "chunks", show=not reporter.quiet) as advance:
         system = ModelSystem(encoder.folder.name, encoder, retrieval=False, progress=advance)
         for field in fields:
             scorer = system.open(field)

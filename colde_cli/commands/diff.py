@@ -9,39 +9,35 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from colde_cli.commands.common import (
+from colde_cli.commands.options import (
     DebugOption,
     DeviceOption,
     ExitZeroOption,
-    ModelChoice,
-    ModelOption,
-    NoCacheOption,
-    OutputOption,
-    PagerOption,
-    PasswordOption,
-    PrecisionOption,
-    QuietOption,
-    Talk,
-    ThreadsOption,
-    VerboseOption,
-    a_score,
-    format_option,
-)
-from colde_cli.commands.noise import (
     IgnoreCaseOption,
     IgnoreLikeOption,
     IgnoreNumbersOption,
     IgnoreWhitespaceOption,
+    ModelChoice,
+    ModelOption,
+    NoCacheOption,
+    OnlySectionsOption,
+    OutputOption,
+    PagerOption,
+    PagesOption,
+    PasswordOption,
+    PrecisionOption,
+    QuietOption,
+    Reading,
+    Reporter,
+    SkipSectionsOption,
+    ThreadsOption,
+    VerboseOption,
+    a_score,
     boilerplate,
     check_sources,
-    warn_if_useless,
-)
-from colde_cli.commands.reading import (
-    OnlySectionsOption,
-    PagesOption,
-    Reading,
-    SkipSectionsOption,
+    format_option,
     parse_pages,
+    warn_if_useless,
 )
 from colde_cli.errors import OptionError
 from colde_cli.settings import DEFAULT_MODEL
@@ -52,7 +48,7 @@ if TYPE_CHECKING:
     from colde_cli.encoder.protocol import DocumentEncoder
     from colde_cli.similarity.boilerplate import Boilerplate
     from colde_cli.similarity.comparison import Comparison
-    from colde_cli.similarity.noise import Noise
+    from colde_cli.similarity.words import IgnoreOptions
 
 FORMATS = (Format.TABLE, Format.JSON, Format.MARKDOWN, Format.HTML, Format.CSV)
 
@@ -127,23 +123,23 @@ def diff(
     The status is 0 if their texts are the same, white space and what is ignored
     aside, 1 if they differ, 2 if something went wrong.
     """
-    from colde_cli.similarity.noise import Noise
+    from colde_cli.similarity.words import IgnoreOptions
 
     if a == b == "-":
         raise OptionError("Only one of the two documents can come from standard input.")
     like = ignore_like or []
     check_sources(like)
-    noise = Noise(ignore_case, ignore_whitespace, ignore_numbers, tuple(map(str, like)))
-    chosen = choose_format(format, output, (a, b, *noise.like), FORMATS)
-    talk = Talk(quiet, verbose)
+    ignore = IgnoreOptions(ignore_case, ignore_whitespace, ignore_numbers, tuple(map(str, like)))
+    chosen = choose_format(format, output, (a, b, *ignore.like), FORMATS)
+    reporter = Reporter(quiet, verbose)
     reading = Reading(password, parse_pages(pages), tuple(skip_sections or ()), tuple(only_sections or ()))
     choice = ModelChoice(model, device, precision, threads, no_cache)
-    encoder, documents = _open(a, b, reading, choice, lambda: boilerplate(like, password, noise, talk))
-    talk.about_model(encoder)
+    encoder, documents = _open(a, b, reading, choice, lambda: boilerplate(like, password, ignore, reporter))
+    reporter.about_model(encoder)
     for document in documents:
-        talk.about_document(document)
-    warn_if_useless(documents, like, talk)
-    comparison = _compare(encoder, documents, noise, talk)
+        reporter.about_document(document)
+    warn_if_useless(documents, like, reporter)
+    comparison = _compare(encoder, documents, ignore, reporter)
     deliver(_shown(comparison, chosen, level, top, output), output, chosen, pager)
     raise typer.Exit(0 if exit_zero else _status(comparison, fail_under))
 
@@ -152,7 +148,7 @@ def _open(
     a: str, b: str, reading: Reading, choice: ModelChoice, boilerplate: Callable[[], Boilerplate | None]
 ) -> tuple[DocumentEncoder, list[Document]]:
     """Read both documents at the same time while the model loads."""
-    from colde_cli.documents.confined import readers
+    from colde_cli.documents.sandbox import readers
 
     with readers(2) as pool:
         waiting = [pool.submit(reading.read, source) for source in (a, b)]
@@ -161,13 +157,15 @@ def _open(
     return encoder, documents if ignored is None else list(ignored.without_both(*documents))
 
 
-def _compare(encoder: DocumentEncoder, documents: list[Document], noise: Noise, talk: Talk) -> Comparison:
+def _compare(
+    encoder: DocumentEncoder, documents: list[Document], ignore: IgnoreOptions, reporter: Reporter
+) -> Comparison:
     from colde_cli.similarity.comparison import compare
     from colde_cli.views.messages import progress
 
-    with progress("Encoding", "chunks", show=not talk.quiet) as advance:
+    with progress("Encoding", "chunks", show=not reporter.quiet) as advance:
         first, second = encoder.encode_many(documents, advance)
-    return compare(first, second, encoder, noise)
+    return compare(first, second, encoder, ignore)
 
 
 def _shown(comparison: Comparison, chosen: Format, level: Level, top: int, output: Path | None) -> str:

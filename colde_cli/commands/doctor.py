@@ -73,7 +73,7 @@ def _versions() -> list[Finding]:
 
 def _devices() -> list[Finding]:
     from colde_cli import settings
-    from colde_cli.encoder.devices import probe_cuda
+    from colde_cli.encoder.runtime import probe_cuda
 
     cuda = probe_cuda()
     found = f"usable, {cuda.devices} device(s)" if cuda.usable else f"not usable: {cuda.problem}"
@@ -93,7 +93,7 @@ def _self_test(model: str, device: str) -> list[Finding]:
     import numpy as np
 
     from colde_cli.documents.document import Part, assemble
-    from colde_cli.encoder.opening import open_encoder
+    from colde_cli.encoder.loading import open_encoder
     from colde_cli.errors import ColdeError
 
     document = assemble("", "self-test", [Part("", _SENTENCE)])

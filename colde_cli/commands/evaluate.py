@@ -1,15 +1,16 @@
-"""`colde evaluate`: models and controls on judged pairs."""
+"""Files of documents and judged pairs to the fields that are measured: what evaluate and calibrate share."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from colde_cli.commands.common import (
+from colde_cli.commands.options import (
     DebugOption,
     DeviceOption,
     ModelChoice,
@@ -17,28 +18,138 @@ from colde_cli.commands.common import (
     OutputOption,
     PrecisionOption,
     QuietOption,
-    Talk,
+    Reporter,
     ThreadsOption,
     VerboseOption,
     format_option,
 )
-from colde_cli.commands.judged import DATA, DocsOption, PairsOption, SplitName, option, read_fields
+from colde_cli.errors import OptionError
 from colde_cli.views.output import Format, choose_format, deliver
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from colde_cli.evaluation.evaluate import Attack
-    from colde_cli.evaluation.field import Field
-    from colde_cli.evaluation.measuring import Plan
-    from colde_cli.evaluation.result import Evaluation
+    from colde_cli.evaluation.evaluate import Attack, Plan
+    from colde_cli.evaluation.evaluation_set import EvaluationSet
+    from colde_cli.evaluation.result import Attacked, Evaluation
     from colde_cli.evaluation.systems import ModelSystem
+
+DATA = "Data"
+"""Panel of the help for options that name data."""
+
+_SAYS_NOTHING = ("docs", "documents", "data")
+
+
+class SplitName(StrEnum):
+    """Sides of a data set."""
+
+    TRAIN = "train"
+    VALIDATION = "validation"
+    TEST = "test"
+
+
+def option(name: str, panel: str, help: str, **more: Any) -> Any:  # noqa: ANN401
+    """An option, which the environment may give as COLDE_<OPTION> as well."""
+    variable = "COLDE_" + name.lstrip("-").replace("-", "_").upper()
+    return typer.Option(name, rich_help_panel=panel, help=help, envvar=variable, show_envvar=False, **more)
+
+
+PairsOption = Annotated[
+    list[Path],
+    option("--pairs", DATA, "Judged pairs, JSON Lines; repeatable, in the order of --docs.", metavar="FILE"),
+]
+DocsOption = Annotated[
+    list[Path],
+    option(
+        "--docs",
+        DATA,
+        "Their documents, as colde train reads them; repeatable: each file is a field.",
+        metavar="FILE",
+    ),
+]
+
+
+def read_fields(
+    docs: Sequence[Path], pairs: Sequence[Path], validation: Sequence[Path], split: str
+) -> list[EvaluationSet]:
+    """One field per file of documents, its pairs the file of the same place.
+
+    Raises:
+        OptionError: not as many files of pairs as of documents.
+        DataError, MissingFileError: a file is not valid, or not there.
+    """
+    from colde_cli.evaluation.data import read_data, read_pairs
+    from colde_cli.evaluation.evaluation_set import make_field
+
+    _check_numbers(docs, pairs, validation)
+    fields = []
+    for number, (name, path) in enumerate(zip(field_names(docs), docs, strict=True)):
+        data = read_data([path], supervised=False)
+        known = data.numbers()
+        held = read_pairs(validation[number], known) if validation else None
+        fields.append(make_field(name, data.documents, read_pairs(pairs[number], known), held, split))
+    return fields
+
+
+def _check_numbers(docs: Sequence[Path], pairs: Sequence[Path], validation: Sequence[Path]) -> None:
+    if len(pairs) != len(docs):
+        raise OptionError(
+            f"There are {len(docs)} --docs and {len(pairs)} --pairs; give both for every field, in the same order."
+        )
+    if validation and len(validation) != len(docs):
+        raise OptionError(
+            f"There are {len(docs)} --docs and {len(validation)} --validation; give one for every field or none."
+        )
+
+
+def field_names(docs: Sequence[Path]) -> list[str]:
+    """A name for every file: its own, or its folder's where its own says nothing; the whole path if two are alike."""
+    names = []
+    for path in docs:
+        stem = path.name.partition(".")[0]
+        names.append(path.resolve().parent.name if stem in _SAYS_NOTHING else stem)
+    counts = Counter(names)
+    return [name if counts[name] == 1 and name else str(path) for name, path in zip(names, docs, strict=True)]
+
+
+def make_attack(names: str | None, seed: int) -> Attack | None:
+    """What `evaluate` calls for every model and field; None where nothing was asked for.
+
+    Args:
+        names: of protocols, with commas between them.
+        seed: of every draw.
+
+    Raises:
+        OptionError: not a protocol.
+    """
+    if names is None:
+        return None
+    from colde_cli.evaluation.robustness import PROTOCOLS
+
+    chosen = list(dict.fromkeys(name.strip() for name in names.split(",")))
+    unknown = [name for name in chosen if name not in PROTOCOLS]
+    if unknown:
+        raise OptionError(
+            f"There is no robustness protocol {unknown[0]!r}; choose from {', '.join(PROTOCOLS)}, with commas between."
+        )
+
+    def attack(model: ModelSystem, field: EvaluationSet, threshold: float | None) -> Attacked:
+        from colde_cli.evaluation.result import Attacked
+        from colde_cli.evaluation.robustness import robustness
+
+        pairs = [(pair.a, pair.b, pair.related) for pair in field.pairs]
+        found = robustness(model.encoder, field.documents, pairs, chosen, threshold=threshold, seed=seed)
+        notes = tuple(note for protocol in found.protocols for note in protocol.notes)
+        return Attacked(found.to_json(), tuple(found.tables()), notes)
+
+    return attack
+
 
 _FIGURES = "Figures"
 _FORMATS = (Format.TABLE, Format.JSON, Format.CSV, Format.HTML)
 
 
-class ControlName(StrEnum):
+class BaselineName(StrEnum):
     """Systems that need no training."""
 
     TFIDF = "tfidf"
@@ -69,7 +180,7 @@ def evaluate(
         option("--split", DATA, "Which side to measure, where the data has sides.", metavar="NAME"),
     ] = SplitName.TEST,
     control: Annotated[
-        list[ControlName] | None,
+        list[BaselineName] | None,
         option(
             "--control",
             _FIGURES,
@@ -110,46 +221,46 @@ def evaluate(
     measured. Every system is tested against the first. What the figures mean
     is in docs/evaluation.md. Needs the evaluate extra.
     """
-    from colde_cli.commands.extras import require_extra
+    from colde_cli.commands.options import require_extra
 
     require_extra("evaluate", "colde evaluate")
-    from colde_cli.commands.attacking import make_attack
-    from colde_cli.evaluation.measuring import Plan
+    pass  # MERGED
+    from colde_cli.evaluation.evaluate import Plan
 
     chosen = choose_format(format, output, map(str, (*pairs, *docs, *(validation or []))), _FORMATS)
     attack = make_attack(robustness, seed)
-    talk = Talk(quiet, verbose)
+    reporter = Reporter(quiet, verbose)
     fields = read_fields(docs, pairs, validation or [], split.value)
     plan = Plan(split.value, retrieval, bootstrap, seed)
     options = {"device": device, "precision": precision, "threads": threads, "no_cache": no_cache}
-    found = _measure(models, control or [], fields, plan, talk, options, attack)
+    found = _measure(models, control or [], fields, plan, reporter, options, attack)
     deliver(_shown(found, chosen, output), output)
 
 
 def _measure(
     models: Sequence[str],
-    controls: Sequence[ControlName],
-    fields: Sequence[Field],
+    controls: Sequence[BaselineName],
+    fields: Sequence[EvaluationSet],
     plan: Plan,
-    talk: Talk,
+    reporter: Reporter,
     options: dict[str, Any],
     attack: Attack | None,
 ) -> Evaluation:
-    from colde_cli.evaluation.controls import CHUNK_CONTROLS, CONTROLS, make_controls
+    from colde_cli.evaluation.baselines import CHUNK_CONTROLS, CONTROLS, make_baselines
     from colde_cli.evaluation.evaluate import evaluate as measure
     from colde_cli.views.messages import progress
 
     asked = list(dict.fromkeys(item.value for item in controls))
-    names = list(CONTROLS) if ControlName.ALL.value in asked else asked
-    show = not talk.quiet
+    names = list(CONTROLS) if BaselineName.ALL.value in asked else asked
+    show = not reporter.quiet
     # Changed documents are compared chunk by chunk; controls take the chunks of the first model.
     chunks = len(models) if attack is not None else int(bool(set(names) & CHUNK_CONTROLS))
     with progress("Encoding", "chunks", show=show) as advance:
-        opened = _open_models(models, chunks, plan.retrieval, talk, options, advance)
+        opened = _open_models(models, chunks, plan.retrieval, reporter, options, advance)
         for model in opened:
             for field in fields:
                 model.encodings(field)
-    systems = [*opened, *make_controls(names, opened[0])]
+    systems = [*opened, *make_baselines(names, opened[0])]
     with progress("Measuring", "systems", len(systems) * len(fields), show=show) as advance:
         return measure(systems, fields, plan, advance, attack)
 
@@ -158,7 +269,7 @@ def _open_models(
     models: Sequence[str],
     chunks: int,
     retrieval: bool,
-    talk: Talk,
+    reporter: Reporter,
     options: dict[str, Any],
     progress: Callable[[int], None],
 ) -> list[ModelSystem]:
@@ -175,7 +286,7 @@ def _open_models(
     counts = Counter(encoder.folder.name for encoder in encoders)
     systems = []
     for model, encoder in zip(given, encoders, strict=True):
-        talk.about_model(encoder)
+        reporter.about_model(encoder)
         name = encoder.folder.name if counts[encoder.folder.name] == 1 else model
         systems.append(ModelSystem(name, encoder, retrieval=retrieval, progress=progress))
     return systems
@@ -183,11 +294,11 @@ def _open_models(
 
 def _shown(found: Evaluation, chosen: Format, output: Path | None) -> str:
     if chosen is Format.JSON:
-        from colde_cli.views.evaluation.json import evaluation_json
+        from colde_cli.views.json import evaluation_json
 
         return evaluation_json(found)
     if chosen is Format.CSV:
-        from colde_cli.views.evaluation.csv import evaluation_csv
+        from colde_cli.views.csv import evaluation_csv
 
         return evaluation_csv(found)
     if chosen is Format.HTML:

@@ -45,13 +45,12 @@ def export(
     network on the text of --calibration.
     """
     from colde_cli import settings
-    from colde_cli.commands.extras import require_extra
+    from colde_cli.commands.options import require_extra
 
     require_extra("train", "colde export")
     from colde_cli.encoder.layout import ENCODER_GRAPHS
     from colde_cli.encoder.towers.layout import is_tower
-    from colde_cli.learning.export.calibration import calibration_chunks
-    from colde_cli.learning.export.export import SHIPPED, export_model
+    from colde_cli.learning.export.export import SHIPPED, calibration_chunks, export_model
 
     folder = settings.resolve_model(model)
     if is_tower(folder):
@@ -91,7 +90,7 @@ def _export_tower(folder: Path, precisions: Sequence[str], sources: Sequence[Pat
 
 def _documents(sources: Sequence[Path]) -> Iterator[Document]:
     from colde_cli.documents.reading import read
-    from colde_cli.learning.data import read_data
+    from colde_cli.evaluation.data import read_data
 
     for source in sources:
         if source.name.endswith((".jsonl", ".jsonl.gz")):

@@ -15,28 +15,26 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from colde_cli.commands.common import (
+from colde_cli.commands.diff import Level
+from colde_cli.commands.options import (
     DebugOption,
     DeviceOption,
+    IgnoreCaseOption,
+    IgnoreLikeOption,
+    IgnoreNumbersOption,
+    IgnoreWhitespaceOption,
     ModelChoice,
     ModelOption,
     NoCacheOption,
     PasswordOption,
     PrecisionOption,
-    Talk,
+    Reporter,
+    SkipSectionsOption,
     ThreadsOption,
-    renamed,
-)
-from colde_cli.commands.diff import Level
-from colde_cli.commands.noise import (
-    IgnoreCaseOption,
-    IgnoreLikeOption,
-    IgnoreNumbersOption,
-    IgnoreWhitespaceOption,
     boilerplate,
     check_sources,
+    renamed,
 )
-from colde_cli.commands.reading import SkipSectionsOption
 from colde_cli.errors import DocumentError, NoTextError, OptionError
 from colde_cli.settings import DEFAULT_MODEL
 from colde_cli.views.output import deliver
@@ -86,9 +84,9 @@ def git_diff(
     change = _change(arguments)
     like = ignore_like or []
     check_sources(like)
-    noise = (ignore_case, ignore_whitespace, ignore_numbers)
+    ignore = (ignore_case, ignore_whitespace, ignore_numbers)
     choice = ModelChoice(model, device, precision, threads, no_cache)
-    how = _How(password, tuple(skip_sections or ()), noise, tuple(like), choice, level, top)
+    how = _How(password, tuple(skip_sections or ()), ignore, tuple(like), choice, level, top)
     if _nobody_reads():
         return
     try:
@@ -120,11 +118,11 @@ class _Change:
 
 @dataclass(frozen=True, slots=True)
 class _How:
-    """How both versions are read, compared and shown; `noise` is case, white space, numbers."""
+    """How both versions are read, compared and shown; `ignore` is case, white space, numbers."""
 
     password: str | None
     skip: tuple[str, ...]
-    noise: tuple[bool, bool, bool]
+    ignore: tuple[bool, bool, bool]
     like: tuple[Path, ...]
     choice: ModelChoice
     level: Level
@@ -133,7 +131,7 @@ class _How:
     def read(self, side: _Side) -> Document | str:
         """The document, or the sentence that says why there is none."""
         from colde_cli.documents.reading import read
-        from colde_cli.documents.sections import select
+        from colde_cli.documents.selection import select
 
         try:
             document = replace(read(side.file, password=self.password), path=side.label)
@@ -197,20 +195,20 @@ def _both(old: _Side, new: _Side, how: _How) -> str:
 def _compared(documents: list[Document], how: _How) -> str:
     """The table, below the warnings: on standard error they would run across the pager."""
     from colde_cli.similarity.comparison import compare
-    from colde_cli.similarity.noise import Noise
+    from colde_cli.similarity.words import IgnoreOptions
     from colde_cli.views import git as view
     from colde_cli.views.terminal import comparison_table
 
-    noise = Noise(*how.noise, tuple(map(str, how.like)))
+    ignore = IgnoreOptions(*how.ignore, tuple(map(str, how.like)))
     warnings = _warnings(documents)
     try:
-        ignored = boilerplate(how.like, how.password, noise, Talk(quiet=True))
+        ignored = boilerplate(how.like, how.password, ignore, Reporter(quiet=True))
         left = documents if ignored is None else ignored.without_both(*documents)
         encoder = how.choice.load()
         first, second = encoder.encode_many(left, lambda number: None)
     except NoTextError as error:  # all of it is boilerplate: no reason for git to stop at this file
         return warnings + view.sentence(str(error))
-    return warnings + comparison_table(compare(first, second, encoder, noise), how.level.value, how.top)
+    return warnings + comparison_table(compare(first, second, encoder, ignore), how.level.value, how.top)
 
 
 def _warnings(documents: list[Document]) -> str:

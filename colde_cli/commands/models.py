@@ -73,7 +73,7 @@ def summarise(folder: Path) -> ModelSummary:
         ModelError: it is not a model.
     """
     from colde_cli.encoder.layout import ENCODER_GRAPHS, WEIGHTS
-    from colde_cli.encoder.opening import open_model
+    from colde_cli.encoder.loading import open_model
     from colde_cli.encoder.towers.layout import TOWER_GRAPH
 
     model = open_model(folder)
@@ -106,7 +106,7 @@ def _print_table(found: list[ModelSummary]) -> None:
 
 def _describe(folder: Path, output_format: ListFormat) -> None:
     from colde_cli.encoder.layout import CARD
-    from colde_cli.encoder.opening import open_model
+    from colde_cli.encoder.loading import open_model
 
     summary, model = summarise(folder), open_model(folder)
     if output_format is ListFormat.JSON:

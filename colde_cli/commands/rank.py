@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from colde_cli.commands.common import (
+from colde_cli.commands.options import (
     DebugOption,
     DeviceOption,
     ExitZeroOption,
     FormatOption,
+    IgnoreLikeOption,
     ModelChoice,
     ModelOption,
     NoCacheOption,
@@ -20,20 +21,20 @@ from colde_cli.commands.common import (
     PasswordOption,
     PrecisionOption,
     QuietOption,
-    Talk,
+    Reporter,
     ThreadsOption,
     VerboseOption,
     a_score,
+    boilerplate,
+    check_sources,
 )
-from colde_cli.commands.noise import IgnoreLikeOption, boilerplate, check_sources
 from colde_cli.errors import OptionError
 from colde_cli.settings import DEFAULT_MODEL
 from colde_cli.views.output import Format, choose_format, deliver
 
 if TYPE_CHECKING:
-    from colde_cli.corpus.result import Ranking
-    from colde_cli.encoder.encoding import Encoding
-    from colde_cli.encoder.protocol import DocumentEncoder
+    from colde_cli.corpus.ranking import Ranking
+    from colde_cli.encoder.protocol import DocumentEncoder, Encoding
     from colde_cli.similarity.boilerplate import Boilerplate
 
 FORMATS = (Format.TABLE, Format.JSON, Format.MARKDOWN, Format.CSV)
@@ -96,36 +97,36 @@ def rank(
     Files that cannot be read are reported and skipped. The status is 0 if a
     document is listed, 1 if none is close enough, 2 if something went wrong.
     """
-    from colde_cli.similarity.noise import NOTHING
+    from colde_cli.similarity.words import NOTHING_IGNORED
 
     like = ignore_like or []
     check_sources(like)
     chosen = choose_format(format, output, (query, *map(str, corpus), *map(str, like)), FORMATS)
-    talk = Talk(quiet, verbose)
+    reporter = Reporter(quiet, verbose)
     encoder = ModelChoice(model, device, precision, threads, no_cache).load()
-    talk.about_model(encoder)
-    files = _files(corpus, glob, talk)
-    ignored = boilerplate(like, password, NOTHING, talk)
-    encoding = _query(query, encoder, password, ignored, talk)
-    ranking = _rank(encoding, files, encoder, talk, top, min_score, explain, password, ignored)
+    reporter.about_model(encoder)
+    files = _files(corpus, glob, reporter)
+    ignored = boilerplate(like, password, NOTHING_IGNORED, reporter)
+    encoding = _query(query, encoder, password, ignored, reporter)
+    ranking = _rank(encoding, files, encoder, reporter, top, min_score, explain, password, ignored)
     for skipped in ranking.skipped:
-        talk.warning(f"Skipped {skipped.path}: {skipped.reason}")
+        reporter.warning(f"Skipped {skipped.path}: {skipped.reason}")
     deliver(_shown(ranking, chosen, output), output, chosen, pager)
     if strict and ranking.skipped:
         raise typer.Exit(2)
     raise typer.Exit(0 if ranking.results or exit_zero else 1)
 
 
-def _files(corpus: list[Path], glob: str | None, talk: Talk) -> list[Path]:
+def _files(corpus: list[Path], glob: str | None, reporter: Reporter) -> list[Path]:
     """The files to search.
 
     Raises:
         MissingFileError: a place does not exist.
         OptionError: there is no document in any of them.
     """
-    from colde_cli.corpus.walking import walk
+    from colde_cli.corpus.collecting import walk
 
-    files = walk(corpus, glob, lambda error: talk.warning(f"Skipped {error.filename}: {error.strerror}."))
+    files = walk(corpus, glob, lambda error: reporter.warning(f"Skipped {error.filename}: {error.strerror}."))
     if not files:
         raise OptionError(
             f"There is no document to search in {', '.join(map(str, corpus))}"
@@ -135,12 +136,16 @@ def _files(corpus: list[Path], glob: str | None, talk: Talk) -> list[Path]:
 
 
 def _query(
-    source: str, encoder: DocumentEncoder, password: str | None, ignored: Boilerplate | None, talk: Talk
+    source: str,
+    encoder: DocumentEncoder,
+    password: str | None,
+    ignored: Boilerplate | None,
+    reporter: Reporter,
 ) -> Encoding:
     from colde_cli.corpus.ranking import encode_file
 
     encoding = encode_file(source, encoder, password=password, boilerplate=ignored)
-    talk.about_document(encoding.document)
+    reporter.about_document(encoding.document)
     return encoding
 
 
@@ -148,7 +153,7 @@ def _rank(
     query: Encoding,
     files: list[Path],
     encoder: DocumentEncoder,
-    talk: Talk,
+    reporter: Reporter,
     top: int,
     min_score: float | None,
     explain: bool,
@@ -158,7 +163,7 @@ def _rank(
     from colde_cli.corpus.ranking import rank as rank_files
     from colde_cli.views.messages import progress
 
-    with progress("Searching", "documents", len(files), show=not talk.quiet) as advance:
+    with progress("Searching", "documents", len(files), show=not reporter.quiet) as advance:
         return rank_files(
             query,
             files,
@@ -178,13 +183,13 @@ def _shown(ranking: Ranking, chosen: Format, output: Path | None) -> str:
 
         return ranking_json(ranking)
     if chosen is Format.MARKDOWN:
-        from colde_cli.views.markdown_ranking import ranking_markdown
+        from colde_cli.views.markdown import ranking_markdown
 
         return ranking_markdown(ranking)
     if chosen is Format.CSV:
         from colde_cli.views.csv import ranking_csv
 
         return ranking_csv(ranking)
-    from colde_cli.views.ranking import ranking_table
+    from colde_cli.views.terminal import ranking_table
 
     return ranking_table(ranking, to_file=output is not None)

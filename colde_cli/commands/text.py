@@ -7,22 +7,20 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from colde_cli.commands.common import (
+from colde_cli.commands.options import (
     DebugOption,
+    OnlySectionsOption,
     OutputOption,
+    PagesOption,
     PasswordOption,
     QuietOption,
-    Talk,
+    Reading,
+    Reporter,
+    SkipSectionsOption,
     VerboseOption,
     format_option,
-    renamed,
-)
-from colde_cli.commands.reading import (
-    OnlySectionsOption,
-    PagesOption,
-    Reading,
-    SkipSectionsOption,
     parse_pages,
+    renamed,
 )
 from colde_cli.errors import DocumentError, OptionError
 from colde_cli.views.output import Format, choose_format, deliver
@@ -63,7 +61,7 @@ def text(
     if for_git and format not in FORMATS:
         format = None  # what COLDE_FORMAT says to other commands must not end git
     chosen = _format(format, output, file)
-    talk = Talk(quiet or for_git, verbose)
+    reporter = Reporter(quiet or for_git, verbose)
     reading = Reading(password, parse_pages(pages), tuple(skip_sections or ()), tuple(only_sections or ()))
     try:
         document = reading.read(file)
@@ -73,7 +71,7 @@ def text(
         # git names the file itself, and calls it here by a name that changes with every run.
         deliver(f"{_without_name(str(error), file)}\n", output)
         return
-    talk.about_document(document)
+    reporter.about_document(document)
     deliver(_shown(document, chosen), output, chosen)
 
 

@@ -1,19 +1,105 @@
-"""`colde train`: documents with labels or links to a model of one's own."""
+"""What `colde train` shows: bars on a terminal, a line per epoch elsewhere, the result on stdout."""
 
 from __future__ import annotations
 
 import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
 
 import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
 from colde_cli.commands import train_options as options
-from colde_cli.commands.train_systems import check_options
+from colde_cli.commands.train_options import check_options
 
 if TYPE_CHECKING:
     from colde_cli.learning.job import Job
+    from colde_cli.learning.loop import Outcome
+
+
+class Display:
+    """Reports phases, batches and epochs to stderr; what the run came to goes to stdout."""
+
+    def __init__(self, quiet: bool) -> None:
+        self._quiet = quiet
+        self._console = Console(stderr=True, quiet=quiet, highlight=False)
+        self._bars = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeRemainingColumn(),
+            console=self._console,
+            transient=True,
+            disable=quiet or not self._console.is_terminal,
+        )
+        self._task: TaskID | None = None
+
+    def __enter__(self) -> Self:
+        self._bars.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._bars.stop()
+
+    def phase(self, text: str, total: int | None = None) -> None:
+        """A new phase begins, of so many steps if known."""
+        if self._task is not None:
+            self._bars.remove_task(self._task)
+        self._task = self._bars.add_task(text, total=total)
+        if not self._console.is_terminal:
+            self._console.print(f"{text} …" if total is None else f"{text} ({total:,}) …")
+
+    def advance(self, count: int) -> None:
+        """So many steps of the phase are done."""
+        if self._task is not None:
+            self._bars.advance(self._task, count)
+
+    def started(self, steps: int, done: int) -> None:
+        """Training begins."""
+        self.phase("Training", steps)
+        self.advance(done)
+
+    def stepped(self, values: dict[str, float]) -> None:
+        """A batch is done."""
+        if self._task is not None:
+            self._bars.update(self._task, description=f"Training, loss {values['loss']:.3f}")
+        self.advance(1)
+
+    def validated(self, values: dict[str, float]) -> None:
+        """An epoch is done; epoch 0 is the untrained model."""
+        name = f"epoch {values['epoch']:.0f}" if values["epoch"] else "untrained"
+        loss = f"loss {values['loss']:.4f}, " if values["epoch"] else ""
+        self._console.print(f"{name}: {loss}validation AUC {values['field_auc']:.4f}, F1 {values['f1']:.4f}")
+
+    def stopped(self, job: Job[Any]) -> None:
+        """The run was interrupted and is saved."""
+        self._bars.stop()
+        self._console.print(f"Stopped and saved in {job.workshop}. Go on with the same command and --resume.")
+
+    def finished(self, job: Job[Any], outcome: Outcome) -> None:
+        """The model is written."""
+        self._bars.stop()
+        if self._quiet:
+            return
+        if not outcome.progress.best_epoch:
+            self._console.print(
+                "No epoch was better than the untrained model, which was kept.", style="yellow"
+            )
+        kept = outcome.served or outcome.trained
+        others = [("its vectors alone", outcome.trained)] if outcome.served else []
+        others.append(("untrained", outcome.untrained))
+        areas = ", ".join(f"{name} {found.field_auc:.4f}" for name, found in others)
+        best = ", ".join(f"{found.f1:.4f}" for _, found in others)
+        sys.stdout.write(
+            f"{job.output}: validation AUC {kept.field_auc:.4f} ({areas}), F1 {kept.f1:.4f} ({best}), "
+            f"threshold {kept.threshold:.4f}, {kept.pairs:,} pairs, best epoch {outcome.progress.best_epoch}\n"
+        )
+
 
 _SIZE = "4GB"
 
@@ -71,7 +157,7 @@ def train(
     The run ends with a model folder for `--model`, its card written and its threshold fitted. Ctrl-C saves
     the run; --resume goes on exactly where it stopped.
     """
-    from colde_cli.commands.extras import require_extra
+    from colde_cli.commands.options import require_extra
 
     check_options(context, system.value)
     require_extra("train", "colde train")
@@ -114,7 +200,7 @@ def train(
             **given,
         )
     else:
-        from colde_cli.commands.train_systems import tower_recipe
+        from colde_cli.commands.train_options import tower_recipe
 
         given |= {"row_tokens": row_tokens, "max_rows": max_rows, "fixed_scale": fixed_scale}
         given |= {"pretrain": pretrain, "pretrain_epochs": pretrain_epochs}
@@ -159,8 +245,8 @@ def _validation(text: str) -> Path | float:
 
 def _run(job: Job[Any], quiet: bool) -> int:
     """Train, show how it goes, and return the exit status."""
-    from colde_cli.commands.train_display import Display
-    from colde_cli.commands.train_systems import trainer_of
+    pass  # MERGED
+    from colde_cli.commands.train_options import trainer_of
     from colde_cli.learning.interruption import Interruption
     from colde_cli.learning.loop import Stopped
     from colde_cli.learning.processes import join

@@ -1,19 +1,141 @@
-"""A corpus in the order of its likeness to one document."""
+"""What a search of a corpus found: a `Ranking`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from colde_cli.corpus.collecting import Collector, Reading
-from colde_cli.corpus.explaining import matches
-from colde_cli.corpus.result import Hit, Ranking
+from colde_cli.corpus.collecting import Collector, Reading, Skipped
 from colde_cli.corpus.store import Card
-from colde_cli.encoder.encoding import Encoding
-from colde_cli.encoder.protocol import DocumentEncoder
+from colde_cli.documents.document import Chunk, Document, Section, SectionKind
+from colde_cli.encoder.protocol import DocumentEncoder, Encoding, RuntimeInfo
+from colde_cli.scoring.score import ScorePart, document_scores, verdict
 from colde_cli.similarity.boilerplate import Boilerplate
-from colde_cli.similarity.scoring import document_scores, verdict
+from colde_cli.similarity.chunk_scores import cosines
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A section of a document.
+
+    Attributes:
+        section: its heading.
+        pages: first and last; None where the source has no pages.
+        text: the beginning of its chunk that matches best; "" for the query.
+    """
+
+    section: str
+    pages: tuple[int, int] | None
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A section of the query and the section of a hit that it is like; `score` is their cosine."""
+
+    score: float
+    query: Place
+    hit: Place
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A document of the corpus.
+
+    Attributes:
+        rank: from 1.
+        path: as found.
+        title: as printed, else the file's name.
+        score: of the two documents.
+        probability: the score calibrated; None where the model is not.
+        matches: why, best first; empty unless asked for.
+        parts: of what the score is made.
+    """
+
+    rank: int
+    path: str
+    title: str
+    score: float
+    probability: float | None
+    matches: tuple[Match, ...] = ()
+    parts: tuple[ScorePart, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """The documents closest to a query.
+
+    Attributes:
+        query_path: as given.
+        query_title: as printed, else the file's name.
+        model: what encoded, in which precision, where.
+        results: best first.
+        searched: documents that got a score, whether listed or not; the query's own file is not among them.
+        encoded: how many of them were encoded now and not remembered.
+        skipped: files that could not be read.
+        like: documents whose text was left out of all.
+    """
+
+    query_path: str
+    query_title: str
+    model: RuntimeInfo
+    results: tuple[Hit, ...]
+    searched: int
+    encoded: int
+    skipped: tuple[Skipped, ...] = ()
+    like: tuple[str, ...] = ()
+
+
+MATCHES = 3
+"""Pairs of sections that explain a hit."""
+_EXCERPT = 300
+
+
+def matches(query: Encoding, other: Encoding) -> tuple[Match, ...]:
+    """The best pairs of sections, each section in one pair; lists of references and bare headings explain nothing."""
+    scores = cosines(query.section_vectors, other.section_vectors)
+    rows, columns = _telling(query.document), _telling(other.document)
+    pairs = sorted(((float(scores[i, j]), i, j) for i in rows for j in columns), reverse=True)
+    chosen: list[Match] = []
+    used: set[tuple[str, int]] = set()
+    for score, i, j in pairs:
+        if len(chosen) == MATCHES:
+            break
+        if {("query", i), ("hit", j)} & used:
+            continue
+        used |= {("query", i), ("hit", j)}
+        first, second = query.document.sections[i], other.document.sections[j]
+        here = Place(first.heading, first.pages)
+        chosen.append(Match(score, here, Place(second.heading, second.pages, _text(query, i, other, j))))
+    return tuple(chosen)
+
+
+def _telling(document: Document) -> list[int]:
+    return [
+        section.index
+        for section in document.sections
+        if section.kind is not SectionKind.REFERENCES and _body(document, section)
+    ]
+
+
+def _body(document: Document, section: Section) -> str:
+    return document.text[section.body_start : section.span.end].strip()
+
+
+def _text(query: Encoding, section: int, other: Encoding, partner: int) -> str:
+    """The beginning of the chunk of section `partner` that is most like a chunk of `section`."""
+    rows = [chunk.index for chunk in query.chunks if chunk.section == section]
+    columns: list[Chunk] = [chunk for chunk in other.chunks if chunk.section == partner]
+    if not rows or not columns:
+        return ""
+    scores = cosines(
+        query.centred_unit_vectors[rows], other.centred_unit_vectors[[chunk.index for chunk in columns]]
+    )
+    best = columns[int(scores.max(axis=0).argmax())]
+    start = max(best.span.start, other.document.sections[partner].body_start)
+    words = " ".join(other.document.text[start : best.span.end].split())
+    return words if len(words) <= _EXCERPT else words[: _EXCERPT - 1].rstrip() + "…"
 
 
 def encode_file(

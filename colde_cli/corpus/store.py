@@ -27,9 +27,8 @@ from numpy.typing import NDArray
 import colde_cli
 from colde_cli.documents.document import Chunk, Document, Ignored, ReadReport, Section, SectionKind, Span
 from colde_cli.encoder.cache import Cache, digest, file_digest
-from colde_cli.encoder.encoding import Encoding
-from colde_cli.encoder.lexicon import Terms
-from colde_cli.encoder.protocol import DocumentEncoder
+from colde_cli.encoder.protocol import DocumentEncoder, Encoding
+from colde_cli.scoring.lexicon import Terms
 
 FloatArray = NDArray[np.float32]
 
@@ -45,19 +44,19 @@ class Card:
         path: as given.
         title: as printed, else the file's name.
         document_vector: [D], unit length.
-        directions: [n, H], centred chunk vectors of unit length.
+        centred_unit_vectors: [n, H], centred chunk vectors of unit length.
         shares: [n], the share of each chunk in the document's tokens.
         terms: its weighed words; None for a model without a lexicon.
         opening: those of its first words.
-        kinds: [1 + K], how much it is of each kind of text, "other" first.
+        domains: [1 + K], how much it is of each kind of text, "other" first.
     """
 
     path: str
     title: str
     document_vector: FloatArray
-    directions: FloatArray
+    centred_unit_vectors: FloatArray
     shares: FloatArray
-    kinds: FloatArray
+    domains: FloatArray
     terms: Terms | None = None
     opening: Terms | None = None
 
@@ -68,9 +67,9 @@ class Card:
             encoding.document.path,
             encoding.document.title,
             encoding.document_vector,
-            encoding.directions,
+            encoding.centred_unit_vectors,
             encoding.shares,
-            encoding.kinds,
+            encoding.domains,
             encoding.terms,
             encoding.opening,
         )
@@ -131,7 +130,7 @@ class Store:
         return self._cache.get(keys) if self._cache is not None else {}
 
 
-_CARD_ARRAYS = ("document_vector", "directions", "shares", "kinds")
+_CARD_ARRAYS = ("document_vector", "centred_unit_vectors", "shares", "domains")
 
 
 @memoised
@@ -190,10 +189,10 @@ def _packed_encoding(encoding: Encoding, title: str) -> bytes:
         "ids": np.array([token for chunk in chunks for token in chunk.ids], np.int32),
         "lengths": np.array([len(chunk.ids) for chunk in chunks], np.int32),
         "chunk_vectors": encoding.chunk_vectors,
-        "directions": encoding.directions,
+        "centred_unit_vectors": encoding.centred_unit_vectors,
         "section_vectors": encoding.section_vectors,
         "document_vector": encoding.document_vector,
-        "kinds": encoding.kinds,
+        "domains": encoding.domains,
     }
     return _pack(header, arrays | _term_arrays(encoding))
 
@@ -216,7 +215,7 @@ def _terms(arrays: Mapping[str, NDArray[Any]]) -> tuple[Terms | None, Terms | No
 
 
 def _card(path: Path, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Card:
-    vectors = (arrays["document_vector"], arrays["directions"], arrays["shares"], arrays["kinds"])
+    vectors = (arrays["document_vector"], arrays["centred_unit_vectors"], arrays["shares"], arrays["domains"])
     return Card(str(path), header["title"] or path.name, *vectors, *_terms(arrays))
 
 
@@ -242,11 +241,11 @@ def _encoding(path: Path, header: dict[str, Any], arrays: dict[str, NDArray[Any]
         document,
         tuple(chunks),
         arrays["chunk_vectors"],
-        arrays["directions"],
+        arrays["centred_unit_vectors"],
         arrays["section_vectors"],
         arrays["document_vector"],
         *_terms(arrays),
-        arrays["kinds"],
+        arrays["domains"],
     )
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from colde_cli.documents.document import PLAIN_WORDS, Document, Part, ReadReport, SectionKind, assemble
 from colde_cli.documents.headings.names import is_known, kind_of
 from colde_cli.documents.headings.numbering import longest_chain, parse_number
-from colde_cli.documents.hyphenation import Hyphens
+from colde_cli.documents.pdf.prose import Hyphens
 from colde_cli.errors import NoTextError, UnsupportedFormatError
 
 _BYTE_ORDER_MARKS = (

@@ -13,26 +13,33 @@ from numpy.typing import NDArray
 from colde_cli import settings
 from colde_cli.documents.chunking import Chunker, TextTokenizer, plain_tokenizer
 from colde_cli.documents.document import Chunk, Document
-from colde_cli.encoder.cache import Cache, digest, file_digest
-from colde_cli.encoder.devices import Cuda, Plan, decide, probe_cuda
-from colde_cli.encoder.encoding import Encoding
+from colde_cli.encoder.cache import Cache, digest, file_digest, remembered
 from colde_cli.encoder.head import DocumentHead
-from colde_cli.encoder.kinds import Kinds
 from colde_cli.encoder.layout import (
+    DOMAINS,
     ENCODER_GRAPHS,
     HEAD_GRAPH,
-    KINDS,
     LEXICON,
     TOKENIZER,
     ModelConfig,
     ModelFolder,
     open_folder,
 )
-from colde_cli.encoder.lexicon import Lexicon, Terms
-from colde_cli.encoder.protocol import RuntimeInfo
-from colde_cli.encoder.remembered import remembered
-from colde_cli.encoder.runtime import ChunkRunner, Progress, encoder_contract, head_contract, open_session
+from colde_cli.encoder.protocol import Encoding, RuntimeInfo
+from colde_cli.encoder.runtime import (
+    ChunkRunner,
+    Cuda,
+    Plan,
+    Progress,
+    decide,
+    encoder_contract,
+    head_contract,
+    open_session,
+    probe_cuda,
+)
 from colde_cli.errors import ModelError, NoTextError
+from colde_cli.scoring.domains import Domains
+from colde_cli.scoring.lexicon import Lexicon, Terms
 
 FloatArray = NDArray[np.float32]
 
@@ -119,13 +126,13 @@ class Encoder:
     def identity(self) -> bytes:
         """Hash of all that decides an encoding, beside the document."""
         sizes = f"{self.config.chunk_tokens} {self.config.max_chunks}".encode()
-        names = [name for name in (HEAD_GRAPH, TOKENIZER, LEXICON, KINDS) if self.folder.has(name)]
+        names = [name for name in (HEAD_GRAPH, TOKENIZER, LEXICON, DOMAINS) if self.folder.has(name)]
         files = (file_digest(self.folder.file(name)) for name in names)
-        combination = self.config.combination
+        score_weights = self.config.score_weights
         reading = b""
-        if combination is not None:
-            kinds = len(combination.kinds)
-            reading = f"{combination.opening_words} {combination.rarity} {kinds}".encode()
+        if score_weights is not None:
+            domains = len(score_weights.domains)
+            reading = f"{score_weights.opening_words} {score_weights.rarity} {domains}".encode()
         return digest(sizes, reading, self.fingerprint, *files)
 
     def attention(self, a: Encoding, b: Encoding) -> tuple[FloatArray, FloatArray]:
@@ -206,25 +213,25 @@ class Encoder:
             document,
             chunks,
             vectors,
-            whole.directions[0],
+            whole.centred_unit_vectors[0],
             section_vectors,
             whole.vectors[0],
             terms,
             opening,
-            self.kinds(vectors),
+            self.domains(vectors),
         )
 
-    def kinds(self, vectors: FloatArray) -> FloatArray:
+    def domains(self, vectors: FloatArray) -> FloatArray:
         """How much a document with these chunk vectors is of each kind of text, "other" first."""
         known = self._kinds.result()
         return np.ones(1, np.float32) if known is None else known.membership(vectors.mean(0))
 
     def words(self, chunks: Sequence[Chunk]) -> tuple[Terms | None, Terms | None]:
         """The weighed words of a text and of its opening; None for a model without a lexicon."""
-        lexicon, combination = self._lexicon.result(), self.config.combination
-        if lexicon is None or combination is None:
+        lexicon, score_weights = self._lexicon.result(), self.config.score_weights
+        if lexicon is None or score_weights is None:
             return None, None
-        return lexicon.terms(chunks), lexicon.terms(chunks, combination.opening_words)
+        return lexicon.terms(chunks), lexicon.terms(chunks, score_weights.opening_words)
 
     def _open_runner(self, graph: Path) -> ChunkRunner:
         session = open_session(graph, encoder_contract(self.config.hidden_size), self._plan.ordinal)
@@ -242,22 +249,22 @@ class Encoder:
 
 
 def _open_lexicon(folder: ModelFolder) -> Lexicon | None:
-    combination = folder.config.combination
-    if combination is None or not combination.reads_words:
+    score_weights = folder.config.score_weights
+    if score_weights is None or not score_weights.reads_words:
         return None
-    return Lexicon.load(folder.file(LEXICON), combination.rarity)
+    return Lexicon.load(folder.file(LEXICON), score_weights.rarity)
 
 
-def _open_kinds(folder: ModelFolder) -> Kinds | None:
-    combination = folder.config.combination
-    if combination is None or not combination.kinds:
+def _open_kinds(folder: ModelFolder) -> Domains | None:
+    score_weights = folder.config.score_weights
+    if score_weights is None or not score_weights.domains:
         return None
-    kinds = Kinds.load(folder.file(KINDS))
-    if kinds.prototypes.shape != (len(combination.kinds), folder.config.hidden_size):
+    domains = Domains.load(folder.file(DOMAINS))
+    if domains.prototypes.shape != (len(score_weights.domains), folder.config.hidden_size):
         raise ModelError(
-            f"{folder.path / KINDS} does not fit the model's config.json; fetch the model again."
+            f"{folder.path / DOMAINS} does not fit the model's config.json; fetch the model again."
         )
-    return kinds
+    return domains
 
 
 def rows_of_sections(document: Document, chunks: Sequence[Chunk]) -> list[list[int]]:

@@ -26,12 +26,12 @@ class HeadOutput:
     Attributes:
         vectors: [S, D], unit length.
         attention: for each group [n_i, n_partner(i)], mean over heads; rows sum to 1.
-        directions: for each group [n_i, H], centred chunk vectors of unit length.
+        centred_unit_vectors: for each group [n_i, H], centred chunk vectors of unit length.
     """
 
     vectors: FloatArray
     attention: tuple[FloatArray, ...]
-    directions: tuple[FloatArray, ...]
+    centred_unit_vectors: tuple[FloatArray, ...]
 
 
 class DocumentHead:
@@ -68,12 +68,12 @@ class DocumentHead:
             output = self._run_together(chosen, range(len(indices)), named)
             for row, index in enumerate(indices):
                 one = output.vectors[row : row + 1]
-                parts[index] = HeadOutput(one, (output.attention[row],), (output.directions[row],))
+                parts[index] = HeadOutput(one, (output.attention[row],), (output.centred_unit_vectors[row],))
         listed = [parts[index] for index in range(len(groups))]
         return HeadOutput(
             np.concatenate([part.vectors for part in listed]),
             tuple(part.attention[0] for part in listed),
-            tuple(part.directions[0] for part in listed),
+            tuple(part.centred_unit_vectors[0] for part in listed),
         )
 
     def _run_together(
@@ -94,12 +94,14 @@ class DocumentHead:
             "chunk_ids": positions,
         }
         wanted = {name: values for name, values in feed.items() if name in self._inputs}
-        vectors, attention, directions = self._session.run(["vectors", "attention", "directions"], wanted)
+        vectors, attention, centred_unit_vectors = self._session.run(
+            ["vectors", "attention", "directions"], wanted
+        )
         pairs = list(zip(lengths, lengths[list(partners)], strict=True))
         return HeadOutput(
             vectors,
             tuple(weights[:own, :other] for weights, (own, other) in zip(attention, pairs, strict=True)),
-            tuple(values[:own] for values, own in zip(directions, lengths, strict=True)),
+            tuple(values[:own] for values, own in zip(centred_unit_vectors, lengths, strict=True)),
         )
 
 

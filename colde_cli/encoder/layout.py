@@ -7,7 +7,7 @@
       onnx/chunk_encoder_quantized.onnx   int8, unmasked: one chunk a call at its exact length (CPU)
       onnx/chunk_encoder_fp16.onnx        fp16, masked: batches (GPU)
       onnx/document_head.onnx             chunk vectors -> section vectors, attention
-      kinds.npz                           what kinds of text look like; only where shares depend on them
+      domains.npz                           what domains of text look like; only where shares depend on them
       lexicon.npz                         how common words are; only where words have a share in the score
       model.safetensors                   to train on from (fp16 backbone, fp32 head)
       README.md                           the card
@@ -36,6 +36,8 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from colde_cli.errors import ModelError
+from colde_cli.scoring.calibration import Calibration, calibration_of
+from colde_cli.scoring.config import ScoreWeights, score_weights_of
 
 Config = TypeVar("Config")
 
@@ -46,92 +48,12 @@ WEIGHTS = "model.safetensors"
 CARD = "README.md"
 HEAD_GRAPH = "onnx/document_head.onnx"
 LEXICON = "lexicon.npz"
-KINDS = "kinds.npz"
+DOMAINS = "domains.npz"
 ENCODER_GRAPHS = {
     "int8": "onnx/chunk_encoder_quantized.onnx",
     "fp16": "onnx/chunk_encoder_fp16.onnx",
     "fp32": "onnx/chunk_encoder.onnx",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Calibration:
-    """Score to probability, fitted on validation pairs (Platt 1999, or isotonic as knots).
-
-    Attributes:
-        kind: "platt": sigmoid(slope * score + intercept); "isotonic": linear between knots.
-        slope: of Platt's sigmoid.
-        intercept: of Platt's sigmoid.
-        scores: ascending knots of the isotonic fit.
-        probabilities: the value at each knot.
-    """
-
-    kind: Literal["platt", "isotonic"] = "platt"
-    slope: float = 1.0
-    intercept: float = 0.0
-    scores: tuple[float, ...] = ()
-    probabilities: tuple[float, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Kind:
-    """How documents of one kind of text are scored (see `encoder.kinds`).
-
-    Attributes:
-        name: of the training file.
-        document: share of the part, as in `Combination`; so the next three.
-        chunks: see there.
-        words: see there.
-        opening: see there.
-        threshold: document score at which the verdict flips.
-        calibration: of the document score.
-    """
-
-    name: str
-    document: float
-    chunks: float
-    words: float
-    opening: float
-    threshold: float
-    calibration: Calibration
-
-
-@dataclass(frozen=True, slots=True)
-class Combination:
-    """Of what a document score is made, in which shares; they are at least 0 and sum to 1.
-
-    Every part is in [-1, 1] and 1 for two documents that are the same, and so is their weighted mean.
-
-    Attributes:
-        document: of the cosine of the document vectors, CoLDE's own score.
-        chunks: of how well the chunks of each find a counterpart in the other.
-        words: of the rare words, and pairs of words, that both hold.
-        opening: of those of their first words.
-        sharpness: t of the soft maximum over chunks: near 0 the best chunk decides, far above it their mean.
-        saturation: overlap of words at which half of what words can say is said.
-        rarity: power of the inverse document frequency.
-        opening_words: words of an opening.
-        kinds: kinds of text with shares of their own; those above are for documents of none of them.
-    """
-
-    document: float = 1.0
-    chunks: float = 0.0
-    words: float = 0.0
-    opening: float = 0.0
-    sharpness: float = 0.06
-    saturation: float = 0.03
-    rarity: float = 4.0
-    opening_words: int = 100
-    kinds: tuple[Kind, ...] = ()
-
-    @property
-    def reads_words(self) -> bool:
-        """Whether a lexicon is needed."""
-        return self.words + self.opening > 0 or any(kind.words + kind.opening > 0 for kind in self.kinds)
-
-
-PARTS = ("document", "chunks", "words", "opening")
-"""Of which a document score can be made."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +80,7 @@ class ModelConfig:
         dropout: of attention output and projection in training.
         threshold: document score at which the verdict flips, fitted on validation pairs; None if not fitted.
         calibration: of the document score; None if not fitted.
-        combination: of what the document score is made; None leaves it CoLDE's cosine.
+        score_weights: of what the document score is made; None leaves it CoLDE's cosine.
         system: "colde"; other systems bring their own layout.
     """
 
@@ -179,7 +101,7 @@ class ModelConfig:
     dropout: float = 0.1
     threshold: float | None = None
     calibration: Calibration | None = None
-    combination: Combination | None = None
+    score_weights: ScoreWeights | None = None
     system: Literal["colde"] = "colde"
     model_type: Literal["colde"] = field(default="colde")
     format: int = FORMAT
@@ -191,13 +113,13 @@ class ModelConfig:
 
     def fitted(self, threshold: float, calibration: Calibration) -> ModelConfig:
         """The same model with another threshold and calibration, whatever the kind of text."""
-        combination = self.combination
-        if combination is not None:
-            kinds = [
-                replace(kind, threshold=threshold, calibration=calibration) for kind in combination.kinds
+        score_weights = self.score_weights
+        if score_weights is not None:
+            domains = [
+                replace(kind, threshold=threshold, calibration=calibration) for kind in score_weights.domains
             ]
-            combination = replace(combination, kinds=tuple(kinds))
-        return replace(self, threshold=threshold, calibration=calibration, combination=combination)
+            score_weights = replace(score_weights, domains=tuple(domains))
+        return replace(self, threshold=threshold, calibration=calibration, score_weights=score_weights)
 
     def to_json(self) -> str:
         """The text of `config.json`."""
@@ -215,8 +137,8 @@ class ModelConfig:
         if kind != "colde":
             raise ModelError(f"{source} describes a model of kind {kind!r}, not 'colde'.")
         check_format(values, source)
-        if values.get("combination"):
-            values["combination"] = _combination(values["combination"])
+        if values.get("score_weights"):
+            values["score_weights"] = score_weights_of(values["score_weights"])
         return config_of(cls, values, source)
 
 
@@ -256,22 +178,6 @@ def config_of(cls: type[Config], values: dict[str, Any], source: str) -> Config:
         return cls(**{name: value for name, value in values.items() if name in known})
     except TypeError as error:
         raise ModelError(f"{source} is incomplete: {error}.") from error
-
-
-def _combination(values: dict[str, Any]) -> Combination:
-    kinds = [
-        Kind(**{**kind, "calibration": calibration_of(kind["calibration"])})
-        for kind in values.get("kinds") or ()
-    ]
-    return Combination(**{**values, "kinds": tuple(kinds)})
-
-
-def calibration_of(values: dict[str, Any]) -> Calibration:
-    """A calibration as `config.json` holds it."""
-    listed: dict[str, Any] = {
-        key: tuple(value) if isinstance(value, list) else value for key, value in values.items()
-    }
-    return Calibration(**listed)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,9 @@
-"""What the rest of the house asks of a model, whichever system it is of."""
+"""What a document becomes for a model: vectors of its chunks, its sections and itself."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
@@ -12,11 +12,51 @@ from numpy.typing import NDArray
 
 from colde_cli.documents.document import Chunk, Document
 from colde_cli.encoder.cache import Cache
-from colde_cli.encoder.encoding import Encoding
-from colde_cli.encoder.layout import Calibration, Combination
 from colde_cli.encoder.runtime import Progress
+from colde_cli.scoring.calibration import Calibration
+from colde_cli.scoring.lexicon import Terms
+from colde_cli.scoring.score import ScoringConfig
 
 FloatArray = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Encoding:
+    """A document and its vectors (n chunks, s sections, H hidden size, D size of a document vector).
+
+    Attributes:
+        document: what was encoded.
+        chunks: its chunks, in reading order.
+        chunk_vectors: [n, H], as the chunk encoder gives them.
+        centred_unit_vectors: [n, H], centred and of unit length; their dot products are the chunk scores.
+        section_vectors: [s, D], unit length, each section read alone; in the order of `document.sections`.
+        document_vector: [D], unit length, all chunks read as one section (CoLDE §3.3).
+        terms: its words, weighed; None for a model without a lexicon.
+        opening: those of its first words; None for a model without a lexicon.
+        domains: [1 + K], how much it is of no kind of text that the model knows, and of each; sums to 1.
+    """
+
+    document: Document
+    chunks: tuple[Chunk, ...]
+    chunk_vectors: FloatArray
+    centred_unit_vectors: FloatArray
+    section_vectors: FloatArray
+    document_vector: FloatArray
+    terms: Terms | None = None
+    opening: Terms | None = None
+    domains: FloatArray = field(default_factory=lambda: np.ones(1, np.float32))
+
+    @property
+    def shares(self) -> FloatArray:
+        """[n], the share of each chunk in the document's tokens; they sum to 1."""
+        lengths = np.array([max(1, len(chunk.ids) - 2) for chunk in self.chunks], np.float32)
+        shares: FloatArray = lengths / lengths.sum()
+        return shares
+
+    @property
+    def tokens(self) -> int:
+        """Tokens read, `[CLS]` and `[SEP]` of every chunk not counted."""
+        return sum(len(chunk.ids) - 2 for chunk in self.chunks)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,24 +76,12 @@ class RuntimeInfo:
     reason: str = ""
 
 
-class EncoderConfig(Protocol):
+class EncoderConfig(ScoringConfig, Protocol):
     """What every model's configuration says."""
 
     @property
     def system(self) -> str:
         """The name of `colde train --system`."""
-
-    @property
-    def threshold(self) -> float | None:
-        """Document score at which the verdict flips."""
-
-    @property
-    def calibration(self) -> Calibration | None:
-        """Of the document score."""
-
-    @property
-    def combination(self) -> Combination | None:
-        """Of what the document score is made; None for the cosine of the document vectors alone."""
 
     @property
     def chunk_tokens(self) -> int:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from colde_cli.documents.document import Chunk
 from colde_cli.encoder.encoder import Encoder
-from colde_cli.encoder.encoding import Encoding
+from colde_cli.encoder.protocol import Encoding
 
 FloatArray = NDArray[np.float32]
 IntArray = NDArray[np.int64]
@@ -56,11 +56,11 @@ def rearranged(
         encoding,
         chunks=chunks,
         chunk_vectors=vectors,
-        directions=output.directions[0],
+        centred_unit_vectors=output.centred_unit_vectors[0],
         document_vector=output.vectors[0],
         terms=terms,
         opening=opening,
-        kinds=encoder.kinds(vectors),
+        domains=encoder.domains(vectors),
     )
 
 

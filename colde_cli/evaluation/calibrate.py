@@ -12,15 +12,18 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from colde_cli.encoder.layout import CONFIG, Calibration
+from colde_cli.encoder.layout import CONFIG
 from colde_cli.encoder.protocol import EncoderConfig
 from colde_cli.errors import DataError, OptionError
-from colde_cli.evaluation.areas import brier_scores, threshold_figures
-from colde_cli.evaluation.calibration_fit import fit_calibration
-from colde_cli.evaluation.metrics import best_threshold
-from colde_cli.evaluation.reliability import expected_calibration_error, reliability
+from colde_cli.evaluation.metrics import (
+    brier_scores,
+    expected_calibration_error,
+    reliability,
+    threshold_figures,
+)
 from colde_cli.evaluation.systems import Stored
-from colde_cli.similarity.calibration import probability
+from colde_cli.scoring.calibration import Calibration, probability
+from colde_cli.scoring.fit import best_threshold, fit_calibration
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]

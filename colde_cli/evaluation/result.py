@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from colde_cli.evaluation.curves import Curves
+from colde_cli.evaluation.metrics import Curves
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,11 +9,10 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from colde_cli.encoder.encoding import Encoding
-from colde_cli.encoder.layout import Calibration
-from colde_cli.encoder.protocol import DocumentEncoder
-from colde_cli.evaluation.field import Field
-from colde_cli.similarity.scoring import document_scores, verdict
+from colde_cli.encoder.protocol import DocumentEncoder, Encoding
+from colde_cli.evaluation.evaluation_set import EvaluationSet
+from colde_cli.scoring.calibration import Calibration
+from colde_cli.scoring.score import document_scores, verdict
 
 FloatArray = NDArray[np.float64]
 IdPairs = Sequence[tuple[str, str]]
@@ -70,7 +69,7 @@ class System(Protocol):
     def calibration(self) -> Calibration | None:
         """Score to probability, stored with it; None where nothing is stored."""
 
-    def open(self, field: Field) -> Scorer:
+    def open(self, field: EvaluationSet) -> Scorer:
         """Make ready to score the documents of `field`; every piece of work that can be shared is done here."""
 
 
@@ -124,7 +123,7 @@ class ModelSystem:
         self._progress = progress
         self._known: dict[str, dict[str, Encoding]] = {}
 
-    def encodings(self, field: Field) -> dict[str, Encoding]:
+    def encodings(self, field: EvaluationSet) -> dict[str, Encoding]:
         """The documents of a field that take part, encoded when they are first asked for."""
         if field.name not in self._known:
             ids = field.used(retrieval=self._retrieval)
@@ -132,7 +131,7 @@ class ModelSystem:
             self._known[field.name] = dict(zip(ids, found, strict=True))
         return self._known[field.name]
 
-    def open(self, field: Field) -> PairScorer:
+    def open(self, field: EvaluationSet) -> PairScorer:
         """See `System`."""
         known = self.encodings(field)
 

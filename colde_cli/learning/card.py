@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from colde_cli.encoder.protocol import EncoderConfig
+from colde_cli.evaluation.data import DataFile
 from colde_cli.evaluation.metrics import PairMetrics
-from colde_cli.learning.data import DataFile
 from colde_cli.learning.loop import Outcome
 
 _FIGURES = (

@@ -14,9 +14,9 @@ import torch
 from torch import Tensor
 
 from colde_cli.errors import DeviceError, OptionError
+from colde_cli.evaluation.data import DataFile, JudgedPair, TrainingData, read_data, read_pairs
 from colde_cli.learning import checkpoint
-from colde_cli.learning.data import DataFile, JudgedPair, TrainingData, read_data, read_pairs
-from colde_cli.learning.positives import Positives
+from colde_cli.learning.sampling import Positives
 from colde_cli.learning.splits import Split, split_by_fraction, split_by_pairs
 
 
@@ -72,7 +72,7 @@ class Job(Generic[R]):
         return self.output.with_name(self.output.name + ".training")
 
 
-class Reporter(Protocol):
+class TrainingDisplay(Protocol):
     """Told what a run is about to do, and how far it is."""
 
     def phase(self, text: str, total: int | None = None) -> None:

@@ -9,8 +9,8 @@ from typing import Any, Literal
 
 from colde_cli.encoder.layout import ModelConfig
 from colde_cli.errors import OptionError
+from colde_cli.learning.augmentation import Elongation, ViewOptions
 from colde_cli.learning.backbone import Backbone
-from colde_cli.learning.views import Elongation, ViewOptions
 
 LEARNING_RATE = 5e-5
 """The paper's, for a backbone that is trained."""
@@ -42,7 +42,7 @@ class Recipe:
         residual: "mean" puts the mean of the chunk vectors beside the head's vector.
         residual_share: weight of the head's cosine in the score, where there is a residual.
         dropout: of attention output and projection.
-        combine: make the score of chunks and words too, beside CoLDE's cosine (`encoder.layout.Combination`).
+        combine: make the score of chunks and words too, beside CoLDE's cosine (`encoder.layout.ScoreWeights`).
         elongation: LA(SER)³ as a loss, as views, or not at all.
         elongation_weight: λ of L_len.
         precision: "fp32" or "bf16" (autocast).

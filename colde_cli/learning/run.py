@@ -19,14 +19,11 @@ from colde_cli.evaluation.metrics import PairMetrics
 from colde_cli.learning import checkpoint
 from colde_cli.learning.backbone import Backbone, load_backbone
 from colde_cli.learning.card import CardFacts, write_card
-from colde_cli.learning.export.calibration import calibration_chunks
-from colde_cli.learning.export.export import export_model
-from colde_cli.learning.export.frozen import frozen_encoder
-from colde_cli.learning.finish import new_folder
+from colde_cli.learning.export.export import calibration_chunks, export_model, frozen_encoder, new_folder
 from colde_cli.learning.job import (
     Job,
-    Reporter,
     TaskData,
+    TrainingDisplay,
     check_folders,
     open_workshop,
     read_task,
@@ -35,7 +32,7 @@ from colde_cli.learning.job import (
 )
 from colde_cli.learning.journal import Both, Journal
 from colde_cli.learning.loop import Observer, Outcome
-from colde_cli.learning.networks.colde import Colde, save_weights
+from colde_cli.learning.networks.document_head import Colde, save_weights
 from colde_cli.learning.processes import ALONE, Processes
 from colde_cli.learning.recipe import Recipe
 from colde_cli.learning.serving import fit_served
@@ -50,7 +47,7 @@ _BLOCK = 512
 
 def train_model(
     job: Job[Recipe],
-    reporter: Reporter,
+    reporter: TrainingDisplay,
     observer: Observer,
     stop: Callable[[], bool],
     processes: Processes = ALONE,
@@ -136,7 +133,7 @@ def _frozen(
     tokenizer: str,
     calibration_ids: list[list[int]],
     device: torch.device,
-    reporter: Reporter,
+    reporter: TrainingDisplay,
 ) -> FrozenChunks:
     path = job.workshop / _VECTORS
     if not (job.resume and path.is_file()):
@@ -161,7 +158,9 @@ def frozen_vectors(
         yield lambda store, numbers: encoder.encode_chunks([store.chunk(number) for number in numbers])
 
 
-def _write_table(store: ChunkStore, encode: Encode, hidden: int, path: Path, reporter: Reporter) -> None:
+def _write_table(
+    store: ChunkStore, encode: Encode, hidden: int, path: Path, reporter: TrainingDisplay
+) -> None:
     """All chunk vectors to a file that is read through memory; it appears whole or not at all."""
     staged = path.with_suffix(".tmp")
     table = np.lib.format.open_memmap(staged, "w+", np.float32, (len(store), hidden))

@@ -12,16 +12,23 @@ from tokenizers import Tokenizer
 
 from colde_cli.encoder.cache import Cache
 from colde_cli.encoder.encoder import Encoder
-from colde_cli.encoder.encoding import Encoding
-from colde_cli.encoder.kinds import Kinds
-from colde_cli.encoder.layout import CONFIG, KINDS, LEXICON, TOKENIZER, ModelConfig, ModelFolder, open_folder
-from colde_cli.encoder.lexicon import Lexicon, continuations
-from colde_cli.evaluation.calibration_fit import fit_calibration
-from colde_cli.evaluation.combining import USUAL, fit_combination, part_table
-from colde_cli.evaluation.metrics import PairMetrics, best_threshold, pair_metrics
+from colde_cli.encoder.layout import (
+    CONFIG,
+    DOMAINS,
+    LEXICON,
+    TOKENIZER,
+    ModelConfig,
+    ModelFolder,
+    open_folder,
+)
+from colde_cli.encoder.protocol import Encoding
+from colde_cli.evaluation.metrics import PairMetrics, pair_metrics
 from colde_cli.learning.job import TaskData
 from colde_cli.learning.tokens import ChunkStore
-from colde_cli.similarity.scoring import document_scores, verdict
+from colde_cli.scoring.domains import Domains
+from colde_cli.scoring.fit import USUAL, best_threshold, fit_calibration, fit_combination, part_table
+from colde_cli.scoring.lexicon import Lexicon, continuations
+from colde_cli.scoring.score import document_scores, verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +77,7 @@ def fit_served(staged: Path, read: TaskData, store: ChunkStore, *, combine: bool
     """
     config = open_folder(staged).config
     if combine:
-        config = replace(config, combination=USUAL)
+        config = replace(config, score_weights=USUAL)
         _learn_lexicon(staged, read, store).save(staged / LEXICON)
         _write(config, staged)
     with Cache.open() as cache:
@@ -107,12 +114,12 @@ def _combined(config: ModelConfig, judged: _Judged, staged: Path) -> tuple[Model
     table = part_table(judged.left, judged.right, USUAL)
     fit = fit_combination(judged.related, table, judged.fields, judged.names)
     config = replace(
-        config, combination=fit.combination, threshold=fit.threshold, calibration=fit.calibration
+        config, score_weights=fit.score_weights, threshold=fit.threshold, calibration=fit.calibration
     )
-    if fit.kinds:
-        kinds = Kinds.learn([_means(judged, kind) for kind in fit.kinds])
-        kinds.save(staged / KINDS)
-        left, right = ([_of_kinds(item, kinds) for item in side] for side in (judged.left, judged.right))
+    if fit.domains:
+        domains = Domains.learn([_means(judged, kind) for kind in fit.domains])
+        domains.save(staged / DOMAINS)
+        left, right = ([_of_kinds(item, domains) for item in side] for side in (judged.left, judged.right))
         judged = replace(judged, left=left, right=right)
     return config, judged
 
@@ -149,8 +156,8 @@ def _means(judged: _Judged, field: int) -> NDArray[np.float32]:
     return np.stack([item.chunk_vectors.mean(0) for item in documents.values()])
 
 
-def _of_kinds(encoding: Encoding, kinds: Kinds) -> Encoding:
-    return replace(encoding, kinds=kinds.membership(encoding.chunk_vectors.mean(0)))
+def _of_kinds(encoding: Encoding, domains: Domains) -> Encoding:
+    return replace(encoding, domains=domains.membership(encoding.chunk_vectors.mean(0)))
 
 
 def _write(config: ModelConfig, staged: Path) -> None:

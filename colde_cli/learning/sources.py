@@ -1,12 +1,20 @@
-"""Where the trainer gets chunk vectors from: a table of those that stay, or BERT as it is trained.
+"""Gradients of a whole batch in the memory of a few chunks: GradCache (Gao et al. 2021, §3.2), chunk by chunk.
 
-Both answer the same two questions, so that the training loop is one.
+A contrastive loss looks at all documents of a batch at once, BERT only ever at one chunk. So:
+
+1. encode all chunks in micro-batches without a graph, noting the state of the random numbers before each;
+2. run the head and the loss over the whole batch, from the chunk vectors h as leaves, which gives dL/dh;
+3. encode every micro-batch again with the same random numbers, and send its dL/dh backward.
+
+By the chain rule this is the gradient of the whole batch, not an approximation of it. It costs one more forward
+pass. The unit is the chunk, never the section, since sections attend to one another in step 2.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol
 
@@ -14,13 +22,216 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
+from transformers import BertConfig
 
 from colde_cli.errors import OptionError
-from colde_cli.learning.gradient_cache import activation_bytes, cached_backward, micro_batches
+from colde_cli.learning.augmentation import Needed
 from colde_cli.learning.networks.chunk_encoder import ChunkEncoder
 from colde_cli.learning.processes import ALONE, Processes
 from colde_cli.learning.tokens import ChunkStore
-from colde_cli.learning.views import Needed
+
+Autocast = Callable[[], AbstractContextManager[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class MicroBatch:
+    """Chunks of similar length that go through BERT together.
+
+    Attributes:
+        rows: int64 [b], where in the batch these chunks are.
+        inputs: arguments of `ChunkEncoder.forward`; the mask is left out where nothing is padded.
+    """
+
+    rows: Tensor
+    inputs: dict[str, Tensor]
+
+
+def cached_backward(
+    encoder: ChunkEncoder,
+    chunks: Sequence[NDArray[np.int32]],
+    loss_of: Callable[[Tensor], Tensor],
+    *,
+    micro_tokens: int,
+    section_ids: Tensor | None = None,
+    chunk_ids: Tensor | None = None,
+    autocast: Autocast = nullcontext,
+    processes: Processes = ALONE,
+) -> Tensor:
+    """Add the gradient of a batch to the parameters of the encoder and of all that `loss_of` uses.
+
+    Args:
+        encoder: in training or evaluation mode; its device is used.
+        chunks: token ids of n chunks, specials included.
+        loss_of: chunk vectors [n, H] float32, in the order of `chunks`, to a scalar. A loss that is scaled
+            (accumulation, fp16) is scaled in here.
+        micro_tokens: tokens, padding included, that go through BERT at once; a longer chunk goes alone.
+        section_ids: int64 [n], only with `chunk_position="input"`.
+        chunk_ids: int64 [n], only with `chunk_position="input"`.
+        autocast: opened around every pass through the encoder; the head and the loss stay outside, in fp32.
+        processes: share passes 1 and 3 out; all give the same `chunks`, and all have the encoder's whole gradient
+            afterwards. What `loss_of` uses has its whole gradient in each of them anyway.
+
+    Returns:
+        The loss, detached.
+    """
+    rows = processes.share([len(chunk) for chunk in chunks])
+    batches = list(micro_batches(encoder, chunks, micro_tokens, section_ids, chunk_ids, rows))
+    with processes.own_numbers():
+        own, states = _encode(encoder, batches, len(chunks), autocast)
+    vectors = processes.total(own).requires_grad_()
+    loss = loss_of(vectors)
+    loss.backward()  # type: ignore[no-untyped-call]
+    if vectors.grad is not None and any(weight.requires_grad for weight in encoder.parameters()):
+        gradient = processes.from_main(vectors.grad)
+        with processes.summed(encoder.parameters()):
+            _replay(encoder, batches, states, gradient, autocast)
+    return loss.detach()
+
+
+def micro_batches(
+    encoder: ChunkEncoder,
+    chunks: Sequence[NDArray[np.int32]],
+    micro_tokens: int,
+    section_ids: Tensor | None = None,
+    chunk_ids: Tensor | None = None,
+    rows: Sequence[int] | None = None,
+) -> Iterator[MicroBatch]:
+    """Cut a batch, or these `rows` of it, into micro-batches.
+
+    Longest chunks first: memory that does not suffice is found out at once.
+    """
+    chosen = range(len(chunks)) if rows is None else rows
+    device = _device(encoder)
+    padding = int(encoder.bert.config.pad_token_id or 0)
+    for places in plan([len(chunks[row]) for row in chosen], micro_tokens):
+        index = torch.tensor([chosen[place] for place in places])
+        inputs = _padded([chunks[row] for row in index.tolist()], padding)
+        for name, ids in (("section_ids", section_ids), ("chunk_ids", chunk_ids)):
+            if ids is not None:
+                inputs[name] = ids[index.to(ids.device)]
+        yield MicroBatch(index.to(device), {name: tensor.to(device) for name, tensor in inputs.items()})
+
+
+def plan(lengths: Sequence[int], micro_tokens: int) -> Iterator[list[int]]:
+    """Rows of every micro-batch: sorted by length, so that number × longest stays within the budget."""
+    batch: list[int] = []
+    for row in sorted(range(len(lengths)), key=lambda row: -lengths[row]):
+        if batch and (len(batch) + 1) * lengths[batch[0]] > micro_tokens:
+            yield batch
+            batch = []
+        batch.append(row)
+    if batch:
+        yield batch
+
+
+def micro_tokens_for(
+    memory_bytes: int, config: BertConfig, longest: int = 512, layers: int | None = None
+) -> int:
+    """How many tokens may go through BERT at once, if their activations are to fit in `memory_bytes`.
+
+    Args:
+        memory_bytes: for activations alone: weights, gradients and optimiser states are not counted.
+        config: of the backbone.
+        longest: tokens of the longest chunk; a token attends to that many others.
+        layers: how many are trained; all if None.
+
+    Returns:
+        At least 1.
+    """
+    return max(1, memory_bytes // activation_bytes(config, longest, layers))
+
+
+def activation_bytes(config: BertConfig, longest: int = 512, layers: int | None = None) -> int:
+    """Bytes that a token keeps until its gradient is known: an upper bound, for fp32 and stored attention weights.
+
+    bf16 and fused attention need less.
+
+    Args:
+        config: of the backbone.
+        longest: tokens of the longest chunk.
+        layers: how many are trained, the last ones; all, and the embeddings, if None.
+    """
+    # Counted with saved_tensors_hooks on CPU (torch 2.13, dropout 0.1, 64 to 512 tokens, MiniLM-L6 and two layers
+    # of BERT-base): a layer keeps 10.0 H + 2.0 F + 3.0 A L floats per token, the embeddings 2.0 H; sdpa without
+    # a fused kernel keeps as much as eager attention does. One more layer for gradients on their way.
+    hidden, inner = int(config.hidden_size), int(config.intermediate_size)
+    layer = 10 * hidden + 2 * inner + 3 * int(config.num_attention_heads) * longest
+    kept = int(config.num_hidden_layers) if layers is None else layers
+    return 4 * ((kept + 1) * layer + (2 * hidden if layers is None else 0))
+
+
+def _padded(chunks: Sequence[NDArray[np.int32]], padding: int) -> dict[str, Tensor]:
+    lengths = np.array([len(chunk) for chunk in chunks])
+    ids = np.full((len(chunks), lengths.max()), padding, dtype=np.int64)
+    for row, chunk in zip(ids, chunks, strict=True):
+        row[: len(chunk)] = chunk
+    inputs = {"input_ids": torch.from_numpy(ids)}
+    if lengths.min() < lengths.max():
+        mask = np.arange(lengths.max())[None, :] < lengths[:, None]
+        inputs["attention_mask"] = torch.from_numpy(mask.astype(np.int64))
+    return inputs
+
+
+@torch.no_grad()
+def _encode(
+    encoder: ChunkEncoder, batches: Sequence[MicroBatch], count: int, autocast: Autocast
+) -> tuple[Tensor, list[list[Tensor]]]:
+    device = _device(encoder)
+    vectors = torch.zeros(count, encoder.bert.config.hidden_size, device=device)
+    states = []
+    for batch in batches:
+        states.append(_random_state(device))
+        with autocast():
+            vectors[batch.rows] = encoder(**batch.inputs)
+    return vectors, states
+
+
+def _replay(
+    encoder: ChunkEncoder,
+    batches: Sequence[MicroBatch],
+    states: Sequence[list[Tensor]],
+    gradient: Tensor,
+    autocast: Autocast,
+) -> None:
+    with _kept_random_state(_device(encoder)):
+        for batch, state in zip(batches, states, strict=True):
+            _set_random_state(_device(encoder), state)
+            with autocast():
+                again = encoder(**batch.inputs)
+            again.backward(gradient[batch.rows])
+
+
+def _device(encoder: ChunkEncoder) -> torch.device:
+    return next(encoder.parameters()).device
+
+
+def _random_state(device: torch.device) -> list[Tensor]:
+    """State of the CPU's generator, and of the device's where it is another."""
+    states = [torch.get_rng_state()]
+    if device.type == "cuda":
+        states.append(torch.cuda.get_rng_state(device))
+    elif device.type == "mps":
+        states.append(torch.mps.get_rng_state())
+    return states
+
+
+def _set_random_state(device: torch.device, states: list[Tensor]) -> None:
+    torch.set_rng_state(states[0])
+    if device.type == "cuda":
+        torch.cuda.set_rng_state(states[1], device)
+    elif device.type == "mps":
+        torch.mps.set_rng_state(states[1])
+
+
+@contextmanager
+def _kept_random_state(device: torch.device) -> Iterator[None]:
+    """Replaying old random numbers does not set the generator back for what follows."""
+    states = _random_state(device)
+    try:
+        yield
+    finally:
+        _set_random_state(device, states)
+
 
 _CHUNK = 512
 

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from colde_cli.errors import DataError
-from colde_cli.learning.data import JudgedPair, TrainingData
-from colde_cli.learning.positives import Positives
+from colde_cli.evaluation.data import JudgedPair, TrainingData
+from colde_cli.learning.sampling import Positives
 
 # More pairs than this make the figures hardly more certain.
 _MOST_POSITIVES = 5000

@@ -13,20 +13,16 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from colde_cli.learning.gradient_cache import plan
+from colde_cli.learning.augmentation import Needed, Views, training_views, whole_views
 from colde_cli.learning.loop import Loop
-from colde_cli.learning.networks.colde import Colde
-from colde_cli.learning.objectives.cosine import cosine_loss
-from colde_cli.learning.objectives.elongation import elongation_loss
-from colde_cli.learning.objectives.supcon import supcon
-from colde_cli.learning.positives import Positives
+from colde_cli.learning.losses import cosine_loss, elongation_loss, supcon
+from colde_cli.learning.networks.document_head import Colde
 from colde_cli.learning.processes import ALONE, Processes
 from colde_cli.learning.recipe import Recipe
-from colde_cli.learning.sampling import FieldSampler, GroupSampler, Sampler
-from colde_cli.learning.sources import ChunkSource
+from colde_cli.learning.sampling import FieldSampler, GroupSampler, Positives, Sampler
+from colde_cli.learning.sources import ChunkSource, plan
 from colde_cli.learning.splits import Split
 from colde_cli.learning.tokens import ChunkStore
-from colde_cli.learning.views import Needed, Views, training_views, whole_views
 
 CENTER_SAMPLE = 512
 """Chunks that give the centre of a backbone which is trained."""

@@ -9,44 +9,43 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from colde_cli.documents.document import Document
+from colde_cli.documents.document import Document, Span
 from colde_cli.documents.passages import Passage, passages_of_both
 from colde_cli.encoder.protocol import DocumentEncoder
 from colde_cli.similarity.candidates import (
     Candidate,
+    ChunkScores,
     Keys,
     TellingWords,
     lexical_candidates,
     meaning_candidates,
+    promising,
     wording,
 )
 from colde_cli.similarity.flags import Flag, flags
-from colde_cli.similarity.joining import Group, join
-from colde_cli.similarity.labels import renumbered
-from colde_cli.similarity.matching import Bar, Matching, in_order
-from colde_cli.similarity.noise import NOTHING, Noise
-from colde_cli.similarity.prospects import ChunkScores, promising
+from colde_cli.similarity.matching import Group, Matching, Thresholds, in_order, join
+from colde_cli.similarity.numbers import renumbered
 from colde_cli.similarity.redline import Edit, redline
-from colde_cli.similarity.words import normal, plain, run_together, words
+from colde_cli.similarity.words import NOTHING_IGNORED, IgnoreOptions, normal, plain, run_together, words
 
 ALIKE = 0.5
 """Wording from which two passages read alike, so that a small difference is flagged."""
 
-_EXACT = Bar(1.0, 1.0)
-_WORDING = Bar(0.6, 0.7)
-_SURE_MEANING = Bar(0.8, 0.8)
-_MEANING = Bar(0.65, 0.8, 0.5, reach=3)
+_EXACT = Thresholds(1.0, 1.0)
+_WORDING = Thresholds(0.6, 0.7)
+_SURE_MEANING = Thresholds(0.8, 0.8)
+_MEANING = Thresholds(0.65, 0.8, 0.5, reach=3)
 _REPEATED, _AROUND = 50, 8
 """A passage that stands more often than the first in B is sought among as many as the second on either side of where
 it is expected: a form may say "None." a thousand times."""
 _ALIKE_BUT_FOR_NUMBERS = 0.8
 _FEW_ENOUGH = 2
 """Words besides numbers that a passage needs for that."""
-_NUMBERS_ASIDE = Noise(case=True, numbers=True)
+_NUMBERS_ASIDE = IgnoreOptions(case=True, numbers=True)
 _FEW_WORDS = 6
 """A passage of fewer words moves only with company: "None." stands in many places."""
 
@@ -121,9 +120,9 @@ class _Side:
     keys: tuple[Keys, ...]
 
     @classmethod
-    def of(cls, document: Document, found: tuple[Passage, ...], noise: Noise) -> _Side:
+    def of(cls, document: Document, found: tuple[Passage, ...], ignore: IgnoreOptions) -> _Side:
         texts = tuple(document.text[passage.span.start : passage.span.end] for passage in found)
-        exact = tuple(tuple(word.key for word in words(text, noise)) for text in texts)
+        exact = tuple(tuple(word.key for word in words(text, ignore)) for text in texts)
         keys = tuple(tuple(key.casefold() for key in keys if key[:1].isalnum()) or keys for keys in exact)
         return cls(found, texts, keys)
 
@@ -136,7 +135,7 @@ def align(
     a: Document,
     b: Document,
     encoder: DocumentEncoder | None,
-    noise: Noise = NOTHING,
+    ignore: IgnoreOptions = NOTHING_IGNORED,
     chunk_scores: ChunkScores | None = None,
 ) -> Alignment:
     """Align the passages of two documents.
@@ -145,12 +144,12 @@ def align(
         a: the first document.
         b: the second.
         encoder: of meaning, asked only for passages without a partner in wording; None does without.
-        noise: what is no difference.
+        ignore: what is no difference.
         chunk_scores: of the two documents, by which passages that cannot have a partner are not encoded.
     """
-    of_a, of_b = passages_of_both(a, b, lambda text: normal(text, noise))
-    left, right = _Side.of(a, of_a, noise), _Side.of(b, of_b, noise)
-    matching, shared = _match(left, right, noise)
+    of_a, of_b = passages_of_both(a, b, lambda text: normal(text, ignore))
+    left, right = _Side.of(a, of_a, ignore), _Side.of(b, of_b, ignore)
+    matching, shared = _match(left, right, ignore)
     if encoder is not None:
         rest = _rest(matching, left, right)
         if chunk_scores is not None:
@@ -159,12 +158,13 @@ def align(
     groups = join(matching, left.keys, right.keys)
     kept = in_order({group.a[0]: group.b[0] for group in groups if group.a and group.b}, left.weights)
     pairs = [
-        _pair(group, left, right, not group.b or not group.a or group.a[0] in kept, noise) for group in groups
+        _pair(group, left, right, not group.b or not group.a or group.a[0] in kept, ignore)
+        for group in groups
     ]
     return Alignment(tuple(_without_labels(pairs)), left.passages, right.passages)
 
 
-def _match(left: _Side, right: _Side, noise: Noise) -> tuple[Matching, TellingWords]:
+def _match(left: _Side, right: _Side, ignore: IgnoreOptions) -> tuple[Matching, TellingWords]:
     """Partners in wording, and what the passages that are not the same share."""
     matching, weights = Matching(), left.weights
     once = list(_same_once(left.keys, right.keys))
@@ -172,8 +172,8 @@ def _match(left: _Side, right: _Side, noise: Noise) -> tuple[Matching, TellingWo
     for least in (_FEW_WORDS, 1):
         matching.grow([found for found in once if weights[found.a] >= least], _EXACT, weights)
     matching.grow(list(_same(left.keys, right.keys, matching, weights)), _EXACT, weights)
-    if noise.whitespace:
-        joined = [[(run_together(text, noise),) for text in side.texts] for side in (left, right)]
+    if ignore.whitespace:
+        joined = [[(run_together(text, ignore),) for text in side.texts] for side in (left, right)]
         matching.grow(list(_same(joined[0], joined[1], matching, weights)), _EXACT, weights)
     _drop_strays(matching, weights)
     shared = TellingWords.of(left.keys, right.keys, *_rest(matching, left, right))
@@ -254,17 +254,17 @@ def _rest(matching: Matching, left: _Side, right: _Side) -> _Rest:
     return of_a, [j for j in range(len(right.passages)) if j not in matching.taken]
 
 
-def _pair(group: Group, left: _Side, right: _Side, kept: bool, noise: Noise) -> PassagePair:
+def _pair(group: Group, left: _Side, right: _Side, kept: bool, ignore: IgnoreOptions) -> PassagePair:
     a_text = "\n\n".join(left.texts[i] for i in group.a)
     b_text = "\n\n".join(right.texts[j] for j in group.b)
     a, b = (tuple(left.passages[i] for i in group.a), tuple(right.passages[j] for j in group.b))
     if not a or not b:
         return PassagePair(State.ONLY_A if a else State.ONLY_B, a, b, None, (), (), a_text, b_text)
-    edits = () if plain(a_text).split() == plain(b_text).split() else redline(a_text, b_text, noise=noise)
+    edits = () if plain(a_text).split() == plain(b_text).split() else redline(a_text, b_text, ignore=ignore)
     alike = wording(_keys(left, group.a), _keys(right, group.b))
     state = (State.EDITED if edits else State.SAME) if kept else State.MOVED
     small = alike >= ALIKE or _same_but_for_numbers(a_text, b_text)
-    told = flags(a_text, b_text, noise) if edits and small else ()
+    told = flags(a_text, b_text, ignore) if edits and small else ()
     score = 1.0 if not edits else max(alike, group.score)
     return PassagePair(state, a, b, score, edits, told, a_text, b_text)
 
@@ -295,3 +295,46 @@ def _on_labels(pair: PassagePair, flag: Flag) -> bool:
 
 def _keys(side: _Side, group: Sequence[int]) -> Keys:
     return tuple(key for index in group for key in side.keys[index])
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """The words of one document by what became of them; headings are not counted.
+
+    Attributes:
+        words: of all its passages.
+        kept: those that stand in the other document too, in the passage that answers theirs.
+        by_state: words of the passages in each state.
+    """
+
+    words: int
+    kept: int
+    by_state: Mapping[State, int]
+
+    @property
+    def share_kept(self) -> float:
+        """`kept` of `words`, 0 to 1; 0 for a document without words."""
+        return self.kept / self.words if self.words else 0.0
+
+
+def extents(pairs: Iterable[PassagePair]) -> tuple[Extent, Extent]:
+    """The extents of A and of B.
+
+    Args:
+        pairs: all pairs of an alignment.
+    """
+    found = tuple(pairs)
+    left = [(pair, pair.a_text, [edit.a for edit in pair.edits]) for pair in found]
+    right = [(pair, pair.b_text, [edit.b for edit in pair.edits]) for pair in found]
+    return _extent(left), _extent(right)
+
+
+def _extent(side: Iterable[tuple[PassagePair, str, list[Span]]]) -> Extent:
+    by_state: Counter[State] = Counter()
+    kept = 0
+    for pair, text, changed in side:
+        words = len(text.split())
+        by_state[pair.state] += words
+        if pair.a and pair.b:
+            kept += max(0, words - sum(len(text[span.start : span.end].split()) for span in changed))
+    return Extent(sum(by_state.values()), kept, {state: by_state[state] for state in State})

@@ -1,25 +1,137 @@
-"""Text that also stands in other documents, a template for example, left out of a document: `--ignore-like`.
-
-Only what stands there word for word goes, sentence by sentence: a reader can rely on it that nothing of what was left
-out is new. A sentence in which a name was filled in, or "not" slipped in, is not the template's, and stays. Nearly the
-same is not enough: of 956 sentences that share nine tenths of their words with one of another contract on the same
-template, 868 differ in words (`benchmarks/boilerplate.py`): "promptly" for "immediately", another state, one more cost.
-"""
+"""Sentences of a document as words, in the form in which it is asked whether they stand in another."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from hashlib import sha256
+from itertools import islice, pairwise
 from pathlib import PurePath
 
-from colde_cli.documents.document import Document, Ignored, Span
-from colde_cli.documents.excision import without
+from colde_cli.documents.document import Document, Ignored, Section, Span
+from colde_cli.documents.passages import stripped
+from colde_cli.documents.selection import without
+from colde_cli.documents.sentences import sentence_starts
 from colde_cli.errors import NoTextError
 from colde_cli.similarity.candidates import Candidate, TellingWords, lexical_candidates
-from colde_cli.similarity.clauses import Clause, Wording, clauses
-from colde_cli.similarity.noise import NOTHING, Noise
 from colde_cli.similarity.section_changes import name
+from colde_cli.similarity.words import NOTHING_IGNORED, IgnoreOptions, Word, squeezed, words
+
+LEAST = 6
+"""Words of a sentence that is looked for by itself; a shorter one ("None.") says little about where it is from."""
+
+_TRIES = 200
+"""Places of a text that are looked at for one sentence."""
+
+_BEGINNING = 16
+_CLOSING = frozenset(".;,:")
+_COUNTED = r"\(\s?(?:\d+(?:\.\d+)*|[A-Za-z]|[ivxlc]+)\s?\)|(?:\d+(?:\.\d+)*|[a-z]|[ivxlc]+)[.)]|\d+(?:\.\d+)+"
+_LABEL = re.compile(rf"[•◦▪*–-]?\s*(?:(?:{_COUNTED})\s+)*")
+"""Bullets and numbers of clauses: a template is renumbered when it is used."""
+
+
+@dataclass(frozen=True)
+class Clause:
+    """A sentence of a body.
+
+    Attributes:
+        section: index of its section.
+        words: without the label before it.
+        span: the characters it covers, label included.
+    """
+
+    section: int
+    words: tuple[Word, ...]
+    span: Span
+
+    @cached_property
+    def keys(self) -> tuple[str, ...]:
+        """Its words without signs, case ignored."""
+        return tuple(word.key.casefold() for word in self.words if not word.sign)
+
+    @property
+    def long(self) -> bool:
+        """It is looked for by itself."""
+        return len(self.keys) >= LEAST
+
+    @property
+    def run(self) -> str:
+        """Its letters without blanks, and without the signs that close it."""
+        last = len(self.words)
+        while last and self.words[last - 1].key in _CLOSING:
+            last -= 1
+        return squeezed(self.words[:last])[0]
+
+    def with_next(self, other: Clause) -> Clause:
+        """The two as one, labels between them aside."""
+        return Clause(self.section, (*self.words, *other.words), Span(self.span.start, other.span.end))
+
+
+def clauses(document: Document, ignore: IgnoreOptions) -> list[Clause]:
+    """The sentences of all bodies in reading order; headings are none."""
+    return [clause for section in document.sections for clause in _of_section(document, section, ignore)]
+
+
+def _of_section(document: Document, section: Section, ignore: IgnoreOptions) -> Iterator[Clause]:
+    body = document.text[section.body_start : section.span.end]
+    found = words(body, ignore)
+    starts = [word.start for word in found]
+    for start, end in pairwise([*sentence_starts(body), len(body)]):
+        span = stripped(body, start, end)
+        label = _LABEL.match(body, span.start, span.end)
+        first = bisect_left(starts, label.end() if label else span.start)
+        own = found[first : bisect_left(starts, span.end)]
+        if own:
+            place = Span(span.start + section.body_start, span.end + section.body_start)
+            yield Clause(section.index, own, place)
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """A document as one run of letters.
+
+    Attributes:
+        run: its words without what stands between them.
+        bounds: places at which they begin and end.
+        beginnings: at which of these places the same first letters stand.
+    """
+
+    run: str
+    bounds: frozenset[int]
+    beginnings: Mapping[str, Sequence[int]]
+
+    @classmethod
+    def of(cls, document: Document, ignore: IgnoreOptions) -> Wording:
+        """The wording of all sections, headings included."""
+        text = "\n\n".join(document.section_text(section) for section in document.sections)
+        run, starts = squeezed(words(text, ignore))
+        beginnings: defaultdict[str, list[int]] = defaultdict(list)
+        for start in starts:
+            beginnings[run[start : start + _BEGINNING]].append(start)
+        return cls(run, frozenset((*starts, len(run))), dict(beginnings))
+
+    def holds(self, run: str) -> bool:
+        """The run stands here, from the beginning of a word to the end of one."""
+        places = islice(self._places(run), _TRIES)
+        return any(
+            place + len(run) in self.bounds and self.run.startswith(run, place) for place in places if run
+        )
+
+    def _places(self, run: str) -> Iterator[int]:
+        """Where a word begins that the run could begin with."""
+        if len(run) >= _BEGINNING:
+            yield from self.beginnings.get(run[:_BEGINNING], ())
+            return
+        place = self.run.find(run)
+        while place >= 0:
+            if place in self.bounds:
+                yield place
+            place = self.run.find(run, place + 1)
+
 
 CHANGED = 0.6
 """Wording from which a sentence of the other document is the one of the template, changed: what aligned passages of
@@ -32,12 +144,12 @@ _VERSION = 1
 class Boilerplate:
     """The text of documents, to be left out of others."""
 
-    def __init__(self, sources: Sequence[Document], noise: Noise = NOTHING) -> None:
-        """Take the text of `sources`; what `noise` says is no difference here either."""
-        self._noise = noise
-        self._wordings = [Wording.of(source, noise) for source in sources]
+    def __init__(self, sources: Sequence[Document], ignore: IgnoreOptions = NOTHING_IGNORED) -> None:
+        """Take the text of `sources`; what `ignore` says is no difference here either."""
+        self._noise = ignore
+        self._wordings = [Wording.of(source, ignore) for source in sources]
         headed = [section for source in sources for section in source.sections if section.heading]
-        self._names = {name(section, noise) for section in headed}
+        self._names = {name(section, ignore) for section in headed}
         self.sources = tuple(source.path for source in sources)
 
     @property

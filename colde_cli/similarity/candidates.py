@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -10,10 +11,11 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from colde_cli.documents.document import Part, assemble
+from colde_cli.documents.document import Chunk, Part, Span, assemble
+from colde_cli.documents.passages import Passage
 from colde_cli.encoder.protocol import DocumentEncoder
 from colde_cli.errors import NoTextError
-from colde_cli.similarity.scores import cosines
+from colde_cli.similarity.chunk_scores import cosines
 
 FloatArray = NDArray[np.float32]
 
@@ -127,12 +129,12 @@ def _vectors(sides: Sequence[Sequence[str]], encoder: DocumentEncoder) -> list[F
     documents = [assemble("", "", [Part("", text) for text in texts]) for texts in sides]
     for encoding, texts in zip(encoder.encode_many(documents), sides, strict=True):
         rows = {chunk.section: row for row, chunk in reversed(list(enumerate(encoding.chunks)))}
-        found.append(np.stack([_row(encoding.directions, rows.get(n)) for n in range(len(texts))]))
+        found.append(np.stack([_row(encoding.centred_unit_vectors, rows.get(n)) for n in range(len(texts))]))
     return found
 
 
-def _row(directions: FloatArray, row: int | None) -> FloatArray:
-    vector: FloatArray = np.zeros_like(directions[0]) if row is None else directions[row]
+def _row(centred_unit_vectors: FloatArray, row: int | None) -> FloatArray:
+    vector: FloatArray = np.zeros_like(centred_unit_vectors[0]) if row is None else centred_unit_vectors[row]
     return vector
 
 
@@ -160,3 +162,62 @@ def _bags(a: Sequence[Keys], b: Sequence[Keys]) -> tuple[FloatArray, FloatArray]
     counts *= rarity
     counts /= np.maximum(np.linalg.norm(counts, axis=1, keepdims=True), np.finfo(np.float32).tiny)
     return counts[: len(a)], counts[len(a) :]
+
+
+BoolArray = NDArray[np.bool_]
+
+CHUNKS, WORDS = 0.55, 0.12
+"""Cosines of the chunks that hold two passages, and of their telling words, below which both they are not expected to
+mean the same. Of 347 pairs that meaning alone had made partners with certainty in 90 pairs of documents 3 are below
+both, and 84 % of the words of unrelated papers (docs/results-alignment.md)."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ChunkScores:
+    """How alike the chunks of two documents are.
+
+    Attributes:
+        a: the chunks of A, in reading order.
+        b: of B.
+        cosines: [n, m] of their centred vectors.
+    """
+
+    a: tuple[Chunk, ...]
+    b: tuple[Chunk, ...]
+    cosines: FloatArray
+
+    def of_passages(self, a: Sequence[Passage], b: Sequence[Passage]) -> FloatArray:
+        """For passages of A and of B the highest cosine of chunks that hold some of them: [len(a), len(b)].
+
+        A passage that stands in no chunk is taken to be as good as any.
+        """
+        rows = _highest(self.cosines, self.a, a)
+        return _highest(rows.T, self.b, b).T
+
+
+def _highest(cosines: FloatArray, chunks: Sequence[Chunk], passages: Sequence[Passage]) -> FloatArray:
+    """For each passage the highest of the rows of its chunks: [p, m] from [n, m]."""
+    starts, ends = [chunk.span.start for chunk in chunks], [chunk.span.end for chunk in chunks]
+    found = np.ones((len(passages), cosines.shape[1]), np.float32)
+    for row, passage in zip(found, passages, strict=True):
+        first, last = _range(starts, ends, passage.span)
+        if first < last:
+            row[:] = cosines[first:last].max(0)
+    return found
+
+
+def _range(starts: list[int], ends: list[int], span: Span) -> tuple[int, int]:
+    """The first of the chunks that a span touches, and the one after the last."""
+    return bisect_right(ends, span.start), bisect_left(starts, span.end)
+
+
+def promising(chunks: FloatArray, words: FloatArray, near: BoolArray) -> tuple[list[int], list[int]]:
+    """Which rows, and which columns, have a pair that could mean the same.
+
+    Args:
+        chunks: cosines of the chunks that hold two passages, [n, m].
+        words: cosines of their telling words, [n, m].
+        near: whether both stand near a neighbour that answers, [n, m]: likeness of another kind is not asked for.
+    """
+    pairs = near | (chunks >= CHUNKS) | (words >= WORDS)
+    return np.flatnonzero(pairs.any(1)).tolist(), np.flatnonzero(pairs.any(0)).tolist()

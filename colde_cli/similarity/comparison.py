@@ -10,17 +10,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from colde_cli.documents.document import Document
-from colde_cli.encoder.encoding import Encoding
-from colde_cli.encoder.protocol import DocumentEncoder, RuntimeInfo
+from colde_cli.encoder.protocol import DocumentEncoder, Encoding, RuntimeInfo
+from colde_cli.scoring.score import ScorePart, verdict
 from colde_cli.similarity.alignment import Alignment, PassagePair, State, align
-from colde_cli.similarity.noise import NOTHING, Noise
-from colde_cli.similarity.outline import Outline, outline
-from colde_cli.similarity.prospects import ChunkScores
-from colde_cli.similarity.scores import cosines, explanation, relative_attention
-from colde_cli.similarity.scoring import ScorePart, verdict
-from colde_cli.similarity.section_changes import SectionChange, section_changes
-from colde_cli.similarity.shared import shared_stretches, with_shared_wording
-from colde_cli.similarity.words import normal
+from colde_cli.similarity.candidates import ChunkScores
+from colde_cli.similarity.chunk_scores import (
+    cosines,
+    explanation,
+    relative_attention,
+    shared_stretches,
+    with_shared_wording,
+)
+from colde_cli.similarity.section_changes import Outline, SectionChange, outline, section_changes
+from colde_cli.similarity.words import NOTHING_IGNORED, IgnoreOptions, normal
 
 FloatArray = NDArray[np.float32]
 
@@ -65,9 +67,9 @@ class Comparison:
         chunk_scores: [m_a, m_b], cosines of centred chunk vectors, raised where the chunks share wording.
         attention_a_to_b: [m_a, m_b], chunk-wise attention with B as partner of A; rows sum to 1.
         attention_b_to_a: [m_b, m_a], the same from B.
-        same_content: the texts are the same, differences in white space and what `noise` says aside.
+        same_content: the texts are the same, differences in white space and what `ignore` says aside.
         aligned: aligns the passages, once; what is not asked for is not computed.
-        noise: what counts as no difference; the scores do not know of it, but for text that was left out.
+        ignore: what counts as no difference; the scores do not know of it, but for text that was left out.
     """
 
     a: Encoding
@@ -83,7 +85,7 @@ class Comparison:
     attention_b_to_a: FloatArray
     same_content: bool
     aligned: Callable[[], Alignment] = field(repr=False)
-    noise: Noise = NOTHING
+    ignore: IgnoreOptions = NOTHING_IGNORED
 
     @property
     def alignment(self) -> Alignment:
@@ -103,7 +105,7 @@ class Comparison:
     @property
     def section_changes(self) -> tuple[SectionChange, ...]:
         """What became of every section, derived from its passages and its heading."""
-        return section_changes(self.alignment, self.a.document, self.b.document, self.noise)
+        return section_changes(self.alignment, self.a.document, self.b.document, self.ignore)
 
     def outline(self, most: int) -> Outline:
         """The section scores with no more than `most` sections of each document, where levels allow it."""
@@ -121,11 +123,11 @@ class Comparison:
 
     def matches_of_a(self) -> tuple[ChunkMatch, ...]:
         """For each chunk of A the chunk of B most like it, in the order of A."""
-        return _best_matches(self.a, self.b, self.chunk_scores, self.attention_a_to_b, self.noise)
+        return _best_matches(self.a, self.b, self.chunk_scores, self.attention_a_to_b, self.ignore)
 
     def matches_of_b(self) -> tuple[ChunkMatch, ...]:
         """For each chunk of B the chunk of A most like it, in the order of B."""
-        return _best_matches(self.b, self.a, self.chunk_scores.T, self.attention_b_to_a, self.noise)
+        return _best_matches(self.b, self.a, self.chunk_scores.T, self.attention_b_to_a, self.ignore)
 
     def without_counterpart(self) -> tuple[tuple[ChunkMatch, ...], tuple[ChunkMatch, ...]]:
         """The chunks of A, and those of B, whose best match in the other document is below `COUNTERPART`."""
@@ -134,7 +136,9 @@ class Comparison:
         return a, b
 
 
-def compare(a: Encoding, b: Encoding, encoder: DocumentEncoder, noise: Noise = NOTHING) -> Comparison:
+def compare(
+    a: Encoding, b: Encoding, encoder: DocumentEncoder, ignore: IgnoreOptions = NOTHING_IGNORED
+) -> Comparison:
     """Compare two documents that `encoder` has encoded.
 
     Attention looks at both documents; their vectors stay those of each document alone.
@@ -143,11 +147,11 @@ def compare(a: Encoding, b: Encoding, encoder: DocumentEncoder, noise: Noise = N
         a: the first document.
         b: the second.
         encoder: what encoded both.
-        noise: what is no difference between passages and texts.
+        ignore: what is no difference between passages and texts.
     """
     said = verdict(a, b, encoder)
     a_to_b, b_to_a = encoder.attention(a, b)
-    alike = ChunkScores(a.chunks, b.chunks, cosines(a.directions, b.directions))
+    alike = ChunkScores(a.chunks, b.chunks, cosines(a.centred_unit_vectors, b.centred_unit_vectors))
     return Comparison(
         a=a,
         b=b,
@@ -160,22 +164,22 @@ def compare(a: Encoding, b: Encoding, encoder: DocumentEncoder, noise: Noise = N
         chunk_scores=with_shared_wording(alike.cosines, shared_stretches(a.chunks, b.chunks)),
         attention_a_to_b=a_to_b,
         attention_b_to_a=b_to_a,
-        same_content=content(a.document, noise) == content(b.document, noise),
-        aligned=cache(lambda: align(a.document, b.document, encoder, noise, alike)),
-        noise=noise,
+        same_content=content(a.document, ignore) == content(b.document, ignore),
+        aligned=cache(lambda: align(a.document, b.document, encoder, ignore, alike)),
+        ignore=ignore,
     )
 
 
-def content(document: Document, noise: Noise = NOTHING) -> str:
+def content(document: Document, ignore: IgnoreOptions = NOTHING_IGNORED) -> str:
     """The text of all sections with every run of white space as one blank, and without noise."""
-    return normal("\n\n".join(document.section_text(section) for section in document.sections), noise)
+    return normal("\n\n".join(document.section_text(section) for section in document.sections), ignore)
 
 
 def _best_matches(
-    own: Encoding, other: Encoding, scores: FloatArray, attention: FloatArray, noise: Noise
+    own: Encoding, other: Encoding, scores: FloatArray, attention: FloatArray, ignore: IgnoreOptions
 ) -> tuple[ChunkMatch, ...]:
     relative = relative_attention(attention)
-    texts, others = _chunk_texts(own, noise), _chunk_texts(other, noise)
+    texts, others = _chunk_texts(own, ignore), _chunk_texts(other, ignore)
     matches = []
     for chunk, row in enumerate(scores):
         partner = int(row.argmax())
@@ -184,6 +188,6 @@ def _best_matches(
     return tuple(matches)
 
 
-def _chunk_texts(encoding: Encoding, noise: Noise) -> list[str]:
+def _chunk_texts(encoding: Encoding, ignore: IgnoreOptions) -> list[str]:
     text = encoding.document.text
-    return [normal(text[chunk.span.start : chunk.span.end], noise) for chunk in encoding.chunks]
+    return [normal(text[chunk.span.start : chunk.span.end], ignore) for chunk in encoding.chunks]

@@ -15,12 +15,17 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from colde_cli.documents.document import Span
-from colde_cli.similarity.labels import footnote_marks, names_something
-from colde_cli.similarity.noise import NOTHING, Noise
-from colde_cli.similarity.numerals import DATE, IN_WORDS, NUMERAL, SPELLED
+from colde_cli.similarity.numbers import (
+    DATE,
+    IN_WORDS,
+    NUMERAL,
+    SPELLED,
+    axis_numbers,
+    footnote_marks,
+    names_something,
+)
 from colde_cli.similarity.redline import Edit, redline
-from colde_cli.similarity.ticks import tick_rows
-from colde_cli.similarity.words import normal, plain
+from colde_cli.similarity.words import NOTHING_IGNORED, IgnoreOptions, normal, plain
 
 
 class FlagKind(StrEnum):
@@ -108,26 +113,26 @@ _NOT_NAMES = set(
 )
 
 
-def flags(a: str, b: str, noise: Noise = NOTHING) -> tuple[Flag, ...]:
+def flags(a: str, b: str, ignore: IgnoreOptions = NOTHING_IGNORED) -> tuple[Flag, ...]:
     """What tells between two texts that read alike, numbers first; none where they differ in nothing of the kind.
 
     Args:
         a: a passage.
         b: its counterpart.
-        noise: what does not tell. Where numbers are ignored, a unit, currency or per cent sign that differs still does.
+        ignore: what does not tell. Where numbers are ignored, a unit or currency that differs still does.
     """
-    edits = _edits(a, b, noise)
+    edits = _edits(a, b, ignore)
     if not edits:
         return ()
     # What happened to a unit is seen where the number beside it counts.
-    near = _edits(a, b, replace(noise, numbers=False)) if noise.numbers else edits
-    found = (*_values(a, b, near, noise), *_modals(a, b, edits), *_names(a, b, edits, noise))
+    near = _edits(a, b, replace(ignore, numbers=False)) if ignore.numbers else edits
+    found = (*_values(a, b, near, ignore), *_modals(a, b, edits), *_names(a, b, edits, ignore))
     return tuple(dict.fromkeys(found))
 
 
-def _edits(a: str, b: str, noise: Noise) -> list[Edit]:
+def _edits(a: str, b: str, ignore: IgnoreOptions) -> list[Edit]:
     """The edits that are short enough to be looked at."""
-    found = redline(a, b, readable=False, noise=noise)
+    found = redline(a, b, readable=False, ignore=ignore)
     return [edit for edit in found if _short(a, edit.a) and _short(b, edit.b)]
 
 
@@ -138,7 +143,7 @@ def _short(text: str, span: Span, most: int = SHORT_EDIT) -> bool:
 def numbers(text: str) -> tuple[Mention, ...]:
     """Every date, amount, percentage, number with a unit and bare number of a text that may tell."""
     items = (Span(*item.span()) for item in _ITEM.finditer(text))
-    passed_over = [*items, *tick_rows(text), *footnote_marks(text)]
+    passed_over = [*items, *axis_numbers(text), *footnote_marks(text)]
     found = []
     for match in _NUMERIC.finditer(text):
         listed = any(span.start <= match.start() and match.end() <= span.end for span in passed_over)
@@ -165,9 +170,9 @@ def _figure(words: re.Match[str]) -> str:
     return words[0].replace(words[1], first, 1) if first else words[0]
 
 
-def _values(a: str, b: str, edits: Sequence[Edit], noise: Noise) -> Iterator[Flag]:
+def _values(a: str, b: str, edits: Sequence[Edit], ignore: IgnoreOptions) -> Iterator[Flag]:
     left, right = numbers(a), numbers(b)
-    if noise.numbers:
+    if ignore.numbers:
         left, right = _units_alone(left), _units_alone(right)
     gone, come = _differing(left, right), _differing(right, left)
     used: set[int] = set()
@@ -178,7 +183,7 @@ def _values(a: str, b: str, edits: Sequence[Edit], noise: Noise) -> Iterator[Fla
         gone = [mention for mention in gone if mention not in one]
         for first, second in zip(one, two, strict=False):
             yield Flag(_kind(first, second), _said(a, first), _said(b, second))
-        if noise.numbers:
+        if ignore.numbers:
             continue
         for alone in one[len(two) :]:
             if _tells_alone(a, alone):
@@ -260,11 +265,11 @@ def _binding(one: Sequence[Mention], two: Sequence[Mention]) -> bool:
     return bool(one and two) or any(mention.value in _STRONG for mention in (*one, *two))
 
 
-def _names(a: str, b: str, edits: Sequence[Edit], noise: Noise) -> Iterator[Flag]:
-    whole_a, whole_b = normal(a, noise), normal(b, noise)
+def _names(a: str, b: str, edits: Sequence[Edit], ignore: IgnoreOptions) -> Iterator[Flag]:
+    whole_a, whole_b = normal(a, ignore), normal(b, ignore)
     for edit in edits:
         one, two = _name(a, edit.a), _name(b, edit.b)
-        if one and two and normal(one, noise) not in whole_b and normal(two, noise) not in whole_a:
+        if one and two and normal(one, ignore) not in whole_b and normal(two, ignore) not in whole_a:
             yield Flag(FlagKind.NAME, one, two)
 
 

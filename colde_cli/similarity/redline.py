@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from colde_cli.documents.document import Span
-from colde_cli.similarity.noise import NOTHING, Noise
-from colde_cli.similarity.words import Word, plain, squeezed, words
+from colde_cli.similarity.words import NOTHING_IGNORED, IgnoreOptions, Word, plain, squeezed, words
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +22,9 @@ class Edit:
     b: Span
 
 
-def redline(a: str, b: str, *, readable: bool = True, noise: Noise = NOTHING) -> tuple[Edit, ...]:
+def redline(
+    a: str, b: str, *, readable: bool = True, ignore: IgnoreOptions = NOTHING_IGNORED
+) -> tuple[Edit, ...]:
     """All edits that make `b` of `a`, in order; none where only white space, hyphenation, quotes or ligatures differ.
 
     The words that stay are a longest common subsequence of the two.
@@ -33,9 +34,9 @@ def redline(a: str, b: str, *, readable: bool = True, noise: Noise = NOTHING) ->
         b: the second.
         readable: join edits between which only a word or a sign stayed by chance; without, every edit is as small
             as can be.
-        noise: what is no edit either.
+        ignore: what is no edit either.
     """
-    left, right = words(a, noise), words(b, noise)
+    left, right = words(a, ignore), words(b, ignore)
     blocks = [block for block in _blocks(left, right) if not _alike(left, right, block)]
     if readable:
         blocks = _joined(blocks, left)

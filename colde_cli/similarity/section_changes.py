@@ -16,16 +16,15 @@ from colde_cli.documents.document import Document, Section
 from colde_cli.documents.passages import Passage
 from colde_cli.similarity.alignment import Alignment, PassagePair, State
 from colde_cli.similarity.candidates import Candidate
-from colde_cli.similarity.matching import Bar, Matching, in_order
-from colde_cli.similarity.noise import NOTHING, Noise
-from colde_cli.similarity.words import run_together
+from colde_cli.similarity.matching import Matching, Thresholds, in_order
+from colde_cli.similarity.words import NOTHING_IGNORED, IgnoreOptions, run_together
 
 FloatArray = NDArray[np.float32]
 
 PARTLY = 0.25
 """Share of a section's words that must stand in another, which has a partner of its own, to be a part of that."""
 
-_BAR = Bar(0.25, 0.4)
+_BAR = Thresholds(0.25, 0.4)
 _HEADING, _NUMBERED = 0.5, 0.1
 _NUMBER = re.compile(
     r"^\s*(?:(?:section|chapter|article|appendix|annex|part|step)\s+)?(?:\d+(?:\.\d+)*|[A-Z]|[ivxlc]+)[.):]*\s+",
@@ -64,7 +63,7 @@ class SectionChange:
 
 
 def section_changes(
-    alignment: Alignment, a: Document, b: Document, noise: Noise = NOTHING
+    alignment: Alignment, a: Document, b: Document, ignore: IgnoreOptions = NOTHING_IGNORED
 ) -> tuple[SectionChange, ...]:
     """Every section of both documents in at least one change, in the order of A, then what only B has.
 
@@ -72,9 +71,9 @@ def section_changes(
         alignment: of `a` and `b`.
         a: the first document.
         b: the second.
-        noise: what is no difference between headings.
+        ignore: what is no difference between headings.
     """
-    names = _Names.of(a, b, noise)
+    names = _Names.of(a, b, ignore)
     flows = _Flows(alignment, len(a.sections), len(b.sections))
     matching = _partners(flows, a, b, names)
     with_partner = set(matching.partner)
@@ -206,9 +205,9 @@ def _kept(flows: _Flows, matching: Matching) -> set[int]:
     return bare | in_order(partner, [1 + int(words) for words in flows.words_a])
 
 
-def name(section: Section, noise: Noise = NOTHING) -> str:
+def name(section: Section, ignore: IgnoreOptions = NOTHING_IGNORED) -> str:
     """A heading without its number, case and white space, and without noise."""
-    return run_together(_NUMBER.sub("", section.heading), noise).casefold()
+    return run_together(_NUMBER.sub("", section.heading), ignore).casefold()
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,8 +218,8 @@ class _Names:
     b: tuple[str, ...]
 
     @classmethod
-    def of(cls, a: Document, b: Document, noise: Noise) -> _Names:
-        left, right = (tuple(name(section, noise) for section in document.sections) for document in (a, b))
+    def of(cls, a: Document, b: Document, ignore: IgnoreOptions) -> _Names:
+        left, right = (tuple(name(section, ignore) for section in document.sections) for document in (a, b))
         return cls(left, right)
 
 
@@ -270,3 +269,45 @@ def _change(
     else:
         state = SectionState.RENAMED
     return SectionChange(state, of_a, of_b, same, moved)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Outline:
+    """Sections of A against sections of B, some standing for those under them.
+
+    Attributes:
+        a: indices of the sections of A that are shown, in order.
+        b: those of B.
+        scores: [len(a), len(b)], the best score of a section of the one group with one of the other.
+    """
+
+    a: tuple[int, ...]
+    b: tuple[int, ...]
+    scores: FloatArray
+
+
+def outline(scores: FloatArray, a: Sequence[Section], b: Sequence[Section], most: int) -> Outline:
+    """Fold the sections of both documents, deepest levels first, until no more than `most` are left of each.
+
+    A section that is folded belongs to the last one before it that is not. Those of the top level are never folded, so
+    that of a flat document more may be left.
+
+    Args:
+        scores: [len(a), len(b)], of sections.
+        a: the sections of A.
+        b: those of B.
+        most: how many shall be left of each, at least 1.
+    """
+    of_a, of_b = _heads(a, most), _heads(b, most)
+    best = np.maximum.reduceat(np.maximum.reduceat(scores, of_a, axis=0), of_b, axis=1)
+    return Outline(tuple(of_a), tuple(of_b), best)
+
+
+def _heads(sections: Sequence[Section], most: int) -> list[int]:
+    heads = [section.index for section in sections]
+    # What has no heading has no level (0); the first always stands for itself, for there is nothing before it.
+    for level in sorted({section.level for section in sections if section.level}, reverse=True):
+        if len(heads) <= most:
+            break
+        heads = [section.index for section in sections if section.level <= level or not section.index]
+    return heads

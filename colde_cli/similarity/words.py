@@ -1,4 +1,4 @@
-"""Text as words that can be compared: what typesetting does to them is taken away, and what the user ignores."""
+"""What the user does not count as a difference."""
 
 from __future__ import annotations
 
@@ -7,8 +7,40 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from colde_cli.similarity.noise import NOTHING, Noise
-from colde_cli.similarity.numerals import LABEL, NAMED_LABEL, NUMBER
+from colde_cli.similarity.numbers import LABEL, NAMED_LABEL, NUMBER
+
+
+@dataclass(frozen=True, slots=True)
+class IgnoreOptions:
+    """What of two texts is not compared; by default nothing that the redline would show.
+
+    Attributes:
+        case: capital and small letters are the same.
+        whitespace: neither white space anywhere nor what typesetting does to words (hyphens between letters, ligatures,
+            kinds of quotes and dashes) counts for `same_content`; the redline never shows them.
+        numbers: every number is the same as every other: figures, words ("thirty"), dates, and labels of sections and
+            list items; units, currencies and the per cent sign are none.
+        like: documents whose text was left out of both (`boilerplate`), as the user named them.
+    """
+
+    case: bool = False
+    whitespace: bool = False
+    numbers: bool = False
+    like: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        """Anything is ignored."""
+        return self.case or self.whitespace or self.numbers or bool(self.like)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What is ignored, in words of the interface, but for documents."""
+        return tuple(name for name in ("case", "whitespace", "numbers") if getattr(self, name))
+
+
+NOTHING_IGNORED = IgnoreOptions()
+"""Nothing is ignored."""
+
 
 _WORD = r"\d+(?:[.,:]\d+)*|[^\W\d_]+(?:[\u00ad'’][^\W\d_]+)*|[^\s\u00ad]"
 _TOKEN = re.compile(_WORD)
@@ -48,22 +80,22 @@ class Word:
         return not self.key[:1].isalnum()
 
 
-def words(text: str, noise: Noise = NOTHING) -> tuple[Word, ...]:
+def words(text: str, ignore: IgnoreOptions = NOTHING_IGNORED) -> tuple[Word, ...]:
     """The words, numbers and signs of a text, in order.
 
     Args:
         text: any.
-        noise: what is not compared: a date of several words is one where numbers are ignored.
+        ignore: what is not compared: a date of several words is one where numbers are ignored.
     """
-    pattern = _NUMBER_OR_TOKEN if noise.numbers else _TOKEN
-    return tuple(Word(_key(match, noise), match.start(), match.end()) for match in pattern.finditer(text))
+    pattern = _NUMBER_OR_TOKEN if ignore.numbers else _TOKEN
+    return tuple(Word(_key(match, ignore), match.start(), match.end()) for match in pattern.finditer(text))
 
 
-def _key(match: re.Match[str], noise: Noise) -> str:
+def _key(match: re.Match[str], ignore: IgnoreOptions) -> str:
     if match.lastgroup:
         return _AS[match.lastgroup]
     key = plain(match[0])
-    return key.casefold() if noise.case else key
+    return key.casefold() if ignore.case else key
 
 
 def squeezed(found: Sequence[Word]) -> tuple[str, list[int]]:
@@ -95,18 +127,18 @@ def plain(text: str) -> str:
     return unicodedata.normalize("NFKC", text).translate(_SAME)
 
 
-def normal(text: str, noise: Noise) -> str:
+def normal(text: str, ignore: IgnoreOptions) -> str:
     """Text as it is compared as a whole: every run of white space one blank, what is ignored taken away."""
-    return run_together(text, noise) if noise.whitespace else " ".join(_quiet(text, noise).split())
+    return run_together(text, ignore) if ignore.whitespace else " ".join(_quiet(text, ignore).split())
 
 
-def run_together(text: str, noise: Noise = NOTHING) -> str:
+def run_together(text: str, ignore: IgnoreOptions = NOTHING_IGNORED) -> str:
     """Text without white space and without hyphens between letters: the same however words were divided."""
-    return "".join(_BETWEEN_LETTERS.sub("", plain(_quiet(text, noise))).split())
+    return "".join(_BETWEEN_LETTERS.sub("", plain(_quiet(text, ignore))).split())
 
 
-def _quiet(text: str, noise: Noise) -> str:
+def _quiet(text: str, ignore: IgnoreOptions) -> str:
     """Text with one case and one number, where these are ignored."""
-    if noise.numbers:  # first: that "May" is a month is told by its capital
+    if ignore.numbers:  # first: that "May" is a month is told by its capital
         text = _NUMBER.sub(lambda match: _AS[match.lastgroup or "number"], text)
-    return text.casefold() if noise.case else text
+    return text.casefold() if ignore.case else text

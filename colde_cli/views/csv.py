@@ -8,12 +8,13 @@ from io import StringIO
 from typing import TYPE_CHECKING
 
 from colde_cli.documents.passages import whole_pages
+from colde_cli.evaluation.result import Evaluation
 from colde_cli.views.escaping import spreadsheet
 from colde_cli.views.redline import marked, pieces
 from colde_cli.views.wording import flag_words, heading
 
 if TYPE_CHECKING:
-    from colde_cli.corpus.result import Hit, Match, Ranking
+    from colde_cli.corpus.ranking import Hit, Match, Ranking
     from colde_cli.documents.document import Document
     from colde_cli.documents.passages import Passage
     from colde_cli.similarity.alignment import PassagePair
@@ -93,3 +94,28 @@ def _match(match: Match) -> Sequence[Cell]:
     here, there = match.query, match.hit
     score = round(match.score, _DECIMALS)
     return (score, here.section, *_pages(here.pages), there.section, *_pages(there.pages), there.text)
+
+
+COLUMNS = ("field", "system", "figure", "value", "low", "high", "p", "p_holm")
+
+
+def evaluation_csv(evaluation: Evaluation) -> str:
+    """All figures; a difference to the first system is a figure named `auc_difference` with its p values."""
+    text = StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    writer.writerows(_rows(evaluation))
+    return text.getvalue()
+
+
+def _rows(evaluation: Evaluation) -> Iterator[tuple[object, ...]]:
+    for item in evaluation.blocks():
+        for found in item.results:
+            for name, figure in found.figures.items():
+                yield item.name, found.system, name, figure.value, figure.low, figure.high, None, None
+            if found.threshold is not None:
+                yield item.name, found.system, "threshold", found.threshold, None, None, None, None
+        for test in item.tests:
+            shown = test.difference
+            name = f"{test.figure}_difference"
+            yield item.name, test.system, name, shown.value, shown.low, shown.high, test.p, test.p_holm

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,17 +12,17 @@ from numpy.typing import NDArray
 
 from colde_cli.documents.document import Ignored
 from colde_cli.documents.passages import whole_pages
+from colde_cli.evaluation.result import Evaluation, FieldResult, Figure, Measured, PairedTest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from colde_cli.corpus.result import Hit, Match, Ranking
+    from colde_cli.corpus.ranking import Hit, Match, Ranking
     from colde_cli.documents.passages import Passage
-    from colde_cli.encoder.encoding import Encoding
-    from colde_cli.encoder.protocol import RuntimeInfo
+    from colde_cli.encoder.protocol import Encoding, RuntimeInfo
+    from colde_cli.scoring.score import ScorePart
     from colde_cli.similarity.alignment import PassagePair
     from colde_cli.similarity.comparison import Comparison
-    from colde_cli.similarity.scoring import ScorePart
     from colde_cli.similarity.section_changes import SectionChange
 
 _DECIMALS = 6
@@ -65,11 +66,11 @@ def comparison_json(comparison: Comparison, *, passages: bool = True) -> str:
 
 
 def _ignored(comparison: Comparison) -> dict[str, Any]:
-    noise = comparison.noise
-    switches = {"case": noise.case, "whitespace": noise.whitespace, "numbers": noise.numbers}
+    ignore = comparison.ignore
+    switches = {"case": ignore.case, "whitespace": ignore.whitespace, "numbers": ignore.numbers}
     return {
         **switches,
-        "like": list(noise.like),
+        "like": list(ignore.like),
         "a": _left_out(comparison.a.document.report.ignored),
         "b": _left_out(comparison.b.document.report.ignored),
     }
@@ -212,3 +213,71 @@ def text(value: dict[str, Any]) -> str:
     """An object as text, every list of numbers on one line."""
     spread = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=2)
     return _NUMBERS.sub(lambda found: "[" + " ".join(found[1].split()) + "]", spread) + "\n"
+
+
+def evaluation_json(evaluation: Evaluation) -> str:
+    """All figures, tests and curves as text."""
+    return text(
+        {
+            "schema": "colde.evaluation/1",
+            "split": evaluation.split,
+            "seed": evaluation.seed,
+            "bootstrap": {"draws": evaluation.draws, "level": 0.95, "unit": "document"},
+            "systems": [asdict(item) for item in evaluation.systems],
+            "fields": [_field(item) for item in evaluation.fields],
+            "macro": None if evaluation.macro is None else _field(evaluation.macro),
+        }
+    )
+
+
+def _field(item: FieldResult) -> dict[str, Any]:
+    return {
+        "name": item.name,
+        "pairs": item.pairs,
+        "positives": item.positives,
+        "documents": item.documents,
+        "relations": dict(item.relations),
+        "validation_pairs": item.validation_pairs,
+        "queries": item.queries,
+        "relevance": item.relevance,
+        "results": [_measured(found) for found in item.results],
+        "tests": [_test(test) for test in item.tests],
+        "notes": list(item.notes),
+        "robustness": {name: _rounded(dict(found.json)) for name, found in item.robustness.items()},
+    }
+
+
+def _measured(found: Measured) -> dict[str, Any]:
+    return {
+        "system": found.system,
+        "figures": {name: _figure(figure) for name, figure in found.figures.items()},
+        "threshold": number(found.threshold),
+        "threshold_from": found.threshold_from,
+        "calibration_from": found.calibration_from,
+        "curves": None if found.curves is None else _rounded(asdict(found.curves)),
+        "notes": list(found.notes),
+    }
+
+
+def _test(test: PairedTest) -> dict[str, Any]:
+    return {
+        "system": test.system,
+        "against": test.against,
+        "figure": test.figure,
+        "method": test.method,
+        "difference": _figure(test.difference),
+        "p": number(test.p),
+        "p_holm": number(test.p_holm),
+    }
+
+
+def _figure(figure: Figure) -> dict[str, float | None]:
+    return {"value": number(figure.value), "low": number(figure.low), "high": number(figure.high)}
+
+
+def _rounded(value: Any) -> Any:  # noqa: ANN401 - whatever a curve is made of
+    if isinstance(value, float):
+        return number(value)
+    if isinstance(value, dict):
+        return {key: _rounded(item) for key, item in value.items()}
+    return [_rounded(item) for item in value] if isinstance(value, list | tuple) else value

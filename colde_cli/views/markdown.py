@@ -5,12 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from colde_cli.similarity.alignment import State
-from colde_cli.similarity.extent import extents
+from colde_cli.similarity.alignment import State, extents
 from colde_cli.views.escaping import markdown
-from colde_cli.views.extent import how_much
-from colde_cli.views.ignored import ignored_line, noise_aside, same_texts
-from colde_cli.views.places import place, places
 from colde_cli.views.redline import Kind, pieces
 from colde_cli.views.wording import (
     MOST_FLAGS,
@@ -21,17 +17,24 @@ from colde_cli.views.wording import (
     first_capital,
     flag_words,
     heading,
+    how_much,
+    ignored_line,
     made_of,
+    noise_aside,
     page_range,
     pair_words,
     percent,
+    place,
+    places,
     plural,
+    same_texts,
     shorten,
 )
 
 if TYPE_CHECKING:
+    from colde_cli.corpus.ranking import Hit, Place, Ranking
     from colde_cli.documents.document import Document
-    from colde_cli.encoder.encoding import Encoding
+    from colde_cli.encoder.protocol import Encoding
     from colde_cli.similarity.alignment import PassagePair
     from colde_cli.similarity.comparison import ChunkMatch, Comparison
     from colde_cli.similarity.section_changes import SectionChange
@@ -213,7 +216,7 @@ def _chunks(comparison: Comparison, top: int) -> Iterator[str]:
     changed = sorted((match for match in matches if not match.same), key=lambda match: -match.score)
     same = len(matches) - len(changed)
     yield "### Chunks of A and the chunk of B most like each"
-    yield f"{plural(same, 'chunk')} of {len(matches)} in A also in B, word for word{noise_aside(comparison.noise)}."
+    yield f"{plural(same, 'chunk')} of {len(matches)} in A also in B, word for word{noise_aside(comparison.ignore)}."
     if changed:
         yield table(("Score", "A", "B"), (_match(comparison, match) for match in changed[:top]), (0,))
     for name, found in zip("AB", comparison.without_counterpart(), strict=True):
@@ -234,3 +237,39 @@ def _chunk(encoding: Encoding, index: int) -> str:
     name = _name(encoding.document, chunk.section)
     words = markdown(shorten(excerpt(encoding.document, chunk), _EXCERPT // 2))
     return "<br>".join(part for part in (f"{page_range(chunk.pages)} {name}".strip(), words) if part)
+
+
+def ranking_markdown(ranking: Ranking) -> str:
+    """A ranking as Markdown; what documents and file names say is escaped."""
+    return "\n\n".join(_ranking_blocks(ranking)) + "\n"
+
+
+def _ranking_blocks(ranking: Ranking) -> Iterator[str]:
+    yield f"Documents closest to **{markdown(shorten(ranking.query_title, 160))}**"
+    if ranking.results:
+        yield table(("", "Score", "Probability", "Document", "File"), map(_hit, ranking.results), (0, 1, 2))
+    else:
+        yield "No document is that close."
+    for hit in ranking.results:
+        if hit.matches:
+            rows = [
+                (f"{match.score:.2f}", _place(match.query), _place(match.hit), markdown(match.hit.text))
+                for match in hit.matches
+            ]
+            matches = table(("Score", "Query", "Document", "Text"), rows, (0,))
+            yield folded(f"What matches in no. {hit.rank}", matches)
+    if ranking.skipped:
+        files = [(markdown(skipped.path), markdown(skipped.reason)) for skipped in ranking.skipped]
+        yield folded(f"{plural(len(files), 'file')} skipped", table(("File", "Reason"), files))
+    model = ranking.model
+    searched = f"{plural(ranking.searched, 'document')} searched"
+    yield f"<sub>colde · {markdown(model.name)} · {model.precision} · {model.device} · {searched}</sub>"
+
+
+def _hit(hit: Hit) -> tuple[str, ...]:
+    likely = "" if hit.probability is None else percent(hit.probability)
+    return str(hit.rank), f"{hit.score:.2f}", likely, markdown(shorten(hit.title, 160)), markdown(hit.path)
+
+
+def _place(place: Place) -> str:
+    return f"{page_range(place.pages)} {markdown(place.section) or '(front matter)'}".strip()

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import codecs
 import os
+import shlex
+import shutil
+import signal
+import subprocess
 import sys
 import tempfile
 from collections.abc import Collection, Iterable
 from enum import StrEnum
 from io import TextIOWrapper
-from pathlib import Path
+from pathlib import Path, PurePath
+
+from rich.cells import cell_len
 
 from colde_cli.errors import OptionError
-from colde_cli.views.paging import paged
-from colde_cli.views.replacing import replacing
 
 
 class Format(StrEnum):
@@ -136,3 +141,99 @@ def _replace(output: Path, content: bytes) -> None:
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
+
+
+_DEFAULT = "less"
+
+
+def paged(text: str, asked: bool | None) -> bool:
+    """Show text in the reader's pager; False where it has to be printed instead.
+
+    The pager is `PAGER`, else `less`; an empty one or `cat` means none. `less` quits by itself if all fits on the
+    screen and keeps colours. There is none where standard output is no terminal, or a dumb one.
+
+    Args:
+        text: to show.
+        asked: True and False are what the user said; None pages what is longer than the screen.
+    """
+    if asked is False or not _on_a_screen() or (asked is None and not _too_long(text)):
+        return False
+    command = _command()
+    if not command:
+        return False
+    environment = {"LESS": "FRX", "LV": "-c", **os.environ}
+    try:
+        process = subprocess.Popen(command, stdin=subprocess.PIPE, env=environment)
+    except OSError:
+        return False
+    _feed(process, text)
+    return True
+
+
+def _on_a_screen() -> bool:
+    return sys.stdout.isatty() and os.environ.get("TERM", "dumb") not in ("dumb", "unknown")
+
+
+def _too_long(text: str) -> bool:
+    return text.count("\n") >= shutil.get_terminal_size().lines
+
+
+def _command() -> list[str]:
+    """The pager and its arguments; empty where there is none."""
+    try:
+        words = shlex.split(os.environ.get("PAGER", _DEFAULT))
+    except ValueError:  # a quotation without an end
+        return []
+    if not words or PurePath(words[0]).name == "cat" or not shutil.which(words[0]):
+        return []
+    # Whatever LESS says: without this option the colours would be shown as their codes.
+    return [*words, "-R"] if PurePath(words[0]).name == "less" else words
+
+
+def _feed(process: subprocess.Popen[bytes], text: str) -> None:
+    """Hand the text over and wait until the reader is done with it, however much of it was read."""
+    content = text.encode(sys.stdout.encoding or "utf-8", sys.stdout.errors or "backslashreplace")
+    # Ctrl-C is the pager's: it ends a search there, and must not end us under it.
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        process.communicate(content)  # takes the broken pipe of a pager that was quit for an end
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+# One sign for one, so that nothing is wider than before.
+_DRAWN = dict(zip("━─┃│·•×…–—‐‑−→↔≥≤‘’“”«»", '=-||.*x~-----><><\'\'""""', strict=True))
+_HANDLERS = {
+    "table": "colde.drawn",
+    "json": "colde.json",
+    "markdown": "xmlcharrefreplace",
+    "html": "xmlcharrefreplace",
+}
+
+
+def replacing(format: str) -> str:
+    """The name of the error handler with which text of a format is to be encoded.
+
+    Tables keep their width: what has no likeness in ASCII becomes question marks. JSON, Markdown and HTML have escapes
+    of their own, so that nothing is lost; CSV takes those of Python.
+    """
+    return _HANDLERS.get(format, "backslashreplace")
+
+
+def _drawn(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    missing = error.object[error.start : error.end]
+    return "".join(_DRAWN.get(sign, "?" * cell_len(sign)) for sign in missing), error.end
+
+
+def _json(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    units = error.object[error.start : error.end].encode("utf-16-be", "surrogatepass")
+    escapes = (f"\\u{units[place : place + 2].hex()}" for place in range(0, len(units), 2))
+    return "".join(escapes), error.end
+
+
+codecs.register_error("colde.drawn", _drawn)
+codecs.register_error("colde.json", _json)

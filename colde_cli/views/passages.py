@@ -13,7 +13,6 @@ from rich.text import Text
 from colde_cli.similarity.alignment import State
 from colde_cli.similarity.section_changes import SectionState
 from colde_cli.views.folding import Facts, Lines
-from colde_cli.views.places import place, places
 from colde_cli.views.redline import Kind, marked, pieces
 from colde_cli.views.wording import (
     MOST_FLAGS,
@@ -22,6 +21,8 @@ from colde_cli.views.wording import (
     flag_words,
     heading,
     pair_words,
+    place,
+    places,
     plain,
     shorten,
 )

@@ -1,4 +1,4 @@
-"""A comparison for people: header, verdict, flagged changes, heat map of sections, other passages, matching chunks."""
+"""A ranking for people."""
 
 from __future__ import annotations
 
@@ -13,31 +13,82 @@ from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
+from colde_cli.similarity.alignment import extents
 from colde_cli.similarity.comparison import COUNTERPART
-from colde_cli.similarity.extent import extents
-from colde_cli.views.extent import how_much
 from colde_cli.views.folding import Facts
-from colde_cli.views.heatmap import HeatMap
-from colde_cli.views.ignored import ignored_line, noise_aside, same_texts
-from colde_cli.views.palette import score_style
+from colde_cli.views.heatmap import HeatMap, score_style
 from colde_cli.views.passages import counts, flagged_part, passage_parts
 from colde_cli.views.wording import (
     VERDICTS,
     document_facts,
     excerpt,
+    file_names,
     from_difference,
     heading,
+    how_much,
+    ignored_line,
     made_of,
+    noise_aside,
     page_range,
     percent,
+    plain,
     plural,
+    same_texts,
     shorten,
 )
 
 if TYPE_CHECKING:
+    from colde_cli.corpus.ranking import Hit, Match, Ranking
     from colde_cli.documents.document import Chunk
-    from colde_cli.encoder.encoding import Encoding
+    from colde_cli.encoder.protocol import Encoding
     from colde_cli.similarity.comparison import ChunkMatch, Comparison
+
+
+def ranking_table(ranking: Ranking, *, to_file: bool = False) -> str:
+    """A ranking as text, with colours where standard output is a terminal that wants them."""
+    return rendered(Group(*_parts_of_hit(ranking)), to_file=to_file)
+
+
+def _parts_of_hit(ranking: Ranking) -> Iterator[RenderableType]:
+    yield Text(shorten(ranking.query_title, 160), style="bold")
+    model = ranking.model
+    facts = [f"{plural(ranking.searched, 'document')} searched", f"{ranking.encoded:,} newly encoded"]
+    facts += [f"{len(ranking.skipped):,} skipped"] if ranking.skipped else []
+    yield Text(" · ".join([*facts, model.name, model.precision, model.device]), style="dim")
+    if ranking.like:
+        yield Text(f"Ignored: text that also stands in {file_names(ranking.like)}", style="yellow")
+    yield Text()
+    if not ranking.results:
+        yield Text("No document is that close.", style="bold yellow")
+        return
+    grid = Table.grid(padding=(0, 1), expand=True)
+    grid.add_column(justify="right", style="dim", no_wrap=True)
+    grid.add_column(no_wrap=True, min_width=6)
+    grid.add_column(no_wrap=True, justify="right", style="dim", min_width=4)
+    grid.add_column(ratio=1, no_wrap=True, overflow="ellipsis")
+    for hit in ranking.results:
+        _add(grid, hit)
+    yield grid
+
+
+def _add(grid: Table, hit: Hit) -> None:
+    likely = "" if hit.probability is None else percent(hit.probability)
+    score = Text(f" {hit.score:.2f} ", style=score_style(hit.score))
+    grid.add_row(str(hit.rank), score, likely, Text(plain(hit.title), style="bold"))
+    grid.add_row("", "", "", Text(plain(hit.path), style="dim"))
+    if hit.matches and len(hit.parts) > 1:
+        grid.add_row("", "", "", Text(made_of(hit.parts, shares=False), style="dim"))
+    for match in hit.matches:
+        grid.add_row("", "", f"{match.score:.2f}", _why(match))
+        grid.add_row("", "", "", Text(f"  {plain(match.hit.text)}", style="dim italic"))
+
+
+def _why(match: Match) -> Text:
+    here, there = match.query, match.hit
+    parts = [plain(here.section) or "(front matter)", page_range(here.pages)]
+    other = [plain(there.section) or "(front matter)", page_range(there.pages)]
+    return Text.assemble(" ".join(parts).strip(), (" ↔ ", "cyan"), " ".join(other).strip())
+
 
 _PLAIN_WIDTH = 100
 _GAUGE = 40
@@ -193,7 +244,7 @@ def _matches(comparison: Comparison, top: int) -> Iterator[RenderableType]:
     yield _title("Chunks of A and the chunk of B most like each", aside)
     if same:
         yield Text(
-            f"{plural(same, 'chunk')} of {len(matches)} in A also in B, word for word{noise_aside(comparison.noise)}.",
+            f"{plural(same, 'chunk')} of {len(matches)} in A also in B, word for word{noise_aside(comparison.ignore)}.",
             style="green",
         )
     if not changed:

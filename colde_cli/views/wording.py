@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from colde_cli.documents.document import Chunk, Document, Section, SectionKind
+from colde_cli.documents.passages import whole_pages
 
 if TYPE_CHECKING:
-    from colde_cli.encoder.encoding import Encoding
-    from colde_cli.similarity.alignment import PassagePair
+    from collections.abc import Sequence
+
+    from colde_cli.documents.document import Document
+    from colde_cli.documents.passages import Passage
+    from colde_cli.encoder.protocol import Encoding
+    from colde_cli.scoring.score import ScorePart
+    from colde_cli.similarity.alignment import Extent, PassagePair
+    from colde_cli.similarity.comparison import Comparison
     from colde_cli.similarity.flags import Flag
-    from colde_cli.similarity.scoring import ScorePart
     from colde_cli.similarity.section_changes import SectionChange
+    from colde_cli.similarity.words import IgnoreOptions
 
 _UNNAMED = {SectionKind.FRONT: "(front matter)", SectionKind.ABSTRACT: "(abstract)"}
 STATE_WORDS = {
@@ -147,3 +155,98 @@ def percent(probability: float) -> str:
     if 0.005 <= probability <= 0.995:
         return f"{probability:.0%}"
     return "under 1%" if probability < 0.5 else "over 99%"
+
+
+def place(document: Document, passages: Sequence[Passage], width: int) -> tuple[str, str]:
+    """Pages, "" where there are none, and heading, of at most `width` characters, of neighbouring passages."""
+    name = shorten(heading(document.sections[passages[0].section]), width)
+    return page_range(whole_pages(passages)), name
+
+
+def places(
+    comparison: Comparison,
+    pair: PassagePair,
+    width: int,
+    between: str = " · ",
+    written: Callable[[str], str] = str,
+) -> str:
+    """Where a pair stands in A and in B; the heading once where both have the same.
+
+    Args:
+        comparison: that the pair is of.
+        pair: with passages on both sides.
+        width: characters of a heading at most.
+        between: what parts pages and heading of one side where both sides have headings of their own.
+        written: what makes a heading fit for where it is shown.
+    """
+    page_a, name_a = place(comparison.a.document, pair.a, width)
+    page_b, name_b = place(comparison.b.document, pair.b, width)
+    if name_a == name_b:
+        pages = f"A {page_a} → B {page_b}" if page_a or page_b else ""
+        return " · ".join(part for part in (pages, written(name_a)) if part)
+    sides = ((page_a, name_a), (page_b, name_b))
+    a, b = (between.join(part for part in (page, written(name)) if part) for page, name in sides)
+    return f"A {a} → B {b}"
+
+
+def how_much(comparison: Comparison, both: tuple[Extent, Extent]) -> str:
+    """The share of the words of A that stand in B, and of B's in A; that all do, or none.
+
+    Args:
+        comparison: to speak of.
+        both: the extents of A and of B.
+    """
+    if comparison.same_content:
+        return f"{first_capital(same_texts(comparison))}."
+    a, b = both
+    if not a.words or not b.words:
+        return f"{'A' if not a.words else 'B'} has no text besides headings."
+    if not a.kept and not b.kept:
+        return "No passage of one answers a passage of the other."
+    return f"{share(a)} of A's words stand in B; {share(b)} of B's words stand in A."
+
+
+def share(extent: Extent) -> str:
+    """A share in percent that says 0 and 100 only where it is."""
+    if extent.kept in (0, extent.words):
+        return f"{extent.share_kept:.0%}"
+    return f"{min(0.99, max(0.01, extent.share_kept)):.0%}"
+
+
+_WORDS = {"case": "case", "whitespace": "white space", "numbers": "numbers"}
+
+
+def noise_aside(ignore: IgnoreOptions) -> str:
+    """What follows "the texts are the same": ", case and numbers aside"; nothing where nothing is ignored."""
+    names = [_WORDS[name] for name in ignore.names]
+    listed = " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else "".join(names)
+    return f", {listed} aside" if listed else ""
+
+
+def same_texts(comparison: Comparison) -> str:
+    """That the texts are the same, and what is not known by it: what is ignored, pages that gave no text."""
+    reports = (comparison.a.document.report, comparison.b.document.report)
+    unread = any(report.pages_without_text for report in reports)
+    aside = ", pages without text aside" if unread else ""
+    return f"the texts are the same{noise_aside(comparison.ignore)}{aside}"
+
+
+def ignored_line(comparison: Comparison) -> str:
+    """All that is ignored, on one line; "" for nothing."""
+    ignore = comparison.ignore
+    facts = [_WORDS[name] for name in ignore.names]
+    if ignore.like:
+        counts = [
+            f"{plural(report.words if report else 0, 'word')} of {name}"
+            for name, report in (
+                ("A", comparison.a.document.report.ignored),
+                ("B", comparison.b.document.report.ignored),
+            )
+        ]
+        facts.append(f"{' and '.join(counts)} that also stand in {file_names(ignore.like)}")
+    return " · ".join(facts)
+
+
+def file_names(paths: Sequence[str]) -> str:
+    """The names of files without their folders."""
+    return ", ".join(plain(PurePath(path).name) for path in paths)

@@ -7,11 +7,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from colde_cli.documents.headings.choose import Heading, is_common, squeeze
-from colde_cli.documents.headings.evidence import is_apart
+from colde_cli.documents.headings.evidence import Scene, is_apart
 from colde_cli.documents.headings.numbering import parse_number
-from colde_cli.documents.headings.scene import Scene
-from colde_cli.documents.hyphenation import SOFT_HYPHEN
 from colde_cli.documents.pdf.lines import Bookmark, Style, clean
+from colde_cli.documents.pdf.prose import SOFT_HYPHEN
 
 _FEWEST = 3
 _SHARE_FOUND = 0.6

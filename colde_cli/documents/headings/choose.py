@@ -7,12 +7,11 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from colde_cli.documents.headings.evidence import Candidate, candidates
+from colde_cli.documents.headings.evidence import Candidate, Scene, candidates, largest_lines
 from colde_cli.documents.headings.names import KNOWN, bare, is_claims, is_known, is_references
 from colde_cli.documents.headings.numbering import Number, longest_chain, parse_number
-from colde_cli.documents.headings.scene import Scene, largest_lines
-from colde_cli.documents.hyphenation import SOFT_HYPHEN
 from colde_cli.documents.pdf.lines import Line, Style
+from colde_cli.documents.pdf.prose import SOFT_HYPHEN
 
 THRESHOLD = 4.2
 """Points that a heading needs."""

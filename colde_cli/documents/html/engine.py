@@ -20,7 +20,7 @@ from typing import Any
 REQUEST = json.loads(os.environ["COLDE_READER_REQUEST"])
 sys.path.extend(REQUEST["path"])
 
-from colde_cli.documents.confinement import limit_process, write  # noqa: E402 - the path above leads to it
+from colde_cli.documents.limits import limit_process, write  # noqa: E402
 
 Node = Any  # an element or a piece of text of selectolax
 

@@ -9,9 +9,9 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
-from colde_cli.documents.confined import confined
+from colde_cli.documents.builder import DocumentBuilder
 from colde_cli.documents.document import Document
-from colde_cli.documents.gather import Gatherer
+from colde_cli.documents.sandbox import sandboxed
 from colde_cli.documents.text import decode
 from colde_cli.errors import LimitError
 
@@ -53,15 +53,15 @@ def read_html(data: bytes, path: str, name: str) -> Document:
     return replace(gatherer.document(title, name, warnings, notes), path=path)
 
 
-def _gather(text: str, shown: str) -> tuple[Gatherer, str, bool]:
+def _gather(text: str, shown: str) -> tuple[DocumentBuilder, str, bool]:
     """Headings and paragraphs, the title, and whether anything was left out."""
-    gatherer, title, finished, left_out = Gatherer(shown), "", False, False
+    gatherer, title, finished, left_out = DocumentBuilder(shown), "", False, False
     with tempfile.TemporaryFile() as page:
         page.write(text.encode("utf-8", "replace"))
         page.seek(0)
         size = os.fstat(page.fileno()).st_size
         request = {"memory": MEMORY + 8 * size, "seconds": SECONDS, "core": 0}
-        with confined(Path(__file__).with_name("engine.py"), page, request, 2 * SECONDS) as messages:
+        with sandboxed(Path(__file__).with_name("engine.py"), page, request, 2 * SECONDS) as messages:
             for message in messages:
                 kind = message["kind"]
                 if kind == "heading":

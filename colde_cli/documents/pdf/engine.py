@@ -26,7 +26,7 @@ sys.path.extend(REQUEST["path"])
 
 import pypdfium2_raw as pdfium  # noqa: E402 - the path above leads to it
 
-from colde_cli.documents.confinement import limit_process, limit_step, send  # noqa: E402 - the path above leads to it
+from colde_cli.documents.limits import limit_process, limit_step, send  # noqa: E402
 
 _MAX_BOOKMARKS = 10_000
 _JUNK = 1 << 20  # bytes in which the file may begin, after the head of a mail or a download

@@ -16,7 +16,7 @@ from typing import Any
 REQUEST = json.loads(os.environ["COLDE_READER_REQUEST"])
 sys.path.extend(REQUEST["path"])
 
-from colde_cli.documents.confinement import limit_process, limit_step, send  # noqa: E402 - the path above leads to it
+from colde_cli.documents.limits import limit_process, limit_step, send  # noqa: E402
 
 Handle = Any  # an object of pypdf, which is only imported under limits
 

@@ -2,18 +2,39 @@
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Sequence
-from typing import BinaryIO
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, BinaryIO
 
-from colde_cli.documents.document import Document, ReadReport
-from colde_cli.documents.headings.find import find_headings
-from colde_cli.documents.headings.scene import survey
-from colde_cli.documents.headings.title import find_title
-from colde_cli.documents.pdf.compose import compose
-from colde_cli.documents.pdf.layout import INVISIBLE, ROTATED, Layout, text_lines
-from colde_cli.documents.pdf.lines import Page
-from colde_cli.documents.pdf.process import MAX_CHARACTERS, Answer, run_reader
+from colde_cli.documents.document import (
+    PLAIN_WORDS,
+    Document,
+    ReadReport,
+    Section,
+    SectionKind,
+    Span,
+    pages_of,
+)
+from colde_cli.documents.headings.choose import Heading
+from colde_cli.documents.headings.evidence import Scene, survey
+from colde_cli.documents.headings.find import find_headings, find_title
+from colde_cli.documents.headings.names import kind_of
+from colde_cli.documents.pdf.lines import (
+    INVISIBLE,
+    ROTATED,
+    Bookmark,
+    Layout,
+    Line,
+    Page,
+    decode_page,
+    text_lines,
+)
+from colde_cli.documents.pdf.prose import Geometry, Hyphens, Writer, paragraphs
+from colde_cli.documents.sandbox import sandboxed
 from colde_cli.errors import (
     CorruptFileError,
     DocumentError,
@@ -169,3 +190,188 @@ def _pages(numbers: Sequence[int]) -> str:
     shown = ", ".join("–".join(map(str, run)) for run in runs[:10])
     more = f" and {len(runs) - 10} more runs" if len(runs) > 10 else ""
     return f"{'Page' if len(numbers) == 1 else 'Pages'} {shown}{more}"
+
+
+MEMORY = 1 << 30
+"""Bytes of address space a reader process may take, the file itself not counted."""
+SECONDS = 120
+"""Processor time for one document; 600 pages of text take four seconds."""
+STEP_SECONDS = 15.0
+"""Wall time for opening a document or for one page."""
+PAGE_CHARACTERS = 500_000
+"""A page with more text than this is no page but an attack."""
+MAX_CHARACTERS = 20_000_000
+"""Text of one document; the longest books have five million characters."""
+_RESTARTS = 3
+
+
+@dataclass(slots=True)
+class Answer:
+    """What a reader process made of a file.
+
+    Attributes:
+        refused: why the file was not opened; None if it was.
+        pages: pages of the file, read or not.
+        title: from its metadata.
+        outline: its bookmarks.
+        read: the pages that were asked for.
+        died: the process ended before its time (a limit, or a crash).
+        characters: of the pages that were read.
+    """
+
+    refused: str | None = None
+    pages: int = 0
+    title: str = ""
+    outline: list[Bookmark] = field(default_factory=list)
+    read: list[Page] = field(default_factory=list)
+    died: bool = False
+    characters: int = 0
+
+    @property
+    def too_long(self) -> bool:
+        """Whether reading stopped because there was too much text."""
+        return self.characters > MAX_CHARACTERS
+
+
+def run_reader(script: str, file: BinaryIO, password: str | None, first: int, last: int) -> Answer:
+    """Read pages `first` to `last` (0: the last there is) of an open file with one of the reader scripts."""
+    answer = Answer()
+    given_up = 0
+    while True:
+        begun = _run_once(script, file, password, (first, last), answer)
+        if not answer.died or answer.too_long or begun == 0 or given_up >= _RESTARTS:
+            return answer
+        answer.read.append(Page(begun, failed=True))
+        given_up += 1
+        first = begun + 1
+        if first > (last or answer.pages):
+            return answer
+        answer.died = False
+
+
+def _run_once(
+    script: str, file: BinaryIO, password: str | None, span: tuple[int, int], answer: Answer
+) -> int:
+    """One process; returns the page it was at when it ended, 0 if it was at none."""
+    begun, finished = 0, False
+    with _process(script, file, password, span) as messages:
+        for message in messages:
+            kind = message["kind"]
+            if kind == "begin":
+                begun = int(message["number"])
+            elif kind == "page":
+                page = decode_page(message)
+                answer.read.append(page)
+                answer.characters += sum(len(line.text) for line in page.lines)
+                begun = 0
+                if answer.too_long:
+                    break
+            elif kind == "document":
+                _take_head(answer, message)
+            else:
+                finished = True
+                answer.refused = message.get("reason")
+    answer.died = not finished
+    return begun
+
+
+def _take_head(answer: Answer, message: dict[str, Any]) -> None:
+    answer.pages, answer.title = int(message["pages"]), str(message["title"])
+    answer.outline = answer.outline or [Bookmark(*entry) for entry in message["outline"]]
+
+
+def _process(
+    script: str, file: BinaryIO, password: str | None, span: tuple[int, int]
+) -> AbstractContextManager[Iterator[dict[str, Any]]]:
+    size = os.fstat(file.fileno()).st_size
+    request = {
+        "password": password,
+        "first": span[0],
+        "last": span[1],
+        "memory": MEMORY + 2 * size,
+        "seconds": SECONDS,
+        "core": 0,
+        "step": STEP_SECONDS,
+        "characters": PAGE_CHARACTERS,
+    }
+    return sandboxed(Path(__file__).with_name(script), file, request, 2 * SECONDS)
+
+
+@dataclass(frozen=True, slots=True)
+class Composition:
+    """Text, sections and where pages begin."""
+
+    text: str
+    sections: tuple[Section, ...]
+    page_starts: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Draft:
+    """A section before its pages are known."""
+
+    heading: str
+    level: int
+    kind: SectionKind
+    span: Span
+    body_start: int
+
+
+def compose(scene: Scene, headings: Sequence[Heading], pages: int) -> Composition:
+    """Write all lines as paragraphs under their headings."""
+    writer = Writer(pages, Hyphens(line.text for line in scene.lines))
+    geometry = Geometry(scene.lines, scene.body_size)
+    drafts: list[_Draft] = []
+    end = headings[0].first if headings else len(scene.lines)
+    kind = SectionKind.FRONT if headings else SectionKind.BODY
+    drafts.extend(_without_heading(writer, geometry, scene.lines[:end], kind))
+    ends = [*(heading.first for heading in headings[1:]), len(scene.lines)]
+    for heading, end in zip(headings, ends, strict=False):  # without headings there is one end too many
+        kind = kind_of(heading.text, kind)
+        drafts.append(_with_heading(writer, geometry, scene.lines[heading.first : end], heading, kind))
+    text = writer.text()
+    starts = tuple(writer.page_starts)
+    sections = tuple(
+        Section(index, *_values(draft), pages_of(starts, draft.span)) for index, draft in enumerate(drafts)
+    )
+    return Composition(text, sections, starts)
+
+
+def _values(draft: _Draft) -> tuple[str, int, SectionKind, Span, int]:
+    return draft.heading, draft.level, draft.kind, draft.span, draft.body_start
+
+
+def _without_heading(
+    writer: Writer, geometry: Geometry, lines: Sequence[Line], kind: SectionKind
+) -> Iterator[_Draft]:
+    """Sections of about `PLAIN_WORDS` words; a front part longer than one of them is body."""
+    if sum(line.text.count(" ") + 1 for line in lines) > PLAIN_WORDS:
+        kind = SectionKind.BODY
+    start, words = -1, 0
+    for paragraph in paragraphs(geometry, lines):
+        at = writer.paragraph(paragraph)
+        start = at if start < 0 else start
+        words += sum(line.text.count(" ") + 1 for line in paragraph)
+        if words >= PLAIN_WORDS:
+            yield _Draft("", 0, kind, Span(start, writer.length), start)
+            start, words = -1, 0
+    if start >= 0:
+        yield _Draft("", 0, kind, Span(start, writer.length), start)
+
+
+def _with_heading(
+    writer: Writer, geometry: Geometry, lines: Sequence[Line], heading: Heading, kind: SectionKind
+) -> _Draft:
+    count = heading.last - heading.first + 1
+    printed, body = list(lines[:count]), list(lines[count:])
+    if heading.run_in is not None:
+        line = printed[0]
+        rest = replace(line, text=line.text[heading.run_in :].lstrip())
+        printed[0] = replace(line, text=line.text[: heading.run_in])
+        body.insert(0, rest)
+    start = writer.paragraph(printed)
+    body_start = writer.length
+    for position, paragraph in enumerate(paragraphs(geometry, body)):
+        at = writer.paragraph(paragraph)
+        body_start = body_start if position else at
+    return _Draft(heading.text, heading.level, kind, Span(start, writer.length), body_start)

@@ -22,16 +22,9 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from colde_cli.encoder.layout import (
-    FORMAT,
-    AnyFolder,
-    Calibration,
-    check_format,
-    config_file,
-    config_of,
-    config_values,
-)
+from colde_cli.encoder.layout import FORMAT, AnyFolder, check_format, config_file, config_of, config_values
 from colde_cli.errors import ModelError
+from colde_cli.scoring.calibration import Calibration
 
 TOWER_GRAPH = "onnx/tower.onnx"
 
@@ -83,7 +76,7 @@ class TowerConfig:
         return min(self.row_tokens, _CHUNK_TOKENS) if self.max_rows == 1 else _CHUNK_TOKENS
 
     @property
-    def combination(self) -> None:
+    def score_weights(self) -> None:
         """The score of a tower is the cosine of its vectors."""
 
     def fitted(self, threshold: float, calibration: Calibration) -> TowerConfig:

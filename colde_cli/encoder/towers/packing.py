@@ -1,20 +1,255 @@
-"""Texts to the rows that a tower reads, by the name of its packing.
-
-A packing is a pure function `(text, tokenizer, config) -> Rows` in a small file of its own, `packing_NAME.py`,
-that knows nothing of PyTorch; it keeps to `config.row_tokens` and `config.max_rows`. A text without tokens gives
-one row of padding. To add one: write the file, and a line in `PACKINGS`; it is imported when it is needed.
-"""
+"""Texts to the rows that a tower reads: one packing for each way of cutting a text."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+import unicodedata
+import zlib
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 from importlib import import_module
+from itertools import islice, pairwise
+from typing import TYPE_CHECKING, NamedTuple
 
-from colde_cli.documents.chunking import TextTokenizer
+import numpy as np
+from numpy.typing import NDArray
+
+from colde_cli.documents.chunking import TextTokenizer, special_token
 from colde_cli.documents.document import Document, Section
+from colde_cli.documents.sentences import sentence_starts
 from colde_cli.encoder.towers.layout import TowerConfig
-from colde_cli.encoder.towers.rows import Rows
 from colde_cli.errors import ModelError
+
+if TYPE_CHECKING:
+    from colde_cli.encoder.towers.layout import TowerConfig
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rows:
+    """A text as rows of token ids (R rows, L tokens; both at least 1).
+
+    Attributes:
+        ids: int64 [R, L]; 0 is padding.
+        paragraphs: int64 [R], number of the paragraph that each row belongs to, from 0.
+    """
+
+    ids: NDArray[np.integer]
+    paragraphs: NDArray[np.integer]
+
+    @classmethod
+    def of(cls, rows: Sequence[Sequence[int]], paragraphs: Sequence[int] | None = None) -> Rows:
+        """Pad rows to the longest; without any there is one of padding. All lie in paragraph 0 if not said."""
+        listed = list(rows) or [[]]
+        ids = np.zeros((len(listed), max(1, *(len(row) for row in listed))), np.int64)
+        for place, row in zip(ids, listed, strict=True):
+            place[: len(row)] = row
+        numbers = [0] * len(listed) if not paragraphs else list(paragraphs)
+        return cls(ids, np.asarray(numbers, np.int64))
+
+    def small(self) -> Rows:
+        """The same in half of the memory, for collections; `stack` makes int64 of it again."""
+        return Rows(self.ids.astype(np.int32), self.paragraphs.astype(np.int32))
+
+    @property
+    def empty(self) -> bool:
+        """Whether there is nothing but padding."""
+        return not self.ids.any()
+
+    def to_bytes(self) -> bytes:
+        """All that a tower sees, for digests."""
+        shape = np.asarray(self.ids.shape, np.int32)
+        return b"".join(part.astype(np.int32).tobytes() for part in (shape, self.ids, self.paragraphs))
+
+
+def stack(rows: Sequence[Rows]) -> Rows:
+    """Several texts as one batch: ids [D, R, L] and paragraphs [D, R], padded to the largest."""
+    height = max(item.ids.shape[0] for item in rows)
+    width = max(item.ids.shape[1] for item in rows)
+    ids = np.zeros((len(rows), height, width), np.int64)
+    paragraphs = np.zeros((len(rows), height), np.int64)
+    for place, item in enumerate(rows):
+        count, length = item.ids.shape
+        ids[place, :count, :length] = item.ids
+        paragraphs[place, :count] = item.paragraphs
+    return Rows(ids, paragraphs)
+
+
+# A tokenizer reads this many characters for a token at least before it is given all: documents are far longer
+# than what is kept of them.
+_CHARACTERS = 12
+
+
+def pack_flat(text: str, tokenizer: TextTokenizer, config: TowerConfig) -> Rows:
+    """`[CLS]`, the first N - 2 tokens, `[SEP]`: one row of at most N = `config.row_tokens`.
+
+    Where the vocabulary has other business with id 0 than padding (RoBERTa's), `config.network["id_shift"]` is
+    added to every id, which the network takes off again.
+    """
+    room = config.row_tokens - 2
+    ids = _first_ids(text, tokenizer, room)
+    if not ids:
+        return Rows.of([])
+    shift = int(config.network.get("id_shift", 0))
+    whole = [special_token(tokenizer, "[CLS]"), *ids, special_token(tokenizer, "[SEP]")]
+    return Rows.of([[identity + shift for identity in whole]])
+
+
+def _first_ids(text: str, tokenizer: TextTokenizer, count: int) -> list[int]:
+    """The first `count` token ids of a text."""
+    end = _CHARACTERS * count
+    if len(text) > end:
+        # Cut at white space, where no token runs on; what such a cut gives is what the whole text gives.
+        cut = next((place for place in range(end, end // 2, -1) if text[place].isspace()), 0)
+        ids = tokenizer.encode(text[:cut], add_special_tokens=False).ids if cut else []
+        # A tokenizer may treat the last word before the end in its own way: not when it is not reached.
+        if len(ids) > count:
+            return ids[:count]
+    return tokenizer.encode(text, add_special_tokens=False).ids[:count]
+
+
+_BLANK_LINE = re.compile(r"\n\s*\n")
+
+
+def pack_sentences(text: str, tokenizer: TextTokenizer, config: TowerConfig) -> Rows:
+    """The words of a text, one row a sentence.
+
+    A sentence longer than a row goes on in the next one; whatever follows the last row is not read.
+
+    Args:
+        text: paragraphs separated by blank lines.
+        tokenizer: maps words to ids above 0, truncation and padding switched off.
+        config: `row_tokens`, words of a row at most, and `max_rows`.
+
+    Returns:
+        Rows without specials, and for each the number of its paragraph: 0, 1, ... without gaps.
+    """
+    listed = list(islice(_rows(text, tokenizer, config.row_tokens), config.max_rows))
+    return Rows.of([ids for _, ids in listed], [paragraph for paragraph, _ in listed])
+
+
+def _rows(text: str, tokenizer: TextTokenizer, row_tokens: int) -> Iterator[tuple[int, list[int]]]:
+    """Paragraph and word ids of every row; a paragraph without a word has no number."""
+    number = 0
+    for paragraph in _BLANK_LINE.split(text):
+        has_words = False
+        for start, end in pairwise([*sentence_starts(paragraph), len(paragraph)]):
+            encoded = tokenizer.encode(paragraph[start:end], add_special_tokens=False)
+            # A text that spells out "[PAD]" must not end its row there.
+            ids = [word for word in encoded.ids if word]
+            for first in range(0, len(ids), row_tokens):
+                yield number, ids[first : first + row_tokens]
+                has_words = True
+        number += has_words
+
+
+BUCKETS = 2**15
+"""Values of the hash; `TowerConfig.vocab_size` is one more, for padding."""
+
+_WORD = re.compile(r"[^\W_]+")
+
+
+def pack_trigrams(text: str, tokenizer: TextTokenizer | None, config: TowerConfig) -> Rows:
+    """The trigrams of a text, each once, and how often each occurs.
+
+    Args:
+        text: letters and digits make words, in lower case; anything else separates them.
+        tokenizer: not used; every packing is given one.
+        config: `row_tokens`, different trigrams at most: those that the text shows first, counted in all of it;
+            and `vocab_size`, one more than the hash has values.
+
+    Returns:
+        Two rows: the ids, from 1, in order of first appearance, and under each its count.
+    """
+    counts: dict[int, int] = {}
+    for word, times in Counter(_WORD.findall(_plain(text))).items():
+        for trigram in trigram_ids(word, config.vocab_size - 1):
+            if trigram in counts or len(counts) < config.row_tokens:
+                counts[trigram] = counts.get(trigram, 0) + times
+    return Rows.of([[*counts], [*counts.values()]])
+
+
+def _plain(text: str) -> str:
+    """Lower case, an accented letter one character: as word vocabularies have it too."""
+    return unicodedata.normalize("NFKC", text).lower()
+
+
+@lru_cache(maxsize=2**16)
+def trigram_ids(word: str, buckets: int = BUCKETS) -> tuple[int, ...]:
+    """Hashed trigrams of one word, 1 to `buckets`, in reading order and with repetition."""
+    marked = f"#{word}#"
+    trigrams = (marked[start : start + 3] for start in range(len(marked) - 2))
+    return tuple(1 + zlib.crc32(trigram.encode()) % buckets for trigram in trigrams)
+
+
+SPECIALS = 2
+"""[CLS] and [SEP], which every row of word pieces carries."""
+
+_BLANK_LINES = re.compile(r"\n\s*\n\s*")
+
+
+class Sentence(NamedTuple):
+    """The word pieces of a sentence (or of several, joined in a block) and the number of its paragraph."""
+
+    pieces: list[int]
+    paragraph: int
+
+
+def read_sentences(text: str, tokenizer: TextTokenizer) -> Iterator[Sentence]:
+    """The sentences of `text` in order, without specials; those without a word piece are left out.
+
+    Lazy: a caller that has enough stops, and the rest of a long text is never tokenized.
+    """
+    paragraphs = [match.end() for match in _BLANK_LINES.finditer(text)]
+    for start, end in pairwise([*sentence_starts(text), len(text)]):
+        pieces = tokenizer.encode(text[start:end], add_special_tokens=False).ids
+        if pieces:
+            yield Sentence(pieces, bisect_right(paragraphs, start))
+
+
+def fill_blocks(sentences: Iterable[Sentence], capacity: int, max_blocks: int) -> list[Sentence]:
+    """Greedy sentence filling.
+
+    Args:
+        sentences: in reading order.
+        capacity: word pieces that a block holds, specials not counted, at least 1.
+        max_blocks: where to stop reading.
+
+    Returns:
+        At most `max_blocks` blocks of 1 to `capacity` pieces; each bears the paragraph of its first sentence.
+    """
+    blocks: list[Sentence] = []
+    for pieces, paragraph in sentences:
+        if not blocks or len(blocks[-1].pieces) + len(pieces) > capacity:
+            if len(blocks) == max_blocks:
+                break
+            blocks.append(Sentence([], paragraph))
+        blocks[-1].pieces.extend(pieces[:capacity])
+    return blocks
+
+
+def pack_blocks(text: str, tokenizer: TextTokenizer, config: TowerConfig) -> Rows:
+    """The rows that SMITH reads: `[CLS] pieces [SEP]`, zeros to the right.
+
+    Args:
+        text: of the whole document.
+        tokenizer: of word pieces, with 0 for padding.
+        config: `row_tokens` of a block, specials included (SMITH: 32), and `max_rows` (SMITH: 48); what does not
+            fit is not read.
+
+    Raises:
+        ValueError: the tokenizer lacks a special token, or a block has no room for a word.
+    """
+    capacity = config.row_tokens - SPECIALS
+    if capacity < 1:
+        raise ValueError(f"a block of {config.row_tokens} tokens has no room for a word")
+    blocks = fill_blocks(read_sentences(text, tokenizer), capacity, config.max_rows)
+    first, last = special_token(tokenizer, "[CLS]"), special_token(tokenizer, "[SEP]")
+    rows = [[first, *block.pieces, last] for block in blocks]
+    return Rows.of(rows, [block.paragraph for block in blocks])
+
 
 Packing = Callable[[str, TextTokenizer, TowerConfig], Rows]
 

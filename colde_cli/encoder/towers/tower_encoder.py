@@ -15,17 +15,23 @@ from numpy.typing import NDArray
 from colde_cli import settings
 from colde_cli.documents.chunking import Chunker, TextTokenizer
 from colde_cli.documents.document import Chunk, Document
-from colde_cli.encoder.cache import Cache, digest, file_digest
-from colde_cli.encoder.devices import PRECISIONS, Cuda, Plan, decide, probe_cuda
+from colde_cli.encoder.cache import Cache, digest, file_digest, remembered
 from colde_cli.encoder.encoder import open_tokenizer
-from colde_cli.encoder.encoding import Encoding
 from colde_cli.encoder.layout import TOKENIZER
-from colde_cli.encoder.protocol import RuntimeInfo
-from colde_cli.encoder.remembered import remembered
-from colde_cli.encoder.runtime import Contract, Progress, open_session, run_graph
+from colde_cli.encoder.protocol import Encoding, RuntimeInfo
+from colde_cli.encoder.runtime import (
+    PRECISIONS,
+    Contract,
+    Cuda,
+    Plan,
+    Progress,
+    decide,
+    open_session,
+    probe_cuda,
+    run_graph,
+)
 from colde_cli.encoder.towers.layout import TOWER_GRAPH, TowerConfig, TowerFolder, open_tower_folder
-from colde_cli.encoder.towers.packing import document_text, packing, section_text
-from colde_cli.encoder.towers.rows import Rows
+from colde_cli.encoder.towers.packing import Rows, document_text, packing, section_text
 from colde_cli.errors import NoTextError, OptionError
 
 if TYPE_CHECKING:

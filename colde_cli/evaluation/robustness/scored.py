@@ -10,12 +10,10 @@ from numpy.typing import NDArray
 
 from colde_cli.documents.document import Document
 from colde_cli.encoder.encoder import Encoder
-from colde_cli.encoder.encoding import Encoding
-from colde_cli.encoder.protocol import DocumentEncoder
-from colde_cli.evaluation.robustness.figures import pair_figures, spearman
-from colde_cli.evaluation.robustness.report import PairRow, SelfRow
-from colde_cli.similarity.scores import cosine
-from colde_cli.similarity.scoring import document_scores
+from colde_cli.encoder.protocol import DocumentEncoder, Encoding
+from colde_cli.evaluation.robustness.report import PairRow, SelfRow, pair_figures, spearman
+from colde_cli.scoring.score import document_scores
+from colde_cli.similarity.chunk_scores import cosine
 
 Array = NDArray[np.float64]
 Judged = tuple[str, str, bool]

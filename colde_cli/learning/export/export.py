@@ -1,18 +1,79 @@
-"""A trained model folder gets its ONNX graphs: two chunk encoders and the document head."""
+"""Which chunks show the quantiser the range of every channel."""
 
 from __future__ import annotations
 
+import hashlib
+import heapq
+import shutil
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
-from colde_cli.encoder.layout import ENCODER_GRAPHS, HEAD_GRAPH, open_folder
+import numpy as np
+
+from colde_cli.encoder.cache import Cache
+from colde_cli.encoder.encoder import Encoder
+from colde_cli.encoder.layout import CONFIG, ENCODER_GRAPHS, HEAD_GRAPH, TOKENIZER, WEIGHTS, open_folder
 from colde_cli.errors import OptionError
-from colde_cli.learning.export.graphs import write_chunk_encoder, write_head
-from colde_cli.learning.export.half import halve
+from colde_cli.learning.export.graphs import halve, write_chunk_encoder, write_head
 from colde_cli.learning.export.smooth_quant import quantize
 from colde_cli.learning.networks.chunk_encoder import ChunkEncoder
-from colde_cli.learning.networks.colde import load_colde
+from colde_cli.learning.networks.document_head import Colde, load_colde, save_weights
+
+COUNT = 64
+# Short chunks say little: their few tokens rarely reach the extremes.
+_SHORTEST = 128
+
+
+def calibration_chunks(chunks: Iterable[Sequence[int]], count: int = COUNT) -> list[list[int]]:
+    """A sample of chunks that depends on nothing but the set of chunks: those with the smallest hashes.
+
+    The same documents in any order thus give the same int8 graph to the byte, and cached vectors stay valid.
+
+    Args:
+        chunks: token ids of each chunk, specials included.
+        count: size of the sample; all chunks are taken where there are not more.
+
+    Returns:
+        Token ids, ordered by hash; chunks of 128 tokens and more only, unless there are none.
+    """
+    listed = list(chunks)
+    long = [ids for ids in listed if len(ids) >= _SHORTEST]
+    return [list(ids) for ids in heapq.nsmallest(count, long or listed, key=_hash)]
+
+
+def _hash(ids: Sequence[int]) -> bytes:
+    return hashlib.blake2b(np.asarray(ids, np.int32).tobytes(), digest_size=16).digest()
+
+
+@contextmanager
+def frozen_encoder(
+    model: Colde,
+    tokenizer: str,
+    calibration_ids: Sequence[Sequence[int]],
+    *,
+    device: str = "auto",
+    cache: Cache | None = None,
+) -> Iterator[Encoder]:
+    """The runtime encoder of an untrained model, for as long as the context lasts.
+
+    Args:
+        model: the network as it stands; its backbone will not change any more.
+        tokenizer: the text of `tokenizer.json`.
+        calibration_ids: see `calibration_chunks`.
+        device: as for `Encoder.load`.
+        cache: where vectors are kept between runs.
+    """
+    with tempfile.TemporaryDirectory(prefix="colde-frozen-") as scratch:
+        folder = Path(scratch) / "model"
+        folder.mkdir()
+        (folder / CONFIG).write_text(model.config.to_json(), encoding="utf-8")
+        (folder / TOKENIZER).write_text(tokenizer, encoding="utf-8")
+        save_weights(model, folder / WEIGHTS)
+        export_model(folder, calibration_ids)
+        yield Encoder.load(folder, device=device, cache=cache)
+
 
 SHIPPED = ("int8", "fp16")
 
@@ -64,3 +125,33 @@ def write_encoder(
     else:
         quantize(full, target, calibration_ids)
     full.unlink()
+
+
+@contextmanager
+def new_folder(folder: Path, config: str, tokenizer: str) -> Iterator[Path]:
+    """A folder with the first files of a model, to be filled; at the end of the context it is put where `folder` is.
+
+    Args:
+        folder: of the model.
+        config: the text of `config.json`.
+        tokenizer: the text of `tokenizer.json`.
+    """
+    staged = folder.with_name(folder.name + ".partial")
+    shutil.rmtree(staged, ignore_errors=True)
+    staged.mkdir(parents=True)
+    for name, text in ((CONFIG, config), (TOKENIZER, tokenizer)):
+        (staged / name).write_text(text, encoding="utf-8")
+    yield staged
+    _replace(staged, folder)
+
+
+def _replace(staged: Path, folder: Path) -> None:
+    """Put `staged` where `folder` is; a folder cannot be renamed onto one that holds something."""
+    if not folder.exists():
+        staged.rename(folder)
+        return
+    old = folder.with_name(folder.name + ".old")
+    shutil.rmtree(old, ignore_errors=True)
+    folder.rename(old)
+    staged.rename(folder)
+    shutil.rmtree(old)

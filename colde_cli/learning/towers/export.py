@@ -15,7 +15,7 @@ from torch import nn
 from colde_cli.encoder.layout import WEIGHTS
 from colde_cli.encoder.runtime import Contract, open_session
 from colde_cli.encoder.towers.layout import TOWER_GRAPH, TowerConfig, TowerFolder, open_tower_folder
-from colde_cli.encoder.towers.rows import Rows
+from colde_cli.encoder.towers.packing import Rows
 from colde_cli.encoder.towers.tower_encoder import TowerRunner
 from colde_cli.errors import ModelError
 from colde_cli.learning.export.graphs import write_graph

@@ -1,26 +1,88 @@
-"""The systems that are trained as towers: for each its network, its sizes, and what it reads.
-
-To add one: a network in `learning/networks/towers/NAME.py` with the contract of `Network`, a packing if none fits,
-and an entry in `SYSTEMS`.
-"""
+"""SMITH's sizes and switches, apart from PyTorch: the registry of systems reads them too."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from colde_cli.encoder.towers.layout import TowerConfig
 from colde_cli.errors import NotAvailableError, OptionError
-from colde_cli.learning.networks.towers.smith_sizes import SmithSizes, smith_dim
-from colde_cli.learning.towers.recipe import BERT_LEARNING_RATE, LEARNING_RATE, TowerRecipe
+from colde_cli.learning.towers.trainer import BERT_LEARNING_RATE, LEARNING_RATE, TowerRecipe
 
 if TYPE_CHECKING:
     from torch import nn
 
     from colde_cli.learning.backbone import Backbone
+
+Combination = Literal["normal", "sum-concat", "mean-concat", "attention"]
+COMBINATIONS: tuple[Combination, ...] = get_args(Combination)
+
+
+@dataclass(frozen=True, slots=True)
+class SmithSizes:
+    """What `TowerConfig.network` holds for SMITH; the defaults are the paper's, FFN and V those of its public code.
+
+    Attributes:
+        hidden: H of both Transformers; with a backbone, H is the backbone's.
+        heads: of every attention in them.
+        intermediate: units of their feed-forward layers.
+        sentence_layers: L1, over words; with a backbone, its own.
+        document_layers: L2, over blocks.
+        combine: what beside the document's own vector d makes the result: nothing, or the sum, the mean, or an
+            attention-weighted sum of the block vectors h, before d.
+        dense: the layer before each L2 norm, "linear" or "tanh".
+        attention_hidden: V, units of the attention that combines.
+        dropout: everywhere, in training.
+        paper_compat: as in the public code, combine over `max_rows` slots, padded ones included, and leave the
+            result at its own length.
+    """
+
+    hidden: int = 256
+    heads: int = 4
+    intermediate: int = 512
+    sentence_layers: int = 6
+    document_layers: int = 3
+    combine: Combination = "normal"
+    dense: Literal["linear", "tanh"] = "linear"
+    attention_hidden: int = 256
+    dropout: float = 0.1
+    paper_compat: bool = False
+
+    @classmethod
+    def of(cls, network: Mapping[str, Any]) -> SmithSizes:
+        """Those that `TowerConfig.network` names, the others as above.
+
+        Raises:
+            ValueError: a name or a choice that SMITH does not know.
+        """
+        unknown = set(network) - {item.name for item in fields(cls)}
+        if unknown:
+            raise ValueError(f"SMITH has no size {min(unknown)!r}")
+        sizes = cls(**network)
+        if sizes.combine not in COMBINATIONS:
+            raise ValueError(f"SMITH knows no combination {sizes.combine!r}, only {', '.join(COMBINATIONS)}")
+        if sizes.dense not in ("linear", "tanh"):
+            raise ValueError(f"the dense layer is linear or tanh, not {sizes.dense!r}")
+        return sizes
+
+
+def smith_dim(network: Mapping[str, Any], backbone_hidden: int = 0) -> int:
+    """D, the size of a document vector: that of d, and before it that of h unless d stands alone.
+
+    Args:
+        network: `TowerConfig.network`.
+        backbone_hidden: hidden size of the backbone; 0 where there is none.
+
+    Raises:
+        ValueError: a name or a choice that SMITH does not know.
+    """
+    sizes = SmithSizes.of(network)
+    hidden = backbone_hidden or sizes.hidden
+    return hidden if sizes.combine == "normal" else 2 * hidden
+
 
 Start = Literal["bert", "longformer", "wordpieces", "words", "letters"]
 """What a system starts from: a pretrained BERT or Longformer; only the tokenizer of one; a vocabulary learnt from

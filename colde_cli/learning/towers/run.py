@@ -1,10 +1,11 @@
-"""One `colde train` of a tower from data to model folder: read, pack, train, export."""
+"""Tokenizers of systems that read words and have no backbone to bring one along."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 import torch
@@ -13,18 +14,16 @@ from torch import nn
 from colde_cli.documents.chunking import plain_tokenizer
 from colde_cli.encoder.layout import CARD, WEIGHTS
 from colde_cli.encoder.towers.layout import TowerConfig
-from colde_cli.encoder.towers.packing import document_text, packing
-from colde_cli.encoder.towers.rows import Rows
+from colde_cli.encoder.towers.packing import Rows, document_text, packing
 from colde_cli.errors import DataError, ModelError, OptionError
-from colde_cli.evaluation.calibration_fit import fit_calibration
 from colde_cli.learning import checkpoint
 from colde_cli.learning.backbone import Backbone, load_backbone
 from colde_cli.learning.card import CardFacts, write_card
-from colde_cli.learning.finish import new_folder
+from colde_cli.learning.export.export import new_folder
 from colde_cli.learning.job import (
     Job,
-    Reporter,
     TaskData,
+    TrainingDisplay,
     check_folders,
     open_workshop,
     read_task,
@@ -33,14 +32,122 @@ from colde_cli.learning.job import (
 )
 from colde_cli.learning.journal import Both, Journal
 from colde_cli.learning.loop import Observer, Outcome
+from colde_cli.learning.networks.towers.longformer import longformer_of_bert
 from colde_cli.learning.processes import ALONE, Processes
 from colde_cli.learning.towers.export import export_tower, save_tower
-from colde_cli.learning.towers.longformer_backbone import longformer_of_bert
-from colde_cli.learning.towers.recipe import TowerRecipe
-from colde_cli.learning.towers.registry import SYSTEMS, System
-from colde_cli.learning.towers.trainer import TowerTask, TowerTrainer, rows_digest
-from colde_cli.learning.towers.unlabelled import learn_unlabelled
-from colde_cli.learning.towers.vocabulary import bare_tokenizer, learn_vocabulary, vocabulary_size
+from colde_cli.learning.towers.pretraining import PretrainingRecipe, masking_vocabulary, pretrain
+from colde_cli.learning.towers.registry import MASKING, SYSTEMS, System
+from colde_cli.learning.towers.trainer import TowerRecipe, TowerTask, TowerTrainer, rows_digest
+from colde_cli.learning.towers.unsupervised import (
+    PairOptions,
+    UnsupervisedRecipe,
+    specials_of,
+    split_sentences,
+    train_unsupervised,
+)
+from colde_cli.scoring.fit import fit_calibration
+
+SPECIALS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]")
+"""Ids 0 to 3 of every vocabulary made here."""
+WORDS = 50_000
+"""Size of a vocabulary: the most frequent words of the training texts."""
+
+
+def learn_vocabulary(texts: Iterable[str], size: int = WORDS) -> str:
+    """The text of a `tokenizer.json` with one word or punctuation mark a token, lower-cased.
+
+    The same texts in any order give the same file: words of one count are taken in the order of the alphabet.
+
+    Args:
+        texts: to learn from; those that train, and no others.
+        size: ids at most, the four special ones included.
+    """
+    from tokenizers import models, trainers
+
+    tokenizer = _words(models.WordLevel({}, unk_token="[UNK]"))
+    trainer = trainers.WordLevelTrainer(
+        vocab_size=size, min_frequency=1, show_progress=False, special_tokens=list(SPECIALS)
+    )
+    tokenizer.train_from_iterator(texts, trainer)
+    text: str = tokenizer.to_str()
+    return text
+
+
+def bare_tokenizer() -> str:
+    """A `tokenizer.json` that knows no word: it only says where words are, for systems that read letters."""
+    from tokenizers import models
+
+    ids = {token: number for number, token in enumerate(SPECIALS)}
+    text: str = _words(models.WordLevel(ids, unk_token="[UNK]")).to_str()
+    return text
+
+
+def vocabulary_size(tokenizer: str) -> int:
+    """Number of ids of a `tokenizer.json`."""
+    from tokenizers import Tokenizer
+
+    return int(Tokenizer.from_str(tokenizer).get_vocab_size())
+
+
+def _words(model: object) -> Any:  # noqa: ANN401 - `tokenizers` is not typed
+    from tokenizers import Tokenizer, normalizers, pre_tokenizers
+
+    tokenizer = Tokenizer(model)
+    tokenizer.normalizer = normalizers.Sequence([normalizers.NFKC(), normalizers.Lowercase()])
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    return tokenizer
+
+
+def learn_unlabelled(
+    network: nn.Module,
+    config: TowerConfig,
+    tokenizer: str,
+    documents: Sequence[tuple[str, Rows]],
+    recipe: TowerRecipe,
+    device: torch.device,
+    reporter: TrainingDisplay,
+) -> None:
+    """Train `network` in place by `recipe.pretrain`.
+
+    Args:
+        network: with the weights that it starts from.
+        config: its sizes.
+        tokenizer: the text of `tokenizer.json`.
+        documents: text and rows of each document that trains.
+        recipe: says which objective, and for how long.
+        device: where.
+        reporter: told of every batch.
+
+    Raises:
+        DataError: too few documents.
+        OptionError: the tokenizer lacks what the objective needs.
+    """
+    if len(documents) < 2:
+        raise DataError("--pretrain needs two training documents at least.")
+    reporter.phase(f"Learning {recipe.pretrain} from {len(documents):,} documents")
+    options: dict[str, Any] = {
+        "epochs": recipe.pretrain_epochs,
+        "seed": recipe.seed,
+        "precision": recipe.precision,
+    }
+    plain = plain_tokenizer(tokenizer)
+
+    def told(values: dict[str, float]) -> None:
+        reporter.advance(1)
+
+    objective: Any = recipe.pretrain
+    learner: Any = network
+    if objective in MASKING:
+        vocabulary = masking_vocabulary(plain, config.vocab_size)
+        masking = PretrainingRecipe(objective=objective, **options)
+        pretrain(learner, [rows for _, rows in documents], vocabulary, masking, device, told)
+        return
+    laser = UnsupervisedRecipe(
+        pairs=PairOptions(objective=objective, row_tokens=config.row_tokens), **options
+    )
+    sentences = [found for text, _ in documents if (found := split_sentences(text, plain)) is not None]
+    train_unsupervised(network, sentences, specials_of(plain), laser, device, told)
+
 
 # Documents on which the exported graph must agree with the network: the shortest, the longest, some between.
 _SAMPLES = 8
@@ -65,7 +172,7 @@ class _Made:
 
 def train_tower(
     job: Job[TowerRecipe],
-    reporter: Reporter,
+    reporter: TrainingDisplay,
     observer: Observer,
     stop: Callable[[], bool],
     processes: Processes = ALONE,
@@ -151,7 +258,7 @@ def _backbone(job: Job[TowerRecipe], system: System) -> Backbone:
     return longformer_of_bert(found, job.recipe.row_tokens or system.row_tokens, window)
 
 
-def _pack(texts: Sequence[str], made: _Made, read: TaskData, reporter: Reporter) -> list[Rows]:
+def _pack(texts: Sequence[str], made: _Made, read: TaskData, reporter: TrainingDisplay) -> list[Rows]:
     """The rows of every document.
 
     Raises:

@@ -1,28 +1,169 @@
-"""How a tower learns, to be read from top to bottom; the loop around it is `learning.loop.Loop`.
-
-batch of pairs -> rows -> vectors -> BCE of scaled cosines -> AdamW.
-"""
+"""All that decides how a tower is trained, beside data and backbone."""
 
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
+from typing import Any, Literal
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from colde_cli.encoder.towers.rows import Rows, stack
+from colde_cli.encoder.towers.packing import Rows, stack
+from colde_cli.errors import DataError
 from colde_cli.learning.loop import Loop
-from colde_cli.learning.objectives.pair_bce import PairLoss
-from colde_cli.learning.positives import Positives
+from colde_cli.learning.losses import PairLoss
 from colde_cli.learning.processes import ALONE
+from colde_cli.learning.sampling import Positives
 from colde_cli.learning.splits import Split
-from colde_cli.learning.towers.pair_sampler import PairSampler
-from colde_cli.learning.towers.recipe import TowerRecipe
+
+LEARNING_RATE = 1e-3
+"""Of networks that start from nothing."""
+BERT_LEARNING_RATE = 2e-5
+"""Of networks that start from a pretrained BERT."""
+
+
+@dataclass(frozen=True, slots=True)
+class TowerRecipe:
+    """The options of a run; names and meaning as on the command line.
+
+    Attributes:
+        system: which network.
+        epochs: passes over the pairs at most; 0 for none.
+        batch_size: pairs in a batch, half of them related.
+        batches: where negatives come from: "by-file" from the file of the document, "mixed" from all.
+        learning_rate: AdamW's peak, after warm-up.
+        weight_decay: AdamW's, decoupled.
+        trainable_layers: last Transformer layers of the backbone to train; None for all.
+        row_tokens: tokens of a row, specials included; None for the system's own number.
+        max_rows: rows of a document; None for the system's own number.
+        network: sizes and switches of the network that differ from the system's own.
+        pretrain: what is learnt of unlabelled documents first; "none" for nothing.
+        pretrain_epochs: passes over them.
+        fixed_scale: keep α = 6 and β = 0 in the loss.
+        precision: "fp32" or "bf16" (autocast).
+        seed: of everything random.
+        patience: epochs without a better validation AUC before the run ends; 0 never ends it early.
+    """
+
+    system: str
+    epochs: int = 10
+    batch_size: int = 32
+    batches: Literal["mixed", "by-file"] = "by-file"
+    learning_rate: float = LEARNING_RATE
+    weight_decay: float = 0.01
+    trainable_layers: int | None = None
+    row_tokens: int | None = None
+    max_rows: int | None = None
+    network: tuple[tuple[str, Any], ...] = ()
+    pretrain: str = "none"
+    pretrain_epochs: int = 1
+    fixed_scale: bool = False
+    precision: Literal["fp32", "bf16"] = "fp32"
+    seed: int = 0
+    patience: int = 5
+
+    def to_json(self) -> dict[str, Any]:
+        """Every option by name."""
+        return asdict(self)
+
+    def digest(self) -> str:
+        """Hash of every option: runs of one digest, on the same data, train the same model."""
+        return hashlib.blake2b(json.dumps(self.to_json()).encode(), digest_size=16).hexdigest()
+
+
+# How often a pair that somebody judged unrelated is taken as the negative of a document that has one.
+_JUDGED = 0.5
+# Draws from the field before all its unrelated documents are listed.
+_DRAWS = 16
+
+
+class PairSampler:
+    """Gives the batches of every epoch, which depend on nothing but its seed and the epoch's number.
+
+    Every document that belongs with another is paired once in an epoch with a random one of those, and once with
+    one that it does not belong with: judged unrelated in half of the draws where there is such a one, else random
+    within its field, where negatives are harder.
+    """
+
+    def __init__(
+        self,
+        positives: Positives,
+        documents: Sequence[int] | NDArray[np.int64],
+        fields: NDArray[np.int64],
+        size: int,
+        seed: int,
+    ) -> None:
+        """Sample from `documents`, whose fields are `fields[document]`, `size` pairs to a batch.
+
+        Raises:
+            DataError: no two documents belong together, or no two do not.
+        """
+        self.documents = np.asarray(documents, np.int64)
+        self.size, self.seed = size, seed
+        chosen = set(self.documents.tolist())
+        self.partners = {
+            number: [other for other in positives.partners(number).tolist() if other in chosen]
+            for number in sorted(chosen)
+        }
+        self.together = {number: set(found) for number, found in self.partners.items()}
+        self.judged = {number: sorted(positives.excluded[number] & chosen) for number in sorted(chosen)}
+        self.fields = {
+            int(field): self.documents[fields[self.documents] == field]
+            for field in np.unique(fields[self.documents])
+        }
+        self.field_of = {number: int(fields[number]) for number in sorted(chosen)}
+        paired = [number for number, found in self.partners.items() if found]
+        if not paired:
+            raise DataError("No two training documents belong together; give them labels, links or pairs.")
+        everyone = self.documents.tolist()
+        anchors = [number for number in paired if any(self._apart(number, other) for other in everyone)]
+        if not anchors:
+            raise DataError("All training documents belong together; add some that do not.")
+        self.anchors = np.array(anchors, np.int64)
+
+    def epoch(self, number: int) -> list[NDArray[np.int64]]:
+        """The batches of one epoch, int64 [B, 3]: two documents, and 1 if they belong together, else 0."""
+        generator = np.random.default_rng([self.seed, 1, number])
+        order = generator.permutation(self.anchors)
+        half = max(1, self.size // 2)
+        return [self._batch(order[start : start + half], generator) for start in range(0, len(order), half)]
+
+    def _batch(self, anchors: NDArray[np.int64], generator: np.random.Generator) -> NDArray[np.int64]:
+        rows = []
+        for anchor in anchors.tolist():
+            partners = self.partners[anchor]
+            rows.append((anchor, partners[generator.integers(len(partners))], 1))
+            rows.append((anchor, self._negative(anchor, generator), 0))
+        return np.array(rows, np.int64)
+
+    def _negative(self, anchor: int, generator: np.random.Generator) -> int:
+        judged = self.judged[anchor]
+        if judged and generator.random() < _JUDGED:
+            return int(judged[generator.integers(len(judged))])
+        field = self.fields[self.field_of[anchor]]
+        for other in field[generator.integers(len(field), size=_DRAWS)].tolist():
+            if self._apart(anchor, other):
+                return int(other)
+        found = self._unrelated(anchor)
+        return found[generator.integers(len(found))]
+
+    def _unrelated(self, anchor: int) -> list[int]:
+        """Documents that do not belong with `anchor`: those of its field, else of all."""
+        for candidates in (self.fields[self.field_of[anchor]], self.documents):
+            found = [int(other) for other in candidates.tolist() if self._apart(anchor, other)]
+            if found:
+                break
+        return found
+
+    def _apart(self, anchor: int, other: int) -> bool:
+        return other != anchor and other not in self.together[anchor]
+
 
 # Tokens of the documents that go through the network together, padding included; a batch is cut into such
 # parts, whose gradients add up to that of the batch.

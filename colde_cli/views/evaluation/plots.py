@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from html import escape
 from math import ceil, floor
 
-from colde_cli.evaluation.curves import Histogram
-from colde_cli.evaluation.reliability import Bin
+from colde_cli.evaluation.metrics import Bin, Histogram
 from colde_cli.evaluation.result import Figure
 
 Points = Sequence[tuple[float, float]]

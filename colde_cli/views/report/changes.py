@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from colde_cli.similarity.alignment import PassagePair, State
 from colde_cli.similarity.flags import FlagKind
+from colde_cli.views.escaping import short
 from colde_cli.views.redline import Kind, Piece, pieces
 from colde_cli.views.report import names
-from colde_cli.views.report.clean import short
 
 if TYPE_CHECKING:
     from colde_cli.similarity.comparison import Comparison

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from colde_cli.views.report.clean import short
+from colde_cli.views.escaping import short
 from colde_cli.views.wording import heading, page_range
 
 if TYPE_CHECKING:
     from colde_cli.documents.passages import Passage
-    from colde_cli.encoder.encoding import Encoding
+    from colde_cli.encoder.protocol import Encoding
     from colde_cli.similarity.comparison import Comparison
 
 MOST = 1000

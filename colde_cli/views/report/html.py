@@ -1,4 +1,4 @@
-"""The page, put together: one file that needs nothing else and may load nothing else."""
+"""What the HTML pages share: colours of both themes, type, and what only screen readers see."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from colde_cli.views.pages import base_style
 from colde_cli.views.report import names
 from colde_cli.views.report.changes import changes, kind_counts, longest
 from colde_cli.views.report.heat import heat_maps, tables
@@ -16,6 +15,12 @@ from colde_cli.views.report.summary import heads, summary
 
 if TYPE_CHECKING:
     from colde_cli.similarity.comparison import Comparison
+
+
+def base_style() -> str:
+    """The style under that of every page."""
+    return Path(__file__).with_name("base.css").read_text(encoding="utf-8")
+
 
 _FOLDER = Path(__file__).parent
 _SCRIPTS = ("base", "panes", "links", "list", "detail", "maps", "start")

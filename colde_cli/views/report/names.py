@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from colde_cli.documents.document import Document
 from colde_cli.documents.passages import Passage, whole_pages
 from colde_cli.similarity.alignment import PassagePair, State
-from colde_cli.views.report.clean import short
+from colde_cli.views.escaping import short
 from colde_cli.views.wording import STATE_WORDS, heading, page_range
 
 LETTERS = {State.SAME: "s", State.EDITED: "e", State.MOVED: "m", State.ONLY_A: "a", State.ONLY_B: "b"}

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from colde_cli.documents.document import Span
 from colde_cli.similarity.alignment import State
+from colde_cli.views.escaping import harmless
 from colde_cli.views.report import names
-from colde_cli.views.report.clean import harmless
 from colde_cli.views.wording import became, heading
 
 if TYPE_CHECKING:

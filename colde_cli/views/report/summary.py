@@ -7,13 +7,21 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from colde_cli.similarity.alignment import State
-from colde_cli.similarity.extent import Extent, extents
-from colde_cli.views.extent import how_much, share
-from colde_cli.views.ignored import ignored_line, noise_aside
+from colde_cli.similarity.alignment import Extent, State, extents
+from colde_cli.views.escaping import short
 from colde_cli.views.report import names
-from colde_cli.views.report.clean import short
-from colde_cli.views.wording import VERDICTS, became, document_facts, heading, percent, plural
+from colde_cli.views.wording import (
+    VERDICTS,
+    became,
+    document_facts,
+    heading,
+    how_much,
+    ignored_line,
+    noise_aside,
+    percent,
+    plural,
+    share,
+)
 
 if TYPE_CHECKING:
     from colde_cli.documents.document import Document, ReadReport
@@ -44,7 +52,7 @@ class Facts:
 
 
 @dataclass(frozen=True, slots=True)
-class Bar:
+class ScoreBar:
     """How the words of a document divide.
 
     Attributes:
@@ -96,7 +104,7 @@ class Summary:
     score: str
     gauge: tuple[float, float | None]
     parts: Sequence[tuple[str, str, str]]
-    bars: Sequence[Bar]
+    bars: Sequence[ScoreBar]
     lead: str
     counts: Sequence[tuple[str, str, int]]
     kept_sections: str
@@ -127,7 +135,7 @@ def summary(comparison: Comparison) -> Summary:
         [_row(comparison, change) for change in changes if became(change)],
         " · ".join((model.name, model.precision, model.device)),
         ignored_line(comparison),
-        noise_aside(comparison.noise),
+        noise_aside(comparison.ignore),
     )
 
 
@@ -171,19 +179,19 @@ def _because(comparison: Comparison) -> str:
     return f"{words}; probability {percent(comparison.probability)}."
 
 
-def _bar(letter: str, extent: Extent) -> Bar:
+def _bar(letter: str, extent: Extent) -> ScoreBar:
     parts, start = [], 0.0
     for state in State:
         width = 100 * extent.by_state[state] / max(1, extent.words)
         if width:
             parts.append((names.LETTERS[state], names.STATES[state], round(width, 2), round(start, 2)))
         start += width
-    return Bar(letter, plural(extent.words, "word"), share(extent) if extent.words else "–", parts)
+    return ScoreBar(letter, plural(extent.words, "word"), share(extent) if extent.words else "–", parts)
 
 
 def _kept(comparison: Comparison, changes: Sequence[SectionChange]) -> str:
     kept = [change for change in changes if not became(change)]
-    same, aside = sum(change.same for change in kept), noise_aside(comparison.noise)
+    same, aside = sum(change.same for change in kept), noise_aside(comparison.ignore)
     if not kept:
         return "No section kept its name and place."
     what = "its name and place" if len(kept) == 1 else "their names and places"

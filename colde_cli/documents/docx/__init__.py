@@ -1,1 +1,0 @@
-"""Word documents (Office Open XML) to a `Document`."""

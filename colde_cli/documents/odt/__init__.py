@@ -1,1 +1,0 @@
-"""OpenDocument texts (LibreOffice Writer) to a `Document`."""

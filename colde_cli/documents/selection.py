@@ -1,0 +1,138 @@
+"""Parts of a document: the sections that the user chooses, and spans taken out of the text."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field, replace
+
+from colde_cli.documents.document import Document, Section, Span
+from colde_cli.documents.passages import stripped
+from colde_cli.errors import OptionError
+
+
+def select(document: Document, skip: Sequence[str] = (), only: Sequence[str] = ()) -> Document:
+    """The document with those of its sections that the patterns leave; the text stays whole.
+
+    Args:
+        document: to take sections from.
+        skip: patterns of sections to leave out.
+        only: patterns of sections to keep; empty keeps all. A pattern is a regular expression searched in the
+            heading, or the name of a kind ("references", "abstract", "appendix", "front"), case ignored.
+
+    Returns:
+        A document whose sections are numbered anew, and whose report names the skipped ones.
+
+    Raises:
+        OptionError: a pattern is no regular expression, or no section is left.
+    """
+    if not skip and not only:
+        return document
+    leave, keep = [_compile(pattern) for pattern in skip], [_compile(pattern) for pattern in only]
+    kept: list[Section] = []
+    skipped: list[str] = []
+    for section in document.sections:
+        wanted = not only or any(_matches(pattern, section) for pattern in keep)
+        if wanted and not any(_matches(pattern, section) for pattern in leave):
+            kept.append(replace(section, index=len(kept)))
+        else:
+            skipped.append(section.heading or f"({section.kind.value})")
+    if not kept:
+        raise OptionError(f"No section of {document.path or document.title} is left by the section patterns.")
+    report = replace(document.report, skipped_sections=(*document.report.skipped_sections, *skipped))
+    return replace(document, sections=tuple(kept), report=report)
+
+
+def _compile(pattern: str) -> re.Pattern[str]:
+    try:
+        return re.compile(pattern, re.IGNORECASE)
+    except re.error as error:
+        raise OptionError(f"The section pattern {pattern!r} is no regular expression: {error}.") from error
+
+
+def _matches(pattern: re.Pattern[str], section: Section) -> bool:
+    named = pattern.pattern.casefold() == section.kind.value
+    return named or bool(section.heading and pattern.search(section.heading))
+
+
+def without(document: Document, stretches: Sequence[Span], sections: Collection[int] = ()) -> Document:
+    """A document less some of its text; all its spans are offsets into the text that is left.
+
+    Where a stretch stood a paragraph ends, so that what is left never reads as if it had stood together.
+
+    Args:
+        document: to take text from.
+        stretches: characters of bodies to leave out, ascending, none overlapping, none reaching into a heading.
+        sections: indices of sections to leave out whole, heading and body.
+
+    Returns:
+        A document whose sections are numbered anew; one without heading of which nothing is left is gone too.
+    """
+    ends = [stretch.end for stretch in stretches]
+    layout = _Layout(document.text)
+    kept: list[Section] = []
+    for section in document.sections:
+        first, last = bisect_right(ends, section.body_start), bisect_right(ends, section.span.end)
+        if section.index not in sections:
+            moved = _relaid(section, stretches[first:last], layout)
+            kept += [replace(moved, index=len(kept))] if moved is not None else []
+    starts = tuple(layout.moved(start) for start in document.page_starts)
+    left = replace(document, text="\n\n".join(layout.pieces), sections=tuple(kept), page_starts=starts)
+    return replace(left, sections=tuple(replace(one, pages=left.pages_of(one.span)) for one in kept))
+
+
+@dataclass(slots=True)
+class _Layout:
+    """Pieces of a text laid one after another, a blank line between two.
+
+    Attributes:
+        text: from which they are.
+        pieces: their words.
+        old: where each was.
+        new: where each begins now.
+        length: of the whole so far.
+    """
+
+    text: str
+    pieces: list[str] = field(default_factory=list)
+    old: list[Span] = field(default_factory=list)
+    new: list[int] = field(default_factory=list)
+    length: int = 0
+
+    def add(self, piece: Span) -> int:
+        """Lay one more piece; returns where it begins."""
+        start = self.length + 2 if self.pieces else 0
+        self.pieces.append(self.text[piece.start : piece.end])
+        self.old.append(piece)
+        self.new.append(start)
+        self.length = start + len(piece)
+        return start
+
+    def moved(self, place: int) -> int:
+        """Where a place is now: if it is gone, where what followed it begins."""
+        index = bisect_left(self.old, place, key=lambda piece: piece.end)
+        if index == len(self.old):
+            return self.length
+        return self.new[index] + max(0, place - self.old[index].start)
+
+
+def _relaid(section: Section, stretches: Sequence[Span], layout: _Layout) -> Section | None:
+    """A section with its place in the new text; None where nothing of it is left."""
+    if not stretches:
+        shift = layout.add(section.span) - section.span.start
+        span = Span(section.span.start + shift, section.span.end + shift)
+        return replace(section, span=span, body_start=section.body_start + shift)
+    bounds = [
+        section.body_start,
+        *(end for one in stretches for end in (one.start, one.end)),
+        section.span.end,
+    ]
+    pieces = [stripped(layout.text, *bounds[n : n + 2]) for n in range(0, len(bounds), 2)]
+    heading = stripped(layout.text, section.span.start, section.body_start)
+    places = [layout.add(piece) for piece in (heading, *pieces) if len(piece)]
+    if not places:
+        return None
+    with_body = len(places) > (len(heading) > 0)
+    body_start = places[len(heading) > 0] if with_body else layout.length
+    return replace(section, span=Span(places[0], layout.length), body_start=body_start)

@@ -1,0 +1,331 @@
+"""The robustness protocols: length, shuffle and elongation, each applied to one model and one set."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from colde_cli.documents.document import Document, Part, Span, assemble
+from colde_cli.encoder.encoder import Encoder
+from colde_cli.encoder.protocol import DocumentEncoder, Encoding
+from colde_cli.encoder.rearranging import Numbering, rearranged
+from colde_cli.errors import OptionError
+from colde_cli.evaluation.robustness.report import PairRow, ProtocolReport, RobustnessReport
+from colde_cli.evaluation.robustness.scored import Bench, Encoded, Judged, make_bench
+
+
+def length(bench: Bench, counts: Sequence[int]) -> ProtocolReport:
+    """Read the first chunks of both documents of every pair.
+
+    Args:
+        bench: documents and pairs.
+        counts: how many chunks are read.
+    """
+    against_itself, pairs = [], []
+    for count in counts:
+        encodings = {name: _first(bench, name, count) for name in bench.encodings}
+        cut = sum(len(item.chunks) > count for item in bench.encodings.values())
+        title = f"first {count} ({cut} of {len(encodings)} cut)"
+        against_itself.append(bench.self_row(title, encodings.__getitem__, list(encodings)))
+        pairs.append(bench.pair_row(title, "both", encodings.__getitem__, encodings.__getitem__))
+    pairs.append(replace(bench.clean_row(), attack="all"))
+    return ProtocolReport("length", "First chunks only", tuple(against_itself), tuple(pairs))
+
+
+def shortened(document: Document, end: int) -> Document:
+    """The document up to an offset of its text."""
+    kept = [section for section in document.sections if section.span.start < end]
+    sections = tuple(
+        replace(
+            section,
+            span=Span(section.span.start, min(end, section.span.end)),
+            body_start=min(end, section.body_start),
+        )
+        for section in kept
+    )
+    return replace(document, text=document.text[:end], sections=sections)
+
+
+def _first(bench: Bench, name: str, count: int) -> Encoding:
+    encoding = bench.encodings[name]
+    if len(encoding.chunks) <= count:
+        return encoding
+    if bench.by_chunks is None:
+        return bench.encoder.encode(shortened(bench.documents[name], encoding.chunks[count - 1].span.end))
+    return rearranged(encoding, range(count), bench.by_chunks)
+
+
+_TITLES: dict[Numbering, str] = {"kept": "numbered before", "anew": "numbered after"}
+
+
+def shuffle(bench: Bench, rounds: int) -> ProtocolReport:
+    """Shuffle the sections of both documents of every pair.
+
+    Args:
+        bench: documents and pairs.
+        rounds: how many orders are drawn for every document.
+    """
+    against_itself, pairs = [], [bench.clean_row()]
+    numberings: tuple[Numbering, ...] = ("kept", "anew") if bench.by_chunks else ("anew",)
+    for numbering in numberings:
+        for number in range(rounds):
+            title = _TITLES[numbering] + (f", order {number + 1}" if rounds > 1 else "")
+            shuffled = {name: _shuffled(bench, name, number, numbering) for name in bench.encodings}
+            encoding: Callable[[str], Encoding] = shuffled.__getitem__
+            against_itself.append(bench.self_row(title, encoding, list(shuffled)))
+            pairs.append(bench.pair_row(title, "both", encoding, encoding))
+    alone = sum(len(_sections(item)) < 2 for item in bench.encodings.values())
+    note = f"{alone} of {len(bench.encodings)} documents have one section only, so that nothing moves."
+    return ProtocolReport("shuffle", "Sections shuffled", tuple(against_itself), tuple(pairs), (note,))
+
+
+def shuffled_rows(encoding: Encoding, generator: np.random.Generator) -> list[int]:
+    """Indices of the chunks with the sections in random order, the chunks of each in theirs."""
+    groups = _sections(encoding)
+    return [row for place in generator.permutation(len(groups)) for row in groups[int(place)]]
+
+
+def shuffled_document(document: Document, generator: np.random.Generator) -> Document:
+    """The document with its sections in random order."""
+    order = generator.permutation(len(document.sections))
+    sections = [document.sections[int(place)] for place in order]
+    parts = [
+        Part(item.heading, document.text[item.body_start : item.span.end], item.level, item.kind)
+        for item in sections
+    ]
+    return assemble(document.path, document.title, parts, document.report)
+
+
+def _shuffled(bench: Bench, name: str, number: int, numbering: Numbering) -> Encoding:
+    generator = bench.generator(name, number)
+    if bench.by_chunks is None:
+        return bench.encoder.encode(shuffled_document(bench.documents[name], generator))
+    encoding = bench.encodings[name]
+    rows = shuffled_rows(encoding, generator)
+    if rows == list(range(len(rows))):
+        return encoding
+    return rearranged(encoding, rows, bench.by_chunks, numbering)
+
+
+def _sections(encoding: Encoding) -> list[list[int]]:
+    groups: dict[int, list[int]] = {}
+    for row, chunk in enumerate(encoding.chunks):
+        groups.setdefault(chunk.section, []).append(row)
+    return list(groups.values())
+
+
+FloatArray = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class ElongationOptions:
+    """How far documents are elongated.
+
+    Attributes:
+        times: m.
+        max_chunks: a document is not made longer than this at chunk level: its m is then smaller.
+        text_documents: how many documents are elongated at text level, where every repetition is encoded; those of
+            the first pairs.
+        max_tokens: a document is not made longer than this at text level.
+    """
+
+    times: tuple[int, ...] = (1, 2, 4, 8, 16, 100)
+    max_chunks: int = 2048
+    text_documents: int = 20
+    max_tokens: int = 32_768
+
+
+def elongation(bench: Bench, options: ElongationOptions) -> Iterable[ProtocolReport]:
+    """Elongate one document of every pair, then both: one report per level."""
+    if bench.by_chunks is not None:
+        yield _chunk_level(bench, bench.by_chunks, options)
+    if options.text_documents > 0:
+        yield _text_level(_sample(bench, options.text_documents), options)
+
+
+def tiled(encoding: Encoding, times: int, document_vector: FloatArray) -> Encoding:
+    """The encoding with its chunks repeated, given what the head made of them."""
+    rows = np.tile(np.arange(len(encoding.chunks)), times)
+    return replace(
+        encoding,
+        chunks=encoding.chunks * times,
+        chunk_vectors=encoding.chunk_vectors[rows],
+        centred_unit_vectors=encoding.centred_unit_vectors[rows],
+        document_vector=document_vector,
+    )
+
+
+def elongated(document: Document, times: int) -> Document:
+    """The document's text `times` over, as one section."""
+    return assemble(document.path, document.title, [Part("", "\n\n".join([document.text] * times))])
+
+
+def _chunk_level(bench: Bench, model: Encoder, options: ElongationOptions) -> ProtocolReport:
+    against_itself, pairs = [], [bench.clean_row(ratios=True)]
+    for times in options.times:
+        allowed = {
+            name: min(times, max(1, options.max_chunks // len(encoding.chunks)))
+            for name, encoding in bench.encodings.items()
+        }
+        vectors = {
+            name: _tiled_vector(model, bench.encodings[name], count) for name, count in allowed.items()
+        }
+        attacked = partial(_tiled_encoding, bench, allowed, vectors)
+        against_itself.append(bench.self_row(_title(times, allowed), attacked, list(bench.encodings)))
+        pairs += _pair_rows(bench, _title(times, allowed), attacked)
+    note = (
+        f"No document is made longer than {options.max_chunks} chunks; its m is then smaller (“reached by”)."
+    )
+    return ProtocolReport("elongation", "Elongation ×m, chunks", tuple(against_itself), tuple(pairs), (note,))
+
+
+def _tiled_vector(model: Encoder, encoding: Encoding, times: int) -> FloatArray:
+    if times == 1:
+        return encoding.document_vector
+    # A model that adds positions before BERT has them in its chunk vectors, which copies share.
+    kept = model.config.chunk_position == "input"
+    rows = list(range(len(encoding.chunks))) * times
+    return rearranged(encoding, rows, model, "kept" if kept else "anew").document_vector
+
+
+def _tiled_encoding(
+    bench: Bench, times: Mapping[str, int], vectors: Mapping[str, FloatArray], name: str
+) -> Encoding:
+    return tiled(bench.encodings[name], times[name], vectors[name])
+
+
+def _text_level(bench: Bench, options: ElongationOptions) -> ProtocolReport:
+    names = list(bench.encodings)
+    cut = _text_encodings(bench, dict.fromkeys(names, 1)).__getitem__
+    against_itself = [bench.self_row("cut anew", cut, names)]
+    pairs = [bench.clean_row(ratios=True), bench.pair_row("cut anew", "both", cut, cut, ratios=True)]
+    for times in options.times:
+        allowed = {
+            name: min(times, max(1, options.max_tokens // max(1, encoding.tokens)))
+            for name, encoding in bench.encodings.items()
+        }
+        longer = {name: count for name, count in allowed.items() if count > 1}
+        attacked = {**bench.encodings, **_text_encodings(bench, longer)}.__getitem__
+        against_itself.append(bench.self_row(_title(times, allowed), attacked, names))
+        pairs += _pair_rows(bench, _title(times, allowed), attacked)
+    notes = (
+        f"{len(names)} documents, those of {len(bench.pairs)} pairs; none is made longer than "
+        f"{options.max_tokens} tokens; its m is then smaller (“reached by”).",
+        "“Cut anew” is the document once, as one section: what other chunks alone change.",
+    )
+    return ProtocolReport("elongation", "Elongation ×m, text", tuple(against_itself), tuple(pairs), notes)
+
+
+def _text_encodings(bench: Bench, times: Mapping[str, int]) -> dict[str, Encoding]:
+    documents = [elongated(bench.documents[name], count) for name, count in times.items()]
+    return dict(zip(times, bench.encoder.encode_many(documents), strict=True))
+
+
+def _pair_rows(bench: Bench, title: str, attacked: Encoded) -> list[PairRow]:
+    return [
+        bench.pair_row(title, "one", attacked, bench.clean_encoding, ratios=True),
+        bench.pair_row(title, "both", attacked, attacked, ratios=True),
+    ]
+
+
+def _title(times: int, allowed: Mapping[str, int]) -> str:
+    reached = sum(count == times for count in allowed.values())
+    return f"×{times}" if reached == len(allowed) else f"×{times} (reached by {reached} of {len(allowed)})"
+
+
+def _sample(bench: Bench, count: int) -> Bench:
+    """The bench cut to pairs of at most `count` documents, one pair at least: the first of each judgement by turns."""
+    chosen: set[str] = set()
+    kept: list[int] = []
+    for index in _by_turns([related for _, _, related in bench.pairs]):
+        a, b, _ = bench.pairs[index]
+        if not kept or len(chosen | {a, b}) <= count:
+            chosen |= {a, b}
+            kept.append(index)
+    return replace(
+        bench,
+        documents={name: bench.documents[name] for name in sorted(chosen)},
+        encodings={name: bench.encodings[name] for name in sorted(chosen)},
+        pairs=tuple(bench.pairs[index] for index in kept),
+        clean=bench.clean[kept],
+    )
+
+
+def _by_turns(related: Sequence[bool]) -> list[int]:
+    """Indices of related and unrelated pairs by turns, so that a sample has both."""
+    turns = [[index for index, value in enumerate(related) if value is wanted] for wanted in (True, False)]
+    order = {index: place for group in turns for place, index in enumerate(group)}
+    return sorted(order, key=lambda index: (order[index], index))
+
+
+PROTOCOLS = ("length", "shuffle", "elongation")
+"""What can be asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How hard the attacks are.
+
+    Attributes:
+        elongation: how far documents are elongated.
+        shuffles: how many orders of sections are drawn for every document.
+        first_chunks: how many chunks are read, for "length".
+    """
+
+    elongation: ElongationOptions = field(default_factory=ElongationOptions)
+    shuffles: int = 1
+    first_chunks: tuple[int, ...] = (1, 2, 4, 8)
+
+
+def robustness(
+    encoder: DocumentEncoder,
+    documents: Mapping[str, Document],
+    pairs: Sequence[Judged],
+    protocols: Sequence[str] = PROTOCOLS,
+    *,
+    threshold: float | None = None,
+    seed: int = 0,
+    options: Options | None = None,
+) -> RobustnessReport:
+    """Attack documents and see what becomes of the scores of pairs.
+
+    A model without a document head over chunk vectors is attacked through the text of its documents.
+
+    Args:
+        encoder: the model.
+        documents: by id; those of the pairs at least.
+        pairs: ids of two documents and whether they are related, at least one.
+        protocols: of `PROTOCOLS`, in the order of the report.
+        threshold: from which a pair counts as related, chosen on clean scores; the model's own if None.
+        seed: of every draw.
+        options: how hard the attacks are.
+
+    Raises:
+        OptionError: no such protocol, or no pairs.
+        NoTextError: a document has no text.
+        ModelError: a graph is damaged or does not fit the tokenizer.
+    """
+    unknown = [name for name in protocols if name not in PROTOCOLS]
+    if unknown:
+        raise OptionError(
+            f"There is no robustness protocol {unknown[0]!r}; choose from {', '.join(PROTOCOLS)}."
+        )
+    if not pairs:
+        raise OptionError("Robustness is measured on judged pairs, and there are none.")
+    known = encoder.config.threshold if threshold is None else threshold
+    bench = make_bench(encoder, documents, pairs, known, seed)
+    chosen = options or Options()
+    reports = [report for name in protocols for report in _run(name, bench, chosen)]
+    return RobustnessReport(encoder.info.name, known, seed, tuple(reports))
+
+
+def _run(name: str, bench: Bench, options: Options) -> Iterable[ProtocolReport]:
+    if name == "length":
+        return [length(bench, options.first_chunks)]
+    if name == "shuffle":
+        return [shuffle(bench, options.shuffles)]
+    return elongation(bench, options.elongation)

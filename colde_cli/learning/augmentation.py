@@ -1,0 +1,249 @@
+"""What the document head is shown of a batch: sections, windows, partners, positions (CoLDE §3.1, Aug).
+
+Everything random comes from one generator that depends on seed and step, so that a run can be taken up anywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from colde_cli.learning.losses import draw_times
+from colde_cli.learning.tokens import ChunkStore
+
+IntArray = NDArray[np.int64]
+
+Elongation = Literal["none", "loss", "view"]
+
+
+@dataclass(frozen=True, slots=True)
+class ViewOptions:
+    """How documents are cut and shown.
+
+    Attributes:
+        sections: S, parts of a document (1 = no augmentation).
+        window: most chunks of a section that are shown in training; 0 shows all.
+        max_chunks: Q, rows of the chunk embedding, and the most an elongated section may hold.
+        elongation: whether rows are added that repeat a section (LA(SER)³), for a loss of their own or as views.
+    """
+
+    sections: int
+    window: int
+    max_chunks: int
+    elongation: Elongation = "none"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Views:
+    """The R rows that the head reads; the elongated ones come last.
+
+    Attributes:
+        chunks: for each row the chunks it holds, as numbers of the store.
+        positions: for each row q of its chunks.
+        sections: int64 [R], p.
+        partners: int64 [R], the row whose chunks are keys and values.
+        owners: int64 [R], place in the batch of the document each row belongs to.
+        elongated: how many of the rows, at the end, repeat the first rows one by one.
+    """
+
+    chunks: tuple[IntArray, ...]
+    positions: tuple[IntArray, ...]
+    sections: IntArray
+    partners: IntArray
+    owners: IntArray
+    elongated: int = 0
+
+    def __len__(self) -> int:
+        return len(self.chunks)
+
+    @property
+    def lengths(self) -> IntArray:
+        """int64 [R], chunks of each row."""
+        return np.array([len(row) for row in self.chunks], np.int64)
+
+    @property
+    def chunk_ids(self) -> IntArray:
+        """int64 [R, C], q of every chunk, zeros past a row's length."""
+        return side_by_side(self.positions)
+
+    def needed(self, positioned: bool) -> Needed:
+        """The chunks to encode, each once; twice where it stands in two places and `positioned` vectors differ."""
+        lengths = self.lengths
+        columns = [
+            np.concatenate(self.chunks),
+            np.repeat(self.sections, lengths),
+            np.concatenate(self.positions),
+        ]
+        if not positioned:
+            columns[1:] = [np.zeros_like(columns[0])] * 2
+        unique, places = np.unique(np.stack(columns), axis=1, return_inverse=True)
+        rows = np.split(np.asarray(places, np.int64).reshape(-1), np.cumsum(lengths)[:-1])
+        return Needed(unique[0], unique[1], unique[2], side_by_side(rows))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Needed:
+    """The n different chunk vectors that some rows hold.
+
+    Attributes:
+        chunks: int64 [n], numbers of the store.
+        sections: int64 [n], p of each.
+        positions: int64 [n], q of each.
+        places: int64 [R, C], which of the n vectors stands where; 0 past a row's length.
+    """
+
+    chunks: IntArray
+    sections: IntArray
+    positions: IntArray
+    places: IntArray
+
+
+def side_by_side(rows: Sequence[IntArray]) -> IntArray:
+    """Rows of unequal length as int64 [R, C], zeros past a row's length."""
+    table = np.zeros((len(rows), max(len(row) for row in rows)), np.int64)
+    for place, row in enumerate(rows):
+        table[place, : len(row)] = row
+    return table
+
+
+@dataclass(slots=True)
+class _Row:
+    chunks: IntArray
+    positions: IntArray
+    section: int
+    partner: int
+    owner: int
+
+
+def training_views(
+    store: ChunkStore,
+    documents: Sequence[int] | IntArray,
+    options: ViewOptions,
+    generator: np.random.Generator,
+) -> Views:
+    """Rows of a batch: every document cut into sections, a window of each, at a random offset.
+
+    A section's partner is the next section of its document (the last one's is the first), or, for half of the
+    documents, itself: that is how a document is read at inference, where it is not cut (§4.1). A document of
+    one chunk has its own repetition as second view instead.
+    """
+    rows: list[_Row] = []
+    for owner, document in enumerate(documents):
+        rows += _document_rows(store, int(document), owner, len(rows), options, generator)
+    count = len(rows)
+    if options.elongation != "none":
+        rows += [_elongated(row, place, count, options, generator) for place, row in enumerate(rows)]
+    return _views(rows, len(rows) - count)
+
+
+def whole_views(store: ChunkStore, documents: Sequence[int] | IntArray) -> Views:
+    """One row per document with all its chunks and itself as partner, as at inference."""
+    rows = []
+    for owner, document in enumerate(documents):
+        chunks = store.chunks_of(int(document))
+        rows.append(_Row(chunks, np.arange(len(chunks)), 0, owner, owner))
+    return _views(rows, 0)
+
+
+def cut_sections(sections: Sequence[int] | NDArray[np.int32], tokens: IntArray, parts: int) -> list[int]:
+    """Where to cut a document of n chunks into at most `parts` runs of about equally many tokens.
+
+    A cut falls on the section boundary nearest to its equal share; where sections do not suffice, on the chunk
+    boundary nearest to it.
+
+    Args:
+        sections: [n], the section of each chunk.
+        tokens: [n], tokens of each chunk.
+        parts: S.
+
+    Returns:
+        Chunk numbers `[0, c1, ..., n]`, strictly ascending.
+    """
+    count = len(tokens)
+    parts = min(parts, count)
+    ends = np.cumsum(tokens)
+    boundaries = 1 + np.flatnonzero(np.diff(np.asarray(sections)))
+    allowed = boundaries if len(boundaries) >= parts - 1 else np.arange(1, count)
+    cuts = [0]
+    for part in range(1, parts):
+        # What lies between the last cut and the boundaries that the cuts after this one still need.
+        free = allowed[allowed > cuts[-1]]
+        free = free[: len(free) - (parts - 1 - part)]
+        distance = np.abs(ends[free - 1] - ends[-1] * part / parts)
+        cuts.append(int(free[distance.argmin()]))
+    return [*cuts, count]
+
+
+def _document_rows(
+    store: ChunkStore,
+    document: int,
+    owner: int,
+    first: int,
+    options: ViewOptions,
+    generator: np.random.Generator,
+) -> list[_Row]:
+    chunks = store.chunks_of(document)
+    if options.sections > 1 and len(chunks) < 2:
+        return _repeated_rows(chunks, owner, first, options, generator)
+    cuts = cut_sections(store.sections[chunks], store.lengths_of(chunks), options.sections)
+    own_partner = generator.random() < 0.5
+    groups = [chunks[begin:end] for begin, end in pairwise(cuts)]
+    rows = []
+    for place, group in enumerate(groups):
+        shown = _window(group, options.window, generator)
+        partner = place if own_partner else (place + 1) % len(groups)
+        positions = _positions(len(shown), options.max_chunks, generator)
+        rows.append(_Row(shown, positions, place, first + partner, owner))
+    return rows
+
+
+def _repeated_rows(
+    chunks: IntArray, owner: int, first: int, options: ViewOptions, generator: np.random.Generator
+) -> list[_Row]:
+    """A document that cannot be cut, and its repetition at least twice over (LA(SER)³, self-reference)."""
+    repeats = int(generator.integers(2, max(2, options.max_chunks // len(chunks)) + 1))
+    positions = _positions(len(chunks), options.max_chunks, generator)
+    return [
+        _Row(np.tile(chunks, times), np.tile(positions, times), 0, first + place, owner)
+        for place, times in enumerate((1, repeats))
+    ]
+
+
+def _elongated(
+    row: _Row, place: int, count: int, options: ViewOptions, generator: np.random.Generator
+) -> _Row:
+    """The row repeated; it keeps its partner, and a row that is its own partner stays that."""
+    repeats = draw_times(len(row.chunks), options.max_chunks, generator)
+    partner = count + place if row.partner == place else row.partner
+    chunks, positions = np.tile(row.chunks, repeats), np.tile(row.positions, repeats)
+    return _Row(chunks, positions, row.section, partner, row.owner)
+
+
+def _window(group: IntArray, window: int, generator: np.random.Generator) -> IntArray:
+    """A random run of at most `window` chunks, which also keeps beginnings from weighing too much."""
+    if not window or len(group) <= window:
+        return group
+    start = int(generator.integers(len(group) - window + 1))
+    return group[start : start + window]
+
+
+def _positions(count: int, max_chunks: int, generator: np.random.Generator) -> IntArray:
+    """Numbers q at a random offset: documents read whole have higher numbers than sections ever would."""
+    offset = int(generator.integers(max(0, max_chunks - count) + 1))
+    return np.minimum(np.arange(offset, offset + count), max_chunks - 1)
+
+
+def _views(rows: Sequence[_Row], elongated: int) -> Views:
+    return Views(
+        tuple(row.chunks for row in rows),
+        tuple(row.positions for row in rows),
+        np.array([row.section for row in rows], np.int64),
+        np.array([row.partner for row in rows], np.int64),
+        np.array([row.owner for row in rows], np.int64),
+        elongated,
+    )

@@ -1,0 +1,181 @@
+"""Which words of a document say what it is about: the rare ones, and the rare pairs of neighbouring words.
+
+A vector of meaning blurs names, species, statutes and part numbers, and these often decide whether two documents
+belong together. A lexicon knows in how many training documents every word and every pair of words stands (by hash,
+so that no text is kept), and weighs the words of a document by it (inverse document frequency: Spärck Jones 1972).
+Words are read from the chunks' token ids, and counts are taken relative to their mean, so that a document which says
+everything m times over has the same terms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from colde_cli.documents.document import Chunk
+from colde_cli.errors import ModelError
+from colde_cli.files import load_arrays
+
+FloatArray = NDArray[np.float32]
+IntArray = NDArray[np.int64]
+
+BUCKETS = 1 << 19
+"""Hash values of words, and as many of pairs of words."""
+
+_LONGEST = 64
+"""Word pieces of a word that are told apart by their place; further ones share the last place."""
+_RARE = 2
+"""Words of fewer training documents weigh as much as words of two: most of them are names, or misread."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Terms:
+    """The words of a text, weighed.
+
+    Attributes:
+        buckets: int32 [k], ascending; words are below `BUCKETS`, pairs of words from there on.
+        weights: float32 [k], of unit length together.
+    """
+
+    buckets: NDArray[np.int32]
+    weights: FloatArray
+
+
+def continuations(pieces: Sequence[str]) -> NDArray[np.bool_]:
+    """Which token ids go on with the word before them, given the piece of each id.
+
+    WordPiece marks those that go on ("##ing"), byte-level BPE and SentencePiece those that begin ("Ġthe", "▁the").
+    """
+    if any(piece.startswith("##") for piece in pieces):
+        return np.array([piece.startswith("##") for piece in pieces])
+    if any(piece.startswith(("Ġ", "▁")) for piece in pieces):
+        return np.array([not piece.startswith(("Ġ", "▁", "<", "[")) for piece in pieces])
+    return np.zeros(len(pieces), bool)
+
+
+def overlap(a: Terms, b: Terms) -> float:
+    """Cosine of two texts by their terms, in [0, 1]."""
+    _, here, there = np.intersect1d(a.buckets, b.buckets, assume_unique=True, return_indices=True)
+    return min(1.0, float(a.weights[here] @ b.weights[there]))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Lexicon:
+    """Document frequencies of words and pairs of words.
+
+    Attributes:
+        frequencies: uint16 [2 * BUCKETS], training documents that hold a term of each bucket.
+        documents: of how many.
+        continues: bool [vocabulary], which token ids go on with the word before them ("##ing").
+        power: of the inverse document frequency; above 1 rare words count for more.
+    """
+
+    frequencies: NDArray[np.uint16]
+    documents: int
+    continues: NDArray[np.bool_]
+    power: float
+
+    @classmethod
+    def learn(
+        cls, documents: Iterable[Sequence[Sequence[int]]], continues: NDArray[np.bool_], power: float
+    ) -> Lexicon:
+        """Count in how many documents each term stands.
+
+        Args:
+            documents: the token ids of the chunks of each, specials included.
+            continues: see the class.
+            power: see the class.
+        """
+        frequencies, count = np.zeros(2 * BUCKETS, np.int64), 0
+        for chunks in documents:
+            buckets, _ = _counted(_words(_body(chunks), continues))
+            frequencies[buckets] += 1
+            count += 1
+        return cls(np.minimum(frequencies, 65535).astype(np.uint16), count, continues, power)
+
+    @classmethod
+    def load(cls, path: Path, power: float) -> Lexicon:
+        """Read a lexicon.
+
+        Raises:
+            ModelError: it is damaged.
+        """
+        frequencies, documents, continues = load_arrays(path, "frequencies", "documents", "continues")
+        shapes = (frequencies.shape, documents.shape, continues.ndim)
+        if shapes != ((2 * BUCKETS,), (), 1):
+            raise ModelError(f"{path} is not a lexicon of this version; fetch or train the model again.")
+        return cls(frequencies, int(documents), continues, power)
+
+    def save(self, path: Path) -> None:
+        """Write the lexicon; the same content gives the same bytes."""
+        with path.open("wb") as file:
+            np.savez_compressed(
+                file,
+                frequencies=self.frequencies,
+                documents=np.int64(self.documents),
+                continues=self.continues,
+            )
+
+    def terms(self, chunks: Sequence[Chunk], words: int | None = None) -> Terms:
+        """The weighed terms of a text.
+
+        Args:
+            chunks: of the text, in reading order.
+            words: read no more than this many; all if None.
+        """
+        found = _words(_body([chunk.ids for chunk in chunks]), self.continues)[:words]
+        buckets, counts = _counted(found)
+        weights = counts * self._rarity(buckets)
+        length = np.linalg.norm(weights)
+        return Terms(buckets.astype(np.int32), (weights / (length if length else 1.0)).astype(np.float32))
+
+    def _rarity(self, buckets: IntArray) -> NDArray[np.float64]:
+        """Smoothed inverse document frequency of each bucket, to the power."""
+        frequency = np.maximum(self.frequencies[buckets], _RARE)
+        rarity: NDArray[np.float64] = (np.log((1 + self.documents) / (1.0 + frequency)) + 1) ** self.power
+        return rarity
+
+
+def _body(chunks: Sequence[Sequence[int]]) -> IntArray:
+    """Token ids of all chunks without their specials."""
+    bodies = [np.asarray(ids[1:-1], np.int64) for ids in chunks]
+    return np.concatenate(bodies) if bodies else np.zeros(0, np.int64)
+
+
+def _words(ids: IntArray, continues: NDArray[np.bool_]) -> NDArray[np.uint64]:
+    """A hash of each word: a polynomial of its word pieces, mixed."""
+    if not len(ids):
+        return np.zeros(0, np.uint64)
+    begins = ~continues[ids]
+    begins[0] = True
+    starts = np.flatnonzero(begins)
+    places = np.arange(len(ids)) - np.repeat(starts, np.diff(np.append(starts, len(ids))))
+    pieces = (ids.astype(np.uint64) + np.uint64(1)) * _FACTORS[np.minimum(places, _LONGEST - 1)]
+    return _mixed(np.add.reduceat(pieces, starts))
+
+
+def _counted(words: NDArray[np.uint64]) -> tuple[IntArray, NDArray[np.float64]]:
+    """Buckets of words and of pairs of neighbours, ascending, and log(1 + count / mean count) of each."""
+    pairs = _mixed(words[:-1] * np.uint64(31) + words[1:] * np.uint64(17))
+    buckets, counts = [], []
+    for hashes, first in ((words, 0), (pairs, BUCKETS)):
+        found, times = np.unique((hashes % np.uint64(BUCKETS)).astype(np.int64), return_counts=True)
+        buckets.append(found + first)
+        counts.append(np.log1p(times / times.mean()) if len(times) else np.zeros(0))
+    return np.concatenate(buckets), np.concatenate(counts)
+
+
+def _mixed(hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """The finaliser of MurmurHash3: every bit of the input has a say in every bit of the output."""
+    mixed = hashes ^ (hashes >> np.uint64(33))
+    for factor in (0xFF51AFD7ED558CCD, 0xC4CEB9FE1A85EC53):
+        mixed = mixed * np.uint64(factor)
+        mixed ^= mixed >> np.uint64(33)
+    return mixed
+
+
+_FACTORS = np.array([pow(1_000_003, place, 1 << 64) for place in range(_LONGEST)], np.uint64)

@@ -1,0 +1,126 @@
+"""How numbers and dates are written, and which of them are names or axis labels and count nothing."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+
+from colde_cli.documents.document import Span
+
+MONTHS = (
+    r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?"
+    r"|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)"
+)
+NUMERAL = r"\d+(?:[.,:]\d+)*"
+SPELLED = (
+    "two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen "
+    "nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred thousand million billion half twice third "
+    "quarter one"
+).split()
+DATE = (
+    rf"\b\d{{1,2}}(?:st|nd|rd|th)?\s+(?:of\s+)?{MONTHS}\b\.?(?:,?\s+\d{{4}}\b)?"
+    rf"|\b{MONTHS}\.?\s+\d{{1,2}}(?:st|nd|rd|th)?\b(?:,?\s+\d{{4}}\b)?|\b{MONTHS},?\s+\d{{4}}\b"
+    r"|(?<!\d)\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2})?)?(?!\d)|\b\d{1,2}[/.]\d{1,2}[/.]\d{2,4}\b"
+)
+
+_TENS = "twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety"
+_SCALE = "hundred|thousand|million|billion|trillion"
+_WORD = rf"(?:(?:{_TENS})[\s-](?:one|two|three|four|five|six|seven|eight|nine)|{'|'.join(SPELLED)})\b"
+IN_WORDS = _WORD
+"""A number below a hundred, or a round one, in words: "forty-five", "sixty", "hundred"."""
+
+# "two hundred and five", but two numbers in "one and three".
+_MORE = rf"(?:[\s-](?:{_SCALE})\b(?:\s(?:and\s)?{_WORD})?)*"
+_FIGURE = rf"{NUMERAL}(?:[\u00a0\u2009\u202f]\d{{3}})*(?:(?:st|nd|rd|th)\b)?"
+# "may 10" is a modal and a number.
+_NO_MODAL = r"(?!(?-i:may)\b)"
+NUMBER = rf"(?i:{_NO_MODAL}(?:{DATE})|(?:\b{_WORD}|{_FIGURE}){_MORE})"
+"""Any number or date, as one: "3.2", "1,400", "31st", "thirty-five", "two hundred and five", "1.4 million",
+"8 January 2024"."""
+
+_NUMBERED = (
+    "section article clause chapter part title volume book schedule exhibit appendix annex attachment table figure"
+).split()
+_CALLED = "|".join(rf"(?i:(?<=\b{word}\s))" for word in _NUMBERED)
+LABEL = r"(?<![^\W\d_])\((?:\d+(?:\.\d+)*|[A-Za-z]|(?i:[ivxlc]+))\)"
+"""The label of a list item or of a part of a section: "(a)", "(iv)", "(2)", but not the argument of "f(x)"."""
+
+NAMED_LABEL = rf"(?:{_CALLED})(?:[IVXLC]+|[A-Z])(?![\w'’])"
+"""A letter or a Roman number after what it labels: "IV" in "Article IV", "B" in "Schedule B"."""
+
+
+ENOUGH = 5
+"""Labels of equations that went up or down by the same number, from which all that did are renumbered."""
+
+# "thirty (30) days" is a count, said twice.
+_SAID_TWICE = re.compile(rf"\b(?:{'|'.join(SPELLED)})\s*$", re.IGNORECASE)
+_WITHIN_A_NAME = re.compile(r"(?:[^\W\d_]|[A-Z][-–])$")
+_GREEK = re.compile(r"[\u0370-\u03ff]")
+_YEAR = re.compile(r"(?:18|19|20)\d\d")
+_OF_AUTHORS = re.compile(r"(?:[A-Z][^\W\d_]+|\bal\.),? \(?$")
+_FOOTNOTE = re.compile(r"(?<=[a-z]{4}[.,;)])\d{1,2}(?!\S)|^\s*\d{1,2}\s+(?=https?:)")
+_MOST_ITEMS = 2
+"""Digits that the number of a list item has at most; "(2019)" is a year."""
+
+
+def footnote_marks(text: str) -> tuple[Span, ...]:
+    """Numbers close behind the end of a clause, and one in front of an address."""
+    return tuple(Span(*mark.span()) for mark in _FOOTNOTE.finditer(text))
+
+
+def names_something(text: str, span: Span) -> bool:
+    """Whether a number is part of a name, or stands in parentheses like a list item's.
+
+    Names are "GA4", "COVID-19", "Palmer 2009", "3σ".
+
+    For numbers that one text has more than the other: of two that differ at one place, that they differ tells.
+    """
+    before, after = text[: span.start], text[span.end :]
+    number = text[span.start : span.end]
+    if _WITHIN_A_NAME.search(before[-2:]) or _GREEK.match(after):
+        return True
+    if _YEAR.fullmatch(number) and (_OF_AUTHORS.search(before[-40:]) or after[:1].isalpha()):
+        return True
+    bare = before.endswith("(") and after.startswith(")") and number.isdecimal()
+    return bare and len(number) <= _MOST_ITEMS and not _SAID_TWICE.search(before[-20:-1])
+
+
+def renumbered(found: Iterable[tuple[str, str]]) -> frozenset[tuple[str, str]]:
+    """Of numbers in parentheses, before and after: those that all went up or down by as much as many others did.
+
+    Equations count through a document, so that a new one moves the labels of all that follow. A single passage does
+    not show it.
+    """
+    shifts: Mapping[int, set[tuple[str, str]]] = defaultdict(set)
+    for before, after in found:
+        if before.isdecimal() and after.isdecimal():
+            shifts[int(after) - int(before)].add((before, after))
+    return frozenset(pair for pairs in shifts.values() if len(pairs) >= ENOUGH for pair in pairs)
+
+
+_NUMBER = r"[-−–]?\d+(?:\.\d+)?"
+_ROW = re.compile(rf"(?<!\S){_NUMBER}(?:\s+{_NUMBER}){{3,}}(?!\S)")
+_ENOUGH = 4
+"""Numbers at equal distances, one after another, that make an axis."""
+_YEARS = (1800, 2100)
+"""Whole numbers between these, one apart, are the head of a table, not an axis."""
+
+
+def axis_numbers(text: str) -> tuple[Span, ...]:
+    """Rows of bare numbers in which `_ENOUGH` neighbours stand at equal distances, other than years."""
+    return tuple(Span(*row.span()) for row in _ROW.finditer(text) if _has_axis(row[0]))
+
+
+def _has_axis(row: str) -> bool:
+    values = [float(re.sub("[−–]", "-", number)) for number in row.split()]
+    windows = (values[start : start + _ENOUGH] for start in range(len(values) - _ENOUGH + 1))
+    return any(_is_axis(window) for window in windows)
+
+
+def _is_axis(values: Sequence[float]) -> bool:
+    steps = [after - before for before, after in itertools.pairwise(values)]
+    even = steps[0] != 0 and all(abs(step - steps[0]) < 1e-6 * max(1.0, abs(steps[0])) for step in steps)
+    years = abs(steps[0]) == 1 and _YEARS[0] <= min(values) and max(values) <= _YEARS[1]
+    return even and not years

@@ -1,0 +1,206 @@
+"""SupCon, SINCERE, the cosine loss and the elongation loss against values and laws known beforehand."""
+
+from __future__ import annotations
+
+import math
+from random import Random
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+from torch.nn import functional
+
+from colde_cli.learning.losses import (
+    Variant,
+    cosine_loss,
+    draw_times,
+    elongation_loss,
+    supcon,
+    supcon_per_anchor,
+    tile,
+)
+
+VARIANTS: tuple[Variant, ...] = ("supcon", "sincere")
+
+
+def on_circle(*degrees: float) -> Tensor:
+    angles = torch.deg2rad(torch.tensor(degrees, dtype=torch.float64))
+    return torch.stack([angles.cos(), angles.sin()], dim=1)
+
+
+def same(labels: list[int]) -> Tensor:
+    values = torch.tensor(labels)
+    return values[:, None] == values[None, :]
+
+
+GOLDEN = on_circle(0, 10, 90, 100, 45, 60)
+GOLDEN_POSITIVES = same([0, 0, 0, 0, 1, 1])
+
+batches = st.integers(2, 9).flatmap(
+    lambda rows: st.tuples(
+        st.integers(0, 2**31), st.lists(st.integers(0, 3), min_size=rows, max_size=rows), st.integers(2, 6)
+    )
+)
+
+
+def drawn(batch: tuple[int, list[int], int]) -> tuple[Tensor, Tensor]:
+    seed, labels, size = batch
+    generator = torch.Generator().manual_seed(seed)
+    rows = torch.randn(len(labels), size, generator=generator, dtype=torch.float64)
+    return functional.normalize(rows, dim=1), same(labels)
+
+
+def test_golden_supcon() -> None:
+    losses, valid = supcon_per_anchor(GOLDEN, GOLDEN_POSITIVES, 0.5)
+    expected = torch.tensor([2.2133, 2.1371, 2.1903, 2.2717, 1.2219, 1.2259], dtype=torch.float64)
+    torch.testing.assert_close(losses, expected, rtol=0, atol=5e-5)
+    assert bool(valid.all())
+    assert float(losses.sum()) == pytest.approx(11.2603, abs=5e-5)
+    assert float(supcon(GOLDEN, GOLDEN_POSITIVES, 0.5)) == pytest.approx(1.8767, abs=5e-5)
+
+
+def test_golden_sincere() -> None:
+    assert float(supcon(GOLDEN, GOLDEN_POSITIVES, 0.5, "sincere")) == pytest.approx(1.5658, abs=5e-5)
+
+
+def test_no_base_temperature() -> None:
+    """τ / 0.07 in front of the loss would give a mean of 13.4051."""
+    mean = float(supcon(GOLDEN, GOLDEN_POSITIVES, 0.5))
+    assert mean * 0.5 / 0.07 == pytest.approx(13.4051, abs=5e-4)
+    assert abs(mean - 13.4051) > 11
+
+
+def test_sixteen_identical_vectors() -> None:
+    vectors = on_circle(*[30.0] * 16)
+    assert float(supcon(vectors, same([1] * 16), 0.5)) == pytest.approx(math.log(15))
+    assert float(supcon(vectors, same([1] * 16), 0.5, "sincere")) == pytest.approx(0.0, abs=1e-12)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_anchor_without_positive_is_skipped(variant: Variant) -> None:
+    vectors = GOLDEN
+    losses, valid = supcon_per_anchor(vectors, same([0, 0, 1, 1, 2, 3]), 0.5, variant)
+    assert valid.tolist() == [True] * 4 + [False] * 2
+    assert losses[4:].tolist() == [0.0, 0.0]
+    mean = supcon(vectors, same([0, 0, 1, 1, 2, 3]), 0.5, variant)
+    assert float(mean) == pytest.approx(float(losses[:4].mean()))
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("rows", [1, 2, 6])
+def test_no_positive_at_all_is_zero_with_zero_gradient(variant: Variant, rows: int) -> None:
+    vectors = GOLDEN[:rows].float().requires_grad_()
+    loss = supcon(vectors, same(list(range(rows))), 0.5, variant)
+    loss.backward()  # type: ignore[no-untyped-call]
+    assert loss.item() == 0.0
+    assert vectors.grad is not None
+    assert not vectors.grad.any()
+
+
+@given(batches, st.sampled_from(VARIANTS), st.randoms(use_true_random=False))
+@settings(deadline=None)
+def test_order_of_rows_does_not_matter(
+    batch: tuple[int, list[int], int], variant: Variant, random: Random
+) -> None:
+    vectors, positives = drawn(batch)
+    order = list(range(len(vectors)))
+    random.shuffle(order)
+    mixed, related = vectors[order], positives[order][:, order]
+    for loss in (lambda v, p: supcon(v, p, 0.5, variant), cosine_loss, lambda v, p: elongation_loss(v, v, p)):
+        torch.testing.assert_close(loss(mixed, related), loss(vectors, positives))
+
+
+@given(batches, st.floats(0.05, 1.0))
+@settings(deadline=None)
+def test_lower_bounds(batch: tuple[int, list[int], int], temperature: float) -> None:
+    """|P| positives share a probability of at most 1: L_i ≥ log |P(i)|. SINCERE can reach 0."""
+    vectors, positives = drawn(batch)
+    losses, valid = supcon_per_anchor(vectors, positives, temperature)
+    counts = positives.sum(1) - 1
+    assert bool((losses[valid] >= counts[valid].double().log() - 1e-9).all())
+    other, _ = supcon_per_anchor(vectors, positives, temperature, "sincere")
+    assert bool((other >= 0).all())
+    assert bool((other <= losses + 1e-9).all())
+    assert 0 <= float(cosine_loss(vectors, positives)) <= 1.5
+    assert float(elongation_loss(vectors, vectors, positives, temperature)) >= 0
+
+
+@given(batches, st.sampled_from(VARIANTS), st.floats(0.5, 3.0))
+@settings(deadline=None)
+def test_scale_is_temperature(batch: tuple[int, list[int], int], variant: Variant, scale: float) -> None:
+    vectors, positives = drawn(batch)
+    wanted = supcon(vectors, positives, 0.5, variant)
+    torch.testing.assert_close(supcon(scale * vectors, positives, 0.5 * scale**2, variant), wanted)
+
+
+@given(batches, st.sampled_from(VARIANTS))
+@settings(deadline=None)
+def test_low_temperature_stays_finite(batch: tuple[int, list[int], int], variant: Variant) -> None:
+    vectors, positives = drawn(batch)
+    leaf = vectors.float().requires_grad_()
+    loss = supcon(leaf, positives, 0.001, variant) + elongation_loss(leaf, leaf, positives, 0.001)
+    loss.backward()  # type: ignore[no-untyped-call]
+    assert leaf.grad is not None
+    assert bool(torch.isfinite(loss))
+    assert bool(torch.isfinite(leaf.grad).all())
+
+
+def test_autocast_does_not_narrow_the_losses() -> None:
+    vectors = GOLDEN.float()
+    with torch.autocast("cpu", torch.bfloat16):
+        inside = supcon(vectors, GOLDEN_POSITIVES, 0.05)
+        length = elongation_loss(vectors, vectors, GOLDEN_POSITIVES)
+    assert inside.dtype == torch.float32
+    torch.testing.assert_close(inside, supcon(vectors, GOLDEN_POSITIVES, 0.05))
+    torch.testing.assert_close(length, elongation_loss(vectors, vectors, GOLDEN_POSITIVES))
+
+
+def test_a_relation_need_not_be_transitive() -> None:
+    chain = torch.tensor([[1, 1, 0], [1, 1, 1], [0, 1, 1]], dtype=torch.bool)
+    losses, _ = supcon_per_anchor(on_circle(0, 60, 120), chain, 1.0)
+    # cosines 0-1 and 1-2 are 0.5, 0-2 is -0.5
+    end = math.log(math.exp(0.5) + math.exp(-0.5)) - 0.5
+    assert losses.tolist() == pytest.approx([end, math.log(2), end])
+
+
+def test_cosine_loss_by_hand() -> None:
+    vectors = on_circle(0, 60, 180)
+    # positive 0-1: 1 - 0.5; negatives 0-2: max(0, -1), 1-2: max(0, -0.5)
+    assert float(cosine_loss(vectors, same([0, 0, 1]))) == pytest.approx(0.25)
+    assert float(cosine_loss(vectors, same([0, 1, 2]))) == pytest.approx(0.5 / 3 / 2)
+    assert float(cosine_loss(vectors[:2], same([0, 0]))) == pytest.approx(0.25)
+
+
+def test_elongation_loss_by_hand() -> None:
+    vectors = on_circle(0, 60, 180)
+    full = elongation_loss(vectors, vectors, same([0, 1, 2]), 1.0)
+    rows = [math.exp(1) + math.exp(0.5) + math.exp(-1), math.exp(1) + math.exp(0.5) + math.exp(-0.5)]
+    rows.append(math.exp(1) + math.exp(-1) + math.exp(-0.5))
+    assert float(full) == pytest.approx(sum(math.log(row) - 1 for row in rows) / 3)
+    reduced = elongation_loss(vectors, vectors, same([0, 0, 1]), 1.0)
+    rows[0] -= math.exp(0.5)
+    rows[1] -= math.exp(0.5)
+    assert float(reduced) == pytest.approx(sum(math.log(row) - 1 for row in rows) / 3)
+
+
+@given(st.integers(1, 200), st.integers(1, 100), st.integers(0, 2**31))
+def test_times_never_exceed_the_bound(chunks: int, maximum: int, seed: int) -> None:
+    times = draw_times(chunks, maximum, np.random.default_rng(seed))
+    assert times >= 1
+    assert times == 1 or times * chunks <= maximum
+
+
+def test_times_cover_their_range() -> None:
+    rng = np.random.default_rng(0)
+    assert {draw_times(10, 64, rng) for _ in range(300)} == {1, 2, 3, 4, 5, 6}
+
+
+@given(st.integers(1, 6), st.integers(1, 5))
+def test_tile_repeats_in_order(rows: int, times: int) -> None:
+    vectors = torch.arange(rows * 3).view(rows, 3)
+    assert torch.equal(tile(vectors, times), torch.cat([vectors] * times))
+    assert torch.equal(tile(torch.arange(rows), times), torch.arange(rows * times) % rows)
+    assert torch.equal(tile(vectors, 1), vectors)

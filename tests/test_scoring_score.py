@@ -1,0 +1,282 @@
+"""The parts of a document score, with made-up encodings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from colde_cli.corpus.store import Card
+from colde_cli.encoder.layout import ModelConfig, ModelFolder
+from colde_cli.encoder.towers.layout import TowerConfig, TowerFolder
+from colde_cli.scoring.calibration import Calibration, probability
+from colde_cli.scoring.config import PARTS, Domain, ScoreWeights
+from colde_cli.scoring.lexicon import Terms
+from colde_cli.scoring.score import (
+    counterparts,
+    document_score,
+    document_scores,
+    part_score,
+    saturated,
+    score_parts,
+    verdict,
+)
+from colde_cli.similarity.chunk_scores import cosine
+
+ALL = ScoreWeights(document=0.1, chunks=0.3, words=0.4, opening=0.2)
+DOMAINS = (
+    Domain("laws", 0.0, 0.1, 0.9, 0.0, threshold=0.6, calibration=Calibration(slope=20.0, intercept=-12.0)),
+    Domain("poems", 0.5, 0.25, 0.0, 0.25, threshold=0.2, calibration=Calibration(slope=5.0, intercept=-1.0)),
+)
+BY_KIND = replace(ALL, domains=DOMAINS)
+SIZE = 6
+ROUNDING = 1e-6
+"""Shares and vectors are float32; views show six decimals."""
+
+
+def model(score_weights: ScoreWeights | None, threshold: float | None = 0.4) -> ModelFolder:
+    """What says of what a score is made."""
+    calibration = None if threshold is None else Calibration(slope=10.0, intercept=-4.0)
+    config = ModelConfig({}, "", score_weights=score_weights, threshold=threshold, calibration=calibration)
+    return ModelFolder(Path("model"), config)
+
+
+def terms(generator: np.random.Generator, domains: int = 12) -> Terms:
+    buckets = np.flatnonzero(generator.random(domains) < 0.6).astype(np.int32)
+    weights = generator.random(len(buckets)) + 0.1
+    return Terms(buckets, (weights / (np.linalg.norm(weights) or 1)).astype(np.float32))
+
+
+def unit(vectors: np.ndarray) -> np.ndarray:
+    found: np.ndarray = vectors / np.linalg.norm(vectors, axis=-1, keepdims=True)
+    return found.astype(np.float32)
+
+
+def made(seed: int, chunks: int = 4) -> Card:
+    """A document of random vectors and words."""
+    generator = np.random.default_rng(seed)
+    shares, domains = generator.random(chunks) + 0.1, generator.random(1 + len(DOMAINS)) ** 4
+    return Card(
+        path=f"{seed}.txt",
+        title=f"{seed}",
+        document_vector=unit(generator.normal(size=SIZE)),
+        centred_unit_vectors=unit(generator.normal(size=(chunks, SIZE))),
+        shares=(shares / shares.sum()).astype(np.float32),
+        terms=terms(generator),
+        opening=terms(generator),
+        domains=(domains / domains.sum()).astype(np.float32),
+    )
+
+
+def tiled(card: Card, times: int) -> Card:
+    """The document so many times over."""
+    return replace(
+        card,
+        centred_unit_vectors=np.tile(card.centred_unit_vectors, (times, 1)),
+        shares=np.tile(card.shares, times) / np.float32(times),
+    )
+
+
+def with_chunks(centred_unit_vectors: list[list[float]], shares: list[float]) -> Card:
+    return replace(
+        made(0),
+        centred_unit_vectors=np.array(centred_unit_vectors, np.float32),
+        shares=np.array(shares, np.float32),
+    )
+
+
+DOCUMENTS = st.builds(made, st.integers(0, 10_000), st.integers(1, 7))
+
+
+@pytest.mark.parametrize("name", PARTS)
+@given(a=DOCUMENTS, b=DOCUMENTS, times=st.integers(2, 5))
+def test_every_part_keeps_its_promises(name: str, a: Card, b: Card, times: int) -> None:
+    """Symmetric, in [-1, 1], 1 for a document and itself, and deaf to saying everything several times over."""
+    score = part_score(name, a, b, ALL)
+    assert abs(score) <= 1 + ROUNDING
+    assert part_score(name, b, a, ALL) == pytest.approx(score, abs=1e-6)
+    if len(a.terms.buckets) and len(a.opening.buckets):  # type: ignore[union-attr]
+        assert part_score(name, a, a, ALL) == pytest.approx(1, abs=1e-6)
+        assert part_score(name, a, tiled(a, times), ALL) == pytest.approx(1, abs=1e-6)
+    assert part_score(name, tiled(a, times), b, ALL) == pytest.approx(score, abs=1e-5)
+
+
+@pytest.mark.parametrize("score_weights", [ALL, BY_KIND])
+@given(a=DOCUMENTS, b=DOCUMENTS)
+def test_the_score_is_the_weighted_mean_of_its_parts(a: Card, b: Card, score_weights: ScoreWeights) -> None:
+    encoder = model(score_weights)
+    parts = score_parts(a, b, encoder)
+    assert [part.name for part in parts] == list(PARTS)
+    assert sum(part.weight for part in parts) == pytest.approx(1, abs=1e-9)
+    assert all(part.weight > 0 for part in parts)
+    score = document_score(a, b, encoder)
+    assert score == pytest.approx(sum(part.weight * part.score for part in parts), abs=1e-12)
+    assert min(part.score for part in parts) - 1e-9 <= score <= max(part.score for part in parts) + 1e-9
+    assert document_scores([a, b], [b, a], encoder) == pytest.approx([score, score], abs=1e-6)
+
+
+def test_no_pairs_no_scores() -> None:
+    assert document_scores([], [], model(ALL)).shape == (0,)
+    with pytest.raises(ValueError, match="zip"):
+        document_scores([made(1)], [], model(ALL))
+
+
+@pytest.mark.parametrize("score_weights", [None, ScoreWeights()])
+def test_without_further_parts_the_score_is_the_cosine(score_weights: ScoreWeights | None) -> None:
+    """So it is for every tower, whose encodings have neither words nor several chunks."""
+    a, b = (replace(made(seed, 1), terms=None, opening=None) for seed in (1, 2))
+    wanted = cosine(a.document_vector, b.document_vector)
+    for encoder in (model(score_weights), tower()):
+        assert document_score(a, b, encoder) == wanted
+        (part,) = score_parts(a, b, encoder)
+        assert (part.name, part.score, part.weight) == ("document", wanted, 1.0)
+
+
+def tower() -> TowerFolder:
+    config = TowerConfig(
+        system="dssm",
+        packing="trigrams",
+        row_tokens=8,
+        max_rows=1,
+        dim=SIZE,
+        network={},
+        backbone=None,
+        backbone_name="",
+        vocab_size=9,
+    )
+    return TowerFolder(Path("tower"), config)
+
+
+def test_parts_without_a_share_are_left_out() -> None:
+    a, b = (replace(made(seed), terms=None, opening=None) for seed in (1, 2))
+    score_weights = ScoreWeights(document=0.25, chunks=0.75)
+    assert not score_weights.reads_words
+    assert [part.name for part in score_parts(a, b, model(score_weights))] == ["document", "chunks"]
+    only = ScoreWeights(document=0, opening=1)
+    assert only.reads_words
+    assert [part.name for part in score_parts(made(1), made(2), model(only))] == ["opening"]
+
+
+def of_kind(card: Card, *domains: float) -> Card:
+    return replace(card, domains=np.array(domains, np.float32))
+
+
+def test_shares_threshold_and_probability_are_those_of_the_kind() -> None:
+    encoder, (a, b) = model(BY_KIND), (made(1), made(2))
+    for place, own in enumerate((None, *DOMAINS)):
+        pure = np.eye(1 + len(DOMAINS))[place]
+        said = verdict(of_kind(a, *pure), of_kind(b, *pure), encoder)
+        shares = {name: getattr(own or BY_KIND, name) for name in PARTS}
+        found = {part.name: part.weight for part in said.parts}
+        assert found == pytest.approx({name: share for name, share in shares.items() if share})
+        assert said.threshold == pytest.approx(own.threshold if own else 0.4)
+        calibration = own.calibration if own else Calibration(slope=10.0, intercept=-4.0)
+        assert said.probability == pytest.approx(float(probability(said.score, calibration)))
+    mixed = verdict(of_kind(a, 0, 1, 0), of_kind(b, 0, 0, 1), encoder)
+    assert mixed.threshold == pytest.approx((0.6 + 0.2) / 2)
+    assert {part.name: part.weight for part in mixed.parts} == pytest.approx(
+        {"document": 0.25, "chunks": 0.175, "words": 0.45, "opening": 0.125}
+    )
+
+
+@given(a=DOCUMENTS, b=DOCUMENTS)
+def test_a_verdict_says_the_same_of_either_order(a: Card, b: Card) -> None:
+    encoder = model(BY_KIND)
+    one, other = verdict(a, b, encoder), verdict(b, a, encoder)
+    assert one.score == document_score(a, b, encoder)
+    assert one.score == pytest.approx(other.score, abs=1e-6)
+    assert one.threshold == pytest.approx(other.threshold, abs=1e-9)
+    assert one.probability == pytest.approx(other.probability, abs=1e-5)
+    assert 0 <= one.probability <= 1  # type: ignore[operator]
+
+
+def test_a_model_that_was_not_fitted_gives_a_score_alone() -> None:
+    said = verdict(made(1), made(2), model(None, threshold=None))
+    assert (said.threshold, said.probability) == (None, None)
+    assert said.score == document_score(made(1), made(2), model(None))
+
+
+def test_an_unknown_part_and_missing_words_are_refused() -> None:
+    with pytest.raises(ValueError, match="weather"):
+        part_score("weather", made(1), made(2), ALL)
+    for name, lacking in (("words", {"terms": None}), ("opening", {"opening": None})):
+        bare = replace(made(1), **lacking)  # type: ignore[arg-type]
+        for pair in ((bare, made(2)), (made(2), bare)):
+            with pytest.raises(ValueError, match=name):
+                part_score(name, *pair, ALL)
+    with pytest.raises(ValueError, match="words"):
+        document_score(replace(made(1), terms=None), made(2), model(ALL))
+
+
+def test_the_soft_maximum_is_that_of_the_formula() -> None:
+    """Best matches 1 and 0 of A's halves, 1 and 0.6 of B's parts; t = 0.5."""
+    a = with_chunks([[1, 0], [0, 1]], [0.5, 0.5])
+    b = with_chunks([[1, 0], [0.8, -0.6]], [0.25, 0.75])
+    # Of A: max(1, 0.8) = 1 and max(0, -0.6) = 0; of B: max(1, 0) = 1 and max(0.8, -0.6) = 0.8.
+    of_a = 0.5 * np.log(0.5 * np.exp(1 / 0.5) + 0.5 * np.exp(0 / 0.5))
+    of_b = 0.5 * np.log(0.25 * np.exp(1 / 0.5) + 0.75 * np.exp(0.8 / 0.5))
+    assert of_a == pytest.approx(0.71689, abs=1e-5)
+    assert of_b == pytest.approx(0.85798, abs=1e-5)
+    assert counterparts(a, b, 0.5) == pytest.approx((of_a + of_b) / 2, abs=1e-6)
+
+
+def test_sharpness_leads_from_the_best_chunk_to_the_mean() -> None:
+    a, b = made(3), made(4)
+    table = a.centred_unit_vectors @ b.centred_unit_vectors.T
+    best = [table.max(axis) for axis in (1, 0)]
+    mean = (best[0] @ a.shares + best[1] @ b.shares) / 2
+    assert counterparts(a, b, 1e-4) == pytest.approx(table.max(), abs=2e-3)
+    assert counterparts(a, b, 1e4) == pytest.approx(mean, abs=1e-3)
+    values = [counterparts(a, b, sharpness) for sharpness in (0.01, 0.03, 0.06, 0.1, 0.3, 1.0)]
+    assert values == sorted(values, reverse=True)
+
+
+def test_one_chunk_in_common_outweighs_many_that_are_nearly_alike() -> None:
+    axes = np.eye(8, dtype=np.float32)
+    near = unit(axes[:4] + 0.9 * axes[4:])
+    query = replace(made(0), centred_unit_vectors=axes[:4], shares=np.full(4, 0.25, np.float32))
+    shared = replace(query, centred_unit_vectors=axes[[0, 5, 6, 7]])
+    alike = replace(query, centred_unit_vectors=near)
+    assert float(np.mean((query.centred_unit_vectors @ alike.centred_unit_vectors.T).max(1))) > 0.7
+    assert float(
+        np.mean((query.centred_unit_vectors @ shared.centred_unit_vectors.T).max(1))
+    ) == pytest.approx(0.25)
+    sharp = ALL.sharpness
+    assert counterparts(query, shared, sharp) > counterparts(query, alike, sharp)
+
+
+SATURATED: list[tuple[float, float, float]] = [
+    (0.0, 0.03, 0.0),
+    (0.03, 0.03, 0.515),
+    (0.1, 0.03, 0.7923077),
+    (0.5, 0.03, 0.9716981),
+    (1.0, 0.03, 1.0),
+    (0.5, 1.0, 2 / 3),
+]
+
+
+@pytest.mark.parametrize(("value", "half", "expected"), SATURATED)
+def test_saturation(value: float, half: float, expected: float) -> None:
+    assert saturated(value, half) == pytest.approx(expected, abs=1e-6)
+
+
+def test_saturation_keeps_the_order() -> None:
+    values = np.linspace(0, 1, 101)
+    found = [saturated(float(value), ALL.saturation) for value in values]
+    assert np.all(np.diff(found) > 0)
+    assert all(score >= value for score, value in zip(found, values, strict=True))
+
+
+def test_words_are_the_cosine_of_what_both_hold() -> None:
+    one = Terms(np.array([1, 4, 7], np.int32), np.array([0.6, 0.8, 0.0], np.float32))
+    two = Terms(np.array([4, 9], np.int32), np.array([0.5, np.sqrt(0.75)], np.float32))
+    a, b = (replace(made(seed), terms=found) for seed, found in ((1, one), (2, two)))
+    plain: Callable[[float], float] = lambda x: x * 1.03 / (x + 0.03)  # noqa: E731
+    assert part_score("words", a, b, ALL) == pytest.approx(plain(0.4), abs=1e-6)
+    nothing = replace(a, terms=Terms(np.array([2], np.int32), np.ones(1, np.float32)))
+    assert part_score("words", nothing, b, ALL) == 0
