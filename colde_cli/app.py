@@ -1,4 +1,4 @@
-"""The command `colde`: which commands there are, and the one place where errors become a line and a status."""
+"""The command `colde`: its list of commands, and the one place where an error becomes a line and a status."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import warnings
 from typing import Annotated, Any, NoReturn, TextIO
 
 import typer
+from typer.core import TyperArgument, TyperOption
 
 from colde_cli import __version__
 from colde_cli.commands import (
@@ -19,7 +20,6 @@ from colde_cli.commands import (
     evaluate,
     export,
     git_diff,
-    later,
     models,
     rank,
     text,
@@ -53,18 +53,24 @@ app.command("doctor")(doctor.doctor)
 # Not for people: git runs it.
 app.command("git-diff", hidden=True)(git_diff.git_diff)
 
-# Announced by the contract, not part of this version: any arguments, one sentence, status 2.
-for _name in ("index",):
-    app.command(
-        _name,
-        hidden=True,
-        add_help_option=False,
-        context_settings={"ignore_unknown_options": True, "allow_extra_args": True},
-    )(later.later)
+
+def _value_in_help(parameter: Any, ctx: object) -> str | None:  # noqa: ANN401 - of two classes of Typer
+    """What `--help` shows for the value of an option; nothing for arguments and switches."""
+    if isinstance(parameter, TyperArgument) or parameter.is_flag:
+        return None
+    described = parameter.type_descriptor
+    if parameter.metavar is None and described.is_choice:
+        return "|".join(str(getattr(choice, "value", choice)) for choice in described.choices)
+    return parameter.metavar or ("N" if described.annotation is int else "VALUE")
 
 
-def _show_version(asked: bool) -> None:
-    if asked:
+# Typer shows Python's types here, `<bool>` and `<list[str]>`, and has no setting to leave them out.
+for _kind in (TyperArgument, TyperOption):
+    setattr(_kind, "display_type_rich", _value_in_help)  # noqa: B010 - mypy takes methods for constants
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
         typer.echo(f"colde {__version__}")
         raise typer.Exit
 
@@ -73,9 +79,7 @@ def _show_version(asked: bool) -> None:
 def _root(
     version: Annotated[
         bool,
-        typer.Option(
-            "--version", metavar="", callback=_show_version, is_eager=True, help="Show the version and exit."
-        ),
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit."),
     ] = False,
 ) -> None:
     """Compare long documents by meaning: as a whole, section by section, chunk by chunk."""

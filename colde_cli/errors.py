@@ -12,8 +12,7 @@
     ├── ModelError                  a folder that is not a model, or not a whole one
     ├── DeviceError                 a device that was asked for and is not there
     ├── MissingExtraError           a part of colde that was not installed
-    ├── OptionError                 options that contradict each other or the input
-    └── NotAvailableError           a part of the contract that this version does not have yet
+    └── OptionError                 options that contradict each other or the input
 
 `colde_cli.app` is the one place where a `ColdeError` becomes a red line on stderr and status 2.
 """
@@ -71,7 +70,3 @@ class MissingExtraError(ColdeError):
 
 class OptionError(ColdeError):
     """Options that contradict each other or do not fit the input."""
-
-
-class NotAvailableError(ColdeError):
-    """A part of the contract that this version does not have yet."""

@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from colde_cli.encoder.towers.layout import TowerConfig
-from colde_cli.errors import NotAvailableError, OptionError
+from colde_cli.errors import OptionError
 from colde_cli.learning.towers.trainer import BERT_LEARNING_RATE, LEARNING_RATE, TowerRecipe
 
 if TYPE_CHECKING:
@@ -296,10 +296,10 @@ def system_named(name: str) -> System:
     """The system of this name.
 
     Raises:
-        NotAvailableError: this version cannot train it.
+        OptionError: this version cannot train it.
     """
     if name not in SYSTEMS:
-        raise NotAvailableError(f"--system {name} is not in this version; it has: {', '.join(SYSTEMS)}.")
+        raise OptionError(f"--system {name} is not in this version; it has: {', '.join(SYSTEMS)}.")
     return SYSTEMS[name]
 
 
