@@ -14,6 +14,7 @@ from colde_cli.documents.document import Document, Part, assemble
 from colde_cli.documents.reading import read
 from colde_cli.encoder.cache import Cache
 from colde_cli.encoder.encoder import Encoder
+from colde_cli.encoder.layout import WEIGHTS
 from colde_cli.errors import ModelError, NoTextError, OptionError
 
 WORDS = (
@@ -145,7 +146,7 @@ def copy_model(model_folder: Path, target: Path) -> Path:
     [
         ("config.json", "lacks config.json"),
         ("tokenizer.json", "lacks tokenizer.json"),
-        ("onnx/document_head.onnx", "lacks onnx/document_head.onnx"),
+        ("document_head.onnx", "lacks document_head.onnx"),
     ],
 )
 def test_a_folder_that_lacks_a_file_is_named(
@@ -157,15 +158,41 @@ def test_a_folder_that_lacks_a_file_is_named(
         Encoder.load(folder, device="cpu")
 
 
-@pytest.mark.parametrize(
-    "name", ["onnx/chunk_encoder_quantized.onnx", "onnx/document_head.onnx", "tokenizer.json"]
-)
+@pytest.mark.parametrize("name", ["chunk_encoder_quantized.onnx", "document_head.onnx", "tokenizer.json"])
 def test_a_damaged_file_is_named(tmp_path: Path, model_folder: Path, name: str) -> None:
     folder = copy_model(model_folder.resolve(), tmp_path / "model")
     (folder / name).unlink()
     (folder / name).write_bytes(b"garbage")
     with pytest.raises(ModelError, match=name.rpartition("/")[2]):
         Encoder.load(folder, device="cpu").encode(document(1, 20))
+
+
+@pytest.mark.parametrize("content", [None, b"garbage"], ids=["lost", "damaged"])
+def test_weights_that_graphs_refer_to_are_named(
+    tmp_path: Path, model_folder: Path, content: bytes | None
+) -> None:
+    folder = copy_model(model_folder.resolve(), tmp_path / "model")
+    (folder / WEIGHTS).unlink()
+    if content is not None:
+        (folder / WEIGHTS).write_bytes(content)
+    with pytest.raises(ModelError, match=r"model\.safetensors is missing or does not fit \w+\.onnx"):
+        Encoder.load(folder, device="cpu").encode(document(1, 20))
+
+
+def test_a_model_of_an_earlier_version_has_whole_graphs_in_a_folder(
+    tmp_path: Path, model_folder: Path, encoder: Encoder
+) -> None:
+    onnx = pytest.importorskip("onnx")
+    folder = copy_model(model_folder.resolve(), tmp_path / "model")
+    (folder / "onnx").mkdir()
+    for path in [*folder.glob("*.onnx")]:
+        onnx.save(onnx.load(path.resolve()), folder / "onnx" / path.name)
+        path.unlink()
+    (folder / WEIGHTS).unlink()
+    paper = document(1, 20)
+    earlier, now = (each.encode(paper) for each in (Encoder.load(folder, device="cpu"), encoder))
+    np.testing.assert_array_equal(earlier.chunk_vectors, now.chunk_vectors)
+    np.testing.assert_array_equal(earlier.document_vector, now.document_vector)
 
 
 def test_a_model_of_another_kind_is_refused(tmp_path: Path, model_folder: Path) -> None:
@@ -178,7 +205,7 @@ def test_a_model_of_another_kind_is_refused(tmp_path: Path, model_folder: Path) 
 
 def test_fp32_that_is_not_there_names_the_remedy(tmp_path: Path, model_folder: Path) -> None:
     folder = copy_model(model_folder.resolve(), tmp_path / "model")
-    (folder / "onnx/chunk_encoder.onnx").unlink(missing_ok=True)
+    (folder / "chunk_encoder.onnx").unlink(missing_ok=True)
     with pytest.raises(ModelError, match="colde export"):
         Encoder.load(folder, device="cpu", precision="fp32")
     with pytest.raises(OptionError, match="no precision"):

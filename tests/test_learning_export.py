@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +21,7 @@ from colde_cli.learning.export.graphs import (
     write_chunk_encoder,
     write_head,
 )
+from colde_cli.learning.export.shared_weights import share_weights
 from colde_cli.learning.export.smooth_quant import activation_maxima, prepare, quantize, weight_products
 from colde_cli.learning.networks.document_head import Colde, load_colde, save_weights
 
@@ -186,27 +189,95 @@ def model_on_disk(folder: Path) -> Path:
 def test_export_writes_a_whole_model(tmp_path: Path) -> None:
     folder = model_on_disk(tmp_path / "model")
     export_model(folder, samples(8, seed=1), ("int8", "fp16", "fp32"))
-    names = {item.name for item in (folder / "onnx").iterdir()}
-    assert names == {
+    assert {item.name for item in folder.iterdir()} == {
+        "config.json",
+        "model.safetensors",
         "chunk_encoder.onnx",
         "chunk_encoder_fp16.onnx",
         "chunk_encoder_quantized.onnx",
         "document_head.onnx",
     }
-    assert not [item for item in folder.iterdir() if item.name.startswith(".export")]
     encoder = load_colde(open_folder(folder)).encoder
     ids = np.asarray(samples(1, seed=5), np.int64)
     with torch.no_grad():
         expected = encoder(torch.from_numpy(ids)).numpy()
-    (full,) = run(folder / "onnx/chunk_encoder.onnx", input_ids=ids, attention_mask=np.ones_like(ids))
+    (full,) = run(folder / "chunk_encoder.onnx", input_ids=ids, attention_mask=np.ones_like(ids))
     np.testing.assert_allclose(full, expected, atol=1e-4)
+
+
+@pytest.mark.parametrize("name", ["masked", "half", "int8", "head"])
+def test_graphs_that_share_weights_give_the_same_bytes(tmp_path: Path, name: str) -> None:
+    folder = model_on_disk(tmp_path / "model")
+    model = load_colde(open_folder(folder), attention="eager")
+    whole = {part: tmp_path / f"{part}.onnx" for part in ("masked", "plain", "half", "int8", "head")}
+    write_chunk_encoder(model.encoder, whole["masked"], masked=True)
+    write_chunk_encoder(model.encoder, whole["plain"], masked=False)
+    halve(whole["masked"], whole["half"])
+    quantize(whole["plain"], whole["int8"], samples(8, seed=1))
+    write_head(model.head, whole["head"])
+    shared = Path(shutil.copy(whole[name], folder))
+    share_weights(shared, folder / "model.safetensors")
+    ids = np.asarray(samples(1, seed=5), np.int64)
+    rng = np.random.default_rng(5)
+    feed = {
+        "input_ids": ids,
+        "attention_mask": np.ones_like(ids),
+        "chunk_vectors": rng.normal(size=(2, 9, 32)).astype(np.float32),
+        "lengths": np.array([9, 4]),
+        "partners": np.array([1, 0]),
+        "section_ids": np.zeros(2, np.int64),
+        "chunk_ids": np.arange(9)[None].repeat(2, 0),
+    }
+    names = {item.name for item in onnx.load(whole[name]).graph.input}
+    wanted = {key: value for key, value in feed.items() if key in names}
+    for left, right in zip(run(whole[name], **wanted), run(shared, **wanted), strict=True):
+        np.testing.assert_array_equal(left, right)
+    stored = onnx.load(shared, load_external_data=False)
+    inside = [item for item in stored.graph.initializer if item.data_location != onnx.TensorProto.EXTERNAL]
+    matrices = [
+        item.name for item in inside if item.data_type != onnx.TensorProto.INT8 and len(item.dims) > 1
+    ]
+    assert all(len(item.raw_data) < 4096 for item in inside if item.name in matrices), matrices
+
+
+def test_graphs_of_other_weights_differ_though_they_refer_to_the_same_places(tmp_path: Path) -> None:
+    """The cache knows a chunk encoder by the content of its graph."""
+    graphs = []
+    for name, shift in (("one", 0.0), ("two", 0.25)):
+        folder = model_on_disk(tmp_path / name)
+        model = load_colde(open_folder(folder))
+        with torch.no_grad():
+            model.encoder.bert.embeddings.word_embeddings.weight.add_(shift)
+        save_weights(model, folder / "model.safetensors")
+        export_model(folder, precisions=("fp16",))
+        graphs.append(folder / "chunk_encoder_fp16.onnx")
+    assert graphs[0].stat().st_size == graphs[1].stat().st_size
+    assert graphs[0].read_bytes() != graphs[1].read_bytes()
+
+
+def test_an_export_takes_the_place_of_an_earlier_versions_graphs(tmp_path: Path) -> None:
+    folder = model_on_disk(tmp_path / "model")
+    (folder / "onnx").mkdir()
+    for name in ("chunk_encoder_fp16.onnx", "chunk_encoder.onnx"):
+        (folder / "onnx" / name).write_bytes(b"an earlier one")
+    export_model(folder, precisions=("fp16",))
+    assert [item.name for item in (folder / "onnx").iterdir()] == ["chunk_encoder.onnx"]
+
+
+def test_shipped_graphs_refer_to_the_shipped_weights(model_folder: Path) -> None:
+    weights = hashlib.sha1((model_folder / "model.safetensors").read_bytes()).hexdigest()
+    for path in model_folder.glob("*.onnx"):
+        graph = onnx.load(path, load_external_data=False).graph
+        entries = [{item.key: item.value for item in tensor.external_data} for tensor in graph.initializer]
+        assert {entry["checksum"] for entry in entries if entry} == {weights}
+    assert sum(path.stat().st_size for path in model_folder.iterdir()) < 65 * 2**20
 
 
 def test_export_of_int8_needs_text(tmp_path: Path) -> None:
     folder = model_on_disk(tmp_path / "model")
     with pytest.raises(OptionError, match="--calibration"):
         export_model(folder)
-    assert not (folder / "onnx").exists()
+    assert not list(folder.rglob("*.onnx"))
 
 
 def chunks_of_licence(model_folder: Path) -> list[np.ndarray]:
@@ -240,7 +311,7 @@ def test_shipped_int8_vectors_stay_with_the_trained_ones(tmp_path: Path, model_f
         pairs = ((run(tmp_path / "full.onnx", input_ids=ids), run(path, input_ids=ids)) for ids in chunks)
         return float(np.mean([1 - cosines(full, eight)[0] for (full,), (eight,) in pairs]))
 
-    ours = loss(model_folder / "onnx/chunk_encoder_quantized.onnx")
+    ours = loss(model_folder / "chunk_encoder_quantized.onnx")
     assert ours <= 1e-3
     assert ours < 0.1 * loss(tmp_path / "plain8.onnx")
 

@@ -12,7 +12,7 @@ from paper_data import PaperSet
 
 from colde_cli.encoder.cache import Cache
 from colde_cli.encoder.encoder import Encoder
-from colde_cli.encoder.layout import CONFIG, ENCODER_GRAPHS, HEAD_GRAPH, TOKENIZER
+from colde_cli.encoder.layout import CONFIG, ENCODER_GRAPHS, HEAD_GRAPH, TOKENIZER, WEIGHTS
 from colde_cli.learning.export.graphs import write_head
 from colde_cli.scoring.fit import best_threshold
 
@@ -34,7 +34,7 @@ def serve(run: Run, paper_set: PaperSet, shipped: Encoder, cache: Cache) -> Enco
 
 def _build(run: Run, paper_set: PaperSet, shipped: Encoder, folder: Path) -> None:
     _, model = load_head(run)
-    for name in (ENCODER_GRAPHS["int8"], TOKENIZER):
+    for name in (ENCODER_GRAPHS["int8"], WEIGHTS, TOKENIZER):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(shipped.folder.file(name), folder / name)
     write_head(model.head, folder / HEAD_GRAPH)

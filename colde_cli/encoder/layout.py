@@ -3,14 +3,18 @@
     NAME/
       config.json                         everything in `ModelConfig`
       tokenizer.json
-      onnx/chunk_encoder.onnx             fp32, masked, written on demand by `colde export`
-      onnx/chunk_encoder_quantized.onnx   int8, unmasked: one chunk a call at its exact length (CPU)
-      onnx/chunk_encoder_fp16.onnx        fp16, masked: batches (GPU)
-      onnx/document_head.onnx             chunk vectors -> section vectors, attention
-      domains.npz                           what domains of text look like; only where shares depend on them
-      lexicon.npz                         how common words are; only where words have a share in the score
-      model.safetensors                   to train on from (fp16 backbone, fp32 head)
-      README.md                           the card
+      model.safetensors              the weights: backbone fp16, head fp32
+      chunk_encoder.onnx             fp32, masked, written on demand by `colde export`
+      chunk_encoder_quantized.onnx   int8, unmasked: one chunk a call at its exact length (CPU)
+      chunk_encoder_fp16.onnx        fp16, masked: batches (GPU)
+      document_head.onnx             chunk vectors -> section vectors, attention
+      domains.npz                    the prototypes of the domains; only where the score depends on them
+      lexicon.npz                    how common words are; only where the score counts words
+      README.md                      the card
+
+The weights stand once, in `model.safetensors`: the graphs refer to its tensors as ONNX external data, which is why
+they lie beside it (ONNX Runtime refuses data outside a graph's folder). Only the int8 matrices are in their graph.
+Models of earlier versions have whole graphs in `onnx/`; they are read from there.
 
 Graph contracts (H = hidden size, D = size of a document vector, int64 unless said):
 
@@ -46,13 +50,15 @@ CONFIG = "config.json"
 TOKENIZER = "tokenizer.json"
 WEIGHTS = "model.safetensors"
 CARD = "README.md"
-HEAD_GRAPH = "onnx/document_head.onnx"
+HEAD_GRAPH = "document_head.onnx"
+EARLIER_GRAPHS = "onnx"
+"""The folder in which models of earlier versions have their graphs."""
 LEXICON = "lexicon.npz"
 DOMAINS = "domains.npz"
 ENCODER_GRAPHS = {
-    "int8": "onnx/chunk_encoder_quantized.onnx",
-    "fp16": "onnx/chunk_encoder_fp16.onnx",
-    "fp32": "onnx/chunk_encoder.onnx",
+    "int8": "chunk_encoder_quantized.onnx",
+    "fp16": "chunk_encoder_fp16.onnx",
+    "fp32": "chunk_encoder.onnx",
 }
 
 
@@ -197,14 +203,14 @@ class AnyFolder:
         Raises:
             ModelError: the folder lacks it.
         """
-        path = self.path / relative
-        if not path.is_file():
-            raise ModelError(f"The model {self.path} lacks {relative}.")
-        return path
+        for path in (self.path / relative, self.path / EARLIER_GRAPHS / relative):
+            if path.is_file():
+                return path
+        raise ModelError(f"The model {self.path} lacks {relative}.")
 
     def has(self, relative: str) -> bool:
         """Whether the folder holds this file."""
-        return (self.path / relative).is_file()
+        return any((folder / relative).is_file() for folder in (self.path, self.path / EARLIER_GRAPHS))
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from colde_cli.encoder.layout import ENCODER_GRAPHS
+from colde_cli.encoder.layout import ENCODER_GRAPHS, WEIGHTS
 from colde_cli.errors import DeviceError, ModelError, OptionError
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def open_session(graph: Path, contract: Contract, cuda: int | None = None) -> In
     """A session for one graph, on the CPU or on CUDA device number `cuda`.
 
     Raises:
-        ModelError: the file is not a graph that this ONNX Runtime can run, or breaks the contract.
+        ModelError: the file is not a graph that this ONNX Runtime can run, breaks the contract, or lacks its weights.
         DeviceError: CUDA was planned but the session did not get it.
     """
     import onnxruntime
@@ -101,6 +101,11 @@ def open_session(graph: Path, contract: Contract, cuda: int | None = None) -> In
             str(graph), options, providers=providers, disabled_optimizers=disabled
         )
     except Exception as error:  # ONNX Runtime raises several types of its own, none of them public
+        if "External" in str(error):
+            weights = graph.with_name(WEIGHTS)
+            raise ModelError(
+                f"{weights} is missing or does not fit {graph.name}; fetch or export the model again."
+            ) from error
         raise ModelError(
             f"{graph} is damaged or not an ONNX graph; fetch or export the model again."
         ) from error

@@ -14,9 +14,18 @@ import numpy as np
 
 from colde_cli.encoder.cache import Cache
 from colde_cli.encoder.encoder import Encoder
-from colde_cli.encoder.layout import CONFIG, ENCODER_GRAPHS, HEAD_GRAPH, TOKENIZER, WEIGHTS, open_folder
+from colde_cli.encoder.layout import (
+    CONFIG,
+    EARLIER_GRAPHS,
+    ENCODER_GRAPHS,
+    HEAD_GRAPH,
+    TOKENIZER,
+    WEIGHTS,
+    open_folder,
+)
 from colde_cli.errors import OptionError
 from colde_cli.learning.export.graphs import halve, write_chunk_encoder, write_head
+from colde_cli.learning.export.shared_weights import share_weights
 from colde_cli.learning.export.smooth_quant import quantize
 from colde_cli.learning.networks.chunk_encoder import ChunkEncoder
 from colde_cli.learning.networks.document_head import Colde, load_colde, save_weights
@@ -83,7 +92,7 @@ def export_model(
     calibration_ids: Sequence[Sequence[int]] = (),
     precisions: Sequence[str] = SHIPPED,
 ) -> None:
-    """Write the document head and the chunk encoder in every precision asked for.
+    """Write the document head, and the chunk encoder in every precision, all referring to `model.safetensors`.
 
     Each graph is written beside its place and renamed into it, so that a failed run leaves the old one.
 
@@ -100,15 +109,17 @@ def export_model(
     if "int8" in precisions and not calibration_ids:
         raise OptionError("int8 needs calibration text: name documents with --calibration.")
     model = load_colde(open_folder(folder), attention="eager")
-    (folder / "onnx").mkdir(exist_ok=True)
+    graphs = (HEAD_GRAPH, *(ENCODER_GRAPHS[precision] for precision in precisions))
     with tempfile.TemporaryDirectory(dir=folder, prefix=".export-") as scratch:
         staged = Path(scratch)
-        write_head(model.head, staged / Path(HEAD_GRAPH).name)
+        write_head(model.head, staged / HEAD_GRAPH)
         for precision in precisions:
-            target = staged / Path(ENCODER_GRAPHS[precision]).name
-            write_encoder(model.encoder, precision, calibration_ids, target)
-        for name in (HEAD_GRAPH, *(ENCODER_GRAPHS[precision] for precision in precisions)):
-            (staged / Path(name).name).replace(folder / name)
+            write_encoder(model.encoder, precision, calibration_ids, staged / ENCODER_GRAPHS[precision])
+        for graph in graphs:
+            share_weights(staged / graph, folder / WEIGHTS)
+        for graph in graphs:
+            (staged / graph).replace(folder / graph)
+            (folder / EARLIER_GRAPHS / graph).unlink(missing_ok=True)
 
 
 def write_encoder(

@@ -6,7 +6,7 @@ channels are far larger than the rest. Three exact rewrites of the fp32 graph co
 1. Scales move from activations into weights before the query-key-value and the first feed-forward matrices
    (Xiao et al. 2023, SmoothQuant, eq. 4, with alpha .9 and .7).
 2. The one to eight outlier channels of the second feed-forward matrix take a side path in fp32.
-3. The word embedding is stored as int8 with one scale per row.
+3. The word embedding is rounded to 8 bits with one scale per row, from its fp16 values.
 
 Only then are the weight matrices quantised, per output channel. Products of activations (QKᵀ, PV) stay fp32.
 """
@@ -196,19 +196,24 @@ def _split_outliers(editor: _Editor, index: int, node: NodeProto, maxima: NDArra
 
 
 def _quantize_embedding_rows(editor: _Editor) -> None:
-    """Store the word embedding as int8 with one fp32 scale per row: a quarter of its size."""
+    """Read the word embedding as fp16 and round each row to 8 bits, with one fp32 scale.
+
+    The table itself stays fp16, so that the graph can share it with `model.safetensors`. Rounding costs nothing
+    and gives the very vectors of the earlier graphs, which held the table as int8.
+    """
     node = _word_embedding(editor)
-    table = numpy_helper.to_array(editor.weights[node.input[0]])
-    scale = (np.abs(table).max(axis=1, keepdims=True) / 127).astype(np.float32)
+    table = numpy_helper.to_array(editor.weights[node.input[0]]).astype(np.float16)
+    scale = np.abs(table.astype(np.float32)).max(axis=1, keepdims=True) / np.float32(127)
     scale[scale == 0] = 1
-    rounded = np.clip(np.round(table / scale), -127, 127).astype(np.int8)
-    quantized, scales = editor.add_weight("words_int8", rounded), editor.add_weight("words_scale", scale)
+    words, scales = editor.add_weight("words", table), editor.add_weight("words_scale", scale)
     ids, output = node.input[1], node.output[0]
     replacement = [
-        helper.make_node("Gather", [quantized, ids], ["words_rows"], axis=0, name="words_rows"),
+        helper.make_node("Gather", [words, ids], ["words_rows"], axis=0, name="words_rows"),
         helper.make_node("Gather", [scales, ids], ["words_scales"], axis=0, name="words_scales"),
         helper.make_node("Cast", ["words_rows"], ["words_cast"], to=TensorProto.FLOAT, name="words_cast"),
-        helper.make_node("Mul", ["words_cast", "words_scales"], [output], name="words_mul"),
+        helper.make_node("Div", ["words_cast", "words_scales"], ["words_steps"], name="words_steps"),
+        helper.make_node("Round", ["words_steps"], ["words_rounded"], name="words_rounded"),
+        helper.make_node("Mul", ["words_rounded", "words_scales"], [output], name="words_mul"),
     ]
     place = editor.position(node)
     editor.graph.node.remove(node)
