@@ -1,17 +1,21 @@
-"""The scripts behind docs/results.md: what of them is pure, and one tiny run from documents to scores."""
+"""The scripts in benchmarks/papers/: their pure functions, and one tiny run from documents to scores."""
 
 from __future__ import annotations
 
 import importlib
-from dataclasses import dataclass, replace
+import math
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from colde_cli.documents.document import Chunk, Part, Span, assemble
+from colde_cli.evaluation.data import LabelledPair
 
 for extra in ("torch", "sklearn", "optimum"):
     pytest.importorskip(extra)
@@ -22,6 +26,12 @@ def script(repository: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.syspath_prepend(str(repository / "benchmarks"))
     monkeypatch.syspath_prepend(str(repository / "benchmarks" / "papers"))
     return importlib.import_module
+
+
+@pytest.fixture
+def laser(script: Any) -> ModuleType:
+    module: ModuleType = script("laser")
+    return module
 
 
 @pytest.fixture
@@ -70,17 +80,8 @@ def test_the_threshold_is_that_of_validation(reporting: ModuleType) -> None:
     assert reporting.figures(every, some, (held, np.array([0.9, 0.5, 0.6, 0.1])))["auc"] == 1.0
 
 
-@dataclass(frozen=True)
-class Pair:
-    a: str
-    b: str
-    related: bool
-    relation: str | None = None
-    split: str | None = None
-
-
 def test_two_systems_differ_or_do_not(reporting: ModuleType) -> None:
-    pairs = [Pair(f"a{number}", f"b{number}", number % 2 == 0) for number in range(60)]
+    pairs = [LabelledPair(f"a{number}", f"b{number}", number % 2 == 0) for number in range(60)]
     right = np.array([[float(pair.related) for pair in pairs]])
     noise = np.random.default_rng(0).random((2, 60))
     assert reporting.pairs_p(pairs, right, noise, draws=200) < 0.05
@@ -138,6 +139,54 @@ def test_the_cell_of_a_passage(script: Any) -> None:
     assert levels.chunk_pair(triple, chunks, chunks) == (1, 1)
 
 
+def on_circle(*degrees: float) -> np.ndarray:
+    angles = np.deg2rad(degrees)
+    return np.stack([np.cos(angles), np.sin(angles)], axis=1)
+
+
+def test_anisotropy_by_hand(laser: ModuleType) -> None:
+    # cosines: 0-60 0.5, 0-180 -1, 60-180 -0.5
+    assert laser.anisotropy(on_circle(0, 60, 180)) == pytest.approx(-1 / 3)
+    assert laser.anisotropy(on_circle(20, 20, 20)) == pytest.approx(1)
+    assert laser.anisotropy(on_circle(0, 90)) == pytest.approx(0, abs=1e-12)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(count=st.integers(2, 12), size=st.integers(1, 5), seed=st.integers(0, 2**31))
+def test_anisotropy_is_the_mean_over_all_pairs(laser: ModuleType, count: int, size: int, seed: int) -> None:
+    vectors = np.random.default_rng(seed).normal(size=(count, size)) + 0.5
+    units = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    wanted = np.mean([units[i] @ units[j] for i in range(count) for j in range(count) if i != j])
+    assert laser.anisotropy(vectors) == pytest.approx(wanted)
+    assert laser.anisotropy(vectors * 7.0) == pytest.approx(wanted)
+
+
+def test_part_similarity_by_hand(laser: ModuleType) -> None:
+    assert laser.part_similarity(on_circle(0, 90), [1, 1]) == pytest.approx(math.sqrt(0.5))
+    assert laser.part_similarity(3 * on_circle(0, 60, 180), [5, 0]) == pytest.approx((1 + 0.5 - 1) / 3)
+
+
+def test_intra_document_similarity_by_hand(laser: ModuleType) -> None:
+    parts = [on_circle(0, 60), on_circle(90, 90, 90)]
+    documents = on_circle(0, 90)
+    assert laser.intra_document_similarity(parts, documents) == pytest.approx((0.75 + 1) / 2)
+    assert laser.intra_document_similarity(parts, documents, 0.25) == pytest.approx((0.75 + 1) / 2 - 0.25)
+    # In a space where everything points one way, parts are as near as strangers are.
+    one_way = on_circle(45, 45)
+    assert laser.intra_document_similarity([one_way, one_way], one_way) == pytest.approx(0)
+
+
+def test_vectors_without_direction_are_refused(laser: ModuleType) -> None:
+    with pytest.raises(ValueError, match="two vectors"):
+        laser.anisotropy([[1.0, 0.0]])
+    with pytest.raises(ValueError, match="length zero"):
+        laser.anisotropy([[1.0, 0.0], [0.0, 0.0]])
+    with pytest.raises(ValueError, match="one part"):
+        laser.part_similarity(np.zeros((0, 2)), [1, 0])
+    with pytest.raises(ValueError, match="longer"):
+        laser.intra_document_similarity([on_circle(0)], on_circle(0, 1))
+
+
 def test_elongated_tokens_have_room(script: Any) -> None:
     laser = script("laser")
     assert laser.elongated([1, 2], 3) == [1, 2, 1, 2, 1, 2]
@@ -148,10 +197,11 @@ def test_elongated_tokens_have_room(script: Any) -> None:
 
 
 def test_a_sample_has_related_and_unrelated_pairs(script: Any) -> None:
-    pairs = [("a", "b", True), ("a", "c", True), ("a", "d", False), ("b", "d", False), ("c", "d", False)]
+    labelled = [("a", "b", True), ("a", "c", True), ("a", "d", False), ("b", "d", False), ("c", "d", False)]
+    pairs = [LabelledPair(*values) for values in labelled]
     some = script("attacks").balanced(pairs)
-    assert [related for *_, related in some] == [True, False, True, False, False]
-    assert sorted(some) == sorted(pairs)
+    assert [pair.related for pair in some] == [True, False, True, False, False]
+    assert set(some) == set(pairs)
 
 
 def test_from_documents_to_scores(script: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -198,7 +248,7 @@ def tiny_set(paper_data: ModuleType, folder: Path, backbone: Any) -> Any:
     from colde_cli.learning.trainer import Task
 
     data = paper_data.read_data([folder / "docs.jsonl.gz"])
-    field = paper_data.make_field(
+    field = paper_data.make_evaluation_set(
         "made up", data.documents, paper_data.read_pairs(folder / "pairs.jsonl.gz", data.numbers())
     )
     store = chunk_documents([item.document for item in data.documents], backbone.tokenizer, 48)

@@ -18,7 +18,7 @@ from colde_cli.encoder.encoder import Encoder
 from colde_cli.encoder.layout import open_folder
 from colde_cli.errors import DataError
 from colde_cli.evaluation.calibrate import refit
-from colde_cli.evaluation.systems import Stored
+from colde_cli.evaluation.systems import StoredVerdicts
 from colde_cli.scoring.calibration import Calibration, probability
 
 Capture = pytest.CaptureFixture[str]
@@ -104,11 +104,11 @@ def test_figures_after_come_from_pairs_that_took_no_part() -> None:
     """Scores that say nothing: what is fitted to all pairs looks better than the cross-validated figures."""
     generator = np.random.default_rng(0)
     scores, related = generator.random(2000), generator.random(2000) < 0.3
-    old = Stored(scores >= 0.5, probability(scores, Calibration(slope=8, intercept=-2)))
+    old = StoredVerdicts(scores >= 0.5, probability(scores, Calibration(slope=8, intercept=-2)))
     found = refit(related, scores, 0.5, old)
     assert (found.pairs, found.positives, found.old_threshold) == (2000, int(related.sum()), 0.5)
     assert found.calibration.kind == "isotonic"
-    new = Stored(scores >= found.threshold, probability(scores, found.calibration))
+    new = StoredVerdicts(scores >= found.threshold, probability(scores, found.calibration))
     again = refit(related, scores, found.threshold, new)
     assert again.before.brier is not None
     assert again.after.brier is not None

@@ -23,7 +23,7 @@ from colde_cli.app import app
 Capture = pytest.CaptureFixture[str]
 MODEL = "colde-minilm-l6"
 QUICK = ["--bootstrap", "40", "--no-cache", "--device", "cpu"]
-CONTROLS = ["TF-IDF", "BM25", "mean", "centred mean", "max-mean"]
+BASELINES = ["TF-IDF", "BM25", "mean", "centred mean", "max-mean"]
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +52,7 @@ def test_json_is_what_the_schema_says(report: dict[str, Any]) -> None:
 
 
 def test_what_is_measured_is_said(report: dict[str, Any]) -> None:
-    assert [item["name"] for item in report["systems"]] == [MODEL, *CONTROLS]
+    assert [item["name"] for item in report["systems"]] == [MODEL, *BASELINES]
     assert report["systems"][0]["device"] == "cpu"
     (field,) = report["fields"]
     # 12 documents of the test split: 66 pairs, three of each of four subjects related.
@@ -62,7 +62,7 @@ def test_what_is_measured_is_said(report: dict[str, Any]) -> None:
     model, *controls = field["results"]
     assert (model["threshold_from"], model["calibration_from"]) == ("validation", "model")
     assert {item["calibration_from"] for item in controls} == {"validation"}
-    assert [item["system"] for item in field["tests"]] == CONTROLS * 2
+    assert [item["system"] for item in field["tests"]] == BASELINES * 2
     assert all(item["figures"]["auc"]["value"] > 0.8 for item in field["results"])
     assert "training documents (12)" in controls[0]["notes"][0]
 
@@ -185,7 +185,7 @@ def test_mistakes_are_status_2(capsys: Capture, data: list[str], tmp_path: Path)
     for arguments, part in [
         ([MODEL, "--docs", docs, "--docs", docs, "--pairs", pairs], "2 --docs and 1 --pairs"),
         ([MODEL, *data, "--validation", pairs, "--validation", pairs], "2 --validation"),
-        ([MODEL, *data, "--split", "validation", "--validation", pairs], "flatter"),
+        ([MODEL, *data, "--split", "validation", "--validation", pairs], "validation pairs too"),
         (
             [MODEL, *data, "--format", "markdown"],
             "does not write markdown; use table, json, csv or html",

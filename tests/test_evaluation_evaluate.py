@@ -17,10 +17,10 @@ from colde_cli.documents.document import Document, Part, assemble
 from colde_cli.encoder.protocol import Encoding
 from colde_cli.errors import DataError
 from colde_cli.evaluation.baselines import bm25, centred_mean, max_mean, mean_of_chunks, tfidf
-from colde_cli.evaluation.data import JudgedPair, TrainingDocument
-from colde_cli.evaluation.evaluate import Plan, evaluate
-from colde_cli.evaluation.evaluation_set import EvaluationSet, make_field
-from colde_cli.evaluation.result import Attacked, Evaluation, FieldResult
+from colde_cli.evaluation.data import LabelledPair, TrainingDocument
+from colde_cli.evaluation.evaluate import MeasurementPlan, evaluate
+from colde_cli.evaluation.evaluation_set import EvaluationSet, make_evaluation_set
+from colde_cli.evaluation.result import Evaluation, RobustnessResult, SetResult
 from colde_cli.evaluation.systems import FloatArray, IdPairs, PairScorer
 from colde_cli.scoring.calibration import Calibration
 
@@ -52,7 +52,7 @@ def row(
     return TrainingDocument(name, assemble("", name, [Part("", text)]), label, related, split, "here")
 
 
-def numbered(size: int = 24, seed: int = 0) -> tuple[list[TrainingDocument], list[JudgedPair]]:
+def numbered(size: int = 24, seed: int = 0) -> tuple[list[TrainingDocument], list[LabelledPair]]:
     """Numbers in a row on two sides, neighbours of one side related."""
     generator = random.Random(seed)
     rows, pairs = [], []
@@ -60,39 +60,39 @@ def numbered(size: int = 24, seed: int = 0) -> tuple[list[TrainingDocument], lis
         names = [str(start + number) for number in range(size)]
         rows += [row(name, split=split, related=(str(int(name) + 1),)) for name in names[:-1]]
         rows.append(row(names[-1], split=split))
-        pairs += [JudgedPair(a, b, True, "next", split) for a, b in itertools.pairwise(names)]
+        pairs += [LabelledPair(a, b, True, "next", split) for a, b in itertools.pairwise(names)]
         for number, name in enumerate(names):
             for relation in ("random", "hard"):
                 other = names[(number + generator.randint(3, size - 3)) % size]
-                pairs.append(JudgedPair(name, other, False, relation, split))
+                pairs.append(LabelledPair(name, other, False, relation, split))
     return rows, list({frozenset((pair.a, pair.b)): pair for pair in pairs}.values())
 
 
 def measured(
-    systems: Sequence[Numbered], plan: Plan | None = None, split: str = "test", mixed: bool = False
+    systems: Sequence[Numbered], plan: MeasurementPlan | None = None, split: str = "test", mixed: bool = False
 ) -> Evaluation:
     rows, pairs = numbered()
     if mixed:
         random.Random(1).shuffle(rows)
         random.Random(2).shuffle(pairs)
-        pairs = [JudgedPair(pair.b, pair.a, pair.related, pair.relation, pair.split) for pair in pairs]
-    field = make_field("numbers", rows, pairs, split=split)
-    return evaluate(systems, [field], plan or Plan(draws=60, retrieval=True))
+        pairs = [LabelledPair(pair.b, pair.a, pair.related, pair.relation, pair.split) for pair in pairs]
+    field = make_evaluation_set("numbers", rows, pairs, split=split)
+    return evaluate(systems, [field], plan or MeasurementPlan(draws=60, retrieval=True))
 
 
 def test_thresholds_come_from_validation_pairs_before_a_stored_one() -> None:
-    (result,) = measured([Numbered("stored", threshold=5.0)]).fields[0].results
+    (result,) = measured([Numbered("stored", threshold=5.0)]).sets[0].results
     assert result.threshold_from == "validation"
     assert result.figures["f1"].value == 1
     assert result.calibration_from == "validation"
     (result,) = (
-        measured([Numbered("calibrated", calibration=Calibration(slope=10, intercept=1))]).fields[0].results
+        measured([Numbered("calibrated", calibration=Calibration(slope=10, intercept=1))]).sets[0].results
     )
     assert result.calibration_from == "model"
 
 
 def test_without_validation_pairs_no_threshold_is_fitted_to_what_is_measured() -> None:
-    found = measured([Numbered("model", threshold=-0.15), Numbered("control")], split="validation").fields[0]
+    found = measured([Numbered("model", threshold=-0.15), Numbered("control")], split="validation").sets[0]
     model, control = found.results
     assert (model.threshold, model.threshold_from) == (-0.15, "model")
     assert control.threshold is None
@@ -109,7 +109,7 @@ def test_figures_do_not_hang_on_the_order_of_files_or_within_pairs() -> None:
 
 def test_a_worse_system_is_found_worse_and_the_same_is_not() -> None:
     systems = [Numbered("exact"), Numbered("noisy", noise=2.0), Numbered("twin")]
-    found = measured(systems, Plan(draws=400)).fields[0]
+    found = measured(systems, MeasurementPlan(draws=400)).sets[0]
     tests = {(test.system, test.figure): test for test in found.tests}
     for figure in ("auc", "accuracy"):
         worse, same = tests["noisy", figure], tests["twin", figure]
@@ -122,87 +122,92 @@ def test_a_worse_system_is_found_worse_and_the_same_is_not() -> None:
 
 
 def test_intervals_hold_their_values_and_none_are_made_of_no_draws() -> None:
-    (_, noisy) = measured([Numbered("exact"), Numbered("noisy", noise=0.6)]).fields[0].results
+    (_, noisy) = measured([Numbered("exact"), Numbered("noisy", noise=0.6)]).sets[0].results
     for name, figure in noisy.figures.items():
         if not name.startswith("ece"):
             assert figure.low is not None
             assert figure.high is not None
             assert 0 <= figure.low <= figure.value <= figure.high <= 1
     assert set(noisy.figures) >= {"auc_random", "auc_hard", "recall_at_10", "ndcg_at_10", "ece", "brier"}
-    without = measured([Numbered("exact"), Numbered("twin")], Plan(draws=0)).fields[0]
+    without = measured([Numbered("exact"), Numbered("twin")], MeasurementPlan(draws=0)).sets[0]
     assert {figure.low for result in without.results for figure in result.figures.values()} == {None}
     assert without.tests[0].p is None
 
 
 def test_the_macro_average_is_the_mean_of_fields() -> None:
-    fields = [make_field(f"numbers {seed}", *numbered(seed=seed)) for seed in range(2)]
-    found = evaluate([Numbered("a", noise=0.5), Numbered("b", noise=0.7)], fields, Plan(draws=50))
-    assert isinstance(found.macro, FieldResult)
+    fields = [make_evaluation_set(f"numbers {seed}", *numbered(seed=seed)) for seed in range(2)]
+    found = evaluate([Numbered("a", noise=0.5), Numbered("b", noise=0.7)], fields, MeasurementPlan(draws=50))
+    assert isinstance(found.macro, SetResult)
     for place, average in enumerate(found.macro.results):
-        single = [field.results[place].figures["auc"].value for field in found.fields]
+        single = [field.results[place].figures["auc"].value for field in found.sets]
         assert average.figures["auc"].value == pytest.approx(sum(single) / 2)
-    assert found.macro.pairs == sum(field.pairs for field in found.fields)
+    assert found.macro.pairs == sum(field.pairs for field in found.sets)
 
 
 def test_models_are_attacked_and_controls_are_not() -> None:
-    def attack(system: object, field: EvaluationSet, threshold: float | None) -> Attacked:
+    def attack(system: object, field: EvaluationSet, threshold: float | None) -> RobustnessResult:
         raise AssertionError("there is no model here")
 
-    field = make_field("numbers", *numbered())
-    assert evaluate([Numbered("a")], [field], Plan(draws=0), attack=attack).fields[0].robustness == {}
+    field = make_evaluation_set("numbers", *numbered())
+    assert (
+        evaluate([Numbered("a")], [field], MeasurementPlan(draws=0), attack=attack).sets[0].robustness == {}
+    )
 
 
 @pytest.mark.parametrize(
     ("pairs", "validation", "part"),
     [
-        ([JudgedPair("0", "1", True, None, "train")], None, "--split"),
-        ([JudgedPair("0", "1", True)], None, "judged the same"),
+        ([LabelledPair("0", "1", True, None, "train")], None, "--split"),
+        ([LabelledPair("0", "1", True)], None, "have the same label"),
         (
-            [JudgedPair("0", "1", True), JudgedPair("2", "1", False)],
-            [JudgedPair("1", "0", True)],
+            [LabelledPair("0", "1", True), LabelledPair("2", "1", False)],
+            [LabelledPair("1", "0", True)],
             "validation pairs",
         ),
         (
-            [JudgedPair("0", "1", True), JudgedPair("2", "1", False)],
-            [JudgedPair("1", "0", True), JudgedPair("0", "2", False)],
-            "flatter",
+            [LabelledPair("0", "1", True), LabelledPair("2", "1", False)],
+            [LabelledPair("1", "0", True), LabelledPair("0", "2", False)],
+            "validation pairs too",
         ),
     ],
 )
 def test_pairs_that_cannot_be_measured(
-    pairs: list[JudgedPair], validation: list[JudgedPair] | None, part: str
+    pairs: list[LabelledPair], validation: list[LabelledPair] | None, part: str
 ) -> None:
     with pytest.raises(DataError, match=part):
-        make_field("numbers", [row(str(number)) for number in range(3)], pairs, validation)
+        make_evaluation_set("numbers", [row(str(number)) for number in range(3)], pairs, validation)
 
 
 def test_partners_are_links_else_classes() -> None:
-    pairs = [JudgedPair("0", "1", True), JudgedPair("1", "2", False)]
+    pairs = [LabelledPair("0", "1", True), LabelledPair("1", "2", False)]
     linked = [row("0", related=("1", "gone")), row("1", label="x"), row("2", label="x")]
-    field = make_field("f", linked, pairs)
+    field = make_evaluation_set("f", linked, pairs)
     assert (field.relevant, field.relevance) == ({"0": {"1"}, "1": {"0"}}, "links")
-    classes = make_field("f", [row("0"), row("1", label="x"), row("2", label="x")], pairs)
+    classes = make_evaluation_set("f", [row("0"), row("1", label="x"), row("2", label="x")], pairs)
     assert (classes.relevant, classes.relevance) == ({"1": {"2"}, "2": {"1"}}, "labels")
 
 
 def words(texts: dict[str, str], training: Sequence[str] = ()) -> EvaluationSet:
     rows = [row(name, text, "train" if name in training else "test") for name, text in texts.items()]
     one, two, three = [name for name in texts if name not in training][:3]
-    return make_field("words", rows, [JudgedPair(one, two, True), JudgedPair(one, three, False)])
+    return make_evaluation_set("words", rows, [LabelledPair(one, two, True), LabelledPair(one, three, False)])
 
 
 def test_judgements_that_contradict_the_labels_are_counted() -> None:
     rows = [row(str(number), label="odd" if number % 2 else "even") for number in range(6)]
-    related = [JudgedPair("0", "2", True), JudgedPair("1", "3", True)]
-    unrelated = [JudgedPair("0", "1", False), JudgedPair("0", "4", False), JudgedPair("1", "5", False)]
-    field = make_field("f", rows, [*related, *unrelated])
+    related = [LabelledPair("0", "2", True), LabelledPair("1", "3", True)]
+    unrelated = [LabelledPair("0", "1", False), LabelledPair("0", "4", False), LabelledPair("1", "5", False)]
+    field = make_evaluation_set("f", rows, [*related, *unrelated])
     assert field.contradictions == 2
-    (measured,) = evaluate([Numbered("n")], [field], Plan(draws=0)).fields
+    (measured,) = evaluate([Numbered("n")], [field], MeasurementPlan(draws=0)).sets
     assert any("2 of the 3 unrelated ones" in note and "AUC 0.667" in note for note in measured.notes)
-    by_links = make_field("f", rows, [*related, *unrelated, JudgedPair("2", "3", True)])
+    by_links = make_evaluation_set("f", rows, [*related, *unrelated, LabelledPair("2", "3", True)])
     assert by_links.contradictions == 0
     assert (
-        make_field("f", [row(str(number)) for number in range(6)], [*related, *unrelated]).contradictions == 0
+        make_evaluation_set(
+            "f", [row(str(number)) for number in range(6)], [*related, *unrelated]
+        ).contradictions
+        == 0
     )
 
 
@@ -270,10 +275,10 @@ def test_the_centre_is_that_of_validation_documents_only() -> None:
     held = [str(number) for number in range(10)]
     rows = [row(name, split="validation") for name in held] + [row(name, split="test") for name in "abc"]
     pairs = [
-        JudgedPair(one, other, one == "0", None, "validation") for one, other in itertools.pairwise(held)
+        LabelledPair(one, other, one == "0", None, "validation") for one, other in itertools.pairwise(held)
     ]
-    pairs += [JudgedPair("a", "b", True, None, "test"), JudgedPair("a", "c", False, None, "test")]
-    field = make_field("f", rows, pairs)
+    pairs += [LabelledPair("a", "b", True, None, "test"), LabelledPair("a", "c", False, None, "test")]
+    field = make_evaluation_set("f", rows, pairs)
     vectors = {name: [[3.0, 1.0]] for name in held} | {
         "a": [[4.0, 1.0]],
         "b": [[5.0, 1.0]],

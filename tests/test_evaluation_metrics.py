@@ -1,4 +1,4 @@
-"""Figures against tables worked by hand; calibration against what it must keep."""
+"""Metrics against values worked out by hand and against scikit-learn; calibration and its error."""
 
 from __future__ import annotations
 
@@ -6,12 +6,26 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 pytest.importorskip("sklearn")
 
-from colde_cli.evaluation.metrics import pair_metrics
+from sklearn.metrics import average_precision_score, roc_auc_score
+
+from colde_cli.evaluation.metrics import (
+    chance_calibration_error,
+    expected_calibration_error,
+    pair_metrics,
+    reliability,
+    weighted_auc,
+    weighted_average_precision,
+    weighted_brier,
+    weighted_verdict_metrics,
+)
 from colde_cli.scoring.calibration import probability
 from colde_cli.scoring.fit import best_threshold, fit_calibration
+
+Scored = tuple[NDArray[np.bool_], NDArray[np.float64]]
 
 
 def test_precision_and_recall_are_not_exchanged() -> None:
@@ -85,3 +99,101 @@ def test_field_auc_does_not_compare_scores_of_different_fields() -> None:
     assert pair_metrics(related, [0.9, 0.8, 0.2, 0.1], fields=[0, 1, 1, 1]).field_auc == 0.75, (
         "one field is judged"
     )
+
+
+@st.composite
+def scored(draw: st.DrawFn) -> Scored:
+    """Pairs of both kinds, whose scores often tie."""
+    judged = draw(st.lists(st.tuples(st.booleans(), st.integers(-4, 4)), min_size=2, max_size=40))
+    related, scores = zip(*judged, (True, 1), (False, 0), strict=True)
+    return np.array(related), np.array(scores) / 4
+
+
+def ones(related: NDArray[np.bool_]) -> NDArray[np.float64]:
+    return np.ones((1, len(related)))
+
+
+def test_areas_with_ties_by_hand() -> None:
+    related, scores = np.array([True, True, False, False]), np.array([0.8, 0.5, 0.5, 0.2])
+    # .8 wins both, .5 ties one and wins one.
+    assert weighted_auc(related, scores, ones(related)) == pytest.approx([3.5 / 4])
+    # Precision is 1 at .8 and 2/3 at .5, where a related pair and an unrelated one come together.
+    assert weighted_average_precision(related, scores, ones(related)) == pytest.approx([(1 + 2 / 3) / 2])
+
+
+def test_a_confusion_table_that_is_not_symmetric() -> None:
+    related = np.array([True] * 4 + [False] * 6)
+    scores = np.array([0.9, 0.8, 0.7, 0.2, 0.85, 0.6, 0.1, 0.1, 0.1, 0.1])
+    found = {
+        name: float(value[0])
+        for name, value in weighted_verdict_metrics(related, scores >= 0.5, ones(related)).items()
+    }
+    assert found == pytest.approx({"precision": 3 / 5, "recall": 3 / 4, "f1": 2 / 3, "accuracy": 0.7})
+    # The first related pair counts three times, and the last unrelated one not at all.
+    weights = np.array([[3, *[1] * 8, 0]])
+    found = {
+        name: float(value[0])
+        for name, value in weighted_verdict_metrics(related, scores >= 0.5, weights).items()
+    }
+    assert found == pytest.approx({"precision": 5 / 7, "recall": 5 / 6, "f1": 10 / 13, "accuracy": 8 / 11})
+
+
+def test_nothing_called_related_and_one_kind_without_weight() -> None:
+    related, scores = np.array([True, False]), np.array([0.1, 0.2])
+    found = weighted_verdict_metrics(related, scores >= 0.5, ones(related))
+    assert [float(value[0]) for value in found.values()] == [0, 0, 0, 0.5]
+    assert np.isnan(weighted_auc(related, scores, np.array([[1.0, 0.0]]))).all()
+
+
+def test_brier_by_hand() -> None:
+    related = np.array([True, False])
+    assert weighted_brier(related, np.array([0.8, 0.4]), ones(related)) == pytest.approx([(0.04 + 0.16) / 2])
+
+
+@settings(deadline=None)
+@given(scored())
+def test_as_scikit_learn_has_it(judged: Scored) -> None:
+    related, scores = judged
+    assert weighted_auc(related, scores, ones(related))[0] == pytest.approx(roc_auc_score(related, scores))
+    found = weighted_average_precision(related, scores, ones(related))[0]
+    assert found == pytest.approx(average_precision_score(related, scores))
+
+
+@settings(deadline=None)
+@given(scored(), st.data())
+def test_a_weight_is_a_repetition_and_order_does_not_matter(judged: Scored, data: st.DataObject) -> None:
+    related, scores = judged
+    counts = np.array(data.draw(st.lists(st.integers(1, 3), min_size=len(related), max_size=len(related))))
+    mixed = np.array(data.draw(st.permutations(range(counts.sum()))))
+    again, twice = np.repeat(related, counts)[mixed], np.repeat(scores, counts)[mixed]
+    for figure in (weighted_auc, weighted_average_precision):
+        weighted = figure(related, scores, counts[None].astype(float))
+        assert weighted == pytest.approx(figure(again, twice, ones(again)))
+
+
+@settings(deadline=None)
+@given(scored())
+def test_areas_only_see_the_order_of_scores(judged: Scored) -> None:
+    related, scores = judged
+    for figure in (weighted_auc, weighted_average_precision):
+        assert figure(related, np.exp(3 * scores), ones(related)) == figure(related, scores, ones(related))
+    assert weighted_auc(~related, scores, ones(related)) == pytest.approx(
+        1 - weighted_auc(related, scores, ones(related))
+    )
+
+
+def test_by_chance_even_perfect_probabilities_have_an_error() -> None:
+    few, many = np.full(60, 0.5), np.full(60_000, 0.5)
+    assert chance_calibration_error(few) > 10 * chance_calibration_error(many) > 0
+    # Of certain verdicts none can be wrong.
+    assert chance_calibration_error(np.array([0.0, 1.0] * 50)) == 0
+
+
+def test_by_chance_is_what_repeated_judgements_give() -> None:
+    generator = np.random.default_rng(3)
+    probabilities = generator.uniform(size=300)
+    errors = [
+        expected_calibration_error(reliability(generator.random(300) < probabilities, probabilities))
+        for _ in range(200)
+    ]
+    assert chance_calibration_error(probabilities) == pytest.approx(np.mean(errors), rel=0.1)

@@ -16,7 +16,8 @@ from colde_cli.encoder.encoder import Encoder
 from colde_cli.encoder.protocol import Encoding
 from colde_cli.encoder.rearranging import rearranged, without
 from colde_cli.errors import OptionError
-from colde_cli.evaluation.robustness import Options, RobustnessReport, robustness
+from colde_cli.evaluation.data import LabelledPair
+from colde_cli.evaluation.robustness import RobustnessOptions, RobustnessReport, robustness
 from colde_cli.evaluation.robustness.protocols import (
     ElongationOptions,
     elongated,
@@ -28,7 +29,7 @@ from colde_cli.evaluation.robustness.protocols import (
 from colde_cli.evaluation.robustness.report import ProtocolReport, auc, pair_figures, ranks, spearman
 
 EXAMPLES = ("field-study-v1.pdf", "field-study-v2.pdf", "supply-agreement.pdf")
-SMALL = Options(ElongationOptions(times=(1, 2, 4), text_documents=3, max_tokens=9000), shuffles=2)
+SMALL = RobustnessOptions(ElongationOptions(times=(1, 2, 4), text_documents=3, max_tokens=9000), shuffles=2)
 Tiny = Callable[..., Encoder]
 
 
@@ -90,7 +91,9 @@ def documents() -> dict[str, Document]:
 
 
 PAIRS = [
-    (f"{one}-0", f"{two}-1", one == two) for one in ("bees", "boats", "bread") for two in ("bees", "boats")
+    LabelledPair(f"{one}-0", f"{two}-1", one == two)
+    for one in ("bees", "boats", "bread")
+    for two in ("bees", "boats")
 ]
 
 
@@ -115,7 +118,7 @@ def test_once_is_the_document_itself_at_both_levels(report: RobustnessReport) ->
 
 
 def test_a_mean_does_not_feel_tiling(mean: Encoder, documents: Mapping[str, Document]) -> None:
-    options = Options(ElongationOptions(times=(1, 3), text_documents=0))
+    options = RobustnessOptions(ElongationOptions(times=(1, 3), text_documents=0))
     found = robustness(mean, documents, PAIRS, ["elongation"], options=options)
     (level,) = found.protocols
     assert level.against_itself[1].cosine_max == pytest.approx(0, abs=1e-6)
@@ -141,7 +144,9 @@ def test_text_elongated_is_tokens_elongated(plain: Encoder, documents: Mapping[s
 
 
 def test_limits_are_kept_and_told(plain: Encoder, documents: Mapping[str, Document]) -> None:
-    options = Options(ElongationOptions(times=(1, 50), max_chunks=12, text_documents=2, max_tokens=200))
+    options = RobustnessOptions(
+        ElongationOptions(times=(1, 50), max_chunks=12, text_documents=2, max_tokens=200)
+    )
     found = robustness(plain, documents, PAIRS, ["elongation"], options=options)
     chunks, text = found.protocols
     assert chunks.against_itself[1].attack == "×50 (reached by 0 of 5)"
@@ -193,7 +198,7 @@ def test_one_section_cannot_be_shuffled(plain: Encoder) -> None:
     one, two = (
         assemble("", "", [Part("", sentences(random.Random(seed), SUBJECTS["bees"], 9))]) for seed in (1, 2)
     )
-    found = robustness(plain, {"1": one, "2": two}, [("1", "2", True)], ["shuffle"])
+    found = robustness(plain, {"1": one, "2": two}, [LabelledPair("1", "2", True)], ["shuffle"])
     (shuffled,) = found.protocols
     assert all(row.score_max == row.cosine_max == 0 for row in shuffled.against_itself)
     assert shuffled.pairs[1].figures == shuffled.pairs[0].figures
@@ -280,8 +285,8 @@ def test_figures_of_pairs() -> None:
 def test_the_shipped_model_on_the_examples(model_folder: Path, repository: Path) -> None:
     encoder = Encoder.load(model_folder, device="cpu")
     documents = {name: read(repository / "examples" / name) for name in EXAMPLES}
-    pairs = [(EXAMPLES[0], EXAMPLES[1], True), (EXAMPLES[0], EXAMPLES[2], False)]
-    options = Options(ElongationOptions(times=(1, 4), text_documents=0))
+    pairs = [LabelledPair(EXAMPLES[0], EXAMPLES[1], True), LabelledPair(EXAMPLES[0], EXAMPLES[2], False)]
+    options = RobustnessOptions(ElongationOptions(times=(1, 4), text_documents=0))
     found = robustness(encoder, documents, pairs, options=options)
     assert protocol(found, "m, chunks").against_itself[0].cosine_max == 0
     assert all(row.figures.auc == 1 for item in found.protocols for row in item.pairs)

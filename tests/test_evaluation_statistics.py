@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 pytest.importorskip("scipy")
 
-from colde_cli.evaluation.data import JudgedPair
+from colde_cli.evaluation.data import LabelledPair
 from colde_cli.evaluation.metrics import (
     expected_calibration_error,
     ndcg,
     reliability,
     retrieval_figures,
-    roc_areas,
+    weighted_auc,
 )
 from colde_cli.evaluation.statistics import (
     Draws,
@@ -38,11 +38,11 @@ def delong(related: NDArray[np.bool_], scores: NDArray[np.float64]) -> float:
     return float(variance**0.5)
 
 
-def drawn(pairs: list[JudgedPair], scores: NDArray[np.float64], draws: int = 1000) -> Draws:
+def drawn(pairs: list[LabelledPair], scores: NDArray[np.float64], draws: int = 1000) -> Draws:
     related = np.array([pair.related for pair in pairs])
     bootstrap = PairBootstrap(pairs, draws, (0, 0))
     wide, narrow = (
-        np.concatenate([roc_areas(related, scores, weights) for weights in weightings])
+        np.concatenate([weighted_auc(related, scores, weights) for weights in weightings])
         for weightings in (bootstrap.by_documents(), bootstrap.by_pairs())
     )
     return Draws(wide, narrow)
@@ -52,8 +52,8 @@ def test_where_no_document_recurs_the_bootstrap_is_delong() -> None:
     generator = np.random.default_rng(3)
     related = generator.random(240) < 0.4
     scores = generator.normal(size=240) + related
-    pairs = [JudgedPair(f"a{n}", f"b{n}", bool(judged)) for n, judged in enumerate(related)]
-    area = float(roc_areas(related, scores, np.ones((1, 240)))[0])
+    pairs = [LabelledPair(f"a{n}", f"b{n}", bool(judged)) for n, judged in enumerate(related)]
+    area = float(weighted_auc(related, scores, np.ones((1, 240)))[0])
     draws = drawn(pairs, scores)
     expected = delong(related, scores)
     assert draws.around(area).std() == pytest.approx(expected, rel=0.12)
@@ -69,12 +69,12 @@ def test_recurring_documents_widen_the_interval() -> None:
     rows = [(a, b) for a in range(30) for b in range(a + 1, a + 11)]
     related = generator.random(len(rows)) < 0.5
     pairs = [
-        JudgedPair(str(a), str(b % 30), bool(judged)) for (a, b), judged in zip(rows, related, strict=True)
+        LabelledPair(str(a), str(b % 30), bool(judged)) for (a, b), judged in zip(rows, related, strict=True)
     ]
     flat = np.array([shift[a] + shift[b % 30] for a, b in rows])
     # Documents of related pairs are the same as of unrelated ones: what varies is which ones were drawn.
     draws = drawn(pairs, flat * np.where(related, 1, -1))
-    area = float(roc_areas(related, flat * np.where(related, 1, -1), np.ones((1, len(rows))))[0])
+    area = float(weighted_auc(related, flat * np.where(related, 1, -1), np.ones((1, len(rows))))[0])
     assert draws.around(area).std() > 1.5 * draws.pairs.std()
 
 
@@ -88,7 +88,7 @@ def test_draws_are_brought_to_the_variance_of_shared_documents() -> None:
 
 
 def test_the_same_seed_gives_the_same_draws() -> None:
-    pairs = [JudgedPair("a", "b", True), JudgedPair("b", "c", False)]
+    pairs = [LabelledPair("a", "b", True), LabelledPair("b", "c", False)]
     one, again = (list(PairBootstrap(pairs, 5, (7, 0)).by_documents()) for _ in range(2))
     assert np.array_equal(one, again)
     assert not np.array_equal(one, list(PairBootstrap(pairs, 5, (8, 0)).by_documents()))

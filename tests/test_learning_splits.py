@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from colde_cli.documents.document import Part, assemble
 from colde_cli.errors import DataError
-from colde_cli.evaluation.data import JudgedPair, TrainingData, TrainingDocument
+from colde_cli.evaluation.data import LabelledPair, TrainingData, TrainingDocument
 from colde_cli.learning.sampling import Positives
 from colde_cli.learning.splits import connected_groups, split_by_fraction, split_by_pairs
 
@@ -40,7 +40,7 @@ def graphs(draw: st.DrawFn) -> TrainingData:
 
 def test_labels_links_and_judgements() -> None:
     items = data(("a", []), ("a", []), (None, [0]), ("b", []), (None, []))
-    judged = [JudgedPair("0", "1", False), JudgedPair("3", "4", True)]
+    judged = [LabelledPair("0", "1", False), LabelledPair("3", "4", True)]
     positives = Positives.of(items, judged)
     assert [positives.partners(number).tolist() for number in range(5)] == [[2], [], [0], [4], [3]]
     assert Positives.of(items).partners(0).tolist() == [1, 2]
@@ -106,10 +106,10 @@ def test_splits_of_the_data_are_kept() -> None:
 
 def test_judged_documents_do_not_train() -> None:
     items = data(*[("a", [])] * 6)
-    split = split_by_pairs(items, [JudgedPair("0", "1", True), JudgedPair("1", "5", False)])
+    split = split_by_pairs(items, [LabelledPair("0", "1", True), LabelledPair("1", "5", False)])
     assert split.training.tolist() == [2, 3, 4]
     assert (split.pairs.tolist(), split.related.tolist()) == ([[0, 1], [1, 5]], [True, False])
     with pytest.raises(DataError, match="related"):
-        split_by_pairs(items, [JudgedPair("0", "1", True)])
+        split_by_pairs(items, [LabelledPair("0", "1", True)])
     with pytest.raises(DataError, match="none is left"):
-        split_by_pairs(data(*[("a", [])] * 3), [JudgedPair("0", "1", True), JudgedPair("1", "2", False)])
+        split_by_pairs(data(*[("a", [])] * 3), [LabelledPair("0", "1", True), LabelledPair("1", "2", False)])

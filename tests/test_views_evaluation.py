@@ -6,14 +6,21 @@ import itertools
 import json
 import re
 
-from colde_cli.evaluation.result import Attacked, Evaluation, FieldResult, Figure, Measured, SystemFacts
+from colde_cli.evaluation.result import (
+    Evaluation,
+    Figure,
+    RobustnessResult,
+    SetResult,
+    SystemFacts,
+    SystemResult,
+)
 from colde_cli.views.evaluation import wording
 from colde_cli.views.evaluation.html import evaluation_html
 from colde_cli.views.evaluation.plots import Series, interval_plot, line_plot, series_class
 from colde_cli.views.evaluation.table import evaluation_table
 from colde_cli.views.json import evaluation_json
 
-ATTACKED = Attacked(
+ATTACKED = RobustnessResult(
     {"protocols": [{"name": "shuffle", "auc": 0.12345678}]},
     (("Section shuffle: pairs", ("attack", "AUC"), (("clean", "0.900"), ("<once>", "0.890"))),),
     ("A note on the attack.",),
@@ -23,9 +30,9 @@ ATTACKED = Attacked(
 def evaluation() -> Evaluation:
     """Two systems without intervals, thresholds or curves; one was attacked."""
     results = tuple(
-        Measured(name, {"auc": Figure(value)}) for name, value in (("one", 0.8124), ("two", 0.8119))
+        SystemResult(name, {"auc": Figure(value)}) for name, value in (("one", 0.8124), ("two", 0.8119))
     )
-    field = FieldResult("field", 9, 4, 6, {"": 5}, 0, None, None, results, (), (), {"one": ATTACKED})
+    field = SetResult("field", 9, 4, 6, {"": 5}, 0, None, None, results, (), (), {"one": ATTACKED})
     return Evaluation(
         "test", (SystemFacts("one", "model"), SystemFacts("two", "control")), (field,), None, 0, 0
     )
@@ -54,7 +61,7 @@ def test_numbers_as_people_read_them() -> None:
     assert wording.ends(Figure(0.5, 0.4, 0.6)) == "0.40–0.60"
     assert wording.ends(Figure(0.5)) == ""
     assert [wording.chance(p) for p in (None, 0.0004, 0.031)] == ["n/a", "<0.001", "0.031"]
-    assert wording.threshold_origin(Measured("x", {}, -0.04, "validation")) == "−0.040 (validation)"
+    assert wording.threshold_origin(SystemResult("x", {}, -0.04, "validation")) == "−0.040 (validation)"
 
 
 def test_ticks_of_intervals_are_whole_hundredths_around_all_ends() -> None:

@@ -24,7 +24,8 @@ from served import serve
 
 from colde_cli.encoder.cache import Cache
 from colde_cli.encoder.encoder import Encoder
-from colde_cli.evaluation.robustness import Options, robustness
+from colde_cli.evaluation.data import LabelledPair
+from colde_cli.evaluation.robustness import RobustnessOptions, robustness
 from colde_cli.evaluation.robustness.protocols import ElongationOptions
 from colde_cli.evaluation.robustness.report import ProtocolReport
 from colde_cli.learning.recipe import Recipe
@@ -43,14 +44,15 @@ def attack(
 ) -> tuple[ProtocolReport, ...]:
     """Attack the documents of the first `most` test pairs; every report of the protocol."""
     documents = {item.id: item.document for item in paper_set.data.documents}
-    pairs = [(pair.a, pair.b, pair.related) for pair in paper_set.field.pairs]
-    options = Options(elongation=ELONGATION)
-    return robustness(encoder, documents, balanced(pairs)[:most], [protocol], options=options).protocols
+    options = RobustnessOptions(elongation=ELONGATION)
+    return robustness(
+        encoder, documents, balanced(paper_set.field.pairs)[:most], [protocol], options=options
+    ).protocols
 
 
-def balanced(pairs: Sequence[tuple[str, str, bool]]) -> list[tuple[str, str, bool]]:
-    """Related and unrelated pairs by turns, for a sample of the first ones has both."""
-    sides = [[pair for pair in pairs if pair[2] is wanted] for wanted in (True, False)]
+def balanced(pairs: Sequence[LabelledPair]) -> list[LabelledPair]:
+    """Related and unrelated pairs by turns, so that the first ones hold both."""
+    sides = [[pair for pair in pairs if pair.related is wanted] for wanted in (True, False)]
     turns = [pair for both in zip(*sides, strict=False) for pair in both]
     return [*turns, *(pair for pair in pairs if pair not in set(turns))]
 

@@ -7,7 +7,7 @@ import json
 from paper_data import RUNS, PaperSet
 
 from colde_cli.encoder.encoder import Encoder
-from colde_cli.evaluation.baselines import CONTROLS, make_baselines
+from colde_cli.evaluation.baselines import BASELINES, make_baselines
 from colde_cli.evaluation.systems import ModelSystem
 
 Scores = dict[str, dict[str, list[float]]]
@@ -22,7 +22,7 @@ def control_scores(paper_set: PaperSet, encoder: Encoder) -> Scores:
         return found
     model = ModelSystem("vectors", encoder, retrieval=False)
     scores: Scores = {}
-    for system in make_baselines(CONTROLS, model):
+    for system in make_baselines(BASELINES, model):
         scorer = system.open(paper_set.field)
         scores[system.name] = {
             split: scorer.scores(paper_set.pairs(split)).tolist() for split in ("validation", "test")

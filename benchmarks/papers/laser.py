@@ -25,7 +25,7 @@ from pathlib import Path
 import numpy as np
 import torch
 from head_runs import open_encoder
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from paper_data import RUNS, PaperSet, load_set
 from reporting import markdown, write
 
@@ -34,7 +34,6 @@ from colde_cli.documents.sentences import sentence_starts
 from colde_cli.encoder.cache import Cache
 from colde_cli.encoder.encoder import Encoder, open_tokenizer
 from colde_cli.encoder.layout import TOKENIZER
-from colde_cli.evaluation.anisotropy import anisotropy, intra_document_similarity
 from colde_cli.learning.networks.chunk_encoder import ChunkEncoder
 from colde_cli.learning.networks.document_head import load_colde
 
@@ -43,6 +42,70 @@ WORDS = (10, 20)
 _ROOM = 510
 
 Floats = NDArray[np.float32]
+Doubles = NDArray[np.float64]
+
+
+def anisotropy(vectors: ArrayLike) -> float:
+    """Mean cosine of all pairs of different rows; the paper estimates it from random pairs.
+
+    Args:
+        vectors: [N, D], N at least 2, of random texts or parts of texts; none of length zero.
+
+    Returns:
+        About 0 in a space without a common direction, 1 where all vectors point the same way.
+
+    Raises:
+        ValueError: fewer than two vectors, or one of length zero.
+    """
+    units = _units(vectors)
+    count = len(units)
+    if count < 2:
+        raise ValueError("anisotropy needs at least two vectors")
+    # Σ_i Σ_j u_i·u_j = |Σ u|², of which the N products of a vector with itself are 1 each.
+    total = units.sum(0)
+    return float((total @ total - count) / (count * (count - 1)))
+
+
+def part_similarity(parts: ArrayLike, document: ArrayLike) -> float:
+    """Mean cosine between the parts of a document [n, D] (tokens or chunks) and its own vector [D].
+
+    Raises:
+        ValueError: no part, or a vector of length zero.
+    """
+    units, whole = _units(parts), _units(np.asarray(document)[None])
+    if not len(units):
+        raise ValueError("a document needs at least one part")
+    return float((units @ whole[0]).mean())
+
+
+def intra_document_similarity(
+    parts: Sequence[ArrayLike], documents: ArrayLike, baseline: float | None = None
+) -> float:
+    """Mean over documents of `part_similarity`, minus anisotropy.
+
+    Args:
+        parts: for each of N documents [n_i, D].
+        documents: [N, D]; usually the mean of the parts.
+        baseline: the anisotropy to subtract; that of `documents` if None. Use one baseline for all lengths of a text,
+            or the figure shows two changes at once.
+
+    Raises:
+        ValueError: numbers of documents differ, a document has no part, or a vector has length zero.
+    """
+    wholes = np.asarray(documents, np.float64)
+    if baseline is None:
+        baseline = anisotropy(wholes)
+    similarities = [part_similarity(rows, whole) for rows, whole in zip(parts, wholes, strict=True)]
+    return float(np.mean(similarities)) - baseline
+
+
+def _units(vectors: ArrayLike) -> Doubles:
+    rows = np.asarray(vectors, np.float64)
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    if not lengths.all():
+        raise ValueError("a vector of length zero has no direction")
+    units: Doubles = rows / lengths
+    return units
 
 
 def draw_sentences(texts: Sequence[str], count: int, seed: int = 0) -> list[str]:

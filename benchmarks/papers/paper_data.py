@@ -18,7 +18,7 @@ from colde_cli.encoder.cache import digest, file_digest
 from colde_cli.encoder.encoder import Encoder
 from colde_cli.encoder.layout import TOKENIZER
 from colde_cli.evaluation.data import TrainingData, read_data, read_pairs
-from colde_cli.evaluation.evaluation_set import EvaluationSet, make_field
+from colde_cli.evaluation.evaluation_set import EvaluationSet, make_evaluation_set
 from colde_cli.learning.sampling import Positives
 from colde_cli.learning.splits import Split, split_by_pairs
 from colde_cli.learning.tokens import ChunkStore, chunk_documents
@@ -81,7 +81,7 @@ def load_set(folder: Path, encoder: Encoder, most: int | None = None) -> PaperSe
     """
     data = read_data([folder / "docs.jsonl.gz"])
     pairs = read_pairs(folder / "pairs.jsonl.gz", data.numbers())
-    field = make_field(folder.name, data.documents, pairs)
+    field = make_evaluation_set(folder.name, data.documents, pairs)
     store = _chunks(folder, data, encoder)
     positives = Positives.of(data)
     split = split_by_pairs(data, list(field.validation))

@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from colde_cli.evaluation.evaluation_set import LabelledPair
-from colde_cli.evaluation.metrics import pair_metrics, roc_areas
+from colde_cli.evaluation.data import LabelledPair
+from colde_cli.evaluation.metrics import pair_metrics, weighted_auc
 from colde_cli.evaluation.statistics import Draws, PairBootstrap, bootstrap_p
 from colde_cli.scoring.fit import best_threshold
 
@@ -99,7 +99,7 @@ def pairs_p(pairs: Sequence[LabelledPair], scores: Floats, others: Floats, draws
 
 
 def _mean_auc(related: Bools, scores: Floats, weights: Floats) -> Floats:
-    return np.asarray(np.mean([roc_areas(related, row, weights) for row in scores], axis=0))
+    return np.asarray(np.mean([weighted_auc(related, row, weights) for row in scores], axis=0))
 
 
 def markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

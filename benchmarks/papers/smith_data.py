@@ -19,7 +19,7 @@ from colde_cli.documents.chunking import plain_tokenizer, special_token
 from colde_cli.encoder.cache import digest, file_digest
 from colde_cli.encoder.towers.layout import TowerConfig
 from colde_cli.encoder.towers.packing import Rows, document_text, pack_blocks
-from colde_cli.evaluation.data import JudgedPair, TrainingData, read_data, read_pairs
+from colde_cli.evaluation.data import LabelledPair, TrainingData, read_data, read_pairs
 from colde_cli.learning.backbone import DEFAULT_BACKBONE, Backbone, load_backbone
 from colde_cli.learning.masking import MaskingVocabulary
 from colde_cli.learning.sampling import Positives
@@ -53,7 +53,7 @@ class SmithSet:
     kept: IntArray
     positives: Positives
     split: Split
-    pairs: tuple[JudgedPair, ...]
+    pairs: tuple[LabelledPair, ...]
 
     @property
     def masking(self) -> MaskingVocabulary:
@@ -87,7 +87,7 @@ def load_smith_set(folder: Path, most: int | None = None) -> SmithSet:
     return SmithSet(folder.name, data, renumbered(packed, kept), kept, Positives.of(data), split, test)
 
 
-def even(pairs: Sequence[JudgedPair]) -> list[JudgedPair]:
+def even(pairs: Sequence[LabelledPair]) -> list[LabelledPair]:
     """The related and the random pairs: one of these to each of those, as in the paper."""
     return [pair for pair in pairs if pair.related or pair.relation == "random"]
 

@@ -83,7 +83,7 @@ def _refit(encoder: DocumentEncoder, fields: list[EvaluationSet], seed: int, rep
     import numpy as np
 
     from colde_cli.evaluation.calibrate import refit
-    from colde_cli.evaluation.systems import ModelSystem, joined
+    from colde_cli.evaluation.systems import ModelSystem, joined_verdicts
     from colde_cli.views.messages import progress
 
     related, scores, found = [], [], []
@@ -93,10 +93,10 @@ def _refit(encoder: DocumentEncoder, fields: list[EvaluationSet], seed: int, rep
             scorer = system.open(field)
             ids = [(pair.a, pair.b) for pair in field.pairs]
             scores.append(scorer.scores(ids))
-            found.append(scorer.stored(ids))
+            found.append(scorer.stored(ids) if scorer.stored else None)
             related += [pair.related for pair in field.pairs]
     said = [item for item in found if item is not None]
-    before = joined(said) if len(said) == len(fields) else None
+    before = joined_verdicts(said) if len(said) == len(fields) else None
     try:
         return refit(np.array(related), np.concatenate(scores), encoder.config.threshold, before, seed)
     except DataError as error:

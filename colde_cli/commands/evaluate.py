@@ -29,9 +29,9 @@ from colde_cli.views.output import Format, choose_format, deliver
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from colde_cli.evaluation.evaluate import Attack, Plan
+    from colde_cli.evaluation.evaluate import Attack, MeasurementPlan
     from colde_cli.evaluation.evaluation_set import EvaluationSet
-    from colde_cli.evaluation.result import Attacked, Evaluation
+    from colde_cli.evaluation.result import Evaluation, RobustnessResult
     from colde_cli.evaluation.systems import ModelSystem
 
 DATA = "Data"
@@ -79,7 +79,7 @@ def read_fields(
         DataError, MissingFileError: a file is not valid, or not there.
     """
     from colde_cli.evaluation.data import read_data, read_pairs
-    from colde_cli.evaluation.evaluation_set import make_field
+    from colde_cli.evaluation.evaluation_set import make_evaluation_set
 
     _check_numbers(docs, pairs, validation)
     fields = []
@@ -87,7 +87,9 @@ def read_fields(
         data = read_data([path], supervised=False)
         known = data.numbers()
         held = read_pairs(validation[number], known) if validation else None
-        fields.append(make_field(name, data.documents, read_pairs(pairs[number], known), held, split))
+        fields.append(
+            make_evaluation_set(name, data.documents, read_pairs(pairs[number], known), held, split)
+        )
     return fields
 
 
@@ -133,14 +135,15 @@ def make_attack(names: str | None, seed: int) -> Attack | None:
             f"There is no robustness protocol {unknown[0]!r}; choose from {', '.join(PROTOCOLS)}, with commas between."
         )
 
-    def attack(model: ModelSystem, field: EvaluationSet, threshold: float | None) -> Attacked:
-        from colde_cli.evaluation.result import Attacked
+    def attack(model: ModelSystem, field: EvaluationSet, threshold: float | None) -> RobustnessResult:
+        from colde_cli.evaluation.result import RobustnessResult
         from colde_cli.evaluation.robustness import robustness
 
-        pairs = [(pair.a, pair.b, pair.related) for pair in field.pairs]
-        found = robustness(model.encoder, field.documents, pairs, chosen, threshold=threshold, seed=seed)
+        found = robustness(
+            model.encoder, field.documents, field.pairs, chosen, threshold=threshold, seed=seed
+        )
         notes = tuple(note for protocol in found.protocols for note in protocol.notes)
-        return Attacked(found.to_json(), tuple(found.tables()), notes)
+        return RobustnessResult(found.to_json(), tuple(found.tables()), notes)
 
     return attack
 
@@ -225,13 +228,13 @@ def evaluate(
 
     require_extra("evaluate", "colde evaluate")
     pass  # MERGED
-    from colde_cli.evaluation.evaluate import Plan
+    from colde_cli.evaluation.evaluate import MeasurementPlan
 
     chosen = choose_format(format, output, map(str, (*pairs, *docs, *(validation or []))), _FORMATS)
     attack = make_attack(robustness, seed)
     reporter = Reporter(quiet, verbose)
     fields = read_fields(docs, pairs, validation or [], split.value)
-    plan = Plan(split.value, retrieval, bootstrap, seed)
+    plan = MeasurementPlan(split.value, retrieval, bootstrap, seed)
     options = {"device": device, "precision": precision, "threads": threads, "no_cache": no_cache}
     found = _measure(models, control or [], fields, plan, reporter, options, attack)
     deliver(_shown(found, chosen, output), output)
@@ -241,20 +244,20 @@ def _measure(
     models: Sequence[str],
     controls: Sequence[BaselineName],
     fields: Sequence[EvaluationSet],
-    plan: Plan,
+    plan: MeasurementPlan,
     reporter: Reporter,
     options: dict[str, Any],
     attack: Attack | None,
 ) -> Evaluation:
-    from colde_cli.evaluation.baselines import CHUNK_CONTROLS, CONTROLS, make_baselines
+    from colde_cli.evaluation.baselines import BASELINES, CHUNK_BASELINES, make_baselines
     from colde_cli.evaluation.evaluate import evaluate as measure
     from colde_cli.views.messages import progress
 
     asked = list(dict.fromkeys(item.value for item in controls))
-    names = list(CONTROLS) if BaselineName.ALL.value in asked else asked
+    names = list(BASELINES) if BaselineName.ALL.value in asked else asked
     show = not reporter.quiet
     # Changed documents are compared chunk by chunk; controls take the chunks of the first model.
-    chunks = len(models) if attack is not None else int(bool(set(names) & CHUNK_CONTROLS))
+    chunks = len(models) if attack is not None else int(bool(set(names) & CHUNK_BASELINES))
     with progress("Encoding", "chunks", show=show) as advance:
         opened = _open_models(models, chunks, plan.retrieval, reporter, options, advance)
         for model in opened:

@@ -1,4 +1,4 @@
-"""Systems without training that every model has to beat: TF-IDF, BM25, and plain uses of the chunk vectors."""
+"""Baselines without training: TF-IDF, BM25, and simple comparisons of the chunk vectors of a model."""
 
 from __future__ import annotations
 
@@ -11,19 +11,20 @@ from numpy.typing import NDArray
 from colde_cli.encoder.protocol import Encoding
 from colde_cli.errors import DataError
 from colde_cli.evaluation.evaluation_set import EvaluationSet, members
-from colde_cli.evaluation.systems import FloatArray, IdPairs, ModelSystem, PairScorer, System
+from colde_cli.evaluation.systems import FloatArray, IdPairs, ModelSystem, PairScorer, ScoringSystem
 from colde_cli.scoring.calibration import Calibration
 
-CONTROLS = {
+BASELINES = {
     "tfidf": "TF-IDF",
     "bm25": "BM25",
     "mean": "mean",
     "centred-mean": "centred mean",
     "max-mean": "max-mean",
 }
-"""Names of the command line to names in tables."""
-CHUNK_CONTROLS = frozenset(("mean", "centred-mean", "max-mean"))
-"""Those that need chunk vectors."""
+"""Names on the command line to names in tables."""
+
+CHUNK_BASELINES = frozenset(("mean", "centred-mean", "max-mean"))
+"""The baselines that need chunk vectors."""
 
 _K1, _B = 1.2, 0.75
 _FEW = 10
@@ -31,103 +32,107 @@ _BLOCK = 4096
 
 
 class Baseline:
-    """A control: nothing is stored with it, so threshold and calibration come from validation pairs or not at all."""
+    """A system without stored threshold or calibration: both come from validation pairs, or there are none."""
 
     threshold: float | None = None
     calibration: Calibration | None = None
 
-    def __init__(self, name: str, opening: Callable[[EvaluationSet], PairScorer]) -> None:
+    def __init__(self, name: str, make_scorer: Callable[[EvaluationSet], PairScorer]) -> None:
         self.name = name
-        self._opening = opening
+        self._make_scorer = make_scorer
 
-    def open(self, field: EvaluationSet) -> PairScorer:
-        """See `System`."""
-        return self._opening(field)
+    def open(self, evaluation_set: EvaluationSet) -> PairScorer:
+        """See `ScoringSystem`."""
+        return self._make_scorer(evaluation_set)
 
 
-def make_baselines(names: Iterable[str], model: ModelSystem) -> list[System]:
-    """The controls of these names; those that need chunk vectors take them from `model`.
+def make_baselines(names: Iterable[str], model: ModelSystem) -> list[ScoringSystem]:
+    """Make the baselines of these names; `model` gives the chunk vectors that some of them need.
 
     Raises:
-        KeyError: not one of `CONTROLS`.
+        KeyError: not one of `BASELINES`.
     """
-    openings: dict[str, Callable[[EvaluationSet], PairScorer]] = {
+    makers: dict[str, Callable[[EvaluationSet], PairScorer]] = {
         "tfidf": tfidf,
         "bm25": bm25,
-        "mean": lambda field: mean_of_chunks(field, model.encodings(field)),
-        "centred-mean": lambda field: centred_mean(field, model.encodings(field)),
-        "max-mean": lambda field: max_mean(model.encodings(field)),
+        "mean": lambda evaluation_set: mean_of_chunks(evaluation_set, model.encodings(evaluation_set)),
+        "centred-mean": lambda evaluation_set: centred_mean(evaluation_set, model.encodings(evaluation_set)),
+        "max-mean": lambda evaluation_set: max_mean(model.encodings(evaluation_set)),
     }
-    return [Baseline(CONTROLS[name], openings[name]) for name in names]
+    return [Baseline(BASELINES[name], makers[name]) for name in names]
 
 
-def tfidf(field: EvaluationSet) -> PairScorer:
-    """Cosine of TF-IDF vectors: 1 + log tf, English stop words left out, words in two documents at least."""
+def tfidf(evaluation_set: EvaluationSet) -> PairScorer:
+    """Score by the cosine of TF-IDF vectors: 1 + log tf, no English stop words, words in two documents or more."""
     from sklearn.feature_extraction.text import TfidfVectorizer
 
     model = TfidfVectorizer(
-        sublinear_tf=True, stop_words="english", min_df=_least_documents(field), dtype=np.float32
+        sublinear_tf=True, stop_words="english", min_df=_least_documents(evaluation_set), dtype=np.float32
     )
-    _fit(model, field)
-    ids = _in_pairs_or_gallery(field)
-    vectors = model.transform([field.documents[name].text for name in ids])
-    return PairScorer(_sparse_products(vectors, vectors, ids), (_words_from(field, "Document frequencies"),))
+    _fit(model, evaluation_set)
+    ids = list(evaluation_set.used(retrieval=True))
+    vectors = model.transform([evaluation_set.documents[name].text for name in ids])
+    return PairScorer(
+        _sparse_products(vectors, vectors, ids), (_words_from(evaluation_set, "Document frequencies"),)
+    )
 
 
-def bm25(field: EvaluationSet) -> PairScorer:
-    """Okapi BM25 (Robertson and Zaragoza 2009, eq. 3.15; k1 = 1.2, b = 0.75) with one document as the query.
+def bm25(evaluation_set: EvaluationSet) -> PairScorer:
+    """Score by Okapi BM25 (Robertson and Zaragoza 2009, eq. 3.15; k1 = 1.2, b = 0.75), one document as the query.
 
-    A word counts as often as it stands in the query. Both directions are divided by what the query scores against
-    itself, which takes its length out, and averaged: of the forms tried, this did best on validation pairs.
+    A word counts as often as it stands in the query. Each direction is divided by the query's score against itself,
+    which removes the influence of its length; the two are averaged. Of the forms tried, this did best on validation
+    pairs.
     """
     from scipy.sparse import csr_matrix
     from sklearn.feature_extraction.text import CountVectorizer
 
-    model = CountVectorizer(stop_words="english", min_df=_least_documents(field), dtype=np.float32)
-    background = _fit(model, field)
-    ids = _in_pairs_or_gallery(field)
-    counts = csr_matrix(model.transform([field.documents[name].text for name in ids]))
-    found_in = np.asarray((background > 0).sum(axis=0)).ravel()
-    rarity = np.log1p((background.shape[0] - found_in + 0.5) / (found_in + 0.5))
+    model = CountVectorizer(stop_words="english", min_df=_least_documents(evaluation_set), dtype=np.float32)
+    background = _fit(model, evaluation_set)
+    ids = list(evaluation_set.used(retrieval=True))
+    counts = csr_matrix(model.transform([evaluation_set.documents[name].text for name in ids]))
+    document_frequency = np.asarray((background > 0).sum(axis=0)).ravel()
+    other_documents = background.shape[0] - document_frequency
+    rarity = np.log1p((other_documents + 0.5) / (document_frequency + 0.5))
     length = np.asarray(counts.sum(axis=1)).ravel() / max(float(background.sum(axis=1).mean()), 1e-9)
     weights = counts.copy()
     penalty = np.repeat(_K1 * (1 - _B + _B * length), np.diff(counts.indptr))
     weights.data = counts.data * (_K1 + 1) / (counts.data + penalty)
     queries = counts.copy()
     queries.data = counts.data * rarity[counts.indices].astype(np.float32)
-    own = np.maximum(np.asarray(queries.multiply(weights).sum(axis=1)).ravel(), 1e-9)
-    queries.data = queries.data / np.repeat(own, np.diff(counts.indptr)).astype(np.float32)
+    against_itself = np.maximum(np.asarray(queries.multiply(weights).sum(axis=1)).ravel(), 1e-9)
+    queries.data = queries.data / np.repeat(against_itself, np.diff(counts.indptr)).astype(np.float32)
     one_way = _sparse_products(queries, weights, ids)
 
     def score(pairs: IdPairs) -> FloatArray:
         return (one_way(pairs) + one_way([(b, a) for a, b in pairs])) / 2
 
-    return PairScorer(score, (_words_from(field, "Document frequencies and mean length"),))
+    return PairScorer(score, (_words_from(evaluation_set, "Document frequencies and mean length"),))
 
 
-def mean_of_chunks(field: EvaluationSet, encodings: dict[str, Encoding]) -> PairScorer:
-    """Cosine of the mean chunk vectors."""
+def mean_of_chunks(evaluation_set: EvaluationSet, encodings: dict[str, Encoding]) -> PairScorer:
+    """Score by the cosine of the mean chunk vectors."""
     return PairScorer(_cosines(_means(encodings)))
 
 
-def centred_mean(field: EvaluationSet, encodings: dict[str, Encoding]) -> PairScorer:
-    """Cosine of the mean chunk vectors, the mean of the validation documents taken off.
+def centred_mean(evaluation_set: EvaluationSet, encodings: dict[str, Encoding]) -> PairScorer:
+    """Score by the cosine of the mean chunk vectors, minus the mean of the validation documents.
 
-    Never that of the measured documents, which would tell the control about the test; with fewer than ten
-    validation documents nothing is taken off.
+    The mean of the measured documents would leak the test into the baseline. With fewer than ten validation documents
+    nothing is subtracted.
     """
     means = _means(encodings)
-    known = sorted(members(field.validation) - members(field.pairs))
-    if len(known) < _FEW:
-        note = f"Not centred: there are only {len(known)} validation documents that are not measured."
+    others = sorted(members(evaluation_set.validation) - members(evaluation_set.pairs))
+    if len(others) < _FEW:
+        note = f"Not centred: there are only {len(others)} validation documents that are not measured."
         return PairScorer(_cosines(means), (note,))
-    centre = np.mean([means[name] for name in known], axis=0)
-    note = f"The centre is the mean of {len(known):,} validation documents."
+    centre = np.mean([means[name] for name in others], axis=0)
+    note = f"The centre is the mean of {len(others):,} validation documents."
     return PairScorer(_cosines({name: vector - centre for name, vector in means.items()}), (note,))
 
 
 def max_mean(encodings: dict[str, Encoding]) -> PairScorer:
-    """Mean over chunks of the highest chunk score in the other document, both ways averaged."""
+    """Score by the mean over chunks of the best chunk score in the other document, averaged over both directions."""
 
     def one(a: Encoding, b: Encoding) -> float:
         table = a.centred_unit_vectors @ b.centred_unit_vectors.T
@@ -156,7 +161,7 @@ def _cosines(vectors: dict[str, NDArray[np.float64]]) -> Callable[[IdPairs], Flo
 
 
 def _sparse_products(left: Any, right: Any, ids: list[str]) -> Callable[[IdPairs], FloatArray]:  # noqa: ANN401
-    """Dot product of row a of one sparse matrix with row b of another, in blocks."""
+    """Score (a, b) by the dot product of row a of `left` and row b of `right`, in blocks of pairs."""
     place = {name: row for row, name in enumerate(ids)}
 
     def score(pairs: IdPairs) -> FloatArray:
@@ -170,22 +175,22 @@ def _sparse_products(left: Any, right: Any, ids: list[str]) -> Callable[[IdPairs
     return score
 
 
-def _fit(model: Any, field: EvaluationSet) -> Any:  # noqa: ANN401 - a vectoriser of scikit-learn and its matrix
+def _fit(model: Any, evaluation_set: EvaluationSet) -> Any:  # noqa: ANN401 - a vectoriser of scikit-learn and its matrix
     try:
-        return model.fit_transform([field.documents[name].text for name in field.background])
+        return model.fit_transform(
+            [evaluation_set.documents[name].text for name in evaluation_set.background]
+        )
     except ValueError as error:
-        raise DataError(f"The documents of {field.name} have no words to compare ({error}).") from error
+        raise DataError(
+            f"The documents of {evaluation_set.name} have no words to compare ({error})."
+        ) from error
 
 
-def _least_documents(field: EvaluationSet) -> int:
-    """In how many documents a word must occur; among a handful of documents every word counts."""
-    return 2 if len(field.background) >= _FEW else 1
+def _least_documents(evaluation_set: EvaluationSet) -> int:
+    """Least number of documents that a word must stand in: 1 among fewer than ten documents, else 2."""
+    return 2 if len(evaluation_set.background) >= _FEW else 1
 
 
-def _in_pairs_or_gallery(field: EvaluationSet) -> list[str]:
-    return list(field.used(retrieval=True))
-
-
-def _words_from(field: EvaluationSet, what: str) -> str:
-    which = "training" if field.background_split == "training" else "all"
-    return f"{what} are those of {which} documents ({len(field.background):,})."
+def _words_from(evaluation_set: EvaluationSet, statistics: str) -> str:
+    documents = "training" if evaluation_set.background_split == "training" else "all"
+    return f"{statistics} are those of {documents} documents ({len(evaluation_set.background):,})."

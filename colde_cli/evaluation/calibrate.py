@@ -1,4 +1,4 @@
-"""Threshold and calibration of a model from somebody's own pairs, and what they are worth on pairs not seen."""
+"""Fit threshold and calibration of a model to labelled pairs, measure them on unseen pairs, and store them."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from colde_cli.encoder.layout import CONFIG
 from colde_cli.encoder.protocol import EncoderConfig
 from colde_cli.errors import DataError, OptionError
 from colde_cli.evaluation.metrics import (
-    brier_scores,
     expected_calibration_error,
     reliability,
-    threshold_figures,
+    weighted_brier,
+    weighted_verdict_metrics,
 )
-from colde_cli.evaluation.systems import Stored
+from colde_cli.evaluation.systems import StoredVerdicts
 from colde_cli.scoring.calibration import Calibration, probability
 from colde_cli.scoring.fit import best_threshold, fit_calibration
 
@@ -33,13 +33,13 @@ FOLDS = 5
 
 @dataclass(frozen=True, slots=True)
 class Quality:
-    """What a threshold and a calibration are worth; None where there is none to judge.
+    """Metrics of a threshold and a calibration; None without one.
 
     Attributes:
         f1: at the threshold.
         accuracy: at the threshold.
-        ece: of the probabilities, over 15 bins of equal mass.
-        brier: of the probabilities.
+        ece: expected calibration error of the probabilities, over 15 bins of equal size.
+        brier: Brier score of the probabilities.
     """
 
     f1: float | None
@@ -50,16 +50,16 @@ class Quality:
 
 @dataclass(frozen=True, slots=True)
 class Refit:
-    """A threshold and a calibration, fitted anew.
+    """A new threshold and calibration.
 
     Attributes:
-        pairs: how many they rest on.
-        positives: how many of them are related.
-        old_threshold: what the model had; None for none.
-        threshold: fitted on all pairs: best F1.
-        calibration: fitted on all pairs.
-        before: of what the model had, on all pairs.
-        after: of the new ones on pairs that took no part in their fit (5-fold cross-validation).
+        pairs: number of pairs that they are fitted to.
+        positives: number of related ones among them.
+        old_threshold: of the model; None without one.
+        threshold: the best F1 over all pairs.
+        calibration: fitted to all pairs.
+        before: quality of the old ones on all pairs.
+        after: quality of new ones on pairs outside their fit (5-fold cross-validation).
     """
 
     pairs: int
@@ -72,15 +72,15 @@ class Refit:
 
 
 def refit(
-    related: Bools, scores: Floats, threshold: float | None, stored: Stored | None, seed: int = 0
+    related: Bools, scores: Floats, threshold: float | None, stored: StoredVerdicts | None, seed: int = 0
 ) -> Refit:
-    """Fit threshold and calibration to judged pairs.
+    """Fit threshold and calibration to labelled pairs.
 
     Args:
         related: bool [P].
         scores: [P], of the model.
-        threshold: what the model has now.
-        stored: what the model says of the pairs now; None where it says nothing.
+        threshold: the model's present one.
+        stored: the model's present verdicts on the pairs; None without a stored threshold.
         seed: of the folds.
 
     Raises:
@@ -97,7 +97,7 @@ def refit(
         old_threshold=threshold,
         threshold=best_threshold(related, scores),
         calibration=fit_calibration(related, scores),
-        before=_quality(related, *((stored.called, stored.chances) if stored else (None, None))),
+        before=_quality(related, *((stored.called, stored.probabilities) if stored else (None, None))),
         after=_cross_validated(related, scores, seed),
     )
 
@@ -105,32 +105,34 @@ def refit(
 def _cross_validated(related: Bools, scores: Floats, seed: int) -> Quality:
     from sklearn.model_selection import StratifiedKFold
 
-    verdicts, chances = np.zeros(len(related), bool), np.zeros(len(related))
+    called, probabilities = np.zeros(len(related), bool), np.zeros(len(related))
     folds = StratifiedKFold(FOLDS, shuffle=True, random_state=seed)
     for fitting, held in folds.split(scores[:, None], related):
-        verdicts[held] = scores[held] >= best_threshold(related[fitting], scores[fitting])
-        chances[held] = probability(scores[held], fit_calibration(related[fitting], scores[fitting]))
-    return _quality(related, verdicts, chances)
+        called[held] = scores[held] >= best_threshold(related[fitting], scores[fitting])
+        probabilities[held] = probability(scores[held], fit_calibration(related[fitting], scores[fitting]))
+    return _quality(related, called, probabilities)
 
 
-def _quality(related: Bools, verdicts: Bools | None, chances: Floats | None) -> Quality:
+def _quality(related: Bools, called: Bools | None, probabilities: Floats | None) -> Quality:
     ones = np.ones((1, len(related)))
     figures = {}
-    if verdicts is not None:
-        figures = threshold_figures(related, verdicts, ones)
+    if called is not None:
+        figures = weighted_verdict_metrics(related, called, ones)
     return Quality(
         f1=float(figures["f1"][0]) if figures else None,
         accuracy=float(figures["accuracy"][0]) if figures else None,
-        ece=None if chances is None else expected_calibration_error(reliability(related, chances)),
-        brier=None if chances is None else float(brier_scores(related, chances, ones)[0]),
+        ece=None
+        if probabilities is None
+        else expected_calibration_error(reliability(related, probabilities)),
+        brier=None if probabilities is None else float(weighted_brier(related, probabilities, ones)[0]),
     )
 
 
 def check_target(model: Path, output: Path | None) -> None:
-    """Say before the work, not after it, that its result has nowhere to go.
+    """Check, before any work, that the result can be written.
 
     Raises:
-        OptionError: the model cannot be written to and there is no `output`, or `output` is in the way.
+        OptionError: the model is read-only and there is no `output`, or `output` exists or has no parent folder.
     """
     if output is None:
         if not (os.access(model, os.W_OK) and os.access(model / CONFIG, os.W_OK)):
@@ -145,9 +147,9 @@ def check_target(model: Path, output: Path | None) -> None:
 
 
 def store(config: EncoderConfig, model: Path, output: Path | None) -> Path:
-    """Write a configuration into the model's folder, or into a copy of it; returns the folder.
+    """Write a configuration into the model's folder, or into a copy at `output`; returns the folder.
 
-    Either appears whole or not at all.
+    A failed write leaves nothing behind.
 
     Raises:
         OptionError: it cannot be written.
@@ -176,14 +178,14 @@ def _replace(path: Path, text: str) -> None:
         raise
 
 
-def _copy(model: Path, output: Path, change: Callable[[Path], None]) -> Path:
+def _copy(model: Path, output: Path, edit: Callable[[Path], None]) -> Path:
     staged = Path(tempfile.mkdtemp(prefix=f".{output.name}.", dir=output.parent))
     try:
         shutil.copytree(model, staged, dirs_exist_ok=True, copy_function=shutil.copyfile)
-        # A copy of a model that is read-only is not: its owner may change it again.
+        # The copy of a read-only model shall be writable.
         for place in (staged, *(path for path in staged.rglob("*") if path.is_dir())):
             place.chmod(0o755)
-        change(staged)
+        edit(staged)
         staged.rename(output)
     except BaseException:
         shutil.rmtree(staged, ignore_errors=True)

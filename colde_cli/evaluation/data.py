@@ -1,6 +1,7 @@
-"""Training data: JSON Lines to documents, links and judged pairs (docs/training-data.md).
+"""Read labelled data: documents, links and labelled pairs from JSON Lines (docs/training-data.md).
 
-Everything is checked before anything is trained; an error names the file and the line.
+Training, evaluation and calibration read the same files. Every line is checked before work starts; an error names
+the file and the line.
 """
 
 from __future__ import annotations
@@ -25,16 +26,15 @@ _CONTENT = ("text", "sections", "path")
 
 @dataclass(frozen=True, slots=True)
 class TrainingDocument:
-    """One line of training data.
+    """A document with its labels: one line of a data file.
 
     Attributes:
         id: unique among all documents of a run.
-        document: its text and sections.
-        label: its class; None if it has none.
-        related: ids of documents that it names as related.
-        split: "train", "validation" or "test"; None where the data does not say.
+        label: its class; None without one.
+        related: ids of the documents that it names as related.
+        split: "train", "validation" or "test"; None if the line names none.
         place: file and line, for messages.
-        file: number of the file it comes from.
+        file: index of the data file.
     """
 
     id: str
@@ -47,15 +47,15 @@ class TrainingDocument:
 
 
 @dataclass(frozen=True, slots=True)
-class JudgedPair:
-    """Two documents of which somebody said whether they are related.
+class LabelledPair:
+    """Two documents with a label: related or not.
 
     Attributes:
-        a: id of the one.
-        b: id of the other.
-        related: the judgement.
-        relation: how the pair came about ("cites", "random", "hard"); None where the data does not say.
-        split: "train", "validation" or "test"; None where the data does not say.
+        a: id of the first document.
+        b: id of the second document.
+        relation: how the pair was chosen ("cites", "random", "hard"); None if the line does not say. AUC against
+            "random" and "hard" negatives is also measured apart.
+        split: "train", "validation" or "test"; None if the line names none.
     """
 
     a: str
@@ -67,7 +67,7 @@ class JudgedPair:
 
 @dataclass(frozen=True, slots=True)
 class DataFile:
-    """A file that was read: its name and how many lines of data it held."""
+    """A data file: its name and the number of documents read from it."""
 
     name: str
     count: int
@@ -81,7 +81,7 @@ class TrainingData:
     files: tuple[DataFile, ...]
 
     def numbers(self) -> dict[str, int]:
-        """Id to position in `documents`."""
+        """Id to index in `documents`."""
         return {item.id: number for number, item in enumerate(self.documents)}
 
 
@@ -90,10 +90,10 @@ def read_data(paths: Sequence[Path], *, supervised: bool = True) -> TrainingData
 
     Args:
         paths: JSON Lines, plain or .gz.
-        supervised: whether labels and links must lead somewhere, as training needs them to.
+        supervised: check that links name known documents and that no class has a single, unlinked member.
 
     Raises:
-        DataError: a line is not valid, or its supervision leads nowhere.
+        DataError: a line is not valid, or that check fails.
         MissingFileError: there is no such file.
     """
     documents: dict[str, TrainingDocument] = {}
@@ -111,27 +111,29 @@ def read_data(paths: Sequence[Path], *, supervised: bool = True) -> TrainingData
     return TrainingData(tuple(documents.values()), tuple(files))
 
 
-def read_pairs(path: Path, known: Mapping[str, int]) -> tuple[JudgedPair, ...]:
-    """Read judged pairs of documents whose ids are `known`.
+def read_pairs(path: Path, known: Mapping[str, int]) -> tuple[LabelledPair, ...]:
+    """Read labelled pairs of documents whose ids are `known`.
 
     Raises:
         DataError: a line is not valid, names an unknown document, or contradicts another line.
         MissingFileError: there is no such file.
     """
-    judged: dict[frozenset[str], JudgedPair] = {}
+    pairs: dict[frozenset[str], LabelledPair] = {}
     for place, values in _lines(path):
         pair = _pair(values, place, known)
-        earlier = judged.setdefault(frozenset((pair.a, pair.b)), pair)
+        earlier = pairs.setdefault(frozenset((pair.a, pair.b)), pair)
         if earlier.related != pair.related:
-            raise DataError(f"{place}: {pair.a!r} and {pair.b!r} are judged related and unrelated; keep one.")
-    return tuple(judged.values())
+            raise DataError(
+                f"{place}: {pair.a!r} and {pair.b!r} are labelled related and unrelated; keep one."
+            )
+    return tuple(pairs.values())
 
 
 def _lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Place and object of every line that is not blank."""
+    """Yield the place and the object of every line that is not blank."""
     if not path.is_file():
         raise MissingFileError(f"There is no file {path}; name a file of JSON Lines.")
-    found = False
+    empty = True
     try:
         with (
             gzip.open(path, "rt", encoding="utf-8")
@@ -140,11 +142,11 @@ def _lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
         ):
             for number, line in enumerate(file, 1):
                 if line.strip():
-                    found = True
+                    empty = False
                     yield f"{path}, line {number}", _object(line, f"{path}, line {number}")
     except (UnicodeDecodeError, EOFError, zlib.error, OSError) as error:
         raise DataError(f"{path} cannot be read as UTF-8 text ({error}).") from error
-    if not found:
+    if empty:
         raise DataError(f"{path} has no lines; each line describes one document or pair as JSON.")
 
 
@@ -186,7 +188,7 @@ def _optional_split(values: dict[str, Any], place: str) -> str | None:
 
 
 def _content(values: dict[str, Any], identity: str, place: str, folder: Path) -> Document:
-    """The document of a line, from its text, its sections or its file."""
+    """Make the document of a line from its text, its sections or its file."""
     given = [name for name in _CONTENT if values.get(name) is not None]
     if len(given) != 1:
         raise DataError(f"{place}: give exactly one of text, sections and path.")
@@ -225,7 +227,7 @@ def _parts(sections: object, place: str) -> Iterator[Part]:
         yield Part(heading, text)
 
 
-def _pair(values: dict[str, Any], place: str, known: Mapping[str, int]) -> JudgedPair:
+def _pair(values: dict[str, Any], place: str, known: Mapping[str, int]) -> LabelledPair:
     for name in ("a", "b"):
         if not isinstance(values.get(name), str):
             raise DataError(f"{place}: {name} must be the id of a document.")
@@ -237,13 +239,13 @@ def _pair(values: dict[str, Any], place: str, known: Mapping[str, int]) -> Judge
     if values["a"] == values["b"]:
         raise DataError(f"{place}: {values['a']!r} is paired with itself.")
     relation, split = _optional_string(values, "relation", place), _optional_split(values, place)
-    return JudgedPair(values["a"], values["b"], bool(label), relation, split)
+    return LabelledPair(values["a"], values["b"], bool(label), relation, split)
 
 
 def _check_supervision(documents: Mapping[str, TrainingDocument]) -> None:
-    """Links lead to documents, and a class of one has a link instead.
+    """Check that links name known documents, and that a class of one document has a link.
 
-    Documents without any supervision are let through: they are negatives, and text to calibrate on.
+    Documents without label or link are allowed: they serve as negatives and as text to calibrate on.
     """
     linked: set[str] = set()
     for item in documents.values():

@@ -1,7 +1,8 @@
-"""Figures of scored pairs under many weightings at once: what the bootstrap needs, and, with weights of 1, the figures.
+"""Metrics of scored pairs: AUC, precision and recall, calibration error, curves, and retrieval.
 
-Every function takes `related` bool [P], `scores` [P] and `weights` [B, P] and returns [B]; NaN where one of
-the two judgements has no weight.
+The functions named `weighted_...` take the labels `related` bool [P], scores or verdicts [P], and `weights` [B, P], and
+return one value for each of the B weightings, [B]. The bootstrap draws random weights; weights of 1 give the plain
+metric. A value is NaN where related or unrelated pairs have no weight.
 """
 
 from __future__ import annotations
@@ -12,51 +13,51 @@ from dataclasses import asdict, dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from colde_cli.evaluation.systems import Scorer
+from colde_cli.evaluation.systems import PairScorer
 from colde_cli.scoring.fit import best_threshold
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 
 
-def roc_areas(related: Bools, scores: Floats, weights: Floats) -> Floats:
-    """Area under the ROC curve: how often a related pair scores above an unrelated one, ties counted half."""
-    positive, negative = _mass(related, scores, weights)
-    # Mass of the unrelated strictly below, and half of those at the same score.
+def weighted_auc(related: Bools, scores: Floats, weights: Floats) -> Floats:
+    """AUC: how often a related pair scores above an unrelated one; ties count half."""
+    positive, negative = _weight_by_score(related, scores, weights)
+    # Weight of the unrelated pairs strictly below, plus half of those at the same score.
     below = np.cumsum(negative, axis=1) - negative / 2
     return _ratio((positive * below).sum(1), positive.sum(1) * negative.sum(1), np.nan)
 
 
-def average_precisions(related: Bools, scores: Floats, weights: Floats) -> Floats:
-    """Area under the precision-recall curve as a step function: mean precision at the related pairs."""
-    positive, negative = (mass[:, ::-1] for mass in _mass(related, scores, weights))
+def weighted_average_precision(related: Bools, scores: Floats, weights: Floats) -> Floats:
+    """Area under the precision-recall curve as a step function: the mean precision at the related pairs."""
+    positive, negative = (weight[:, ::-1] for weight in _weight_by_score(related, scores, weights))
     hits = np.cumsum(positive, axis=1)
     precision = _ratio(hits, hits + np.cumsum(negative, axis=1), 0.0)
     return _ratio((positive * precision).sum(1), positive.sum(1), np.nan)
 
 
-def threshold_figures(related: Bools, said: Bools, weights: Floats) -> dict[str, Floats]:
-    """Precision, recall, F1 and accuracy of calling the pairs `said` related.
+def weighted_verdict_metrics(related: Bools, called: Bools, weights: Floats) -> dict[str, Floats]:
+    """Precision, recall, F1 and accuracy of the verdicts `called` bool [P].
 
-    Where nothing is called related, precision and F1 are 0.
+    If no pair is called related, precision and F1 are 0.
     """
-    hits, called = weights @ (said & related), weights @ said
-    there = weights @ related
+    hits, positive_calls = weights @ (called & related), weights @ called
+    positives = weights @ related
     return {
-        "precision": _ratio(hits, called, 0.0),
-        "recall": _ratio(hits, there, np.nan),
-        "f1": _ratio(2 * hits, called + there, np.nan),
-        "accuracy": _ratio(weights @ (said == related), weights.sum(1), np.nan),
+        "precision": _ratio(hits, positive_calls, 0.0),
+        "recall": _ratio(hits, positives, np.nan),
+        "f1": _ratio(2 * hits, positive_calls + positives, np.nan),
+        "accuracy": _ratio(weights @ (called == related), weights.sum(1), np.nan),
     }
 
 
-def brier_scores(related: Bools, probabilities: Floats, weights: Floats) -> Floats:
-    """Mean squared distance of probability and judgement (Brier 1950); 0 is best."""
+def weighted_brier(related: Bools, probabilities: Floats, weights: Floats) -> Floats:
+    """Brier score: mean squared distance of probability and label (Brier 1950); 0 is best."""
     return _ratio(weights @ (probabilities - related) ** 2, weights.sum(1), np.nan)
 
 
-def _mass(related: Bools, scores: Floats, weights: Floats) -> tuple[Floats, Floats]:
-    """Weight of related and of unrelated pairs at every distinct score, ascending: two of [B, G]."""
+def _weight_by_score(related: Bools, scores: Floats, weights: Floats) -> tuple[Floats, Floats]:
+    """Weight of the related and of the unrelated pairs at each of G distinct scores, ascending: two of [B, G]."""
     order = np.argsort(scores, kind="stable")
     ranked = scores[order]
     starts = np.flatnonzero(np.append(True, ranked[1:] > ranked[:-1]))
@@ -76,16 +77,12 @@ class PairMetrics:
     """How well scores tell related pairs from unrelated ones, over all pairs at once.
 
     Attributes:
-        pairs: how many.
-        positives: how many of them are related.
-        auc: area under the ROC curve.
-        field_auc: mean of the areas of every field for itself, where there are several; else the same.
+        pairs: number of pairs.
+        positives: number of related pairs.
+        auc: over all pairs at once.
+        field_auc: mean of the AUCs of the single data files if there are several; else as `auc`.
         average_precision: area under the precision-recall curve, as a step function.
-        threshold: the score from which a pair counts as related.
-        precision: at the threshold.
-        recall: at the threshold.
-        f1: at the threshold.
-        accuracy: at the threshold.
+        threshold: the score from which a pair counts as related; the figures below are measured at it.
     """
 
     pairs: int
@@ -100,64 +97,61 @@ class PairMetrics:
     accuracy: float
 
     def to_json(self) -> dict[str, float]:
-        """All figures by name."""
+        """All metrics by name."""
         return asdict(self)
 
 
 def pair_metrics(
     related: ArrayLike, scores: ArrayLike, threshold: float | None = None, fields: ArrayLike | None = None
 ) -> PairMetrics:
-    """Measure scores against judgements.
+    """Measure scores against labels.
 
     Args:
         related: bool [P], both values present.
         scores: [P].
         threshold: the score from which a pair counts as related; the one with the best F1 if None.
-        fields: int [P], the field of knowledge of each pair; one field if None.
+        fields: int [P], the data file of each pair; one file if None.
     """
     truth, values = np.asarray(related, bool), np.asarray(scores, np.float64)
     cut = best_threshold(truth, values) if threshold is None else threshold
     once = np.ones((1, len(truth)))
-    at_threshold = threshold_figures(truth, values >= cut, once)
+    at_threshold = weighted_verdict_metrics(truth, values >= cut, once)
     return PairMetrics(
         pairs=len(truth),
         positives=int(truth.sum()),
-        auc=float(roc_areas(truth, values, once)[0]),
+        auc=float(weighted_auc(truth, values, once)[0]),
         field_auc=_field_auc(truth, values, np.zeros(len(truth)) if fields is None else np.asarray(fields)),
-        average_precision=float(average_precisions(truth, values, once)[0]),
+        average_precision=float(weighted_average_precision(truth, values, once)[0]),
         threshold=cut,
         **{name: float(value[0]) for name, value in at_threshold.items()},
     )
 
 
 def _field_auc(truth: NDArray[np.bool_], scores: NDArray[np.float64], fields: NDArray[np.generic]) -> float:
-    """Mean of the AUCs of all fields that have related and unrelated pairs.
+    """Mean of the AUCs of all data files with related and unrelated pairs.
 
-    Over all pairs at once the AUC also compares scores of different fields, and the largest field decides.
+    The AUC over all pairs at once also compares scores of different files, and the largest file dominates it.
     """
-    members = [fields == field for field in np.unique(fields)]
-    judged = [chosen for chosen in members if truth[chosen].any() and not truth[chosen].all()]
-    if len(judged) < 2:
-        judged = [np.ones(len(truth), bool)]
-    areas = [roc_areas(truth[chosen], scores[chosen], np.ones((1, chosen.sum()))) for chosen in judged]
-    return float(np.mean(areas))
+    of_files = [fields == field for field in np.unique(fields)]
+    measurable = [chosen for chosen in of_files if truth[chosen].any() and not truth[chosen].all()]
+    if len(measurable) < 2:
+        measurable = [np.ones(len(truth), bool)]
+    aucs = [weighted_auc(truth[chosen], scores[chosen], np.ones((1, chosen.sum()))) for chosen in measurable]
+    return float(np.mean(aucs))
 
 
 Points = tuple[tuple[float, float], ...]
 
-
-_MOST = 120
+_MOST_POINTS = 120
 _BARS = 24
 
 
 @dataclass(frozen=True, slots=True)
 class Histogram:
-    """Scores of related and unrelated pairs in bars of equal width.
+    """Counts of related and unrelated pairs by score, in bars of equal width.
 
     Attributes:
         edges: of the bars, one more than there are bars.
-        related: pairs in each bar.
-        unrelated: pairs in each bar.
     """
 
     edges: tuple[float, ...]
@@ -167,13 +161,12 @@ class Histogram:
 
 @dataclass(frozen=True, slots=True)
 class Curves:
-    """What is plotted of one system on one field.
+    """The plots of one system on one evaluation set.
 
     Attributes:
-        roc: false alarms and hits, both in parts of 1, from (0, 0) to (1, 1).
-        precision_recall: recall and precision, recall ascending.
-        reliability: bins of probabilities; empty where there is no calibration.
-        histogram: of the scores.
+        roc: (false positive rate, true positive rate) from (0, 0) to (1, 1).
+        precision_recall: (recall, precision), recall ascending.
+        reliability: bins of probabilities; empty without a calibration.
     """
 
     roc: Points
@@ -183,19 +176,19 @@ class Curves:
 
 
 def make_curves(related: Bools, scores: Floats, bins: tuple[Bin, ...]) -> Curves:
-    """Curves of scored pairs; both judgements are present."""
+    """Make the curves of scored pairs, related and unrelated ones among them."""
     order = np.argsort(-scores, kind="stable")
     ranked, truth = scores[order], related[order]
     last = np.append(ranked[:-1] > ranked[1:], True)
-    hits, alarms = np.cumsum(truth)[last], np.cumsum(~truth)[last]
-    recall, false_alarms = hits / truth.sum(), alarms / (~truth).sum()
-    roc = ((0.0, 0.0), *_thinned(false_alarms, recall))
-    return Curves(roc, _thinned(recall, hits / (hits + alarms)), bins, _histogram(related, scores))
+    hits, false_positives = np.cumsum(truth)[last], np.cumsum(~truth)[last]
+    recall, false_positive_rate = hits / truth.sum(), false_positives / (~truth).sum()
+    roc = ((0.0, 0.0), *_thinned(false_positive_rate, recall))
+    return Curves(roc, _thinned(recall, hits / (hits + false_positives)), bins, _histogram(related, scores))
 
 
 def _thinned(x: Floats, y: Floats) -> Points:
-    """At most so many points of a curve, its ends among them."""
-    kept = np.unique(np.linspace(0, len(x) - 1, min(_MOST, len(x))).round().astype(int))
+    """At most 120 points of a curve, both ends among them."""
+    kept = np.unique(np.linspace(0, len(x) - 1, min(_MOST_POINTS, len(x))).round().astype(int))
     return tuple((float(x[place]), float(y[place])) for place in kept)
 
 
@@ -203,8 +196,8 @@ def _histogram(related: Bools, scores: Floats) -> Histogram:
     low, high = float(scores.min()), float(scores.max())
     edges = np.linspace(low, high if high > low else low + 1, _BARS + 1)
     counts = [np.histogram(scores[chosen], edges)[0] for chosen in (related, ~related)]
-    yes, no = (tuple(int(count) for count in found) for found in counts)
-    return Histogram(tuple(float(edge) for edge in edges), yes, no)
+    positives, negatives = (tuple(int(count) for count in bars) for bars in counts)
+    return Histogram(tuple(float(edge) for edge in edges), positives, negatives)
 
 
 BINS = 15
@@ -213,12 +206,12 @@ _DRAWS = 200
 
 @dataclass(frozen=True, slots=True)
 class Bin:
-    """Pairs with like probabilities.
+    """Pairs with similar probabilities.
 
     Attributes:
-        count: how many.
+        count: number of pairs.
         probability: their mean probability.
-        share: how many of them are related, in parts of 1.
+        share: the share of them that is related, in [0, 1].
     """
 
     count: int
@@ -229,9 +222,9 @@ class Bin:
 def reliability(
     related: NDArray[np.bool_], probabilities: NDArray[np.float64], bins: int = BINS
 ) -> tuple[Bin, ...]:
-    """Bins of equal mass, ascending (Nguyen and O'Connor 2015); those left empty are dropped.
+    """Sort pairs into bins of equal size by probability, ascending (Nguyen and O'Connor 2015); drop empty bins.
 
-    Pairs of equal probability stay together, by their middle rank, so that the order of pairs does not matter.
+    Pairs of equal probability share a bin, by their middle rank, so that the order of pairs does not matter.
     """
     ranked = np.sort(probabilities)
     middle = (
@@ -245,12 +238,12 @@ def reliability(
     )
 
 
-def error_by_chance(probabilities: NDArray[np.float64], seed: int = 0, bins: int = BINS) -> float:
-    """The ECE to be expected of these probabilities were each of them exactly right.
+def chance_calibration_error(probabilities: NDArray[np.float64], seed: int = 0, bins: int = BINS) -> float:
+    """The expected calibration error that sampling alone would give, if every probability were exactly right.
 
-    Few pairs in a bin are related in just the share that they should be: an ECE of 0.05 over 400 pairs may be nothing
-    but that. Judgements are drawn from the probabilities, and the mean of the ECEs is taken (the null of Vaicenavicius
-    et al. 2019).
+    With few pairs in a bin, the share of related ones differs from the probability by chance: an error of 0.05 over 400
+    pairs may be nothing else. Labels are drawn from the probabilities, and the mean of the errors is returned (the null
+    hypothesis of Vaicenavicius et al. 2019).
     """
     generator = np.random.default_rng(seed)
     draws = generator.random((_DRAWS, len(probabilities))) < probabilities
@@ -260,7 +253,7 @@ def error_by_chance(probabilities: NDArray[np.float64], seed: int = 0, bins: int
 
 
 def expected_calibration_error(bins: tuple[Bin, ...]) -> float:
-    """ECE: mean distance of probability and share over the pairs (Naeini et al. 2015)."""
+    """ECE: distance of mean probability and share of related pairs, averaged over the pairs (Naeini et al. 2015)."""
     total = sum(item.count for item in bins)
     return sum(item.count * abs(item.probability - item.share) for item in bins) / total
 
@@ -270,25 +263,25 @@ _BLOCK = 20_000
 
 
 def retrieval_figures(
-    scorer: Scorer, gallery: Sequence[str], relevant: Mapping[str, frozenset[str]]
+    scorer: PairScorer, gallery: Sequence[str], relevant: Mapping[str, frozenset[str]]
 ) -> dict[str, Floats]:
-    """Figures of every query, [Q] each, in the order of `relevant`.
+    """Recall at 10, reciprocal rank and nDCG at 10 of every query, [Q] each, in the order of `relevant`.
 
     Args:
         scorer: of the system.
-        gallery: all documents; a query is not searched for itself.
-        relevant: for every query the documents of the gallery that it should find.
+        gallery: ids of all documents; a query does not find itself.
+        relevant: for every query the ids of its partners in the gallery.
     """
     table = _score_table(scorer, gallery)
     place = {name: row for row, name in enumerate(gallery)}
-    found = [
+    ranked = [
         _hits(table[place[query]], place[query], [place[name] for name in names])
         for query, names in relevant.items()
     ]
     return {
-        "recall_at_10": np.array([hits[:DEPTH].sum() / hits.sum() for hits in found]),
-        "mrr": np.array([1 / (1 + int(hits.argmax())) for hits in found]),
-        "ndcg_at_10": np.array([ndcg(hits) for hits in found]),
+        "recall_at_10": np.array([hits[:DEPTH].sum() / hits.sum() for hits in ranked]),
+        "mrr": np.array([1 / (1 + int(hits.argmax())) for hits in ranked]),
+        "ndcg_at_10": np.array([ndcg(hits) for hits in ranked]),
     }
 
 
@@ -296,8 +289,8 @@ def ndcg(hits: NDArray[np.bool_], depth: int = DEPTH) -> float:
     """Normalised discounted cumulative gain with gains of 0 and 1 (Järvelin and Kekäläinen 2002).
 
     Args:
-        hits: [n], whether the document at each rank is relevant; at least one is.
-        depth: ranks that count.
+        hits: bool [n], whether the document at each rank is relevant; at least one is.
+        depth: number of ranks that count.
     """
     discounts = 1 / np.log2(np.arange(2, min(depth, len(hits)) + 2))
     ideal = discounts[: int(hits.sum())].sum()
@@ -305,14 +298,14 @@ def ndcg(hits: NDArray[np.bool_], depth: int = DEPTH) -> float:
 
 
 def _hits(scores: Floats, query: int, relevant: Sequence[int]) -> NDArray[np.bool_]:
-    """Whether the document at each rank is relevant; of equal scores the one with the smaller id goes first."""
+    """Whether the document at each rank is relevant, bool [n - 1]; of equal scores the smaller id goes first."""
     order = np.argsort(-scores, kind="stable")
     order = order[order != query]
     return np.isin(order, relevant)
 
 
-def _score_table(scorer: Scorer, gallery: Sequence[str]) -> Floats:
-    """Scores of all documents with one another [n, n], each pair scored once."""
+def _score_table(scorer: PairScorer, gallery: Sequence[str]) -> Floats:
+    """Scores of all pairs of documents, [n, n]; each pair is scored once."""
     size = len(gallery)
     table = np.zeros((size, size))
     rows, columns = np.triu_indices(size, 1)

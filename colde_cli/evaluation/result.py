@@ -1,4 +1,4 @@
-"""What a measurement found: one frozen object that every view shows."""
+"""The result of an evaluation: frozen objects that every view shows."""
 
 from __future__ import annotations
 
@@ -11,13 +11,12 @@ from colde_cli.evaluation.metrics import Curves
 
 @dataclass(frozen=True, slots=True)
 class FigureKind:
-    """What a figure is called and which way is better.
+    """A metric: its title in tables, its group, its direction and its meaning.
 
     Attributes:
-        title: in tables.
         group: "pairs", "verdict", "retrieval" or "calibration".
         higher_is_better: False for errors.
-        meaning: in one sentence.
+        meaning: one sentence.
     """
 
     title: str
@@ -53,13 +52,7 @@ FIGURES: dict[str, FigureKind] = {
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A measured value and its 95 % confidence interval.
-
-    Attributes:
-        value: as measured.
-        low: lower end; None where no interval was made.
-        high: upper end.
-    """
+    """A measured value and its 95 % confidence interval; the ends are None without one."""
 
     value: float
     low: float | None = None
@@ -67,17 +60,17 @@ class Figure:
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
-    """One system on one field, or on the average of all.
+class SystemResult:
+    """One system on one evaluation set, or on the average of all.
 
     Attributes:
         system: its name.
-        figures: by the names of `FIGURES`, as far as they could be measured.
-        threshold: from which a pair was called related; None where there was none.
+        figures: by the names of `FIGURES`; those that could not be measured are missing.
+        threshold: the score from which a pair was called related; None without one.
         threshold_from: "validation" or "model"; None without a threshold.
         calibration_from: "model" or "validation"; None without a calibration.
         curves: for plots; None for an average.
-        notes: what a reader of the figures must know, in whole sentences.
+        notes: whole sentences that a reader of the figures must know.
     """
 
     system: str
@@ -91,16 +84,15 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class PairedTest:
-    """A system against the first one, on the same pairs.
+    """A test of one system against the first, on the same pairs.
 
     Attributes:
-        system: its name.
-        against: the name of the first.
+        against: the name of the first system.
         figure: "auc" or "accuracy".
         method: "paired document bootstrap" or "McNemar, exact".
-        difference: of the figure, system minus first.
-        p: two-sided; None where the test could not be made.
-        p_holm: corrected for all systems tested on this figure and field (Holm).
+        difference: system minus first.
+        p: two-sided; None if the test could not be made.
+        p_holm: corrected for the number of systems tested (Holm).
     """
 
     system: str
@@ -113,13 +105,13 @@ class PairedTest:
 
 
 @dataclass(frozen=True, slots=True)
-class Attacked:
-    """What the scores of one model do when documents are changed.
+class RobustnessResult:
+    """The scores of one model on changed documents, ready to be shown.
 
     Attributes:
-        json: all of it as objects, lists, strings, numbers and null.
+        json: the report as objects, lists, strings, numbers and null.
         tables: title, header and rows of text of every table.
-        notes: what a reader of the tables must know, in whole sentences.
+        notes: whole sentences that a reader of the tables must know.
     """
 
     json: Mapping[str, Any]
@@ -128,22 +120,20 @@ class Attacked:
 
 
 @dataclass(frozen=True, slots=True)
-class FieldResult:
-    """All systems on one field, or on the average of all fields.
+class SetResult:
+    """All systems on one evaluation set, or on the average of all sets.
 
     Attributes:
-        name: of the field.
-        pairs: how many were measured.
-        positives: how many of them are related.
-        documents: how many stand in them.
-        relations: number of unrelated pairs by the way they came about; "" where the data does not say.
-        validation_pairs: how many set thresholds.
-        queries: documents with partners, for retrieval; None where it was not asked for.
-        relevance: "links" or "labels": what makes a partner.
+        pairs: number of measured pairs.
+        positives: number of related ones among them.
+        documents: number of documents in them.
+        relations: number of unrelated pairs by how they were chosen ("random", "hard"); "" if unknown.
+        validation_pairs: number of pairs that set thresholds.
+        queries: number of documents with partners; None without retrieval.
+        relevance: "links" or "labels": what makes two documents partners; None without retrieval.
         results: one for every system, in their order.
         tests: of every further system against the first.
-        notes: on the field.
-        robustness: by the name of the model; empty where it was not asked for.
+        robustness: by the name of the model; empty if not measured.
     """
 
     name: str
@@ -154,13 +144,16 @@ class FieldResult:
     validation_pairs: int
     queries: int | None
     relevance: str | None
-    results: tuple[Measured, ...]
+    results: tuple[SystemResult, ...]
     tests: tuple[PairedTest, ...]
     notes: tuple[str, ...] = ()
-    robustness: Mapping[str, Attacked] = field(default_factory=dict)
+    robustness: Mapping[str, RobustnessResult] = field(default_factory=dict)
 
     def best(self, figure: str) -> frozenset[str]:
-        """Names of the systems with the best value of a figure, to three decimals; none of what is no merit."""
+        """Names of the systems with the best value of a figure, to three decimals.
+
+        Empty for fewer than two systems, and for the error that sampling alone would give, which has no best.
+        """
         known = {item.system: item.figures[figure].value for item in self.results if figure in item.figures}
         if len(known) < 2 or figure == "ece_by_chance":
             return frozenset()
@@ -171,13 +164,12 @@ class FieldResult:
 
 @dataclass(frozen=True, slots=True)
 class SystemFacts:
-    """Where a system ran.
+    """A system of an evaluation, and where it ran.
 
     Attributes:
-        name: as in the tables.
-        kind: "model" or "control".
-        precision: "int8", "fp16" or "fp32"; None for a control.
-        device: "cpu" or "cuda:N"; None for a control.
+        kind: "model" or "control" (a baseline).
+        precision: "int8", "fp16" or "fp32"; None for a baseline.
+        device: "cpu" or "cuda:N"; None for a baseline.
     """
 
     name: str
@@ -188,24 +180,23 @@ class SystemFacts:
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """All systems on all fields.
+    """All systems on all evaluation sets.
 
     Attributes:
-        split: which side was measured.
-        systems: all of them; the first is what the others are tested against.
-        fields: one result each.
-        macro: the unweighted mean over fields; None for a single one.
-        draws: of the bootstrap.
+        split: the split that was measured.
+        systems: the others are tested against the first.
+        macro: the unweighted mean over the sets; None for a single set.
+        draws: number of draws of the bootstrap; 0 for none.
         seed: of the bootstrap.
     """
 
     split: str
     systems: tuple[SystemFacts, ...]
-    fields: tuple[FieldResult, ...]
-    macro: FieldResult | None
+    sets: tuple[SetResult, ...]
+    macro: SetResult | None
     draws: int
     seed: int
 
-    def blocks(self) -> tuple[FieldResult, ...]:
-        """Every field, and their average where there is one."""
-        return self.fields if self.macro is None else (*self.fields, self.macro)
+    def blocks(self) -> tuple[SetResult, ...]:
+        """Every set, then their average if there is one."""
+        return self.sets if self.macro is None else (*self.sets, self.macro)

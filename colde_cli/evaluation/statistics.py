@@ -9,7 +9,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from colde_cli.evaluation.evaluation_set import LabelledPair
+from colde_cli.evaluation.data import LabelledPair
 
 Floats = NDArray[np.float64]
 
@@ -19,22 +19,22 @@ _CELLS = 2_000_000
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Draws:
-    """One figure under many weightings; all systems see the same ones, which makes their differences paired.
+    """One metric under B random weightings. All systems see the same weightings, so that differences are paired.
 
     Attributes:
-        documents: [B], documents weighted.
-        pairs: [B], pairs weighted; zeros for a figure that is not made of pairs.
+        documents: [B], values with random weights of documents.
+        pairs: [B], values with random weights of pairs; zeros for a metric of queries.
     """
 
     documents: Floats
     pairs: Floats
 
     def minus(self, other: Self) -> Draws:
-        """The difference of two figures, draw by draw."""
+        """The difference of two metrics, draw by draw."""
         return Draws(self.documents - other.documents, self.pairs - other.pairs)
 
     def around(self, value: float) -> Floats:
-        """Draws [B] with the variance that the figure has, about its value."""
+        """Draws [B] about the measured value, scaled to the variance of the metric."""
         wide, narrow = float(self.documents.var()), float(self.pairs.var())
         wanted = max(wide - 2 * narrow, narrow) if narrow else wide
         scale = min(1.0, (wanted / wide) ** 0.5) if wide > 0 else 0.0
@@ -42,7 +42,7 @@ class Draws:
 
 
 def mean_draws(several: Sequence[Draws]) -> Draws:
-    """Draws of the mean of a figure over fields, which share no documents."""
+    """Draws of the mean of a metric over evaluation sets without common documents."""
     return Draws(
         np.mean([item.documents for item in several], axis=0),
         np.mean([item.pairs for item in several], axis=0),
@@ -50,10 +50,10 @@ def mean_draws(several: Sequence[Draws]) -> Draws:
 
 
 class PairBootstrap:
-    """Weightings of the pairs of one field."""
+    """Random exponential weights for the pairs of one evaluation set (Bayesian bootstrap)."""
 
     def __init__(self, pairs: Sequence[LabelledPair], draws: int, seed: Sequence[int]) -> None:
-        """Draw `draws` weightings of each kind; the same ones for the same pairs and seed."""
+        """Make `draws` weightings of each kind; equal pairs and seeds give equal weights."""
         ids = sorted({name for pair in pairs for name in (pair.a, pair.b)})
         place = {name: number for number, name in enumerate(ids)}
         self._rows = np.array([(place[pair.a], place[pair.b]) for pair in pairs], np.int64)
@@ -62,12 +62,12 @@ class PairBootstrap:
         self._seed = tuple(seed)
 
     def by_documents(self) -> Iterator[Floats]:
-        """Weights [b, P] at a time, products of the weights of the two documents."""
+        """Yield blocks of weights [b, P]: products of the random weights of the two documents of a pair."""
         for weights in self._blocks(self._documents, 0):
             yield weights[:, self._rows[:, 0]] * weights[:, self._rows[:, 1]]
 
     def by_pairs(self) -> Iterator[Floats]:
-        """Weights [b, P] at a time, of the pairs themselves."""
+        """Yield blocks of weights [b, P]: random weights of the pairs themselves."""
         yield from self._blocks(len(self._rows), 1)
 
     def _blocks(self, width: int, kind: int) -> Iterator[Floats]:
@@ -78,13 +78,13 @@ class PairBootstrap:
 
 
 def query_draws(values: Floats, draws: int, seed: Sequence[int]) -> Draws:
-    """Weighted means of the figures of queries [Q], under exponential weights of the queries."""
+    """Means of the metrics of queries [Q] under random exponential weights of the queries."""
     weights = np.random.default_rng([*seed, 2]).exponential(size=(draws, len(values)))
     return Draws(weights @ values / weights.sum(1), np.zeros(draws))
 
 
 def interval(draws: Floats) -> tuple[float, float] | None:
-    """The central 95 % of the draws; None where there are none, or some that are not numbers."""
+    """The central 95 % of the draws; None without draws, or if one is not finite."""
     if not len(draws) or not np.isfinite(draws).all():
         return None
     tail = (1 - LEVEL) / 2
@@ -121,7 +121,7 @@ def mcnemar_p(right: ArrayLike, other_right: ArrayLike) -> float:
 
 
 def holm(values: Sequence[float | None]) -> list[float | None]:
-    """P values corrected for their number (Holm 1979): the chance of any false alarm stays at the level.
+    """Correct p values for their number (Holm 1979): the chance of any false positive stays at the level.
 
     A test that could not be made (None) is not counted.
     """

@@ -1,4 +1,4 @@
-"""What can be measured: anything that scores pairs of documents. Models of colde are one kind, controls another."""
+"""Systems to measure: anything that scores pairs of documents. Models are one kind, baselines the other."""
 
 from __future__ import annotations
 
@@ -19,85 +19,63 @@ IdPairs = Sequence[tuple[str, str]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Stored:
-    """Verdicts and probabilities as they are stored with a system and shown to its users.
+class StoredVerdicts:
+    """Verdicts and probabilities by the threshold and calibration stored with a system, as its users see them.
 
     Attributes:
-        called: bool [P], which pairs it calls related.
-        chances: [P], probabilities that they are; None where no calibration is stored.
+        called: bool [P], the pairs that it calls related.
+        probabilities: [P], that they are related; None without a stored calibration.
     """
 
     called: NDArray[np.bool_]
-    chances: FloatArray | None
+    probabilities: FloatArray | None
 
 
-def joined(parts: Sequence[Stored]) -> Stored:
-    """What is said of the pairs of several fields, one after another."""
-    chances = [part.chances for part in parts if part.chances is not None]
-    return Stored(
+def joined_verdicts(parts: Sequence[StoredVerdicts]) -> StoredVerdicts:
+    """Concatenate the verdicts of several evaluation sets."""
+    probabilities = [part.probabilities for part in parts if part.probabilities is not None]
+    return StoredVerdicts(
         np.concatenate([part.called for part in parts]),
-        np.concatenate(chances) if len(chances) == len(parts) else None,
+        np.concatenate(probabilities) if len(probabilities) == len(parts) else None,
     )
-
-
-class Scorer(Protocol):
-    """A system made ready for the documents of one field."""
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What a reader of the figures must know, in whole sentences."""
-
-    def scores(self, pairs: IdPairs) -> FloatArray:
-        """Scores [P] of pairs of ids; higher is more alike, and (a, b) scores as (b, a)."""
-
-    def stored(self, pairs: IdPairs) -> Stored | None:
-        """What the system itself says of pairs; None where nothing is stored with it."""
-
-
-class System(Protocol):
-    """Something that scores pairs of documents."""
-
-    @property
-    def name(self) -> str:
-        """As the tables show it, unique in a run."""
-
-    @property
-    def threshold(self) -> float | None:
-        """The score, stored with it, from which a pair counts as related; None where nothing is stored."""
-
-    @property
-    def calibration(self) -> Calibration | None:
-        """Score to probability, stored with it; None where nothing is stored."""
-
-    def open(self, field: EvaluationSet) -> Scorer:
-        """Make ready to score the documents of `field`; every piece of work that can be shared is done here."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PairScorer:
-    """A scorer made of a function.
+    """A system made ready for the documents of one evaluation set.
 
     Attributes:
-        of: scores [P] of pairs of ids.
-        notes: see `Scorer`.
-        stored_of: what the system itself says of pairs of ids; None where nothing is stored.
+        scores: pairs of ids to scores [P]; higher is more alike, and (a, b) scores as (b, a).
+        notes: whole sentences that a reader of the figures must know.
+        stored: pairs of ids to the system's own verdicts; None if no threshold is stored with it.
     """
 
-    of: Callable[[IdPairs], FloatArray]
+    scores: Callable[[IdPairs], FloatArray]
     notes: tuple[str, ...] = ()
-    stored_of: Callable[[IdPairs], Stored] | None = None
+    stored: Callable[[IdPairs], StoredVerdicts] | None = None
 
-    def scores(self, pairs: IdPairs) -> FloatArray:
-        """See `Scorer`."""
-        return self.of(pairs)
 
-    def stored(self, pairs: IdPairs) -> Stored | None:
-        """See `Scorer`."""
-        return None if self.stored_of is None else self.stored_of(pairs)
+class ScoringSystem(Protocol):
+    """A system that scores pairs of documents."""
+
+    @property
+    def name(self) -> str:
+        """Name in the tables, unique in a run."""
+
+    @property
+    def threshold(self) -> float | None:
+        """The stored score from which a pair counts as related; None without one."""
+
+    @property
+    def calibration(self) -> Calibration | None:
+        """The stored map from score to probability; None without one."""
+
+    def open(self, evaluation_set: EvaluationSet) -> PairScorer:
+        """Make ready to score the documents of a set; all work that its pairs share is done here."""
 
 
 class ModelSystem:
-    """A model of any system: every document is encoded once per field, whoever asks."""
+    """A model: it encodes every document of an evaluation set once."""
 
     def __init__(
         self,
@@ -110,10 +88,10 @@ class ModelSystem:
         """Measure `encoder` under this name.
 
         Args:
-            name: see `System`.
+            name: see `ScoringSystem`.
             encoder: of the model.
-            retrieval: whether the documents to search through are encoded as well.
-            progress: told of every number of chunks encoded.
+            retrieval: encode the documents of the gallery, too.
+            progress: called with every number of chunks encoded.
         """
         self.name = name
         self.encoder = encoder
@@ -121,27 +99,30 @@ class ModelSystem:
         self.calibration = encoder.config.calibration
         self._retrieval = retrieval
         self._progress = progress
-        self._known: dict[str, dict[str, Encoding]] = {}
+        self._encodings: dict[str, dict[str, Encoding]] = {}
 
-    def encodings(self, field: EvaluationSet) -> dict[str, Encoding]:
-        """The documents of a field that take part, encoded when they are first asked for."""
-        if field.name not in self._known:
-            ids = field.used(retrieval=self._retrieval)
-            found = self.encoder.encode_many([field.documents[name] for name in ids], self._progress)
-            self._known[field.name] = dict(zip(ids, found, strict=True))
-        return self._known[field.name]
+    def encodings(self, evaluation_set: EvaluationSet) -> dict[str, Encoding]:
+        """The documents of a set by id, encoded on the first call."""
+        if evaluation_set.name not in self._encodings:
+            ids = evaluation_set.used(retrieval=self._retrieval)
+            documents = [evaluation_set.documents[name] for name in ids]
+            encoded = self.encoder.encode_many(documents, self._progress)
+            self._encodings[evaluation_set.name] = dict(zip(ids, encoded, strict=True))
+        return self._encodings[evaluation_set.name]
 
-    def open(self, field: EvaluationSet) -> PairScorer:
-        """See `System`."""
-        known = self.encodings(field)
+    def open(self, evaluation_set: EvaluationSet) -> PairScorer:
+        """See `ScoringSystem`."""
+        encodings = self.encodings(evaluation_set)
 
-        def score(pairs: IdPairs) -> FloatArray:
-            return document_scores([known[a] for a, _ in pairs], [known[b] for _, b in pairs], self.encoder)
+        def scores(pairs: IdPairs) -> FloatArray:
+            left, right = [encodings[a] for a, _ in pairs], [encodings[b] for _, b in pairs]
+            return document_scores(left, right, self.encoder)
 
-        def stored(pairs: IdPairs) -> Stored:
-            said = [verdict(known[a], known[b], self.encoder) for a, b in pairs]
-            called = [item.threshold is not None and item.score >= item.threshold for item in said]
-            chances = [item.probability for item in said if item.probability is not None]
-            return Stored(np.array(called, bool), np.array(chances) if len(chances) == len(said) else None)
+        def stored(pairs: IdPairs) -> StoredVerdicts:
+            verdicts = [verdict(encodings[a], encodings[b], self.encoder) for a, b in pairs]
+            called = [item.threshold is not None and item.score >= item.threshold for item in verdicts]
+            known = [item.probability for item in verdicts if item.probability is not None]
+            probabilities = np.array(known) if len(known) == len(verdicts) else None
+            return StoredVerdicts(np.array(called, bool), probabilities)
 
-        return PairScorer(score, stored_of=None if self.threshold is None else stored)
+        return PairScorer(scores, stored=None if self.threshold is None else stored)

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from colde_cli.errors import DeviceError, OptionError
-from colde_cli.evaluation.data import DataFile, JudgedPair, TrainingData, read_data, read_pairs
+from colde_cli.evaluation.data import DataFile, LabelledPair, TrainingData, read_data, read_pairs
 from colde_cli.learning import checkpoint
 from colde_cli.learning.sampling import Positives
 from colde_cli.learning.splits import Split, split_by_fraction, split_by_pairs
@@ -148,7 +148,7 @@ def read_task(job: Job[Any]) -> TaskData:
     numbers = data.numbers()
     files = list(data.files)
 
-    def judged(path: Path) -> tuple[JudgedPair, ...]:
+    def judged(path: Path) -> tuple[LabelledPair, ...]:
         pairs = read_pairs(path, numbers)
         files.append(DataFile(path.name, len(pairs)))
         return pairs

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from colde_cli.errors import DataError
-from colde_cli.evaluation.data import JudgedPair, TrainingData
+from colde_cli.evaluation.data import LabelledPair, TrainingData
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Positives:
     excluded: tuple[frozenset[int], ...]
 
     @classmethod
-    def of(cls, data: TrainingData, pairs: Iterable[JudgedPair] = ()) -> Positives:
+    def of(cls, data: TrainingData, pairs: Iterable[LabelledPair] = ()) -> Positives:
         """From labels and links of the data and judged pairs; a judgement outweighs both."""
         numbers = data.numbers()
         names = sorted({item.label for item in data.documents if item.label is not None})

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from colde_cli.errors import DataError
-from colde_cli.evaluation.data import JudgedPair, TrainingData
+from colde_cli.evaluation.data import LabelledPair, TrainingData
 from colde_cli.learning.sampling import Positives
 
 # More pairs than this make the figures hardly more certain.
@@ -35,7 +35,7 @@ class Split:
     judged: bool
 
 
-def split_by_pairs(data: TrainingData, pairs: Sequence[JudgedPair]) -> Split:
+def split_by_pairs(data: TrainingData, pairs: Sequence[LabelledPair]) -> Split:
     """Validate on judged pairs; their documents do not train.
 
     Raises:

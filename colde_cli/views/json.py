@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from colde_cli.documents.document import Ignored
 from colde_cli.documents.passages import whole_pages
-from colde_cli.evaluation.result import Evaluation, FieldResult, Figure, Measured, PairedTest
+from colde_cli.evaluation.result import Evaluation, Figure, PairedTest, SetResult, SystemResult
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -224,13 +224,13 @@ def evaluation_json(evaluation: Evaluation) -> str:
             "seed": evaluation.seed,
             "bootstrap": {"draws": evaluation.draws, "level": 0.95, "unit": "document"},
             "systems": [asdict(item) for item in evaluation.systems],
-            "fields": [_field(item) for item in evaluation.fields],
+            "fields": [_field(item) for item in evaluation.sets],
             "macro": None if evaluation.macro is None else _field(evaluation.macro),
         }
     )
 
 
-def _field(item: FieldResult) -> dict[str, Any]:
+def _field(item: SetResult) -> dict[str, Any]:
     return {
         "name": item.name,
         "pairs": item.pairs,
@@ -247,7 +247,7 @@ def _field(item: FieldResult) -> dict[str, Any]:
     }
 
 
-def _measured(found: Measured) -> dict[str, Any]:
+def _measured(found: SystemResult) -> dict[str, Any]:
     return {
         "system": found.system,
         "figures": {name: _figure(figure) for name, figure in found.figures.items()},

@@ -1,6 +1,6 @@
-"""What a model's scores do when documents are elongated, shuffled or cut short."""
+"""Measure how scores change when documents are elongated, shuffled or cut short."""
 
-from colde_cli.evaluation.robustness.protocols import PROTOCOLS, Options, robustness
+from colde_cli.evaluation.robustness.protocols import PROTOCOLS, RobustnessOptions, robustness
 from colde_cli.evaluation.robustness.report import RobustnessReport
 
-__all__ = ["PROTOCOLS", "Options", "RobustnessReport", "robustness"]
+__all__ = ["PROTOCOLS", "RobustnessOptions", "RobustnessReport", "robustness"]

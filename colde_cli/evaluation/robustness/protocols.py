@@ -1,4 +1,4 @@
-"""The robustness protocols: length, shuffle and elongation, each applied to one model and one set."""
+"""The robustness protocols: read only the first chunks, shuffle the sections, or repeat the text of documents."""
 
 from __future__ import annotations
 
@@ -14,17 +14,14 @@ from colde_cli.encoder.encoder import Encoder
 from colde_cli.encoder.protocol import DocumentEncoder, Encoding
 from colde_cli.encoder.rearranging import Numbering, rearranged
 from colde_cli.errors import OptionError
+from colde_cli.evaluation.data import LabelledPair
+from colde_cli.evaluation.evaluation_set import members
 from colde_cli.evaluation.robustness.report import PairRow, ProtocolReport, RobustnessReport
-from colde_cli.evaluation.robustness.scored import Bench, Encoded, Judged, make_bench
+from colde_cli.evaluation.robustness.scored import Bench, Encoded, make_bench
 
 
 def length(bench: Bench, counts: Sequence[int]) -> ProtocolReport:
-    """Read the first chunks of both documents of every pair.
-
-    Args:
-        bench: documents and pairs.
-        counts: how many chunks are read.
-    """
+    """Read only the first chunks of both documents of every pair, for each of the `counts` of chunks."""
     against_itself, pairs = [], []
     for count in counts:
         encodings = {name: _first(bench, name, count) for name in bench.encodings}
@@ -37,7 +34,7 @@ def length(bench: Bench, counts: Sequence[int]) -> ProtocolReport:
 
 
 def shortened(document: Document, end: int) -> Document:
-    """The document up to an offset of its text."""
+    """Cut a document at an offset of its text."""
     kept = [section for section in document.sections if section.span.start < end]
     sections = tuple(
         replace(
@@ -59,16 +56,13 @@ def _first(bench: Bench, name: str, count: int) -> Encoding:
     return rearranged(encoding, range(count), bench.by_chunks)
 
 
+FloatArray = NDArray[np.float32]
+
 _TITLES: dict[Numbering, str] = {"kept": "numbered before", "anew": "numbered after"}
 
 
 def shuffle(bench: Bench, rounds: int) -> ProtocolReport:
-    """Shuffle the sections of both documents of every pair.
-
-    Args:
-        bench: documents and pairs.
-        rounds: how many orders are drawn for every document.
-    """
+    """Shuffle the sections of both documents of every pair, `rounds` times."""
     against_itself, pairs = [], [bench.clean_row()]
     numberings: tuple[Numbering, ...] = ("kept", "anew") if bench.by_chunks else ("anew",)
     for numbering in numberings:
@@ -84,13 +78,13 @@ def shuffle(bench: Bench, rounds: int) -> ProtocolReport:
 
 
 def shuffled_rows(encoding: Encoding, generator: np.random.Generator) -> list[int]:
-    """Indices of the chunks with the sections in random order, the chunks of each in theirs."""
+    """Indices of the chunks with the sections in random order; chunks keep their order within a section."""
     groups = _sections(encoding)
     return [row for place in generator.permutation(len(groups)) for row in groups[int(place)]]
 
 
 def shuffled_document(document: Document, generator: np.random.Generator) -> Document:
-    """The document with its sections in random order."""
+    """Put the sections of a document in random order."""
     order = generator.permutation(len(document.sections))
     sections = [document.sections[int(place)] for place in order]
     parts = [
@@ -118,19 +112,16 @@ def _sections(encoding: Encoding) -> list[list[int]]:
     return list(groups.values())
 
 
-FloatArray = NDArray[np.float32]
-
-
 @dataclass(frozen=True, slots=True)
 class ElongationOptions:
     """How far documents are elongated.
 
     Attributes:
-        times: m.
-        max_chunks: a document is not made longer than this at chunk level: its m is then smaller.
-        text_documents: how many documents are elongated at text level, where every repetition is encoded; those of
-            the first pairs.
-        max_tokens: a document is not made longer than this at text level.
+        times: the values of m, the number of repetitions.
+        max_chunks: the longest document at chunk level; a document that would be longer gets a smaller m.
+        text_documents: number of documents to elongate at text level, which encodes every repetition; those of the
+            first pairs.
+        max_tokens: the longest document at text level.
     """
 
     times: tuple[int, ...] = (1, 2, 4, 8, 16, 100)
@@ -140,7 +131,7 @@ class ElongationOptions:
 
 
 def elongation(bench: Bench, options: ElongationOptions) -> Iterable[ProtocolReport]:
-    """Elongate one document of every pair, then both: one report per level."""
+    """Repeat one document of every pair, then both; yield a report for chunk level and one for text level."""
     if bench.by_chunks is not None:
         yield _chunk_level(bench, bench.by_chunks, options)
     if options.text_documents > 0:
@@ -148,7 +139,7 @@ def elongation(bench: Bench, options: ElongationOptions) -> Iterable[ProtocolRep
 
 
 def tiled(encoding: Encoding, times: int, document_vector: FloatArray) -> Encoding:
-    """The encoding with its chunks repeated, given what the head made of them."""
+    """Repeat the chunks of an encoding; `document_vector` is the head's for the repeated chunks."""
     rows = np.tile(np.arange(len(encoding.chunks)), times)
     return replace(
         encoding,
@@ -160,7 +151,7 @@ def tiled(encoding: Encoding, times: int, document_vector: FloatArray) -> Encodi
 
 
 def elongated(document: Document, times: int) -> Document:
-    """The document's text `times` over, as one section."""
+    """Repeat the text of a document, as one section."""
     return assemble(document.path, document.title, [Part("", "\n\n".join([document.text] * times))])
 
 
@@ -186,7 +177,7 @@ def _chunk_level(bench: Bench, model: Encoder, options: ElongationOptions) -> Pr
 def _tiled_vector(model: Encoder, encoding: Encoding, times: int) -> FloatArray:
     if times == 1:
         return encoding.document_vector
-    # A model that adds positions before BERT has them in its chunk vectors, which copies share.
+    # Chunk vectors of a model that adds positions before BERT contain them; copies share these vectors.
     kept = model.config.chunk_position == "input"
     rows = list(range(len(encoding.chunks))) * times
     return rearranged(encoding, rows, model, "kept" if kept else "anew").document_vector
@@ -238,13 +229,13 @@ def _title(times: int, allowed: Mapping[str, int]) -> str:
 
 
 def _sample(bench: Bench, count: int) -> Bench:
-    """The bench cut to pairs of at most `count` documents, one pair at least: the first of each judgement by turns."""
+    """Keep pairs of at most `count` documents (at least one pair), related and unrelated ones by turns."""
     chosen: set[str] = set()
     kept: list[int] = []
-    for index in _by_turns([related for _, _, related in bench.pairs]):
-        a, b, _ = bench.pairs[index]
-        if not kept or len(chosen | {a, b}) <= count:
-            chosen |= {a, b}
+    for index in _by_turns([pair.related for pair in bench.pairs]):
+        both = members([bench.pairs[index]])
+        if not kept or len(chosen | both) <= count:
+            chosen |= both
             kept.append(index)
     return replace(
         bench,
@@ -256,24 +247,23 @@ def _sample(bench: Bench, count: int) -> Bench:
 
 
 def _by_turns(related: Sequence[bool]) -> list[int]:
-    """Indices of related and unrelated pairs by turns, so that a sample has both."""
+    """Indices of related and unrelated pairs by turns, so that a sample holds both."""
     turns = [[index for index, value in enumerate(related) if value is wanted] for wanted in (True, False)]
     order = {index: place for group in turns for place, index in enumerate(group)}
     return sorted(order, key=lambda index: (order[index], index))
 
 
 PROTOCOLS = ("length", "shuffle", "elongation")
-"""What can be asked for."""
+"""The names of the protocols."""
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class RobustnessOptions:
     """How hard the attacks are.
 
     Attributes:
-        elongation: how far documents are elongated.
-        shuffles: how many orders of sections are drawn for every document.
-        first_chunks: how many chunks are read, for "length".
+        shuffles: number of random orders of the sections of every document.
+        first_chunks: numbers of chunks to read, for "length".
     """
 
     elongation: ElongationOptions = field(default_factory=ElongationOptions)
@@ -284,28 +274,28 @@ class Options:
 def robustness(
     encoder: DocumentEncoder,
     documents: Mapping[str, Document],
-    pairs: Sequence[Judged],
+    pairs: Sequence[LabelledPair],
     protocols: Sequence[str] = PROTOCOLS,
     *,
     threshold: float | None = None,
     seed: int = 0,
-    options: Options | None = None,
+    options: RobustnessOptions | None = None,
 ) -> RobustnessReport:
-    """Attack documents and see what becomes of the scores of pairs.
+    """Change documents and measure how the scores of pairs change.
 
-    A model without a document head over chunk vectors is attacked through the text of its documents.
+    For a model without a document head over chunk vectors, the text of the documents is changed and encoded anew.
 
     Args:
         encoder: the model.
-        documents: by id; those of the pairs at least.
-        pairs: ids of two documents and whether they are related, at least one.
-        protocols: of `PROTOCOLS`, in the order of the report.
-        threshold: from which a pair counts as related, chosen on clean scores; the model's own if None.
+        documents: by id; at least those of the pairs.
+        pairs: at least one.
+        protocols: some of `PROTOCOLS`, in the order of the report.
+        threshold: the score from which a pair counts as related, chosen on clean scores; the model's own if None.
         seed: of every draw.
         options: how hard the attacks are.
 
     Raises:
-        OptionError: no such protocol, or no pairs.
+        OptionError: an unknown protocol, or no pairs.
         NoTextError: a document has no text.
         ModelError: a graph is damaged or does not fit the tokenizer.
     """
@@ -315,15 +305,15 @@ def robustness(
             f"There is no robustness protocol {unknown[0]!r}; choose from {', '.join(PROTOCOLS)}."
         )
     if not pairs:
-        raise OptionError("Robustness is measured on judged pairs, and there are none.")
+        raise OptionError("Robustness needs labelled pairs, and there are none.")
     known = encoder.config.threshold if threshold is None else threshold
     bench = make_bench(encoder, documents, pairs, known, seed)
-    chosen = options or Options()
+    chosen = options or RobustnessOptions()
     reports = [report for name in protocols for report in _run(name, bench, chosen)]
     return RobustnessReport(encoder.info.name, known, seed, tuple(reports))
 
 
-def _run(name: str, bench: Bench, options: Options) -> Iterable[ProtocolReport]:
+def _run(name: str, bench: Bench, options: RobustnessOptions) -> Iterable[ProtocolReport]:
     if name == "length":
         return [length(bench, options.first_chunks)]
     if name == "shuffle":

@@ -1,4 +1,4 @@
-"""Figures of scored pairs under attack, all pure functions of arrays."""
+"""The report of a robustness measurement: metrics of pairs under attack, and tables of text."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from colde_cli.evaluation.metrics import roc_areas, threshold_figures
+from colde_cli.evaluation.metrics import weighted_auc, weighted_verdict_metrics
 
 Array = NDArray[np.float64]
 
@@ -19,11 +19,11 @@ class PairFigures:
     """How well scores under attack tell related pairs from unrelated ones, and how far they moved.
 
     Attributes:
-        pairs: how many.
-        auc: area under the ROC curve; None where all pairs have one judgement.
+        pairs: number of pairs.
+        auc: None if all pairs have the same label.
         f1: at the threshold of the clean scores; None without a threshold.
         accuracy: at that threshold; None without one.
-        moved_related: mean of score under attack minus clean score, over related pairs; None where there are none.
+        moved_related: mean of score under attack minus clean score, over related pairs; None without related pairs.
         moved_unrelated: the same over unrelated pairs.
     """
 
@@ -35,7 +35,7 @@ class PairFigures:
     moved_unrelated: float | None
 
     def to_json(self) -> Mapping[str, float | None]:
-        """All figures by name."""
+        """All metrics by name."""
         return asdict(self)
 
 
@@ -45,13 +45,13 @@ def pair_figures(
     """Measure scores under attack.
 
     Args:
-        related: the judgements, [P].
+        related: bool [P].
         scores: under attack, [P].
-        clean: of the same pairs as they are, [P].
-        threshold: from which a pair counts as related; it was chosen on clean scores.
+        clean: of the same pairs, unchanged, [P].
+        threshold: the score from which a pair counts as related, chosen on clean scores; None without one.
     """
     moved = scores - clean
-    f1, accuracy = (None, None) if threshold is None else _verdicts(related, scores >= threshold)
+    f1, accuracy = (None, None) if threshold is None else _verdict_metrics(related, scores >= threshold)
     return PairFigures(
         pairs=len(scores),
         auc=auc(related, scores),
@@ -63,14 +63,14 @@ def pair_figures(
 
 
 def auc(related: NDArray[np.bool_], scores: Array) -> float | None:
-    """Area under the ROC curve; None where all pairs have one judgement."""
+    """Area under the ROC curve; None if all pairs have the same label."""
     if related.all() or not related.any():
         return None
-    return float(roc_areas(related, scores, np.ones((1, len(related))))[0])
+    return float(weighted_auc(related, scores, np.ones((1, len(related))))[0])
 
 
 def spearman(a: ArrayLike, b: ArrayLike) -> float | None:
-    """Correlation of ranks in [-1, 1]; None where one of the two is constant."""
+    """Correlation of ranks in [-1, 1]; None if one of the two is constant."""
     left, right = ranks(np.asarray(a, np.float64)), ranks(np.asarray(b, np.float64))
     if not len(left) or not left.std() or not right.std():
         return None
@@ -78,17 +78,17 @@ def spearman(a: ArrayLike, b: ArrayLike) -> float | None:
 
 
 def ranks(values: Array) -> Array:
-    """Ranks from 1, equal values sharing the mean of theirs."""
+    """Ranks from 1; equal values share the mean of their ranks."""
     from scipy.stats import rankdata
 
     shared: Array = rankdata(values)
     return shared
 
 
-def _verdicts(related: NDArray[np.bool_], said: NDArray[np.bool_]) -> tuple[float, float]:
-    figures = threshold_figures(related, said, np.ones((1, len(related))))
+def _verdict_metrics(related: NDArray[np.bool_], called: NDArray[np.bool_]) -> tuple[float, float]:
+    figures = weighted_verdict_metrics(related, called, np.ones((1, len(related))))
     f1, accuracy = (float(figures[name][0]) for name in ("f1", "accuracy"))
-    # Where nothing is related and nothing is called so, nothing was found.
+    # F1 has no value if no pair is related and none is called related.
     return (0.0 if np.isnan(f1) else f1), accuracy
 
 
@@ -107,12 +107,12 @@ class SelfRow:
     """Documents compared with themselves under attack.
 
     Attributes:
-        attack: what was done, in words.
-        documents: how many.
-        cosine_mean: mean of cos(z(x), z(x)) − cos(z(x), z(f(x))), the change that the document vector sees.
-        cosine_max: the largest of them.
-        score_mean: the same of the document score.
-        score_max: the largest of them.
+        attack: in words.
+        documents: number of documents.
+        cosine_mean: mean change of the document vector z under attack f: cos(z(x), z(x)) − cos(z(x), z(f(x))).
+        cosine_max: the largest such change.
+        score_mean: mean change of the document score.
+        score_max: the largest such change.
     """
 
     attack: str
@@ -128,11 +128,10 @@ class PairRow:
     """Pairs under attack.
 
     Attributes:
-        attack: what was done, in words.
-        side: "none" for clean scores, "one" where only the first document of a pair is attacked, "both".
-        figures: of the scores.
-        spearman: correlation over pairs of length ratio (longer by shorter, in tokens) and score; None where it
-            was not asked for or has no value.
+        attack: in words.
+        side: "none" for clean scores, "one" if only the first document of a pair is attacked, "both".
+        spearman: correlation over pairs of length ratio (longer by shorter, in tokens) and score; None if not
+            measured or without a value.
     """
 
     attack: str
@@ -148,9 +147,8 @@ class ProtocolReport:
     Attributes:
         name: "length", "shuffle" or "elongation".
         title: of its tables.
-        against_itself: one row for every attack; empty where the protocol has none.
-        pairs: clean scores first.
-        notes: what a reader of the figures must know (limits, samples), in whole sentences.
+        against_itself: one row for every attack; empty if the protocol has none.
+        notes: whole sentences on limits and samples.
     """
 
     name: str
@@ -162,13 +160,13 @@ class ProtocolReport:
 
 @dataclass(frozen=True, slots=True)
 class RobustnessReport:
-    """What a model's scores do under attack.
+    """The scores of a model under attack.
 
     Attributes:
         model: its name.
-        threshold: from which a pair counts as related, chosen on clean scores; None without one.
+        threshold: the score from which a pair counts as related, chosen on clean scores; None without one.
         seed: of every draw.
-        protocols: in the order they were asked for.
+        protocols: in the order of the request.
     """
 
     model: str
@@ -177,11 +175,11 @@ class RobustnessReport:
     protocols: tuple[ProtocolReport, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """All of it as objects, lists, strings, numbers and null."""
+        """The report as objects, lists, strings, numbers and null."""
         return asdict(self)
 
     def tables(self) -> list[Table]:
-        """Title, header and rows of every table, as text; notes are in the protocols."""
+        """Title, header and rows of every table, as text."""
         tables: list[Table] = []
         for protocol in self.protocols:
             if protocol.against_itself:
@@ -210,10 +208,10 @@ def _pair_table(protocol: ProtocolReport) -> Table:
     header = ("attack", "side", "pairs", *_PAIR_TITLES, *(("Spearman",) if correlated else ()))
     rows = []
     for row in protocol.pairs:
-        found = row.figures
-        values = (found.auc, found.f1, found.accuracy, found.moved_related, found.moved_unrelated)
+        metrics = row.figures
+        values = (metrics.auc, metrics.f1, metrics.accuracy, metrics.moved_related, metrics.moved_unrelated)
         extra = _numbers(row.spearman) if correlated else ()
-        rows.append((row.attack, row.side, str(found.pairs), *_numbers(*values), *extra))
+        rows.append((row.attack, row.side, str(metrics.pairs), *_numbers(*values), *extra))
     return f"{protocol.title}: pairs", header, tuple(rows)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from pathlib import Path
 
-from colde_cli.evaluation.result import FIGURES, Evaluation, FieldResult, Figure, Measured, PairedTest
+from colde_cli.evaluation.result import FIGURES, Evaluation, Figure, PairedTest, SetResult, SystemResult
 from colde_cli.views.evaluation import wording
 from colde_cli.views.evaluation.plots import (
     Series,
@@ -30,7 +30,7 @@ _GROUPS = {
 def evaluation_html(evaluation: Evaluation) -> str:
     """The page as text."""
     # The average is what most readers come for.
-    blocks = [*([evaluation.macro] if evaluation.macro else []), *evaluation.fields]
+    blocks = [*([evaluation.macro] if evaluation.macro else []), *evaluation.sets]
     style = base_style() + Path(__file__).with_name("style.css").read_text(encoding="utf-8")
     names = ", ".join(item.name for item in evaluation.systems)
     body = [
@@ -66,12 +66,12 @@ def _overview(evaluation: Evaluation, name: str) -> str:
     return _table(f"{FIGURES[name].title} by field", heads, rows, "all fields")
 
 
-def _contents(blocks: Sequence[FieldResult]) -> str:
+def _contents(blocks: Sequence[SetResult]) -> str:
     items = (f'<li><a href="#f{number}">{escape(item.name)}</a></li>' for number, item in enumerate(blocks))
     return f'<nav aria-label="Fields"><ul>{"".join(items)}</ul></nav>'
 
 
-def _block(item: FieldResult, number: int) -> Iterator[str]:
+def _block(item: SetResult, number: int) -> Iterator[str]:
     yield f'<section aria-labelledby="f{number}"><h2 id="f{number}">{escape(item.name)}</h2>'
     yield f'<p class="facts">{escape(wording.field_facts(item))}</p>'
     areas = [(found.system, place, found.figures["auc"]) for place, found in enumerate(item.results)]
@@ -90,7 +90,7 @@ def _block(item: FieldResult, number: int) -> Iterator[str]:
     yield "</section>"
 
 
-def _figures(item: FieldResult, group: str, title: str) -> str:
+def _figures(item: SetResult, group: str, title: str) -> str:
     """One table of a group of figures, or nothing where none of them was measured."""
     kinds = {name: kind for name, kind in FIGURES.items() if kind.group == group}
     names = [name for name in kinds if any(name in found.figures for found in item.results)]
@@ -124,7 +124,7 @@ def _cell(figure: Figure | None, best: bool) -> str:
     return f"<td>{inner}</td>"
 
 
-def _tests(item: FieldResult) -> str:
+def _tests(item: SetResult) -> str:
     titles = ("Figure", "Difference", wording.LEVEL, "p", "p, Holm")
     heads = [
         *(f'<th scope="col">{title}</th>' for title in titles),
@@ -167,7 +167,7 @@ def _table(title: str, heads: Sequence[str], rows: Sequence[str], field: str, fi
     )
 
 
-def _plots(item: FieldResult) -> Iterator[str]:
+def _plots(item: SetResult) -> Iterator[str]:
     drawn = [(place, found) for place, found in enumerate(item.results) if found.curves is not None]
     yield f'<h3>Curves</h3>{_key(drawn)}<div class="plots">'
     roc = [Series(found.system, place, found.curves.roc) for place, found in drawn if found.curves]
@@ -191,7 +191,7 @@ def _plots(item: FieldResult) -> Iterator[str]:
     yield from _histograms(drawn, item.name)
 
 
-def _histograms(drawn: Sequence[tuple[int, Measured]], field: str) -> Iterator[str]:
+def _histograms(drawn: Sequence[tuple[int, SystemResult]], field: str) -> Iterator[str]:
     yield (
         '<h3>Scores</h3><ul class="key">'
         + _key_bar("related", "related pairs")
@@ -206,7 +206,7 @@ def _histograms(drawn: Sequence[tuple[int, Measured]], field: str) -> Iterator[s
     yield "</div>"
 
 
-def _key(drawn: Sequence[tuple[int, Measured]]) -> str:
+def _key(drawn: Sequence[tuple[int, SystemResult]]) -> str:
     items = (
         f'<li><svg aria-hidden="true" viewBox="0 0 26 10"><line class="line {series_class(place)}" x1="0" x2="26" '
         f'y1="5" y2="5"/></svg>{escape(found.system)}</li>'
@@ -227,7 +227,7 @@ def _figure(caption: str, plot: str, kind: str = "") -> str:
     return f"<figure{attribute}><figcaption>{escape(caption)}</figcaption>{plot}</figure>"
 
 
-def _meanings(blocks: Sequence[FieldResult]) -> str:
+def _meanings(blocks: Sequence[SetResult]) -> str:
     measured = {name for item in blocks for found in item.results for name in found.figures}
     items = (
         f"<dt>{kind.title}</dt><dd>{escape(kind.meaning)}{'' if kind.higher_is_better else ' Lower is better.'}</dd>"

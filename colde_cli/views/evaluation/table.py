@@ -9,7 +9,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from colde_cli.evaluation.result import FIGURES, Evaluation, FieldResult, Measured
+from colde_cli.evaluation.result import FIGURES, Evaluation, SetResult, SystemResult
 from colde_cli.views.evaluation import wording
 from colde_cli.views.terminal import rendered
 from colde_cli.views.wording import plain
@@ -45,7 +45,7 @@ def _overview(evaluation: Evaluation) -> Table:
     return table
 
 
-def _field(item: FieldResult) -> Iterator[RenderableType]:
+def _field(item: SetResult) -> Iterator[RenderableType]:
     yield Text(plain(item.name), style="bold")
     yield Text(wording.field_facts(item), style="dim")
     yield Padding(_figures(item, _MATCHING, lead="auc"), (1, 0, 0, 0))
@@ -65,7 +65,7 @@ def _field(item: FieldResult) -> Iterator[RenderableType]:
 
 
 def _figures(
-    item: FieldResult, names: Sequence[str], *, lead: str | None = None, thresholds: bool = False
+    item: SetResult, names: Sequence[str], *, lead: str | None = None, thresholds: bool = False
 ) -> Table:
     """Systems down, figures across; `lead` is shown with its interval."""
     table = _plain_table()
@@ -89,13 +89,13 @@ def _figures(
     return table
 
 
-def _cell(found: Measured, name: str, best: bool) -> Text:
+def _cell(found: SystemResult, name: str, best: bool) -> Text:
     if name not in found.figures:
         return Text("–", style="dim")
     return Text(wording.number(found.figures[name].value), style="bold green" if best else "")
 
 
-def _tests(item: FieldResult) -> Table:
+def _tests(item: SetResult) -> Table:
     table = _plain_table()
     table.add_column(f"against {plain(item.tests[0].against)}", overflow="fold", min_width=8)
     table.add_column("", no_wrap=True)

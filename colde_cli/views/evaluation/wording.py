@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from colde_cli.evaluation.result import Evaluation, FieldResult, Figure, Measured, PairedTest
+from colde_cli.evaluation.result import Evaluation, Figure, PairedTest, SetResult, SystemResult
 from colde_cli.views.wording import plural
 
 LEVEL = "95 %"
@@ -39,7 +39,7 @@ def chance(p: float | None) -> str:
     return "<0.001" if p < 0.001 else f"{p:.3f}"
 
 
-def field_facts(item: FieldResult) -> str:
+def field_facts(item: SetResult) -> str:
     """One line on what was measured."""
     facts = [f"{plural(item.pairs, 'pair')}, {item.positives:,} related", plural(item.documents, "document")]
     facts += [f"{count:,} {relation} negatives" for relation, count in item.relations.items() if relation]
@@ -50,14 +50,14 @@ def field_facts(item: FieldResult) -> str:
     return " · ".join(facts)
 
 
-def threshold_origin(item: Measured) -> str:
+def threshold_origin(item: SystemResult) -> str:
     """Where the threshold came from: `0.533 (validation)`; `none`."""
     if item.threshold is None:
         return "none"
     return f"{item.threshold:.3f} ({item.threshold_from})".replace("-", "−")
 
 
-def notes(item: FieldResult) -> list[str]:
+def notes(item: SetResult) -> list[str]:
     """All notes on a field, those of systems with the system's name."""
     of_systems = [(found.system, note) for found in item.results for note in found.notes]
     of_systems += [(name, note) for name, found in item.robustness.items() for note in found.notes]
