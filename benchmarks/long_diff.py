@@ -77,7 +77,7 @@ def steps(a: str, b: str) -> None:
     from colde_cli.documents.reading import read
     from colde_cli.encoder.encoder import Encoder
     from colde_cli.similarity.alignment import align
-    from colde_cli.similarity.comparison import compare
+    from colde_cli.similarity.comparison import compare_encodings
     from colde_cli.views.json import comparison_json
 
     clock = _Clock()
@@ -86,12 +86,12 @@ def steps(a: str, b: str) -> None:
     encoder = Encoder.load(device="cpu", cache=None)
     first, second = encoder.encode_many(documents)
     clock.tell(f"encode {first.tokens} + {second.tokens} tokens")
-    comparison = compare(first, second, encoder)
+    compare_encodings(first, second, encoder, passages=False)
     clock.tell("scores")
     align(documents[0], documents[1], None)
     clock.tell("align by wording alone (once more than the command does)")
-    pairs = comparison.passages
-    clock.tell(f"align {len(pairs)} pairs, with meaning")
+    comparison = compare_encodings(first, second, encoder)
+    clock.tell(f"align {len(comparison.passages)} pairs, with meaning (and the scores once more)")
     changes = comparison.section_changes
     clock.tell(f"{len(changes)} changes of sections")
     clock.tell(f"JSON of {len(comparison_json(comparison))} characters")

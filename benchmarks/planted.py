@@ -39,7 +39,7 @@ from colde_cli.encoder.rearranging import without
 from colde_cli.evaluation.data import JudgedPair, read_data, read_pairs
 from colde_cli.scoring.score import document_scores
 from colde_cli.similarity.chunk_scores import cosines, explanation, shared_stretches, with_shared_wording
-from colde_cli.similarity.comparison import Comparison, compare
+from colde_cli.similarity.comparison import Comparison, compare_encodings
 
 Values = NDArray[np.float32]
 KINDS = ("copied", "reworded")
@@ -154,7 +154,7 @@ def examine(case: Case, folder: str, encoder: Encoder, seed: int) -> Finding:
     """Run the pipeline on a case."""
     a, b = encoder.encode_many([case.a, case.b])
     row, column = planted_pair(case, a.chunks, b.chunks)
-    comparison = compare(a, b, encoder)
+    comparison = compare_encodings(a, b, encoder, passages=False)
     first = {}
     for name, ranking in RANKINGS.items():
         values = ranking(comparison)

@@ -1,12 +1,13 @@
 """colde: compare long documents by meaning (CoLDE, the Contrastive Long Document Encoder).
 
-    from colde_cli import compare, open_encoder, read
+    from colde_cli import compare, rank
 
-    encoder = open_encoder()
-    a, b = encoder.encode_many([read("a.pdf"), read("b.pdf")])
-    print(compare(a, b, encoder).score)
+    comparison = compare("a.pdf", "b.pdf")
+    print(comparison.score, comparison.related)
+    for hit in rank("a.pdf", "folder").results:
+        print(hit.rank, hit.score, hit.path)
 
-Names are looked up when they are first used, so that `import colde_cli` costs nothing.
+docs/python.md shows more. A name is imported when it is first used, so that `import colde_cli` costs nothing.
 """
 
 from __future__ import annotations
@@ -16,15 +17,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from colde_cli.api import Pair, ReadOptions, Search, compare, open_pair, open_search, rank, read
     from colde_cli.corpus.collecting import Skipped
-    from colde_cli.corpus.ranking import Hit, Match, Ranking, rank
-    from colde_cli.documents.document import Chunk, Document, ReadReport, Section, SectionKind, Span
+    from colde_cli.corpus.ranking import Hit, Match, Place, Ranking, rank_files
+    from colde_cli.documents.document import Chunk, Document, Ignored, ReadReport, Section, SectionKind, Span
     from colde_cli.documents.passages import Passage
-    from colde_cli.documents.reading import read
     from colde_cli.documents.selection import select
+    from colde_cli.encoder.cache import Cache
     from colde_cli.encoder.encoder import Encoder
     from colde_cli.encoder.loading import open_encoder
-    from colde_cli.encoder.protocol import Encoding
+    from colde_cli.encoder.protocol import DocumentEncoder, Encoding, RuntimeInfo
     from colde_cli.errors import (
         ColdeError,
         CorruptFileError,
@@ -40,11 +42,14 @@ if TYPE_CHECKING:
         PasswordError,
         UnsupportedFormatError,
     )
-    from colde_cli.similarity.alignment import Alignment, PassagePair, State
+    from colde_cli.scoring.lexicon import Terms
+    from colde_cli.scoring.score import ScorePart
+    from colde_cli.similarity.alignment import Alignment, Extent, PassagePair, State, extents
     from colde_cli.similarity.boilerplate import Boilerplate
-    from colde_cli.similarity.comparison import ChunkMatch, Comparison, compare
-    from colde_cli.similarity.flags import Flag
-    from colde_cli.similarity.section_changes import SectionChange
+    from colde_cli.similarity.comparison import ChunkMatch, Comparison, compare_encodings
+    from colde_cli.similarity.flags import Flag, FlagKind
+    from colde_cli.similarity.redline import Edit
+    from colde_cli.similarity.section_changes import Outline, SectionChange, SectionState
     from colde_cli.similarity.words import IgnoreOptions
 
 __version__ = "0.1.0"
@@ -56,6 +61,7 @@ os.environ["ORT_DISABLE_TELEMETRY"] = "1"
 __all__ = [
     "Alignment",
     "Boilerplate",
+    "Cache",
     "Chunk",
     "ChunkMatch",
     "ColdeError",
@@ -64,12 +70,17 @@ __all__ = [
     "DataError",
     "DeviceError",
     "Document",
+    "DocumentEncoder",
     "DocumentError",
+    "Edit",
     "Encoder",
     "Encoding",
+    "Extent",
     "Flag",
+    "FlagKind",
     "Hit",
     "IgnoreOptions",
+    "Ignored",
     "LimitError",
     "Match",
     "MissingExtraError",
@@ -77,51 +88,129 @@ __all__ = [
     "ModelError",
     "NoTextError",
     "OptionError",
+    "Outline",
+    "Pair",
     "Passage",
     "PassagePair",
     "PasswordError",
+    "Place",
     "Ranking",
+    "ReadOptions",
     "ReadReport",
+    "RuntimeInfo",
+    "ScorePart",
+    "Search",
     "Section",
     "SectionChange",
     "SectionKind",
+    "SectionState",
     "Skipped",
     "Span",
     "State",
+    "Terms",
     "UnsupportedFormatError",
     "__version__",
     "compare",
+    "compare_encodings",
+    "extents",
     "open_encoder",
+    "open_pair",
+    "open_search",
     "rank",
+    "rank_files",
     "read",
     "select",
 ]
 
-_HOMES = {
-    "corpus.ranking": ("Hit", "Match", "Ranking", "rank"),
+_MODULES = {
+    "api": (
+        "compare",
+        "open_pair",
+        "open_search",
+        "Pair",
+        "rank",
+        "read",
+        "ReadOptions",
+        "Search",
+    ),
     "corpus.collecting": ("Skipped",),
-    "documents.document": ("Chunk", "Document", "ReadReport", "Section", "SectionKind", "Span"),
-    "documents.reading": ("read",),
-    "documents.selection": ("select",),
-    "encoder.encoder": ("Encoder",),
-    "encoder.protocol": ("Encoding",),
-    "encoder.loading": ("open_encoder",),
+    "corpus.ranking": (
+        "Hit",
+        "Match",
+        "Place",
+        "Ranking",
+        "rank_files",
+    ),
+    "documents.document": (
+        "Chunk",
+        "Document",
+        "Ignored",
+        "ReadReport",
+        "Section",
+        "SectionKind",
+        "Span",
+    ),
     "documents.passages": ("Passage",),
+    "documents.selection": ("select",),
+    "encoder.cache": ("Cache",),
+    "encoder.encoder": ("Encoder",),
+    "encoder.loading": ("open_encoder",),
+    "encoder.protocol": (
+        "DocumentEncoder",
+        "Encoding",
+        "RuntimeInfo",
+    ),
+    "errors": (
+        "ColdeError",
+        "CorruptFileError",
+        "DataError",
+        "DeviceError",
+        "DocumentError",
+        "LimitError",
+        "MissingExtraError",
+        "MissingFileError",
+        "ModelError",
+        "NotAvailableError",
+        "NoTextError",
+        "OptionError",
+        "PasswordError",
+        "UnsupportedFormatError",
+    ),
+    "scoring.lexicon": ("Terms",),
+    "scoring.score": ("ScorePart",),
+    "similarity.alignment": (
+        "Alignment",
+        "Extent",
+        "extents",
+        "PassagePair",
+        "State",
+    ),
     "similarity.boilerplate": ("Boilerplate",),
+    "similarity.comparison": (
+        "ChunkMatch",
+        "compare_encodings",
+        "Comparison",
+    ),
+    "similarity.flags": (
+        "Flag",
+        "FlagKind",
+    ),
+    "similarity.redline": ("Edit",),
+    "similarity.section_changes": (
+        "Outline",
+        "SectionChange",
+        "SectionState",
+    ),
     "similarity.words": ("IgnoreOptions",),
-    "similarity.alignment": ("Alignment", "PassagePair", "State"),
-    "similarity.flags": ("Flag",),
-    "similarity.section_changes": ("SectionChange",),
-    "similarity.comparison": ("ChunkMatch", "Comparison", "compare"),
 }
-_HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
+_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
 
 
-def __getattr__(name: str) -> Any:  # noqa: ANN401 - whatever the name stands for
-    """Import the module that holds a public name when the name is first used (PEP 562)."""
-    if name not in __all__:
+def __getattr__(name: str) -> Any:  # noqa: ANN401 - a public name may be of any type
+    """Import the module that defines a public name when the name is first used (PEP 562)."""
+    if name not in _MODULE_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"{__name__}.{_HOME_OF.get(name, 'errors')}"), name)
+    value = getattr(import_module(f"{__name__}.{_MODULE_OF[name]}"), name)
     globals()[name] = value
     return value
 

@@ -65,10 +65,10 @@ def encoder(model_folder: Path) -> Encoder:
 def field_study(encoder: Encoder) -> Comparison:
     """The two versions in examples/, compared."""
     from colde_cli.documents.reading import read
-    from colde_cli.similarity.comparison import compare
+    from colde_cli.similarity.comparison import compare_encodings
 
     documents = [read(str(ROOT / "examples" / f"field-study-v{number}.pdf")) for number in (1, 2)]
-    return compare(*encoder.encode_many(documents), encoder)
+    return compare_encodings(*encoder.encode_many(documents), encoder)
 
 
 _SHARED = Path(os.environ.get("COLDE_SHARED", ROOT.parent / "shared"))

@@ -9,13 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from colde_cli.corpus.ranking import rank
+from colde_cli.corpus.ranking import rank_files
 from colde_cli.corpus.store import Card, Store, _pack, _unpack
 from colde_cli.documents.reading import read
 from colde_cli.encoder.cache import Cache
 from colde_cli.encoder.encoder import Encoder
 from colde_cli.encoder.protocol import Encoding
-from colde_cli.similarity.comparison import compare
+from colde_cli.similarity.comparison import compare_encodings
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 PDF = EXAMPLES / "supply-agreement.pdf"
@@ -87,9 +87,12 @@ def test_a_card_scores_as_the_encoding_does(encoder: Encoder, cache: Cache, tmp_
     paths = write_corpus(tmp_path)
     for kept in (cache, None):
         with_cache = Encoder.load(encoder.folder.path, device="cpu", cache=kept)
-        wanted = {str(path): compare(query, with_cache.encode(read(path)), with_cache) for path in paths}
+        wanted = {
+            str(path): compare_encodings(query, with_cache.encode(read(path)), with_cache, passages=False)
+            for path in paths
+        }
         for run in range(2):
-            found = rank(query, paths, with_cache)
+            found = rank_files(query, paths, with_cache)
             assert found.encoded == (0 if kept is not None and run else len(paths))
             assert {hit.path for hit in found.results} == set(wanted)
             for hit in found.results:

@@ -20,7 +20,7 @@ from colde_cli.encoder.towers.packing import document_text
 from colde_cli.encoder.towers.tower_encoder import TowerEncoder
 from colde_cli.errors import ModelError, NoTextError, OptionError
 from colde_cli.learning.towers.export import load_tower
-from colde_cli.similarity.comparison import compare
+from colde_cli.similarity.comparison import compare_encodings
 
 
 def document(*lengths: int, word: str = "hive") -> Document:
@@ -73,12 +73,12 @@ def test_a_vector_does_not_depend_on_company(encoder: TowerEncoder) -> None:
 
 def test_attention_is_uniform_and_scores_are_cosines(encoder: TowerEncoder) -> None:
     a, b = encoder.encode_many([document(2, 30), document(40, word="keel")])
-    result = compare(a, b, encoder)
+    result = compare_encodings(a, b, encoder)
     assert np.unique(result.attention_a_to_b).tolist() == pytest.approx([1 / len(b.chunks)])
     np.testing.assert_allclose(result.attention_b_to_a.sum(1), 1, atol=1e-6)
     assert result.attention_b_to_a.shape == (len(b.chunks), len(a.chunks)) == result.chunk_scores.shape[::-1]
     assert result.score == pytest.approx(float(a.document_vector @ b.document_vector), abs=1e-6)
-    assert compare(a, a, encoder).score == pytest.approx(1)
+    assert compare_encodings(a, a, encoder).score == pytest.approx(1)
 
 
 def test_without_parts_the_vector_of_the_document_is_all_there_is(

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-import colde_cli
 from colde_cli.documents.document import Part, assemble
 from colde_cli.documents.reading import read
 from colde_cli.encoder.encoder import Encoder
-from colde_cli.similarity.comparison import COUNTERPART, Comparison, compare, content
+from colde_cli.similarity.comparison import COUNTERPART, Comparison, compare_encodings, content
 
 PUMP = "The pump lifts water from the well into the tower every night while the town is asleep."
 TAX = "The council levies a tax on every house, payable in March, and refunds it to the poor."
@@ -26,7 +26,7 @@ def comparison(encoder: Encoder) -> Comparison:
         "B",
         [Part("Choir", CHOIR), Part("Tax", TAX.replace(" on ", "\n on ")), Part("Pump", PUMP + " Or so.")],
     )
-    return compare(*encoder.encode_many([a, b]), encoder)
+    return compare_encodings(*encoder.encode_many([a, b]), encoder)
 
 
 def test_shapes_and_rows(comparison: Comparison) -> None:
@@ -50,7 +50,7 @@ def test_chunks_find_their_counterparts(comparison: Comparison) -> None:
 def test_what_was_added_and_dropped_has_no_counterpart(encoder: Encoder, repository: Path) -> None:
     """Of all edits from version 1 to 2 (examples/README.md) only these leave a section without a counterpart."""
     versions = [repository / "examples" / f"field-study-v{number}.pdf" for number in (1, 2)]
-    found = compare(*encoder.encode_many([read(path) for path in versions]), encoder)
+    found = compare_encodings(*encoder.encode_many([read(path) for path in versions]), encoder)
     for encoding, matches, headings in zip(
         (found.a, found.b),
         found.without_counterpart(),
@@ -65,20 +65,52 @@ def test_what_was_added_and_dropped_has_no_counterpart(encoder: Encoder, reposit
 
 
 def test_comparing_the_other_way_round_is_the_mirror_image(comparison: Comparison, encoder: Encoder) -> None:
-    mirrored = compare(comparison.b, comparison.a, encoder)
+    mirrored = compare_encodings(comparison.b, comparison.a, encoder)
     assert mirrored.score == pytest.approx(comparison.score, abs=1e-6)
     assert np.allclose(mirrored.chunk_scores, comparison.chunk_scores.T, atol=1e-6)
     assert np.allclose(mirrored.attention_a_to_b, comparison.attention_b_to_a, atol=1e-5)
+
+
+@pytest.fixture(scope="module")
+def scores_alone(comparison: Comparison, encoder: Encoder) -> Comparison:
+    return compare_encodings(comparison.a, comparison.b, encoder, passages=False)
+
+
+def test_without_passages_the_scores_are_the_same_and_nothing_is_aligned(
+    comparison: Comparison, scores_alone: Comparison
+) -> None:
+    assert scores_alone.score == comparison.score
+    assert scores_alone.alignment is None
+    assert (scores_alone.passages, scores_alone.summary, scores_alone.section_changes) == ((), {}, ())
+    value = scores_alone.to_dict()
+    assert (value["passages"], value["summary"], value["section_changes"]) == (None, None, None)
+
+
+def test_a_comparison_can_be_pickled(comparison: Comparison, scores_alone: Comparison) -> None:
+    for one in (comparison, scores_alone):
+        again = pickle.loads(pickle.dumps(one))
+        assert again.to_dict() == one.to_dict()
+        assert again.passages == one.passages
+
+
+def test_the_text_of_a_comparison_is_short(field_study: Comparison) -> None:
+    for one in (field_study, field_study.alignment):
+        assert len(repr(one)) < 1000
+    assert "field-study-v1.pdf" in repr(field_study)
+
+
+def test_passages_without_a_partner_in_wording_are_encoded_as_it_is_told(
+    comparison: Comparison, encoder: Encoder
+) -> None:
+    told: list[int] = []
+    compare_encodings(comparison.a, comparison.b, encoder, passages=False, progress=told.append)
+    assert told == []
+    other = encoder.encode(assemble("c", "C", [Part("Pump", "At night, water is lifted to the tower.")]))
+    compare_encodings(comparison.a, other, encoder, progress=told.append)
+    assert sum(told) > 1
 
 
 def test_white_space_is_no_content() -> None:
     one = assemble("", "", [Part("Tax", TAX)])
     two = assemble("", "", [Part("Tax", TAX.replace(" ", " \n "))])
     assert content(one) == content(two)
-
-
-def test_every_public_name_is_there() -> None:
-    assert all(getattr(colde_cli, name) is not None for name in colde_cli.__all__)
-    assert list(colde_cli.__all__) == sorted(colde_cli.__all__)
-    with pytest.raises(AttributeError, match="nonesuch"):
-        _ = colde_cli.nonesuch

@@ -17,7 +17,7 @@ from colde_cli.documents.reading import read
 from colde_cli.encoder.cache import Cache
 from colde_cli.encoder.encoder import Encoder
 from colde_cli.similarity.candidates import CHUNKS, WORDS, ChunkScores, promising
-from colde_cli.similarity.comparison import Comparison, compare
+from colde_cli.similarity.comparison import Comparison, compare_encodings
 from colde_cli.similarity.matching import Matching
 
 AGREEMENT = Path(V1).parent / "supply-agreement.pdf"
@@ -90,14 +90,14 @@ def compared(model_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> tu
 def diff(model_folder: Path, cache: Cache) -> Comparison:
     encoder = Encoder.load(model_folder, device="cpu", cache=cache)
     a, b = (encoder.encode(read(path)) for path in (V1, AGREEMENT))
-    comparison = compare(a, b, encoder)
+    comparison = compare_encodings(a, b, encoder)
     assert comparison.passages
     return comparison
 
 
 def test_of_unrelated_documents_few_passages_are_encoded(compared: tuple[Comparison, Written]) -> None:
     comparison, cache = compared
-    all_passages = len(comparison.alignment.a) + len(comparison.alignment.b)
+    all_passages = len(comparison.aligned.a) + len(comparison.aligned.b)
     encoded = cache.written - len(comparison.a.chunks) - len(comparison.b.chunks)
     assert encoded < all_passages / 2
     (pair,) = (pair for pair in comparison.passages if pair.a and pair.b)

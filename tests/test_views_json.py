@@ -49,6 +49,7 @@ def check_passage(passage: Value) -> None:
 @settings(max_examples=40)
 def test_every_passage_is_as_the_contract_says(schema: Validator, comparison: Comparison) -> None:
     value = json.loads(comparison_json(comparison))
+    assert value == comparison.to_dict()
     schema.validate(value)
     states = [passage["state"] for passage in value["passages"]]
     assert value["summary"] == {state: states.count(state) for state in value["summary"]}

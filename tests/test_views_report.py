@@ -239,7 +239,7 @@ def test_hostile_words_in_documents_with_chunks_make_a_valid_page(comparison: Co
 def test_what_is_ignored_is_said() -> None:
     a, b = document([("", f"{LONG} It costs EUR 10.")]), document([("", f"{LONG} It costs EUR 20.")])
     ignore = IgnoreOptions(numbers=True)
-    ignoring = replace(compared(a, b), ignore=ignore, aligned=lambda: align(a, b, None, ignore))
+    ignoring = replace(compared(a, b), ignore=ignore, alignment=align(a, b, None, ignore))
     text = parsed(comparison_html(ignoring)).get_element_by_id("summary").text_content()
     assert "Ignored: numbers" in text
     assert "Nothing: no passage differs, numbers aside." in text

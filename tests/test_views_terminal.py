@@ -23,7 +23,7 @@ from rich.text import Text
 from colde_cli.documents.document import Part, assemble
 from colde_cli.documents.reading import read
 from colde_cli.encoder.encoder import Encoder
-from colde_cli.similarity.comparison import COUNTERPART, Comparison, compare
+from colde_cli.similarity.comparison import COUNTERPART, Comparison, compare_encodings
 from colde_cli.views.heatmap import HeatMap
 from colde_cli.views.terminal import comparison_table
 from colde_cli.views.wording import from_difference, percent, plain, shorten
@@ -38,7 +38,7 @@ def versions(field_study: Comparison) -> Comparison:
 
 @pytest.fixture(scope="module")
 def strangers(encoder: Encoder, versions: Comparison) -> Comparison:
-    return compare(versions.a, encoder.encode(read(OTHER)), encoder)
+    return compare_encodings(versions.a, encoder.encode(read(OTHER)), encoder)
 
 
 def scores(rows: int, columns: int) -> NDArray[np.float32]:
@@ -162,7 +162,7 @@ def test_chunks_without_a_counterpart_stand_on_both_sides(
 
 def test_equal_documents_have_nothing_to_list(encoder: Encoder, strangers: Comparison) -> None:
     one = strangers.b
-    comparison = compare(one, one, encoder)
+    comparison = compare_encodings(one, one, encoder)
     text = comparison_table(comparison, "all", 10)
     assert "the texts are the same" in text
     assert (

@@ -37,7 +37,7 @@ from colde_cli.encoder.cache import Cache
 from colde_cli.encoder.encoder import Encoder
 from colde_cli.scoring.score import document_score
 from colde_cli.similarity.chunk_scores import cosines, explanation
-from colde_cli.similarity.comparison import compare
+from colde_cli.similarity.comparison import compare_encodings
 
 SYSTEMS = ("CoLDE", "CoLDE, our recipe", "−LSTM")
 CELLS = ("section", "chunk, cosine", "chunk, attention", "chunk, E")
@@ -134,7 +134,7 @@ def _part(passage: Span, chunk: Span) -> tuple[float, float]:
 def examine(triple: Triple, encoder: Encoder) -> dict[str, Any]:
     """What one model says of one triple."""
     one, similar, different = encoder.encode_many([triple.one, triple.similar, triple.different])
-    comparison = compare(one, similar, encoder)
+    comparison = compare_encodings(one, similar, encoder, passages=False)
     row, column = chunk_pair(triple, one.chunks, similar.chunks)
     there, back = comparison.attention_a_to_b, comparison.attention_b_to_a.T
     alike = cosines(one.centred_unit_vectors, similar.centred_unit_vectors)

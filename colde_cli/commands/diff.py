@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -27,28 +26,20 @@ from colde_cli.commands.options import (
     PasswordOption,
     PrecisionOption,
     QuietOption,
-    Reading,
     Reporter,
     SkipSectionsOption,
     ThreadsOption,
     VerboseOption,
     a_score,
-    boilerplate,
-    check_sources,
     format_option,
     parse_pages,
     warn_if_useless,
 )
-from colde_cli.errors import OptionError
 from colde_cli.settings import DEFAULT_MODEL
 from colde_cli.views.output import Format, choose_format, deliver
 
 if TYPE_CHECKING:
-    from colde_cli.documents.document import Document
-    from colde_cli.encoder.protocol import DocumentEncoder
-    from colde_cli.similarity.boilerplate import Boilerplate
     from colde_cli.similarity.comparison import Comparison
-    from colde_cli.similarity.words import IgnoreOptions
 
 FORMATS = (Format.TABLE, Format.JSON, Format.MARKDOWN, Format.HTML, Format.CSV)
 
@@ -123,49 +114,27 @@ def diff(
     The status is 0 if their texts are the same, white space and what is ignored
     aside, 1 if they differ, 2 if something went wrong.
     """
+    from colde_cli import api
     from colde_cli.similarity.words import IgnoreOptions
 
-    if a == b == "-":
-        raise OptionError("Only one of the two documents can come from standard input.")
     like = ignore_like or []
-    check_sources(like)
     ignore = IgnoreOptions(ignore_case, ignore_whitespace, ignore_numbers, tuple(map(str, like)))
     chosen = choose_format(format, output, (a, b, *ignore.like), FORMATS)
     reporter = Reporter(quiet, verbose)
-    reading = Reading(password, parse_pages(pages), tuple(skip_sections or ()), tuple(only_sections or ()))
-    choice = ModelChoice(model, device, precision, threads, no_cache)
-    encoder, documents = _open(a, b, reading, choice, lambda: boilerplate(like, password, ignore, reporter))
-    reporter.about_model(encoder)
-    for document in documents:
+    read = api.ReadOptions(password, parse_pages(pages), skip_sections or (), only_sections or ())
+    open_model = ModelChoice(model, device, precision, threads, no_cache).load
+    pair = api.open_pair(a, b, open_model, read, ignore)
+    reporter.about_model(pair.encoder)
+    for document in (*pair.templates, pair.a, pair.b):
         reporter.about_document(document)
-    warn_if_useless(documents, like, reporter)
-    comparison = _compare(encoder, documents, ignore, reporter)
-    deliver(_shown(comparison, chosen, level, top, output), output, chosen, pager)
-    raise typer.Exit(0 if exit_zero else _status(comparison, fail_under))
-
-
-def _open(
-    a: str, b: str, reading: Reading, choice: ModelChoice, boilerplate: Callable[[], Boilerplate | None]
-) -> tuple[DocumentEncoder, list[Document]]:
-    """Read both documents at the same time while the model loads."""
-    from colde_cli.documents.sandbox import readers
-
-    with readers(2) as pool:
-        waiting = [pool.submit(reading.read, source) for source in (a, b)]
-        encoder, ignored = choice.load(), boilerplate()
-        documents = [document.result() for document in waiting]
-    return encoder, documents if ignored is None else list(ignored.without_both(*documents))
-
-
-def _compare(
-    encoder: DocumentEncoder, documents: list[Document], ignore: IgnoreOptions, reporter: Reporter
-) -> Comparison:
-    from colde_cli.similarity.comparison import compare
+    warn_if_useless((pair.a, pair.b), like, reporter)
     from colde_cli.views.messages import progress
 
-    with progress("Encoding", "chunks", show=not reporter.quiet) as advance:
-        first, second = encoder.encode_many(documents, advance)
-    return compare(first, second, encoder, ignore)
+    aligned = chosen in (Format.HTML, Format.CSV) or level in (Level.PASSAGE, Level.ALL)
+    with progress("Encoding", "chunks", show=not quiet) as advance:
+        comparison = pair.compare(passages=aligned, progress=advance)
+    deliver(_shown(comparison, chosen, level, top, output), output, chosen, pager)
+    raise typer.Exit(0 if exit_zero else _status(comparison, fail_under))
 
 
 def _shown(comparison: Comparison, chosen: Format, level: Level, top: int, output: Path | None) -> str:
@@ -176,7 +145,7 @@ def _shown(comparison: Comparison, chosen: Format, level: Level, top: int, outpu
     if chosen is Format.JSON:
         from colde_cli.views.json import comparison_json
 
-        return comparison_json(comparison, passages=level in (Level.PASSAGE, Level.ALL))
+        return comparison_json(comparison)
     if chosen is Format.MARKDOWN:
         from colde_cli.views.markdown import comparison_markdown
 

@@ -28,11 +28,8 @@ from colde_cli.commands.options import (
     NoCacheOption,
     PasswordOption,
     PrecisionOption,
-    Reporter,
     SkipSectionsOption,
     ThreadsOption,
-    boilerplate,
-    check_sources,
     renamed,
 )
 from colde_cli.errors import DocumentError, NoTextError, OptionError
@@ -82,11 +79,9 @@ def git_diff(
     """Compare two versions of a document for git, which calls it by itself: see docs/git.md."""
     _follow_colours_of_git()
     change = _change(arguments)
-    like = ignore_like or []
-    check_sources(like)
     ignore = (ignore_case, ignore_whitespace, ignore_numbers)
     choice = ModelChoice(model, device, precision, threads, no_cache)
-    how = _How(password, tuple(skip_sections or ()), ignore, tuple(like), choice, level, top)
+    how = _How(password, tuple(skip_sections or ()), ignore, tuple(ignore_like or ()), choice, level, top)
     if _nobody_reads():
         return
     try:
@@ -194,21 +189,20 @@ def _both(old: _Side, new: _Side, how: _How) -> str:
 
 def _compared(documents: list[Document], how: _How) -> str:
     """The table, below the warnings: on standard error they would run across the pager."""
-    from colde_cli.similarity.comparison import compare
+    from colde_cli import api
     from colde_cli.similarity.words import IgnoreOptions
     from colde_cli.views import git as view
     from colde_cli.views.terminal import comparison_table
 
     ignore = IgnoreOptions(*how.ignore, tuple(map(str, how.like)))
-    warnings = _warnings(documents)
+    warnings, aligned = _warnings(documents), how.level in (Level.PASSAGE, Level.ALL)
     try:
-        ignored = boilerplate(how.like, how.password, ignore, Reporter(quiet=True))
-        left = documents if ignored is None else ignored.without_both(*documents)
-        encoder = how.choice.load()
-        first, second = encoder.encode_many(left, lambda number: None)
+        comparison = api.compare(
+            *documents, ignore=ignore, password=how.password, encoder=how.choice.load, passages=aligned
+        )
     except NoTextError as error:  # all of it is boilerplate: no reason for git to stop at this file
         return warnings + view.sentence(str(error))
-    return warnings + comparison_table(compare(first, second, encoder, ignore), how.level.value, how.top)
+    return warnings + comparison_table(comparison, how.level.value, how.top)
 
 
 def _warnings(documents: list[Document]) -> str:

@@ -18,8 +18,6 @@ from colde_cli.views.output import Format
 if TYPE_CHECKING:
     from colde_cli.documents.document import Document
     from colde_cli.encoder.protocol import DocumentEncoder
-    from colde_cli.similarity.boilerplate import Boilerplate
-    from colde_cli.similarity.words import IgnoreOptions
 
 
 def remember(context: typer.Context, parameter: typer.CallbackParam, value: bool) -> bool:
@@ -283,36 +281,6 @@ def parse_pages(text: str | None) -> tuple[int, int] | None:
     return first, last
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """How documents are read.
-
-    Attributes:
-        password: of encrypted PDFs.
-        pages: first and last; None for all.
-        skip: patterns of sections to leave out.
-        only: patterns of the sections to read; all where there is none.
-    """
-
-    password: str | None
-    pages: tuple[int, int] | None
-    skip: tuple[str, ...]
-    only: tuple[str, ...]
-
-    def read(self, source: str) -> Document:
-        """The document, or what is wanted of it.
-
-        Raises:
-            DocumentError: it cannot be read.
-            OptionError: the pages or sections are not in it.
-        """
-        from colde_cli.documents.reading import read
-        from colde_cli.documents.selection import select
-
-        document = read(source, password=self.password, pages=self.pages)
-        return select(document, self.skip, self.only)
-
-
 _PANEL = "Noise"
 
 IgnoreCaseOption = Annotated[
@@ -357,35 +325,6 @@ IgnoreLikeOption = Annotated[
         rich_help_panel=_PANEL,
     ),
 ]
-
-
-def check_sources(like: Sequence[Path]) -> None:
-    """Standard input can be read once only.
-
-    Raises:
-        OptionError: it is among `like`.
-    """
-    if Path("-") in like:
-        raise OptionError("--ignore-like cannot read from standard input; name a file.")
-
-
-def boilerplate(
-    like: Sequence[Path], password: str | None, ignore: IgnoreOptions, reporter: Reporter
-) -> Boilerplate | None:
-    """The text to leave out of documents; None where no document was named.
-
-    Raises:
-        DocumentError: one of them cannot be read.
-    """
-    if not like:
-        return None
-    from colde_cli.documents.reading import read
-    from colde_cli.similarity.boilerplate import Boilerplate
-
-    sources = [read(path, password=password) for path in like]
-    for source in sources:
-        reporter.about_document(source)
-    return Boilerplate(sources, ignore)
 
 
 def warn_if_useless(documents: Sequence[Document], like: Sequence[Path], reporter: Reporter) -> None:

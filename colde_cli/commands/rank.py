@@ -25,17 +25,12 @@ from colde_cli.commands.options import (
     ThreadsOption,
     VerboseOption,
     a_score,
-    boilerplate,
-    check_sources,
 )
-from colde_cli.errors import OptionError
 from colde_cli.settings import DEFAULT_MODEL
 from colde_cli.views.output import Format, choose_format, deliver
 
 if TYPE_CHECKING:
     from colde_cli.corpus.ranking import Ranking
-    from colde_cli.encoder.protocol import DocumentEncoder, Encoding
-    from colde_cli.similarity.boilerplate import Boilerplate
 
 FORMATS = (Format.TABLE, Format.JSON, Format.MARKDOWN, Format.CSV)
 
@@ -97,84 +92,29 @@ def rank(
     Files that cannot be read are reported and skipped. The status is 0 if a
     document is listed, 1 if none is close enough, 2 if something went wrong.
     """
-    from colde_cli.similarity.words import NOTHING_IGNORED
+    from colde_cli import api
+    from colde_cli.similarity.words import IgnoreOptions
 
-    like = ignore_like or []
-    check_sources(like)
-    chosen = choose_format(format, output, (query, *map(str, corpus), *map(str, like)), FORMATS)
+    ignore = IgnoreOptions(like=tuple(map(str, ignore_like or ())))
+    chosen = choose_format(format, output, (query, *map(str, corpus), *ignore.like), FORMATS)
     reporter = Reporter(quiet, verbose)
-    encoder = ModelChoice(model, device, precision, threads, no_cache).load()
-    reporter.about_model(encoder)
-    files = _files(corpus, glob, reporter)
-    ignored = boilerplate(like, password, NOTHING_IGNORED, reporter)
-    encoding = _query(query, encoder, password, ignored, reporter)
-    ranking = _rank(encoding, files, encoder, reporter, top, min_score, explain, password, ignored)
+    open_model = ModelChoice(model, device, precision, threads, no_cache).load
+    search = api.open_search(query, corpus, open_model, glob=glob, ignore=ignore, password=password)
+    reporter.about_model(search.encoder)
+    for folder in search.unlisted:
+        reporter.warning(f"Skipped {folder.path}: {folder.reason}.")
+    for document in (*search.templates, search.query.document):
+        reporter.about_document(document)
+    from colde_cli.views.messages import progress
+
+    with progress("Searching", "documents", len(search.files), show=not quiet) as advance:
+        ranking = search.rank(top=top, min_score=min_score, explain=explain, progress=advance)
     for skipped in ranking.skipped:
         reporter.warning(f"Skipped {skipped.path}: {skipped.reason}")
     deliver(_shown(ranking, chosen, output), output, chosen, pager)
     if strict and ranking.skipped:
         raise typer.Exit(2)
     raise typer.Exit(0 if ranking.results or exit_zero else 1)
-
-
-def _files(corpus: list[Path], glob: str | None, reporter: Reporter) -> list[Path]:
-    """The files to search.
-
-    Raises:
-        MissingFileError: a place does not exist.
-        OptionError: there is no document in any of them.
-    """
-    from colde_cli.corpus.collecting import walk
-
-    files = walk(corpus, glob, lambda error: reporter.warning(f"Skipped {error.filename}: {error.strerror}."))
-    if not files:
-        raise OptionError(
-            f"There is no document to search in {', '.join(map(str, corpus))}"
-            + (f" that fits {glob!r}." if glob else ".")
-        )
-    return files
-
-
-def _query(
-    source: str,
-    encoder: DocumentEncoder,
-    password: str | None,
-    ignored: Boilerplate | None,
-    reporter: Reporter,
-) -> Encoding:
-    from colde_cli.corpus.ranking import encode_file
-
-    encoding = encode_file(source, encoder, password=password, boilerplate=ignored)
-    reporter.about_document(encoding.document)
-    return encoding
-
-
-def _rank(
-    query: Encoding,
-    files: list[Path],
-    encoder: DocumentEncoder,
-    reporter: Reporter,
-    top: int,
-    min_score: float | None,
-    explain: bool,
-    password: str | None,
-    ignored: Boilerplate | None,
-) -> Ranking:
-    from colde_cli.corpus.ranking import rank as rank_files
-    from colde_cli.views.messages import progress
-
-    with progress("Searching", "documents", len(files), show=not reporter.quiet) as advance:
-        return rank_files(
-            query,
-            files,
-            encoder,
-            top=top,
-            min_score=min_score,
-            explain=explain,
-            password=password,
-            boilerplate=ignored,
-            progress=advance,
-        )
 
 
 def _shown(ranking: Ranking, chosen: Format, output: Path | None) -> str:

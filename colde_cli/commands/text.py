@@ -14,7 +14,6 @@ from colde_cli.commands.options import (
     PagesOption,
     PasswordOption,
     QuietOption,
-    Reading,
     Reporter,
     SkipSectionsOption,
     VerboseOption,
@@ -58,13 +57,15 @@ def text(
     As Markdown with one sentence to a line, so that a line-by-line diff of two versions shows
     which sentences changed (docs/git.md). No model is loaded.
     """
+    from colde_cli import api
+
     if for_git and format not in FORMATS:
         format = None  # what COLDE_FORMAT says to other commands must not end git
     chosen = _format(format, output, file)
     reporter = Reporter(quiet or for_git, verbose)
-    reading = Reading(password, parse_pages(pages), tuple(skip_sections or ()), tuple(only_sections or ()))
+    options = api.ReadOptions(password, parse_pages(pages), skip_sections or (), only_sections or ())
     try:
-        document = reading.read(file)
+        document = options.read(file)
     except (DocumentError, OptionError) as error:
         if not for_git:
             raise

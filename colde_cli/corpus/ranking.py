@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from colde_cli.corpus.collecting import Collector, Reading, Skipped
 from colde_cli.corpus.store import Card
@@ -13,6 +14,7 @@ from colde_cli.encoder.protocol import DocumentEncoder, Encoding, RuntimeInfo
 from colde_cli.scoring.score import ScorePart, document_scores, verdict
 from colde_cli.similarity.boilerplate import Boilerplate
 from colde_cli.similarity.chunk_scores import cosines
+from colde_cli.similarity.json_data import model_data, pages_data, parts_data, rounded
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +64,7 @@ class Hit:
     parts: tuple[ScorePart, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Ranking:
     """The documents closest to a query.
 
@@ -86,10 +88,50 @@ class Ranking:
     skipped: tuple[Skipped, ...] = ()
     like: tuple[str, ...] = ()
 
+    def __repr__(self) -> str:
+        best = f", best={self.results[0].path[-_PATH_SHOWN:]!r}" if self.results else ""
+        counts = f"results={len(self.results)}, searched={self.searched}, skipped={len(self.skipped)}"
+        return f"Ranking(query={self.query_path[-_PATH_SHOWN:]!r}, {counts}{best}, model={self.model.name!r})"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The ranking as schema colde.rank/1: what `colde rank --format json` writes."""
+        return {
+            "schema": "colde.rank/1",
+            "query": {"path": self.query_path, "title": self.query_title},
+            "model": model_data(self.model),
+            "results": [_hit_data(hit) for hit in self.results],
+            "searched": self.searched,
+            "encoded": self.encoded,
+            "skipped": [{"path": skipped.path, "reason": skipped.reason} for skipped in self.skipped],
+            "ignored": {"like": list(self.like)},
+        }
+
+
+def _hit_data(hit: Hit) -> dict[str, Any]:
+    return {
+        "rank": hit.rank,
+        "path": hit.path,
+        "title": hit.title,
+        "score": rounded(hit.score),
+        "probability": rounded(hit.probability),
+        "matches": [_match_data(match) for match in hit.matches],
+        "parts": parts_data(hit.parts),
+    }
+
+
+def _match_data(match: Match) -> dict[str, Any]:
+    here, there = match.query, match.hit
+    return {
+        "score": rounded(match.score),
+        "query": {"section": here.section, "pages": pages_data(here.pages)},
+        "hit": {"section": there.section, "pages": pages_data(there.pages), "text": there.text},
+    }
+
 
 MATCHES = 3
 """Pairs of sections that explain a hit."""
 _EXCERPT = 300
+_PATH_SHOWN = 100
 
 
 def matches(query: Encoding, other: Encoding) -> tuple[Match, ...]:
@@ -138,17 +180,17 @@ def _text(query: Encoding, section: int, other: Encoding, partner: int) -> str:
     return words if len(words) <= _EXCERPT else words[: _EXCERPT - 1].rstrip() + "…"
 
 
-def encode_file(
-    source: str,
+def encode_query(
+    source: str | Path | Document,
     encoder: DocumentEncoder,
     *,
     password: str | None = None,
     boilerplate: Boilerplate | None = None,
 ) -> Encoding:
-    """Encode a file, or standard input for "-"; what the encoder's cache knows is not read again.
+    """Encode a file, or standard input for "-"; a file that the encoder's cache knows is not read again.
 
     Args:
-        source: to read.
+        source: a path, "-", or a document that has been read.
         encoder: of the model.
         password: of an encrypted PDF.
         boilerplate: text to leave out.
@@ -157,6 +199,8 @@ def encode_file(
         DocumentError: it cannot be read, or nothing of it is left.
     """
     reading = Reading(password, boilerplate)
+    if isinstance(source, Document):
+        return encoder.encode(source if boilerplate is None else boilerplate.without(source))
     if source == "-" or not Path(source).is_file():
         return encoder.encode(reading.read(source))
     path, store = Path(source), reading.store(encoder)
@@ -171,7 +215,7 @@ def encode_file(
     return known
 
 
-def rank(
+def rank_files(
     query: Encoding,
     corpus: Sequence[Path],
     encoder: DocumentEncoder,

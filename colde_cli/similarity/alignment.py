@@ -16,6 +16,7 @@ from enum import StrEnum
 from colde_cli.documents.document import Document, Span
 from colde_cli.documents.passages import Passage, passages_of_both
 from colde_cli.encoder.protocol import DocumentEncoder
+from colde_cli.encoder.runtime import Progress
 from colde_cli.similarity.candidates import (
     Candidate,
     ChunkScores,
@@ -86,7 +87,7 @@ class PassagePair:
     b_text: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Alignment:
     """Two documents aligned.
 
@@ -99,6 +100,9 @@ class Alignment:
     pairs: tuple[PassagePair, ...]
     a: tuple[Passage, ...]
     b: tuple[Passage, ...]
+
+    def __repr__(self) -> str:
+        return f"Alignment({', '.join(f'{state.value}={count}' for state, count in self.summary.items())})"
 
     @property
     def summary(self) -> dict[State, int]:
@@ -137,6 +141,7 @@ def align(
     encoder: DocumentEncoder | None,
     ignore: IgnoreOptions = NOTHING_IGNORED,
     chunk_scores: ChunkScores | None = None,
+    progress: Progress | None = None,
 ) -> Alignment:
     """Align the passages of two documents.
 
@@ -146,6 +151,7 @@ def align(
         encoder: of meaning, asked only for passages without a partner in wording; None does without.
         ignore: what is no difference.
         chunk_scores: of the two documents, by which passages that cannot have a partner are not encoded.
+        progress: called with the number of passages just encoded.
     """
     of_a, of_b = passages_of_both(a, b, lambda text: normal(text, ignore))
     left, right = _Side.of(a, of_a, ignore), _Side.of(b, of_b, ignore)
@@ -154,7 +160,7 @@ def align(
         rest = _rest(matching, left, right)
         if chunk_scores is not None:
             rest = _promising(rest, matching, left, right, shared, chunk_scores)
-        _match_meaning(matching, left, right, rest, encoder)
+        _match_meaning(matching, left, right, rest, encoder, progress)
     groups = join(matching, left.keys, right.keys)
     kept = in_order({group.a[0]: group.b[0] for group in groups if group.a and group.b}, left.weights)
     pairs = [
@@ -194,10 +200,15 @@ def _promising(
 
 
 def _match_meaning(
-    matching: Matching, left: _Side, right: _Side, rest: _Rest, encoder: DocumentEncoder
+    matching: Matching,
+    left: _Side,
+    right: _Side,
+    rest: _Rest,
+    encoder: DocumentEncoder,
+    progress: Progress | None,
 ) -> None:
     """Add partners in meaning, the certain ones first: others count as neighbours of those."""
-    close = meaning_candidates(left.keys, right.keys, (left.texts, right.texts), rest, encoder)
+    close = meaning_candidates(left.keys, right.keys, (left.texts, right.texts), rest, encoder, progress)
     for bar in (_SURE_MEANING, _MEANING):
         matching.grow(_movable(close, left), bar, left.weights)
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from colde_cli.documents.document import Chunk, Part, Span, assemble
 from colde_cli.documents.passages import Passage
 from colde_cli.encoder.protocol import DocumentEncoder
+from colde_cli.encoder.runtime import Progress
 from colde_cli.errors import NoTextError
 from colde_cli.similarity.chunk_scores import cosines
 
@@ -96,6 +97,7 @@ def meaning_candidates(
     texts: tuple[Sequence[str], Sequence[str]],
     of: tuple[list[int], list[int]],
     encoder: DocumentEncoder,
+    progress: Progress | None = None,
 ) -> list[Candidate]:
     """Pairs that mean much the same, scored by 1 − (1 − cosine) · (1 − wording).
 
@@ -107,12 +109,13 @@ def meaning_candidates(
         texts: the passages of A, and those of B.
         of: which of A to look at, and which of B.
         encoder: of meaning.
+        progress: called with the number of passages just encoded.
     """
     of_a, of_b = of
     if not of_a or not of_b:
         return []
     try:
-        table = cosines(*_vectors([[texts[n][i] for i in of[n]] for n in (0, 1)], encoder))
+        table = cosines(*_vectors([[texts[n][i] for i in of[n]] for n in (0, 1)], encoder, progress))
     except NoTextError:  # nothing that the model has a token for
         return []
     found = []
@@ -123,11 +126,13 @@ def meaning_candidates(
     return found
 
 
-def _vectors(sides: Sequence[Sequence[str]], encoder: DocumentEncoder) -> list[FloatArray]:
+def _vectors(
+    sides: Sequence[Sequence[str]], encoder: DocumentEncoder, progress: Progress | None
+) -> list[FloatArray]:
     """Centred vectors of the texts of either side, [n, H]: of each its first chunk, read alone."""
     found = []
     documents = [assemble("", "", [Part("", text) for text in texts]) for texts in sides]
-    for encoding, texts in zip(encoder.encode_many(documents), sides, strict=True):
+    for encoding, texts in zip(encoder.encode_many(documents, progress), sides, strict=True):
         rows = {chunk.section: row for row, chunk in reversed(list(enumerate(encoding.chunks)))}
         found.append(np.stack([_row(encoding.centred_unit_vectors, rows.get(n)) for n in range(len(texts))]))
     return found

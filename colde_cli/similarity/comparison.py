@@ -1,16 +1,16 @@
-"""Two `Encoding`s become one `Comparison`: what every view shows and nothing computes again."""
+"""Compare two `Encoding`s: a `Comparison` holds everything that a view shows, as plain data."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from functools import cache
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from colde_cli.documents.document import Document
 from colde_cli.encoder.protocol import DocumentEncoder, Encoding, RuntimeInfo
+from colde_cli.encoder.runtime import Progress
 from colde_cli.scoring.score import ScorePart, verdict
 from colde_cli.similarity.alignment import Alignment, PassagePair, State, align
 from colde_cli.similarity.candidates import ChunkScores
@@ -21,15 +21,18 @@ from colde_cli.similarity.chunk_scores import (
     shared_stretches,
     with_shared_wording,
 )
+from colde_cli.similarity.json_data import comparison_data
 from colde_cli.similarity.section_changes import Outline, SectionChange, outline, section_changes
 from colde_cli.similarity.words import NOTHING_IGNORED, IgnoreOptions, normal
 
 FloatArray = NDArray[np.float32]
 
 COUNTERPART = 0.75
-"""Chunk score below which a chunk counts as having no counterpart. Of the 68 chunks of examples/, 64 stay below it with
-every other chunk of their document; the chunks that were edited from version 1 to version 2 score above 0.99 with their
-originals, and two passages that were reworded whole, read alone, 0.87 and 0.67 (nos. 13 and 15)."""
+"""A chunk whose best chunk score is lower has no counterpart. Of the 68 chunks of examples/, 64 stay below it with
+every other chunk of their document. The chunks that were edited from version 1 to version 2 score above 0.99 with their
+originals; two passages that were reworded whole, read alone, score 0.87 and 0.67 (nos. 13 and 15)."""
+
+_PATH_SHOWN = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +42,9 @@ class ChunkMatch:
     Attributes:
         chunk: index of the chunk in its own document.
         partner: index of its best match in the other document.
-        score: of the two, see `Comparison.chunk_scores`.
+        score: see `Comparison.chunk_scores`.
         attention: of the chunk to the partner, in multiples of uniform attention; not a similarity.
-        same: the two have the same text, white space and noise aside.
+        same: the two have the same text, apart from white space and what is ignored.
     """
 
     chunk: int
@@ -51,25 +54,21 @@ class ChunkMatch:
     same: bool
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Comparison:
     """How alike two documents are, at three levels (n = sections, m = chunks).
 
     Attributes:
-        a: the first document, encoded.
-        b: the second.
-        model: what encoded them, in which precision, where.
         score: of the documents, the weighted mean of `parts`.
-        parts: of what it is made.
         probability: the score calibrated; None where the model is not calibrated.
-        threshold: score from which documents of these kinds count as related; None where not fitted.
+        threshold: score from which documents of these domains count as related; None where not fitted.
         section_scores: [n_a, n_b], cosines of section vectors.
         chunk_scores: [m_a, m_b], cosines of centred chunk vectors, raised where the chunks share wording.
         attention_a_to_b: [m_a, m_b], chunk-wise attention with B as partner of A; rows sum to 1.
         attention_b_to_a: [m_b, m_a], the same from B.
-        same_content: the texts are the same, differences in white space and what `ignore` says aside.
-        aligned: aligns the passages, once; what is not asked for is not computed.
-        ignore: what counts as no difference; the scores do not know of it, but for text that was left out.
+        same_content: the texts are the same, apart from white space and what `ignore` names.
+        alignment: the passages of both; None where they were not compared.
+        ignore: what counts as no difference. The scores do not depend on it, except for text that was left out.
     """
 
     a: Encoding
@@ -84,27 +83,41 @@ class Comparison:
     attention_a_to_b: FloatArray
     attention_b_to_a: FloatArray
     same_content: bool
-    aligned: Callable[[], Alignment] = field(repr=False)
+    alignment: Alignment | None = None
     ignore: IgnoreOptions = NOTHING_IGNORED
 
+    def __repr__(self) -> str:
+        paths = [f"{name}={_shown(side.document)!r}" for name, side in (("a", self.a), ("b", self.b))]
+        facts = [*paths, f"score={self.score:.3f}", f"related={self.related}", f"model={self.model.name!r}"]
+        counts = [f"{state.value}={count}" for state, count in self.summary.items()]
+        return f"Comparison({', '.join([*facts, *counts])})"
+
     @property
-    def alignment(self) -> Alignment:
-        """The passages of both, aligned; computed when first asked for, which may encode passages."""
-        return self.aligned()
+    def aligned(self) -> Alignment:
+        """The alignment, for those who cannot do without it.
+
+        Raises:
+            ValueError: the documents were compared without passages.
+        """
+        if self.alignment is None:
+            raise ValueError("the documents were compared without passages; compare them with passages=True")
+        return self.alignment
 
     @property
     def passages(self) -> tuple[PassagePair, ...]:
-        """What became of every passage, in the order of A; computed when first asked for."""
-        return self.alignment.pairs
+        """What became of every passage, in the order of A; empty without an alignment."""
+        return () if self.alignment is None else self.alignment.pairs
 
     @property
     def summary(self) -> dict[State, int]:
-        """How many of `passages` are in each state."""
-        return self.alignment.summary
+        """How many of `passages` are in each state; empty without an alignment."""
+        return {} if self.alignment is None else self.alignment.summary
 
     @property
     def section_changes(self) -> tuple[SectionChange, ...]:
-        """What became of every section, derived from its passages and its heading."""
+        """What became of every section, by its passages and its heading; empty without an alignment."""
+        if self.alignment is None:
+            return ()
         return section_changes(self.alignment, self.a.document, self.b.document, self.ignore)
 
     def outline(self, most: int) -> Outline:
@@ -135,9 +148,19 @@ class Comparison:
         b = tuple(match for match in self.matches_of_b() if match.score < COUNTERPART)
         return a, b
 
+    def to_dict(self) -> dict[str, Any]:
+        """The comparison as schema colde.diff/1: what `colde diff --format json` writes."""
+        return comparison_data(self)
 
-def compare(
-    a: Encoding, b: Encoding, encoder: DocumentEncoder, ignore: IgnoreOptions = NOTHING_IGNORED
+
+def compare_encodings(
+    a: Encoding,
+    b: Encoding,
+    encoder: DocumentEncoder,
+    ignore: IgnoreOptions = NOTHING_IGNORED,
+    *,
+    passages: bool = True,
+    progress: Progress | None = None,
 ) -> Comparison:
     """Compare two documents that `encoder` has encoded.
 
@@ -146,32 +169,34 @@ def compare(
     Args:
         a: the first document.
         b: the second.
-        encoder: what encoded both.
+        encoder: the model that encoded both.
         ignore: what is no difference between passages and texts.
+        passages: also align the passages, which encodes those that have no partner in wording.
+        progress: called with the number of passages just encoded.
     """
-    said = verdict(a, b, encoder)
+    found = verdict(a, b, encoder)
     a_to_b, b_to_a = encoder.attention(a, b)
     alike = ChunkScores(a.chunks, b.chunks, cosines(a.centred_unit_vectors, b.centred_unit_vectors))
     return Comparison(
         a=a,
         b=b,
         model=encoder.info,
-        score=said.score,
-        parts=said.parts,
-        probability=said.probability,
-        threshold=said.threshold,
+        score=found.score,
+        parts=found.parts,
+        probability=found.probability,
+        threshold=found.threshold,
         section_scores=cosines(a.section_vectors, b.section_vectors),
         chunk_scores=with_shared_wording(alike.cosines, shared_stretches(a.chunks, b.chunks)),
         attention_a_to_b=a_to_b,
         attention_b_to_a=b_to_a,
         same_content=content(a.document, ignore) == content(b.document, ignore),
-        aligned=cache(lambda: align(a.document, b.document, encoder, ignore, alike)),
+        alignment=align(a.document, b.document, encoder, ignore, alike, progress) if passages else None,
         ignore=ignore,
     )
 
 
 def content(document: Document, ignore: IgnoreOptions = NOTHING_IGNORED) -> str:
-    """The text of all sections with every run of white space as one blank, and without noise."""
+    """The text of all sections with every run of white space as one blank, without what is ignored."""
     return normal("\n\n".join(document.section_text(section) for section in document.sections), ignore)
 
 
@@ -191,3 +216,8 @@ def _best_matches(
 def _chunk_texts(encoding: Encoding, ignore: IgnoreOptions) -> list[str]:
     text = encoding.document.text
     return [normal(text[chunk.span.start : chunk.span.end], ignore) for chunk in encoding.chunks]
+
+
+def _shown(document: Document) -> str:
+    """The end of a document's path, or of its title where it has none."""
+    return (document.path or document.title)[-_PATH_SHOWN:]

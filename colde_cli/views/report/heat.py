@@ -25,7 +25,7 @@ MOST = 1000
 
 def heat_maps(comparison: Comparison) -> dict[str, Any]:
     """Both maps, and for each chunk its section and the first passage that it holds."""
-    alignment = comparison.alignment
+    alignment = comparison.aligned
     return {
         "sections": _map(comparison.section_scores),
         "chunks": _map(comparison.chunk_scores),

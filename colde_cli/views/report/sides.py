@@ -99,7 +99,7 @@ class _Writer:
     """Writes one document down."""
 
     def __init__(self, comparison: Comparison, letter: str, notes: Mapping[int, str]) -> None:
-        own, alignment = (comparison.a if letter == "a" else comparison.b), comparison.alignment
+        own, alignment = (comparison.a if letter == "a" else comparison.b), comparison.aligned
         self._letter, self._notes = letter, notes
         self._document: Document = own.document
         self._passages = alignment.a if letter == "a" else alignment.b

@@ -1,0 +1,360 @@
+"""Compare, rank and read documents: what `import colde_cli` offers and what the commands call.
+
+`compare` and `rank` open the model and read files. `open_pair` and `open_search` do only that, for a caller who wants
+to say something about the documents before the work begins. Whoever calls often passes `encoder=` and opens it once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from glob import glob as expand
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from colde_cli.documents.document import Document
+from colde_cli.documents.reading import read as read_file
+from colde_cli.documents.sandbox import readers
+from colde_cli.documents.selection import select
+from colde_cli.errors import OptionError
+from colde_cli.settings import DEFAULT_MODEL
+from colde_cli.similarity.words import NOTHING_IGNORED, IgnoreOptions
+
+# Models and arrays take a tenth of a second to import: only where they are used, while documents are being read.
+if TYPE_CHECKING:
+    from colde_cli.corpus.collecting import Skipped
+    from colde_cli.corpus.ranking import Ranking
+    from colde_cli.encoder.cache import Cache
+    from colde_cli.encoder.protocol import DocumentEncoder, Encoding
+    from colde_cli.encoder.runtime import Progress
+    from colde_cli.similarity.boilerplate import Boilerplate
+    from colde_cli.similarity.comparison import Comparison
+
+    OpenModel = Callable[[], DocumentEncoder]
+
+Source = str | Path | Document
+"""The path of a file, "-" for standard input, or a document that has been read."""
+
+
+def read(
+    path: str | Path,
+    *,
+    password: str | None = None,
+    pages: tuple[int, int] | None = None,
+    skip_sections: Sequence[str] = (),
+    only_sections: Sequence[str] = (),
+) -> Document:
+    """Read a PDF, Word, OpenDocument, HTML, LaTeX, Markdown or text file.
+
+    Args:
+        path: of the file; "-" reads standard input.
+        password: of an encrypted PDF.
+        pages: first and last page of a PDF to read, 1-based and inclusive; None for all.
+        skip_sections: patterns of sections to leave out: a regular expression searched in the heading, or the name of a
+            kind ("references", "abstract", "appendix", "front"), case ignored.
+        only_sections: patterns of the sections to keep; empty keeps all.
+
+    Raises:
+        DocumentError: the file cannot be read; the class says why.
+        OptionError: the pages or sections are not in it.
+    """
+    return ReadOptions(password, pages, skip_sections, only_sections).read(path)
+
+
+def compare(
+    a: Source,
+    b: Source,
+    *,
+    passages: bool = True,
+    ignore: IgnoreOptions = NOTHING_IGNORED,
+    skip_sections: Sequence[str] = (),
+    only_sections: Sequence[str] = (),
+    pages: tuple[int, int] | None = None,
+    password: str | None = None,
+    encoder: DocumentEncoder | OpenModel | None = None,
+    model: str | Path = DEFAULT_MODEL,
+    device: str = "auto",
+    precision: str = "auto",
+    threads: int | None = None,
+    cache: Cache | None = None,
+    progress: Progress | None = None,
+) -> Comparison:
+    """Compare two documents.
+
+    Args:
+        a: the first document: a path, "-", or what `read` returned.
+        b: the second.
+        passages: also align the passages. Without, the scores come sooner and `Comparison.passages` is empty.
+        ignore: what counts as no difference; text of the documents in `ignore.like` is left out of both.
+        skip_sections: as for `read`, of both documents.
+        only_sections: as for `read`, of both documents.
+        pages: as for `read`, of both files.
+        password: of encrypted PDFs.
+        encoder: an open model, or a function that opens one; the five arguments below are then not used.
+        model: name on the model path, or a folder.
+        device: "auto", "cpu", "cuda" or "cuda:N".
+        precision: "auto", "int8", "fp16" or "fp32".
+        threads: chunks encoded at the same time on the CPU; one per usable core if None.
+        cache: where vectors are kept between runs, such as `Cache.open()`; None keeps none.
+        progress: called with the number of chunks or passages just encoded, from any thread.
+
+    Raises:
+        DocumentError: a document cannot be read, or nothing of it is left.
+        ModelError: there is no such model, or it is not complete.
+        DeviceError: the device is not there.
+        OptionError: the options do not fit each other or the documents.
+    """
+    open_model = _opener(encoder, model, device, precision, threads, cache)
+    options = ReadOptions(password, pages, skip_sections, only_sections)
+    return open_pair(a, b, open_model, options, ignore).compare(passages=passages, progress=progress)
+
+
+def rank(
+    query: Source,
+    corpus: str | Path | Sequence[str | Path],
+    *,
+    top: int = 10,
+    min_score: float | None = None,
+    explain: bool = False,
+    glob: str | None = None,
+    ignore: IgnoreOptions = NOTHING_IGNORED,
+    password: str | None = None,
+    encoder: DocumentEncoder | OpenModel | None = None,
+    model: str | Path = DEFAULT_MODEL,
+    device: str = "auto",
+    precision: str = "auto",
+    threads: int | None = None,
+    cache: Cache | None = None,
+    progress: Progress | None = None,
+) -> Ranking:
+    """Order the documents of a corpus by their score with one document.
+
+    Files of the corpus that cannot be read are skipped and listed in `Ranking.skipped`.
+
+    Args:
+        query: a path, "-", or what `read` returned; its own file is left out of the corpus.
+        corpus: folders (searched through), files, and patterns such as "papers/**/*.pdf".
+        top: how many documents to list.
+        min_score: list none below.
+        explain: find for each hit the sections that match.
+        glob: which files of folders to take, relative to the folder.
+        ignore: text of the documents in `ignore.like` is left out of all.
+        password: of encrypted PDFs.
+        encoder: as for `compare`, like the five arguments that follow.
+        model: name on the model path, or a folder.
+        device: "auto", "cpu", "cuda" or "cuda:N".
+        precision: "auto", "int8", "fp16" or "fp32".
+        threads: chunks encoded at the same time on the CPU; one per usable core if None.
+        cache: where encodings are kept: with one, files of an earlier run are not even read again.
+        progress: called with the number of files just done, from any thread.
+
+    Raises:
+        DocumentError: the query cannot be read, or a folder or file of the corpus does not exist.
+        ModelError: there is no such model, or it is not complete.
+        DeviceError: the device is not there.
+        OptionError: there is no document in the corpus, or an option is not valid.
+    """
+    open_model = _opener(encoder, model, device, precision, threads, cache)
+    search = open_search(query, corpus, open_model, glob=glob, ignore=ignore, password=password)
+    return search.rank(top=top, min_score=min_score, explain=explain, progress=progress)
+
+
+@dataclass(frozen=True, slots=True)
+class ReadOptions:
+    """Which parts of documents to read; see `read`."""
+
+    password: str | None = None
+    pages: tuple[int, int] | None = None
+    skip_sections: Sequence[str] = ()
+    only_sections: Sequence[str] = ()
+
+    def read(self, source: Source) -> Document:
+        """Read a document, or take the sections of one that has been read.
+
+        Raises:
+            DocumentError: it cannot be read.
+            OptionError: the pages or sections are not in it.
+        """
+        if isinstance(source, Document):
+            if self.pages is not None:
+                raise OptionError("Pages are chosen when a file is read; pass pages to read().")
+            document = source
+        else:
+            document = read_file(source, password=self.password, pages=self.pages)
+        return select(document, self.skip_sections, self.only_sections)
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two documents and the model to compare them with.
+
+    Attributes:
+        templates: the documents of `ignore.like`, whose text was left out of `a` and `b`.
+    """
+
+    a: Document
+    b: Document
+    encoder: DocumentEncoder
+    ignore: IgnoreOptions = NOTHING_IGNORED
+    templates: tuple[Document, ...] = ()
+
+    def compare(self, *, passages: bool = True, progress: Progress | None = None) -> Comparison:
+        """Encode and compare the two; arguments as for `compare`."""
+        from colde_cli.similarity.comparison import compare_encodings
+
+        a, b = self.encoder.encode_many([self.a, self.b], progress)
+        return compare_encodings(a, b, self.encoder, self.ignore, passages=passages, progress=progress)
+
+
+def open_pair(
+    a: Source,
+    b: Source,
+    open_model: OpenModel,
+    options: ReadOptions = ReadOptions(),
+    ignore: IgnoreOptions = NOTHING_IGNORED,
+) -> Pair:
+    """Read two documents at the same time while the model loads.
+
+    Args:
+        a: the first document.
+        b: the second.
+        open_model: opens the encoder.
+        options: which parts of them to read.
+        ignore: what counts as no difference; text of `ignore.like` is left out.
+
+    Raises:
+        ColdeError: as for `compare`.
+    """
+    if a == b == "-":
+        raise OptionError("Only one of the two documents can come from standard input.")
+    _check(ignore)
+    with readers(2) as pool:
+        waiting = [pool.submit(options.read, source) for source in (a, b)]
+        encoder = open_model()
+        templates, boilerplate = _boilerplate(ignore, options.password)
+        first, second = (document.result() for document in waiting)
+    if boilerplate is not None:
+        first, second = boilerplate.without_both(first, second)
+    return Pair(first, second, encoder, ignore, templates)
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """A query and the files to search for documents like it.
+
+    Attributes:
+        files: each once, in the order in which they were found.
+        unlisted: folders that cannot be listed.
+        templates: the documents of `ignore.like`, whose text is left out of all.
+    """
+
+    query: Encoding
+    files: tuple[Path, ...]
+    encoder: DocumentEncoder
+    unlisted: tuple[Skipped, ...] = ()
+    password: str | None = None
+    templates: tuple[Document, ...] = ()
+    boilerplate: Boilerplate | None = None
+
+    def rank(
+        self,
+        *,
+        top: int = 10,
+        min_score: float | None = None,
+        explain: bool = False,
+        progress: Progress | None = None,
+    ) -> Ranking:
+        """Score all files; arguments as for `rank`."""
+        from colde_cli.corpus.ranking import rank_files
+
+        return rank_files(
+            self.query,
+            self.files,
+            self.encoder,
+            top=top,
+            min_score=min_score,
+            explain=explain,
+            password=self.password,
+            boilerplate=self.boilerplate,
+            progress=progress,
+        )
+
+
+def open_search(
+    query: Source,
+    corpus: str | Path | Sequence[str | Path],
+    open_model: OpenModel,
+    *,
+    glob: str | None = None,
+    ignore: IgnoreOptions = NOTHING_IGNORED,
+    password: str | None = None,
+) -> Search:
+    """Find the files of a corpus and encode the query; arguments as for `rank`.
+
+    Raises:
+        ColdeError: as for `rank`.
+    """
+    from colde_cli.corpus.collecting import Skipped, walk
+    from colde_cli.corpus.ranking import encode_query
+
+    _check(ignore)
+    encoder = open_model()
+    places = [corpus] if isinstance(corpus, str | Path) else list(corpus)
+    errors: list[OSError] = []
+    files = walk([file for place in places for file in _matching(place)], glob, errors.append)
+    if not files:
+        fits = f" that fits {glob!r}" if glob else ""
+        raise OptionError(f"There is no document to search in {', '.join(map(str, places))}{fits}.")
+    unlisted = tuple(Skipped(str(error.filename), str(error.strerror)) for error in errors)
+    templates, boilerplate = _boilerplate(ignore, password)
+    encoding = encode_query(query, encoder, password=password, boilerplate=boilerplate)
+    return Search(encoding, tuple(files), encoder, unlisted, password, templates, boilerplate)
+
+
+def _matching(place: str | Path) -> list[Path]:
+    """The files that a pattern matches; a file or folder is itself, whatever signs its name holds."""
+    if Path(place).exists() or not set("*?[") & set(str(place)):
+        return [Path(place)]
+    found = expand(str(place), recursive=True)  # noqa: PTH207 - a Path takes no absolute pattern
+    return [Path(path) for path in sorted(found)]
+
+
+def _check(ignore: IgnoreOptions) -> None:
+    """Standard input can be read once only, and a template is needed more often."""
+    if "-" in ignore.like:
+        raise OptionError("--ignore-like cannot read from standard input; name a file.")
+
+
+def _boilerplate(
+    ignore: IgnoreOptions, password: str | None
+) -> tuple[tuple[Document, ...], Boilerplate | None]:
+    """The documents whose text is to be left out, read, and their text; None where there are none."""
+    if not ignore.like:
+        return (), None
+    from colde_cli.similarity.boilerplate import Boilerplate
+
+    templates = tuple(read_file(path, password=password) for path in ignore.like)
+    return templates, Boilerplate(templates, ignore)
+
+
+def _opener(
+    encoder: DocumentEncoder | OpenModel | None,
+    model: str | Path,
+    device: str,
+    precision: str,
+    threads: int | None,
+    cache: Cache | None,
+) -> OpenModel:
+    """What opens the model: nothing is loaded before it is called."""
+    if encoder is None:
+        return partial(_open, model, device, precision, threads, cache)
+    return encoder if callable(encoder) else lambda: encoder
+
+
+def _open(
+    model: str | Path, device: str, precision: str, threads: int | None, cache: Cache | None
+) -> DocumentEncoder:
+    from colde_cli.encoder.loading import open_encoder
+
+    return open_encoder(model, device=device, precision=precision, threads=threads, cache=cache)

@@ -1,0 +1,168 @@
+"""Build the JSON of a comparison: schema colde.diff/1, and the parts that colde.rank/1 shares with it.
+
+Numbers are rounded to six decimals. Keys may be added under the same schema; none changes its meaning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from colde_cli.documents.document import Ignored
+from colde_cli.documents.passages import Passage, whole_pages
+from colde_cli.encoder.protocol import Encoding, RuntimeInfo
+from colde_cli.scoring.score import ScorePart
+from colde_cli.similarity.alignment import PassagePair
+
+if TYPE_CHECKING:
+    from colde_cli.similarity.comparison import Comparison
+
+_DECIMALS = 6
+
+
+def comparison_data(comparison: Comparison) -> dict[str, Any]:
+    """A comparison as schema colde.diff/1; `passages` and what follows from them are null without an alignment."""
+    aligned = comparison.alignment is not None
+    return {
+        "schema": "colde.diff/1",
+        "a": _encoding(comparison.a),
+        "b": _encoding(comparison.b),
+        "model": model_data(comparison.model),
+        "document": {
+            "score": rounded(comparison.score),
+            "probability": rounded(comparison.probability),
+            "threshold": rounded(comparison.threshold),
+            "related": comparison.related,
+            "parts": parts_data(comparison.parts),
+        },
+        "sections": {"scores": _matrix(comparison.section_scores)},
+        "chunks": {
+            "scores": _matrix(comparison.chunk_scores),
+            "attention_a_to_b": _matrix(comparison.attention_a_to_b),
+            "attention_b_to_a": _matrix(comparison.attention_b_to_a),
+        },
+        "passages": [_passage(pair) for pair in comparison.passages] if aligned else None,
+        "summary": {state.value: count for state, count in comparison.summary.items()} if aligned else None,
+        "section_changes": _section_changes(comparison) if aligned else None,
+        "ignored": _ignored(comparison),
+    }
+
+
+def rounded(value: float | None) -> float | None:
+    """A number as JSON shows it, to six decimals."""
+    return None if value is None else round(float(value), _DECIMALS)
+
+
+def model_data(info: RuntimeInfo) -> dict[str, str]:
+    """The `model` object of every schema."""
+    return {"name": info.name, "precision": info.precision, "device": info.device}
+
+
+def parts_data(parts: Sequence[ScorePart]) -> list[dict[str, Any]]:
+    """The parts of a document score."""
+    return [
+        {"name": part.name, "score": rounded(part.score), "weight": rounded(part.weight)} for part in parts
+    ]
+
+
+def pages_data(pages: tuple[int, int] | None) -> list[int] | None:
+    """First and last page; None where the source has no pages."""
+    return None if pages is None else list(pages)
+
+
+def _matrix(values: NDArray[np.float32]) -> list[list[float]]:
+    rows: list[list[float]] = np.round(values.astype(np.float64), _DECIMALS).tolist()
+    return rows
+
+
+def _encoding(encoding: Encoding) -> dict[str, Any]:
+    document, report = encoding.document, encoding.document.report
+    return {
+        "path": document.path,
+        "title": document.title,
+        "pages": report.pages,
+        "tokens": encoding.tokens,
+        "sections": [
+            {
+                "index": section.index,
+                "heading": section.heading,
+                "pages": pages_data(section.pages),
+                "chunks": [chunk.index for chunk in encoding.chunks if chunk.section == section.index],
+            }
+            for section in document.sections
+        ],
+        "chunks": [
+            {
+                "index": chunk.index,
+                "section": chunk.section,
+                "pages": pages_data(chunk.pages),
+                "tokens": len(chunk.ids) - 2,
+            }
+            for chunk in encoding.chunks
+        ],
+        "read": {
+            "pages_without_text": list(report.pages_without_text),
+            "skipped_sections": list(report.skipped_sections),
+            "truncated_tokens": report.truncated_tokens,
+        },
+        "warnings": list(report.warnings),
+    }
+
+
+def _passage(pair: PassagePair) -> dict[str, Any]:
+    return {
+        "state": pair.state.value,
+        "score": rounded(pair.score),
+        "edits": len(pair.edits),
+        "flags": list(dict.fromkeys(flag.kind.value for flag in pair.flags)),
+        "flagged": [{"kind": flag.kind.value, "a": flag.a, "b": flag.b} for flag in pair.flags],
+        "a": _passages(pair.a, pair.a_text),
+        "b": _passages(pair.b, pair.b_text),
+        "redline": [
+            {"a": [edit.a.start, edit.a.end], "b": [edit.b.start, edit.b.end]} for edit in pair.edits
+        ],
+    }
+
+
+def _passages(passages: Sequence[Passage], text: str) -> dict[str, Any] | None:
+    if not passages:
+        return None
+    return {
+        "section": passages[0].section,
+        "pages": pages_data(whole_pages(passages)),
+        "text": text,
+        "spans": [[passage.span.start, passage.span.end] for passage in passages],
+    }
+
+
+def _section_changes(comparison: Comparison) -> list[dict[str, Any]]:
+    return [
+        {
+            "state": change.state.value,
+            "a": list(change.a),
+            "b": list(change.b),
+            "same": change.same,
+            "moved": change.moved,
+        }
+        for change in comparison.section_changes
+    ]
+
+
+def _ignored(comparison: Comparison) -> dict[str, Any]:
+    ignore = comparison.ignore
+    return {
+        "case": ignore.case,
+        "whitespace": ignore.whitespace,
+        "numbers": ignore.numbers,
+        "like": list(ignore.like),
+        "a": _left_out(comparison.a.document.report.ignored),
+        "b": _left_out(comparison.b.document.report.ignored),
+    }
+
+
+def _left_out(ignored: Ignored | None) -> dict[str, Any]:
+    found = ignored or Ignored()
+    return {"stretches": found.stretches, "words": found.words, "sections": list(found.sections)}
