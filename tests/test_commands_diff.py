@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import sys
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from typing import Any
 import jsonschema
 import numpy as np
 import pytest
-from command_line import OTHER, V1, V2, check_trouble, run, run_process
+from command_line import OTHER, ROOT, V1, V2, Run, check_trouble, run, run_process
 
 from colde_cli.commands.options import parse_pages
 from colde_cli.errors import OptionError
@@ -222,6 +223,25 @@ def test_output_is_never_one_of_the_inputs(tmp_path: Path, capsys: Capture) -> N
     assert done.status == 2
     assert "name another file" in done.err
     assert b.read_text() == "Another one about leases."
+
+
+@pytest.mark.parametrize("command", ["diff", "text"])
+def test_output_is_never_what_standard_input_comes_from(tmp_path: Path, command: str) -> None:
+    a, b = tmp_path / "a.txt", tmp_path / "b.txt"
+    a.write_text("One sentence about rivers.")
+    b.write_text("Another one about leases.")
+    inputs = ("-", str(b)) if command == "diff" else ("-",)
+    with a.open() as stdin:
+        done = subprocess.run(
+            [sys.executable, "-m", "colde_cli", command, *inputs, "-o", str(a)],
+            stdin=stdin,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    check_trouble(Run(done.returncode, done.stdout, done.stderr))
+    assert a.read_text() == "One sentence about rivers."
 
 
 @pytest.mark.parametrize("score", ["nan", "90", "-1.5"])

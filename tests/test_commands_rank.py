@@ -11,6 +11,7 @@ from typing import Any
 import jsonschema
 import pytest
 from command_line import EXAMPLES, OTHER, V1, V2, check_trouble, run, run_process
+from pdf_forms import Form
 
 Capture = pytest.CaptureFixture[str]
 
@@ -123,6 +124,47 @@ def test_bad_files_are_reported_and_the_rest_is_ranked(capsys: Capture, corpus: 
     strict = run(capsys, "rank", query, corpus, "--strict")
     assert strict.status == 2
     assert "3 documents searched" in strict.out
+
+
+def test_documents_that_were_half_read_are_told_from_the_cache_too(
+    capsys: Capture, schema: dict[str, Any], corpus: Path, query: Path
+) -> None:
+    Form(("Please wait ...",)).dynamic().write(corpus / "wait.pdf")
+    for encoded in (4, 0):
+        result = run(capsys, "rank", query, corpus, "--format", "json", "-k", "1")
+        value = json.loads(result.out)
+        jsonschema.Draft202012Validator(schema).validate(value)
+        assert value["encoded"] == encoded
+        (said,) = value["warnings"]
+        assert said["path"] == str(corpus / "wait.pdf")
+        assert result.err.splitlines() == [f"Warning: {said['path']}: {said['warnings'][0]}"]
+    assert run(capsys, "rank", query, corpus, "-q").err == ""
+    assert ranked(capsys, corpus / "wait.pdf", corpus)["warnings"] == [said]
+
+
+@pytest.mark.parametrize("kind", ["itself", "nested", "symlink", "hard link", "left out"])
+def test_a_document_of_the_corpus_is_never_overwritten(
+    capsys: Capture, corpus: Path, query: Path, tmp_path: Path, kind: str
+) -> None:
+    target = corpus / "pump.txt"
+    if kind == "nested":
+        (corpus / "sub").mkdir()
+        target = target.rename(corpus / "sub" / "pump.txt")
+    output = {"symlink": tmp_path / "out.txt", "hard link": tmp_path / "out.md"}.get(kind, target)
+    if kind == "symlink":
+        output.symlink_to(target)
+    if kind == "hard link":
+        output.hardlink_to(target)
+    before = target.read_bytes()
+    check_trouble(
+        run(capsys, "rank", query, corpus, *(["--glob", "*.md"] * (kind == "left out")), "-o", output)
+    )
+    assert target.read_bytes() == before
+
+
+def test_a_new_file_in_the_corpus_may_be_the_output(capsys: Capture, corpus: Path, query: Path) -> None:
+    for _ in range(2):
+        assert run(capsys, "rank", query, corpus, "-o", corpus / "found.json").status == 0
 
 
 def test_a_document_without_a_token_does_not_spoil_its_batch(

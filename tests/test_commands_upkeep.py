@@ -58,6 +58,63 @@ def test_models_folder_from_the_environment(
     assert json.loads(run("models", "--format", "json"))["models"][0]["name"] == "mine"
 
 
+HOSTILE = "x\x1b]52;c;eA==\x07\x1b]8;;http://a.example\x1b\\[/red][bold]"
+
+
+def model(folder: Path, source: Path, **changed: object) -> Path:
+    """A folder with the configuration of a model, changed."""
+    folder.mkdir(parents=True)
+    values = json.loads((source / "config.json").read_text()) | changed
+    (folder / "config.json").write_text(json.dumps(values))
+    return folder
+
+
+def test_what_a_model_says_reaches_the_terminal_as_text(
+    tmp_path: Path, model_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = model(tmp_path / "a[red]\x1b]8;;b", model_folder, backbone_name=HOSTILE)
+    (folder / "README.md").write_text(f"# Card\n\n{HOSTILE} [link](http://a.example)\n")
+    monkeypatch.setenv("COLDE_MODELS", str(tmp_path))
+    for arguments in (("models",), ("models", str(folder)), ("doctor", "--model", str(folder))):
+        result = runner.invoke(app, arguments, env={"COLUMNS": "400", "FORCE_COLOR": "1"})
+        assert result.exit_code == (arguments[0] == "doctor"), result.output
+        assert not re.search(r"\x1b[^\[]|\x07", result.output)
+        assert r"\x1b]8;;b" in result.output
+        assert "a[red]" in result.output
+
+
+def test_bad_folders_do_not_hide_the_good_ones(
+    tmp_path: Path, model_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken = {
+        "backbone": {"backbone_name": 3},
+        "calibrated": {"calibration": "none"},
+        "combined": {"combination": [1]},
+        "kind": {"model_type": HOSTILE},
+        "late": {"format": "2"},
+        "packed": {"packing": 3, "model_type": "colde"},
+        "threshold": {"threshold": "[/red]"},
+    }
+    for name, changed in broken.items():
+        model(tmp_path / name, model_folder, **changed)
+    for name, content in (("json", b"{"), ("deep", b"[" * 100_000), ("bytes", b"\xff\xfe")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "config.json").write_bytes(content)
+    model(tmp_path / "good", model_folder)
+    monkeypatch.setenv("COLDE_MODELS", str(tmp_path))
+    result = runner.invoke(app, ["models", "--format", "json"])
+    listed = [item["name"] for item in json.loads(result.stdout)["models"]]
+    assert "good" in listed
+    assert not {*broken, "json", "deep", "bytes"} & set(listed)
+    assert result.exit_code == 0
+    lines = result.stderr.splitlines()
+    assert len(lines) == len(broken) + 3
+    assert all(line.startswith("Warning: ") and str(tmp_path) in line for line in lines)
+    assert "\x1b" not in result.stderr
+    for name in (*broken, "json", "deep", "bytes"):
+        assert isinstance(runner.invoke(app, ["models", str(tmp_path / name)]).exception, ModelError)
+
+
 def test_cache_commands() -> None:
     with Cache.open() as kept:
         kept.put({b"key": bytes(10_000)})

@@ -10,9 +10,13 @@ app = typer.Typer(no_args_is_help=True, help="Show or empty the cache of chunk v
 @app.command("path")
 def path() -> None:
     """Print the cache file's path."""
-    from colde_cli.encoder.cache import Cache
+    import sys
 
-    typer.echo(Cache.open().path)
+    from colde_cli.encoder.cache import Cache
+    from colde_cli.views.escaping import visible
+
+    path = str(Cache.open().path)
+    typer.echo(visible(path) if sys.stdout.isatty() else path)  # a script needs the path itself
 
 
 @app.command("size")

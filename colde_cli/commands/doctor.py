@@ -115,7 +115,10 @@ def _print(findings: list[Finding]) -> None:
     from rich.table import Table
     from rich.text import Text
 
+    from colde_cli.views.escaping import visible
+
     table = Table.grid(padding=(0, 2))
     for item in findings:
-        table.add_row(Text(item.topic, "bold"), Text(item.result, "" if item.fine else "bold red"))
+        style = "" if item.fine else "bold red"
+        table.add_row(Text(item.topic, "bold"), Text(visible(item.result), style))
     Console().print(table)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from colde_cli.errors import ModelError
 
 
 class ListFormat(StrEnum):
@@ -53,17 +56,33 @@ def models(
 ) -> None:
     """List the models that --model finds by name, or describe one."""
     from colde_cli import settings
+    from colde_cli.views.messages import warn
 
     if name is not None:
         _describe(settings.resolve_model(name), output_format)
         return
-    found = [summarise(folder) for folder in settings.known_models().values()]
+    found, unusable = _summaries(settings.known_models().values())
+    for sentence in unusable:
+        warn(sentence)
+    if unusable and not found:
+        raise ModelError("None of the models can be used.")
     if output_format is ListFormat.JSON:
         typer.echo(
             json.dumps({"schema": "colde.models/1", "models": [asdict(item) for item in found]}, indent=2)
         )
         return
     _print_table(found)
+
+
+def _summaries(folders: Iterable[Path]) -> tuple[list[ModelSummary], list[str]]:
+    """The models in these folders, and for each folder that is none a sentence that says why."""
+    found, unusable = [], []
+    for folder in folders:
+        try:
+            found.append(summarise(folder))
+        except ModelError as error:
+            unusable.append(str(error))
+    return found, unusable
 
 
 def summarise(folder: Path) -> ModelSummary:
@@ -76,17 +95,21 @@ def summarise(folder: Path) -> ModelSummary:
     from colde_cli.encoder.loading import open_model
     from colde_cli.encoder.towers.layout import TOWER_GRAPH
 
-    model = open_model(folder)
-    graphs = ENCODER_GRAPHS if model.config.system == "colde" else {"fp32": TOWER_GRAPH}
-    size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+    try:
+        model = open_model(folder)
+        size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+    except OSError as error:
+        raise ModelError(f"{folder} cannot be read: {error.strerror or error}.") from error
+    config = model.config
+    graphs = ENCODER_GRAPHS if config.system == "colde" else {"fp32": TOWER_GRAPH}
     return ModelSummary(
         name=model.name,
         path=str(folder),
-        system=model.config.system,
-        backbone=model.config.backbone_name,
+        system=config.system,
+        backbone=config.backbone_name,
         precisions=tuple(name for name, graph in graphs.items() if model.has(graph)),
         megabytes=round(size / 1e6, 1),
-        threshold=model.config.threshold,
+        threshold=config.threshold,
         trainable=model.has(WEIGHTS),
     )
 
@@ -94,13 +117,15 @@ def summarise(folder: Path) -> ModelSummary:
 def _print_table(found: list[ModelSummary]) -> None:
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
+
+    from colde_cli.views.escaping import visible
 
     table = Table("Name", "System", "Backbone", "Precisions", "Size", "Folder", box=None, pad_edge=False)
     for item in found:
         precisions = ", ".join(item.precisions)
-        table.add_row(
-            item.name, item.system, item.backbone, precisions, f"{item.megabytes:.0f} MB", item.path
-        )
+        cells = (item.name, item.system, item.backbone, precisions, f"{item.megabytes:.0f} MB", item.path)
+        table.add_row(*(Text(visible(cell)) for cell in cells))
     Console().print(table)
 
 
@@ -116,10 +141,12 @@ def _describe(folder: Path, output_format: ListFormat) -> None:
     from rich.console import Console
     from rich.markdown import Markdown
 
+    from colde_cli.views.escaping import visible
+
     console = Console()
     _print_table([summary])
     if model.has(CARD):
-        text = model.file(CARD).read_text(encoding="utf-8")
+        text = visible(model.file(CARD).read_text(encoding="utf-8", errors="replace"), lines=True)
         body = text.split("\n---\n", maxsplit=1)[1] if text.startswith("---\n") else text
         console.print()
-        console.print(Markdown(body))
+        console.print(Markdown(body, hyperlinks=False))

@@ -27,7 +27,7 @@ from colde_cli.commands.options import (
     a_score,
 )
 from colde_cli.settings import DEFAULT_MODEL
-from colde_cli.views.output import Format, choose_format, deliver
+from colde_cli.views.output import Format, choose_format, deliver, refuse_inputs
 
 if TYPE_CHECKING:
     from colde_cli.corpus.ranking import Ranking
@@ -93,10 +93,13 @@ def rank(
     document is listed, 1 if none is close enough, 2 if something went wrong.
     """
     from colde_cli import api
+    from colde_cli.corpus.collecting import walk
     from colde_cli.similarity.words import IgnoreOptions
 
     ignore = IgnoreOptions(like=tuple(map(str, ignore_like or ())))
     chosen = choose_format(format, output, (query, *map(str, corpus), *ignore.like), FORMATS)
+    if output is not None:
+        refuse_inputs(output, walk(corpus))  # Also documents that --glob leaves out.
     reporter = Reporter(quiet, verbose)
     open_model = ModelChoice(model, device, precision, threads, no_cache).load
     search = api.open_search(query, corpus, open_model, glob=glob, ignore=ignore, password=password)
@@ -111,6 +114,10 @@ def rank(
         ranking = search.rank(top=top, min_score=min_score, explain=explain, progress=advance)
     for skipped in ranking.skipped:
         reporter.warning(f"Skipped {skipped.path}: {skipped.reason}")
+    for read in ranking.half_read:
+        if read.path != ranking.query_path:  # The query's own warnings were shown before the search.
+            for sentence in read.warnings:
+                reporter.warning(f"{read.path}: {sentence}")
     deliver(_shown(ranking, chosen, output), output, chosen, pager)
     if strict and ranking.skipped:
         raise typer.Exit(2)

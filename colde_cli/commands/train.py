@@ -79,7 +79,9 @@ class Display:
     def stopped(self, job: Job[Any]) -> None:
         """The run was interrupted and is saved."""
         self._bars.stop()
-        self._console.print(f"Stopped and saved in {job.workshop}. Go on with the same command and --resume.")
+        self._console.print(
+            f"Stopped and saved in {job.workshop}. Go on with the same command and --resume.", markup=False
+        )
 
     def finished(self, job: Job[Any], outcome: Outcome) -> None:
         """The model is written."""

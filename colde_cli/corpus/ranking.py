@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -64,6 +64,14 @@ class Hit:
     parts: tuple[ScorePart, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class HalfRead:
+    """A file that was read in part, and sentences that say what is missing."""
+
+    path: str
+    warnings: tuple[str, ...]
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class Ranking:
     """The documents closest to a query.
@@ -77,6 +85,7 @@ class Ranking:
         encoded: how many of them were encoded now and not remembered.
         skipped: files that could not be read.
         like: documents whose text was left out of all.
+        half_read: files that got a score, and of which something could not be read; the query first.
     """
 
     query_path: str
@@ -87,6 +96,7 @@ class Ranking:
     encoded: int
     skipped: tuple[Skipped, ...] = ()
     like: tuple[str, ...] = ()
+    half_read: tuple[HalfRead, ...] = ()
 
     def __repr__(self) -> str:
         best = f", best={self.results[0].path[-_PATH_SHOWN:]!r}" if self.results else ""
@@ -104,6 +114,7 @@ class Ranking:
             "encoded": self.encoded,
             "skipped": [{"path": skipped.path, "reason": skipped.reason} for skipped in self.skipped],
             "ignored": {"like": list(self.like)},
+            "warnings": [{"path": read.path, "warnings": list(read.warnings)} for read in self.half_read],
         }
 
 
@@ -258,7 +269,16 @@ def rank_files(
         encoded=collector.encoded,
         skipped=tuple(sorted(collector.skipped, key=lambda skipped: skipped.path)),
         like=boilerplate.sources if boilerplate is not None else (),
+        half_read=tuple(_half_read(query, cards)),
     )
+
+
+def _half_read(query: Encoding, cards: Sequence[Card]) -> Iterator[HalfRead]:
+    said = [(query.document.path, query.document.report.warnings)]
+    said += sorted((card.path, card.warnings) for card in cards)
+    for path, warnings in said:
+        if warnings:
+            yield HalfRead(path, warnings)
 
 
 def _same_file(path: Path, other: str) -> bool:

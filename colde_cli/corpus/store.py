@@ -2,7 +2,7 @@
 
 Two records per file, because ranking needs what makes a score of every document and the rest of a few:
 
-    card   title, document vector, chunk vectors and weighed words
+    card   title, warnings, document vector, chunk vectors and weighed words
     full   everything in `Encoding`
 
 A record is a JSON header (deflated) followed by its arrays as float32 or int32, little-endian, at multiples of four
@@ -32,7 +32,7 @@ from colde_cli.scoring.lexicon import Terms
 
 FloatArray = NDArray[np.float32]
 
-FORMAT = 5
+FORMAT = 6
 """Of the records; a new one makes the old ones unknown."""
 
 
@@ -49,6 +49,7 @@ class Card:
         terms: its weighed words; None for a model without a lexicon.
         opening: those of its first words.
         domains: [1 + K], how much it is of each kind of text, "other" first.
+        warnings: what of it could not be read, in sentences.
     """
 
     path: str
@@ -59,6 +60,7 @@ class Card:
     domains: FloatArray
     terms: Terms | None = None
     opening: Terms | None = None
+    warnings: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, encoding: Encoding) -> Card:
@@ -72,6 +74,7 @@ class Card:
             encoding.domains,
             encoding.terms,
             encoding.opening,
+            encoding.document.report.warnings,
         )
 
 
@@ -123,7 +126,7 @@ class Store:
         title = "" if document.title == Path(document.path).name else document.title
         card = Card.of(encoding)
         arrays = {name: getattr(card, name) for name in _CARD_ARRAYS} | _term_arrays(card)
-        packed = _pack({"title": title}, arrays)
+        packed = _pack({"title": title, "warnings": card.warnings}, arrays)
         self._cache.put({_card_key(key): packed, _full_key(key): _packed_encoding(encoding, title)})
 
     def _get(self, keys: Sequence[bytes]) -> dict[bytes, bytes]:
@@ -216,7 +219,7 @@ def _terms(arrays: Mapping[str, NDArray[Any]]) -> tuple[Terms | None, Terms | No
 
 def _card(path: Path, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Card:
     vectors = (arrays["document_vector"], arrays["centred_unit_vectors"], arrays["shares"], arrays["domains"])
-    return Card(str(path), header["title"] or path.name, *vectors, *_terms(arrays))
+    return Card(str(path), header["title"] or path.name, *vectors, *_terms(arrays), tuple(header["warnings"]))
 
 
 def _encoding(path: Path, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Encoding:

@@ -105,6 +105,7 @@ class ReadReport:
         pages: pages of the source; None where it has none.
         pages_without_text: 1-based numbers of pages that gave no text (scans, figures, blanks).
         unreadable_characters: characters without a meaning in Unicode (no character map in the PDF).
+        unread_values: form fields whose values could not be read, at least; nobody can call such documents the same.
         skipped_sections: headings of sections left out at the user's wish.
         truncated_tokens: tokens left out because of a limit.
         warnings: sentences for the user.
@@ -115,6 +116,7 @@ class ReadReport:
     pages: int | None = None
     pages_without_text: tuple[int, ...] = ()
     unreadable_characters: int = 0
+    unread_values: int = 0
     skipped_sections: tuple[str, ...] = ()
     truncated_tokens: int = 0
     warnings: tuple[str, ...] = ()

@@ -1,6 +1,6 @@
 """What the reader scripts have in common that run in a process of their own (`sandboxed` starts them).
 
-They are run apart from everything (`python -I -S`), and import of colde nothing but this, which needs only the
+They are run apart from everything (`python -I -S`), and import of colde little but this, which needs only the
 standard library.
 """
 

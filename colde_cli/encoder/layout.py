@@ -144,7 +144,10 @@ class ModelConfig:
             raise ModelError(f"{source} describes a model of kind {kind!r}, not 'colde'.")
         check_format(values, source)
         if values.get("score_weights"):
-            values["score_weights"] = score_weights_of(values["score_weights"])
+            try:
+                values["score_weights"] = score_weights_of(values["score_weights"])
+            except (TypeError, ValueError, LookupError, AttributeError) as error:
+                raise ModelError(f"{source}: score_weights is not valid ({error}).") from error
         return config_of(cls, values, source)
 
 
@@ -158,6 +161,8 @@ def config_values(text: str, source: str) -> dict[str, Any]:
         values = json.loads(text)
     except json.JSONDecodeError as error:
         raise ModelError(f"{source} is not valid JSON ({error.msg}, line {error.lineno}).") from error
+    except RecursionError as error:
+        raise ModelError(f"{source} is nested too deeply for a configuration.") from error
     return values if isinstance(values, dict) else {}
 
 
@@ -167,7 +172,10 @@ def check_format(values: dict[str, Any], source: str) -> None:
     Raises:
         ModelError: it is a later one.
     """
-    if values.get("format", 0) > FORMAT:
+    written = values.get("format", 0)
+    if not isinstance(written, int):
+        raise ModelError(f"{source}: format must be a number, not {written!r}.")
+    if written > FORMAT:
         raise ModelError(f"{source} was written by a later colde; upgrade with: pip install -U colde")
 
 
@@ -177,13 +185,18 @@ def config_of(cls: type[Config], values: dict[str, Any], source: str) -> Config:
     Raises:
         ModelError: one that it needs is missing.
     """
-    if values.get("calibration"):
-        values = {**values, "calibration": calibration_of(values["calibration"])}
     known = {item.name for item in fields(cls)}  # type: ignore[arg-type]  # a dataclass
     try:
-        return cls(**{name: value for name, value in values.items() if name in known})
-    except TypeError as error:
+        if values.get("calibration"):
+            values = {**values, "calibration": calibration_of(values["calibration"])}
+        found = cls(**{name: value for name, value in values.items() if name in known})
+    except (TypeError, ValueError, AttributeError) as error:
         raise ModelError(f"{source} is incomplete: {error}.") from error
+    if not isinstance(values.get("backbone_name", ""), str):
+        raise ModelError(f"{source}: backbone_name must be a name.")
+    if not isinstance(values.get("threshold"), int | float | None):
+        raise ModelError(f"{source}: threshold must be a number or null.")
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,7 +240,9 @@ def open_folder(path: Path) -> ModelFolder:
         ModelError: no such folder, no `config.json`, or a model of another kind.
     """
     config = config_file(path)
-    return ModelFolder(path, ModelConfig.from_json(config.read_text(encoding="utf-8"), str(config)))
+    return ModelFolder(
+        path, ModelConfig.from_json(config.read_text(encoding="utf-8", errors="replace"), str(config))
+    )
 
 
 def config_file(path: Path) -> Path:

@@ -66,7 +66,8 @@ class Comparison:
         chunk_scores: [m_a, m_b], cosines of centred chunk vectors, raised where the chunks share wording.
         attention_a_to_b: [m_a, m_b], chunk-wise attention with B as partner of A; rows sum to 1.
         attention_b_to_a: [m_b, m_a], the same from B.
-        same_content: the texts are the same, apart from white space and what `ignore` names.
+        same_content: the texts are the same, apart from white space and what `ignore` names; False where
+            values of a form could not be read.
         alignment: the passages of both; None where they were not compared.
         ignore: what counts as no difference. The scores do not depend on it, except for text that was left out.
     """
@@ -189,10 +190,16 @@ def compare_encodings(
         chunk_scores=with_shared_wording(alike.cosines, shared_stretches(a.chunks, b.chunks)),
         attention_a_to_b=a_to_b,
         attention_b_to_a=b_to_a,
-        same_content=content(a.document, ignore) == content(b.document, ignore),
+        same_content=_same_content(a.document, b.document, ignore),
         alignment=align(a.document, b.document, encoder, ignore, alike, progress) if passages else None,
         ignore=ignore,
     )
+
+
+def _same_content(a: Document, b: Document, ignore: IgnoreOptions) -> bool:
+    if a.report.unread_values or b.report.unread_values:
+        return False  # what could not be read may differ
+    return content(a, ignore) == content(b, ignore)
 
 
 def content(document: Document, ignore: IgnoreOptions = NOTHING_IGNORED) -> str:

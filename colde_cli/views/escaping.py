@@ -25,6 +25,23 @@ _BREAK = "\N{ZERO WIDTH SPACE}"
 _FORMULA = re.compile(r"[=+\-@\t\r\n＝＋－＠]")
 
 
+def visible(text: str, *, lines: bool = False) -> str:
+    """Text with every character that could steer a terminal written as its escape, of a backslash and a number.
+
+    Args:
+        text: of a model, a path or a setting.
+        lines: keep tabs and the ends of lines.
+    """
+    if text.isprintable():
+        return text
+    kept = "\t\n" if lines else ""
+    text = text.replace("\r\n", "\n") if lines else text
+    return "".join(
+        sign if sign.isprintable() or sign in kept else sign.encode("unicode_escape").decode()
+        for sign in text
+    )
+
+
 def markdown(text: str) -> str:
     """Text on one line as it shall stand in a paragraph or a cell of GitHub Flavored Markdown, nothing in it alive.
 

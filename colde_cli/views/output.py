@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import contextlib
 import os
 import shlex
 import shutil
@@ -80,10 +81,30 @@ def _either(offered: Collection[Format]) -> str:
     return f"{', '.join(others)} or {last}"
 
 
+def refuse_inputs(output: Path | None, inputs: Iterable[str | Path]) -> None:
+    """See that the output is none of the files that are read, by whatever name or link.
+
+    Args:
+        output: the value of --output.
+        inputs: files that are read; "-" is the file that standard input comes from.
+
+    Raises:
+        OptionError: the output is one of them.
+    """
+    if output is None or not output.is_file():
+        return
+    target = output.stat()
+    for other in inputs:
+        with contextlib.suppress(OSError, ValueError):  # what is not there is not the output
+            if os.path.samestat(target, os.fstat(0) if str(other) == "-" else Path(other).stat()):
+                raise OptionError(
+                    f"{output} is one of the documents to read; name another file for --output."
+                )
+
+
 def _check_place(output: Path, inputs: Iterable[str]) -> None:
     """Say before the work, not after it, that its result has nowhere to go."""
-    if output.is_file() and any(Path(other).exists() and output.samefile(other) for other in inputs):
-        raise OptionError(f"{output} is one of the documents to read; name another file for --output.")
+    refuse_inputs(output, inputs)
     if output.is_dir():
         raise OptionError(f"{output} is a folder; name a file for --output.")
     if not output.parent.is_dir():

@@ -1,7 +1,7 @@
 """The child process that reads a PDF with PDFium; run as a script, never imported by colde.
 
 PDFium knows no memory limit, can loop for ever and can abort its process, so that it runs alone, under limits
-that the operating system enforces. Of colde it imports `confinement` alone: a start costs some 30 ms.
+that the operating system enforces. Of colde it imports `confinement` and `fields` alone: a start costs some 30 ms.
 
     stdin     the file (seekable)
     COLDE_READER_REQUEST   JSON: password, first, last (1-based pages), path (for `sys.path`), and the limits
@@ -27,6 +27,7 @@ sys.path.extend(REQUEST["path"])
 import pypdfium2_raw as pdfium  # noqa: E402 - the path above leads to it
 
 from colde_cli.documents.limits import limit_process, limit_step, send  # noqa: E402
+from colde_cli.documents.pdf.fields import Entry, FormReader, is_filled, utf16  # noqa: E402
 
 _MAX_BOOKMARKS = 10_000
 _JUNK = 1 << 20  # bytes in which the file may begin, after the head of a mail or a download
@@ -41,16 +42,6 @@ SOFT_HYPHEN = "\u00ad"
 Handle = Any  # a pointer of ctypes, or a function of the library
 # size in points, font, weight (0 unknown), italic, angle in degrees, hidden
 Style = tuple[float, str, int, bool, int, bool]
-
-
-def utf16(call: Handle, *arguments: object) -> str:
-    """A string from one of PDFium's functions that fill a UTF-16 buffer."""
-    size = call(*arguments, None, 0)
-    if not 2 < size < 1 << 20:
-        return ""
-    buffer = ctypes.create_string_buffer(size)
-    call(*arguments, buffer, size)
-    return buffer.raw[: size - 2].decode("utf-16-le", "replace")
 
 
 def bookmarks(document: Handle) -> list[tuple[int, str, int]]:
@@ -120,6 +111,13 @@ class PageReader:
                 self._word(word, found.start(), found.end(), hyphen=hyphen)
         self._flush()
         pdfium.FPDFText_ClosePage(handle)
+
+    def placed(self, entry: Entry) -> list[object]:
+        """What is filled in, in the form in which the page's lines are sent."""
+        text, x0, base, x1, size = entry
+        styles = [[size, "", 0, False, 0, False, len(text)]]
+        text = _NO_CHARACTER.sub("\ufffd", text)
+        return [text, x0 - self.left, base - self.foot, x1 - self.left, 0, 0, False, styles]
 
     def _read_rules(self, page: Handle) -> Iterator[tuple[float, float, float]]:
         """Left and right end and height of thin horizontal strokes, which may underline a heading."""
@@ -268,16 +266,27 @@ def main() -> None:
         return
     count = pdfium.FPDF_GetPageCount(document)
     title = utf16(pdfium.FPDF_GetMetaText, document, b"Title")
-    send("document", pages=count, title=title, outline=bookmarks(document) if REQUEST["first"] <= 1 else [])
+    form = FormReader(document)
+    outline = bookmarks(document) if REQUEST["first"] <= 1 else []
+    send("document", pages=count, title=title, outline=outline, dynamic=form.dynamic)
     for number in range(REQUEST["first"], min(count, REQUEST["last"] or count) + 1):
         limit_step(REQUEST["step"])
         send("begin", number=number)
-        read_page(document, number)
+        read_page(document, number, form)
     send("end")
     os._exit(0)  # PDFium's own tidying up takes time and can still fail
 
 
-def read_page(document: Handle, number: int) -> None:
+def is_blank(page: Handle, *, filled: bool) -> bool:
+    """Whether nothing is on the page; the frames of a form that is filled in are nothing."""
+    items = range(min(pdfium.FPDFPage_CountObjects(page), _MAX_OBJECTS))
+    if not filled:
+        return not items
+    kinds = {pdfium.FPDFPageObj_GetType(pdfium.FPDFPage_GetObject(page, index)) for index in items}
+    return kinds <= {pdfium.FPDF_PAGEOBJ_PATH}
+
+
+def read_page(document: Handle, number: int, form: FormReader) -> None:
     """Send one page; a page that PDFium cannot load is sent as unreadable."""
     page = pdfium.FPDF_LoadPage(document, number - 1)
     if not page:
@@ -288,15 +297,23 @@ def read_page(document: Handle, number: int) -> None:
         send("page", number=number, failed=True)
         return
     reader.read()
+    entries: list[Entry] = []
+    unread = 0
+    if is_filled(page):
+        entries, unread = form.entries(page, number - 1)
+    if sum(len(entry[0]) for entry in entries) > REQUEST["characters"]:
+        entries, unread = [], len(entries)
     send(
         "page",
         number=number,
         width=reader.width,
         height=reader.height,
-        unreadable=reader.unreadable,
+        unreadable=reader.unreadable + sum(len(_UNREADABLE.findall(entry[0])) for entry in entries),
         suspect=reader.suspect,
-        blank=pdfium.FPDFPage_CountObjects(page) == 0,
+        blank=is_blank(page, filled=bool(entries)),
         lines=reader.lines,
+        entries=[reader.placed(entry) for entry in entries],
+        unread=unread,
     )
     pdfium.FPDF_ClosePage(page)
 

@@ -51,6 +51,7 @@ class Line:
         mark: letters at the end that are the mark of a footnote.
         ruled: the line is underlined, from end to end.
         lead: letters that it opens with in bold or italic, if it ends in neither; 0 otherwise.
+        filled_in: the value of a form field, or text of a box that was put on the page.
     """
 
     text: str
@@ -67,6 +68,7 @@ class Line:
     mark: int = 0
     ruled: bool = False
     lead: int = 0
+    filled_in: bool = False
 
     @property
     def title(self) -> str:
@@ -111,7 +113,7 @@ class Style:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One page: its size in points, its lines in content order, what could not be read.
+    """One page: its size in points, its lines in content order, what is filled in, what could not be read.
 
     Attributes:
         number: 1-based.
@@ -122,6 +124,8 @@ class Page:
         suspect: characters whose meaning the reader guessed.
         failed: the page could not be read at all.
         blank: nothing is on it, neither text nor pictures.
+        entries: values of form fields, and the text of text boxes and stamps.
+        unread: form fields and text boxes that could not be read.
     """
 
     number: int
@@ -132,6 +136,13 @@ class Page:
     suspect: int = 0
     failed: bool = False
     blank: bool = False
+    entries: tuple[Line, ...] = ()
+    unread: int = 0
+
+    @property
+    def characters(self) -> int:
+        """How much is written on it."""
+        return sum(len(line.text) for line in (*self.lines, *self.entries))
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,9 +161,19 @@ def decode_page(message: dict[str, Any]) -> Page:
         return Page(number, failed=True)
     lines = [_decode_line(number, values) for values in message["lines"]]
     kept = tuple(line for line in lines if line.text)
+    entries = [replace(_decode_line(number, values), filled_in=True) for values in message.get("entries", ())]
     width, height = float(message["width"]), float(message["height"])
     counts = int(message["unreadable"]), int(message["suspect"])
-    return Page(number, width, height, kept, *counts, blank=bool(message.get("blank")))
+    return Page(
+        number,
+        width,
+        height,
+        kept,
+        *counts,
+        blank=bool(message.get("blank")),
+        entries=tuple(line for line in entries if line.text),
+        unread=int(message.get("unread", 0)),
+    )
 
 
 def _decode_line(page: int, values: Sequence[Any]) -> Line:
@@ -249,8 +270,33 @@ def text_lines(pages: Sequence[Page]) -> Layout:
     if _letters(kept) < (1 - _MOST_FURNITURE) * _letters(every):  # slides, forms: all of it comes again
         kept = every
     layout.left_out[FURNITURE] = len(every) - len(kept)
-    layout.lines = kept
+    layout.lines = with_entries(kept, pages)
     return layout
+
+
+def with_entries(lines: list[Line], pages: Sequence[Page]) -> list[Line]:
+    """The lines, and what is filled in: after what it stands beside, else at the end of its page."""
+    if not any(page.entries for page in pages):
+        return lines
+    written: dict[int, list[Line]] = {page.number: [] for page in pages}
+    for line in lines:
+        written[line.page].append(line)
+    for page in pages:
+        for entry in sorted(page.entries, key=lambda entry: (-entry.base, entry.x0)):
+            _insert(written[page.number], entry)
+    return [line for page in pages for line in written[page.number]]
+
+
+def _insert(lines: list[Line], entry: Line) -> None:
+    beside = [place for place, line in enumerate(lines) if in_row(line, entry)]
+    nearest = max(beside, key=lambda place: lines[place].x0, default=len(lines) - 1)
+    lines.insert(nearest + 1, entry)
+
+
+def in_row(line: Line, entry: Line) -> bool:
+    """Whether `entry` stands to the right of a line, as a value does beside its label."""
+    near = 0.6 * max(line.size, entry.size)
+    return line.page == entry.page and abs(line.base - entry.base) < near and line.x0 <= entry.x0
 
 
 def _letters(lines: Sequence[Line]) -> int:

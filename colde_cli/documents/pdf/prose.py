@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from statistics import median
 
-from colde_cli.documents.pdf.lines import Line
+from colde_cli.documents.pdf.lines import Line, in_row
 
 _BULLET = re.compile(r"[•▪◦‣·∗]|[-–—*]\s|\(?[a-z0-9ivx]{1,3}[.)]\s|\[\d+\]")
 _CAPTION = re.compile(
@@ -98,11 +98,20 @@ def _pieces(geometry: Geometry, lines: Sequence[Line]) -> list[list[Line]]:
     pieces: list[list[Line]] = []
     for index, line in enumerate(lines):
         after = lines[index + 1] if index + 1 < len(lines) else None
-        if pieces and not geometry.begins_paragraph(pieces[-1][-1], line, after):
+        if pieces and _joins(geometry, pieces[-1], line, after):
             pieces[-1].append(line)
         else:
             pieces.append([line])
     return pieces
+
+
+def _joins(geometry: Geometry, piece: Sequence[Line], line: Line, after: Line | None) -> bool:
+    """Whether a line goes on with a paragraph; what is filled in does so beside the paragraph's last line alone."""
+    last = piece[-1]
+    if line.filled_in or (last.filled_in and in_row(last, line)):
+        return in_row(last, line)
+    printed = next((one for one in reversed(piece) if not one.filled_in), None)
+    return printed is not None and not geometry.begins_paragraph(printed, line, after)
 
 
 def _resumed(geometry: Geometry, pieces: Sequence[Sequence[Line]], index: int) -> int:

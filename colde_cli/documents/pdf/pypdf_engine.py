@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import re
 import sys
 import warnings
 from typing import Any
@@ -19,6 +20,12 @@ sys.path.extend(REQUEST["path"])
 from colde_cli.documents.limits import limit_process, limit_step, send  # noqa: E402
 
 Handle = Any  # an object of pypdf, which is only imported under limits
+ON = "[x]"
+"""Stands for a checkbox or a radio button that is on."""
+_UNSEEN = 2 | 32  # the flags Hidden and NoView (ISO 32000-1, table 165)
+_PUSH = 1 << 16  # the flag of push buttons, which have no value
+_MOST_PARENTS = 50
+_UNREADABLE = re.compile("[\x00\x01\x03-\x08\x0b\x0c\x0e-\x1f\ufffd\ue000-\uf8ff]")
 
 
 def bookmarks(reader: Handle) -> list[tuple[int, str, int]]:
@@ -38,6 +45,12 @@ def bookmarks(reader: Handle) -> list[tuple[int, str, int]]:
     except Exception:  # an outline is a help, not a condition; pypdf raises untyped errors on damaged ones
         return []
     return found
+
+
+def is_dynamic(reader: Handle) -> bool:
+    """Whether the form is made of XFA, which has values that the pages do not show."""
+    root = reader.root_object
+    return bool(root.get("/NeedsRendering")) and "/XFA" in (root.get("/AcroForm") or {})
 
 
 class Lines:
@@ -74,12 +87,101 @@ class Lines:
         self._text, self._runs = "", {}
 
 
+class Entries:
+    """Gathers what is filled in on a page: values of form fields, and the text of text boxes and stamps.
+
+    Attributes:
+        lines: as `Lines` gathers them.
+        unread: annotations that could not be read.
+    """
+
+    def __init__(self, page: Handle) -> None:
+        self.lines: list[list[object]] = []
+        self.unread = 0
+        self._page = page
+
+    def read(self) -> None:
+        """Read the page's annotations."""
+        try:
+            found = list(self._page.get("/Annots") or ())
+        except Exception:  # pypdf raises untyped errors on damaged objects
+            self.unread += 1
+            return
+        for item in found:
+            try:
+                self._annotation(item.get_object())
+            except MemoryError:
+                raise
+            except Exception:
+                self.unread += 1
+
+    def _annotation(self, item: Handle) -> None:
+        kind, unseen = item.get("/Subtype"), int(item.get("/F", 0)) & _UNSEEN
+        if unseen or kind not in ("/Widget", "/FreeText", "/Stamp"):
+            return
+        shown, value = self._shown(item), str(item.get("/Contents") or "") if kind == "/FreeText" else ""
+        if kind == "/Widget":
+            field_kind, flags = _inherited(item, "/FT"), int(_inherited(item, "/Ff") or 0)
+            if field_kind == "/Btn":
+                state = item.get("/AS") or _inherited(item, "/V")
+                on = not flags & _PUSH and state not in (None, "/Off")
+                shown, value = "", ON if on else ""
+            else:
+                value = _value(item)
+                shown = "" if field_kind == "/Ch" else shown
+        self._place(item, shown, value, always=kind == "/Widget")
+
+    def _shown(self, item: Handle) -> str:
+        """The text of the appearance."""
+        looks = (item.get("/AP") or {}).get("/N")
+        looks = looks.get_object() if looks is not None else None
+        return str(self._page.extract_xform_text(looks)) if hasattr(looks, "get_data") else ""
+
+    def _place(self, item: Handle, shown: str, value: str, *, always: bool) -> None:
+        same, wanted = "".join(shown.split()), "".join(value.split())
+        if not wanted or (same and not always):
+            texts = [shown]
+        else:
+            texts = [value] if same == wanted else [shown] if wanted in same else [shown, value]
+        x0, y0, x1, y1 = (float(corner) for corner in item["/Rect"])
+        size = min(10.0, max(4.0, 0.8 * abs(y1 - y0)))
+        rows = [row.strip() for text in texts for row in text.splitlines() if row.strip()]
+        for place, row in enumerate(rows):
+            base = max(y0, y1) - size - 1.2 * size * place
+            runs = [[size, "", 0, False, 0, False, len(row)]]
+            self.lines.append([row, min(x0, x1), base, max(x0, x1), 0, 0, False, runs])
+
+
+def _inherited(item: Handle, name: str) -> Handle:
+    """An entry of a field, which may stand in one of those that it is part of."""
+    for _ in range(_MOST_PARENTS):
+        if name in item:
+            return item[name]
+        if "/Parent" not in item:
+            return None
+        item = item["/Parent"]
+    return None
+
+
+def _value(item: Handle) -> str:
+    """The value of a text or of a choice, which is shown by another name than it is kept."""
+    value = _inherited(item, "/V")
+    options = dict(
+        pair for pair in _inherited(item, "/Opt") or () if isinstance(pair, list) and len(pair) == 2
+    )
+    values = value if isinstance(value, list) else [] if value is None else [value]
+    return "\n".join(
+        str(options.get(one, one) if isinstance(one, str) else one.get_data().decode()) for one in values
+    )
+
+
 def read_page(page: Handle, number: int) -> None:
     """Send one page, or that it failed."""
-    gathered = Lines()
+    gathered, filled_in = Lines(), Entries(page)
     try:
         page.extract_text(visitor_text=gathered.visit)
         gathered.flush()
+        filled_in.read()
         box = page.mediabox
         width, height = float(box.width), float(box.height)
     except (MemoryError, KeyboardInterrupt):
@@ -87,11 +189,22 @@ def read_page(page: Handle, number: int) -> None:
     except Exception:  # pypdf raises untyped errors (and RecursionError) on damaged pages
         send("page", number=number, failed=True)
         return
-    if sum(len(str(line[0])) for line in gathered.lines) > REQUEST["characters"]:
+    text = "".join(str(line[0]) for line in [*gathered.lines, *filled_in.lines])
+    if len(text) > REQUEST["characters"]:
         send("page", number=number, failed=True)
         return
-    values = {"width": width, "height": height, "unreadable": 0, "suspect": 0, "lines": gathered.lines}
-    send("page", number=number, **values)
+    send(
+        "page",
+        number=number,
+        width=width,
+        height=height,
+        unreadable=len(_UNREADABLE.findall(text)),
+        suspect=0,
+        blank=not gathered.lines and not page.get_contents(),
+        lines=gathered.lines,
+        entries=filled_in.lines,
+        unread=filled_in.unread,
+    )
 
 
 def answer() -> None:
@@ -107,7 +220,7 @@ def answer() -> None:
         count = len(reader.pages)
         metadata = reader.metadata
         title = str(metadata.title or "") if metadata else ""
-        send("document", pages=count, title=title, outline=bookmarks(reader))
+        send("document", pages=count, title=title, outline=bookmarks(reader), dynamic=is_dynamic(reader))
         for number in range(REQUEST["first"], min(count, REQUEST["last"] or count) + 1):
             limit_step(REQUEST["step"])
             send("begin", number=number)

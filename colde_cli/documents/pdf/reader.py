@@ -46,6 +46,11 @@ from colde_cli.errors import (
 
 _PDFIUM, _PYPDF = "engine.py", "pypdf_engine.py"
 _GUESSED = 0.3
+_LOST = 0.1  # share of letters without a meaning that is too much even of a short text
+_BROKEN = 0.0005  # share of words that lack letters
+_ENOUGH_WORDS = 50
+_BROKEN_WORD = re.compile(r"[^\W\d_]\ufffd[^\W\d_]|(?<!\w)\ufffd[a-z]{3}")
+_MIXED_SCRIPTS = re.compile(r"[a-z][\u0370-\u05ff]|[\u0370-\u05ff][a-z]")
 _OCR = "run OCR first, for example: ocrmypdf --skip-text in.pdf out.pdf"
 _FUNCTION_WORDS = re.compile(
     r"the|of|and|to|in|a|is|for|that|la|le|de|et|les|des|und|der|die|das|el|los|y|en|que|di|il|e"
@@ -78,7 +83,8 @@ def read_pdf(
         count = f"{answer.pages} page{'' if answer.pages == 1 else 's'}"
         raise OptionError(f"{shown} has {count}; there is no page {first}.")
     read = sorted(answer.read, key=lambda page: page.number)
-    if not answer.characters:
+    # A scan with a stamp or a form field on it is still a scan.
+    if not answer.characters or not any(page.lines or (page.blank and page.entries) for page in read):
         raise _no_text(shown, answer, pages)
     layout = text_lines(read)
     scene = survey(layout.lines)
@@ -93,7 +99,7 @@ def _answer(file: BinaryIO, path: str, password: str | None, first: int, last: i
     answer = run_reader(_PDFIUM, file, password, first, last)
     if answer.too_long:
         raise LimitError(f"{path} has more than {MAX_CHARACTERS:,} characters; read a part with --pages.")
-    if not answer.refused and not answer.died and any(page.lines or not page.failed for page in answer.read):
+    if not answer.refused and not answer.died and any(not page.failed for page in answer.read):
         return answer
     second = run_reader(_PYPDF, file, password, first, last)
     if answer.refused and second.refused:
@@ -132,7 +138,8 @@ def _no_text(path: str, answer: Answer, pages: tuple[int, int] | None) -> Docume
 
 
 def _report(answer: Answer, read: Sequence[Page], layout: Layout) -> ReadReport:
-    with_text = {line.page for line in layout.lines}
+    with_text = {line.page for line in layout.lines if not line.filled_in}
+    with_text |= {page.number for page in read if page.blank and page.entries}
     empty = tuple(page.number for page in read if page.number not in with_text)
     unreadable = sum(page.unreadable for page in read)
     guessed = sum(page.suspect for page in read)
@@ -140,15 +147,30 @@ def _report(answer: Answer, read: Sequence[Page], layout: Layout) -> ReadReport:
     warnings = []
     if guessed > _GUESSED * letters and not _reads_like_language(layout):
         unreadable = max(unreadable, guessed)
-    if unreadable > max(20, 0.01 * letters):
+    lost = sum(line.text.count("\ufffd") for line in layout.lines)
+    if unreadable > max(20, 0.01 * letters) or lost > _LOST * letters:
+        unreadable = max(unreadable, lost)
         warnings.append(
             f"{unreadable:,} characters have no meaning in Unicode (a font without a character map);"
+            " OCR gives better text, for example: ocrmypdf --force-ocr"
+        )
+    elif broken := _broken_words(layout):
+        words = "1 word lacks letters" if broken == 1 else f"{broken:,} words lack letters"
+        warnings.append(f"{words}: the font does not say what they are (ligatures, for example).")
+    if _is_garbled(layout):
+        warnings.append(
+            "Its letters make no words of any language that colde knows: what its fonts say of them may be wrong;"
             " OCR gives better text, for example: ocrmypdf --force-ocr"
         )
     failed = [page.number for page in read if page.failed]
     if failed:
         warnings.append(f"{_pages(failed)} could not be read.")
-    blank = [page.number for page in read if page.blank]
+    unread = sum(page.unread for page in read) + answer.dynamic
+    if unread:
+        warnings.append(
+            "Values of its form could not be read; print the form to a new PDF and compare that one."
+        )
+    blank = [page.number for page in read if page.blank and not page.entries]
     pictures = [number for number in empty if number not in failed and number not in blank]
     if pictures:
         share = f"({len(pictures)} of {len(read)}) " if len(pictures) > 1 else ""
@@ -161,7 +183,7 @@ def _report(answer: Answer, read: Sequence[Page], layout: Layout) -> ReadReport:
         warnings.append(_left_out(ROTATED, layout))
     notes = [_left_out(what, layout) for what, count in layout.left_out.items() if count]
     notes += [f"Blank: {_pages(blank).lower()}."] if blank else []
-    return ReadReport(answer.pages, empty, unreadable, warnings=tuple(warnings), notes=tuple(notes))
+    return ReadReport(answer.pages, empty, unreadable, unread, warnings=tuple(warnings), notes=tuple(notes))
 
 
 def _left_out(what: str, layout: Layout) -> str:
@@ -173,6 +195,29 @@ def _reads_like_language(layout: Layout) -> bool:
     """Whether small common words are as common as in European languages."""
     words = [word for line in layout.lines[:2000] for word in re.findall(r"[^\W\d_]+", line.text.lower())]
     return sum(bool(_FUNCTION_WORDS.fullmatch(word)) for word in words) > 0.05 * len(words)
+
+
+def _broken_words(layout: Layout) -> int:
+    """Words that lack a letter, where they are more than what the formulas of a paper give."""
+    broken = sum(len(_BROKEN_WORD.findall(line.text)) for line in layout.lines if "\ufffd" in line.text)
+    words = sum(line.text.count(" ") + 1 for line in layout.lines)
+    return broken if broken > _BROKEN * words else 0
+
+
+def _is_garbled(layout: Layout) -> bool:
+    """Whether a text in Latin letters has too few vowels and small words, or letters of several scripts in words.
+
+    Languages in Latin letters have 33 to 55 % vowels; a font that calls its letters by others' names seldom has.
+    """
+    words = re.findall(r"[^\W\d_]{3,}", " ".join(line.text for line in layout.lines[:2000]))
+    plain = [word.lower() for word in words if word[1:].islower()]
+    small = sum(bool(_FUNCTION_WORDS.fullmatch(word)) for word in plain)
+    if len(plain) < _ENOUGH_WORDS or small > 0.01 * len(plain):
+        return False
+    latin = "".join(word for word in plain if word.isascii())
+    vowels = sum(latin.count(vowel) for vowel in "aeiou")
+    mixed = sum(bool(_MIXED_SCRIPTS.search(word)) for word in plain)
+    return (len(latin) > 3 * _ENOUGH_WORDS and vowels < 0.3 * len(latin)) or mixed > 0.2 * len(plain)
 
 
 def _have(numbers: Sequence[int]) -> str:
@@ -217,6 +262,7 @@ class Answer:
         read: the pages that were asked for.
         died: the process ended before its time (a limit, or a crash).
         characters: of the pages that were read.
+        dynamic: the form is made of XFA, which has values that the pages do not show.
     """
 
     refused: str | None = None
@@ -226,6 +272,7 @@ class Answer:
     read: list[Page] = field(default_factory=list)
     died: bool = False
     characters: int = 0
+    dynamic: bool = False
 
     @property
     def too_long(self) -> bool:
@@ -262,7 +309,7 @@ def _run_once(
             elif kind == "page":
                 page = decode_page(message)
                 answer.read.append(page)
-                answer.characters += sum(len(line.text) for line in page.lines)
+                answer.characters += page.characters
                 begun = 0
                 if answer.too_long:
                     break
@@ -277,6 +324,7 @@ def _run_once(
 
 def _take_head(answer: Answer, message: dict[str, Any]) -> None:
     answer.pages, answer.title = int(message["pages"]), str(message["title"])
+    answer.dynamic = bool(message.get("dynamic"))
     answer.outline = answer.outline or [Bookmark(*entry) for entry in message["outline"]]
 
 

@@ -129,7 +129,9 @@ def open_tower_folder(path: Path) -> TowerFolder:
         ModelError: no such folder, no `config.json`, or a model of another kind.
     """
     config = config_file(path)
-    return TowerFolder(path, TowerConfig.from_json(config.read_text(encoding="utf-8"), str(config)))
+    return TowerFolder(
+        path, TowerConfig.from_json(config.read_text(encoding="utf-8", errors="replace"), str(config))
+    )
 
 
 def is_tower(path: Path) -> bool:
@@ -140,6 +142,6 @@ def is_tower(path: Path) -> bool:
     """
     try:
         values = json.loads(config_file(path).read_text(encoding="utf-8"))
-    except (json.JSONDecodeError, UnicodeDecodeError):
+    except (json.JSONDecodeError, UnicodeDecodeError, RecursionError):
         return False
     return isinstance(values, dict) and "packing" in values

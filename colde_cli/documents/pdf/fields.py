@@ -1,0 +1,213 @@
+"""What is filled in on a page of a PDF: values of form fields, and the text of text boxes and stamps.
+
+They stand in annotations, not in the page's content. PDFium reads the text of an annotation's appearance only where
+the annotation is drawn into the page, which happens here to a copy. A field's value (/V) is read as well where its
+appearance does not show it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pypdfium2_raw as pdfium
+
+Handle = Any  # a pointer of ctypes, or a function of the library
+# Text, left end, baseline, right end and size, in points of the page's own coordinates.
+Entry = tuple[str, float, float, float, float]
+
+ON = "[x]"
+"""Stands for a checkbox or a radio button that is on."""
+_FILLED = frozenset((pdfium.FPDF_ANNOT_WIDGET, pdfium.FPDF_ANNOT_FREETEXT, pdfium.FPDF_ANNOT_STAMP))
+_UNSEEN = 2 | 32  # the flags Hidden and NoView (ISO 32000-1, table 165)
+_MOST = 5_000  # entries of one page
+_MOST_OPTIONS = 1_000
+_SIZE = 10.0  # in points, of a value without an appearance
+_FILL_LINE = re.compile("_{2,}|\\.{3,}")
+
+
+def utf16(call: Handle, *arguments: object, most: int = 1 << 20) -> str:
+    """A string from one of PDFium's functions that fill a UTF-16 buffer, unless it takes more than `most` bytes."""
+    size = call(*arguments, None, 0)
+    if not 2 < size < most:
+        return ""
+    buffer = (ctypes.c_ushort * (size // 2))()
+    call(*arguments, buffer, size)
+    return bytes(buffer)[: size - 2].decode("utf-16-le", "replace")
+
+
+class _Field:
+    """An annotation: its box (left, foot, right, top), its value, and the lines that its appearance shows."""
+
+    def __init__(self, box: tuple[float, float, float, float], value: str, *, always: bool) -> None:
+        self.box, self.value = box, value
+        self.always = always  # the value counts beside what the appearance shows
+        self.lines: list[Entry] = []
+
+    def holds(self, x: float, y: float) -> bool:
+        left, foot, right, top = self.box
+        return left - 1 <= x <= right + 1 and foot - 1 <= y <= top + 1
+
+    def entries(self) -> list[Entry]:
+        """The appearance's lines, and the value's where they do not show it."""
+        shown = "".join("".join(line[0].split()) for line in self.lines)
+        value = "".join(self.value.split())
+        if not value or (shown and not self.always):
+            return self.lines
+        if shown == value:  # which may be spread over boxes for single letters
+            return self._value_lines()
+        return self.lines if value in shown else self.lines + self._value_lines()
+
+    def _value_lines(self) -> list[Entry]:
+        left, foot, right, top = self.box
+        size = min(_SIZE, max(4.0, 0.8 * (top - foot)))
+        base = top - size
+        if self.lines:
+            _, _, base, _, size = self.lines[0]
+        rows = [row.strip() for row in re.split(r"[\r\n]+", self.value) if row.strip()]
+        return [(row, left, base - 1.2 * size * number, right, size) for number, row in enumerate(rows)]
+
+
+def _long(call: Handle, *arguments: object) -> str:
+    # The limit on a page's characters decides whether it is too long.
+    return utf16(call, *arguments, most=1 << 28)
+
+
+def is_filled(page: Handle) -> bool:
+    """Whether anything is filled in on the page."""
+    for index in range(min(pdfium.FPDFPage_GetAnnotCount(page), _MOST)):
+        annotation = pdfium.FPDFPage_GetAnnot(page, index)
+        kind = pdfium.FPDFAnnot_GetSubtype(annotation)
+        pdfium.FPDFPage_CloseAnnot(annotation)
+        if kind in _FILLED:
+            return True
+    return False
+
+
+class FormReader:
+    """Reads what is filled in on the pages of a document.
+
+    Attributes:
+        dynamic: the form is made of XFA, which has values that the pages do not show.
+    """
+
+    def __init__(self, document: Handle) -> None:
+        self._document = document
+        self.dynamic = pdfium.FPDF_GetFormType(document) == pdfium.FORMTYPE_XFA_FULL
+        self._info = pdfium.FPDF_FORMFILLINFO(version=2)
+        self._form: Handle = None
+
+    def entries(self, page: Handle, number: int) -> tuple[list[Entry], int]:
+        """The entries of page `number` (from 0), and how many annotations could not be read.
+
+        The page's annotations are drawn into its dictionary: read its own text from `page` alone.
+        """
+        self._form = self._form or pdfium.FPDFDOC_InitFormFillEnvironment(self._document, self._info)
+        count = pdfium.FPDFPage_GetAnnotCount(page)
+        if count > _MOST:
+            return [], count
+        text = pdfium.FPDFText_LoadPage(page)
+        own = pdfium.FPDFPage_CountObjects(page)
+        fields = list(self._fields(page, count))
+        if pdfium.FPDFPage_Flatten(page, pdfium.FLAT_NORMALDISPLAY) == pdfium.FLATTEN_SUCCESS:
+            drawn = pdfium.FPDF_LoadPage(self._document, number)
+            for _ in range(own):  # what is left are the annotations
+                item = pdfium.FPDFPage_GetObject(drawn, 0)
+                if pdfium.FPDFPage_RemoveObject(drawn, item):
+                    pdfium.FPDFPageObj_Destroy(item)
+            _share_out(drawn, fields)
+            pdfium.FPDF_ClosePage(drawn)
+        found = [line for item in fields for line in item.entries()]
+        new = [line for line in found if not _is_in_content(text, line)]
+        pdfium.FPDFText_ClosePage(text)
+        return new, 0
+
+    def _fields(self, page: Handle, count: int) -> Iterator[_Field]:
+        """What is filled in; annotations of other kinds, and those that are read here, are taken off the page."""
+        for index in reversed(range(count)):
+            annotation = pdfium.FPDFPage_GetAnnot(page, index)
+            kind = pdfium.FPDFAnnot_GetSubtype(annotation)
+            seen = not pdfium.FPDFAnnot_GetFlags(annotation) & _UNSEEN
+            found, draw = None, False
+            if seen and kind in _FILLED:
+                value, draw = self._value(annotation, kind)
+                box = pdfium.FS_RECTF()
+                pdfium.FPDFAnnot_GetRect(annotation, box)
+                sides = (box.left, min(box.bottom, box.top), box.right, max(box.bottom, box.top))
+                found = _Field(sides, value, always=kind == pdfium.FPDF_ANNOT_WIDGET)
+            pdfium.FPDFPage_CloseAnnot(annotation)
+            if not draw:
+                pdfium.FPDFPage_RemoveAnnot(page, index)
+            if found is not None:
+                yield found
+
+    def _value(self, annotation: Handle, kind: int) -> tuple[str, bool]:
+        """The value, and whether the appearance is to be read as well."""
+        if kind != pdfium.FPDF_ANNOT_WIDGET:
+            is_box = kind == pdfium.FPDF_ANNOT_FREETEXT
+            return _long(pdfium.FPDFAnnot_GetStringValue, annotation, b"Contents") if is_box else "", True
+        form = self._form
+        field_kind = pdfium.FPDFAnnot_GetFormFieldType(form, annotation)
+        if field_kind == pdfium.FPDF_FORMFIELD_PUSHBUTTON:
+            return "", False
+        if field_kind in (pdfium.FPDF_FORMFIELD_CHECKBOX, pdfium.FPDF_FORMFIELD_RADIOBUTTON):
+            state = utf16(pdfium.FPDFAnnot_GetStringValue, annotation, b"AS")
+            return ON if state not in ("", "Off") or pdfium.FPDFAnnot_IsChecked(
+                form, annotation
+            ) else "", False
+        value = _long(pdfium.FPDFAnnot_GetFormFieldValue, form, annotation)
+        if field_kind in (pdfium.FPDF_FORMFIELD_COMBOBOX, pdfium.FPDF_FORMFIELD_LISTBOX):
+            # The appearance of a list shows all that could be chosen.
+            return "\n".join(self._chosen(annotation)) or value, False
+        return value or _long(pdfium.FPDFAnnot_GetStringValue, annotation, b"V"), True
+
+    def _chosen(self, annotation: Handle) -> Iterator[str]:
+        for index in range(min(pdfium.FPDFAnnot_GetOptionCount(self._form, annotation), _MOST_OPTIONS)):
+            if pdfium.FPDFAnnot_IsOptionSelected(self._form, annotation, index):
+                yield utf16(pdfium.FPDFAnnot_GetOptionLabel, self._form, annotation, index)
+
+
+def _share_out(page: Handle, fields: list[_Field]) -> None:
+    """Give the text of a page that shows annotations alone to the fields whose boxes it stands in, line by line."""
+    text = pdfium.FPDFText_LoadPage(page)
+    x, y = ctypes.c_double(), ctypes.c_double()
+    letters: list[tuple[str, float, float]] = []
+    owner: _Field | None = None
+    for index in range(max(0, pdfium.FPDFText_CountChars(text))):
+        letter = chr(min(pdfium.FPDFText_GetUnicode(text, index), 0x10FFFF))
+        pdfium.FPDFText_GetCharOrigin(text, index, x, y)
+        place = (x.value, y.value)
+        if letter in "\r\n" or (not letter.isspace() and owner and not owner.holds(*place)):
+            _end_line(owner, letters, pdfium.FPDFText_GetFontSize(text, max(0, index - 1)))
+            letters, owner = [], None
+        if not letter.isspace():
+            owner = owner or next((item for item in fields if item.holds(*place)), None)
+        letters.append((letter, *place))
+    _end_line(owner, letters, pdfium.FPDFText_GetFontSize(text, 0))
+    pdfium.FPDFText_ClosePage(text)
+
+
+def _end_line(owner: _Field | None, letters: list[tuple[str, float, float]], size: float) -> None:
+    text = "".join(letter for letter, _, _ in letters).strip()
+    if owner is None or not text:
+        return
+    shown = [place for place in letters if not place[0].isspace()]
+    size = size if 1 < size < 200 else _SIZE
+    _, x0, base = shown[0]
+    owner.lines.append((text, x0, base, max(x0, shown[-1][1] + 0.5 * size), size))
+
+
+def _is_in_content(text: Handle, line: Entry) -> bool:
+    """Whether the page's own text says the same in the same place, as in a form that was printed with its values."""
+    words, x0, base, x1, size = line
+    box = (x0 - 2, base + size, x1 + 2, base - 0.3 * size)
+    count = pdfium.FPDFText_GetBoundedText(text, *box, None, 0)
+    if count <= 0:
+        return False
+    buffer = (ctypes.c_ushort * (count + 1))()
+    pdfium.FPDFText_GetBoundedText(text, *box, buffer, count)
+    there = bytes(buffer).decode("utf-16-le", "replace").replace("\0", "")
+    said = " ".join(_FILL_LINE.sub(" ", there).split())
+    return f" {' '.join(words.split())} " in f" {said} "
