@@ -89,7 +89,7 @@ def test_bad_folders_do_not_hide_the_good_ones(
     broken = {
         "backbone": {"backbone_name": 3},
         "calibrated": {"calibration": "none"},
-        "combined": {"combination": [1]},
+        "combined": {"score_weights": [1]},
         "kind": {"model_type": HOSTILE},
         "late": {"format": "2"},
         "packed": {"packing": 3, "model_type": "colde"},
