@@ -221,3 +221,13 @@ def test_int8_document_vectors_stay_close_to_fp16(
     paper = read(repository / "examples" / "field-study-v1.pdf")
     one, other = half.encode(paper), encoder.encode(paper)
     assert float(one.document_vector @ other.document_vector) >= 0.999
+
+
+def test_passages_are_encoded_as_sections_of_a_document_are(encoder: Encoder) -> None:
+    texts = [prose(1, 30), prose(2, 700), prose(3, 4)]
+    whole = encoder.encode(assemble("", "", [Part("", text) for text in texts]))
+    rows = [next(row for row, chunk in enumerate(whole.chunks) if chunk.section == n) for n in range(3)]
+    vectors = encoder.encode_passages([texts[0], " \n", *texts[1:]])
+    np.testing.assert_array_equal(vectors[[0, 2, 3]], whole.centred_unit_vectors[rows])
+    assert not vectors[1].any()
+    assert encoder.encode_passages([]).shape == (0, encoder.config.hidden_size)

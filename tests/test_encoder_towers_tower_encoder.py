@@ -151,3 +151,12 @@ def test_what_is_not_there_is_named(folder: Path, tmp_path: Path) -> None:
     (copy / "onnx" / "tower.onnx").unlink()
     with pytest.raises(ModelError, match=r"lacks onnx/tower\.onnx"):
         open_encoder(copy, device="cpu")
+
+
+def test_passages_are_encoded_as_sections_of_a_document_are(encoder: TowerEncoder) -> None:
+    texts = ["hive of the bow. " * 3, "keel of the bow. " * 40]
+    whole = encoder.encode(assemble("", "", [Part("", text) for text in texts]))
+    rows = [next(row for row, chunk in enumerate(whole.chunks) if chunk.section == n) for n in range(2)]
+    vectors = encoder.encode_passages([texts[0], "", texts[1]])
+    np.testing.assert_array_equal(vectors[[0, 2]], whole.centred_unit_vectors[rows])
+    assert not vectors[1].any()

@@ -90,6 +90,16 @@ class Chunker:
                 chunks.extend(self._chunk_section(document, section, len(chunks)))
         return tuple(chunks)
 
+    def first_chunk(self, text: str) -> Chunk | None:
+        """The first chunk of a text that stands alone; None where it has no token."""
+        encoding = self.tokenizer.encode(text, add_special_tokens=False)
+        ids, offsets = encoding.ids, encoding.offsets
+        end = cut_points(text, offsets, self.chunk_tokens - 2)[:2][-1]
+        if not end:
+            return None
+        cls_id, sep_id = special_token(self.tokenizer, "[CLS]"), special_token(self.tokenizer, "[SEP]")
+        return Chunk(0, 0, 0, Span(offsets[0][0], offsets[end - 1][1]), (cls_id, *ids[:end], sep_id))
+
     def _chunk_section(self, document: Document, section: Section, first_index: int) -> list[Chunk]:
         text = document.section_text(section)
         encoding = self.tokenizer.encode(text, add_special_tokens=False)

@@ -178,6 +178,19 @@ class Encoder:
         )
         return np.stack([vectors[key] for key in keys])
 
+    def encode_passages(self, texts: Sequence[str], progress: Progress | None = None) -> FloatArray:
+        """Encode texts that stand alone: centred unit vectors [n, H], of each text that of its first chunk.
+
+        A text without a token gets zeros.
+        """
+        chunker = self._chunker.result()
+        chunks = {row: chunk for row, text in enumerate(texts) if (chunk := chunker.first_chunk(text))}
+        vectors = np.zeros((len(texts), self.config.hidden_size), np.float32)
+        if chunks:
+            encoded = self.encode_chunks(list(chunks.values()), progress)
+            vectors[list(chunks)] = self.head.centred_unit_vectors(encoded)
+        return vectors
+
     def encode(self, document: Document, progress: Progress | None = None) -> Encoding:
         """Encode one document.
 

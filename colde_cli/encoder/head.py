@@ -76,6 +76,10 @@ class DocumentHead:
             tuple(part.centred_unit_vectors[0] for part in listed),
         )
 
+    def centred_unit_vectors(self, vectors: FloatArray) -> FloatArray:
+        """Chunk vectors [n, H], n at least 1, centred and of unit length."""
+        return np.concatenate(self.run([vector[None] for vector in vectors]).centred_unit_vectors)
+
     def _run_together(
         self, groups: Sequence[FloatArray], partners: Sequence[int], chunk_ids: Sequence[IntArray]
     ) -> HeadOutput:

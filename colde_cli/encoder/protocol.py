@@ -140,5 +140,8 @@ class DocumentEncoder(Protocol):
     def encode_many(self, documents: Sequence[Document], progress: Progress | None = None) -> list[Encoding]:
         """Encode documents, all scheduled together."""
 
+    def encode_passages(self, texts: Sequence[str], progress: Progress | None = None) -> FloatArray:
+        """Encode texts that stand alone: centred unit vectors [n, H]; zeros for a text without a token."""
+
     def attention(self, a: Encoding, b: Encoding) -> tuple[FloatArray, FloatArray]:
         """Of the chunks of A over those of B [n_a, n_b], and back [n_b, n_a]; rows sum to 1."""

@@ -11,11 +11,10 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from colde_cli.documents.document import Chunk, Part, Span, assemble
+from colde_cli.documents.document import Chunk, Span
 from colde_cli.documents.passages import Passage
 from colde_cli.encoder.protocol import DocumentEncoder
 from colde_cli.encoder.runtime import Progress
-from colde_cli.errors import NoTextError
 from colde_cli.similarity.chunk_scores import cosines
 
 FloatArray = NDArray[np.float32]
@@ -114,33 +113,17 @@ def meaning_candidates(
     of_a, of_b = of
     if not of_a or not of_b:
         return []
-    try:
-        table = cosines(*_vectors([[texts[n][i] for i in of[n]] for n in (0, 1)], encoder, progress))
-    except NoTextError:  # nothing that the model has a token for
+    left, right = [texts[0][i] for i in of_a], [texts[1][j] for j in of_b]
+    vectors = encoder.encode_passages([*left, *right], progress)
+    if not (vectors[: len(left)].any() and vectors[len(left) :].any()):
         return []
+    table = cosines(vectors[: len(left)], vectors[len(left) :])
     found = []
     for i, j in _best(table, 0.0):
         cosine = max(0.0, float(table[i, j]))
         score = 1 - (1 - cosine) * (1 - wording(a[of_a[i]], b[of_b[j]]))
         found.append(Candidate(of_a[i], of_b[j], score))
     return found
-
-
-def _vectors(
-    sides: Sequence[Sequence[str]], encoder: DocumentEncoder, progress: Progress | None
-) -> list[FloatArray]:
-    """Centred vectors of the texts of either side, [n, H]: of each its first chunk, read alone."""
-    found = []
-    documents = [assemble("", "", [Part("", text) for text in texts]) for texts in sides]
-    for encoding, texts in zip(encoder.encode_many(documents, progress), sides, strict=True):
-        rows = {chunk.section: row for row, chunk in reversed(list(enumerate(encoding.chunks)))}
-        found.append(np.stack([_row(encoding.centred_unit_vectors, rows.get(n)) for n in range(len(texts))]))
-    return found
-
-
-def _row(centred_unit_vectors: FloatArray, row: int | None) -> FloatArray:
-    vector: FloatArray = np.zeros_like(centred_unit_vectors[0]) if row is None else centred_unit_vectors[row]
-    return vector
 
 
 def _best(table: FloatArray, least: float) -> list[tuple[int, int]]:

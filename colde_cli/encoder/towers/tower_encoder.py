@@ -186,6 +186,17 @@ class TowerEncoder:
         found = [vectors.get(key, nothing) for key in keys]
         return np.stack(found) if found else np.zeros((0, self.config.dim), np.float32)
 
+    def encode_passages(self, texts: Sequence[str], progress: Progress | None = None) -> FloatArray:
+        """Encode texts that stand alone: vectors [n, D], of each text that of its first chunk.
+
+        A text without a token gets zeros.
+        """
+        chunker = Chunker(self._tokenizer.result(), self.config.chunk_tokens)
+        chunks = [(text, chunker.first_chunk(text)) for text in texts]
+        return self.encode_texts(
+            [text[chunk.span.start : chunk.span.end] if chunk else "" for text, chunk in chunks], progress
+        )
+
     def encode(self, document: Document, progress: Progress | None = None) -> Encoding:
         """Encode one document.
 
