@@ -10,9 +10,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib import import_module
 from itertools import islice, pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,9 +21,6 @@ from colde_cli.documents.document import Document, Section
 from colde_cli.documents.sentences import sentence_starts
 from colde_cli.encoder.towers.layout import TowerConfig
 from colde_cli.errors import ModelError
-
-if TYPE_CHECKING:
-    from colde_cli.encoder.towers.layout import TowerConfig
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -253,11 +249,11 @@ def pack_blocks(text: str, tokenizer: TextTokenizer, config: TowerConfig) -> Row
 
 Packing = Callable[[str, TextTokenizer, TowerConfig], Rows]
 
-PACKINGS = {
-    "flat": "packing_flat:pack_flat",
-    "blocks": "packing_blocks:pack_blocks",
-    "sentences": "packing_sentences:pack_sentences",
-    "trigrams": "packing_trigrams:pack_trigrams",
+PACKINGS: dict[str, Packing] = {
+    "flat": pack_flat,
+    "blocks": pack_blocks,
+    "sentences": pack_sentences,
+    "trigrams": pack_trigrams,
 }
 
 
@@ -271,9 +267,7 @@ def packing(name: str, source: str) -> Packing:
         raise ModelError(
             f"{source} packs texts as {name!r}, which this version does not know: upgrade colde."
         )
-    module, _, function = PACKINGS[name].partition(":")
-    found: Packing = getattr(import_module(f"colde_cli.encoder.towers.{module}"), function)
-    return found
+    return PACKINGS[name]
 
 
 def document_text(document: Document) -> str:
