@@ -76,14 +76,15 @@ def _long(call: Handle, *arguments: object) -> str:
 
 
 def is_filled(page: Handle) -> bool:
-    """Whether anything is filled in on the page."""
-    for index in range(min(pdfium.FPDFPage_GetAnnotCount(page), _MOST)):
+    """Whether anything is filled in on the page; where there is too much to look at, something may be."""
+    count = pdfium.FPDFPage_GetAnnotCount(page)
+    for index in range(min(count, _MOST)):
         annotation = pdfium.FPDFPage_GetAnnot(page, index)
         kind = pdfium.FPDFAnnot_GetSubtype(annotation)
         pdfium.FPDFPage_CloseAnnot(annotation)
         if kind in _FILLED:
             return True
-    return False
+    return bool(count > _MOST)
 
 
 class FormReader:
