@@ -1,4 +1,4 @@
-"""Plain text and Markdown."""
+"""Plain text."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from colde_cli.documents.document import PLAIN_WORDS, Document, Part, SectionKind, assemble
-from colde_cli.documents.markdown import plain, read_markdown
 from colde_cli.documents.pdf.prose import SOFT_HYPHEN, Hyphens
 from colde_cli.documents.text import decode, read_text
 from colde_cli.errors import NoTextError, UnsupportedFormatError
@@ -19,10 +18,6 @@ PARAGRAPH = (
 
 def text(content: str) -> Document:
     return read_text(content.encode(), "a.txt", "a.txt")
-
-
-def markdown(content: str) -> Document:
-    return read_markdown(content.encode(), "a.md", "a.md")
 
 
 def headings(document: Document) -> list[tuple[int, str]]:
@@ -109,62 +104,6 @@ def test_tables_keep_their_lines() -> None:
     assert "a   b   c\n1   2   3" in text(f"{PARAGRAPH}\na   b   c\n1   2   3\n").text
 
 
-def test_markdown_headings_and_fences() -> None:
-    document = markdown(
-        "---\ntitle: 'Of Bells'\ntags: x\n---\nOpening.\n\n# One #\n\nWords.\n\nTwo\nlines\n---\n\n"
-        "```python\n# not a heading\nx = 1\n```\n\n### Three\n\nMore.\n"
-    )
-    assert headings(document) == [(0, ""), (1, "One"), (2, "Two lines"), (3, "Three")]
-    assert document.title == "Of Bells"
-    assert "# not a heading\nx = 1" in document.text
-    assert "tags" not in document.text
-
-
-def test_markdown_lists_quotes_and_rules() -> None:
-    document = markdown("# A\n\n- one\n- two\n  goes on\n\n***\n\n> said\n> she\n")
-    assert document.text == "A\n\n- one\n\n- two goes on\n\nsaid she"
-
-
-def test_markdown_title_is_the_outermost_heading() -> None:
-    assert markdown("## Sub\n\nx\n\n# Top\n\ny").title == "Top"
-    assert markdown("words only").title == "a.md"
-    assert markdown("words only").sections[0].kind is SectionKind.BODY
-
-
-def test_markdown_without_words() -> None:
-    with pytest.raises(NoTextError):
-        markdown("---\ntitle: x\n---\n\n\n")
-
-
-@pytest.mark.parametrize(
-    ("marked", "words"),
-    [
-        ("**bold** and *slanted* and _too_", "bold and slanted and too"),
-        ("[bells](https://example.org) ![a net](n.png)", "bells a net"),
-        ("`code` and snake_case_name", "code and snake_case_name"),
-        (r"5 \* 3", "5 * 3"),
-        ("2 * 3 * 4", "2 * 3 * 4"),
-        ("a <!-- hidden --> b", "a b"),
-        ("[a net](https://example.org/net_(of_cork)) is [one](#a)", "a net is one"),
-        ("**a and __b__**, *c `d` e*", "a and b, c d e"),
-    ],
-)
-def test_inline_marks(marked: str, words: str) -> None:
-    assert plain(marked) == words
-
-
-@pytest.mark.parametrize("mark", ["<!--", "![", "[a](", "**a ", "__a ", "*a ", "_a ", "`", "<http:"])
-def test_marks_that_nothing_closes_are_text_however_many(mark: str) -> None:
-    """Each is looked at once: if the rest of the text were read for each of them, this would take minutes."""
-    text = mark * (100_000 // len(mark))
-    assert plain(text) == text.strip()
-
-
-@pytest.mark.parametrize("title", ["# a{}b", "# a{}# b", "#{}b"])
-def test_a_heading_of_blanks_is_read_once(title: str) -> None:
-    assert headings(markdown(title.format(" " * 300_000))) == [(1, " ".join(title[1:].format(" ").split()))]
-
-
 def test_hyphens() -> None:
     hyphens = Hyphens(["x the harbour is here x", "x one well-known bell x", "x sand bank and sand bank x"])
     assert hyphens.join("the har-", "bour") == "the harbour"
@@ -195,36 +134,11 @@ def test_assembled_sections_hold_what_they_were_given(given_parts: list[Part]) -
     assert end == len(document.text)
 
 
-simple = st.text(st.sampled_from("abcdefgh"), min_size=1, max_size=12)
-paragraphs = st.lists(st.lists(simple, min_size=1, max_size=6).map(" ".join), min_size=1, max_size=4)
-markdown_parts = st.builds(
-    lambda heading, body, level: Part(heading, "\n\n".join(body), level),
-    simple,
-    paragraphs,
-    st.integers(1, 6),
-)
-
-
-@given(st.lists(markdown_parts, min_size=1, max_size=6))
-def test_markdown_comes_back_as_it_was_written(written: list[Part]) -> None:
-    source = "\n\n".join(f"{'#' * part.level} {part.heading}\n\n{part.text}" for part in written)
-    document = markdown(source)
-    assert [(section.level, section.heading) for section in document.sections] == [
-        (part.level, part.heading) for part in written
-    ]
-    assert [document.text[section.body_start : section.span.end] for section in document.sections] == [
-        part.text for part in written
-    ]
-    again = markdown("\n\n".join(source.split("\n\n")) + "\n")
-    assert again.text == document.text
-
-
 @given(st.text(max_size=400))
 def test_any_text_is_read_or_refused(content: str) -> None:
-    for reader in (read_text, read_markdown):
-        try:
-            document = reader(content.encode("utf-8", "surrogatepass"), "a", "a")
-        except (NoTextError, UnsupportedFormatError):
-            continue
-        assert document.text.strip()
-        assert document.sections[-1].span.end == len(document.text)
+    try:
+        document = read_text(content.encode("utf-8", "surrogatepass"), "a", "a")
+    except (NoTextError, UnsupportedFormatError):
+        return
+    assert document.text.strip()
+    assert document.sections[-1].span.end == len(document.text)

@@ -1,162 +1,264 @@
-"""Markdown to a `Document`: its own headings, code kept as it is, marks of emphasis and links taken away."""
+"""Markdown to a `Document`: CommonMark with tables and footnotes, parsed by markdown-it-py.
+
+Marks of emphasis, links, entities and HTML tags go, words stay. A paragraph, an item of a list, a block of code and a
+table are one paragraph each; code and tables keep their lines, items their mark ("-", "2."). A footnote stands at the
+end of the section that defines it, as in Word documents.
+
+Only headings at the outermost level begin sections. A heading in a quotation or in a list is text: it divides what is
+quoted, and what follows the quotation does not stand under it.
+"""
 
 from __future__ import annotations
 
+import html
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+
+from markdown_it import MarkdownIt
+from markdown_it.rules_block import StateBlock
+from markdown_it.rules_core import StateCore
+from markdown_it.token import Token
 
 from colde_cli.documents.document import Document, Part, ReadReport, SectionKind, assemble
 from colde_cli.documents.headings.names import kind_of
 from colde_cli.documents.text import decode, parts_of, shown_as
-from colde_cli.errors import NoTextError
+from colde_cli.errors import LimitError, NoTextError
 
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
-_ATX = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*))?$")
-_SETEXT = re.compile(r" {0,3}(=+|-+)[ \t]*$")
-_RULE = re.compile(r" {0,3}([-*_])([ \t]*\1){2,}[ \t]*$")
-_ITEM = re.compile(r"\s*(?:[-*+]|\d{1,9}[.)])\s+")
-_QUOTE = re.compile(r"^\s*>\s?")  # with its ^: a > inside a line is text
+MAX_NESTING = 100
+"""Quotations and lists in one another; a list counts twice, once for itself and once for its item."""
+_INLINE_NESTING = (
+    20  # brackets in one another beyond which they are text; a million "[" take time in proportion
+)
+MAX_FRONT_MATTER = 200
+"""Lines of YAML before the text."""
+_ENTRY = re.compile(r"\w[\w .-]*:(\s|$)")
 _TITLE = re.compile(r"title\s*:\s*(.+)", re.IGNORECASE)
-_TARGET = r"\([^()]*+(?:\([^()]*+\)[^()]*+)*+\)"  # of a link, which may hold (brackets)
-# Labels have an end: without one, a million "[" would be read a million times to the end.
-_INLINE = (
-    (re.compile(rf"!\[([^\]]{{0,1000}})\]{_TARGET}"), r"\1"),
-    (re.compile(rf"\[([^\]]{{1,1000}})\](?:{_TARGET}|\[[^\]]{{0,1000}}\])"), r"\1"),
-    (re.compile(r"(?<!\\)<((?:https?|mailto):[^<>\s]+)>"), r"\1"),
+_FOOTNOTE = re.compile(r"\[\^([^\]\s]{1,80})\]:[ \t]*")
+_REFERENCE = re.compile(r"\[\^([^\]\s]{1,80})\]")
+# HTML: what is dropped with its text (opening, closing), tags that end a paragraph, and all other tags.
+_DROPPED = (
+    (re.compile(r"<!--"), re.compile(r"-->")),
+    (re.compile(r"<script\b[^<>]*>", re.IGNORECASE), re.compile(r"</script\b[^<>]*>", re.IGNORECASE)),
+    (re.compile(r"<style\b[^<>]*>", re.IGNORECASE), re.compile(r"</style\b[^<>]*>", re.IGNORECASE)),
 )
-_COMMENT = re.compile(r"(?<!\\)<!--"), re.compile(r"-->")
-_EMPHASIS = (
-    (re.compile(r"(?<!\\)\*\*(?=\S)"), re.compile(r"(?<=\S)\*\*")),
-    (re.compile(r"(?<!\\)__(?=\S)"), re.compile(r"(?<=\S)__")),
-    (re.compile(r"(?<![\\\w*])\*(?=\S)"), re.compile(r"(?<=\S)\*(?!\w)")),
-    (re.compile(r"(?<![\\\w])_(?=\S)"), re.compile(r"(?<=\S)_(?!\w)")),
+_BLOCK_TAG = re.compile(
+    r"</?(address|article|aside|blockquote|body|center|caption|dd|details|div|dl|dt|figcaption|figure|footer|form"
+    r"|h[1-6]|header|hr|li|main|nav|ol|p|pre|section|summary|table|tbody|tfoot|thead|title|tr|ul)\b[^<>]*>",
+    re.IGNORECASE,
 )
-_CODE = re.compile(r"(?<!\\)(?<!(?<!\\)`)`+([^`]+)(?<!\\)`+")
-_ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
-
-
-@dataclass(slots=True)
-class _Reader:
-    """Gathers sections line by line."""
-
-    parts: list[Part] = field(default_factory=list)
-    heading: str = ""
-    level: int = 0
-    kind: SectionKind = SectionKind.FRONT
-    paragraphs: list[str] = field(default_factory=list)
-    lines: list[str] = field(default_factory=list)
-
-    def end_paragraph(self) -> None:
-        text = plain(" ".join(line.strip() for line in self.lines))
-        if text:
-            self.paragraphs.append(text)
-        self.lines = []
-
-    def begin_section(self, heading: str, level: int) -> None:
-        self.end_section()
-        self.heading, self.level = heading, level
-        self.kind = kind_of(heading, self.kind) if heading else self.kind
-
-    def end_section(self) -> None:
-        self.end_paragraph()
-        self.parts.extend(parts_of(self.heading, self.paragraphs, self.level, self.kind))
-        self.paragraphs = []
+_BLANK_TAG = re.compile(r"<(br|/?td|/?th)\b[^<>]*>", re.IGNORECASE)
+_TAG = re.compile(r"<[a-zA-Z/!?][^<>]*>")
+_HIDING_TAG = re.compile(r"<(/?)(script|style)\b", re.IGNORECASE)
 
 
 def read_markdown(data: bytes, path: str, name: str) -> Document:
-    """Markdown with ATX and setext headings; front matter is left out, but for its title.
+    """Read Markdown; front matter is left out, but for its title.
+
+    Args:
+        data: of the file.
+        path: as the user gave it, for messages.
+        name: stands in for a missing title.
 
     Raises:
-        NoTextError: nothing but blanks.
+        NoTextError: it has no text.
         UnsupportedFormatError: the bytes are no text.
+        LimitError: quotations and lists are nested deeper than `MAX_NESTING`.
     """
     text, warnings = decode(data, path)
-    lines, stated = _without_front_matter(text.replace("\f", "\n").split("\n"))
-    reader = _Reader()
-    _read_lines(reader, lines)
-    headings = [part for part in reader.parts if part.heading]
+    lines, stated = _split_front_matter(text.replace("\f", "\n").split("\n"))
+    env: dict[str, set[str]] = {"footnotes": set()}
+    tokens = _parser().parse("\n".join(lines), env)
+    # The parser drops what is nested deeper without a word.
+    if any(token.nesting == 1 and token.level >= MAX_NESTING - 1 for token in tokens):
+        raise LimitError(
+            f"{shown_as(path)} nests quotations or lists more than {MAX_NESTING // 2} deep; make it flatter."
+        )
+    parts = _Sections(env["footnotes"]).read(tokens)
+    headings = [part for part in parts if part.heading]
+    if not headings:
+        parts = [Part("", part.text, 0, SectionKind.BODY) for part in parts]
     top = min((part.level for part in headings), default=0)
-    opening = next((part.heading for part in headings if part.level == top), name)
-    only_text = [] if headings else [Part("", part.text, 0, SectionKind.BODY) for part in reader.parts]
-    document = assemble(path, stated or opening, only_text or reader.parts, ReadReport(warnings=warnings))
+    title = stated or next((part.heading for part in headings if part.level == top), name)
+    document = assemble(path, title, parts, ReadReport(warnings=warnings))
     if not document.sections:
         raise NoTextError(f"{shown_as(path)} holds no text.")
     return document
 
 
-def _without_front_matter(lines: list[str]) -> tuple[list[str], str]:
+def _split_front_matter(lines: list[str]) -> tuple[list[str], str]:
     """Lines after a block of YAML between rows of dashes, and the title in it."""
-    if not lines or lines[0].rstrip() != "---":
+    if lines[0].rstrip() != "---":
         return lines, ""
-    for end, line in enumerate(lines[1:200], start=1):
+    for end, line in enumerate(lines[1:MAX_FRONT_MATTER], start=1):
         if line.rstrip() in ("---", "..."):
-            titles = (_TITLE.match(entry) for entry in lines[1:end])
-            title = next((found.group(1).strip().strip("\"'") for found in titles if found), "")
+            matter = lines[1:end]
+            if any(map(str.strip, matter)) and not any(map(_ENTRY.match, matter)):
+                return lines, ""  # text between two rules
+            titles = (_TITLE.match(entry) for entry in matter)
+            title = next((match.group(1).strip().strip("\"'") for match in titles if match), "")
             return lines[end + 1 :], title
     return lines, ""
 
 
-def _read_lines(reader: _Reader, lines: Sequence[str]) -> None:
-    fence = ""
-    for line in lines:
-        mark = _FENCE.match(line)
-        if fence:
-            closes = mark and mark.group(1).startswith(fence) and not line.strip().strip(fence[0])
-            if closes:
-                reader.paragraphs.append("\n".join(reader.lines))
-                reader.lines, fence = [], ""
-            else:
-                reader.lines.append(line)
-        elif mark:
-            reader.end_paragraph()
-            fence = mark.group(1)
+def _parser() -> MarkdownIt:
+    """CommonMark with tables, and with footnotes as `footnote_open`, `inline`, `footnote_close`."""
+    parser = MarkdownIt("commonmark", {"maxNesting": MAX_NESTING}).enable("table")
+    parser.block.ruler.before("reference", "footnote", _footnote, {"alt": ["paragraph", "reference"]})
+    parser.core.ruler.before("inline", "inline_nesting", _limit_inline_nesting)
+    return parser
+
+
+def _limit_inline_nesting(state: StateCore) -> None:
+    state.md.options["maxNesting"] = _INLINE_NESTING
+
+
+def _footnote(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """Rule for a footnote, `[^name]: text`, up to a blank line or the next footnote."""
+    if state.is_code_block(start) or not (match := _match_footnote(state, start)):
+        return False
+    if silent:
+        return True
+    state.line = start + 1
+    while (
+        state.line < end
+        and not state.isEmpty(state.line)
+        and state.sCount[state.line] >= state.blkIndent
+        and not _match_footnote(state, state.line)
+    ):
+        state.line += 1
+    state.env["footnotes"].add(match.group(1))
+    state.push("footnote_open", "", 1)
+    inline = state.push("inline", "", 0)
+    inline.content, inline.children = state.src[match.end() : state.eMarks[state.line - 1]], []
+    state.push("footnote_close", "", -1)
+    return True
+
+
+def _match_footnote(state: StateBlock, line: int) -> re.Match[str] | None:
+    return _FOOTNOTE.match(state.src, state.bMarks[line] + state.tShift[line], state.eMarks[line])
+
+
+@dataclass(slots=True)
+class _Sections:
+    """Gathers sections from the tokens of the parser.
+
+    Attributes:
+        footnotes: names of the footnotes, whose references are left out of the text.
+    """
+
+    footnotes: set[str]
+    parts: list[Part] = field(default_factory=list)
+    heading: str = ""
+    level: int = 0
+    kind: SectionKind = SectionKind.FRONT
+    paragraphs: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    mark: str = ""  # of list items that have no words yet
+    rows: list[list[str]] = field(default_factory=list)
+
+    def read(self, tokens: Sequence[Token]) -> list[Part]:
+        """The sections of a whole document."""
+        opening = None
+        for token in tokens:
+            if token.type == "inline":
+                self._add_inline(token, opening)
+            elif token.type == "html_block":
+                for paragraph in _html_paragraphs(token.content):
+                    self._add_paragraph(paragraph)
+            elif token.type in ("fence", "code_block"):
+                self._add_paragraph(token.content.strip("\n"))
+            elif token.type == "list_item_open":
+                self.mark += f"{token.info}{token.markup} "
+            elif token.type == "list_item_close":
+                self._add_paragraph("")
+            elif token.type == "tr_open":
+                self.rows.append([])
+            elif token.type == "table_close":
+                self._add_paragraph("\n".join(" | ".join(row) for row in self.rows if any(row)))
+                self.rows = []
+            opening = token
+        self._end_section()
+        return self.parts
+
+    def _add_inline(self, token: Token, opening: Token | None) -> None:
+        """Add words as what the token before them opens."""
+        words = " ".join(_inline_text(token.children or (), self.footnotes).split())
+        kind = opening.type if opening else ""
+        if opening and kind == "heading_open" and opening.level == 0:
+            self._end_section()
+            self.heading, self.level = words, int(opening.tag[1])
+            self.kind = kind_of(words, self.kind) if words else self.kind
+        elif kind == "footnote_open":
+            self.notes += [words] if words else []
+        elif kind in ("th_open", "td_open"):
+            self.rows[-1].append(words)
         else:
-            _read_line(reader, line)
-    reader.end_section()
+            self._add_paragraph(words)
+
+    def _add_paragraph(self, words: str) -> None:
+        if words.strip() or self.mark:
+            self.paragraphs.append((self.mark + words).rstrip())
+            self.mark = ""
+
+    def _end_section(self) -> None:
+        paragraphs = [*self.paragraphs, *self.notes]
+        self.parts.extend(parts_of(self.heading, paragraphs, self.level, self.kind))
+        self.paragraphs, self.notes = [], []
 
 
-def _read_line(reader: _Reader, line: str) -> None:
-    atx = _ATX.match(line.rstrip())
-    setext = _SETEXT.match(line)
-    if atx:
-        reader.begin_section(plain(_without_closing(atx.group(2) or "")), len(atx.group(1)))
-    elif setext and reader.lines and not _ITEM.match(reader.lines[0]):
-        title = plain(" ".join(part.strip() for part in reader.lines))
-        reader.lines = []
-        reader.begin_section(title, 1 if setext.group(1)[0] == "=" else 2)
-    elif not line.strip() or _RULE.match(line):
-        reader.end_paragraph()
-    elif _ITEM.match(line) or line.lstrip().startswith("|"):
-        reader.end_paragraph()
-        reader.lines.append(line)
-    else:
-        reader.lines.append(_QUOTE.sub("", line, count=1))
+def _inline_text(tokens: Sequence[Token], footnotes: set[str]) -> str:
+    """Words of a paragraph or a heading; of an image its alternative text."""
+    pieces: list[str] = []
+    for token in _without_scripts(tokens):
+        if token.type == "image":
+            pieces.append(_inline_text(token.children or (), footnotes))
+        elif token.type in ("softbreak", "hardbreak"):
+            pieces.append(" ")
+        elif token.type == "html_inline":
+            pieces.append(" " if _BLANK_TAG.match(token.content) else "")
+        elif token.type == "text":
+            pieces.append(
+                _REFERENCE.sub(lambda match: "" if match[1] in footnotes else match[0], token.content)
+            )
+        else:
+            pieces.append(token.content)
+    return "".join(pieces)
 
 
-def _without_closing(heading: str) -> str:
-    """A heading without the row of # that may close it."""
-    bare = heading.rstrip("#")
-    return heading if bare and not bare[-1].isspace() else bare
+def _without_scripts(tokens: Sequence[Token]) -> Iterator[Token]:
+    """Tokens outside of scripts and style sheets that have an end."""
+    tags = {
+        n: _HIDING_TAG.match(token.content) for n, token in enumerate(tokens) if token.type == "html_inline"
+    }
+    ends = {tag[2].lower(): n for n, tag in tags.items() if tag and tag[1]}
+    within = ""
+    for number, token in enumerate(tokens):
+        tag = tags.get(number)
+        if tag and within == tag[2].lower() and tag[1]:
+            within = ""
+        elif tag and not within and not tag[1] and number < ends.get(tag[2].lower(), 0):
+            within = tag[2].lower()
+        elif not within:
+            yield token
 
 
-def plain(text: str) -> str:
-    """Words without the marks of emphasis, links and images."""
-    text = _unwrapped(text, *_COMMENT, keep=False)
-    for pattern, replacement in _INLINE:
-        text = pattern.sub(replacement, text)
-    for opening, closing in _EMPHASIS:
-        text = _unwrapped(text, opening, closing)
-    return " ".join(_ESCAPED.sub(r"\1", _CODE.sub(r"\1", text)).split())
+def _html_paragraphs(source: str) -> Iterable[str]:
+    """Paragraphs of a block of HTML."""
+    for opening, closing in _DROPPED:
+        source = _without_pairs(source, opening, closing)
+    blocks = _BLOCK_TAG.sub("\n\n", _BLANK_TAG.sub(" ", source))
+    paragraphs = (html.unescape(_TAG.sub("", block)) for block in re.split(r"\n\s*\n", blocks))
+    return (" ".join(paragraph.split()) for paragraph in paragraphs)
 
 
-def _unwrapped(text: str, opening: re.Pattern[str], closing: re.Pattern[str], *, keep: bool = True) -> str:
-    """Text without pairs of marks, and without what stands between them unless it is to be kept.
+def _without_pairs(text: str, opening: re.Pattern[str], closing: re.Pattern[str]) -> str:
+    """Text without pairs of marks and what stands between them; a mark that nothing closes stays.
 
     One expression for both would look to the end of the text for every mark that nothing closes.
     """
     pieces, place = [], 0
-    while (first := opening.search(text, place)) and (last := closing.search(text, first.end() + keep)):
-        pieces += [text[place : first.start()], text[first.end() : last.start()] if keep else ""]
+    while (first := opening.search(text, place)) and (last := closing.search(text, first.end())):
+        pieces.append(text[place : first.start()])
         place = last.end()
     return "".join(pieces) + text[place:]

@@ -16,14 +16,19 @@ if TYPE_CHECKING:
 _PARAGRAPH = re.compile(r"\n\s*\n\s*")
 # What Markdown would take for a mark, and only that: text full of backslashes is hard to read.
 _MARKS = re.compile(
-    r"""\\(?=[!-/:-@\[-`{-~])  # a backslash that would escape something
+    r"""\\(?=[!-/:-@\[-`{-~]|$)  # a backslash that would escape something, or break a line
     | ` | \*(?=\S) | (?<=\S)\* | (?<!\w)_(?=\S) | (?<=\S)_(?!\w)
     | <(?=[a-zA-Z/!?])  # a tag, a comment
-    | (?<=\])[\[(]  # a link, an image
+    | (?<=\])[\[(:]  # a link, an image, a definition
     | &(?=\#?\w+;)""",
     re.VERBOSE,
 )
-_BLOCK = re.compile(r"\#{1,6}(?=\s|$) | > | ~{3} | =+\s*$ | -+\s*$ | ([-*_])(?:\s*\1){2,}\s*$", re.VERBOSE)
+# At the beginning of a line, and of an item of a list.
+_BLOCK = re.compile(
+    r"""((?:(?:[-*+]|\d{1,9}[.)])\s+)*)
+    (?=\#{1,6}(?:\s|$) | > | ~{3} | =+\s*$ | [-:|][-:|\s]*$ | ([-*_])(?:\s*\2){2,}\s*$)""",
+    re.VERBOSE,
+)
 
 
 def document_text(document: Document) -> str:
@@ -57,7 +62,8 @@ def _lines(paragraph: str) -> list[str]:
 
 def _line(text: str) -> str:
     line = _escaped(text)
-    return f"\\{line}" if _BLOCK.match(line) else line
+    mark = _BLOCK.match(line)
+    return f"{mark[1]}\\{line[mark.end() :]}" if mark else line
 
 
 def _escaped(text: str) -> str:
