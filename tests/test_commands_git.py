@@ -191,7 +191,7 @@ def test_names_that_look_like_options_or_words(repository: Repository) -> None:
     (repository.folder / "a").write_bytes(b"PK\x03\x04 no archive either")
     text = " ".join(repository("git", "diff").split())
     assert "-q.docx, working tree · 2 sections" in text
-    assert "a, working tree is damaged and cannot be read as a Word document" in text
+    assert "a, working tree: it is damaged, or not a Word document" in text
     assert "+The Seller shall deliver the malt within 41" in repository("git", "diff", "--no-ext-diff")
     assert "{+41+}" in repository("git", "difftool", "--tool=colde", "--", "-q.docx")
     repository("git", "update-ref", "refs/remotes/origin/main", "HEAD")

@@ -1,4 +1,4 @@
-"""Headings and paragraphs, one after another, to a `Document`: what the readers of marked-up sources share."""
+"""Build a `Document` from headings, paragraphs and notes: for the readers of Word, OpenDocument, HTML and LaTeX."""
 
 from __future__ import annotations
 
@@ -12,34 +12,39 @@ from colde_cli.documents.text import parts_of, read_text
 from colde_cli.errors import LimitError, NoTextError
 
 MAX_CHARACTERS = 20_000_000
-"""Text of one document; the longest books have five million characters."""
+"""Characters of one document; the longest books have five million."""
 MAX_PARAGRAPHS = 500_000
 """Headings, paragraphs and notes of one document."""
 _HEADING_LETTERS = 200
 _HEADING_WORDS = 30
-# Soft hyphens, marks of width zero and byte order marks: invisible, and noise between two versions.
+# Soft hyphens, marks of width zero and byte order marks cannot be seen; between two versions they are noise.
 _INVISIBLE = dict.fromkeys((0xAD, 0x200B, 0x2060, 0xFEFF))
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
 
 def tidy(text: str) -> str:
-    """Words with single blanks between them, without invisible characters."""
+    """Text with single blanks between its words, without invisible characters."""
     return " ".join(_CONTROL.sub(" ", text.translate(_INVISIBLE)).split())
 
 
 def tidy_lines(text: str) -> str:
-    """The same line by line, empty lines left out: rows of tables, code."""
+    """Tidy the lines of a table or of code each; empty ones are left out."""
     return "\n".join(line for line in map(tidy, text.split("\n")) if line)
+
+
+def too_much_text(path: str) -> LimitError:
+    """The error for a document with more text than colde reads."""
+    return LimitError(f"Cannot read {path}: it has more text than colde reads of one document; split it.")
 
 
 @dataclass(slots=True)
 class DocumentBuilder:
-    """Gathers sections in reading order.
+    """Builds a document section by section, in reading order.
 
     Attributes:
-        path: as the user gave it, for messages.
-        kind: the part that the section being gathered plays.
-        appendix: from now on sections are appendices, whatever they are called, but for the references.
+        path: name of the file in messages.
+        kind: of the current section.
+        appendix: sections from now on are appendices, except the references.
     """
 
     path: str
@@ -56,17 +61,17 @@ class DocumentBuilder:
 
     @property
     def headings(self) -> list[tuple[int, str]]:
-        """Level and words of the headings so far."""
+        """Level and text of the headings so far."""
         current = [(self._level, self._heading)] if self._heading else []
         return [(part.level, part.heading) for part in self._parts if part.heading] + current
 
-    def heading(self, text: str, level: int) -> None:
-        """Begin a section; what is too long to be a heading (a clause in its style) is a paragraph."""
+    def add_heading(self, text: str, level: int) -> None:
+        """Begin a section; a text too long for a heading (a clause in its style) is a paragraph."""
         words = tidy(text)
         if not words:
             return
         if len(words) > _HEADING_LETTERS or len(words.split()) > _HEADING_WORDS:
-            self.paragraph(words)
+            self.add_paragraph(words)
             return
         self._count(words)
         self._end_section()
@@ -74,39 +79,39 @@ class DocumentBuilder:
         kind = kind_of(words, self.kind)
         self.kind = SectionKind.APPENDIX if self.appendix and kind != SectionKind.REFERENCES else kind
 
-    def paragraph(self, text: str, *, lines: bool = False) -> None:
+    def add_paragraph(self, text: str, *, lines: bool = False) -> None:
         """Add a paragraph; `lines` keeps its lines (tables, code)."""
         words = tidy_lines(text) if lines else tidy(text)
         if words:
             self._count(words)
             self._paragraphs.append(words)
 
-    def note(self, text: str) -> None:
-        """Add a footnote, which stands at the end of its section."""
+    def add_note(self, text: str) -> None:
+        """Add a footnote; it stands at the end of its section."""
         words = tidy(text)
         if words:
             self._count(words)
             self._notes.append(words)
 
-    def document(
+    def build(
         self, title: str, name: str, warnings: Sequence[str] = (), notes: Sequence[str] = ()
     ) -> Document:
-        """Everything gathered; text without a single heading is searched for them as plain text is.
+        """The document; if nothing was marked as a heading, headings are found as in plain text.
 
         Args:
-            title: as stated in the source; "" takes the heading that stands above all others, else `name`.
+            title: as stated in the source; "" takes the only heading of the highest level, else `name`.
             name: the file's name.
             warnings: sentences for the user.
             notes: sentences on what was left out on purpose.
 
         Raises:
-            NoTextError: nothing was gathered.
+            NoTextError: nothing was added.
         """
         self._end_section()
         report = ReadReport(warnings=tuple(warnings), notes=tuple(notes))
         levels = [level for level, _ in self.headings]
         if not self._pieces:
-            raise NoTextError(f"{self.path} holds no text that can be read.")
+            raise NoTextError(f"Cannot read {self.path}: it holds no text.")
         if not levels:
             plain = read_text("\n\n".join(self._everything).encode(), self.path, name)
             return replace(plain, title=tidy(title) or plain.title, report=report)
@@ -121,7 +126,7 @@ class DocumentBuilder:
         self._characters += len(words)
         self._pieces += 1
         if self._characters > MAX_CHARACTERS or self._pieces > MAX_PARAGRAPHS:
-            raise LimitError(f"{self.path} has more text than colde reads of one document; split it.")
+            raise too_much_text(self.path)
 
     def _end_section(self) -> None:
         texts = [*self._paragraphs, *self._notes]

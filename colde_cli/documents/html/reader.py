@@ -12,7 +12,7 @@ from pathlib import Path
 from colde_cli.documents.builder import DocumentBuilder
 from colde_cli.documents.document import Document
 from colde_cli.documents.sandbox import sandboxed
-from colde_cli.documents.text import decode
+from colde_cli.documents.text import decode, shown_as
 from colde_cli.errors import LimitError
 
 MEMORY = 1 << 30
@@ -46,16 +46,16 @@ def read_html(data: bytes, path: str, name: str) -> Document:
         LimitError: it takes more memory or time than a page may.
         NoTextError: it has no text.
     """
-    shown = "Standard input" if path == "-" else path
+    shown = shown_as(path)
     text, warnings = _decode(data, shown)
-    gatherer, title, left_out = _gather(text, shown)
+    builder, title, left_out = _build(text, shown)
     notes = (_LEFT_OUT,) if left_out else ()
-    return replace(gatherer.document(title, name, warnings, notes), path=path)
+    return replace(builder.build(title, name, warnings, notes), path=path)
 
 
-def _gather(text: str, shown: str) -> tuple[DocumentBuilder, str, bool]:
+def _build(text: str, shown: str) -> tuple[DocumentBuilder, str, bool]:
     """Headings and paragraphs, the title, and whether anything was left out."""
-    gatherer, title, finished, left_out = DocumentBuilder(shown), "", False, False
+    builder, title, finished, left_out = DocumentBuilder(shown), "", False, False
     with tempfile.TemporaryFile() as page:
         page.write(text.encode("utf-8", "replace"))
         page.seek(0)
@@ -65,16 +65,16 @@ def _gather(text: str, shown: str) -> tuple[DocumentBuilder, str, bool]:
             for message in messages:
                 kind = message["kind"]
                 if kind == "heading":
-                    gatherer.heading(message["text"], message["level"])
+                    builder.add_heading(message["text"], message["level"])
                 elif kind == "paragraph":
-                    gatherer.paragraph(message["text"], lines=message["lines"])
+                    builder.add_paragraph(message["text"], lines=message["lines"])
                 elif kind == "title":
                     title = message["text"]
                 elif kind == "end":
                     finished, left_out = True, message["left_out"]
     if not finished:
         raise LimitError(f"{shown} needs more memory or time than a page may take; it may be damaged.")
-    return gatherer, title, left_out
+    return builder, title, left_out
 
 
 def _decode(data: bytes, shown: str) -> tuple[str, tuple[str, ...]]:

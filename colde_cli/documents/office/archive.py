@@ -1,7 +1,7 @@
-"""A document that is a ZIP file of XML (Word, OpenDocument), read as a stream and within limits.
+"""Read a document that is a ZIP file of XML (Word, OpenDocument), as a stream and within limits.
 
-Nothing is believed that the file says of itself: sizes are counted while unpacking, declarations of entities (the
-"billion laughs", files and addresses to fetch) end the reading, and no tree of elements is built.
+The file is not trusted: sizes are counted while unpacking, a declaration of entities (the "billion laughs", files and
+addresses to fetch) ends the reading, and no tree of elements is built.
 """
 
 from __future__ import annotations
@@ -11,43 +11,51 @@ import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import BinaryIO, Protocol
+from typing import BinaryIO
 from xml.parsers import expat
 
 from colde_cli.errors import CorruptFileError, DocumentError, LimitError, PasswordError
 
 MAX_PART_BYTES = 128 << 20
-"""Of one part once unpacked; a book of 1000 pages has some 30 MiB."""
+"""Size of one part once unpacked; a book of 1000 pages has some 30 MiB."""
 MAX_ELEMENTS = 3_000_000
-"""Of the text; about a hundred to a paragraph would be many."""
-_MAX_SIDE_ELEMENTS = 300_000  # of styles, relations and types
+"""Elements of the text; about a hundred to a paragraph would be many."""
+_MAX_SIDE_ELEMENTS = 300_000  # in the parts for styles, relations and types
 _MAX_DEPTH = 5000  # of elements in one another; editors stay below a hundred
 _MAX_DIRECTORY = 4 << 20
-_BLOCK = 4 << 20  # large blocks: expat begins a token that is cut off again with every block
+_BLOCK = 4 << 20  # large, because expat begins a token anew with every block that cuts it
 _END, _LONG_END = b"PK\x05\x06", b"PK\x06\x07"
-# What the modules that read ZIP and XML raise for files that are not as they should be.
+# What the modules for ZIP and XML raise for damaged files.
 _DAMAGE = (
     *(expat.ExpatError, zipfile.BadZipFile, zlib.error, struct.error, NotImplementedError),
     *(EOFError, OSError, ValueError, LookupError),
 )
 
 
-class Handler(Protocol):
-    """What is told of elements, their names without a namespace's address: `w:p`, `text:h`, `:Override`."""
+class XmlHandler:
+    """Learns of the elements of a part, named with the prefix of their format: `w:p`, `text:h`, `:Override`."""
+
+    __slots__ = ()
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
-        """An element begins."""
+        """Begin an element."""
 
     def end(self, name: str) -> None:
-        """An element ends."""
+        """End an element."""
 
     def characters(self, text: str) -> None:
-        """Text in it."""
+        """Take text of the current element."""
 
 
 @dataclass(frozen=True, slots=True)
-class Format:
-    """Of which kind a file is: for messages ("Word document", ".docx"), and the prefixes of its namespaces."""
+class ZipFormat:
+    """A kind of file.
+
+    Attributes:
+        name: for messages, e.g. "Word document".
+        suffix: of its files, e.g. ".docx".
+        prefixes: address of a namespace -> prefix of its elements.
+    """
 
     name: str
     suffix: str
@@ -60,19 +68,19 @@ class Format:
 
 
 class Archive:
-    """An open file.
+    """An open ZIP file of XML parts.
 
     Args:
         file: seekable.
-        shown: what messages call it.
-        format: of which kind it is.
+        shown: its name in messages.
+        format: its kind.
 
     Raises:
         CorruptFileError: it is no whole ZIP file.
         LimitError: its directory is too large.
     """
 
-    def __init__(self, file: BinaryIO, shown: str, format: Format) -> None:
+    def __init__(self, file: BinaryIO, shown: str, format: ZipFormat) -> None:
         self.shown = shown
         self.format = format
         self._check_directory(file)
@@ -83,21 +91,26 @@ class Archive:
         self._names = {name.lower(): name for name in self._zip.namelist()}
 
     def damaged(self) -> CorruptFileError:
-        """The error for everything that is not as it should be."""
+        """The error for a damaged file."""
         return CorruptFileError(
-            f"{self.shown} is damaged and cannot be read as {self.format.article}; try to save or get it again."
+            f"Cannot read {self.shown}: it is damaged, or not {self.format.article}; save or download it again."
         )
 
     def encrypted(self) -> PasswordError:
         """The error for a file that needs a password."""
-        return PasswordError(f"{self.shown} is encrypted; save it without a password.")
+        return PasswordError(f"Cannot read {self.shown}: it is encrypted; save it without a password.")
 
     def holds(self, name: str) -> bool:
-        """Whether there is a part of that name."""
+        """Whether the file has a part of this name."""
         return name.lower().lstrip("/") in self._names
 
-    def read(self, name: str, handler: Handler, most: int = _MAX_SIDE_ELEMENTS) -> None:
-        """Tell a handler of everything in a part of at most so many elements, if the file has it.
+    def read(self, name: str, handler: XmlHandler, most: int = _MAX_SIDE_ELEMENTS) -> None:
+        """Read a part, if the file has it.
+
+        Args:
+            name: of the part.
+            handler: learns of its elements.
+            most: elements it may have.
 
         Raises:
             CorruptFileError: the part is damaged, no XML, or declares entities.
@@ -128,8 +141,8 @@ class Archive:
                 left -= len(block)
                 if left < 0:
                     raise LimitError(
-                        f"{self.shown} unpacks to more than {MAX_PART_BYTES >> 20} MiB of text, the most that"
-                        " colde reads; split it."
+                        f"Cannot read {self.shown}: it unpacks to more than {MAX_PART_BYTES >> 20} MiB of text,"
+                        " the most that colde reads; split it."
                     )
                 yield block
 
@@ -145,16 +158,16 @@ class Archive:
         listed = int.from_bytes(tail[at + 12 : at + 16], "little")
         if listed > _MAX_DIRECTORY or tail[max(0, at - 20) : at].startswith(_LONG_END):
             raise LimitError(
-                f"{self.shown} holds more files than {self.format.article} may; save it again as"
+                f"Cannot read {self.shown}: it holds more files than {self.format.article} may; save it again as"
                 f" {self.format.suffix}."
             )
 
-    def _parser(self, handler: Handler, most: int) -> expat.XMLParserType:
-        """A parser that ends at the first declaration of a document type, and so at every entity."""
+    def _parser(self, handler: XmlHandler, most: int) -> expat.XMLParserType:
+        """A parser that refuses declarations of a document type, and with them every entity."""
         parser = expat.ParserCreate(namespace_separator="\n")
         parser.buffer_text = True
         elements = depth = 0
-        shown, what, prefixes = self.shown, self.format, self.format.prefixes
+        shown, kind, prefixes = self.shown, self.format, self.format.prefixes
 
         def short(name: str) -> str:
             address, _, local = name.rpartition("\n")
@@ -165,10 +178,13 @@ class Archive:
             elements, depth = elements + 1, depth + 1
             if depth > _MAX_DEPTH:
                 raise CorruptFileError(
-                    f"{shown} is nested deeper than {what.article} can be; save it again as {what.suffix}."
+                    f"Cannot read {shown}: it is nested deeper than {kind.article} can be; save it again as"
+                    f" {kind.suffix}."
                 )
             if elements > most:
-                raise LimitError(f"{shown} holds more elements than {what.article} may; split it.")
+                raise LimitError(
+                    f"Cannot read {shown}: it holds more elements than {kind.article} may; split it."
+                )
             handler.start(
                 short(name), attributes and {short(key): value for key, value in attributes.items()}
             )
@@ -180,7 +196,8 @@ class Archive:
 
         def declares(*_: object) -> None:
             raise CorruptFileError(
-                f"{shown} declares XML entities, which no {what.name} does; save it again."
+                f"Cannot read {shown}: it declares XML entities, which no {kind.name} does; save it again as"
+                f" {kind.suffix}."
             )
 
         parser.StartElementHandler = start
@@ -191,31 +208,21 @@ class Archive:
 
 
 @dataclass(slots=True)
-class Title:
-    """Handler of a document's properties (Dublin Core): its title."""
+class Properties(XmlHandler):
+    """The properties of a document (Dublin Core): its title."""
 
     title: str = ""
     _within: bool = False
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
-        """Within the title, or not."""
+        """Enter the title, or leave it."""
         self._within = name == "dc:title"
 
     def end(self, name: str) -> None:
-        """The title ends with the first element that does."""
+        """Leave the title."""
         self._within = False
 
     def characters(self, text: str) -> None:
-        """A piece of the title."""
+        """Take a piece of the title."""
         if self._within:
             self.title += text
-
-
-def editing_warnings(tracked: int, hidden: int) -> list[str]:
-    """What to say of tracked changes and hidden text, as many as there were of each."""
-    warnings = []
-    if tracked:
-        warnings.append("Tracked changes were read as accepted: insertions are in, deletions are out.")
-    if hidden:
-        warnings.append("Hidden text was left out.")
-    return warnings

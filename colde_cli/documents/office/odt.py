@@ -1,4 +1,4 @@
-"""An open OpenDocument text to a `Document`."""
+"""Read OpenDocument texts (.odt): the parts of the file, its styles, and its body."""
 
 from __future__ import annotations
 
@@ -7,22 +7,40 @@ from typing import BinaryIO
 
 from colde_cli.documents.builder import DocumentBuilder
 from colde_cli.documents.document import Document
-from colde_cli.documents.office.archive import MAX_ELEMENTS, Archive, Format, Title, editing_warnings
-from colde_cli.documents.office.odt_body import Body, Styles
+from colde_cli.documents.office.archive import MAX_ELEMENTS, Archive, Properties, XmlHandler, ZipFormat
+from colde_cli.documents.office.body import Body, Note, Paragraph, Styles, Table, TextStyle
+from colde_cli.documents.text import shown_as
 from colde_cli.errors import CorruptFileError
 
 _OASIS = "urn:oasis:names:tc:opendocument:xmlns:"
-_PREFIXES = {
-    f"{_OASIS}office:1.0": "office",
-    f"{_OASIS}text:1.0": "text",
-    f"{_OASIS}table:1.0": "table",
-    f"{_OASIS}style:1.0": "style",
-    f"{_OASIS}drawing:1.0": "draw",
-    f"{_OASIS}svg-compatible:1.0": "svg",
-    f"{_OASIS}manifest:1.0": "manifest",
-    "http://purl.org/dc/elements/1.1/": "dc",
-}
-_TEXT = Format("OpenDocument text", ".odt", _PREFIXES)
+_FORMAT = ZipFormat(
+    "OpenDocument text",
+    ".odt",
+    {
+        f"{_OASIS}office:1.0": "office",
+        f"{_OASIS}text:1.0": "text",
+        f"{_OASIS}table:1.0": "table",
+        f"{_OASIS}style:1.0": "style",
+        f"{_OASIS}drawing:1.0": "draw",
+        f"{_OASIS}svg-compatible:1.0": "svg",
+        f"{_OASIS}manifest:1.0": "manifest",
+        "http://purl.org/dc/elements/1.1/": "dc",
+    },
+)
+# What stands in these is not text of the document: deleted text, comments, names of pictures, numbers of notes, and
+# lists that the editor makes of headings. A bibliography is kept, but for the pattern of its entries.
+_SKIPPED = frozenset(
+    (
+        *("text:tracked-changes", "office:annotation", "svg:title", "svg:desc", "text:note-citation"),
+        *("text:illustration-index", "text:table-index", "text:object-index", "text:user-index"),
+        *("text:alphabetical-index", "text:bibliography-source", "text:ruby-text", "text:hidden-text"),
+        *("office:scripts", "office:forms", "office:binary-data", "office:settings", "text:script"),
+    )
+)
+_CONTENTS = "text:table-of-content"
+_BLANKS = frozenset(("text:s", "text:tab", "text:line-break"))
+_PARAGRAPHS = frozenset(("text:p", "text:h"))
+_BOX = "draw:text-box"
 
 
 def read_odt(file: BinaryIO, path: str, name: str) -> Document:
@@ -42,18 +60,16 @@ def read_odt(file: BinaryIO, path: str, name: str) -> Document:
         LimitError: it is larger than a document may be.
         NoTextError: it has no text.
     """
-    shown = "Standard input" if path == "-" else path
-    archive = Archive(file, shown, _TEXT)
+    shown = shown_as(path)
+    archive = Archive(file, shown, _FORMAT)
     _check_readable(archive)
-    styles, meta = Styles(), Title()
+    styles, properties = OdtStyles(), Properties()
     archive.read("styles.xml", styles)
-    archive.read("meta.xml", meta)
-    filler = _Filler(DocumentBuilder(shown), styles)
-    body = Body(filler, styles)
+    archive.read("meta.xml", properties)
+    body = OdtBody(DocumentBuilder(shown), styles)
     archive.read("content.xml", body, MAX_ELEMENTS)
-    warnings = editing_warnings(body.tracked, body.hidden)
     notes = ["Left out the table of contents."] if body.contents else []
-    document = filler.gatherer.document(filler.title or meta.title, name, warnings, notes)
+    document = body.builder.build(body.title or properties.title, name, body.warnings(), notes)
     return replace(document, path=path)
 
 
@@ -64,50 +80,131 @@ def _check_readable(archive: Archive) -> None:
         raise archive.encrypted()
     if not archive.holds("content.xml"):
         raise CorruptFileError(
-            f"{archive.shown} is a ZIP archive without the text of an OpenDocument; save it again as .odt."
+            f"Cannot read {archive.shown}: it is a ZIP archive without the text of an OpenDocument; save it again as"
+            " .odt."
         )
 
 
 @dataclass(slots=True)
-class _Filler:
-    """Puts what the body holds into sections."""
-
-    gatherer: DocumentBuilder
-    styles: Styles
-    title: str = ""
-
-    def paragraph(self, text: str, style: str, level: int, notes: list[str]) -> None:
-        """A paragraph of the body."""
-        if self.styles.is_title(style):
-            self.title = self.title or text
-            self.gatherer.paragraph(text)
-        elif level:
-            self.gatherer.heading(text, level)
-        else:
-            self.gatherer.paragraph(text)
-        self._add(notes)
-
-    def table(self, rows: list[str], notes: list[str]) -> None:
-        """A table of the body."""
-        self.gatherer.paragraph("\n".join(rows), lines=True)
-        self._add(notes)
-
-    def _add(self, notes: list[str]) -> None:
-        for text in notes:
-            self.gatherer.note(text)
-
-
-@dataclass(slots=True)
-class _Manifest:
-    """Handler of the list of parts: whether one is encrypted."""
+class _Manifest(XmlHandler):
+    """The list of parts: whether one is encrypted."""
 
     encrypted: bool = False
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
         self.encrypted |= name == "manifest:encryption-data"
 
+
+@dataclass(slots=True)
+class OdtStyles(Styles):
+    """The styles in `styles.xml`, and the automatic ones in `content.xml`.
+
+    Identifiers are the names of editors with their blanks as `_20_`.
+    """
+
+    def start(self, name: str, attributes: dict[str, str]) -> None:
+        """Take note of a style or of one of its properties."""
+        if name == "style:style":
+            identifier = attributes.get("style:name", "")
+            shown = attributes.get("style:display-name", identifier).replace("_20_", " ")
+            level = outline_level(attributes.get("style:default-outline-level", ""))
+            self._current = TextStyle(shown.lower(), attributes.get("style:parent-style-name", ""), level)
+            self._styles[attributes.get("style:family", ""), identifier] = self._current
+        elif name == "style:text-properties":
+            self._current.hidden = attributes.get("text:display") == "none"
+
     def end(self, name: str) -> None:
-        """Nothing to do."""
+        """Forget the current style: properties after it belong to something else."""
+        if name == "style:style":
+            self._current = TextStyle()
+
+    def undefined(self, identifier: str) -> TextStyle:
+        """The style by the name from which its identifier was made."""
+        return TextStyle(identifier.replace("_20_", " ").lower())
+
+
+def outline_level(value: str) -> int | None:
+    """Level of a heading, 1 the outermost; None if it is not stated."""
+    return int(value) if value.isdecimal() and 0 < len(value) <= 2 else None
+
+
+@dataclass(slots=True)
+class OdtBody(Body):
+    """The body in `content.xml`, which begins with styles of its own; notes stand where they are referred to."""
+
+    _within: bool = False
+    _index_titles: int = 0
+
+    def start(self, name: str, attributes: dict[str, str]) -> None:
+        """Begin an element."""
+        self.tracked += name == "text:changed-region"
+        if self._skipping:
+            self._skipping += 1
+        elif not self._within:
+            self._within = name == "office:text"
+            self.styles.start(name, attributes)
+        elif self._is_left_out(name, attributes):
+            self._skipping = 1
+        elif name in _PARAGRAPHS:
+            self._paragraphs.append(self._paragraph(name, attributes))
+        elif name in _BLANKS:
+            self.characters(" ")
+        elif name == "text:index-title":
+            self._index_titles += 1
+        elif name == "text:note":
+            self._places.append(Note())
+        elif name == "table:table":
+            self._places.append(Table())
+        elif name == _BOX:
+            self.begin_box()
+
+    def end(self, name: str) -> None:
+        """End an element."""
+        if self._skipping:
+            self._skipping -= 1
+        elif not self._within:
+            self.styles.end(name)
+        elif name in _PARAGRAPHS:
+            self.place_paragraph(self._paragraphs.pop())
+        elif name == "text:index-title":
+            self._index_titles -= 1
+        elif name == "text:note":
+            self._end_note()
+        elif name == _BOX:
+            self._places.pop()
+        elif name == "table:table-cell":
+            self.end_cell()
+        elif name == "table:table-row":
+            self.end_row()
+        elif name == "table:table":
+            self.end_table()
+        elif name == "office:text":
+            self._within = False
 
     def characters(self, text: str) -> None:
-        """Nothing to do."""
+        """Take text that stands in a paragraph."""
+        if self._paragraphs and not self._skipping:
+            self._paragraphs[-1].pieces.append(text)
+
+    def _is_left_out(self, name: str, attributes: dict[str, str]) -> bool:
+        self.contents += name == _CONTENTS
+        family = "text" if name == "text:span" else "paragraph" if name in _PARAGRAPHS else ""
+        hidden = bool(family) and self.styles.is_hidden(family, attributes.get("text:style-name", ""))
+        hidden |= name == "text:section" and attributes.get("text:display") == "none"
+        self.hidden += hidden
+        return hidden or name == _CONTENTS or name in _SKIPPED
+
+    def _paragraph(self, name: str, attributes: dict[str, str]) -> Paragraph:
+        style = attributes.get("text:style-name", "")
+        level = None
+        if name == "text:h":
+            stated = outline_level(attributes.get("text:outline-level", ""))
+            level = stated or self.styles.level(style) or 1
+        elif self._index_titles:  # of a bibliography, the one index that is kept
+            level = 1
+        return Paragraph(style, level)
+
+    def _end_note(self) -> None:
+        note = self._places.pop()
+        if isinstance(note, Note) and self._paragraphs:
+            self._paragraphs[-1].notes.append(" ".join(note.texts))

@@ -25,7 +25,7 @@ from colde_cli.documents.tex.macros import (
     formula,
 )
 from colde_cli.documents.tex.source import BLANK, Authored, Source, match_braces, prepare, restore
-from colde_cli.documents.text import decode
+from colde_cli.documents.text import decode, shown_as
 from colde_cli.errors import LimitError
 
 MAX_GROUPS = 2_000_000
@@ -68,10 +68,10 @@ _FILE = re.compile(r"[ \t]*([^\s{}\\]+)")
 
 @dataclass(slots=True)
 class Scanner:
-    """Fills a gatherer.
+    """Fills a builder.
 
     Attributes:
-        gatherer: to fill.
+        builder: to fill.
         title: of the document, once met.
         muted: nothing but title and author is taken (the preamble).
         inputs: names of files that the source refers to and that are not read.
@@ -79,7 +79,7 @@ class Scanner:
         drawings: environments left out.
     """
 
-    gatherer: DocumentBuilder
+    builder: DocumentBuilder
     title: str = ""
     muted: bool = False
     inputs: list[str] = field(default_factory=list)
@@ -101,7 +101,7 @@ class Scanner:
         pairs = match_braces(text, MAX_GROUPS)
         if pairs is None:
             raise LimitError(
-                f"{self.gatherer.path} has more braces than colde reads of one document; split it."
+                f"{self.builder.path} has more braces than colde reads of one document; split it."
             )
         return Source(text, pairs)
 
@@ -132,7 +132,7 @@ class Scanner:
             return
         text, self._pieces = _closed("".join(self._pieces)), []
         if text.strip() and not self.muted:
-            self.gatherer.paragraph(self._mark + text.strip(), lines="\n" in text.strip())
+            self.builder.add_paragraph(self._mark + text.strip(), lines="\n" in text.strip())
             self._mark = ""
 
     def end(self) -> None:
@@ -176,7 +176,7 @@ class Scanner:
             self.flush()
         elif name == "appendix":
             self.flush()
-            self.gatherer.appendix = True
+            self.builder.appendix = True
         elif name == "let" and (found := _LET.match(source.text, at, end)):
             return found.end()
         at = self._after_options(source, at, end)
@@ -213,25 +213,25 @@ class Scanner:
         text = self._words(source, bounds, depth)
         if name in FOOTNOTES:
             if not self.muted or name == "thanks":
-                self.gatherer.note(text)
+                self.builder.add_note(text)
         elif name in _TITLES:
             self.flush()
             self.title = self.title or (text if name != "author" else "")
-            self.gatherer.paragraph(text)
+            self.builder.add_paragraph(text)
         elif self.muted or self._inline:
             self._write(f" {text} ")
         elif name == "caption":
             self._caption(text)
         else:
             self._end_blocks()
-            self.gatherer.heading(text, LEVELS.get(name, SECTION + 1))
+            self.builder.add_heading(text, LEVELS.get(name, SECTION + 1))
         return bounds[1] + 1
 
     def _caption(self, text: str) -> None:
         """A paragraph of its own, before the table that it stands in."""
         if not self._tables:
             self.flush()
-        self.gatherer.paragraph(text)
+        self.builder.add_paragraph(text)
 
     def _end_blocks(self) -> None:
         """A heading ends every table and list, whether they were ended or not."""
@@ -266,7 +266,7 @@ class Scanner:
         elif name in LISTS:
             self._lists.append(1 if "enum" in name else None)
         elif not (self.muted or self._inline) and name in ("abstract", "thebibliography"):
-            self.gatherer.heading("Abstract" if name == "abstract" else "References", SECTION)
+            self.builder.add_heading("Abstract" if name == "abstract" else "References", SECTION)
 
     def _end_environment(self, name: str) -> None:
         if name in TABLES:
@@ -383,7 +383,7 @@ def read_tex(data: bytes, path: str, name: str) -> Document:
         LimitError: it has more text or braces than colde reads.
         NoTextError: it has no text.
     """
-    shown = "Standard input" if path == "-" else path
+    shown = shown_as(path)
     text, warnings = decode(data, shown)
     scanner = Scanner(DocumentBuilder(shown))
     source = scanner.source(prepare(text))
@@ -396,9 +396,7 @@ def read_tex(data: bytes, path: str, name: str) -> Document:
     end = source.text.find(_END, max(0, begin))
     scanner.scan(source, begin + len(_BEGIN) if begin >= 0 else 0, end if end >= 0 else len(source.text))
     scanner.end()
-    document = scanner.gatherer.document(
-        scanner.title, name, (*warnings, *_warnings(scanner)), _notes(scanner)
-    )
+    document = scanner.builder.build(scanner.title, name, (*warnings, *_warnings(scanner)), _notes(scanner))
     return replace(document, path=path)
 
 

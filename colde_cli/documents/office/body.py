@@ -1,0 +1,188 @@
+"""The text of a Word or OpenDocument file, as both formats have it: styles, paragraphs, tables, boxes and notes.
+
+The formats differ in their elements and in where they keep their notes; `docx.py` and `odt.py` tell `Body` what begins
+and ends, and it fills a `DocumentBuilder`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from colde_cli.documents.builder import DocumentBuilder
+from colde_cli.documents.office.archive import XmlHandler
+
+_MAX_LINEAGE = 12  # a style can be based on itself, by way of others
+
+
+@dataclass(slots=True)
+class TextStyle:
+    """A style of paragraphs or letters.
+
+    Attributes:
+        name: as the editor shows it, in lower case.
+        based_on: identifier of the style from which it takes what it does not state.
+        level: of a heading, 1 the outermost; 0 for text; None where the style does not state it.
+    """
+
+    name: str = ""
+    based_on: str = ""
+    level: int | None = None
+    hidden: bool = False
+
+
+@dataclass(slots=True)
+class Styles(XmlHandler):
+    """The styles of a file by family ("paragraph", "text") and identifier; each format reads them in its own way."""
+
+    _styles: dict[tuple[str, str], TextStyle] = field(default_factory=dict)
+    _current: TextStyle = field(default_factory=TextStyle)
+
+    def level(self, identifier: str) -> int:
+        """Level of a heading style, 0 for any other."""
+        lineage = self.lineage("paragraph", identifier)
+        return next((style.level for style in lineage if style.level is not None), 0)
+
+    def is_title(self, identifier: str) -> bool:
+        """Whether it is the style of the document's title."""
+        return any(style.name == "title" for style in self.lineage("paragraph", identifier))
+
+    def is_hidden(self, family: str, identifier: str) -> bool:
+        """Whether text in this style is hidden."""
+        return any(style.hidden for style in self.lineage(family, identifier))
+
+    def lineage(self, family: str, identifier: str) -> list[TextStyle]:
+        """A style and those on which it is based, nearest first; an undefined one is known by its identifier."""
+        lineage: list[TextStyle] = []
+        while identifier and len(lineage) < _MAX_LINEAGE:
+            lineage.append(self._styles.get((family, identifier)) or self.undefined(identifier))
+            identifier = lineage[-1].based_on
+        return lineage
+
+    def undefined(self, identifier: str) -> TextStyle:
+        """The style that an identifier without a definition stands for."""
+        return TextStyle(identifier.lower())
+
+
+@dataclass(slots=True)
+class Paragraph:
+    """A paragraph that is being read.
+
+    Attributes:
+        level: of a heading, if the paragraph itself states it; 0 for text; None leaves it to the style.
+        notes: texts of the notes to which it refers.
+        goes_on: its end was deleted, so that the next paragraph goes on in it.
+    """
+
+    style: str = ""
+    level: int | None = None
+    pieces: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    hidden: bool = False
+    goes_on: bool = False
+
+
+@dataclass(slots=True)
+class Table:
+    """A table that is being read: finished rows, finished cells of the current row, paragraphs of the current cell."""
+
+    rows: list[str] = field(default_factory=list)
+    cells: list[str] = field(default_factory=list)
+    cell: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Note:
+    """A footnote or endnote that is being read."""
+
+    identifier: str = ""
+    texts: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Body(XmlHandler):
+    """Puts paragraphs, tables and notes into sections, in reading order.
+
+    Attributes:
+        title: words of the first paragraph in the style of a title.
+        tracked: changes found.
+        hidden: stretches of hidden text left out.
+        contents: lines or tables of contents left out.
+    """
+
+    builder: DocumentBuilder
+    styles: Styles
+    title: str = ""
+    tracked: int = 0
+    hidden: int = 0
+    contents: int = 0
+    _skipping: int = 0  # how deep in an element that is left out
+    _paragraphs: list[Paragraph] = field(default_factory=list)
+    _places: list[Table | Note | None] = field(default_factory=list)  # None: a box, with a flow of its own
+
+    def warnings(self) -> list[str]:
+        """Sentences on tracked changes and hidden text."""
+        warnings = []
+        if self.tracked:
+            warnings.append("Tracked changes were read as accepted: insertions are in, deletions are out.")
+        if self.hidden:
+            warnings.append("Hidden text was left out.")
+        return warnings
+
+    def place_paragraph(self, paragraph: Paragraph) -> None:
+        """Put a finished paragraph into the table or note in which it stands, else into the document."""
+        text = "".join(paragraph.pieces)
+        place = self._places[-1] if self._places else None
+        if isinstance(place, Note):
+            place.texts.append(text)
+        elif isinstance(place, Table):
+            place.cell.append(" ".join(text.split()))
+            place.notes += paragraph.notes
+        else:
+            self.add_paragraph(paragraph, text)
+
+    def add_paragraph(self, paragraph: Paragraph, text: str) -> None:
+        """Add a paragraph to the document: its title, a heading or text."""
+        level = self.styles.level(paragraph.style) if paragraph.level is None else paragraph.level
+        if self.styles.is_title(paragraph.style):
+            self.title = self.title or text
+            self.builder.add_paragraph(text)
+        elif level:
+            self.builder.add_heading(text, level)
+        else:
+            self.builder.add_paragraph(text)
+        for note in paragraph.notes:
+            self.builder.add_note(note)
+
+    def begin_box(self) -> None:
+        """Begin a box of text: its paragraphs are not cells of the table that holds it, but stay in a note."""
+        self._places.append(next((place for place in self._places if isinstance(place, Note)), None))
+
+    def end_cell(self) -> None:
+        """End a cell of a table."""
+        if isinstance(table := self._places[-1] if self._places else None, Table):
+            table.cells.append(" ".join(filter(None, table.cell)))
+            table.cell = []
+
+    def end_row(self) -> None:
+        """End a row of a table; one without words is left out."""
+        if isinstance(table := self._places[-1] if self._places else None, Table):
+            if any(table.cells):
+                table.rows.append(" | ".join(table.cells))
+            table.cells = []
+
+    def end_table(self) -> None:
+        """End a table; one in a cell becomes words of the cell."""
+        table = self._places.pop()
+        outer = self._places[-1] if self._places else None
+        if not isinstance(table, Table):
+            return
+        if isinstance(outer, Note):
+            outer.texts += table.rows
+        elif isinstance(outer, Table):
+            outer.cell += table.rows
+            outer.notes += table.notes
+        elif table.rows:
+            self.builder.add_paragraph("\n".join(table.rows), lines=True)
+            for note in table.notes:
+                self.builder.add_note(note)
