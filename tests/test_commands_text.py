@@ -89,7 +89,7 @@ def test_what_cannot_be_read(capsys: pytest.CaptureFixture[str]) -> None:
     for name, words in (
         ("encrypted.pdf", "is encrypted"),
         ("scan.pdf", "run OCR"),
-        ("none.pdf", "is no file"),
+        ("none.pdf", "Cannot find the file"),
     ):
         result = run(capsys, "text", DATA / name)
         check_trouble(result)
@@ -98,7 +98,10 @@ def test_what_cannot_be_read(capsys: pytest.CaptureFixture[str]) -> None:
         assert (lenient.status, lenient.err) == (0, "")
         assert words in lenient.out
     lenient = run(capsys, "text", "--for-git", DATA / "plain.pdf", "--only-sections", "nowhere")
-    assert (lenient.status, lenient.out) == (0, "No section of this file is left by the section patterns.\n")
+    assert (lenient.status, lenient.out) == (
+        0,
+        "Change the section patterns: they leave no section of this file.\n",
+    )
 
 
 def test_what_fits_one_of_two_documents_is_done_beforehand() -> None:

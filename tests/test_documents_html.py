@@ -139,14 +139,14 @@ def test_pages_are_known_by_their_content(tmp_path: Path) -> None:
 
 def test_pages_without_text() -> None:
     for body in ("", "<p> </p>", "<script>words</script>", "<img src=a.png>"):
-        with pytest.raises(NoTextError, match="Standard input holds no text"):
+        with pytest.raises(NoTextError, match="standard input: it holds no text"):
             parse(body)
 
 
 def test_binary_data(tmp_path: Path) -> None:
     path = tmp_path / "page.html"
     path.write_bytes(bytes(range(256)) * 20)
-    with pytest.raises(UnsupportedFormatError, match=r"page\.html is not a text file"):
+    with pytest.raises(UnsupportedFormatError, match=r"page\.html: it holds binary data"):
         read(path)
 
 

@@ -169,7 +169,7 @@ def test_a_heading_of_blanks_is_read_once(title: str) -> None:
 def test_deep_nesting_is_refused_where_text_would_be_lost() -> None:
     deep = MAX_NESTING - 2
     assert markdown("> " * deep + "down here").text == "down here"
-    with pytest.raises(LimitError, match=r"a\.md nests"):
+    with pytest.raises(LimitError, match=r"a\.md: it nests"):
         markdown("> " * 1000 + "down here")
 
 

@@ -122,7 +122,7 @@ def test_other_kinds_and_encrypted_ones(path: Path) -> None:
     with zipfile.ZipFile(path, "w") as made:
         made.writestr("mimetype", MIMETYPE.replace("text", "spreadsheet"))
     with pytest.raises(
-        UnsupportedFormatError, match=r"letter\.odt is an OpenDocument file without running text"
+        UnsupportedFormatError, match=r"letter\.odt: it is an OpenDocument file without running text"
     ):
         read(path)
     manifest = "<manifest:file-entry><manifest:encryption-data/></manifest:file-entry>"

@@ -1,6 +1,6 @@
-"""Sections to chunks: runs of at most 512 tokens, `[CLS]` and `[SEP]` included (CoLDE §3.1).
+"""Cut sections into chunks of at most 512 tokens, `[CLS]` and `[SEP]` included (CoLDE §3.1).
 
-Chunks never cross a section, never overlap and together cover every token. Where it costs little
+Chunks lie within one section, never overlap and together cover every token. Where it costs little
 they end with a sentence (SMITH's greedy sentence filling, Yang et al. 2020, §3.2).
 """
 
@@ -16,14 +16,14 @@ from colde_cli.documents.sentences import sentence_starts
 
 # A chunk may stop early at a sentence's end if it is at least this full; otherwise it stops at a word.
 _MIN_FILL = 0.75
-# A last chunk emptier than this is evened out with the one before it: a mean over ten tokens is noise.
+# A last chunk emptier than this shares its tokens with the one before it: a mean over ten tokens is noise.
 _MIN_TAIL = 0.25
 # RoBERTa's names, and so Longformer's.
 _OTHER_NAMES = {"[CLS]": "<s>", "[SEP]": "</s>"}
 
 
 class TokenEncoding(Protocol):
-    """What `tokenizers.Tokenizer.encode` returns, as far as chunking needs it."""
+    """The part of `tokenizers.Encoding` that chunking needs."""
 
     @property
     def ids(self) -> list[int]: ...  # noqa: D102
@@ -82,7 +82,7 @@ class Chunker:
         """All chunks of `document` in reading order.
 
         Every section has at least one, unless it is only a heading over sub-sections: a vector of two
-        words would be noise beside theirs, which say what the heading announces.
+        words would be noise beside the vectors of the sub-sections.
         """
         chunks: list[Chunk] = []
         for section in document.sections:

@@ -1,7 +1,7 @@
-"""What a file becomes: a `Document` of sections, and the chunks and passages cut from it.
+"""A `Document` and its parts: sections, and the chunks and passages cut from them.
 
-Words: Document › Section › Chunk (at most 512 tokens) › Passage (what a person reads).
-All spans are character offsets into `Document.text`, so that every score can be traced to the page.
+Document › Section › Chunk (at most 512 tokens) › Passage (a paragraph or a few sentences).
+All spans are character offsets into `Document.text`, so that every score can be traced to its page.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ PLAIN_WORDS = 2000
 
 
 class SectionKind(StrEnum):
-    """What part a section plays in a document."""
+    """The part that a section plays in a document."""
 
     FRONT = "front"
-    """What stands before the first heading (title, authors, a letterhead)."""
+    """Text before the first heading (title, authors, a letterhead)."""
     ABSTRACT = "abstract"
     BODY = "body"
     REFERENCES = "references"
@@ -40,7 +40,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A heading and what stands under it up to the next heading (of any level).
+    """A heading and the text under it, up to the next heading of any level.
 
     Attributes:
         index: position in `Document.sections`.
@@ -63,7 +63,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A run of at most `chunk_tokens` tokens that lies within one section: what the encoder reads.
+    """At most `chunk_tokens` tokens of one section: the unit that the encoder reads.
 
     Attributes:
         index: position among the chunks of the document.
@@ -99,7 +99,7 @@ class Ignored:
 
 @dataclass(frozen=True, slots=True)
 class ReadReport:
-    """What a reader could not use, counted: nothing is dropped in silence.
+    """What a reader could not use, so that nothing is dropped in silence.
 
     Attributes:
         pages: pages of the source; None where it has none.
@@ -170,7 +170,7 @@ def pages_of(page_starts: tuple[int, ...], span: Span) -> tuple[int, int] | None
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A section before it has a place in a document: what a reader hands to `assemble`."""
+    """A section before it has a place in a document."""
 
     heading: str
     text: str
@@ -179,10 +179,7 @@ class Part:
 
 
 def assemble(path: str, title: str, parts: Iterable[Part], report: ReadReport | None = None) -> Document:
-    """Lay parts one after another, heading on a line of its own, and return the document.
-
-    For sources without pages (plain text, JSON Lines); parts without any text are left out.
-    """
+    """Assemble a document from parts, for sources without pages; parts without text are left out."""
     pieces: list[str] = []
     sections: list[Section] = []
     length = 0

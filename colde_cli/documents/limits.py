@@ -1,7 +1,7 @@
-"""What the reader scripts have in common that run in a process of their own (`sandboxed` starts them).
+"""Limits that a reader process sets on itself, and the lines in which it answers (`sandbox.py` starts it).
 
-They are run apart from everything (`python -I -S`), and import of colde little but this, which needs only the
-standard library.
+Reader scripts run isolated (`python -I -S`). Of colde they import only files that need the standard library alone, such
+as this one.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from typing import Any
 
 
 def limit_process(request: Mapping[str, Any]) -> None:
-    """Memory and processor time, where the system can limit them.
+    """Limit memory, processor time and core dumps, where the system can.
 
     Args:
-        request: `memory` in bytes, `seconds` of processor time, `core` in bytes.
+        request: `memory` (bytes), `seconds` (processor time), `core` (bytes).
     """
     try:
         import resource
@@ -32,23 +32,23 @@ def limit_process(request: Mapping[str, Any]) -> None:
     for kind, name in wanted:
         _, most = resource.getrlimit(kind)
         value = request[name] if most == resource.RLIM_INFINITY else min(request[name], most)
-        with contextlib.suppress(ValueError, OSError):  # a system that knows the limit and does not set it
+        with contextlib.suppress(ValueError, OSError):  # some systems know a limit and do not set it
             resource.setrlimit(kind, (value, most))
 
 
 def limit_step(seconds: float) -> None:
-    """The process ends if the next step takes longer than this."""
+    """End the process if the next step takes longer than this."""
     if hasattr(signal, "setitimer"):
         signal.setitimer(signal.ITIMER_REAL, seconds)
 
 
 def write(kind: str, **values: object) -> None:
-    """One line of the answer, which may be lost if the process dies."""
+    """Write a line of the answer; it may be lost if the process dies."""
     sys.stdout.write(json.dumps({"kind": kind, **values}))
     sys.stdout.write("\n")
 
 
 def send(kind: str, **values: object) -> None:
-    """One line of the answer, at once."""
+    """Send a line of the answer at once."""
     write(kind, **values)
     sys.stdout.flush()

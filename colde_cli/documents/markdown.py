@@ -1,4 +1,4 @@
-"""Markdown to a `Document`: CommonMark with tables and footnotes, parsed by markdown-it-py.
+"""Read Markdown: CommonMark with tables and footnotes, parsed by markdown-it-py.
 
 Marks of emphasis, links, entities and HTML tags go, words stay. A paragraph, an item of a list, a block of code and a
 table are one paragraph each; code and tables keep their lines, items their mark ("-", "2."). A footnote stands at the
@@ -72,7 +72,8 @@ def read_markdown(data: bytes, path: str, name: str) -> Document:
     # The parser drops what is nested deeper without a word.
     if any(token.nesting == 1 and token.level >= MAX_NESTING - 1 for token in tokens):
         raise LimitError(
-            f"{shown_as(path)} nests quotations or lists more than {MAX_NESTING // 2} deep; make it flatter."
+            f"Cannot read {shown_as(path)}: it nests lists or quotations more than {MAX_NESTING // 2} deep;"
+            " use fewer levels."
         )
     parts = _Sections(env["footnotes"]).read(tokens)
     headings = [part for part in parts if part.heading]
@@ -82,7 +83,7 @@ def read_markdown(data: bytes, path: str, name: str) -> Document:
     title = stated or next((part.heading for part in headings if part.level == top), name)
     document = assemble(path, title, parts, ReadReport(warnings=warnings))
     if not document.sections:
-        raise NoTextError(f"{shown_as(path)} holds no text.")
+        raise NoTextError(f"Cannot read {shown_as(path)}: it holds no text.")
     return document
 
 

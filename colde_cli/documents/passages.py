@@ -1,8 +1,8 @@
-"""Sections to passages: what a person reads at a time, and what is aligned between two documents.
+"""Cut sections into passages: the unit that a person reads, and that is aligned between two documents.
 
-A passage is a paragraph, or where that is long a few of its sentences. Long paragraphs are cut where their own words
-say so, not at a count: in two before the sentence whose hash is smallest, and the parts again while they are long. Two
-versions of a paragraph are therefore cut at the same places, but near what was put in or taken out.
+A passage is a paragraph, or a few sentences of a long one. A long paragraph is cut before the sentence with the
+smallest hash, and its parts again while they are long. Words decide on the cuts, not counts: two versions of a
+paragraph are cut at the same places, except near an edit.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from colde_cli.documents.document import Document, Span
 from colde_cli.documents.sentences import sentence_starts
 
 MAX_WORDS = 90
-"""Words of a passage, about 120 tokens: a longer paragraph is cut, if it has sentences."""
+"""Words of a passage, about 120 tokens; a longer paragraph is cut, if it has sentences."""
 
 _MIN_WORDS = 25
 """A cut leaves no fewer words on either side where another is possible."""
@@ -56,12 +56,12 @@ def squeezed(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Seams:
-    """Sentences at which passages are to be cut, as `seams` gives them.
+    """Sentences at which to cut passages.
 
     Attributes:
         first: sentences that begin a passage.
         last: sentences that end one.
-        normal: the form in which they are given.
+        normal: brings a sentence into the form in which they are given.
     """
 
     first: frozenset[str] = frozenset()
@@ -72,7 +72,7 @@ class Seams:
 def passages(document: Document, seams: Seams = Seams()) -> tuple[Passage, ...]:
     """All passages of `document` in reading order.
 
-    They do not overlap, cross no section, and cover every body but for blanks; headings belong to none.
+    They lie within one section, never overlap and cover every body except blanks; headings belong to none.
 
     Args:
         document: to cut.
@@ -88,12 +88,12 @@ def passages(document: Document, seams: Seams = Seams()) -> tuple[Passage, ...]:
 def passages_of_both(
     a: Document, b: Document, normal: Callable[[str], str] = squeezed
 ) -> tuple[tuple[Passage, ...], tuple[Passage, ...]]:
-    """The passages of two documents, each cut where the other is: paragraphs divided differently do not differ.
+    """Cut each of two documents where the other is cut, so that a different division into paragraphs is no difference.
 
     Args:
         a: the first document.
         b: the second.
-        normal: a sentence in the form in which two that do not differ are the same.
+        normal: brings sentences that count as the same into one form.
     """
     apart = (a, passages(a)), (b, passages(b))
     texts = [
@@ -112,7 +112,7 @@ def whole_pages(found: Sequence[Passage]) -> tuple[int, int] | None:
 
 
 def _sentences(text: str, normal: Callable[[str], str]) -> list[str]:
-    """The sentences of a text, each in the form in which it is compared."""
+    """The normal forms of the sentences of a text."""
     bounds = [*sentence_starts(text), len(text)]
     return [normal(text[start:end]) for start, end in pairwise(bounds)]
 
@@ -136,7 +136,7 @@ def stripped(text: str, start: int, end: int) -> Span:
 
 
 def _cuts(paragraph: str, seams: Seams) -> list[int]:
-    """Offsets at which passages of a paragraph begin, and its length."""
+    """Offsets at which passages of a paragraph begin, and the length of the paragraph."""
     cuts = _short_cuts(paragraph)
     if not seams.first:
         return cuts
@@ -150,7 +150,7 @@ def _cuts(paragraph: str, seams: Seams) -> list[int]:
 
 
 def _short_cuts(paragraph: str) -> list[int]:
-    """The same, for no other reason than that it is long."""
+    """The same without seams: only a long paragraph is cut."""
     words = [match.start() for match in _WORD.finditer(paragraph)]
     if len(words) <= MAX_WORDS:
         return [0, len(paragraph)]
@@ -168,7 +168,7 @@ def _short_cuts(paragraph: str) -> list[int]:
 
 
 def _cut(pieces: list[int], least: _Least, first: int, last: int) -> int:
-    """Before which of the pieces between `first` and `last` to cut."""
+    """The piece between `first` and `last` before which to cut."""
     start, end = first + 1, last
     even = (
         bisect_left(pieces, pieces[first] + _MIN_WORDS, start, end),
@@ -178,21 +178,20 @@ def _cut(pieces: list[int], least: _Least, first: int, last: int) -> int:
 
 
 class _Least:
-    """Where the least of neighbouring values stands, the first of equal ones, without a look at each of them.
+    """Finds the least of neighbouring values, the first of equal ones, in constant time (a sparse table).
 
-    A paragraph of a thousand pages that are all alike is cut at its first sentence, what is left at its next one, and
-    so on.
+    Without it a paragraph of a thousand equal sentences, of which each cut takes one, would take time in the square.
     """
 
     def __init__(self, values: list[int]) -> None:
         self._values = values
-        self._rows = [list(range(len(values)))]  # in row k for the 2^k values from each on
+        self._rows = [list(range(len(values)))]  # row k: index of the least of 2^k values from each on
         while (width := 1 << len(self._rows)) <= len(values):
             above = self._rows[-1]
             self._rows.append([self._better(*pair) for pair in zip(above, above[width // 2 :], strict=False)])
 
     def between(self, start: int, end: int) -> int:
-        """Of the values from `start` to before `end`."""
+        """Index of the least of the values from `start` to before `end`."""
         row = (end - start).bit_length() - 1
         return self._better(self._rows[row][start], self._rows[row][end - (1 << row)])
 
@@ -201,7 +200,7 @@ class _Least:
 
 
 def _pieces(paragraph: str, words: list[int]) -> Iterator[int]:
-    """Numbers of the words that begin a sentence, or a part of a sentence too long for a passage."""
+    """Numbers of the words that begin a sentence, or a part of a very long sentence."""
     starts = set(sentence_starts(paragraph))
     since = 0
     for number, start in enumerate(words):
@@ -211,5 +210,5 @@ def _pieces(paragraph: str, words: list[int]) -> Iterator[int]:
 
 
 def _hash(sentence: str) -> int:
-    """Of a sentence's first words, so that an edit further on does not move the cut."""
+    """Hash of the first words of a sentence; an edit after them does not move the cut."""
     return crc32(" ".join(_LETTERS.findall(sentence)[:_OPENING_WORDS]).casefold().encode())

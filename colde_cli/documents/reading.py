@@ -1,4 +1,4 @@
-"""Any source to a `Document`: picks a reader by content and suffix, and says what is wrong with the rest."""
+"""Read any source: find out its kind from its content and its suffix, and hand it to the reader of that kind."""
 
 from __future__ import annotations
 
@@ -10,14 +10,60 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, NoReturn
 
 from colde_cli.documents.document import Document
+from colde_cli.documents.text import shown_as
 from colde_cli.errors import LimitError, MissingFileError, NoTextError, OptionError, UnsupportedFormatError
 
 MAX_PDF_BYTES = 512 << 20
 MAX_TEXT_BYTES = 64 << 20
 _MAX_BYTES = {"pdf": MAX_PDF_BYTES, "docx": 256 << 20, "odt": 256 << 20, "tex": 16 << 20}
+_KINDS = {
+    ".pdf": "pdf",
+    ".txt": "text",
+    ".md": "markdown",
+    ".markdown": "markdown",
+    ".docx": "docx",
+    ".odt": "odt",
+    ".html": "html",
+    ".htm": "html",
+    ".tex": "tex",
+}
+SUPPORTED_SUFFIXES = frozenset(_KINDS)
+"""Suffixes of the files that `read` takes, in lower case."""
+SNIFFED = 4096
+"""Bytes at the beginning of a file that tell its kind."""
+_SIGNATURES = (
+    (b"\x89PNG\r\n", "a PNG image", "run OCR on it and save the result as PDF"),
+    (b"\xff\xd8\xff", "a JPEG image", "run OCR on it and save the result as PDF"),
+    (b"GIF8", "a GIF image", "run OCR on it and save the result as PDF"),
+    (b"II*\x00", "a TIFF image", "run OCR on it and save the result as PDF"),
+    (b"MM\x00*", "a TIFF image", "run OCR on it and save the result as PDF"),
+    (b"{\\rtf", "an RTF document", "save it as .docx or .odt"),
+    (b"%!PS", "a PostScript file", "convert it to PDF"),
+    (b"\x1f\x8b", "a gzip archive", "unpack it"),
+    (b"7z\xbc\xaf", "a 7z archive", "unpack it"),
+    (b"\xd0\xcf\x11\xe0", "an old or an encrypted Office document", "save it as .docx without a password"),
+    (b"\x7fELF", "a program", "name a document"),
+    (
+        b"version https://git-lfs.github.com/spec/",
+        "a Git LFS pointer",
+        "fetch the file itself with: git lfs pull",
+    ),
+)
+_ZIP = b"PK\x03\x04"
+_OPEN_DOCUMENT = b"mimetypeapplication/vnd.oasis.opendocument"
+_WORD = (b"[Content_Types].xml", b"word/")
+_WEB_PAGE = re.compile(
+    rb"(<\?xml[^>]{0,200}>\s*)?(<!--.{0,2000}?-->\s*)?<(!doctype\s+html|html)\b", re.IGNORECASE | re.DOTALL
+)
+_HTML_ELEMENT = re.compile(
+    rb"<(head|body|title|meta|main|article|section|div|h[1-6]|p)\b[^<>]{0,1000}>", re.IGNORECASE
+)
+_LATEX = re.compile(
+    rb"^[ \t]*\\(documentclass|documentstyle|begin\{document\}|(part|chapter|section)\*?\{)", re.MULTILINE
+)
 
 
 def read(
@@ -32,65 +78,75 @@ def read(
     PDFs and web pages are read in processes of their own, so that several can be read at once from threads.
 
     Args:
-        source: path of the file; "-" reads standard input, the kind found out from the content.
+        source: path of the file; "-" reads standard input, whose kind follows from its content.
         password: of an encrypted PDF.
         pages: first and last page of a PDF to read, 1-based and inclusive; None for all.
         stdin: stands in for standard input.
 
     Raises:
-        DocumentError: the file cannot be read; its kind says why.
+        DocumentError: the file cannot be read; its class says why.
         OptionError: `pages` are out of order, or the source has no pages.
     """
     if pages and not 1 <= pages[0] <= pages[1]:
-        raise OptionError(f"Pages {pages[0]}-{pages[1]} are not a range; write --pages FIRST-LAST.")
+        raise OptionError(f"Write --pages FIRST-LAST, such as 3-17: {pages[0]}-{pages[1]} is not a range.")
     path = str(source)
     if path == "-":
-        origin = _Origin(path, "standard input", "", "Standard input")
+        origin = _Origin(path, "standard input", "")
         with _reported(origin), _spooled(stdin or sys.stdin.buffer) as file:
             return _read_open(file, origin, password, pages)
-    origin = _Origin(path, Path(source).name, Path(source).suffix.lower(), path)
+    origin = _Origin(path, Path(source).name, Path(source).suffix.lower())
     with _reported(origin), _open(Path(source)) as file:
         return _read_open(file, origin, password, pages)
 
 
 @dataclass(frozen=True, slots=True)
 class _Origin:
-    """Where bytes come from: path as given, a name for want of a title, suffix, and what messages call it."""
+    """Where bytes come from.
+
+    Attributes:
+        path: as the user gave it.
+        name: stands in for a missing title.
+        suffix: in lower case; "" for standard input.
+    """
 
     path: str
     name: str
     suffix: str
-    shown: str
+
+    @property
+    def shown(self) -> str:
+        """Its name in messages."""
+        return shown_as(self.path)
 
 
 @contextmanager
 def _reported(origin: _Origin) -> Iterator[None]:
-    """What goes wrong with a file that could be opened (a disk, a network drive) is said of that file."""
+    """Name the file in errors of its disk or network drive, which come after it was opened."""
     try:
         yield
     except OSError as error:
-        raise MissingFileError(f"{origin.shown} cannot be read: {error.strerror or error}.") from error
+        raise MissingFileError(f"Cannot read {origin.shown}: {error.strerror or error}.") from error
 
 
 def _open(path: Path) -> BinaryIO:
-    """The open file; pipes and devices are copied first.
+    """Open a file; pipes and devices are copied first.
 
     Raises:
-        MissingFileError: it is not there, a folder, or not ours to read.
+        MissingFileError: it does not exist, is a folder, or may not be read.
     """
     try:
         if path.is_dir():
-            raise MissingFileError(f"{path} is a folder; name a file in it.")
+            raise MissingFileError(f"Cannot read {path}: it is a folder; name a file in it.")
         file = path.open("rb")
         if stat.S_ISREG(path.stat().st_mode):
             return file
     except FileNotFoundError as error:
-        raise MissingFileError(f"There is no file {path}.") from error
+        raise MissingFileError(f"Cannot find the file {path}; check its name and folder.") from error
     except PermissionError as error:
-        raise MissingFileError(f"{path} may not be read: permission denied.") from error
+        raise MissingFileError(f"Cannot read {path}: permission denied; ask its owner for access.") from error
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise MissingFileError(f"{path} cannot be opened: {reason}.") from error
+        raise MissingFileError(f"Cannot open {path}: {reason}.") from error
     with file:
         return _spooled(file)
 
@@ -118,18 +174,20 @@ def _read_open(
     size = file.seek(0, 2)
     file.seek(0)
     if not head:
-        raise NoTextError(f"{shown} is empty.")
+        raise NoTextError(f"Cannot read {shown}: it is empty.")
     kind = kind_of_file(head, origin.suffix, shown)
     limit = _MAX_BYTES.get(kind, MAX_TEXT_BYTES)
     if size > limit:
-        raise LimitError(f"{shown} is larger than {limit >> 20} MiB, the most that colde reads.")
+        raise LimitError(
+            f"Cannot read {shown}: it is larger than {limit >> 20} MiB, the most that colde reads; split it."
+        )
     if kind == "pdf":
         from colde_cli.documents.pdf.reader import read_pdf
 
         return read_pdf(file, path, name, password, pages)
     if pages:
         raise OptionError(
-            f"{shown} has no pages, so --pages is not for it; colde text --pages gives that part of a PDF alone."
+            f"Leave out --pages: {shown} has no pages; colde text --pages writes that part of a PDF to a file."
         )
     if kind == "docx":
         from colde_cli.documents.office.docx import read_docx
@@ -143,7 +201,7 @@ def _read_open(
 
 
 def _reader(kind: str) -> Callable[[bytes, str, str], Document]:
-    """The reader of a kind of text; its imports wait until it is needed."""
+    """The reader of a kind of text; only that one is imported."""
     if kind == "markdown":
         from colde_cli.documents.markdown import read_markdown
 
@@ -161,60 +219,13 @@ def _reader(kind: str) -> Callable[[bytes, str, str], Document]:
     return read_text
 
 
-_KINDS = {
-    ".pdf": "pdf",
-    ".txt": "text",
-    ".md": "markdown",
-    ".markdown": "markdown",
-    ".docx": "docx",
-    ".odt": "odt",
-    ".html": "html",
-    ".htm": "html",
-    ".tex": "tex",
-}
-SUPPORTED_SUFFIXES = frozenset(_KINDS)
-"""Suffixes of the files that `read` takes, in lower case."""
-SNIFFED = 4096
-"""Bytes from the beginning of a file by which its kind is found out."""
-_SIGNATURES = (
-    (b"\x89PNG\r\n", "a PNG image", ""),
-    (b"\xff\xd8\xff", "a JPEG image", ""),
-    (b"GIF8", "a GIF image", ""),
-    (b"II*\x00", "a TIFF image", ""),
-    (b"MM\x00*", "a TIFF image", ""),
-    (b"{\\rtf", "an RTF document", "save it as .docx or .odt"),
-    (b"%!PS", "a PostScript file", "convert it to PDF"),
-    (b"\x1f\x8b", "a gzip archive", "unpack it"),
-    (b"7z\xbc\xaf", "a 7z archive", "unpack it"),
-    (b"\xd0\xcf\x11\xe0", "an old or an encrypted Office document", "save it as .docx without a password"),
-    (b"\x7fELF", "a program", ""),
-    (
-        b"version https://git-lfs.github.com/spec/",
-        "a Git LFS pointer",
-        "fetch the file itself with: git lfs pull",
-    ),
-)
-_ZIP = b"PK\x03\x04"
-_OPEN_DOCUMENT = b"mimetypeapplication/vnd.oasis.opendocument"
-_WORD = (b"[Content_Types].xml", b"word/")
-_PAGE = re.compile(
-    rb"(<\?xml[^>]{0,200}>\s*)?(<!--.{0,2000}?-->\s*)?<(!doctype\s+html|html)\b", re.IGNORECASE | re.DOTALL
-)
-_PIECE_OF_PAGE = re.compile(
-    rb"<(head|body|title|meta|main|article|section|div|h[1-6]|p)\b[^<>]{0,1000}>", re.IGNORECASE
-)
-_LATEX = re.compile(
-    rb"^[ \t]*\\(documentclass|documentstyle|begin\{document\}|(part|chapter|section)\*?\{)", re.MULTILINE
-)
-
-
 def kind_of_file(head: bytes, suffix: str, shown: str) -> str:
-    """The reader that takes a file: "pdf", "docx", "odt", "html", "tex", "markdown" or "text".
+    """The kind of a file: "pdf", "docx", "odt", "html", "tex", "markdown" or "text".
 
     Args:
         head: its first `SNIFFED` bytes.
         suffix: of its name, in lower case; "" where it has none (standard input).
-        shown: what messages call it.
+        shown: its name in messages.
 
     Raises:
         UnsupportedFormatError: no reader takes it.
@@ -224,19 +235,19 @@ def kind_of_file(head: bytes, suffix: str, shown: str) -> str:
         return "pdf"
     if head.startswith(_ZIP):
         return _kind_of_archive(head, suffix, shown)
-    for signature, what, remedy in _SIGNATURES:
+    for signature, kind, remedy in _SIGNATURES:
         if head.startswith(signature):
-            _refuse(shown, what, remedy)
-    if _PAGE.match(start):
+            _refuse(shown, kind, remedy)
+    if _WEB_PAGE.match(start):
         if suffix == ".pdf":
-            raise UnsupportedFormatError(f"{shown} is a web page, not a PDF; the download may have failed.")
+            _refuse(shown, "a web page, not a PDF", "download the PDF again")
         return "html"
     if suffix in _KINDS:
         return _KINDS[suffix]
     if suffix:
         known = ", ".join(sorted(SUPPORTED_SUFFIXES))
         raise UnsupportedFormatError(
-            f"{shown}: files of kind {suffix} are not supported; colde reads {known}."
+            f"Cannot read {shown}: {suffix} files are not supported; colde reads {known}."
         )
     return _kind_of_text(start)
 
@@ -250,17 +261,18 @@ def _kind_of_archive(head: bytes, suffix: str, shown: str) -> str:
         return "docx"
     if suffix in ("", ".docx", ".odt"):
         return "odt" if suffix == ".odt" else "docx"
-    return _refuse(shown, "a ZIP archive or Office document", "")
+    _refuse(
+        shown, "a ZIP archive or an Office document without running text", "unpack it or export it as PDF"
+    )
 
 
-def _refuse(shown: str, what: str, remedy: str) -> str:
-    tail = f"; {remedy}." if remedy else "."
-    raise UnsupportedFormatError(f"{shown} is {what}, not a document that colde reads{tail}")
+def _refuse(shown: str, kind: str, remedy: str) -> NoReturn:
+    raise UnsupportedFormatError(f"Cannot read {shown}: it is {kind}; {remedy}.")
 
 
 def _kind_of_text(start: bytes) -> str:
-    """For want of a name: web pages, LaTeX and Markdown by their marks."""
-    if _PIECE_OF_PAGE.match(start):
+    """The kind of a text without a suffix: web pages, LaTeX and Markdown show it by their marks."""
+    if _HTML_ELEMENT.match(start):
         return "html"
     if _LATEX.search(start):
         return "tex"

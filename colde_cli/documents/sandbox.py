@@ -1,4 +1,7 @@
-"""A reader in a process of its own, under limits that the operating system enforces."""
+"""Run a reader in a process of its own, under limits that the operating system enforces.
+
+The reader sets the limits on itself (`limits.py`) before it touches the file.
+"""
 
 from __future__ import annotations
 
@@ -14,30 +17,29 @@ from pathlib import Path
 from typing import IO, Any, BinaryIO
 
 REQUEST = "COLDE_READER_REQUEST"
-"""The variable that carries the request; a password on the command line would be seen by everybody."""
+"""Environment variable with the request; on the command line, everybody could see a password."""
 
 _ROOT = Path(__file__).resolve().parents[2]
-"""Where `colde_cli` lies, which the working directory may have led to."""
-
+"""The folder of `colde_cli`, which may be on `sys.path` only as the working directory."""
 
 _running: set[subprocess.Popen[bytes]] = set()
-_broken_off = threading.Event()
+_interrupted = threading.Event()
 _lock = threading.Lock()
 
 
 @contextmanager
 def readers(threads: int) -> Iterator[ThreadPoolExecutor]:
-    """Threads that read; when the work is broken off, nothing more is begun, and after Ctrl-C nothing finished."""
+    """Threads that read. An error cancels the files that wait; Ctrl-C also ends the readers that run."""
     pool = ThreadPoolExecutor(threads, "colde-read")
     try:
         yield pool
     except KeyboardInterrupt:
         with _lock:
-            _broken_off.set()
+            _interrupted.set()
             for process in _running:
                 process.kill()
         pool.shutdown(cancel_futures=True)
-        _broken_off.clear()
+        _interrupted.clear()
         raise
     finally:
         pool.shutdown(cancel_futures=True)
@@ -47,13 +49,13 @@ def readers(threads: int) -> Iterator[ThreadPoolExecutor]:
 def sandboxed(
     program: Path, file: BinaryIO, request: dict[str, Any], seconds: float
 ) -> Iterator[Iterator[dict[str, Any]]]:
-    """Run a reader script, and iterate over the JSON lines it answers, up to one that was cut off.
+    """Run a reader script and iterate over its answer, JSON lines, up to one that was cut off.
 
     Args:
-        program: the script, which sets its own limits before it touches the file.
-        file: what the script finds on its standard input; has a file descriptor.
-        request: what to do and within which limits; `path` for `sys.path` is added.
-        seconds: wall time after which the process is ended.
+        program: the script.
+        file: standard input of the script; has a file descriptor.
+        request: the task and its limits; `path` for `sys.path` is added.
+        seconds: wall time after which the process is killed.
     """
     request = {**request, "path": [*(entry for entry in sys.path if entry), str(_ROOT)]}
     process = _start(program, file, {**os.environ, REQUEST: json.dumps(request)})
@@ -74,8 +76,8 @@ def sandboxed(
 
 def _start(program: Path, file: BinaryIO, environment: dict[str, str]) -> subprocess.Popen[bytes]:
     with _lock:
-        # A reader that Ctrl-C ended looks like one that failed, and would be followed by the next.
-        if _broken_off.is_set():
+        # A reader killed by Ctrl-C looks like one that failed: without this, its successor would start.
+        if _interrupted.is_set():
             raise KeyboardInterrupt
         process = subprocess.Popen(
             [sys.executable, "-I", "-S", str(program)],
@@ -89,7 +91,7 @@ def _start(program: Path, file: BinaryIO, environment: dict[str, str]) -> subpro
 
 
 def _messages(stream: IO[bytes]) -> Iterator[dict[str, Any]]:
-    """The lines of an answer, up to one that was cut off when the process died."""
+    """The lines of an answer; the last one may be cut off, if the process died."""
     for line in stream:
         try:
             yield json.loads(line)

@@ -1,4 +1,7 @@
-"""Parts of a document: the sections that the user chooses, and spans taken out of the text."""
+"""Take parts of a document: `select` the sections that a user names, or `remove_spans` of text.
+
+Selecting keeps the text and drops sections; removing lays the rest of the text out anew.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from colde_cli.errors import OptionError
 
 
 def select(document: Document, skip: Sequence[str] = (), only: Sequence[str] = ()) -> Document:
-    """The document with those of its sections that the patterns leave; the text stays whole.
+    """Select sections by pattern; the text stays whole.
 
     Args:
         document: to take sections from.
@@ -39,7 +42,9 @@ def select(document: Document, skip: Sequence[str] = (), only: Sequence[str] = (
         else:
             skipped.append(section.heading or f"({section.kind.value})")
     if not kept:
-        raise OptionError(f"No section of {document.path or document.title} is left by the section patterns.")
+        raise OptionError(
+            f"Change the section patterns: they leave no section of {document.path or document.title}."
+        )
     report = replace(document.report, skipped_sections=(*document.report.skipped_sections, *skipped))
     return replace(document, sections=tuple(kept), report=report)
 
@@ -48,7 +53,9 @@ def _compile(pattern: str) -> re.Pattern[str]:
     try:
         return re.compile(pattern, re.IGNORECASE)
     except re.error as error:
-        raise OptionError(f"The section pattern {pattern!r} is no regular expression: {error}.") from error
+        raise OptionError(
+            f"Correct the section pattern {pattern!r}: it is no regular expression ({error})."
+        ) from error
 
 
 def _matches(pattern: re.Pattern[str], section: Section) -> bool:
@@ -56,26 +63,26 @@ def _matches(pattern: re.Pattern[str], section: Section) -> bool:
     return named or bool(section.heading and pattern.search(section.heading))
 
 
-def without(document: Document, stretches: Sequence[Span], sections: Collection[int] = ()) -> Document:
-    """A document less some of its text; all its spans are offsets into the text that is left.
+def remove_spans(document: Document, spans: Sequence[Span], sections: Collection[int] = ()) -> Document:
+    """Remove spans of text; all offsets of the result refer to the text that is left.
 
-    Where a stretch stood a paragraph ends, so that what is left never reads as if it had stood together.
+    A paragraph ends where a span was removed, so that words from both sides of it never read as one sentence.
 
     Args:
         document: to take text from.
-        stretches: characters of bodies to leave out, ascending, none overlapping, none reaching into a heading.
-        sections: indices of sections to leave out whole, heading and body.
+        spans: characters of bodies, ascending, without overlaps, none reaching into a heading.
+        sections: indices of sections to remove whole, heading and body.
 
     Returns:
-        A document whose sections are numbered anew; one without heading of which nothing is left is gone too.
+        A document whose sections are numbered anew. A section of which nothing is left is removed as well.
     """
-    ends = [stretch.end for stretch in stretches]
+    ends = [span.end for span in spans]
     layout = _Layout(document.text)
     kept: list[Section] = []
     for section in document.sections:
         first, last = bisect_right(ends, section.body_start), bisect_right(ends, section.span.end)
         if section.index not in sections:
-            moved = _relaid(section, stretches[first:last], layout)
+            moved = _move(section, spans[first:last], layout)
             kept += [replace(moved, index=len(kept))] if moved is not None else []
     starts = tuple(layout.moved(start) for start in document.page_starts)
     left = replace(document, text="\n\n".join(layout.pieces), sections=tuple(kept), page_starts=starts)
@@ -84,14 +91,13 @@ def without(document: Document, stretches: Sequence[Span], sections: Collection[
 
 @dataclass(slots=True)
 class _Layout:
-    """Pieces of a text laid one after another, a blank line between two.
+    """A new text made of pieces of another one, with a blank line between two.
 
     Attributes:
-        text: from which they are.
-        pieces: their words.
-        old: where each was.
-        new: where each begins now.
-        length: of the whole so far.
+        text: the other one.
+        old: where each piece was.
+        new: where each piece begins now.
+        length: of the new text so far.
     """
 
     text: str
@@ -101,7 +107,7 @@ class _Layout:
     length: int = 0
 
     def add(self, piece: Span) -> int:
-        """Lay one more piece; returns where it begins."""
+        """Add a piece; returns where it begins."""
         start = self.length + 2 if self.pieces else 0
         self.pieces.append(self.text[piece.start : piece.end])
         self.old.append(piece)
@@ -110,22 +116,22 @@ class _Layout:
         return start
 
     def moved(self, place: int) -> int:
-        """Where a place is now: if it is gone, where what followed it begins."""
+        """The new place of an old one; if it was removed, that of the next piece."""
         index = bisect_left(self.old, place, key=lambda piece: piece.end)
         if index == len(self.old):
             return self.length
         return self.new[index] + max(0, place - self.old[index].start)
 
 
-def _relaid(section: Section, stretches: Sequence[Span], layout: _Layout) -> Section | None:
-    """A section with its place in the new text; None where nothing of it is left."""
-    if not stretches:
+def _move(section: Section, removed: Sequence[Span], layout: _Layout) -> Section | None:
+    """Add a section to the new text, without the removed spans; None if nothing of it is left."""
+    if not removed:
         shift = layout.add(section.span) - section.span.start
         span = Span(section.span.start + shift, section.span.end + shift)
         return replace(section, span=span, body_start=section.body_start + shift)
     bounds = [
         section.body_start,
-        *(end for one in stretches for end in (one.start, one.end)),
+        *(end for span in removed for end in (span.start, span.end)),
         section.span.end,
     ]
     pieces = [stripped(layout.text, *bounds[n : n + 2]) for n in range(0, len(bounds), 2)]

@@ -1,7 +1,6 @@
-"""Where sentences begin: the places at which a chunk or a passage may be cut.
+"""Find where sentences begin: places at which a chunk or a passage may be cut.
 
-Rule-based and language-light on purpose: a boundary that is missed costs a slightly less even cut,
-never a lost character.
+Rules suffice for this: a missed boundary costs a slightly less even cut, never a lost character.
 """
 
 from __future__ import annotations

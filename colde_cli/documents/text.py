@@ -1,4 +1,4 @@
-"""Plain text and Markdown to a `Document`."""
+"""Read plain text: its encoding, page breaks, headings and paragraphs."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ _HEADING_LETTERS = 90
 
 
 def shown_as(path: str) -> str:
-    """What messages call a source."""
-    return "Standard input" if path == "-" else path
+    """The name of a source in messages."""
+    return "standard input" if path == "-" else path
 
 
 def decode(data: bytes, path: str) -> tuple[str, tuple[str, ...]]:
@@ -55,12 +55,14 @@ def decode(data: bytes, path: str) -> tuple[str, tuple[str, ...]]:
             warnings = ("Not valid UTF-8; read as Windows-1252 (Latin-1), so that accents may be wrong.",)
     strange = len(_CONTROL.findall(text[:100_000]))
     if "\x00" in text[:100_000] or strange > 0.02 * len(text[:100_000]):
-        raise UnsupportedFormatError(f"{shown_as(path)} is not a text file: it holds binary data.")
+        raise UnsupportedFormatError(
+            f"Cannot read {shown_as(path)}: it holds binary data, not text; name a document."
+        )
     return text.replace("\r\n", "\n").replace("\r", "\n"), warnings
 
 
 def read_text(data: bytes, path: str, name: str) -> Document:
-    """Plain text: numbered, underlined or capital lines that stand alone are headings.
+    """Read plain text: numbered, underlined or capital lines that stand alone are headings.
 
     Raises:
         NoTextError: nothing but blanks.
@@ -80,13 +82,17 @@ def read_text(data: bytes, path: str, name: str) -> Document:
 def _document(path: str, title: str, parts: Sequence[Part], report: ReadReport) -> Document:
     document = assemble(path, title, parts, report)
     if not document.sections:
-        raise NoTextError(f"{shown_as(path)} holds no text.")
+        raise NoTextError(f"Cannot read {shown_as(path)}: it holds no text.")
     return document
 
 
 @dataclass(frozen=True, slots=True)
 class _Block:
-    """Lines between blank lines; with a level if they are a heading."""
+    """Lines between blank lines.
+
+    Attributes:
+        level: of a heading; 0 for text.
+    """
 
     lines: tuple[str, ...]
     level: int = 0
@@ -97,7 +103,7 @@ class _Block:
 
 
 def _without_page_breaks(text: str) -> tuple[str, int]:
-    """Text without form feeds and the running heads and feet around them (as in RFCs), and their number."""
+    """Text without form feeds and the running heads and feet around them (as in RFCs), and how many were left out."""
     pages = [page.split("\n") for page in text.split("\f")]
     if len(pages) < 2:
         return text, 0
@@ -142,7 +148,7 @@ def _rejoin(pages: Sequence[list[str]]) -> str:
 
 
 def _blocks(lines: Sequence[str]) -> Iterator[_Block]:
-    """Paragraphs; a line with a row of dashes under it is a block (and a heading) of its own."""
+    """Paragraphs and underlined lines; such a line is a heading."""
     block: list[str] = []
     for line in [*lines, ""]:
         if block and _UNDERLINE.match(line) and _underlines(line, block[-1]):
@@ -163,7 +169,7 @@ def _underlines(line: str, above: str) -> bool:
 
 
 def _mark_headings(blocks: Sequence[_Block]) -> list[_Block]:
-    """Blocks with levels: underlined ones have theirs, then numbers in sequence, known names, capitals."""
+    """Give levels to headings: numbers in sequence, known names, capitals; underlined lines have theirs."""
     alone = [
         index for index, block in enumerate(blocks) if len(block.lines) == 1 and _heading_shaped(block.first)
     ]
@@ -210,7 +216,7 @@ def _is_title(block: _Block) -> bool:
 
 
 def _parts(blocks: Sequence[_Block], hyphens: Hyphens) -> Iterator[Part]:
-    """Sections: a heading and the paragraphs up to the next one."""
+    """Cut blocks into sections at their headings."""
     has_headings = any(block.level for block in blocks)
     kind = SectionKind.FRONT if has_headings else SectionKind.BODY
     heading, level = "", 0
@@ -226,7 +232,7 @@ def _parts(blocks: Sequence[_Block], hyphens: Hyphens) -> Iterator[Part]:
 
 
 def parts_of(heading: str, paragraphs: Sequence[str], level: int, kind: SectionKind) -> Iterator[Part]:
-    """A section; text without a heading is cut between paragraphs into parts of about `PLAIN_WORDS` words."""
+    """A section as one part; without a heading, parts of about `PLAIN_WORDS` words, cut between paragraphs."""
     if heading:
         yield Part(heading, "\n\n".join(paragraphs), level, kind)
         return
@@ -245,7 +251,7 @@ def parts_of(heading: str, paragraphs: Sequence[str], level: int, kind: SectionK
 
 
 def _paragraphs(block: _Block, hyphens: Hyphens) -> Iterator[str]:
-    """Lines joined; tables and drawings keep theirs, every item of a list is a paragraph."""
+    """Join lines to paragraphs; tables and drawings keep their lines, an item of a list is a paragraph."""
     drawn = sum(bool(_TABLE.search(line.strip())) for line in block.lines)
     if drawn > 0.4 * len(block.lines) and len(block.lines) > 1:
         yield "\n".join(block.lines)

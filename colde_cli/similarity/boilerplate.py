@@ -14,7 +14,7 @@ from pathlib import PurePath
 
 from colde_cli.documents.document import Document, Ignored, Section, Span
 from colde_cli.documents.passages import stripped
-from colde_cli.documents.selection import without
+from colde_cli.documents.selection import remove_spans
 from colde_cli.documents.sentences import sentence_starts
 from colde_cli.errors import NoTextError
 from colde_cli.similarity.candidates import Candidate, TellingWords, lexical_candidates
@@ -203,7 +203,7 @@ class Boilerplate:
             raise NoTextError(
                 f"All text of {document.path or document.title} also stands in {shown}; nothing of it is left."
             )
-        left = without(document, stretches, gone) if stretches or gone else document
+        left = remove_spans(document, stretches, gone) if stretches or gone else document
         count = sum(len(document.text[one.start : one.end].split()) for one in stretches)
         headings = (document.sections[index].heading for index in sorted(gone))
         ignored = Ignored(len(stretches), count, tuple(heading for heading in headings if heading))

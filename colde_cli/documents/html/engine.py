@@ -1,7 +1,7 @@
-"""The child process that reads a web page with Lexbor (selectolax); run as a script, never imported by colde.
+"""Read a web page with Lexbor (selectolax): a script that runs in a process of its own, never imported by colde.
 
-Repairing HTML can take memory out of all proportion to the page (a thousand unclosed `<b>` before a thousand `<p>`),
-so that it runs alone, under limits that the operating system enforces. Nothing is fetched and no script is run.
+Repairing HTML can take memory out of all proportion to the page (a thousand unclosed `<b>` before a thousand `<p>`):
+the process sets limits on itself. Nothing is fetched and no script is run.
 
     stdin     the page, UTF-8
     COLDE_READER_REQUEST   JSON: path (for `sys.path`), and the limits
@@ -42,7 +42,7 @@ _HEADING = re.compile(r"h[1-6]")
 _HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 _ANCHOR = re.compile(r"\s*[¶§#\U0001f517]\s*$")
 _ENOUGH = 0.5
-"""A `main` or `article` with more than this share of the page's letters is what the page is about."""
+"""A `main` or `article` with more than this share of the page's letters is the content of the page."""
 
 
 def walk(root: Node, enter: Callable[[Node], bool], leave: Callable[[Node], None]) -> None:
@@ -65,7 +65,7 @@ def walk(root: Node, enter: Callable[[Node], bool], leave: Callable[[Node], None
 
 
 def shown(node: Node) -> bool:
-    """Whether an element is shown, as far as it says so itself."""
+    """Whether an element is shown, by its name and its own attributes."""
     if node.tag in _DROPPED:
         return False
     marks = node.attributes
@@ -87,7 +87,7 @@ def level_of(node: Node) -> int:
 
 
 class Page:
-    """Sends headings and paragraphs while a tree is walked through."""
+    """Sends headings and paragraphs during a walk through a tree."""
 
     def __init__(self, chrome: bool) -> None:
         self.chrome = chrome  # read navigation, heads and feet too
@@ -101,11 +101,11 @@ class Page:
         self.content = 0
         self.lists: list[int | None] = []
         self.mark = ""
-        self.tables: list[list[str] | None] = []  # rows of a table of data; None for one that only lays out
+        self.tables: list[list[str] | None] = []  # rows of a data table; None for a layout table
         self.cells: list[str] = []
 
     def enter(self, node: Node) -> bool:
-        """A node begins; whether to go into it."""
+        """Begin a node; returns whether to go into it."""
         tag = node.tag
         if tag == "-text":
             self._text(node.text_content or "")
@@ -131,7 +131,7 @@ class Page:
         return True
 
     def leave(self, node: Node) -> None:
-        """A node that was gone into ends."""
+        """End a node."""
         tag = node.tag
         self.content -= tag in _CONTENT
         if self.heading is not None:
@@ -163,7 +163,7 @@ class Page:
         self.pieces.append(text if self.pre else text.replace("\n", " "))
 
     def _break(self) -> None:
-        """Two breaks, one after the other, part paragraphs."""
+        """Break a line; two breaks in a row end a paragraph."""
         self.breaks += 1
         if self.breaks > 1 and self.heading is None and not self.pre and not self._in_data():
             self.flush()
@@ -189,7 +189,7 @@ class Page:
         return f"{number}. "
 
     def flush(self) -> None:
-        """A paragraph ends; within a heading or a cell of a table of data there is only a blank."""
+        """End a paragraph; within a heading or a cell of a data table, write a blank instead."""
         if self.heading is not None or self._in_data():
             self.pieces.append(" ")
             return
@@ -239,7 +239,7 @@ class Page:
 
 
 def letters(node: Node) -> int:
-    """Characters of text that are shown under a node."""
+    """How many characters of text are shown under a node."""
     total = 0
 
     def enter(one: Node) -> bool:
@@ -254,7 +254,7 @@ def letters(node: Node) -> int:
 
 
 def candidates(body: Node) -> Iterator[Node]:
-    """The one element of its kind that a page says is its content."""
+    """Elements that the page marks as its content, each the only one of its kind."""
     for selector in ("main", '[role="main"]', "article"):
         found = body.css(selector)
         if len(found) == 1 and shown(found[0]):
@@ -262,13 +262,13 @@ def candidates(body: Node) -> Iterator[Node]:
 
 
 def content(body: Node) -> Node:
-    """The element that holds what the page is about; the body if none stands out."""
+    """The element with most of the page's text; the body if none is marked as content."""
     whole = letters(body)
     return next((node for node in candidates(body) if letters(node) > _ENOUGH * whole), body)
 
 
 def words(node: Node | None) -> str:
-    """Text of one element, as a title."""
+    """Text of an element, as a title."""
     return _ANCHOR.sub("", " ".join(node.text().split())) if node is not None else ""
 
 

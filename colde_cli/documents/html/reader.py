@@ -1,4 +1,4 @@
-"""A web page to a `Document`."""
+"""Read web pages: HTML in any encoding, parsed in a process of its own (`engine.py`)."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from colde_cli.documents.text import decode, shown_as
 from colde_cli.errors import LimitError
 
 MEMORY = 1 << 30
-"""Bytes of address space the reader process may take, beside eight times the page."""
+"""Bytes of address space that the reader process may take, in addition to eight times the page."""
 SECONDS = 60
 """Processor time for one page; a megabyte takes a fraction of a second."""
 _LEFT_OUT = (
     "Left out what is not content: navigation, heads and feet of the page, forms, hidden and deleted text."
 )
 _CHARSET = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?\s*([\w.:-]{1,40})", re.IGNORECASE)
-# The old encodings of the web; Python knows others, such as `idna`, that take a page for an attack.
+# The old encodings of the web. Python knows others, such as `idna`, with which a page can attack the decoder.
 _ENCODINGS = re.compile(
     r"iso-?8859-\d+|windows-\d+|cp\d+|koi8-[ru]|shift[_-]jis|euc-(jp|kr)|iso-2022-jp|gb(k|2312|18030)|big5|macintosh"
 )
@@ -32,9 +32,8 @@ _ENCODINGS = re.compile(
 def read_html(data: bytes, path: str, name: str) -> Document:
     """Read HTML: headings h1 to h6, paragraphs, lists, tables.
 
-    Of a page with one `main` or `article` that holds more than half of its text, only that is read. Navigation, heads
-    and feet of the page, forms, scripts, deleted text and what says of itself that it is hidden are left out; style
-    sheets are not applied.
+    If one `main` or `article` holds more than half of the text of a page, only that is read. Navigation, heads and feet
+    of the page, forms, scripts, deleted text and elements marked as hidden are left out; style sheets are not applied.
 
     Args:
         data: of the file.
@@ -73,12 +72,14 @@ def _build(text: str, shown: str) -> tuple[DocumentBuilder, str, bool]:
                 elif kind == "end":
                     finished, left_out = True, message["left_out"]
     if not finished:
-        raise LimitError(f"{shown} needs more memory or time than a page may take; it may be damaged.")
+        raise LimitError(
+            f"Cannot read {shown}: it needs more memory or time than a page may take; save it anew, or split it."
+        )
     return builder, title, left_out
 
 
 def _decode(data: bytes, shown: str) -> tuple[str, tuple[str, ...]]:
-    """Text by the byte order mark, the encoding that the page states, UTF-8, else Windows-1252."""
+    """Decode a page by its byte order mark, the encoding that it states, UTF-8, else Windows-1252."""
     stated = _CHARSET.search(data[:4096])
     if stated and not data.startswith((codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         name = stated.group(1).decode("ascii", "replace").lower()

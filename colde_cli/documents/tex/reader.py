@@ -101,7 +101,7 @@ class Scanner:
         pairs = match_braces(text, MAX_GROUPS)
         if pairs is None:
             raise LimitError(
-                f"{self.builder.path} has more braces than colde reads of one document; split it."
+                f"Cannot read {self.builder.path}: it has more braces than colde reads of one document; split it."
             )
         return Source(text, pairs)
 
