@@ -1,12 +1,12 @@
-"""What `--ignore-like` leaves out of contracts, what a laxer bar would, and whether a change is still flagged.
+"""Measure what `--ignore-like` leaves out of contracts, what a lower threshold would, and which changes stay flagged.
 
     python benchmarks/boilerplate.py documents.jsonl.gz [--pairs 40]
 
-DOCUMENTS: one per line with `id` and `sections` of `heading` and `text`. Documents of which between 15 and 90 in a
-hundred sentences of six words or more stand in another word for word count as being on one template. A table says of
-their sentences how many stand in the other contract, or nearly. The last line is of three contracts on one template:
-two are compared without the sentences of the third, and it says how many flags of the plain comparison (without
-meaning) are left, and how many would be if a changed sentence's counterpart did not stay.
+Each line of the file has `id` and `sections` of `heading` and `text`. Two contracts count as being on one template if
+15 to 90 % of their sentences of six words or more stand in the other word for word. The table counts the sentences
+that stand in the other contract, or nearly. The last line compares two contracts without the sentences of a third on
+the same template: how many flags of the plain comparison (without meaning) are left, and how many would be left if the
+counterpart of a changed sentence were removed too.
 """
 
 from __future__ import annotations

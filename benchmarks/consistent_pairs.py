@@ -1,9 +1,9 @@
-"""Judged pairs without those that contradict the labels of their documents.
+"""Remove labelled pairs that contradict the labels of their documents.
 
     python benchmarks/consistent_pairs.py docs.jsonl.gz pairs.jsonl.gz consistent.jsonl
 
-Where related pairs are documents of one label (contracts of one type), a pair of one label that is judged unrelated
-says the opposite of what the related ones say. Such pairs are left out; prints how many there were in each split.
+If related pairs are documents of one class (contracts of one type), an unrelated pair of one class contradicts them.
+Writes all other pairs, and prints how many were left out in each split.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ def rows(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def contradicts(pair: dict[str, Any], labels: dict[str, str | None]) -> bool:
-    """Whether a pair is judged unrelated though both documents bear one label."""
+    """Whether a pair is unrelated although both documents have one class."""
     a, b = labels[pair["a"]], labels[pair["b"]]
     return not pair["label"] and a is not None and a == b
 
 
 def main() -> None:
-    """Write the pairs that are left."""
+    """Write the consistent pairs."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n", maxsplit=1)[0])
     for name in ("documents", "pairs", "output"):
         parser.add_argument(name, type=Path)

@@ -1,4 +1,4 @@
-"""Tokens per second of the chunk encoder on the CPU, as colde runs it and as it might be run.
+"""Measure tokens per second of the chunk encoder on the CPU: as colde runs it, and in other layouts.
 
     python benchmarks/encode.py [--model NAME] [--chunks 16] [--tokens 512] [--repetitions 5]
 

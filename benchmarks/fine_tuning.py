@@ -1,4 +1,4 @@
-"""Does training MiniLM itself help? Windows of documents, before and after some steps of contrast.
+"""Measure whether fine-tuning MiniLM helps: AUC of windows of documents before and after contrastive steps.
 
     python benchmarks/fine_tuning.py runs/shipped/{contracts,court-cases,patents,pmc,wiki}.jsonl.gz \
       --pairs runs/shipped/validation.jsonl --layers 2 --steps 300 --output runs/fine-tuned.json

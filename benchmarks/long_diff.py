@@ -1,4 +1,4 @@
-"""`colde diff` of two PDFs of a hundred pages: wall time and peak memory, nothing cached.
+"""Measure `colde diff` of two PDFs of a hundred pages: wall time and peak memory, nothing cached.
 
     python benchmarks/long_diff.py join LONG.pdf PART.pdf[:FIRST-LAST]...
     python benchmarks/long_diff.py measure A.pdf B.pdf [--repetitions 3] [--format json]

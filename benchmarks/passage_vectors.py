@@ -1,23 +1,26 @@
-"""Are passage vectors better read alone, in an extra pass, or taken from the token states of the chunks' own pass?
+"""Compare two kinds of passage vectors: passages encoded alone, or means of token states of the chunks' own pass.
 
     python benchmarks/passage_vectors.py partners FOLDER... [--cases 40]
     python benchmarks/passage_vectors.py sections FOLDER... [--cases 60]
     python benchmarks/passage_vectors.py time A.pdf B.pdf [--repetitions 7]
 
-`partners`: a passage of A has one right partner in B; how often that has the highest cosine of all passages of B, and
-by how much it leads the best wrong one (median). Three ground truths, each FOLDER with `docs.jsonl.gz`, the last with
-`section_diffs.jsonl.gz` too:
+`partners`: a passage of A has one right partner in B. How often does it have the highest cosine of all passages of B,
+and by how much does it lead the best wrong one (median)? Three ground truths; each FOLDER holds `docs.jsonl.gz`, and
+for the last also `section_diffs.jsonl.gz`:
 
-    in place        a document and the same with passages reworded by rule (`alignment_planting.py`)
-    elsewhere       a run of sentences reworded and planted into an unrelated document (`planting.py`)
-    versions        passages of two versions that no wording matched, alone between the same neighbours on both sides
+    in place        a document and a copy with passages reworded by rule (planting.py)
+    elsewhere       a run of sentences reworded and planted into an unrelated document
+    versions        passages of two versions without a match in wording, alone between the same neighbours on both sides
 
-`sections`: data as for `alignment.py sections`; the alignment with either kind of vectors in its last round, the bars
-of that round as they are, lower and higher.
+`sections`: data as for `alignment.py sections`. Alignment with either kind of vectors in its last round, with the
+thresholds of that round as they are, lower and higher.
 
-`time`: seconds and peak memory to encode and align two documents, nothing cached, each measurement a fresh process, by
-turns: without passage vectors; with those of passages read alone that could mean the same, as `colde diff` does it; of
-all without a partner in wording; with all of the same pass.
+`time`: seconds and peak memory to encode and align two documents, nothing cached. Each measurement is a fresh process,
+by turns: without passage vectors; passages encoded alone if they could mean the same, as `colde diff` does; all
+passages without a partner in wording; all passages from the chunks' own pass.
+
+For the chunks' own pass the shipped graph gets its token states as a further output, in memory. The vector of a passage
+is the mean over its tokens, whatever chunks they stand in.
 """
 
 from __future__ import annotations
@@ -31,24 +34,27 @@ import sys
 import time
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from unittest.mock import patch
 
-import alignment_sections as sections
+import alignment
 import numpy as np
+import onnx
+import onnxruntime
 from alignment import documents
-from alignment_planting import plant
 from numpy.typing import NDArray
-from passage_states import SamePass, centred, centred_on_own, extra_pass
-from planting import plant as plant_elsewhere
+from planting import plant_edits, plant_passage
 
-from colde_cli.documents.document import Document, Part, Span, assemble
+from colde_cli import settings
+from colde_cli.documents.document import Chunk, Document, Part, Span, assemble
 from colde_cli.documents.passages import Passage, passages, passages_of_both
 from colde_cli.documents.reading import read
 from colde_cli.encoder.cache import Cache
-from colde_cli.encoder.encoder import Encoder
+from colde_cli.encoder.encoder import Encoder, open_tokenizer
+from colde_cli.encoder.layout import ENCODER_GRAPHS, TOKENIZER
 from colde_cli.similarity import alignment as alignment_module
 from colde_cli.similarity import candidates as candidates_module
 from colde_cli.similarity.alignment import State, align
@@ -57,6 +63,97 @@ from colde_cli.similarity.chunk_scores import cosines
 from colde_cli.similarity.matching import Bar
 
 FloatArray = NDArray[np.float32]
+
+
+class SamePass:
+    """A chunk encoder that also returns its token states."""
+
+    def __init__(self, encoder: Encoder) -> None:
+        self.encoder = encoder
+        graph = encoder.folder.file(ENCODER_GRAPHS[encoder.info.precision])
+        self._session, self._states = _session_with_states(graph.read_bytes())
+        self._tokenizer = open_tokenizer(encoder.folder.file(TOKENIZER))
+
+    def read(self, document: Document, found: Sequence[Passage]) -> tuple[FloatArray, FloatArray]:
+        """Chunk vectors [n, H], and passage vectors [p, H] of the same pass; neither is centred."""
+        chunks = self.encoder.chunk(document)
+        rows = {chunk.index: n for n, chunk in enumerate(chunks)}
+        # Longest first, as the encoder does it.
+        order = sorted(chunks, key=lambda chunk: -len(chunk.ids))
+        with ThreadPoolExecutor(settings.default_threads()) as pool:
+            ran = dict(zip((chunk.index for chunk in order), pool.map(self._run, order), strict=True))
+        vectors = np.stack([ran[chunk.index][0] for chunk in sorted(chunks, key=lambda c: rows[c.index])])
+        states = {index: tokens for index, (_, tokens) in ran.items()}
+        return vectors, self._pooled(document, found, chunks, states)
+
+    def _run(self, chunk: Chunk) -> tuple[FloatArray, FloatArray]:
+        feed = {"input_ids": np.array([chunk.ids], np.int64)}
+        vectors, states = self._session.run(["chunk_vectors", self._states], feed)
+        return vectors[0], states[0, 1:-1]
+
+    def _pooled(
+        self,
+        document: Document,
+        found: Sequence[Passage],
+        chunks: Sequence[Chunk],
+        states: dict[int, FloatArray],
+    ) -> FloatArray:
+        """Means over the tokens that begin in each passage; zeros where there is none."""
+        pooled = np.zeros((len(found), self.encoder.config.hidden_size), np.float32)
+        for section in document.sections:
+            own = [states[chunk.index] for chunk in chunks if chunk.section == section.index]
+            if not own:
+                continue
+            tokens = np.concatenate(own)
+            text = document.section_text(section)
+            offsets = self._tokenizer.encode(text, add_special_tokens=False).offsets
+            starts = np.array([section.span.start + start for start, _ in offsets])
+            for passage in found:
+                if passage.section == section.index:
+                    first, last = np.searchsorted(starts, (passage.span.start, passage.span.end))
+                    if first < last:
+                        pooled[passage.index] = tokens[first:last].mean(0)
+        return pooled
+
+
+def _session_with_states(graph: bytes) -> tuple[onnxruntime.InferenceSession, str]:
+    """A session as the encoder opens it, and the name of its further output: what the mean is taken of."""
+    model = onnx.load_from_string(graph)
+    (pool,) = (node for node in model.graph.node if "chunk_vectors" in node.output)
+    name = pool.input[0]
+    model.graph.output.append(onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, None))
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    session = onnxruntime.InferenceSession(
+        model.SerializeToString(),
+        options,
+        providers=["CPUExecutionProvider"],
+        disabled_optimizers=["SkipLayerNormFusion"],
+    )
+    return session, name
+
+
+def extra_pass(document: Document, found: Sequence[Passage], encoder: Encoder) -> FloatArray:
+    """Vectors [p, H] of passages that are read alone, each its first chunk; not centred."""
+    parts = [Part("", document.text[passage.span.start : passage.span.end]) for passage in found]
+    chunks = encoder.chunk(assemble("", "", parts))
+    first = {chunk.section: row for row, chunk in reversed(list(enumerate(chunks)))}
+    vectors = encoder.encode_chunks(chunks)
+    none = np.zeros_like(vectors[0])
+    return np.stack([vectors[first[n]] if n in first else none for n in range(len(found))])
+
+
+def centred(vectors: FloatArray, encoder: Encoder) -> FloatArray:
+    """[p, H], less the training corpus' mean and of unit length, as chunk scores have it."""
+    return encoder.head.run([vectors]).centred_unit_vectors[0]
+
+
+def centred_on_own(a: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The same, less the mean over the passages of the two documents."""
+    mean = np.concatenate([a, b]).mean(0)
+    return a - mean, b - mean
+
+
 Both = tuple[FloatArray, FloatArray]
 WAYS = ("none", "promising alone", "all alone", "same pass")
 FEWEST = 6
@@ -79,14 +176,14 @@ def cases(folder: Path, count: int) -> Iterator[Case]:
     """All cases of a set."""
     chosen = list(documents(folder, count))
     for n, document in enumerate(chosen):
-        planted = plant(document, ["-"], 4, seed=n)
+        planted = plant_edits(document, ["-"], 4, seed=n)
         spans = [(e.a, e.b) for e in planted.edits if e.kind == "reword" and e.a and e.b]
         yield _case("in place", planted.a, planted.b, spans)
-        other = plant_elsewhere(document, chosen[n - 1], "reworded", "inserted", n)
+        other = plant_passage(document, chosen[n - 1], "reworded", "inserted", n)
         if other is not None:
             yield _case("elsewhere", other.a, other.b, [(other.source, other.planted)])
     if (folder / "section_diffs.jsonl.gz").exists():
-        for version in sections.version_pairs(folder, count):
+        for version in alignment.version_pairs(folder, count):
             yield _between_neighbours(version.a, version.b)
 
 
@@ -112,18 +209,18 @@ def _overlap(one: Span, two: Span) -> int:
 
 
 def _between_neighbours(a: Document, b: Document) -> Case:
-    alignment = align(a, b, None)
+    aligned = align(a, b, None)
     partner = {
-        p.index: q.index for pair in alignment.pairs for p in pair.a[-1:] for q in pair.b[-1:] if pair.score
+        p.index: q.index for pair in aligned.pairs for p in pair.a[-1:] for q in pair.b[-1:] if pair.score
     }
-    alone_a = {pair.a[0].index for pair in alignment.pairs if pair.state is State.ONLY_A}
-    alone_b = {pair.b[0].index for pair in alignment.pairs if pair.state is State.ONLY_B}
+    alone_a = {pair.a[0].index for pair in aligned.pairs if pair.state is State.ONLY_A}
+    alone_b = {pair.b[0].index for pair in aligned.pairs if pair.state is State.ONLY_B}
     right = {}
     for i in alone_a:
         j = partner.get(i - 1, -9) + 1
-        if j in alone_b and partner.get(i + 1, -9) == j + 1 and min(_size(a, alignment.a[i]), 60) == 60:
+        if j in alone_b and partner.get(i + 1, -9) == j + 1 and min(_size(a, aligned.a[i]), 60) == 60:
             right[i] = {j}
-    return Case("versions", a, b, alignment.a, alignment.b, right)
+    return Case("versions", a, b, aligned.a, aligned.b, right)
 
 
 def _size(document: Document, passage: Passage) -> int:
@@ -202,10 +299,10 @@ def run_sections(folders: Sequence[Path], count: int, encoder: Encoder) -> None:
         for shift in (-0.1, -0.05, 0.0, 0.05, 0.1)
     }
     for folder in folders:
-        tallies: dict[str, sections.Tally] = {}
-        for version in sections.version_pairs(folder, count):
+        tallies: dict[str, alignment.Tally] = {}
+        for version in alignment.version_pairs(folder, count):
             case = Case("", version.a, version.b, *passages_of_both(version.a, version.b), {})
-            said = {"wording alone": sections.ours(version, None)}
+            said = {"wording alone": alignment.ours(version, None)}
             a, b = vectors.same_pass(case)
             same_pass = in_place_of_the_extra_pass(case, (centred(a, encoder), centred(b, encoder)))
             for name, replaced in (("read alone", nullcontext()), ("same pass", same_pass)):
@@ -215,10 +312,10 @@ def run_sections(folders: Sequence[Path], count: int, encoder: Encoder) -> None:
                             patch.object(alignment_module, "_SURE_MEANING", sure),
                             patch.object(alignment_module, "_MEANING", other),
                         ):
-                            said[f"{name}, {shift:+.2f}"] = sections.ours(version, encoder)
+                            said[f"{name}, {shift:+.2f}"] = alignment.ours(version, encoder)
             for name, labels in said.items():
-                tallies.setdefault(name, sections.Tally()).add(labels, version.truth)
-        print(f"{folder.name}, {count} version pairs\n{sections.table(tallies)}")
+                tallies.setdefault(name, alignment.Tally()).add(labels, version.truth)
+        print(f"{folder.name}, {count} version pairs\n{alignment.table(tallies)}")
 
 
 def run_time(a: Path, b: Path, repetitions: int) -> None:

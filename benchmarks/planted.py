@@ -1,17 +1,15 @@
-"""Is level 3 real? A passage of one document is planted into an unrelated one: is it found, and does it count?
+"""Measure whether chunk scores find a planted passage: text of one document is put into an unrelated one.
 
     python benchmarks/planted.py FOLDER... [--cases 200] [--model NAME] [--split test] [--seed 0]
 
-Each FOLDER holds `docs.jsonl.gz` and `pairs.jsonl.gz` (see docs/training-data.md). In every case a passage of 60 to
-250 words of document A, whole sentences, stands in document B too, copied or lightly reworded (`rewording.py`),
-inserted between two sentences or in the place of as many words. Of all pairs of chunks the planted one is the pair
-that shares most of the passage. Reported in percent with Wilson's 95 % interval, for each set and kind:
+Each FOLDER holds `docs.jsonl.gz` and `pairs.jsonl.gz` (docs/training-data.md). In every case a passage of 60 to 250
+words of document A, whole sentences, also stands in document B: copied or lightly reworded (planting.py), inserted
+between two sentences or in place of as many words. The planted pair of chunks is the one that shares most of the
+passage. Reported in percent with Wilson's 95 % interval, for each set and kind, one run:
 
-    first by ...    the planted pair has the highest value of all pairs of chunks of A and B: by the cosine of the chunk
-                    vectors, by that cosine with shared wording (similarity/shared.py), and by the explanation matrix E
-                    made of either
-    occlusion       without the planted chunk of B the document score falls further than without another chunk of B,
-                    drawn at random
+    first by ...    how often the planted pair has the highest value of all pairs of chunks: by the cosine of the chunk
+                    vectors, by that cosine with shared wording, and by the explanation matrix E of either
+    occlusion       how often the document score falls further without the planted chunk of B than without a random one
 """
 
 from __future__ import annotations
@@ -26,8 +24,7 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from planting import Case, plant
-from rewording import changed_words
+from planting import Case, changed_words, plant_passage
 from rich.console import Console
 from rich.table import Table
 
@@ -36,7 +33,7 @@ from colde_cli.encoder.cache import Cache
 from colde_cli.encoder.encoder import Encoder
 from colde_cli.encoder.protocol import Encoding
 from colde_cli.encoder.rearranging import without
-from colde_cli.evaluation.data import JudgedPair, read_data, read_pairs
+from colde_cli.evaluation.data import LabelledPair, read_data, read_pairs
 from colde_cli.scoring.score import document_scores
 from colde_cli.similarity.chunk_scores import cosines, explanation, shared_stretches, with_shared_wording
 from colde_cli.similarity.comparison import Comparison, compare_encodings
@@ -51,13 +48,13 @@ def alike(comparison: Comparison) -> Values:
 
 
 def alike_or_shared(comparison: Comparison) -> Values:
-    """The same, raised where wording is shared in one place."""
+    """Cosines, raised where two chunks share a run of words."""
     stretches = shared_stretches(comparison.a.chunks, comparison.b.chunks)
     return with_shared_wording(alike(comparison), stretches)
 
 
 def explained(values: Callable[[Comparison], Values], comparison: Comparison) -> Values:
-    """The explanation matrix made of these values."""
+    """The explanation matrix E of these values."""
     return explanation(comparison.attention_a_to_b, comparison.attention_b_to_a, values(comparison))
 
 
@@ -71,15 +68,15 @@ RANKINGS: dict[str, Callable[[Comparison], Values]] = {
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What came of one case.
+    """The result of one case.
 
     Attributes:
-        folder: the set.
-        kind: copied or reworded.
+        folder: name of the set.
+        kind: "copied" or "reworded".
         first: for each ranking, whether the planted pair of chunks came first.
-        occlusion: whether occluding the planted chunk lowered the score more than another chunk; None where B has
-            no other.
-        changed: share of the passage's words that rewording changed.
+        occlusion: whether occluding the planted chunk lowered the score more than another chunk; None if B has only
+            one chunk.
+        changed: share of the words of the passage that rewording changed.
     """
 
     folder: str
@@ -90,9 +87,9 @@ class Finding:
 
 
 def unrelated(
-    documents: Mapping[str, Document], pairs: Sequence[JudgedPair], seed: int
+    documents: Mapping[str, Document], pairs: Sequence[LabelledPair], seed: int
 ) -> Iterator[tuple[str, str]]:
-    """Pairs of documents that no judgement calls related, each document at most twice, drawn at random."""
+    """Draw random pairs of documents that no label calls related."""
     related = {frozenset((pair.a, pair.b)) for pair in pairs if pair.related}
     names = sorted(documents)
     generator = random.Random(seed)
@@ -104,7 +101,7 @@ def unrelated(
 
 
 def cases(folder: Path, split: str, count: int, seed: int) -> Iterator[Case]:
-    """So many cases, the two kinds and the two manners by turns."""
+    """Yield `count` cases, the two kinds and the two manners by turns."""
     data = read_data([folder / "docs.jsonl.gz"])
     pairs = read_pairs(folder / "pairs.jsonl.gz", data.numbers())
     documents = {item.id: item.document for item in data.documents if item.split == split}
@@ -113,7 +110,7 @@ def cases(folder: Path, split: str, count: int, seed: int) -> Iterator[Case]:
     while made < count:
         a, b = next(drawn)
         manner = "inserted" if made // 2 % 2 else "replacing"
-        case = plant(documents[a], documents[b], KINDS[made % 2], manner, seed * 100_000 + made)
+        case = plant_passage(documents[a], documents[b], KINDS[made % 2], manner, seed * 100_000 + made)
         if case is not None:
             made += 1
             yield case
@@ -122,7 +119,7 @@ def cases(folder: Path, split: str, count: int, seed: int) -> Iterator[Case]:
 def planted_pair(case: Case, a: Sequence[Chunk], b: Sequence[Chunk]) -> tuple[int, int]:
     """The pair of chunks that shares most of the passage; the earlier one of equals.
 
-    Where a sentence of the passage stands in the reworded one is taken in proportion to the lengths.
+    The place of a sentence in the reworded passage is taken in proportion to the lengths.
     """
     left = [_share(case.source, chunk.span) for chunk in a]
     right = [_share(case.planted, chunk.span) for chunk in b]
@@ -132,7 +129,7 @@ def planted_pair(case: Case, a: Sequence[Chunk], b: Sequence[Chunk]) -> tuple[in
 
 
 def _share(passage: Span, chunk: Span) -> tuple[float, float]:
-    """From which to which part of the passage (0 to 1) a chunk holds; far apart where it holds none."""
+    """The part of the passage that a chunk holds, as (start, end) in [0, 1]; (2, -2) if none."""
     if chunk.end <= passage.start or chunk.start >= passage.end:
         return (2.0, -2.0)
     part = ((chunk.start - passage.start) / len(passage), (chunk.end - passage.start) / len(passage))
@@ -140,7 +137,7 @@ def _share(passage: Span, chunk: Span) -> tuple[float, float]:
 
 
 def occlusion(a: Encoding, b: Encoding, chunk: int, encoder: Encoder, seed: int) -> bool | None:
-    """Whether the document score falls further without `chunk` of B than without another one."""
+    """Whether the document score falls further without `chunk` of B than without a random other one."""
     others = [other for other in range(len(b.chunks)) if other != chunk]
     if not others:
         return None
@@ -151,14 +148,14 @@ def occlusion(a: Encoding, b: Encoding, chunk: int, encoder: Encoder, seed: int)
 
 
 def examine(case: Case, folder: str, encoder: Encoder, seed: int) -> Finding:
-    """Run the pipeline on a case."""
+    """Encode and compare the documents of a case, and rank the planted pair."""
     a, b = encoder.encode_many([case.a, case.b])
     row, column = planted_pair(case, a.chunks, b.chunks)
     comparison = compare_encodings(a, b, encoder, passages=False)
     first = {}
     for name, ranking in RANKINGS.items():
         values = ranking(comparison)
-        # A tie is no victory.
+        # A tie does not count as first.
         first[name] = bool((values >= values[row, column]).sum() == 1)
     occluded = occlusion(a, b, column, encoder, seed)
     return Finding(folder, case.kind, first, occluded, changed_words(case.original, case.text))

@@ -1,4 +1,4 @@
-"""What int8 costs: vectors of the shipped graphs beside those of PyTorch in fp32.
+"""Measure what int8 costs: vectors of the shipped graphs compared with PyTorch in fp32.
 
     python benchmarks/precision.py DOCUMENT... [--model NAME]
 

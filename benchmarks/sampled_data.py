@@ -1,11 +1,11 @@
-"""A part of the training data, where a machine is too small for all of it; the same part every time.
+"""Sample the training data for a small machine; the same sample every time.
 
     python benchmarks/sampled_data.py OUTPUT DOCUMENTS FILE... --validation FILE --pairs PAIRS
 
-Each FILE is one that shipped_data.py wrote. Of its training documents OUTPUT/FILE keeps DOCUMENTS: random ones, each
-with a random partner, until there are enough. Documents of the validation split are all kept. Links and labels that
-lead to documents left out are left out as well. OUTPUT/validation.jsonl has PAIRS validation pairs of each field: all
-those of random documents, until there are enough.
+Each FILE was written by shipped_data.py. OUTPUT/FILE keeps DOCUMENTS of its training documents: random ones, each with
+a random partner, until there are enough. It keeps all documents of the validation split, and drops links and classes of
+missing documents. OUTPUT/validation.jsonl has PAIRS validation pairs of each set: all pairs of random documents, until
+there are enough.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""Several labelled sets to training files, as the shipped model was trained on.
+"""Write the training files of the shipped model from labelled sets.
 
     python benchmarks/shipped_data.py OUTPUT FOLDER...
 
 Each FOLDER holds `docs.jsonl.gz` and `pairs.jsonl.gz` as docs/training-data.md describes them. Writes
 `OUTPUT/SET.jsonl.gz` (documents of the training and of the validation split, the latter without supervision)
-and `OUTPUT/validation.jsonl` (judged pairs of the validation split). Ids get the set's name as a prefix. Labels
-are kept only where no link exists: elsewhere they are topics, which are broader than what the pairs judge.
+and `OUTPUT/validation.jsonl` (labelled pairs of the validation split). Ids get the name of the set as a prefix. Classes
+are kept only if no link exists: elsewhere they are topics, which are broader than the relation of the pairs.
 """
 
 from __future__ import annotations

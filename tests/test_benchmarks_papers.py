@@ -70,7 +70,7 @@ def test_bars(reporting: ModuleType) -> None:
 
 def test_the_threshold_is_that_of_validation(reporting: ModuleType) -> None:
     related = np.array([True, True, False, False])
-    every = reporting.Judged(related, np.ones(4, bool))
+    every = reporting.LabelledSplit(related, np.ones(4, bool))
     held = np.array([0.9, 0.8, 0.3, 0.1])
     found = reporting.figures(every, every, (held, np.array([0.9, 0.5, 0.6, 0.1])))
     # The cut lies at 0.55: of the related one is found, of the unrelated one is called related.

@@ -1,4 +1,4 @@
-"""The script behind SMITH's tables in docs/results.md: what of it is pure, and one tiny run of every kind."""
+"""The benchmark of SMITH's tables: its pure functions, and one tiny run of every kind."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def differences(one: Any, other: Any) -> set[str]:
 
 
 def test_tables_change_one_thing_at_a_time(script: Any) -> None:
-    smith = script("smith_settings")
+    smith = script("smith_runs")
     for standard, settings, options in (
         (smith.DEEPER, smith.table_5(), {"pretrain", "std", "fitted"}),
         (smith.STANDARD, smith.table_6(), {"sentence_layers", "document_layers"}),
@@ -44,7 +44,7 @@ def test_tables_change_one_thing_at_a_time(script: Any) -> None:
 
 
 def test_rare_words_are_one(script: Any) -> None:
-    data = script("smith_data")
+    data = script("smith_runs")
     rows = np.array([[[101, 7, 7, 9, 102, 0], [101, 7, 8, 8, 102, 0]]])
     kept = data.frequent(rows, [0, 100, 101, 102, 103], 2)
     assert kept.tolist() == [0, 100, 101, 102, 103, 7, 8]
@@ -82,8 +82,8 @@ def test_the_dot_product_is_not_bounded(script: Any) -> None:
 def test_from_documents_to_tables(script: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     folder = write_labelled_set(tmp_path / "made-up")
-    smith_data, smith_runs, smith = script("smith_data"), script("smith_runs"), script("smith")
-    standard = script("smith_settings").STANDARD
+    smith_data, smith_runs, smith = script("smith_runs"), script("smith_runs"), script("smith")
+    standard = script("smith_runs").STANDARD
     bert = str(write_backbone(tmp_path / "bert", mask=True))
     monkeypatch.setattr(smith_data, "DEFAULT_BACKBONE", bert)
     data = smith_data.load_smith_set(folder)

@@ -23,12 +23,6 @@ def planting(repository: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 
 
 @pytest.fixture
-def rewording(repository: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    monkeypatch.syspath_prepend(str(repository / "benchmarks"))
-    return importlib.import_module("rewording")
-
-
-@pytest.fixture
 def planted(repository: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     pytest.importorskip("sklearn")
     monkeypatch.syspath_prepend(str(repository / "benchmarks"))
@@ -50,14 +44,12 @@ def sentence(generator: random.Random) -> str:
 
 @pytest.mark.parametrize("manner", ["inserted", "replacing"])
 @pytest.mark.parametrize("kind", ["copied", "reworded"])
-def test_the_passage_stands_in_both(
-    planting: ModuleType, rewording: ModuleType, kind: str, manner: str
-) -> None:
+def test_the_passage_stands_in_both(planting: ModuleType, kind: str, manner: str) -> None:
     for seed in range(20):
         a, b = document(seed), document(100 + seed)
-        case = planting.plant(a, b, kind, manner, seed)
+        case = planting.plant_passage(a, b, kind, manner, seed)
         assert 60 <= len(case.original.split()) <= 250
-        assert case.text == (case.original if kind == "copied" else rewording.reword(case.original))
+        assert case.text == (case.original if kind == "copied" else planting.reword(case.original))
         assert case.original in a.text
         assert a.text[case.source.end - 1] == "."
         before, after = case.b.text[: case.planted.start], case.b.text[case.planted.end :]
@@ -73,7 +65,7 @@ def test_the_passage_stands_in_both(
 def test_sections_stay_where_they_were(planting: ModuleType) -> None:
     b = document(9)
     for seed in range(20):
-        case = planting.plant(document(seed), b, "copied", "inserted", seed)
+        case = planting.plant_passage(document(seed), b, "copied", "inserted", seed)
         sections = case.b.sections
         assert [section.heading for section in sections] == [section.heading for section in b.sections]
         bodies = [case.b.text[section.body_start : section.span.end] for section in sections]
@@ -86,27 +78,27 @@ def test_sections_stay_where_they_were(planting: ModuleType) -> None:
 
 def test_the_same_seed_the_same_case(planting: ModuleType) -> None:
     a, b = document(1), document(2)
-    first, again, other = (planting.plant(a, b, "copied", "inserted", seed) for seed in (7, 7, 8))
+    first, again, other = (planting.plant_passage(a, b, "copied", "inserted", seed) for seed in (7, 7, 8))
     assert first == again
     assert first != other
 
 
 def test_nothing_to_plant(planting: ModuleType) -> None:
     short, bare = assemble("", "", [Part("", "Too short.")]), assemble("", "", [Part("Heading", "")])
-    assert planting.plant(short, document(1), "copied", "inserted", 0) is None
-    assert planting.plant(document(1), bare, "copied", "inserted", 0) is None
+    assert planting.plant_passage(short, document(1), "copied", "inserted", 0) is None
+    assert planting.plant_passage(document(1), bare, "copied", "inserted", 0) is None
 
 
-def test_rewording_by_rule(rewording: ModuleType) -> None:
+def test_rewording_by_rule(planting: ModuleType) -> None:
     text = (
         "If the pump fails, we usually obtain a very large amount of cold and soft sand. It lasts for 3 days."
     )
-    assert rewording.reword(text) == (
+    assert planting.reword(text) == (
         "We get a big amount of soft as well as cold sand if the pump fails. It lasts for three days."
     )
-    assert rewording.reword(text) == rewording.reword(text)
-    assert rewording.changed_words("a b c d", "a b x d") == 0.25
-    assert rewording.changed_words(text, text) == 0
+    assert planting.reword(text) == planting.reword(text)
+    assert planting.changed_words("a b c d", "a b x d") == 0.25
+    assert planting.changed_words(text, text) == 0
 
 
 def chunk(start: int, end: int) -> Chunk:
@@ -134,7 +126,7 @@ def test_the_pipeline_finds_a_copied_passage(
 ) -> None:
     encoder = Encoder.load(model_folder, device="cpu")
     a, b = document(1, sections=2, sentences=40), document(2, sections=2, sentences=40)
-    case = planting.plant(a, b, "copied", "replacing", 3)
+    case = planting.plant_passage(a, b, "copied", "replacing", 3)
     finding = planted.examine(case, "made up", encoder, seed=0)
     assert finding.first["cosine + wording"]
     assert finding.changed == 0

@@ -1,4 +1,4 @@
-"""The bench of all systems: the part of the data that trains, and the tables."""
+"""The comparison of all systems: the sample of the data that trains, and the tables."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ def sampled_data(repository: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleTyp
 
 
 @pytest.fixture
-def systems_table(repository: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+def systems(repository: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     monkeypatch.syspath_prepend(str(repository / "benchmarks"))
-    return importlib.import_module("systems_table")
+    return importlib.import_module("systems")
 
 
 def rows() -> list[dict[str, Any]]:
@@ -86,19 +86,22 @@ def report(figure_names: list[str], model: str, value: float, *controls: str) ->
     return json.dumps({"systems": systems, "fields": [{"name": name, "results": results} for name in "pq"]})
 
 
-def test_tables_replace_tables_and_keep_the_prose(systems_table: ModuleType, tmp_path: Path) -> None:
-    names = list(systems_table.FIGURES)
+def test_tables_have_a_row_a_system_and_a_column_a_set(systems: ModuleType, tmp_path: Path) -> None:
+    names = list(systems.FIGURES)
     (tmp_path / "han.json").write_text(report(names, "han", 0.75))
     (tmp_path / "han-seed1.json").write_text(report(names, "han-seed1", 0.85))
     (tmp_path / "colde-x.json").write_text(report(names, "colde-x", 0.9, "BM25"))
-    target = tmp_path / "results.md"
-    target.write_text(f"# Prose\n\nStays.\n\n{systems_table.HEADING}\n\nformer\n")
-    systems_table.write_tables(
+    target = tmp_path / "data"
+    systems.write_tables(
         tmp_path, ["colde-x", "han", "han-seed1", "gone"], ["p", "q"], {"both": ["p", "q"]}, target
     )
-    text = target.read_text()
-    assert text.startswith("# Prose\n\nStays.\n\n## Tables\n\n### AUC\n")
-    assert "former" not in text
-    assert "| BM25 | **.900** | **.900** | **.900** |" in text
-    assert "| colde-x (shipped) | **.900** | **.900** | **.900** |" in text
-    assert "| han | .800 ± .071 | .800 ± .071 | .800 ± .071 |" in text
+    assert (target / "systems-auc.csv").read_text(encoding="utf-8").splitlines() == [
+        "system,p,q,both",
+        "BM25,.900,.900,.900",
+        "colde-x (shipped),.900,.900,.900",
+        "han,.800 ± .071,.800 ± .071,.800 ± .071",
+    ]
+    assert (target / "systems-auc-hard.csv").is_file()
+    assert (
+        (target / "systems-training.csv").read_text(encoding="utf-8").startswith("system,documents,options")
+    )

@@ -16,11 +16,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
-from head_runs import open_encoder, run_all
+from head_runs import open_encoder, run_all, serve
 from paper_data import RUNS, PaperSet, load_sets
 from recipes import ELONGATED, TABLE_2
-from reporting import markdown, spread, write
-from served import serve
+from reporting import spread, write_table
 
 from colde_cli.encoder.cache import Cache
 from colde_cli.encoder.encoder import Encoder
@@ -172,12 +171,12 @@ def main() -> None:
         if "shuffle" in wanted:
             chosen = {name: recipe for name, recipe in SHUFFLED.items() if name in options.systems}
             rows = measure(sets, chosen, options.seeds, "shuffle", None, opened)
-            write(RUNS / "figure-8.md", "CoLDE, Figure 8: sections shuffled", markdown(SHUFFLE_HEADER, rows))
+            write_table(RUNS / "figure-8.md", "CoLDE, Figure 8: sections shuffled", SHUFFLE_HEADER, rows)
         if "elongation" in wanted:
             chosen = {name: ATTACKED[name] for name in options.systems}
             rows = measure(sets, chosen, min(2, options.seeds), "elongation", options.pairs, opened)
             title = "LA(SER)³: documents m times over"
-            write(RUNS / "elongation.md", title, markdown(ELONGATION_HEADER, rows))
+            write_table(RUNS / "elongation.md", title, ELONGATION_HEADER, rows)
 
 
 if __name__ == "__main__":

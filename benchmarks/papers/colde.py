@@ -3,10 +3,10 @@
     python benchmarks/papers/colde.py FOLDER... [--seeds 5] [--most N...]
 
 Trains CoLDE (the paper's recipe and ours) and its ablations −Aug, −LSTM and −CL on every set, a run for every seed,
-and scores the controls, the untrained heads among them. Two tables go to runs/papers/: pairs as the paper has them
+and scores the baselines, the untrained heads among them. Two tables go to runs/papers/: pairs as the paper has them
 (related and random ones), and all pairs. The threshold is the one with the best F1 on the validation pairs of the same
 kind. Chunk vectors come from colde's cache; those it lacks are encoded (about 12 chunks a second and core). The
-paper's other rows are trained by `colde train --system`; see docs/results-systems.md.
+paper's other rows are trained by `colde train --system`; see docs/results.md.
 """
 
 from __future__ import annotations
@@ -16,12 +16,20 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
-from controls import control_scores
-from head_runs import of_split, open_encoder, run_all, untrained
+from head_runs import baseline_scores, of_split, open_encoder, run_all, untrained
 from numpy.typing import NDArray
 from paper_data import RUNS, PaperSet, load_sets
 from recipes import TABLE_2
-from reporting import FIGURES, Judged, figures, markdown, p_value, pairs_p, seeds_p, spread, write
+from reporting import (
+    FIGURES,
+    LabelledSplit,
+    figures,
+    p_value,
+    pairs_p,
+    seeds_p,
+    spread,
+    write_table,
+)
 
 from colde_cli.encoder.cache import Cache
 
@@ -36,7 +44,7 @@ HEADER = ("set", "system", "F1", "accuracy", "AUC", "AUC, random", "AUC, hard", 
 def measure(paper_set: PaperSet, scores: Scores, negatives: str) -> dict[str, dict[str, list[float]]]:
     """System to figure to its values, one for every seed, against these negatives."""
     validation, test = (
-        Judged(paper_set.related(split), paper_set.among(split, negatives))
+        LabelledSplit(paper_set.related(split), paper_set.among(split, negatives))
         for split in ("validation", "test")
     )
     found: dict[str, dict[str, list[float]]] = {}
@@ -93,7 +101,7 @@ def main() -> None:
                     untrained(runs[name], "validation"),
                     untrained(runs[name], "test"),
                 )
-            for name, kept in control_scores(paper_set, encoder).items():
+            for name, kept in baseline_scores(paper_set, encoder).items():
                 scores[name] = (np.array([kept["validation"]]), np.array([kept["test"]]))
             seconds = np.mean([run.seconds for some in runs.values() for run in some])
             documents = len(paper_set.task.split.training)
@@ -105,9 +113,9 @@ def main() -> None:
             full += full_rows(paper_set, scores)
     listed = "\n".join(f"- {note}" for note in notes)
     title = "CoLDE, Table 2: pairs as in the paper (related and random, 1:1)"
-    write(RUNS / "table2-paper.md", title, f"{markdown(PAPER_HEADER, paper)}\n{listed}\n")
+    write_table(RUNS / "table2-paper.md", title, PAPER_HEADER, paper, f"\n{listed}\n")
     title = "CoLDE, Table 2: all pairs (related, random, hard, 1:1:1)"
-    write(RUNS / "table2-all.md", title, markdown(HEADER, full))
+    write_table(RUNS / "table2-all.md", title, HEADER, full)
 
 
 if __name__ == "__main__":

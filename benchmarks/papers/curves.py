@@ -17,7 +17,7 @@ import numpy as np
 from head_runs import Run, open_encoder, run_all
 from paper_data import RUNS, PaperSet, load_sets
 from recipes import figure_6, figure_7, sections
-from reporting import Judged, figures, markdown, sparkline, spread, write
+from reporting import LabelledSplit, figures, sparkline, spread, write_table
 
 from colde_cli.encoder.cache import Cache
 
@@ -32,7 +32,8 @@ HEADER = ("set", "training", "accuracy", "F1", "AUC", "best epoch", "validation 
 def row(paper_set: PaperSet, name: str, runs: Sequence[Run]) -> list[str]:
     """One line of a table, of several seeds."""
     validation, test = (
-        Judged(paper_set.related(split), paper_set.among(split, "all")) for split in ("validation", "test")
+        LabelledSplit(paper_set.related(split), paper_set.among(split, "all"))
+        for split in ("validation", "test")
     )
     found = [figures(validation, test, (np.array(run.validation), np.array(run.test))) for run in runs]
     curve = mean_curve(runs, "accuracy")
@@ -55,7 +56,7 @@ def mean_curve(runs: Sequence[Run], figure: str) -> list[float]:
 def write_figure(name: str, rows: Mapping[str, list[list[str]]]) -> None:
     """The fragment of one figure, sets below each other."""
     listed = [line for lines in rows.values() for line in lines]
-    write(RUNS / f"figure-{name}.md", FIGURES[name][0], markdown(HEADER, listed))
+    write_table(RUNS / f"figure-{name}.md", FIGURES[name][0], HEADER, listed)
 
 
 def main() -> None:

@@ -1,11 +1,12 @@
-"""One training run of a head, kept on disk: scores of the judged pairs, the curve, and the head's weights."""
+"""Train heads on frozen chunk vectors, serve them as model folders, and score baselines; all kept on disk."""
 
 from __future__ import annotations
 
 import json
+import shutil
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -19,14 +20,19 @@ from safetensors.torch import load_file, save_file
 from colde_cli import settings
 from colde_cli.encoder.cache import Cache
 from colde_cli.encoder.encoder import Encoder
+from colde_cli.encoder.layout import CONFIG, ENCODER_GRAPHS, HEAD_GRAPH, TOKENIZER, WEIGHTS
+from colde_cli.evaluation.baselines import BASELINES, make_baselines
 from colde_cli.evaluation.metrics import PairMetrics
+from colde_cli.evaluation.systems import ModelSystem
 from colde_cli.learning.augmentation import whole_views
 from colde_cli.learning.backbone import Backbone, load_backbone
+from colde_cli.learning.export.graphs import write_head
 from colde_cli.learning.networks.document_head import Colde
 from colde_cli.learning.recipe import Recipe
 from colde_cli.learning.run import build_model
 from colde_cli.learning.sources import FrozenChunks
 from colde_cli.learning.trainer import Trainer, set_center
+from colde_cli.scoring.fit import best_threshold
 
 SPLITS = ("validation", "test")
 _TOGETHER = 16
@@ -221,3 +227,51 @@ def untrained(runs: Sequence[Run], split: str) -> NDArray[np.float64]:
 def of_split(runs: Sequence[Run], split: str) -> NDArray[np.float64]:
     """Scores of the runs, [runs, P]."""
     return np.array([run.validation if split == "validation" else run.test for run in runs], np.float64)
+
+
+def serve(run: Run, paper_set: PaperSet, shipped: Encoder, cache: Cache) -> Encoder:
+    """An encoder with the head of `run`, its threshold from the validation pairs, on the shipped chunk encoder.
+
+    Args:
+        run: a training run.
+        paper_set: what it was trained on.
+        shipped: whose chunk encoder the head was trained on, so that its vectors in the cache serve again.
+        cache: of chunk vectors.
+    """
+    folder = Path(run.folder) / "served"
+    if not (folder / CONFIG).is_file():
+        _build(run, paper_set, shipped, folder)
+    return Encoder.load(folder, device="cpu", cache=cache)
+
+
+def _build(run: Run, paper_set: PaperSet, shipped: Encoder, folder: Path) -> None:
+    _, model = load_head(run)
+    for name in (ENCODER_GRAPHS["int8"], WEIGHTS, TOKENIZER):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(shipped.folder.file(name), folder / name)
+    write_head(model.head, folder / HEAD_GRAPH)
+    threshold = best_threshold(paper_set.related("validation"), np.array(run.validation))
+    # Last, since it says that the folder is whole.
+    (folder / CONFIG).write_text(replace(model.config, threshold=threshold).to_json(), encoding="utf-8")
+
+
+Scores = dict[str, dict[str, list[float]]]
+"""Name of a baseline to split ("validation", "test") to scores."""
+
+
+def baseline_scores(paper_set: PaperSet, encoder: Encoder) -> Scores:
+    """Scores of every baseline; chunk vectors come from `encoder`."""
+    path = RUNS / "controls" / f"{paper_set.name}.json"
+    if path.is_file():
+        found: Scores = json.loads(path.read_text(encoding="utf-8"))
+        return found
+    model = ModelSystem("vectors", encoder, retrieval=False)
+    scores: Scores = {}
+    for system in make_baselines(BASELINES, model):
+        scorer = system.open(paper_set.field)
+        scores[system.name] = {
+            split: scorer.scores(paper_set.pairs(split)).tolist() for split in ("validation", "test")
+        }
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(scores), encoding="utf-8")
+    return scores

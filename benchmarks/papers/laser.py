@@ -27,7 +27,7 @@ import torch
 from head_runs import open_encoder
 from numpy.typing import ArrayLike, NDArray
 from paper_data import RUNS, PaperSet, load_set
-from reporting import markdown, write
+from reporting import write_table
 
 from colde_cli.documents.chunking import TextTokenizer
 from colde_cli.documents.sentences import sentence_starts
@@ -209,10 +209,10 @@ def main() -> None:
             space += others
     header = ("set", "m", "reach it", "self", "self, lowest", "anisotropy", "intra")
     title = "LA(SER)³, Figures 1 to 4: sentences m times over in frozen MiniLM"
-    write(RUNS / "laser-sentences.md", title, markdown(header, short))
+    write_table(RUNS / "laser-sentences.md", title, header, short)
     header = ("set", "chunk vectors", "anisotropy, chunks", "anisotropy, documents", "intra-document")
     title = "Space of frozen MiniLM chunk vectors"
-    write(RUNS / "laser-space.md", title, markdown(header, space))
+    write_table(RUNS / "laser-space.md", title, header, space)
 
 
 if __name__ == "__main__":

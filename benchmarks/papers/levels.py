@@ -25,12 +25,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from head_runs import open_encoder, run_all
+from head_runs import open_encoder, run_all, serve
 from numpy.typing import NDArray
 from paper_data import RUNS, PaperSet, load_sets
 from recipes import TABLE_2
-from reporting import markdown, write
-from served import serve
+from reporting import write_table
 
 from colde_cli.documents.document import Chunk, Document, Span
 from colde_cli.encoder.cache import Cache
@@ -67,7 +66,7 @@ class Triple:
 
 def triples(paper_set: PaperSet, count: int, seed: int = 0) -> list[Triple]:
     """So many triples of test documents that nobody called related."""
-    plant = _planting().plant
+    plant = _planting().plant_passage
     documents = {item.id: item.document for item in paper_set.data.documents}
     related = {frozenset((pair.a, pair.b)) for pair in paper_set.field.pairs if pair.related}
     names = sorted({name for pair in paper_set.field.pairs for name in (pair.a, pair.b)})
@@ -189,9 +188,8 @@ def main() -> None:
                 f"{np.median(sizes):.0f} section cells a triple."
             )
     title = "CoLDE, Figures 4 and 5: three levels on made triples"
-    write(
-        RUNS / "figure-4.md", title, f"{markdown(HEADER, rows)}\n" + "\n".join(f"- {note}" for note in notes)
-    )
+    listed = "\n" + "\n".join(f"- {note}" for note in notes)
+    write_table(RUNS / "figure-4.md", title, HEADER, rows, listed)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
-"""Figures of several seeds to Markdown: pure functions, and the file that docs/results.md takes its tables from."""
+"""Report metrics of several seeds: mean and spread, p values, and tables as Markdown and CSV files."""
 
 from __future__ import annotations
 
+import csv
 import platform
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,7 +23,7 @@ _BARS = "▁▂▃▄▅▆▇█"
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class LabelledSplit:
     """Pairs of one split as figures need them.
 
     Attributes:
@@ -34,7 +35,9 @@ class Judged:
     chosen: Bools
 
 
-def figures(validation: Judged, test: Judged, scores: tuple[Floats, Floats]) -> dict[str, float]:
+def figures(
+    validation: LabelledSplit, test: LabelledSplit, scores: tuple[Floats, Floats]
+) -> dict[str, float]:
     """Figures of one system on test pairs, at the threshold whose F1 is best on validation pairs.
 
     Args:
@@ -123,8 +126,21 @@ def sparkline(values: Sequence[float]) -> str:
 
 
 def write(path: Path, title: str, body: str) -> None:
-    """Write a fragment for docs/results.md, and print it."""
+    """Write a fragment of Markdown, and print it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     text = f"### {title}\n\n{body}\n<!-- {platform.machine()}, {path.name} -->\n"
     path.write_text(text, encoding="utf-8")
     print(text)
+
+
+def write_table(
+    path: Path, title: str, header: Sequence[str], rows: Sequence[Sequence[str]], notes: str = ""
+) -> None:
+    """Write a table as `path` (Markdown, with notes, printed) and beside it as a CSV file with a header row.
+
+    Raises:
+        ValueError: a row has another length than the header.
+    """
+    write(path, title, markdown(header, rows) + notes)
+    with path.with_suffix(".csv").open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file, lineterminator="\n").writerows([header, *rows])

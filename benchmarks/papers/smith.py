@@ -20,10 +20,8 @@ from pathlib import Path
 
 import numpy as np
 from paper_data import RUNS
-from reporting import Judged, figures, markdown, spread, write
-from smith_data import SmithSet, load_smith_set
-from smith_runs import SmithRun, run_all
-from smith_settings import figure_4, table_5, table_6, table_7
+from reporting import LabelledSplit, figures, spread, write_table
+from smith_runs import SmithRun, SmithSet, figure_4, load_smith_set, run_all, table_5, table_6, table_7
 
 HEADER = ("set", "SMITH", "accuracy", "F1", "AUC", "AUC, hard", "best epoch", "validation AUC by epoch")
 TABLES = {
@@ -38,10 +36,12 @@ def row(data: SmithSet, name: str, runs: Sequence[SmithRun]) -> list[str]:
     """One line of a table, of several seeds."""
     related = np.array([pair.related for pair in data.pairs])
     hard = np.array([pair.relation == "hard" for pair in data.pairs])
-    validation = Judged(data.split.related, np.ones(len(data.split.related), bool))
+    validation = LabelledSplit(data.split.related, np.ones(len(data.split.related), bool))
     found = {
         kind: [
-            figures(validation, Judged(related, chosen), (np.array(run.validation), np.array(run.test)))
+            figures(
+                validation, LabelledSplit(related, chosen), (np.array(run.validation), np.array(run.test))
+            )
             for run in runs
         ]
         for kind, chosen in (("even", ~hard), ("hard", related | hard))
@@ -78,7 +78,7 @@ def main() -> None:
         title, settings = TABLES[name]
         runs = run_all(data, settings(), range(options.seeds))
         rows = [row(data, label, some) for label, some in runs.items()]
-        write(RUNS / f"smith-{name}.md", title, markdown(HEADER, rows))
+        write_table(RUNS / f"smith-{name}.md", title, HEADER, rows)
 
 
 if __name__ == "__main__":

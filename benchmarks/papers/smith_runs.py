@@ -1,4 +1,4 @@
-"""One SMITH, pre-trained or not and then fine-tuned, kept on disk: its curve and the scores of the judged pairs.
+"""Settings, data and training of small SMITH networks; every run is kept on disk with its curve and pair scores.
 
 Networks, pre-training, pairs, loss and loop are those of `colde train --system smith`; what is added here is that
 several networks are fine-tuned from one pre-training.
@@ -6,29 +6,270 @@ several networks are fine-tuned from one pre-training.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import time
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from paper_data import RUNS
 from safetensors.torch import load_file, save_file
-from smith_data import BLOCKS, ROW_TOKENS, SmithSet, filled
-from smith_settings import Setting, Start, key
 from torch import Tensor, nn
 from torch.nn import functional
 
-from colde_cli.encoder.towers.packing import Rows
+from colde_cli.documents.chunking import plain_tokenizer, special_token
+from colde_cli.encoder.cache import digest, file_digest
+from colde_cli.encoder.towers.layout import TowerConfig
+from colde_cli.encoder.towers.packing import Rows, document_text, pack_blocks
+from colde_cli.evaluation.data import LabelledPair, TrainingData, read_data, read_pairs
 from colde_cli.evaluation.metrics import PairMetrics
+from colde_cli.learning.backbone import DEFAULT_BACKBONE, Backbone, load_backbone
 from colde_cli.learning.losses import ALPHA
+from colde_cli.learning.masking import MaskingVocabulary
 from colde_cli.learning.networks.towers.smith import Smith
+from colde_cli.learning.sampling import Positives
+from colde_cli.learning.splits import Split, split_by_pairs
 from colde_cli.learning.towers.pretraining import PretrainingRecipe, pretrain
 from colde_cli.learning.towers.registry import SYSTEMS
 from colde_cli.learning.towers.trainer import TowerRecipe, TowerTask, TowerTrainer
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """What fine-tuning starts from.
+
+    Attributes:
+        pretrain: "none" (NP), "wp", or "wp+sp".
+        hidden: H of both Transformers; their feed-forward layers have twice as many units.
+        sentence_layers: L1.
+        document_layers: L2.
+        passage: blocks of a passage; every passage of a training document is one document of pre-training.
+        epochs: passes over the passages.
+        rate: of learning.
+        batch: passages in a batch.
+        std: of the weights that a layer starts with; BERT's is 0.02, and 0.125 is 1/√64.
+        dropout: everywhere, in training.
+        seed: of the weights, masks and batches.
+    """
+
+    pretrain: Literal["none", "wp", "wp+sp"] = "none"
+    hidden: int = 64
+    sentence_layers: int = 1
+    document_layers: int = 1
+    passage: int = 8
+    epochs: int = 3
+    rate: float = 2e-3
+    batch: int = 32
+    std: float = 0.125
+    dropout: float = 0.0
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """How a SMITH is fine-tuned.
+
+    Attributes:
+        start: from what.
+        blocks: read of a document, in training and in the test.
+        combine: as in `SmithSizes`.
+        dot: score by 6 times the dot product of vectors that are not normalised, as the public code does.
+        fitted: let α and β of the loss start where scores of training pairs have mean 0 and deviation 1.
+        epochs: passes over the pairs.
+        rate: of learning.
+        batch: pairs in a batch.
+        seed: of the batches.
+    """
+
+    start: Start = field(default_factory=Start)
+    blocks: int = 8
+    combine: str = "normal"
+    dot: bool = False
+    fitted: bool = True
+    epochs: int = 5
+    rate: float = 2e-3
+    batch: int = 32
+    seed: int = 0
+
+    def seeded(self, seed: int) -> Setting:
+        """The same with another seed, from the pre-training on."""
+        return replace(self, seed=seed, start=replace(self.start, seed=seed))
+
+
+def key(setting: Setting | Start) -> str:
+    """Of all that a setting says."""
+    return hashlib.blake2b(json.dumps(asdict(setting)).encode(), digest_size=6).hexdigest()
+
+
+STANDARD = Setting()
+# With one layer over words masked blocks are hardly learnt: their loss ends at 3.9, and at 3.5 with two; chance is 4.2.
+DEEPER = replace(STANDARD, start=Start(sentence_layers=2))
+LAYERS = ((1, 1), (2, 1), (4, 1), (1, 2))
+COMBINATIONS = {
+    "Normal": "normal",
+    "Sum-Concat": "sum-concat",
+    "Mean-Concat": "mean-concat",
+    "Attention": "attention",
+}
+LENGTHS = (2, 4, 8, 16, 32)
+
+
+def table_5() -> dict[str, Setting]:
+    """What pre-training is worth, and what the weights that it starts from are."""
+    return {
+        "NP, BERT's weights": replace(DEEPER, start=replace(DEEPER.start, std=0.02), fitted=False),
+        "NP": DEEPER,
+        "WP": replace(DEEPER, start=replace(DEEPER.start, pretrain="wp")),
+        "WP+SP": replace(DEEPER, start=replace(DEEPER.start, pretrain="wp+sp")),
+    }
+
+
+def table_6() -> dict[str, Setting]:
+    """Layers over words and over blocks."""
+    return {
+        f"L1 = {words}, L2 = {blocks}": replace(
+            STANDARD, start=replace(STANDARD.start, sentence_layers=words, document_layers=blocks)
+        )
+        for words, blocks in LAYERS
+    }
+
+
+def table_7() -> dict[str, Setting]:
+    """Ways to combine, and what the scores of the public code make of them.
+
+    "α = 6" starts the loss as the public code does, cosines as they are; a dot product is moreover of vectors that are
+    not normalised, and stays at α = 6 and β = 0.
+    """
+    modes = {name: replace(STANDARD, combine=mode) for name, mode in COMBINATIONS.items()}
+    raw = {f"{name}, α = 6": replace(modes[name], fitted=False) for name in ("Normal", "Sum-Concat")}
+    dots = {f"{name}, dot product": replace(modes[name], dot=True) for name in ("Sum-Concat", "Mean-Concat")}
+    return {**modes, **raw, **dots}
+
+
+def figure_4() -> dict[str, Setting]:
+    """Tokens that are read of a document."""
+    return {f"{32 * blocks} tokens": replace(STANDARD, blocks=blocks) for blocks in LENGTHS}
+
+
+ROW_TOKENS = 32
+BLOCKS = 32
+RARE = 10
+_SPECIALS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+
+IntArray = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SmithSet:
+    """One set.
+
+    Attributes:
+        name: of its folder.
+        data: its documents.
+        rows: int32 [N, BLOCKS, ROW_TOKENS], the blocks of every document in ids from 0 to `len(kept)` - 1.
+        kept: int64 [V], what the ids are in BERT's vocabulary; the first are those of `_SPECIALS`.
+        positives: which documents belong together.
+        split: documents that train, and the validation pairs: related and random ones, as many of each.
+        pairs: the test pairs.
+    """
+
+    name: str
+    data: TrainingData
+    rows: NDArray[np.int32]
+    kept: IntArray
+    positives: Positives
+    split: Split
+    pairs: tuple[LabelledPair, ...]
+
+    @property
+    def masking(self) -> MaskingVocabulary:
+        """What pre-training must know of the ids."""
+        return MaskingVocabulary(len(self.kept), _SPECIALS.index("[MASK]"), tuple(range(len(_SPECIALS))))
+
+    def documents(self, blocks: int) -> list[Rows]:
+        """The first so many blocks of every document."""
+        return [Rows.of(filled(rows[:blocks])).small() for rows in self.rows]
+
+    def places(self) -> IntArray:
+        """Numbers of the documents of the test pairs, [P, 2]."""
+        numbers = self.data.numbers()
+        return np.array([(numbers[pair.a], numbers[pair.b]) for pair in self.pairs], np.int64)
+
+
+def load_smith_set(folder: Path, most: int | None = None) -> SmithSet:
+    """Read and pack a set; `most` bounds its training documents (the first ones).
+
+    Raises:
+        ColdeError: the files are not as docs/training-data.md says.
+    """
+    data = read_data([folder / "docs.jsonl.gz"])
+    pairs = read_pairs(folder / "pairs.jsonl.gz", data.numbers())
+    split = split_by_pairs(data, even([pair for pair in pairs if pair.split == "validation"]))
+    training = split.training[:most]
+    split = Split(training, split.pairs, split.related, split.judged)
+    packed = _packed(folder, data)
+    kept = frequent(packed[training], backbone_specials(backbone()), RARE)
+    test = tuple(pair for pair in pairs if pair.split == "test")
+    return SmithSet(folder.name, data, renumbered(packed, kept), kept, Positives.of(data), split, test)
+
+
+def even(pairs: Sequence[LabelledPair]) -> list[LabelledPair]:
+    """The related and the random pairs: one of these to each of those, as in the paper."""
+    return [pair for pair in pairs if pair.related or pair.relation == "random"]
+
+
+def filled(rows: NDArray[np.integer]) -> list[list[int]]:
+    """Rows [R, L] without padding, and without empty rows."""
+    return [row[row != 0].tolist() for row in rows if row.any()]
+
+
+def frequent(rows: NDArray[np.integer], specials: Sequence[int], least: int) -> IntArray:
+    """Ids that occur in `rows` so many times at least, ascending, behind the special ones."""
+    counts = np.bincount(rows.ravel())
+    counts[[number for number in specials if number < len(counts)]] = 0
+    return np.concatenate([np.asarray(specials, np.int64), np.flatnonzero(counts >= least)])
+
+
+def renumbered(rows: NDArray[np.integer], kept: IntArray) -> NDArray[np.int32]:
+    """Each id by its place in `kept`, where padding comes first; others become the second, which is [UNK]."""
+    table = np.ones(int(max(rows.max(), kept.max())) + 1, np.int32)
+    table[kept] = np.arange(len(kept))
+    return np.asarray(table[rows])
+
+
+def backbone() -> Backbone:
+    """MiniLM, for its word pieces."""
+    return load_backbone(DEFAULT_BACKBONE)
+
+
+def backbone_specials(found: Backbone) -> list[int]:
+    """Ids of `_SPECIALS` in its vocabulary."""
+    tokenizer = plain_tokenizer(found.tokenizer)
+    return [special_token(tokenizer, token) for token in _SPECIALS]
+
+
+def _packed(folder: Path, data: TrainingData) -> NDArray[np.int32]:
+    """Blocks in BERT's ids [N, BLOCKS, ROW_TOKENS], kept in a file."""
+    found = backbone()
+    key = digest(file_digest(folder / "docs.jsonl.gz"), found.tokenizer.encode()).hex()[:12]
+    path = RUNS / "smith" / "rows" / f"{folder.name}-{ROW_TOKENS}-{BLOCKS}-{key}.npy"
+    if not path.is_file():
+        tokenizer = plain_tokenizer(found.tokenizer)
+        config = TowerConfig("smith", "blocks", ROW_TOKENS, BLOCKS, 1)
+        table = np.zeros((len(data.documents), BLOCKS, ROW_TOKENS), np.int32)
+        for place, item in zip(table, data.documents, strict=True):
+            ids = pack_blocks(document_text(item.document), tokenizer, config).ids
+            place[: ids.shape[0], : ids.shape[1]] = ids
+        path.parent.mkdir(parents=True, exist_ok=True)
+        np.save(path, table)
+    kept: NDArray[np.int32] = np.load(path)
+    return kept
+
 
 Floats = NDArray[np.float64]
 
