@@ -56,11 +56,10 @@ from colde_cli.encoder.cache import Cache
 from colde_cli.encoder.encoder import Encoder, open_tokenizer
 from colde_cli.encoder.layout import ENCODER_GRAPHS, TOKENIZER
 from colde_cli.similarity import alignment as alignment_module
-from colde_cli.similarity import candidates as candidates_module
 from colde_cli.similarity.alignment import State, align
 from colde_cli.similarity.candidates import ChunkScores
 from colde_cli.similarity.chunk_scores import cosines
-from colde_cli.similarity.matching import Bar
+from colde_cli.similarity.matching import Thresholds
 
 FloatArray = NDArray[np.float32]
 
@@ -71,7 +70,7 @@ class SamePass:
     def __init__(self, encoder: Encoder) -> None:
         self.encoder = encoder
         graph = encoder.folder.file(ENCODER_GRAPHS[encoder.info.precision])
-        self._session, self._states = _session_with_states(graph.read_bytes())
+        self._session, self._states = _session_with_states(graph)
         self._tokenizer = open_tokenizer(encoder.folder.file(TOKENIZER))
 
     def read(self, document: Document, found: Sequence[Passage]) -> tuple[FloatArray, FloatArray]:
@@ -116,9 +115,9 @@ class SamePass:
         return pooled
 
 
-def _session_with_states(graph: bytes) -> tuple[onnxruntime.InferenceSession, str]:
+def _session_with_states(graph: Path) -> tuple[onnxruntime.InferenceSession, str]:
     """A session as the encoder opens it, and the name of its further output: what the mean is taken of."""
-    model = onnx.load_from_string(graph)
+    model = onnx.load(graph)
     (pool,) = (node for node in model.graph.node if "chunk_vectors" in node.output)
     name = pool.input[0]
     model.graph.output.append(onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, None))
@@ -253,7 +252,7 @@ class Vectors:
 
 
 def run_partners(folders: Sequence[Path], count: int, encoder: Encoder) -> None:
-    """Rank, count, print."""
+    """Rank passages of B for each of A, count, print."""
     vectors = Vectors(encoder)
     first: dict[tuple[str, str], list[bool]] = defaultdict(list)
     lead: dict[tuple[str, str], list[float]] = defaultdict(list)
@@ -278,33 +277,40 @@ def run_partners(folders: Sequence[Path], count: int, encoder: Encoder) -> None:
         )
 
 
-def in_place_of_the_extra_pass(case: Case, both: Both) -> AbstractContextManager[object]:
-    """Alignment takes these vectors of all passages, [p, H] of each document, in the place of its own."""
-    known = [
-        {document.text[p.span.start : p.span.end]: vector for p, vector in zip(found, vectors, strict=True)}
-        for document, found, vectors in ((case.a, case.of_a, both[0]), (case.b, case.of_b, both[1]))
-    ]
+def with_vectors(case: Case, both: Both) -> AbstractContextManager[object]:
+    """Let the alignment use these vectors of all passages, [p, H] of each document, instead of encoding them.
 
-    def vectors(sides: Sequence[Sequence[str]], _: object) -> list[FloatArray]:
-        return [np.stack([known[n][text] for text in texts]) for n, texts in enumerate(sides)]
+    A text that stands in both documents gets the vector of B: such passages have a partner in wording anyway.
+    """
+    known = {
+        document.text[p.span.start : p.span.end]: vector
+        for document, passages, vectors in ((case.a, case.of_a, both[0]), (case.b, case.of_b, both[1]))
+        for p, vector in zip(passages, vectors, strict=True)
+    }
 
-    return patch.object(candidates_module, "_vectors", vectors)
+    def encode_passages(encoder: object, texts: Sequence[str], progress: object = None) -> FloatArray:
+        return np.stack([known[text] for text in texts])
+
+    return patch.object(Encoder, "encode_passages", encode_passages)
 
 
 def run_sections(folders: Sequence[Path], count: int, encoder: Encoder) -> None:
-    """Align with either kind, count, print."""
+    """Align with either kind of vectors, count, print."""
     vectors = Vectors(encoder)
     bars = {
-        shift: (Bar(0.8 + shift, 0.8 + shift), Bar(0.65 + shift, 0.8 + shift, 0.5 + shift, reach=3))
+        shift: (
+            Thresholds(0.8 + shift, 0.8 + shift),
+            Thresholds(0.65 + shift, 0.8 + shift, 0.5 + shift, reach=3),
+        )
         for shift in (-0.1, -0.05, 0.0, 0.05, 0.1)
     }
     for folder in folders:
         tallies: dict[str, alignment.Tally] = {}
         for version in alignment.version_pairs(folder, count):
             case = Case("", version.a, version.b, *passages_of_both(version.a, version.b), {})
-            said = {"wording alone": alignment.ours(version, None)}
+            labelled = {"wording alone": alignment.ours(version, None)}
             a, b = vectors.same_pass(case)
-            same_pass = in_place_of_the_extra_pass(case, (centred(a, encoder), centred(b, encoder)))
+            same_pass = with_vectors(case, (centred(a, encoder), centred(b, encoder)))
             for name, replaced in (("read alone", nullcontext()), ("same pass", same_pass)):
                 with replaced:
                     for shift, (sure, other) in bars.items():
@@ -312,8 +318,8 @@ def run_sections(folders: Sequence[Path], count: int, encoder: Encoder) -> None:
                             patch.object(alignment_module, "_SURE_MEANING", sure),
                             patch.object(alignment_module, "_MEANING", other),
                         ):
-                            said[f"{name}, {shift:+.2f}"] = alignment.ours(version, encoder)
-            for name, labels in said.items():
+                            labelled[f"{name}, {shift:+.2f}"] = alignment.ours(version, encoder)
+            for name, labels in labelled.items():
                 tallies.setdefault(name, alignment.Tally()).add(labels, version.truth)
         print(f"{folder.name}, {count} version pairs\n{alignment.table(tallies)}")
 
@@ -349,7 +355,7 @@ def run_once(a: Path, b: Path, way: str) -> None:
     first, second = encoder.encode_many([left, right]) if way != "same pass" else (None, None)
     if way == "same pass":
         (_, one), (_, two) = same.read(left, case.of_a), same.read(right, case.of_b)
-        with in_place_of_the_extra_pass(case, (centred(one, encoder), centred(two, encoder))):
+        with with_vectors(case, (centred(one, encoder), centred(two, encoder))):
             align(left, right, encoder)
     elif way == "promising alone" and first is not None and second is not None:
         alike = cosines(first.centred_unit_vectors, second.centred_unit_vectors)
