@@ -1,8 +1,14 @@
-"""Files read and written with care: whole or not at all."""
+"""Files and folders that are written whole or not at all, and arrays read from several threads."""
 
 from __future__ import annotations
 
+import os
+import shutil
+import stat
 import threading
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +20,86 @@ from colde_cli.errors import ModelError
 # NumPy parses the head of an array with `ast.literal_eval`, which in CPython 3.11 fails now and then while another
 # thread parses too (SystemError: AST constructor recursion depth mismatch; python/cpython issue 106905).
 _ONE_AT_A_TIME = threading.Lock()
+
+
+@contextmanager
+def atomic_file(path: Path) -> Iterator[Path]:
+    """Write a file that takes the place of `path` at once, when the context ends without an exception.
+
+    An existing file keeps its permissions; a new one gets those that the umask gives. Where `path` is a link, the
+    file that it points to is replaced. After an exception everything is as before.
+
+    Yields:
+        An empty file beside `path`, with the same suffix, to write to.
+
+    Raises:
+        OSError: the folder is missing or not writable, or the disk is full.
+    """
+    target = path.resolve()
+    staged = _sibling(target, target.suffix)
+    staged.touch(exist_ok=False)
+    try:
+        yield staged
+        if target.exists():
+            staged.chmod(stat.S_IMODE(target.stat().st_mode))
+        _flush(staged)
+        staged.replace(target)
+    except BaseException:
+        staged.unlink(missing_ok=True)
+        raise
+
+
+@contextmanager
+def atomic_folder(path: Path) -> Iterator[Path]:
+    """Fill a folder that takes the place of `path`, when the context ends without an exception.
+
+    What `path` held before is deleted then. After an exception everything is as before.
+
+    Yields:
+        An empty folder beside `path`, to fill.
+
+    Raises:
+        OSError: the parent is not writable, the disk is full, or `path` is a file.
+    """
+    target = path.resolve()
+    target.parent.mkdir(parents=True, exist_ok=True)
+    staged = _sibling(target)
+    staged.mkdir()
+    try:
+        yield staged
+        for file in staged.rglob("*"):
+            if file.is_file():
+                _flush(file)
+        _replace_folder(staged, target)
+    except BaseException:
+        shutil.rmtree(staged, ignore_errors=True)
+        raise
+
+
+def _replace_folder(staged: Path, target: Path) -> None:
+    """Rename `staged` to `target`; a folder cannot be renamed onto one that holds something."""
+    if not target.is_dir():
+        staged.rename(target)
+        return
+    old = _sibling(target)
+    target.rename(old)
+    try:
+        staged.rename(target)
+    except BaseException:
+        old.rename(target)
+        raise
+    shutil.rmtree(old)
+
+
+def _sibling(target: Path, suffix: str = "") -> Path:
+    """A hidden name in the same folder that nothing else has."""
+    return target.with_name(f".colde-{uuid.uuid4().hex}{suffix}")
+
+
+def _flush(file: Path) -> None:
+    """Have the system write a file's content to the disk, so that no crash leaves the name without it."""
+    with file.open("rb+") as opened:
+        os.fsync(opened.fileno())
 
 
 def load_arrays(path: Path, *names: str) -> tuple[NDArray[Any], ...]:

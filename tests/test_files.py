@@ -1,8 +1,9 @@
-"""Arrays of a model's folder."""
+"""Files and folders that appear whole or not at all, and arrays read from several threads."""
 
 from __future__ import annotations
 
 import gc
+import os
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -12,7 +13,7 @@ import numpy as np
 import pytest
 
 from colde_cli.errors import ModelError
-from colde_cli.files import load_arrays
+from colde_cli.files import atomic_file, atomic_folder, load_arrays
 
 
 class Loop:
@@ -62,3 +63,97 @@ def test_a_broken_archive_and_a_missing_array_are_one_sentence(archive: Path) ->
     archive.write_bytes(archive.read_bytes()[:100])
     with pytest.raises(ModelError, match="is damaged"):
         load_arrays(archive, "one")
+
+
+@pytest.fixture
+def private_files() -> Iterator[None]:
+    """New files are for their owner and group alone."""
+    mask = os.umask(0o027)
+    yield
+    os.umask(mask)
+
+
+def mode(path: Path) -> int:
+    return path.stat().st_mode & 0o777
+
+
+class Cut(BaseException):
+    """What ends a program without being an error, such as Ctrl-C."""
+
+
+def fail_midway(path: Path, error: type[BaseException]) -> None:
+    path.write_text("half")
+    raise error
+
+
+@pytest.mark.usefixtures("private_files")
+def test_a_new_file_has_the_permissions_of_the_umask_and_a_replaced_one_keeps_its_own(tmp_path: Path) -> None:
+    new, old = tmp_path / "new.txt", tmp_path / "old.txt"
+    old.write_text("before")
+    old.chmod(0o604)
+    for path in (new, old):
+        with atomic_file(path) as staged:
+            assert staged.suffix == ".txt"
+            staged.write_text("after")
+            assert path.exists() == (path == old), "nothing shows before the end"
+    assert [path.read_text() for path in (new, old)] == ["after", "after"]
+    assert [mode(path) for path in (new, old)] == [0o640, 0o604]
+    assert sorted(tmp_path.iterdir()) == [new, old]
+
+
+@pytest.mark.parametrize("error", [ValueError, Cut])
+@pytest.mark.parametrize("existing", [True, False])
+def test_a_writer_that_fails_changes_nothing(
+    tmp_path: Path, error: type[BaseException], existing: bool
+) -> None:
+    path, folder = tmp_path / "file", tmp_path / "folder"
+    if existing:
+        path.write_text("before")
+        folder.mkdir()
+        (folder / "part").write_text("before")
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises(error), atomic_file(path) as staged:
+        fail_midway(staged, error)
+    with pytest.raises(error), atomic_folder(folder) as filled:
+        fail_midway(filled / "part", error)
+    assert sorted(tmp_path.rglob("*")) == before
+    assert all(item.read_text() == "before" for item in before if item.is_file())
+
+
+def test_a_link_stays_and_its_target_is_replaced(tmp_path: Path) -> None:
+    target, link = tmp_path / "target", tmp_path / "link"
+    target.write_text("before")
+    link.symlink_to(target)
+    with atomic_file(link) as staged:
+        staged.write_text("after")
+    assert link.is_symlink()
+    assert target.read_text() == "after"
+
+
+def test_a_file_cannot_take_the_place_of_a_folder_nor_a_folder_that_of_a_file(tmp_path: Path) -> None:
+    folder, file = tmp_path / "folder", tmp_path / "file"
+    folder.mkdir()
+    file.write_text("before")
+    with pytest.raises(OSError, match="directory"), atomic_file(folder) as staged:
+        staged.write_text("after")
+    with pytest.raises(OSError, match="directory"), atomic_folder(file):
+        pass
+    assert sorted(tmp_path.iterdir()) == [file, folder]
+    assert file.read_text() == "before"
+
+
+@pytest.mark.usefixtures("private_files")
+def test_a_folder_takes_the_place_of_an_earlier_one_whole(tmp_path: Path) -> None:
+    path = tmp_path / "deep" / "model"
+    for name in ("one", "two"):
+        with atomic_folder(path) as staged:
+            (staged / "sub").mkdir()
+            (staged / "sub" / name).write_text(name)
+        assert [item.name for item in path.rglob("*")] == ["sub", name]
+    assert mode(path) == 0o750
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_a_missing_folder_is_an_error_of_the_system(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError), atomic_file(tmp_path / "none" / "file"):
+        pass

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import tempfile
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,6 +20,7 @@ from colde_cli.evaluation.metrics import (
     weighted_verdict_metrics,
 )
 from colde_cli.evaluation.systems import StoredVerdicts
+from colde_cli.files import atomic_file, atomic_folder
 from colde_cli.scoring.calibration import Calibration, probability
 from colde_cli.scoring.fit import best_threshold, fit_calibration
 
@@ -156,9 +155,13 @@ def store(config: EncoderConfig, model: Path, output: Path | None) -> Path:
     """
     try:
         if output is None:
-            _replace(model / CONFIG, config.to_json())
+            with atomic_file(model / CONFIG) as staged:
+                staged.write_text(config.to_json(), encoding="utf-8")
             return model
-        return _copy(model, output, lambda staged: _replace(staged / CONFIG, config.to_json()))
+        with atomic_folder(output) as folder:
+            _copy(model, folder)
+            (folder / CONFIG).write_text(config.to_json(), encoding="utf-8")
+        return output
     except OSError as error:
         place = output or model
         raise OptionError(
@@ -166,28 +169,8 @@ def store(config: EncoderConfig, model: Path, output: Path | None) -> Path:
         ) from error
 
 
-def _replace(path: Path, text: str) -> None:
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        Path(name).chmod(path.stat().st_mode & 0o777)
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
-
-
-def _copy(model: Path, output: Path, edit: Callable[[Path], None]) -> Path:
-    staged = Path(tempfile.mkdtemp(prefix=f".{output.name}.", dir=output.parent))
-    try:
-        shutil.copytree(model, staged, dirs_exist_ok=True, copy_function=shutil.copyfile)
-        # The copy of a read-only model shall be writable.
-        for place in (staged, *(path for path in staged.rglob("*") if path.is_dir())):
-            place.chmod(0o755)
-        edit(staged)
-        staged.rename(output)
-    except BaseException:
-        shutil.rmtree(staged, ignore_errors=True)
-        raise
-    return output
+def _copy(model: Path, folder: Path) -> None:
+    """Copy the files of a model; the copy of a read-only model is writable."""
+    shutil.copytree(model, folder, dirs_exist_ok=True, copy_function=shutil.copyfile)
+    for place in (folder, *(path for path in folder.rglob("*") if path.is_dir())):
+        place.chmod(0o755)

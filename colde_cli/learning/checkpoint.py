@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ import torch
 from torch import Tensor
 
 from colde_cli.errors import ModelError, OptionError
+from colde_cli.files import atomic_file
 
 _FILE = "checkpoint.pt"
 
@@ -66,14 +66,9 @@ class Checkpoint:
 def save(checkpoint: Checkpoint, folder: Path) -> None:
     """Write the checkpoint of a run into its folder; a write that fails leaves the last one whole."""
     folder.mkdir(parents=True, exist_ok=True)
-    target = folder / _FILE
-    staged = target.with_suffix(".tmp")
     values = {item.name: getattr(checkpoint, item.name) for item in fields(Checkpoint)}
-    with staged.open("wb") as file:
-        torch.save({**values, "progress": asdict(checkpoint.progress)}, file)
-        file.flush()
-        os.fsync(file.fileno())
-    staged.replace(target)
+    with atomic_file(folder / _FILE) as staged:
+        torch.save({**values, "progress": asdict(checkpoint.progress)}, staged)
 
 
 def exists(folder: Path) -> bool:

@@ -16,6 +16,7 @@ from colde_cli.encoder.cache import Cache
 from colde_cli.encoder.layout import CARD, WEIGHTS
 from colde_cli.errors import ModelError, OptionError
 from colde_cli.evaluation.metrics import PairMetrics
+from colde_cli.files import atomic_file
 from colde_cli.learning import checkpoint
 from colde_cli.learning.backbone import Backbone, load_backbone
 from colde_cli.learning.card import CardFacts, write_card
@@ -162,14 +163,13 @@ def _write_table(
     store: ChunkStore, encode: Encode, hidden: int, path: Path, reporter: TrainingDisplay
 ) -> None:
     """All chunk vectors to a file that is read through memory; it appears whole or not at all."""
-    staged = path.with_suffix(".tmp")
-    table = np.lib.format.open_memmap(staged, "w+", np.float32, (len(store), hidden))
-    for start in range(0, len(store), _BLOCK):
-        numbers = range(start, min(start + _BLOCK, len(store)))
-        table[numbers.start : numbers.stop] = encode(store, numbers)
-        reporter.advance(len(numbers))
-    table.flush()
-    staged.replace(path)
+    with atomic_file(path) as staged:
+        table = np.lib.format.open_memmap(staged, "w+", np.float32, (len(store), hidden))
+        for start in range(0, len(store), _BLOCK):
+            numbers = range(start, min(start + _BLOCK, len(store)))
+            table[numbers.start : numbers.stop] = encode(store, numbers)
+            reporter.advance(len(numbers))
+        table.flush()
 
 
 def _finish(

@@ -10,7 +10,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 from collections.abc import Collection, Iterable
 from enum import StrEnum
 from io import TextIOWrapper
@@ -19,6 +18,7 @@ from pathlib import Path, PurePath
 from rich.cells import cell_len
 
 from colde_cli.errors import OptionError
+from colde_cli.files import atomic_file
 
 
 class Format(StrEnum):
@@ -144,24 +144,10 @@ def deliver(
         if output.exists() and not output.is_file():
             output.write_bytes(content)
         else:
-            _replace(output.resolve(), content)
+            with atomic_file(output) as staged:
+                staged.write_bytes(content)
     except OSError as error:
         raise OptionError(f"{output} cannot be written: {error.strerror or error}.") from error
-
-
-def _replace(output: Path, content: bytes) -> None:
-    handle, name = tempfile.mkstemp(prefix=f".{output.name}.", dir=output.parent)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        # mkstemp files are for their owner only; the result has the mode any new file would have.
-        mask = os.umask(0)
-        os.umask(mask)
-        Path(name).chmod(output.stat().st_mode if output.exists() else 0o666 & ~mask)
-        Path(name).replace(output)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
 
 
 _DEFAULT = "less"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import heapq
-import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -24,6 +23,7 @@ from colde_cli.encoder.layout import (
     open_folder,
 )
 from colde_cli.errors import OptionError
+from colde_cli.files import atomic_folder
 from colde_cli.learning.export.graphs import halve, write_chunk_encoder, write_head
 from colde_cli.learning.export.shared_weights import share_weights
 from colde_cli.learning.export.smooth_quant import quantize
@@ -140,29 +140,14 @@ def write_encoder(
 
 @contextmanager
 def new_folder(folder: Path, config: str, tokenizer: str) -> Iterator[Path]:
-    """A folder with the first files of a model, to be filled; at the end of the context it is put where `folder` is.
+    """Fill a folder with a model, which then takes the place of `folder`; see `atomic_folder`.
 
     Args:
         folder: of the model.
         config: the text of `config.json`.
         tokenizer: the text of `tokenizer.json`.
     """
-    staged = folder.with_name(folder.name + ".partial")
-    shutil.rmtree(staged, ignore_errors=True)
-    staged.mkdir(parents=True)
-    for name, text in ((CONFIG, config), (TOKENIZER, tokenizer)):
-        (staged / name).write_text(text, encoding="utf-8")
-    yield staged
-    _replace(staged, folder)
-
-
-def _replace(staged: Path, folder: Path) -> None:
-    """Put `staged` where `folder` is; a folder cannot be renamed onto one that holds something."""
-    if not folder.exists():
-        staged.rename(folder)
-        return
-    old = folder.with_name(folder.name + ".old")
-    shutil.rmtree(old, ignore_errors=True)
-    folder.rename(old)
-    staged.rename(folder)
-    shutil.rmtree(old)
+    with atomic_folder(folder) as staged:
+        for name, text in ((CONFIG, config), (TOKENIZER, tokenizer)):
+            (staged / name).write_text(text, encoding="utf-8")
+        yield staged

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from colde_cli.encoder.towers.layout import TOWER_GRAPH, TowerConfig, TowerFolde
 from colde_cli.encoder.towers.packing import Rows
 from colde_cli.encoder.towers.tower_encoder import TowerRunner
 from colde_cli.errors import ModelError
+from colde_cli.files import atomic_file
 from colde_cli.learning.export.graphs import write_graph
 from colde_cli.learning.towers.registry import SYSTEMS
 
@@ -44,15 +44,13 @@ def export_tower(folder: Path, samples: Sequence[Rows]) -> float:
     opened = open_tower_folder(folder)
     network = load_tower(opened, for_export=True)
     (folder / "onnx").mkdir(exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=folder, prefix=".export-") as scratch:
-        staged = Path(scratch) / Path(TOWER_GRAPH).name
+    with atomic_file(folder / TOWER_GRAPH) as staged:
         write_tower_graph(network, opened.config, staged)
         gap = difference(network, opened.config, staged, samples)
         if gap > TOLERANCE:
             raise ModelError(
                 f"The graph of {folder} differs from its network by {gap:.1e}; please report it."
             )
-        staged.replace(folder / TOWER_GRAPH)
     return gap
 
 
