@@ -122,7 +122,7 @@ class Bench:
             (self.data / field / "docs.jsonl.gz", self.data / field / "pairs.jsonl.gz") for field in FIELDS
         ]
         given = [part for docs, pairs in files for part in ("--docs", docs, "--pairs", pairs)]
-        more = ["--control", "all"] if baselines else []
+        more = ["--baseline", "all"] if baselines else []
         seconds = _colde(["evaluate", model, *given, *more, "--bootstrap", 500, "--quiet", "-o", target])
         self._note(name, "measure", {"seconds": round(seconds)})
 

@@ -28,7 +28,7 @@ from colde_cli.commands import (
 from colde_cli.errors import ColdeError
 
 TROUBLE = 2
-"""Status of a run that went wrong, for every command (as POSIX diff and grep)."""
+"""Exit status of every command after an error, as in POSIX diff and grep."""
 
 app = typer.Typer(
     name="colde",
@@ -86,7 +86,7 @@ def _root(
 
 
 def _report(sentence: str, *, debug: bool) -> NoReturn:
-    """One red line on stderr, or the traceback where it was asked for, and status 2."""
+    """Print one red line on stderr, or with --debug the traceback, and exit with status 2."""
     if debug:
         traceback.print_exc()
     else:
@@ -97,7 +97,7 @@ def _report(sentence: str, *, debug: bool) -> NoReturn:
 
 
 def _leave_quietly() -> NoReturn:
-    """End after the reader of our output went away, without Python complaining when it flushes at exit."""
+    """Exit after the reader of our output has gone, without an error when Python flushes stdout."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     sys.exit(TROUBLE)
 
@@ -114,7 +114,7 @@ def main() -> None:
         file: TextIO | None = None,
         line: str | None = None,
     ) -> None:
-        """Warnings of the library (a cache that cannot be used) are lines like any other."""
+        """Print warnings of the library, such as an unusable cache, as lines like all others."""
         if not state.get("quiet"):
             from colde_cli.views.messages import warn
 
@@ -133,6 +133,8 @@ def main() -> None:
     except BrokenPipeError:
         _leave_quietly()
     except Exception as error:
-        # A fault of ours. Status 1 would read as "the documents differ".
-        what = f"colde failed ({type(error).__name__}: {error})"
-        _report(f"{what}; run it with --debug and report what it says.", debug=state.get("debug", False))
+        # A bug. Status 1 would mean that the documents differ.
+        failure = f"colde failed ({type(error).__name__}: {error})"
+        _report(
+            f"{failure}; run it again with --debug and report the output.", debug=state.get("debug", False)
+        )

@@ -36,7 +36,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
 def report(data: list[str], tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """Everything measured once, as JSON."""
     result = CliRunner().invoke(
-        app, ["evaluate", MODEL, *data, *QUICK, "--control", "all", "--retrieval", "--format", "json"]
+        app, ["evaluate", MODEL, *data, *QUICK, "--baseline", "all", "--retrieval", "--format", "json"]
     )
     assert result.exit_code == 0, result.output
     found: dict[str, Any] = json.loads(result.stdout)
@@ -69,7 +69,7 @@ def test_what_is_measured_is_said(report: dict[str, Any]) -> None:
 
 def test_csv_has_a_row_for_every_figure(capsys: Capture, data: list[str], tmp_path: Path) -> None:
     target = tmp_path / "report.csv"
-    result = run(capsys, "evaluate", MODEL, *data, *QUICK, "--control", "tfidf", "-o", target)
+    result = run(capsys, "evaluate", MODEL, *data, *QUICK, "--baseline", "tfidf", "-o", target)
     assert (result.status, result.out, result.err) == (0, "", "")
     rows = list(csv.DictReader(target.read_text(encoding="utf-8").splitlines()))
     assert {row["system"] for row in rows} == {MODEL, "TF-IDF"}
@@ -113,7 +113,7 @@ def test_html_stands_alone(capsys: Capture, data: list[str], tmp_path: Path) -> 
     more = ["--docs", str(second[0]), "--pairs", str(second[1])]
     target = tmp_path / "report.html"
     result = run(
-        capsys, "evaluate", MODEL, *data, *more, *QUICK, "--control", "bm25", "--retrieval", "-o", target
+        capsys, "evaluate", MODEL, *data, *more, *QUICK, "--baseline", "bm25", "--retrieval", "-o", target
     )
     assert (result.status, result.err) == (0, "")
     text = target.read_text(encoding="utf-8")
@@ -137,7 +137,7 @@ def test_table_fits_80_columns(
     lines = Path(data[3]).read_text(encoding="utf-8").splitlines()
     validation.write_text("\n".join(line for line in lines if '"split": "train"' in line), encoding="utf-8")
     monkeypatch.setenv("COLUMNS", "80")
-    result = run(capsys, "evaluate", MODEL, *data, *QUICK, "--control", "mean", "--validation", validation)
+    result = run(capsys, "evaluate", MODEL, *data, *QUICK, "--baseline", "mean", "--validation", validation)
     assert result.status == 0
     lines = result.out.splitlines()
     assert max(map(len, lines)) <= 80
@@ -162,7 +162,7 @@ def test_models_of_other_systems_are_measured_and_calibrated(
     from tiny_tower import tiny_backbone, write_tower
 
     tower = write_tower(tmp_path / "tower", tiny_backbone(tmp_path / "backbone"))
-    arguments = ["--control", "max-mean", "--robustness", "shuffle", "--format", "json"]
+    arguments = ["--baseline", "max-mean", "--robustness", "shuffle", "--format", "json"]
     result = run(capsys, "evaluate", tower, MODEL, *data, *QUICK, *arguments)
     assert (result.status, result.err) == (0, "")
     found = json.loads(result.out)

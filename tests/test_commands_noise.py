@@ -87,7 +87,7 @@ def test_boilerplate_is_neither_scored_nor_aligned_and_is_counted(capsys: Captur
     assert sum(left["summary"].values()) < sum(whole["summary"].values())
     assert "New York" not in json.dumps(left["passages"])
     shown = run(capsys, "diff", a, b, "--ignore-like", template).out
-    assert "Ignored: 31 words of A and 31 words of B that also stand in template.md" in shown
+    assert "Ignored: 31 words of A and 31 words of B that also appear in template.md" in shown
     said = run(capsys, "diff", a, b, "--ignore-like", template, "-v").err
     assert f"{b}: Left out as ignored: 31 words." in said
 
@@ -104,9 +104,9 @@ def test_a_change_of_the_template_is_still_flagged(capsys: Capture, tmp_path: Pa
 def test_the_terminal_says_what_was_ignored(capsys: Capture) -> None:
     shown = run(capsys, "diff", V1, V1, "--ignore-case", "--ignore-numbers").out
     assert "Ignored: case · numbers" in shown
-    assert "the texts are the same, case and numbers aside" in shown
+    assert "the texts are the same apart from case and numbers" in shown
     chunks = run(capsys, "diff", V1, V1, "--ignore-case", "--ignore-numbers", "--level", "chunk").out
-    assert "word for word, case and numbers aside." in chunks
+    assert "word for word apart from case and numbers." in chunks
     assert "Ignored" not in run(capsys, "diff", V1, V1).out
 
 
@@ -135,7 +135,7 @@ def test_nothing_left_nothing_found_and_standard_input(capsys: Capture, tmp_path
     assert "also stands in a.md; nothing of it is left" in nothing.err
     unused = run(capsys, "diff", a, a, "--ignore-like", other)
     assert unused.status == 0
-    assert unused.err.startswith("Warning: No sentence of the two documents stands in other.md")
+    assert unused.err.startswith("Warning: other.md and the two documents have no sentence in common")
     check_trouble(run(capsys, "diff", a, a, "--ignore-like", "-"))
     check_trouble(run(capsys, "diff", a, a, "--ignore-like", tmp_path / "missing.md"))
     check_trouble(run(capsys, "diff", a, a, "--ignore-like", other, "-o", other))

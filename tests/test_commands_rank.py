@@ -93,7 +93,7 @@ def test_top_and_min_score_limit_the_list(capsys: Capture, corpus: Path, query: 
     assert len(ranked(capsys, query, corpus, "-k", "1")["results"]) == 1
     nothing = run(capsys, "rank", query, corpus, "--min-score", "0.9999")
     assert nothing.status == 1
-    assert "No document is that close." in nothing.out
+    assert "No document is similar enough." in nothing.out
     assert run(capsys, "rank", query, corpus, "--min-score", "0.9999", "--exit-zero").status == 0
 
 

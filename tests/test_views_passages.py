@@ -12,7 +12,7 @@ from colde_cli.documents.document import Part, assemble
 from colde_cli.similarity.alignment import PassagePair, align
 from colde_cli.similarity.comparison import Comparison
 from colde_cli.similarity.flags import Flag, FlagKind
-from colde_cli.views.folding import Facts
+from colde_cli.views.folding import WrappedFacts
 from colde_cli.views.passages import Redline
 from colde_cli.views.terminal import comparison_table
 from colde_cli.views.wording import flag_words
@@ -59,7 +59,7 @@ def test_flagged_pairs_come_first_and_top_limits_the_list(
 ) -> None:
     monkeypatch.setenv("COLUMNS", "160")
     whole = comparison_table(versions, "passage", 100)
-    flagged = whole.split("Flagged changes")[1].split("What became")[0]
+    flagged = whole.split("Flagged changes")[1].split("Section changes")[0]
     count = sum(bool(found.flags) for found in versions.passages)
     assert f"{count} flagged" in whole
     assert sum(line.startswith(("edited  ", "moved")) for line in flagged.splitlines()) == count
@@ -125,6 +125,6 @@ def test_many_flags_of_a_kind_are_counted() -> None:
 def test_what_is_too_long_for_a_line_goes_on_further_in() -> None:
     shown = StringIO()
     Console(width=20, file=shown).print(
-        Facts([Text("edited"), Text("number 12 → 13, 14 → 15, 16 → 17")], gap="  ", indent=2)
+        WrappedFacts([Text("edited"), Text("number 12 → 13, 14 → 15, 16 → 17")], gap="  ", indent=2)
     )
     assert shown.getvalue().splitlines() == ["edited", "  number 12 →", "    13, 14 → 15, 16", "    → 17"]

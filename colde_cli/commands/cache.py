@@ -1,15 +1,15 @@
-"""`colde cache`: where chunk vectors are kept, how much there is, and how to be rid of it."""
+"""`colde cache`: show where the cache of chunk vectors is and how large, or delete it."""
 
 from __future__ import annotations
 
 import typer
 
-app = typer.Typer(no_args_is_help=True, help="Show or empty the cache of chunk vectors.")
+app = typer.Typer(no_args_is_help=True, help="Show or delete the cache of chunk vectors.")
 
 
 @app.command("path")
 def path() -> None:
-    """Print the cache file's path."""
+    """Print the path of the cache file."""
     import sys
 
     from colde_cli.encoder.cache import Cache
@@ -21,7 +21,7 @@ def path() -> None:
 
 @app.command("size")
 def size() -> None:
-    """Print how much the cache holds, and its limit (COLDE_CACHE_LIMIT)."""
+    """Print the size of the cache and its limit (COLDE_CACHE_LIMIT)."""
     from colde_cli.encoder.cache import Cache
 
     with Cache.open() as cache:
@@ -31,7 +31,7 @@ def size() -> None:
 
 @app.command("clear")
 def clear() -> None:
-    """Delete the cache; what it held is computed again when needed."""
+    """Delete the cache; its vectors are computed again when needed."""
     from colde_cli.encoder.cache import Cache
 
     cache = Cache.open()

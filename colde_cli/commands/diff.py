@@ -1,4 +1,4 @@
-"""`colde diff`: two documents compared."""
+"""`colde diff`: compare two documents."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from colde_cli.commands.options import (
+    OUTPUT,
     DebugOption,
     DeviceOption,
     ExitZeroOption,
@@ -30,10 +31,11 @@ from colde_cli.commands.options import (
     SkipSectionsOption,
     ThreadsOption,
     VerboseOption,
-    a_score,
+    check_score,
     format_option,
+    option,
     parse_pages,
-    warn_if_useless,
+    warn_if_nothing_ignored,
 )
 from colde_cli.settings import DEFAULT_MODEL
 from colde_cli.views.output import Format, choose_format, deliver
@@ -67,23 +69,17 @@ def diff(
     ignore_like: IgnoreLikeOption = None,
     level: Annotated[
         Level,
-        typer.Option(
-            envvar="COLDE_LEVEL",
+        option(
+            "--level",
+            panel=OUTPUT,
             metavar="LEVEL",
-            help="How deep to go: document, section, chunk, passage, or all: sections and passages.",
-            rich_help_panel="Output",
+            help="How deep to go: document, section, chunk, passage, or all (sections and passages).",
         ),
     ] = Level.ALL,
     top: Annotated[
         int,
-        typer.Option(
-            "--top",
-            "-n",
-            envvar="COLDE_TOP",
-            metavar="N",
-            min=1,
-            help="Passages or chunks to list, of each kind.",
-            rich_help_panel="Output",
+        option(
+            "--top", "-n", panel=OUTPUT, metavar="N", min=1, help="Passages or chunks of each kind to list."
         ),
     ] = 10,
     format: Annotated[Format | None, format_option("table|json|markdown|html|csv")] = None,
@@ -91,12 +87,12 @@ def diff(
     pager: PagerOption = None,
     fail_under: Annotated[
         float | None,
-        typer.Option(
-            envvar="COLDE_FAIL_UNDER",
-            callback=a_score,
+        option(
+            "--fail-under",
+            panel=OUTPUT,
+            callback=check_score,
             metavar="SCORE",
-            help="Status 0 if the document score is at least this, else 1.",
-            rich_help_panel="Output",
+            help="Exit with status 0 if the document score is at least this, else with 1.",
         ),
     ] = None,
     exit_zero: ExitZeroOption = False,
@@ -111,8 +107,8 @@ def diff(
 ) -> None:
     """Compare two documents.
 
-    The status is 0 if their texts are the same, white space and what is ignored
-    aside, 1 if they differ, 2 if something went wrong.
+    Exits with status 0 if their texts are the same apart from white space and
+    ignored differences, 1 if they differ, 2 if something went wrong.
     """
     from colde_cli import api
     from colde_cli.similarity.words import IgnoreOptions
@@ -127,17 +123,19 @@ def diff(
     reporter.about_model(pair.encoder)
     for document in (*pair.templates, pair.a, pair.b):
         reporter.about_document(document)
-    warn_if_useless((pair.a, pair.b), like, reporter)
+    warn_if_nothing_ignored((pair.a, pair.b), like, reporter)
     from colde_cli.views.messages import progress
 
     aligned = chosen in (Format.HTML, Format.CSV) or level in (Level.PASSAGE, Level.ALL)
     with progress("Encoding", "chunks", show=not quiet) as advance:
         comparison = pair.compare(passages=aligned, progress=advance)
-    deliver(_shown(comparison, chosen, level, top, output), output, chosen, pager)
+    deliver(_render(comparison, chosen, level, top, verbose, output), output, chosen, pager)
     raise typer.Exit(0 if exit_zero else _status(comparison, fail_under))
 
 
-def _shown(comparison: Comparison, chosen: Format, level: Level, top: int, output: Path | None) -> str:
+def _render(
+    comparison: Comparison, chosen: Format, level: Level, top: int, verbose: bool, output: Path | None
+) -> str:
     if chosen is Format.HTML:
         from colde_cli.views.report.html import comparison_html
 
@@ -149,14 +147,14 @@ def _shown(comparison: Comparison, chosen: Format, level: Level, top: int, outpu
     if chosen is Format.MARKDOWN:
         from colde_cli.views.markdown import comparison_markdown
 
-        return comparison_markdown(comparison, level.value, top)
+        return comparison_markdown(comparison, level.value, top, verbose=verbose)
     if chosen is Format.CSV:
         from colde_cli.views.csv import comparison_csv
 
         return comparison_csv(comparison)
     from colde_cli.views.terminal import comparison_table
 
-    return comparison_table(comparison, level.value, top, to_file=output is not None)
+    return comparison_table(comparison, level.value, top, verbose=verbose, to_file=output is not None)
 
 
 def _status(comparison: Comparison, fail_under: float | None) -> int:

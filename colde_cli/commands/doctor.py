@@ -1,4 +1,4 @@
-"""`colde doctor`: what is installed, what runs where, and whether it works."""
+"""`colde doctor`: check what is installed, what runs where, and that a model works."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from typing import Annotated
 
 import typer
 
-from colde_cli.commands.models import ListFormat
+from colde_cli.commands.options import DeviceOption, ModelOption, format_option
+from colde_cli.settings import DEFAULT_MODEL
+from colde_cli.views.output import Format, choose_format
 
 _PACKAGES = (
     "colde onnxruntime-gpu onnxruntime tokenizers numpy pypdf pypdfium2 selectolax typer rich torch transformers"
@@ -19,13 +21,7 @@ _SENTENCE = "A short sentence shows whether the model runs."
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One line of the report.
-
-    Attributes:
-        topic: what was looked at.
-        result: what was found.
-        fine: False where something needs attention.
-    """
+    """One line of the report; `fine` is False if something needs attention."""
 
     topic: str
     result: str
@@ -33,15 +29,17 @@ class Finding:
 
 
 def doctor(
-    model: Annotated[str, typer.Option(envvar="COLDE_MODEL", help="Model to test.")] = "colde-minilm-l6",
-    device: Annotated[str, typer.Option(envvar="COLDE_DEVICE", help="auto, cpu, cuda or cuda:N.")] = "auto",
-    output_format: Annotated[
-        ListFormat, typer.Option("--format", envvar="COLDE_FORMAT", help="How to print.")
-    ] = ListFormat.TABLE,
+    model: ModelOption = DEFAULT_MODEL,
+    device: DeviceOption = "auto",
+    format: Annotated[Format | None, format_option("table|json")] = None,
 ) -> None:
-    """Report versions, devices and paths, and test a model; status 1 if something is wrong."""
+    """Check the installation: versions, devices, paths and a test of a model.
+
+    Exits with status 1 if something is wrong.
+    """
+    chosen = choose_format(format, None)
     findings = [*_versions(), *_devices(), *_paths(), *_self_test(model, device)]
-    if output_format is ListFormat.JSON:
+    if chosen is Format.JSON:
         rows = [{"topic": item.topic, "result": item.result, "fine": item.fine} for item in findings]
         typer.echo(json.dumps({"schema": "colde.doctor/1", "findings": rows}, indent=2))
     else:

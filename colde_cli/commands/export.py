@@ -1,4 +1,4 @@
-"""`colde export`: write a model's ONNX graphs again from its weights."""
+"""`colde export`: write a model's ONNX graphs from its weights."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from colde_cli.commands.options import option, require_extra
+
 if TYPE_CHECKING:
     from colde_cli.documents.document import Document
 
-# What a graph is tried on where no text was given.
+# The text on which a graph is checked without --calibration.
 _SENTENCE = "A short sentence shows whether network and graph agree. Two are better than one."
 
 
@@ -25,29 +27,38 @@ class ExportPrecision(StrEnum):
 
 
 def export(
-    model: Annotated[str, typer.Argument(help="Name or folder of a model with weights (model.safetensors).")],
+    model: Annotated[
+        str,
+        typer.Argument(metavar="MODEL", help="Name or folder of a model with weights (model.safetensors)."),
+    ],
     precision: Annotated[
         list[ExportPrecision] | None,
-        typer.Option("--precision", help="Which chunk encoders to write; repeatable. [default: int8, fp16]"),
+        option(
+            "--precision",
+            envvar=None,  # COLDE_PRECISION chooses the graph to run
+            metavar="int8|fp16|fp32",
+            help="Chunk encoder to write; repeatable.",
+            show_default="int8 and fp16",
+        ),
     ] = None,
     calibration: Annotated[
         list[Path] | None,
-        typer.Option(
+        option(
             "--calibration",
-            help="Documents, or training files (.jsonl), whose text shows int8 the range of every channel.",
+            metavar="FILE",
+            help="Document, or training file (.jsonl), with typical text for int8; repeatable.",
         ),
     ] = None,
 ) -> None:
     """Write a model's ONNX graphs from its weights.
 
-    The document head is always written. int8 is for CPUs and needs typical text with --calibration; fp16 is for
-    GPUs; fp32 is the reference. Models of other systems have one graph, in fp32, which is compared with the
-    network on the text of --calibration.
+    The document head is always written. int8 is for CPUs and needs typical
+    text (--calibration), fp16 is for GPUs, fp32 is the reference. Models of
+    other systems have one fp32 graph, which is compared with the network on
+    the text of --calibration. Needs the train extra.
     """
-    from colde_cli import settings
-    from colde_cli.commands.options import require_extra
-
     require_extra("train", "colde export")
+    from colde_cli import settings
     from colde_cli.encoder.layout import ENCODER_GRAPHS
     from colde_cli.encoder.towers.layout import is_tower
     from colde_cli.learning.export.export import SHIPPED, calibration_chunks, export_model
@@ -66,10 +77,10 @@ def export(
 
 
 def _export_tower(folder: Path, precisions: Sequence[str], sources: Sequence[Path]) -> Path:
-    """Write the graph of a tower; its path.
+    """Write the graph of a tower and return its path.
 
     Raises:
-        OptionError: another precision than fp32.
+        OptionError: a precision is not fp32.
     """
     from colde_cli.documents.chunking import plain_tokenizer
     from colde_cli.encoder.layout import TOKENIZER
@@ -80,7 +91,7 @@ def _export_tower(folder: Path, precisions: Sequence[str], sources: Sequence[Pat
 
     model = open_tower_folder(folder)
     if any(name != "fp32" for name in precisions):
-        raise OptionError(f"{model.name} is a {model.config.system}, which has an fp32 graph only.")
+        raise OptionError(f"{model.name} is a {model.config.system}, which can only be exported to fp32.")
     tokenizer = plain_tokenizer(model.file(TOKENIZER).read_text(encoding="utf-8"))
     pack = packing(model.config.packing, str(folder))
     texts = [document_text(document) for document in _documents(sources)] or [_SENTENCE]

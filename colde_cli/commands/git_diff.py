@@ -1,7 +1,7 @@
-"""`colde git-diff`: what git runs for `diff.<driver>.command` (docs/git.md).
+"""`colde git-diff`: compare two versions of a document for git's `diff.<driver>.command` (docs/git.md).
 
-git takes any status but 0 for the death of the driver and shows no further file. So what is wrong with a document is
-part of the output, and only what would go wrong with every file (no model) ends the run.
+git takes any status but 0 for a crash and shows no further file. So an error in a document is part of the output; only
+an error that concerns every file, such as a missing model, ends the run.
 """
 
 from __future__ import annotations
@@ -30,18 +30,21 @@ from colde_cli.commands.options import (
     PrecisionOption,
     SkipSectionsOption,
     ThreadsOption,
-    renamed,
+    option,
 )
 from colde_cli.errors import DocumentError, NoTextError, OptionError
 from colde_cli.settings import DEFAULT_MODEL
 from colde_cli.views.output import deliver
+from colde_cli.views.wording import heading, page_range, plain, plural, replace_file_name, shorten
 
 if TYPE_CHECKING:
     from colde_cli.documents.document import Document
 
 _NOTHING = ("/dev/null", "nul")
+_MOST_HEADINGS = 30
+"""Headings shown of a document that was added or deleted."""
 _ARGUMENTS = (1, 7, 8, 9)
-"""Unmerged; a change; one that renames the file, without and with git's words for it."""
+"""Numbers of arguments: unmerged; changed; renamed, without and with git's description."""
 
 
 def git_diff(
@@ -59,15 +62,10 @@ def git_diff(
     ignore_like: IgnoreLikeOption = None,
     level: Annotated[
         Level,
-        typer.Option(
-            envvar="COLDE_LEVEL",
-            metavar="LEVEL",
-            help="How deep to go: document, section, chunk, passage, or all.",
-        ),
+        option("--level", metavar="LEVEL", help="How deep to go: document, section, chunk, passage, or all."),
     ] = Level.PASSAGE,
     top: Annotated[
-        int,
-        typer.Option("--top", "-n", envvar="COLDE_TOP", metavar="N", min=1, help="Passages to list."),
+        int, option("--top", "-n", metavar="N", min=1, help="Passages of each kind to list.")
     ] = 10,
     debug: DebugOption = False,
     model: ModelOption = DEFAULT_MODEL,
@@ -76,7 +74,7 @@ def git_diff(
     threads: ThreadsOption = None,
     no_cache: NoCacheOption = False,
 ) -> None:
-    """Compare two versions of a document for git, which calls it by itself: see docs/git.md."""
+    """Compare two versions of a document for git, which runs this command (docs/git.md)."""
     _follow_colours_of_git()
     change = _change(arguments)
     ignore = (ignore_case, ignore_whitespace, ignore_numbers)
@@ -85,14 +83,14 @@ def git_diff(
     if _nobody_reads():
         return
     try:
-        deliver(_shown(change, how) + "\n", None)
-    except BrokenPipeError:  # the pager was left: no trouble, and git should say nothing about it
+        deliver(_render(change, how) + "\n", None)
+    except BrokenPipeError:  # the reader quit the pager; git should report no error
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 @dataclass(frozen=True, slots=True)
 class _Side:
-    """One version: the file that holds it, what to call it, and its mode; no file, no version."""
+    """One version of a document: its file, its name for people and its mode."""
 
     file: str
     label: str
@@ -105,7 +103,7 @@ class _Side:
 
 @dataclass(frozen=True, slots=True)
 class _Change:
-    """What git says; `sides` are None for a path that is not merged yet."""
+    """The arguments of git; `sides` is None for an unmerged path."""
 
     title: str
     sides: tuple[_Side, _Side] | None
@@ -113,7 +111,7 @@ class _Change:
 
 @dataclass(frozen=True, slots=True)
 class _How:
-    """How both versions are read, compared and shown; `ignore` is case, white space, numbers."""
+    """The options of the command; `ignore` is case, white space, numbers."""
 
     password: str | None
     skip: tuple[str, ...]
@@ -124,14 +122,14 @@ class _How:
     top: int
 
     def read(self, side: _Side) -> Document | str:
-        """The document, or the sentence that says why there is none."""
+        """Read the document, or return the sentence that says why it cannot be read."""
         from colde_cli.documents.reading import read
         from colde_cli.documents.selection import select
 
         try:
             document = replace(read(side.file, password=self.password), path=side.label)
         except DocumentError as error:
-            return renamed(str(error), side.file, side.label)
+            return replace_file_name(str(error), side.file, side.label)
         try:
             return select(document, self.skip)
         except OptionError as error:
@@ -156,42 +154,33 @@ def _change(arguments: list[str]) -> _Change:
     return _Change(title, (old, new))
 
 
-def _shown(change: _Change, how: _How) -> str:
-    from colde_cli.views import git as view
-
+def _render(change: _Change, how: _How) -> str:
     if change.sides is None:
-        return view.heading(change.title, "unmerged: resolve the conflict first")
+        return _title(change.title, "unmerged: resolve the conflict first")
     old, new = change.sides
     if old.exists and new.exists:
         modes = f"mode {old.mode} → {new.mode}" if old.mode != new.mode else ""
-        return view.heading(change.title, modes) + _both(old, new, how)
-    side, what = (new, "added") if new.exists else (old, "deleted")
+        return _title(change.title, modes) + _both(old, new, how)
+    side, state = (new, "added") if new.exists else (old, "deleted")
     document = how.read(side)
-    shown = (
-        view.sentence(document)
-        if isinstance(document, str)
-        else _warnings([document]) + view.outline(document)
-    )
-    return view.heading(change.title, what) + shown
+    shown = _warning(document) if isinstance(document, str) else _warnings([document]) + _outline(document)
+    return _title(change.title, state) + shown
 
 
 def _both(old: _Side, new: _Side, how: _How) -> str:
     """The table of `colde diff`, or why there is none."""
-    from colde_cli.views import git as view
-
     versions = [how.read(old), how.read(new)]
     troubles = [version for version in versions if isinstance(version, str)]
     documents = [version for version in versions if not isinstance(version, str)]
     if troubles:
-        return "".join(map(view.sentence, troubles))
+        return "".join(map(_warning, troubles))
     return _compared(documents, how)
 
 
 def _compared(documents: list[Document], how: _How) -> str:
-    """The table, below the warnings: on standard error they would run across the pager."""
+    """Warnings, then the table: on stderr the warnings would disturb the pager."""
     from colde_cli import api
     from colde_cli.similarity.words import IgnoreOptions
-    from colde_cli.views import git as view
     from colde_cli.views.terminal import comparison_table
 
     ignore = IgnoreOptions(*how.ignore, tuple(map(str, how.like)))
@@ -200,24 +189,60 @@ def _compared(documents: list[Document], how: _How) -> str:
         comparison = api.compare(
             *documents, ignore=ignore, password=how.password, encoder=how.choice.load, passages=aligned
         )
-    except NoTextError as error:  # all of it is boilerplate: no reason for git to stop at this file
-        return warnings + view.sentence(str(error))
+    except NoTextError as error:  # all of a document is boilerplate: git must go on with the next file
+        return warnings + _warning(str(error))
     return warnings + comparison_table(comparison, how.level.value, how.top)
 
 
 def _warnings(documents: list[Document]) -> str:
-    """What of documents could not be read."""
-    from colde_cli.views import git as view
-
+    """What could not be read of the documents."""
     return "".join(
-        view.sentence(f"{document.path}: {words}")
+        _warning(f"{document.path}: {sentence}")
         for document in documents
-        for words in document.report.warnings
+        for sentence in document.report.warnings
     )
 
 
+def _title(title: str, remark: str = "") -> str:
+    """The line above a file: its path and git's remark."""
+    from rich.rule import Rule
+    from rich.text import Text
+
+    from colde_cli.views.terminal import rendered
+
+    line = Text.assemble((plain(title), "bold"), (f"  {remark}" if remark else "", "yellow"))
+    return rendered(Rule(line, align="left", style="bold"))
+
+
+def _warning(sentence: str) -> str:
+    from rich.text import Text
+
+    from colde_cli.views.terminal import rendered
+
+    return rendered(Text(plain(sentence), style="yellow"))
+
+
+def _outline(document: Document) -> str:
+    """Title, size and headings of a document that was added or deleted."""
+    from rich.console import Group
+    from rich.text import Text
+
+    from colde_cli.views.terminal import rendered
+
+    pages, sections = document.report.pages, document.sections
+    facts = [plural(pages, "page")] if pages else []
+    facts += [plural(len(sections), "section"), plural(len(document.text.split()), "word")]
+    lines = [Text(shorten(document.title, 160), style="bold cyan"), Text(" · ".join(facts), style="dim")]
+    for section in sections[:_MOST_HEADINGS]:
+        indent, place = "  " * max(1, section.level), page_range(section.pages)
+        lines.append(Text.assemble(indent, heading(section), (f"  {place}" if place else "", "dim")))
+    if len(sections) > _MOST_HEADINGS:
+        lines.append(Text(f"  … and {len(sections) - _MOST_HEADINGS} more", style="dim"))
+    return rendered(Group(*lines))
+
+
 def _nobody_reads() -> bool:
-    """Whether the pager was left: git starts us for all further files all the same."""
+    """Whether the reader quit the pager; git still starts us for every further file."""
     import select
 
     if not hasattr(select, "poll"):
@@ -228,9 +253,9 @@ def _nobody_reads() -> bool:
 
 
 def _follow_colours_of_git() -> None:
-    """Colours where git would use them: its pager takes them, though it is no terminal.
+    """Use colours if git does, since its pager shows them though it is no terminal.
 
-    Goes by git's own answer from color.diff and color.ui, and tells rich by the variables it knows.
+    Asks git for color.diff and color.ui, and sets the environment variables that rich obeys.
     """
     if os.environ.get("NO_COLOR"):
         return

@@ -1,39 +1,29 @@
-"""`colde models`: which models there are and what they are made of."""
+"""`colde models`: list the installed models, or describe one."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from colde_cli.commands.options import format_option
 from colde_cli.errors import ModelError
-
-
-class ListFormat(StrEnum):
-    """Forms of the list."""
-
-    TABLE = "table"
-    JSON = "json"
+from colde_cli.views.output import Format, choose_format
 
 
 @dataclass(frozen=True, slots=True)
 class ModelSummary:
-    """What the list shows of one model.
+    """A model in the list.
 
     Attributes:
-        name: by which `--model` finds it.
-        path: its folder.
-        system: the kind of network.
-        backbone: where its BERT came from; "" where it has none.
-        precisions: the graphs it has.
-        megabytes: size of all its files.
-        threshold: score at which the verdict flips; None if not fitted.
-        trainable: whether it holds weights to train on from.
+        backbone: the BERT it was trained from; "" without one.
+        precisions: "int8", "fp16", "fp32": one per graph.
+        threshold: the score from which documents count as related; None if not fitted.
+        trainable: it holds weights to continue training from.
     """
 
     name: str
@@ -48,25 +38,24 @@ class ModelSummary:
 
 def models(
     name: Annotated[
-        str | None, typer.Argument(help="A model to describe; all are listed without it.")
+        str | None, typer.Argument(metavar="NAME", help="Model to describe. Default: list all models.")
     ] = None,
-    output_format: Annotated[
-        ListFormat, typer.Option("--format", envvar="COLDE_FORMAT", help="How to print.")
-    ] = ListFormat.TABLE,
+    format: Annotated[Format | None, format_option("table|json")] = None,
 ) -> None:
     """List the models that --model finds by name, or describe one."""
     from colde_cli import settings
     from colde_cli.views.messages import warn
 
+    chosen = choose_format(format, None)
     if name is not None:
-        _describe(settings.resolve_model(name), output_format)
+        _describe(settings.resolve_model(name), chosen)
         return
     found, unusable = _summaries(settings.known_models().values())
     for sentence in unusable:
         warn(sentence)
     if unusable and not found:
         raise ModelError("None of the models can be used.")
-    if output_format is ListFormat.JSON:
+    if chosen is Format.JSON:
         typer.echo(
             json.dumps({"schema": "colde.models/1", "models": [asdict(item) for item in found]}, indent=2)
         )
@@ -75,18 +64,18 @@ def models(
 
 
 def _summaries(folders: Iterable[Path]) -> tuple[list[ModelSummary], list[str]]:
-    """The models in these folders, and for each folder that is none a sentence that says why."""
-    found, unusable = [], []
+    """Summarise the models in these folders; for each unusable folder, return a sentence that says why."""
+    usable, unusable = [], []
     for folder in folders:
         try:
-            found.append(summarise(folder))
+            usable.append(summarise(folder))
         except ModelError as error:
             unusable.append(str(error))
-    return found, unusable
+    return usable, unusable
 
 
 def summarise(folder: Path) -> ModelSummary:
-    """Read a model folder's facts.
+    """Summarise a model folder.
 
     Raises:
         ModelError: it is not a model.
@@ -129,12 +118,12 @@ def _print_table(found: list[ModelSummary]) -> None:
     Console().print(table)
 
 
-def _describe(folder: Path, output_format: ListFormat) -> None:
+def _describe(folder: Path, chosen: Format) -> None:
     from colde_cli.encoder.layout import CARD
     from colde_cli.encoder.loading import open_model
 
     summary, model = summarise(folder), open_model(folder)
-    if output_format is ListFormat.JSON:
+    if chosen is Format.JSON:
         config = json.loads(model.config.to_json())
         typer.echo(json.dumps({"schema": "colde.model/1", **asdict(summary), "config": config}, indent=2))
         return

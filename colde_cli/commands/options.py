@@ -1,10 +1,11 @@
-"""Options that several commands share, and what the commands make of them."""
+"""Options that several commands share: how each is declared, and what the commands make of them."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,170 +14,148 @@ import typer
 
 from colde_cli.errors import MissingExtraError, OptionError
 from colde_cli.settings import DEFAULT_MODEL
-from colde_cli.views.output import Format
 
 if TYPE_CHECKING:
     from colde_cli.documents.document import Document
     from colde_cli.encoder.protocol import DocumentEncoder
 
+# Panels of the help.
+DATA, IGNORE, MODEL, OUTPUT = "Data", "Differences to ignore", "Model", "Output"
 
-def remember(context: typer.Context, parameter: typer.CallbackParam, value: bool) -> bool:
-    """Callback of switches that `colde_cli.app.main` must know of when a command has failed."""
+
+def option(*names: str, help: str, panel: str | None = None, **settings: Any) -> Any:  # noqa: ANN401
+    """Declare an option that can also be set in the environment: `--skip-sections` as COLDE_SKIP_SECTIONS.
+
+    Args:
+        names: `--name`, then short forms.
+        help: one or two sentences.
+        panel: group of the option in the help.
+        settings: further arguments of `typer.Option`.
+    """
+    variable = "COLDE_" + names[0].partition("/")[0].lstrip("-").replace("-", "_").upper()
+    shared = {"help": help, "rich_help_panel": panel, "envvar": variable, "show_envvar": False}
+    return typer.Option(*names, **(shared | settings))
+
+
+def format_option(formats: str, default: str = "a table") -> Any:  # noqa: ANN401
+    """Declare `--format`.
+
+    Args:
+        formats: of the command, separated by bars.
+        default: what the command writes if neither the option nor the output file names a format.
+    """
+    text = f"Output format. Default: the one of the output file's suffix, else {default}."
+    return option("--format", panel=OUTPUT, metavar=formats, show_choices=False, help=text)
+
+
+def keep_for_main(context: typer.Context, parameter: typer.CallbackParam, value: bool) -> bool:
+    """Callback: keep a switch for `colde_cli.app.main`, which needs it after a command has failed."""
     context.ensure_object(dict)[parameter.name] = value
     return value
 
 
-def a_score(value: float | None) -> float | None:
-    """Callback of scores: what no score can reach, or none can miss, is a slip ("90" for "0.9")."""
+def check_score(value: float | None) -> float | None:
+    """Callback: refuse what cannot be a score, such as 90 for 0.9."""
     if value is not None and not -1 <= value <= 1:
         raise typer.BadParameter(f"{value:g} is not a score; scores lie between -1 and 1, such as 0.9.")
     return value
 
 
-def renamed(sentence: str, file: str, name: str) -> str:
-    """A message that calls a file by another name: where it stands as a word, since "a" is a name as well."""
-    found = re.search(rf"(?<!\S){re.escape(file)}(?!\w)", sentence)
-    return f"{sentence[: found.start()]}{name}{sentence[found.end() :]}" if found else sentence
-
-
-def format_option(metavar: str, usual: str = "a table") -> Any:  # noqa: ANN401 - what typer.Option says it is
-    """The option `--format`.
-
-    Args:
-        metavar: the formats of the command.
-        usual: what is written where neither the option nor the output file names one.
-    """
-    return typer.Option(
-        "--format",
-        envvar="COLDE_FORMAT",
-        help=f"Format of the output; if not given, what the suffix of the output file says, else {usual}.",
-        rich_help_panel="Output",
-        show_choices=False,
-        metavar=metavar,
-    )
-
-
-ModelOption = Annotated[
-    str,
-    typer.Option(
-        "--model", envvar="COLDE_MODEL", metavar="NAME|FOLDER", help="Model to use.", rich_help_panel="Model"
-    ),
-]
-DeviceOption = Annotated[
-    str,
-    typer.Option(
-        "--device",
-        envvar="COLDE_DEVICE",
-        metavar="auto|cpu|cuda[:N]",
-        help="Where to run it.",
-        rich_help_panel="Model",
-    ),
-]
-PrecisionOption = Annotated[
-    str,
-    typer.Option(
-        "--precision",
-        envvar="COLDE_PRECISION",
-        metavar="auto|int8|fp16|fp32",
-        help="Which of its graphs to run.",
-        rich_help_panel="Model",
-    ),
-]
-ThreadsOption = Annotated[
-    int | None,
-    typer.Option(
-        "--threads",
-        envvar="COLDE_THREADS",
-        min=1,
-        metavar="N",
-        help="Chunks encoded at the same time on the CPU; as many as there are cores if not given.",
-        rich_help_panel="Model",
-    ),
-]
-NoCacheOption = Annotated[
-    bool,
-    typer.Option(
-        "--no-cache",
-        envvar="COLDE_NO_CACHE",
-        metavar="",
-        help="Neither use nor fill the cache.",
-        rich_help_panel="Model",
-    ),
-]
-PasswordOption = Annotated[
-    str | None, typer.Option("--password", envvar="COLDE_PASSWORD", metavar="TEXT", help="Of encrypted PDFs.")
-]
-FormatOption = Annotated[Format | None, format_option("table|json|markdown|csv")]
 OutputOption = Annotated[
     Path | None,
-    typer.Option(
-        "--output",
-        "-o",
-        envvar="COLDE_OUTPUT",
-        metavar="FILE",
-        help="Write to a file instead of standard output.",
-        rich_help_panel="Output",
-    ),
+    option("--output", "-o", panel=OUTPUT, metavar="FILE", help="File to write, instead of standard output."),
 ]
 PagerOption = Annotated[
     bool | None,
-    typer.Option(
+    option(
         "--pager/--no-pager",
-        envvar="COLDE_PAGER",
-        metavar="",
-        help="Show the result in a pager; if not given, a table longer than the screen.",
-        rich_help_panel="Output",
+        panel=OUTPUT,
+        help="Show the output in a pager. Default: only a table longer than the screen.",
     ),
 ]
 QuietOption = Annotated[
     bool,
-    typer.Option(
-        "--quiet",
-        "-q",
-        envvar="COLDE_QUIET",
-        metavar="",
-        callback=remember,
-        help="No warnings and no progress.",
-        rich_help_panel="Output",
-    ),
+    option("--quiet", "-q", panel=OUTPUT, callback=keep_for_main, help="Hide warnings and progress."),
 ]
 VerboseOption = Annotated[
     bool,
-    typer.Option(
+    option(
         "--verbose",
         "-v",
-        envvar="COLDE_VERBOSE",
-        metavar="",
-        help="Say what runs where and what was left out.",
-        rich_help_panel="Output",
+        panel=OUTPUT,
+        help="Also show the parts of each score, what runs where and what was left out.",
     ),
 ]
 DebugOption = Annotated[
     bool,
-    typer.Option(
-        "--debug",
-        envvar="COLDE_DEBUG",
-        metavar="",
-        callback=remember,
-        help="Show the traceback of an error.",
-        rich_help_panel="Output",
+    option("--debug", panel=OUTPUT, callback=keep_for_main, help="Show the traceback of an error."),
+]
+ExitZeroOption = Annotated[bool, option("--exit-zero", panel=OUTPUT, help="Exit with status 0 instead of 1.")]
+
+
+@dataclass(frozen=True, slots=True)
+class Reporter:
+    """Writes warnings and notes to stderr, as far as `--quiet` and `--verbose` want them."""
+
+    quiet: bool = False
+    verbose: bool = False
+
+    def warning(self, sentence: str) -> None:
+        """Print a warning, unless `--quiet`."""
+        if not self.quiet:
+            from colde_cli.views.messages import warn
+
+            warn(sentence)
+
+    def about_model(self, encoder: DocumentEncoder) -> None:
+        """Print which model runs where, with `--verbose`."""
+        if self.verbose:
+            from colde_cli.views.messages import note
+
+            info = encoder.info
+            note(f"{info.name} ({info.precision}) on {info.device}. {info.reason}")
+
+    def about_document(self, document: Document) -> None:
+        """Print what could not be read of a document, and with `--verbose` what was left out on purpose."""
+        for sentence in document.report.warnings:
+            self.warning(f"{document.path}: {sentence}")
+        if self.verbose:
+            from colde_cli.views.messages import note
+
+            for sentence in document.report.notes:
+                note(f"{document.path}: {sentence}")
+
+
+ModelOption = Annotated[
+    str, option("--model", panel=MODEL, metavar="NAME|FOLDER", help="Model to use, by name or folder.")
+]
+DeviceOption = Annotated[
+    str, option("--device", panel=MODEL, metavar="auto|cpu|cuda[:N]", help="Device to run the model on.")
+]
+PrecisionOption = Annotated[
+    str,
+    option(
+        "--precision", panel=MODEL, metavar="auto|int8|fp16|fp32", help="Numerical precision of the model."
     ),
 ]
-ExitZeroOption = Annotated[
-    bool,
-    typer.Option(
-        "--exit-zero",
-        envvar="COLDE_EXIT_ZERO",
-        metavar="",
-        help="Status 0 instead of 1.",
-        rich_help_panel="Output",
+ThreadsOption = Annotated[
+    int | None,
+    option(
+        "--threads",
+        panel=MODEL,
+        min=1,
+        metavar="N",
+        help="Chunks to encode at the same time on the CPU. Default: one per core.",
     ),
+]
+NoCacheOption = Annotated[
+    bool, option("--no-cache", panel=MODEL, help="Neither read nor write the cache of chunk vectors.")
 ]
 
 
 @dataclass(frozen=True, slots=True)
 class ModelChoice:
-    """The options that say which model runs and how."""
+    """The options that choose a model and how it runs."""
 
     model: str = DEFAULT_MODEL
     device: str = "auto"
@@ -185,10 +164,10 @@ class ModelChoice:
     no_cache: bool = False
 
     def load(self, *, parts: bool = True) -> DocumentEncoder:
-        """The encoder; its sessions open in the background.
+        """Load the encoder; its sessions open in the background.
 
         Args:
-            parts: whether vectors of sections and chunks are wanted as well; see `open_encoder`.
+            parts: also compute vectors of sections and chunks; see `open_encoder`.
 
         Raises:
             ModelError, DeviceError, OptionError: as `open_encoder`.
@@ -207,70 +186,27 @@ class ModelChoice:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Reporter:
-    """How much a command says on stderr."""
-
-    quiet: bool = False
-    verbose: bool = False
-
-    def warning(self, sentence: str) -> None:
-        """A line of warning, unless `--quiet`."""
-        if not self.quiet:
-            from colde_cli.views.messages import warn
-
-            warn(sentence)
-
-    def about_model(self, encoder: DocumentEncoder) -> None:
-        """What runs where, for `--verbose`."""
-        if self.verbose:
-            from colde_cli.views.messages import note
-
-            info = encoder.info
-            note(f"{info.name} ({info.precision}) on {info.device}. {info.reason}")
-
-    def about_document(self, document: Document) -> None:
-        """What of a document could not be read; with `--verbose` also what was left out on purpose."""
-        for sentence in document.report.warnings:
-            self.warning(f"{document.path}: {sentence}")
-        if self.verbose:
-            from colde_cli.views.messages import note
-
-            for sentence in document.report.notes:
-                note(f"{document.path}: {sentence}")
-
-
+PasswordOption = Annotated[
+    str | None, option("--password", metavar="TEXT", help="Password of encrypted PDFs.")
+]
 PagesOption = Annotated[
-    str | None,
-    typer.Option(
-        "--pages", envvar="COLDE_PAGES", metavar="FIRST-LAST", help="Read these pages only, e.g. 3-17."
-    ),
+    str | None, option("--pages", metavar="FIRST-LAST", help="Read only these pages, such as 3-17.")
 ]
 SkipSectionsOption = Annotated[
     list[str] | None,
-    typer.Option(
-        "--skip-sections",
-        envvar="COLDE_SKIP_SECTIONS",
-        metavar="PATTERN",
-        help="Leave out sections, e.g. references; repeatable.",
-    ),
+    option("--skip-sections", metavar="PATTERN", help="Leave out sections, such as references; repeatable."),
 ]
 OnlySectionsOption = Annotated[
     list[str] | None,
-    typer.Option(
-        "--only-sections",
-        envvar="COLDE_ONLY_SECTIONS",
-        metavar="PATTERN",
-        help="Read these sections only; repeatable.",
-    ),
+    option("--only-sections", metavar="PATTERN", help="Read only these sections; repeatable."),
 ]
 
 
 def parse_pages(text: str | None) -> tuple[int, int] | None:
-    """First and last page meant by "3-17" or "5".
+    """Parse "3-17" or "5" into the first and the last page.
 
     Raises:
-        OptionError: it is neither.
+        OptionError: the text is neither.
     """
     if text is None:
         return None
@@ -281,59 +217,72 @@ def parse_pages(text: str | None) -> tuple[int, int] | None:
     return first, last
 
 
-_PANEL = "Noise"
-
 IgnoreCaseOption = Annotated[
     bool,
-    typer.Option(
-        "--ignore-case",
-        "-i",
-        envvar="COLDE_IGNORE_CASE",
-        metavar="",
-        help="Capital and small letters are the same.",
-        rich_help_panel=_PANEL,
-    ),
+    option("--ignore-case", "-i", panel=IGNORE, help="Treat capital and small letters as the same."),
 ]
 IgnoreWhitespaceOption = Annotated[
     bool,
-    typer.Option(
+    option(
         "--ignore-whitespace",
         "-w",
-        envvar="COLDE_IGNORE_WHITESPACE",
-        metavar="",
-        help="Blanks, hyphens and kinds of quotes do not count for the status, as they do not for the redline.",
-        rich_help_panel=_PANEL,
+        panel=IGNORE,
+        help="Ignore blanks, hyphens and kinds of quotation marks in the exit status too, as the redline does.",
     ),
 ]
 IgnoreNumbersOption = Annotated[
     bool,
-    typer.Option(
+    option(
         "--ignore-numbers",
-        envvar="COLDE_IGNORE_NUMBERS",
-        metavar="",
-        help="All numbers, dates and labels such as 3.2 or (iv) are the same; units are not.",
-        rich_help_panel=_PANEL,
+        panel=IGNORE,
+        help="Treat all numbers, dates and labels such as 3.2 or (iv) as the same; units still count.",
     ),
 ]
 IgnoreLikeOption = Annotated[
     list[Path] | None,
-    typer.Option(
+    option(
         "--ignore-like",
-        envvar="COLDE_IGNORE_LIKE",
+        panel=IGNORE,
         metavar="FILE",
-        help="Leave out sentences that stand in this document too, e.g. a template; repeatable.",
-        rich_help_panel=_PANEL,
+        help="Leave out sentences that also appear in this file, such as a template; repeatable.",
     ),
 ]
 
 
-def warn_if_useless(documents: Sequence[Document], like: Sequence[Path], reporter: Reporter) -> None:
-    """Say so if nothing was left out: the wrong template is a likely mistake."""
-    ignored = [document.report.ignored for document in documents]
-    if like and not any(one is not None and (one.stretches or one.sections) for one in ignored):
-        shown = ", ".join(path.name for path in like)
-        reporter.warning(f"No sentence of the two documents stands in {shown}; nothing was left out.")
+def warn_if_nothing_ignored(documents: Sequence[Document], files: Sequence[Path], reporter: Reporter) -> None:
+    """Warn if `--ignore-like` left nothing out: the wrong template is a likely mistake."""
+    reports = [document.report.ignored for document in documents]
+    if files and not any(report is not None and (report.stretches or report.sections) for report in reports):
+        names = ", ".join(path.name for path in files)
+        reporter.warning(f"{names} and the two documents have no sentence in common; nothing was left out.")
 
+
+class SplitName(StrEnum):
+    """Splits of a data set."""
+
+    TRAIN = "train"
+    VALIDATION = "validation"
+    TEST = "test"
+
+
+PairsOption = Annotated[
+    list[Path],
+    option(
+        "--pairs",
+        panel=DATA,
+        metavar="FILE",
+        help="Labelled pairs, as JSON Lines; repeatable, in the order of --docs.",
+    ),
+]
+DocsOption = Annotated[
+    list[Path],
+    option(
+        "--docs",
+        panel=DATA,
+        metavar="FILE",
+        help="Their documents, in the format of colde train; repeatable, one data set per file.",
+    ),
+]
 
 _EXTRAS = {
     "evaluate": {"sklearn": "scikit-learn", "scipy": "scipy"},
@@ -350,18 +299,18 @@ _EXTRAS = {
 }
 
 
-def require_extra(extra: str, what: str) -> None:
+def require_extra(extra: str, command: str) -> None:
     """Check, without importing them, that the packages of an extra are installed.
 
     Args:
         extra: "evaluate" or "train".
-        what: the command that needs them, for the message.
+        command: named in the message.
 
     Raises:
-        MissingExtraError: one of them is not installed.
+        MissingExtraError: a package is missing.
     """
     missing = [name for module, name in _EXTRAS[extra].items() if find_spec(module) is None]
     if missing:
         raise MissingExtraError(
-            f"{what} needs {', '.join(missing)}; install with: pip install 'colde[{extra}]'"
+            f"{command} needs {', '.join(missing)}; install with: pip install 'colde[{extra}]'"
         )

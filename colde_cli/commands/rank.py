@@ -1,4 +1,4 @@
-"""`colde rank`: the documents of a corpus that are closest to one."""
+"""`colde rank`: find the documents of a corpus that are most similar to one."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from colde_cli.commands.options import (
+    OUTPUT,
     DebugOption,
     DeviceOption,
     ExitZeroOption,
-    FormatOption,
     IgnoreLikeOption,
     ModelChoice,
     ModelOption,
@@ -24,7 +24,9 @@ from colde_cli.commands.options import (
     Reporter,
     ThreadsOption,
     VerboseOption,
-    a_score,
+    check_score,
+    format_option,
+    option,
 )
 from colde_cli.settings import DEFAULT_MODEL
 from colde_cli.views.output import Format, choose_format, deliver, refuse_inputs
@@ -38,43 +40,26 @@ FORMATS = (Format.TABLE, Format.JSON, Format.MARKDOWN, Format.CSV)
 def rank(
     query: Annotated[str, typer.Argument(metavar="QUERY", help="A document, or - for standard input.")],
     corpus: Annotated[
-        list[Path], typer.Argument(metavar="CORPUS", help="Folders, searched through, and files.")
+        list[Path], typer.Argument(metavar="CORPUS", help="Folders, with everything below them, and files.")
     ],
-    top: Annotated[
-        int, typer.Option("--top", "-k", envvar="COLDE_TOP", metavar="N", min=1, help="Documents to list.")
-    ] = 10,
+    top: Annotated[int, option("--top", "-k", metavar="N", min=1, help="Documents to list.")] = 10,
     min_score: Annotated[
         float | None,
-        typer.Option(
-            envvar="COLDE_MIN_SCORE",
-            callback=a_score,
-            metavar="SCORE",
-            help="List none with a score below this.",
+        option(
+            "--min-score", callback=check_score, metavar="SCORE", help="Leave out documents below this score."
         ),
     ] = None,
-    explain: Annotated[
-        bool,
-        typer.Option(
-            "--explain", envvar="COLDE_EXPLAIN", metavar="", help="Say which sections and pages match."
-        ),
-    ] = False,
+    explain: Annotated[bool, option("--explain", help="Show which sections and pages match.")] = False,
     glob: Annotated[
         str | None,
-        typer.Option(envvar="COLDE_GLOB", metavar="PATTERN", help="Which files of folders, e.g. '**/*.pdf'."),
+        option("--glob", metavar="PATTERN", help="Which files of the folders to read, such as '**/*.pdf'."),
     ] = None,
     password: PasswordOption = None,
     ignore_like: IgnoreLikeOption = None,
     strict: Annotated[
-        bool,
-        typer.Option(
-            "--strict",
-            envvar="COLDE_STRICT",
-            metavar="",
-            help="Status 2 if a file cannot be read.",
-            rich_help_panel="Output",
-        ),
+        bool, option("--strict", panel=OUTPUT, help="Exit with status 2 if a file cannot be read.")
     ] = False,
-    format: FormatOption = None,
+    format: Annotated[Format | None, format_option("table|json|markdown|csv")] = None,
     output: OutputOption = None,
     pager: PagerOption = None,
     exit_zero: ExitZeroOption = False,
@@ -87,10 +72,10 @@ def rank(
     threads: ThreadsOption = None,
     no_cache: NoCacheOption = False,
 ) -> None:
-    """Order documents by their likeness to one.
+    """Find the documents that are most similar to one.
 
-    Files that cannot be read are reported and skipped. The status is 0 if a
-    document is listed, 1 if none is close enough, 2 if something went wrong.
+    Files that cannot be read are reported and skipped. Exits with status 0 if
+    a document is listed, 1 if none is, 2 if something went wrong.
     """
     from colde_cli import api
     from colde_cli.corpus.collecting import walk
@@ -118,13 +103,13 @@ def rank(
         if read.path != ranking.query_path:  # The query's own warnings were shown before the search.
             for sentence in read.warnings:
                 reporter.warning(f"{read.path}: {sentence}")
-    deliver(_shown(ranking, chosen, output), output, chosen, pager)
+    deliver(_render(ranking, chosen, verbose, output), output, chosen, pager)
     if strict and ranking.skipped:
         raise typer.Exit(2)
     raise typer.Exit(0 if ranking.results or exit_zero else 1)
 
 
-def _shown(ranking: Ranking, chosen: Format, output: Path | None) -> str:
+def _render(ranking: Ranking, chosen: Format, verbose: bool, output: Path | None) -> str:
     if chosen is Format.JSON:
         from colde_cli.views.json import ranking_json
 
@@ -139,4 +124,4 @@ def _shown(ranking: Ranking, chosen: Format, output: Path | None) -> str:
         return ranking_csv(ranking)
     from colde_cli.views.terminal import ranking_table
 
-    return ranking_table(ranking, to_file=output is not None)
+    return ranking_table(ranking, verbose=verbose, to_file=output is not None)

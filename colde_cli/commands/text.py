@@ -1,4 +1,4 @@
-"""`colde text`: what colde reads of a document."""
+"""`colde text`: print the text that colde reads in a document."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from colde_cli.commands.options import (
+    OUTPUT,
     DebugOption,
     OnlySectionsOption,
     OutputOption,
@@ -18,11 +19,12 @@ from colde_cli.commands.options import (
     SkipSectionsOption,
     VerboseOption,
     format_option,
+    option,
     parse_pages,
-    renamed,
 )
 from colde_cli.errors import DocumentError, OptionError
 from colde_cli.views.output import Format, choose_format, deliver
+from colde_cli.views.wording import replace_file_name
 
 if TYPE_CHECKING:
     from colde_cli.documents.document import Document
@@ -40,27 +42,27 @@ def text(
     output: OutputOption = None,
     for_git: Annotated[
         bool,
-        typer.Option(
+        option(
             "--for-git",
-            metavar="",
-            help="For git's textconv: no warnings, and for a file that cannot be read the sentence that says why,"
-            " with status 0; git would stop at any other.",
-            rich_help_panel="Output",
+            panel=OUTPUT,
+            envvar=None,
+            help="For git's textconv: print no warnings, and for an unreadable file print the reason and exit with"
+            " status 0, because git stops at any other.",
         ),
     ] = False,
     quiet: QuietOption = False,
     verbose: VerboseOption = False,
     debug: DebugOption = False,
 ) -> None:
-    """Print what colde reads of a document: its text, with headings.
+    """Print the text that colde reads in a document, with its headings.
 
-    As Markdown with one sentence to a line, so that a line-by-line diff of two versions shows
-    which sentences changed (docs/git.md). No model is loaded.
+    The text is Markdown with one sentence on each line, so that a line-by-line diff of two
+    versions shows which sentences changed (docs/git.md). No model is loaded.
     """
     from colde_cli import api
 
     if for_git and format not in FORMATS:
-        format = None  # what COLDE_FORMAT says to other commands must not end git
+        format = None  # COLDE_FORMAT, set for other commands, must not stop git
     chosen = _format(format, output, file)
     reporter = Reporter(quiet or for_git, verbose)
     options = api.ReadOptions(password, parse_pages(pages), skip_sections or (), only_sections or ())
@@ -69,25 +71,23 @@ def text(
     except (DocumentError, OptionError) as error:
         if not for_git:
             raise
-        # git names the file itself, and calls it here by a name that changes with every run.
-        deliver(f"{_without_name(str(error), file)}\n", output)
+        # git shows the file's name itself, and passes a temporary name that changes with every run.
+        sentence = str(error)
+        name = "This file" if sentence.startswith(file) else "this file"
+        deliver(f"{replace_file_name(sentence, file, name)}\n", output)
         return
     reporter.about_document(document)
-    deliver(_shown(document, chosen), output, chosen)
+    deliver(_render(document, chosen), output, chosen)
 
 
 def _format(asked: Format | None, output: Path | None, file: str) -> Format:
-    """Markdown unless something else is asked for, or meant by the suffix of the output."""
+    """The format of `--format`, else of the output file's suffix, else Markdown."""
     if asked is None and (output is None or output.suffix.lower() in ("", ".txt")):
         asked = Format.MARKDOWN
     return choose_format(asked, output, (file,), offered=FORMATS)
 
 
-def _shown(document: Document, chosen: Format) -> str:
+def _render(document: Document, chosen: Format) -> str:
     from colde_cli.views.text import document_json, document_text
 
     return document_json(document) if chosen is Format.JSON else document_text(document)
-
-
-def _without_name(sentence: str, file: str) -> str:
-    return renamed(sentence, file, "This file" if sentence.startswith(file) else "this file")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from colde_cli.documents.document import Document
-from colde_cli.errors import DataError
-from colde_cli.evaluation.data import LabelledPair, TrainingDocument
+from colde_cli.errors import DataError, OptionError
+from colde_cli.evaluation.data import LabelledPair, TrainingDocument, read_data, read_pairs
 
 VALIDATION = "validation"
 
@@ -174,3 +175,49 @@ def _relevant(
         one: frozenset(group - {one}) for group in classes.values() if len(group) > 1 for one in group
     }
     return dict(sorted(partners.items())), "labels"
+
+
+def read_evaluation_sets(
+    docs: Sequence[Path], pairs: Sequence[Path], validation: Sequence[Path], split: str
+) -> list[EvaluationSet]:
+    """Read one set per file of documents; its pairs are in the file at the same position.
+
+    Args:
+        docs: files of documents.
+        pairs: files of labelled pairs, one per file of documents.
+        validation: files of pairs that set the thresholds, one per file of documents or none.
+        split: the split to measure.
+
+    Raises:
+        OptionError: the numbers of files differ.
+        DataError, MissingFileError: a file is not valid, or does not exist.
+    """
+    _check_numbers(docs, pairs, validation)
+    sets = []
+    for number, (name, path) in enumerate(zip(_set_names(docs), docs, strict=True)):
+        data = read_data([path], supervised=False)
+        known = data.numbers()
+        held = read_pairs(validation[number], known) if validation else None
+        sets.append(make_evaluation_set(name, data.documents, read_pairs(pairs[number], known), held, split))
+    return sets
+
+
+def _check_numbers(docs: Sequence[Path], pairs: Sequence[Path], validation: Sequence[Path]) -> None:
+    if len(pairs) != len(docs):
+        raise OptionError(
+            f"There are {len(docs)} --docs and {len(pairs)} --pairs; give one of each per data set, in the same order."
+        )
+    if validation and len(validation) != len(docs):
+        raise OptionError(
+            f"There are {len(docs)} --docs and {len(validation)} --validation; give one per data set or none."
+        )
+
+
+def _set_names(docs: Sequence[Path]) -> list[str]:
+    """The name of each file, or of its folder if the file's says nothing; the whole path if two names are alike."""
+    names = []
+    for path in docs:
+        stem = path.name.partition(".")[0]
+        names.append(path.resolve().parent.name if stem in ("docs", "documents", "data") else stem)
+    counts = Counter(names)
+    return [name if counts[name] == 1 and name else str(path) for name, path in zip(names, docs, strict=True)]

@@ -1,4 +1,4 @@
-"""Results as CSV (RFC 4180) for spreadsheets: every cell quoted, none that a spreadsheet takes for a formula."""
+"""Results as CSV (RFC 4180) for spreadsheets; no cell is taken for a formula."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Text of documents made harmless for where it is written: they are not ours, and may hold anything."""
+"""Text of documents made safe for Markdown, CSV and HTML; documents may hold anything."""
 
 from __future__ import annotations
 
@@ -43,10 +43,11 @@ def visible(text: str, *, lines: bool = False) -> str:
 
 
 def markdown(text: str) -> str:
-    """Text on one line as it shall stand in a paragraph or a cell of GitHub Flavored Markdown, nothing in it alive.
+    """Text on one line for a paragraph or a table cell of GitHub Flavored Markdown, with no markup in it.
 
-    No emphasis, heading, list, HTML, link, image, formula, mention (`@name`), reference (`#12`) or emoji (`:smile:`)
-    comes of it. What would become one only after Markdown is done has an invisible blank in it.
+    Nothing becomes emphasis, a heading, a list, HTML, a link, an image, a formula, a mention (`@name`), a reference
+    (`#12`) or an emoji (`:smile:`). GitHub adds the last three after it has read Markdown; an invisible blank in the
+    text prevents that.
     """
     line = _LIVE.sub(_broken, plain(text))
     line = line.translate(_TABLE).replace(_BREAK, "&#8203;")
@@ -60,9 +61,9 @@ def _broken(found: re.Match[str]) -> str:
 
 
 def spreadsheet(text: str) -> str:
-    """Text on one line that no spreadsheet takes for a formula: an apostrophe stands before what begins like one.
+    """Text on one line that no spreadsheet takes for a formula: an apostrophe precedes what begins like one.
 
-    As OWASP asks for (CSV injection); quoting the cells is left to the writer.
+    This follows OWASP (CSV injection); the writer quotes the cells.
     """
     line = plain(text)
     return f"'{line}" if _FORMULA.match(line) else line
@@ -82,11 +83,11 @@ _SPACE = re.compile("\r\n?|\x0c")
 
 
 def harmless(text: str) -> str:
-    """Text as a page may show it, line breaks kept; escaping is the template's work."""
+    """Text for an HTML page, with its line breaks; the template escapes it."""
     spaced = _SPACE.sub("\n", text)
     return _DROPPED.sub("", _FORBIDDEN.sub("\N{REPLACEMENT CHARACTER}", spaced))
 
 
 def short(text: str, width: int) -> str:
-    """Text on one line of at most `width` characters, as a page may show it."""
+    """Text on one line of at most `width` characters for an HTML page."""
     return shorten(harmless(text[: 4 * width + 200]), width)

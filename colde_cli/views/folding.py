@@ -1,4 +1,4 @@
-"""Text folded to the width of the terminal: facts that stay whole, and paragraphs of at most so many lines."""
+"""Text wrapped to the width of the terminal: facts that stay whole, and paragraphs of a limited height."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
 
-class Facts:
-    """A rich renderable: short texts side by side, as many to a line as fit, none broken that fits on one."""
+class WrappedFacts:
+    """A rich renderable: short texts side by side; a text that fits on a line is never broken."""
 
     def __init__(self, facts: Sequence[Text], gap: str = " · ", indent: int = 0) -> None:
         """Show `facts` with `gap` between them; lines after the first begin `indent` columns in."""
@@ -28,18 +28,18 @@ class Facts:
         yield from self._folded(console, line, width)
 
     def _folded(self, console: Console, line: Text, width: int) -> list[Text]:
-        """A line; what is too long for one goes on two steps in."""
+        """One line, or several if it is too long; those after the first are indented twice."""
         if line.cell_len <= width or not self._indent:
             return _lines(console, line, width)
         first, *others = _lines(console, line, max(1, width - 2 * self._indent))
         return [first, *(Text(" " * 2 * self._indent).append_text(other) for other in others)]
 
 
-class Lines:
-    """A rich renderable: a paragraph whose lines end with their last word, so that no blank is underlined."""
+class Paragraph:
+    """A rich renderable: a paragraph without blanks at the ends of lines, where they would be underlined."""
 
     def __init__(self, text: Text, most: int | None = None) -> None:
-        """Show `text` in at most so many lines; what is cut off leaves an ellipsis."""
+        """Show `text` in at most `most` lines; an ellipsis stands for the rest."""
         self._text, self._most = text, most
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:

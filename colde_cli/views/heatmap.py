@@ -1,4 +1,4 @@
-"""Colours of scores: a ramp that grows evenly to the eye, and text that stays readable on it."""
+"""The heat map of section scores in the terminal, and its colours."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _STOPS = [ColorTriplet(*bytes.fromhex(stop)) for stop in _RAMP]
 _INK, _PAPER = ColorTriplet(0, 0, 0), ColorTriplet(255, 255, 255)
 
 FAINT = 0.2
-"""Scores below this get no colour, so that they recede on dark and on light terminals alike."""
+"""Scores below this get no colour: they recede on dark and on light terminals."""
 
 
 def score_style(score: float) -> Style:
-    """Background for a score in [-1, 1], with the text colour that reads best on it."""
+    """Background for a score in [-1, 1], with the text colour of highest contrast."""
     if score < FAINT:
         return Style(dim=True)
     back = ramp((score - FAINT) / (1.0 - FAINT))
@@ -61,8 +61,8 @@ _GAP = 2
 class HeatMap:
     """A rich renderable: a row for each section of A, a numbered column for each section of B.
 
-    A cell shows its score in hundredths (`98` is 0.98) where the width allows it, else in tenths (`9`).
-    Columns that still do not fit go to a further block below.
+    A cell shows its score in hundredths (`98` is 0.98) if the width allows it, else in tenths (`9`).
+    Columns that do not fit follow in a further block below.
     """
 
     def __init__(self, scores: NDArray[np.float32], rows: Sequence[str], columns: int) -> None:

@@ -1,4 +1,4 @@
-"""A comparison as GitHub Flavored Markdown, for pull requests and issues: what tells first, what is long folded."""
+"""Results as GitHub Flavored Markdown, for pull requests and issues; long parts are folded."""
 
 from __future__ import annotations
 
@@ -7,27 +7,29 @@ from typing import TYPE_CHECKING
 
 from colde_cli.similarity.alignment import State, extents
 from colde_cli.views.escaping import markdown
-from colde_cli.views.redline import Kind, pieces
+from colde_cli.views.redline import PieceKind, pieces
 from colde_cli.views.wording import (
     MOST_FLAGS,
     STATE_WORDS,
     VERDICTS,
-    became,
+    apart_from,
+    closest_parts,
     excerpt,
     first_capital,
     flag_words,
     heading,
-    how_much,
     ignored_line,
-    made_of,
-    noise_aside,
     page_range,
-    pair_words,
+    pair_state,
     percent,
     place,
     places,
     plural,
+    reasons,
     same_texts,
+    score_parts,
+    section_state,
+    shared_words,
     shorten,
 )
 
@@ -43,34 +45,37 @@ _MOST_SECTIONS = 50
 """Of each document in the table of scores: GitHub takes 65,536 characters in a comment."""
 _HEADING, _EXCERPT, _EDIT = 60, 300, 600  # characters shown at most
 _STRONG = 90
-"""Hundredths from which a score is set in bold."""
+"""Scores in hundredths are bold from here."""
 
 
-def comparison_markdown(comparison: Comparison, level: str, top: int) -> str:
-    """A comparison as Markdown; what documents say is escaped.
+def comparison_markdown(comparison: Comparison, level: str, top: int, *, verbose: bool = False) -> str:
+    """A comparison as Markdown; text of documents is escaped.
 
     Args:
         comparison: to show.
-        level: as of `views.terminal.comparison_table`.
-        top: how many passages or chunks to list of each kind.
+        level: as in `views.terminal.comparison_table`.
+        top: passages or chunks of each kind to list.
+        verbose: show the parts of the score in figures.
     """
-    return "\n\n".join(_blocks(comparison, level, top)) + "\n"
+    return "\n\n".join(_blocks(comparison, level, top, verbose)) + "\n"
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]], right: Iterable[int] = ()) -> str:
-    """A table of cells that are Markdown already; the columns numbered in `right` are set to the right."""
-    flush = set(right)
-    rule = ["--:" if place in flush else "---" for place in range(len(head))]
+    """A table of cells in Markdown; the columns numbered in `right` are aligned to the right."""
+    aligned = set(right)
+    rule = ["--:" if place in aligned else "---" for place in range(len(head))]
     return "\n".join(f"| {' | '.join(cells)} |" for cells in (head, rule, *rows))
 
 
 def folded(summary: str, *blocks: str) -> str:
-    """Blocks that are shown only when the line above them is clicked."""
+    """Blocks that are hidden until the summary is clicked."""
     return "\n\n".join((f"<details>\n<summary>{summary}</summary>", *blocks, "</details>"))
 
 
-def _blocks(comparison: Comparison, level: str, top: int) -> Iterator[str]:
+def _blocks(comparison: Comparison, level: str, top: int, verbose: bool) -> Iterator[str]:
     yield _verdict(comparison)
+    if why := reasons(comparison):
+        yield why
     yield _documents(comparison)
     if ignored := ignored_line(comparison):
         yield f"Ignored: {markdown(ignored)}"
@@ -80,7 +85,7 @@ def _blocks(comparison: Comparison, level: str, top: int) -> Iterator[str]:
         yield _scores(comparison)
     if level == "chunk":
         yield from _chunks(comparison, top)
-    yield _made(comparison)
+    yield _footer(comparison, verbose)
 
 
 def _verdict(comparison: Comparison) -> str:
@@ -88,7 +93,7 @@ def _verdict(comparison: Comparison) -> str:
     if comparison.probability is not None:
         facts.append(f"probability {percent(comparison.probability)}")
     if comparison.threshold is not None:
-        facts.append(f"related from {comparison.threshold:.2f}")
+        facts.append(f"threshold {comparison.threshold:.2f}")
     if comparison.same_content:
         facts.append(same_texts(comparison))
     return " · ".join(facts)
@@ -104,11 +109,11 @@ def _documents(comparison: Comparison) -> str:
     return table(("", "Title", "File", "Pages", "Sections", "Tokens"), rows, (3, 4, 5))
 
 
-def _made(comparison: Comparison) -> str:
+def _footer(comparison: Comparison, verbose: bool) -> str:
     model = comparison.model
     facts = [f"colde · {markdown(model.name)} · {model.precision} · {model.device}"]
-    facts += [made_of(comparison.parts)] if len(comparison.parts) > 1 else []
-    return f"<sub>{' · score '.join(facts)}</sub>"
+    facts += [f"score from {score_parts(comparison.parts)}"] if verbose and len(comparison.parts) > 1 else []
+    return f"<sub>{' · '.join(facts)}</sub>"
 
 
 def _passages(comparison: Comparison, top: int) -> Iterator[str]:
@@ -116,19 +121,19 @@ def _passages(comparison: Comparison, top: int) -> Iterator[str]:
     changed = [pair for pair in pairs if pair.state in (State.EDITED, State.MOVED)]
     flagged = [pair for pair in changed if pair.flags]
     counts = [f"{summary[state]:,}" for state in State]
-    told = f"**{len(flagged):,}**" if flagged else "0"
+    emphasised = f"**{len(flagged):,}**" if flagged else "0"
     head = [first_capital(STATE_WORDS[state]) for state in State]
     if not comparison.same_content:
-        yield how_much(comparison, extents(pairs))
-    yield table((*head, "Flagged"), [(*counts, told)], range(len(head) + 1))
+        yield shared_words(comparison, extents(pairs))
+    yield table((*head, "Flagged"), [(*counts, emphasised)], range(len(head) + 1))
     yield from _listed(comparison, "Flagged changes", flagged, top)
     yield from _sections(comparison)
     yield from _listed(comparison, "Other changes", [pair for pair in changed if not pair.flags], top)
     for name, state in (("A", State.ONLY_A), ("B", State.ONLY_B)):
-        found = [pair for pair in pairs if pair.state is state]
-        if found:
-            rows = [_alone(comparison, pair) for pair in found[:top]]
-            line = f"Only in {name}: {_counted(len(rows), len(found), 'passage')}"
+        only = [pair for pair in pairs if pair.state is state]
+        if only:
+            rows = [_alone(comparison, pair) for pair in only[:top]]
+            line = f"Only in {name}: {_counted(len(rows), len(only), 'passage')}"
             yield folded(line, table(("Page", "Section", "Text"), rows))
 
 
@@ -147,12 +152,16 @@ def _listed(comparison: Comparison, title: str, pairs: Sequence[PassagePair], to
 def _head(comparison: Comparison, pair: PassagePair) -> str:
     facts = [f"**{kind}** {markdown(change)}" for kind, change in flag_words(pair.flags, MOST_FLAGS)]
     where = places(comparison, pair, _HEADING, ", ", markdown)
-    return " · ".join([*facts, pair_words(pair), where])
+    return " · ".join([*facts, pair_state(pair), where])
 
 
 def _redline(pair: PassagePair) -> str:
-    # Tags, for they hold whatever stands beside them: `~~` and `**` mean nothing next to some signs.
-    tags = {Kind.STAYED: ("", ""), Kind.DELETED: ("<del>", "</del>"), Kind.INSERTED: ("<ins>", "</ins>")}
+    # Tags work next to any character, `~~` and `**` do not.
+    tags = {
+        PieceKind.STAYED: ("", ""),
+        PieceKind.DELETED: ("<del>", "</del>"),
+        PieceKind.INSERTED: ("<ins>", "</ins>"),
+    }
     line = ""
     for piece in pieces(pair, longest=_EDIT):
         before, after = tags[piece.kind]
@@ -167,10 +176,10 @@ def _alone(comparison: Comparison, pair: PassagePair) -> tuple[str, str, str]:
 
 
 def _sections(comparison: Comparison) -> Iterator[str]:
-    told = [change for change in comparison.section_changes if became(change)]
-    if told:
-        yield "### Sections"
-        yield table(("", "A", "B"), (_section(comparison, change) for change in told))
+    changes = [change for change in comparison.section_changes if section_state(change)]
+    if changes:
+        yield "### Section changes"
+        yield table(("", "A", "B"), (_section(comparison, change) for change in changes))
 
 
 def _section(comparison: Comparison, change: SectionChange) -> tuple[str, str, str]:
@@ -178,7 +187,7 @@ def _section(comparison: Comparison, change: SectionChange) -> tuple[str, str, s
         " + ".join(_name(encoding.document, index) for index in of)
         for encoding, of in ((comparison.a, change.a), (comparison.b, change.b))
     )
-    return became(change), a, b
+    return section_state(change), a, b
 
 
 def _name(document: Document, index: int) -> str:
@@ -198,7 +207,7 @@ def _scores(comparison: Comparison) -> str:
     ]
     names = " · ".join(f"**{number}** {_name(b, index)}" for number, index in enumerate(shown.b, 1))
     folds = shown.scores.size < comparison.section_scores.size
-    aside = ", the best of what stands under a heading" if folds else ""
+    aside = ", the best below both headings" if folds else ""
     return folded(
         f"Section scores ({size}), cosines in hundredths{aside}",
         table(head, rows, range(1, len(head))),
@@ -215,16 +224,17 @@ def _chunks(comparison: Comparison, top: int) -> Iterator[str]:
     matches = comparison.matches_of_a()
     changed = sorted((match for match in matches if not match.same), key=lambda match: -match.score)
     same = len(matches) - len(changed)
-    yield "### Chunks of A and the chunk of B most like each"
-    yield f"{plural(same, 'chunk')} of {len(matches)} in A also in B, word for word{noise_aside(comparison.ignore)}."
+    yield "### Chunks of A, each with the most similar chunk of B"
+    counted = f"{same} of {plural(len(matches), 'chunk')} of A {'is' if same == 1 else 'are'}"
+    yield f"{counted} also in B, word for word{apart_from(comparison.ignore)}."
     if changed:
         yield table(("Score", "A", "B"), (_match(comparison, match) for match in changed[:top]), (0,))
-    for name, found in zip("AB", comparison.without_counterpart(), strict=True):
+    for name, alone in zip("AB", comparison.without_counterpart(), strict=True):
         encoding = comparison.a if name == "A" else comparison.b
-        lowest = sorted(found, key=lambda match: match.score)[:top]
+        lowest = sorted(alone, key=lambda match: match.score)[:top]
         if lowest:
             rows = ((f"{match.score:.2f}", _chunk(encoding, match.chunk)) for match in lowest)
-            line = f"Only in {name}: {_counted(len(lowest), len(found), 'chunk')} without a counterpart"
+            line = f"Only in {name}: {_counted(len(lowest), len(alone), 'chunk')} without a counterpart"
             yield folded(line, table(("Best score", name), rows, (0,)))
 
 
@@ -240,16 +250,16 @@ def _chunk(encoding: Encoding, index: int) -> str:
 
 
 def ranking_markdown(ranking: Ranking) -> str:
-    """A ranking as Markdown; what documents and file names say is escaped."""
+    """A ranking as Markdown; text of documents and file names is escaped."""
     return "\n\n".join(_ranking_blocks(ranking)) + "\n"
 
 
 def _ranking_blocks(ranking: Ranking) -> Iterator[str]:
-    yield f"Documents closest to **{markdown(shorten(ranking.query_title, 160))}**"
+    yield f"Documents most similar to **{markdown(shorten(ranking.query_title, 160))}**"
     if ranking.results:
         yield table(("", "Score", "Probability", "Document", "File"), map(_hit, ranking.results), (0, 1, 2))
     else:
-        yield "No document is that close."
+        yield "No document is similar enough."
     for hit in ranking.results:
         if hit.matches:
             rows = [
@@ -257,7 +267,8 @@ def _ranking_blocks(ranking: Ranking) -> Iterator[str]:
                 for match in hit.matches
             ]
             matches = table(("Score", "Query", "Document", "Text"), rows, (0,))
-            yield folded(f"What matches in no. {hit.rank}", matches)
+            closest = closest_parts(hit.parts, hit.score)
+            yield folded(f"Matches of no. {hit.rank}", *([f"{closest}."] if closest else []), matches)
     if ranking.skipped:
         files = [(markdown(skipped.path), markdown(skipped.reason)) for skipped in ranking.skipped]
         yield folded(f"{plural(len(files), 'file')} skipped", table(("File", "Reason"), files))

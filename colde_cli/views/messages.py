@@ -1,4 +1,4 @@
-"""What goes to stderr: warnings, notes and progress, never data."""
+"""Messages on stderr: errors, warnings, notes and progress, never data."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ def warn(sentence: str) -> None:
 
 
 def note(sentence: str) -> None:
-    """Print one line for the curious (`--verbose`)."""
+    """Print one line of `--verbose`."""
     _line(sentence, "dim")
 
 
 def _line(text: str, style: str) -> None:
-    # One line however narrow the terminal, so that scripts can read it; no markup: paths hold brackets and colons.
+    # One line on any terminal, for scripts; no markup, because paths hold brackets and colons.
     Console(stderr=True, highlight=False, emoji=False).print(
         plain(text), style=style, markup=False, soft_wrap=True
     )
@@ -42,13 +42,13 @@ def _line(text: str, style: str) -> None:
 def progress(
     label: str, unit: str, total: int | None = None, *, show: bool = True
 ) -> Iterator[Callable[[int], None]]:
-    """A bar on the terminal for work that takes longer than a second; yields a function to advance it.
+    """Show a progress bar on the terminal after a second of work; yield a function to advance it.
 
     Args:
-        label: what is being done.
-        unit: what is counted.
-        total: how many there are; None for a running count.
-        show: False keeps quiet; so does a stderr that is no terminal.
+        label: names the work.
+        unit: names what is counted.
+        total: None for a running count.
+        show: False hides the bar; so does a stderr that is no terminal.
     """
     console = Console(stderr=True)
     if not (show and console.is_terminal):

@@ -1,4 +1,4 @@
-"""Where data goes: standard output, or a file that appears whole or not at all."""
+"""Output: choose a format, write to standard output, a pager or a file, and replace what an encoding lacks."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from colde_cli.files import atomic_file
 
 
 class Format(StrEnum):
-    """Formats of the contract; not every command writes all of them."""
+    """Output formats; not every command writes all of them."""
 
     TABLE = "table"
     JSON = "json"
@@ -50,17 +50,16 @@ def choose_format(
     inputs: Iterable[str] = (),
     offered: Collection[Format] = BASIC,
 ) -> Format:
-    """The format asked for, else the one that the suffix of the output file means, else a table.
+    """The format of --format, else of the output file's suffix, else a table.
 
     Args:
         asked: the value of --format.
         output: the value of --output.
-        inputs: files that are read, one of which the output must not be.
-        offered: what the command can write.
+        inputs: files to read, which must not be overwritten.
+        offered: formats of the command.
 
     Raises:
-        OptionError: the suffix means nothing, the command does not write the format, or the file cannot be written
-            where it should go.
+        OptionError: the suffix is unknown, the command does not write the format, or the file cannot be written.
     """
     if output is not None:
         _check_place(output, inputs)
@@ -82,11 +81,11 @@ def _either(offered: Collection[Format]) -> str:
 
 
 def refuse_inputs(output: Path | None, inputs: Iterable[str | Path]) -> None:
-    """See that the output is none of the files that are read, by whatever name or link.
+    """Refuse an output file that is also read, by whatever name or link.
 
     Args:
         output: the value of --output.
-        inputs: files that are read; "-" is the file that standard input comes from.
+        inputs: files to read; "-" is the file behind standard input.
 
     Raises:
         OptionError: the output is one of them.
@@ -95,7 +94,7 @@ def refuse_inputs(output: Path | None, inputs: Iterable[str | Path]) -> None:
         return
     target = output.stat()
     for other in inputs:
-        with contextlib.suppress(OSError, ValueError):  # what is not there is not the output
+        with contextlib.suppress(OSError, ValueError):  # a file that does not exist is not the output
             if os.path.samestat(target, os.fstat(0) if str(other) == "-" else Path(other).stat()):
                 raise OptionError(
                     f"{output} is one of the documents to read; name another file for --output."
@@ -103,7 +102,7 @@ def refuse_inputs(output: Path | None, inputs: Iterable[str | Path]) -> None:
 
 
 def _check_place(output: Path, inputs: Iterable[str]) -> None:
-    """Say before the work, not after it, that its result has nowhere to go."""
+    """Refuse an output file that cannot be written before the work, not after it."""
     refuse_inputs(output, inputs)
     if output.is_dir():
         raise OptionError(f"{output} is a folder; name a file for --output.")
@@ -116,15 +115,14 @@ def deliver(
 ) -> None:
     """Write text to standard output, or to a file by way of a temporary one beside it.
 
-    A device or a pipe is written to directly, and a link's target is replaced, not the link. What the encoding
-    cannot express (half a character of a file's name; most, where standard output is not UTF-8) is replaced by what
-    the format has for it.
+    Devices and pipes are written to directly; of a link the target is replaced. Characters that the encoding lacks
+    (half a character in a file's name; most characters if standard output is not UTF-8) become escapes of the format.
 
     Args:
-        text: what to write.
-        output: the file; None is standard output.
-        chosen: the format that the text is in.
-        pager: show it in one if standard output is a terminal; None does so for tables longer than the screen.
+        text: to write.
+        output: the file; None for standard output.
+        chosen: format of the text.
+        pager: use a pager if standard output is a terminal; None does so for tables longer than the screen.
 
     Raises:
         OptionError: the file cannot be written.
@@ -133,7 +131,7 @@ def deliver(
         if isinstance(sys.stdout, TextIOWrapper):
             # CSV has line breaks of its own.
             newline = "" if chosen is Format.CSV else None
-            sys.stdout.reconfigure(errors=replacing(chosen), newline=newline)
+            sys.stdout.reconfigure(errors=encoding_handler(chosen), newline=newline)
         if (pager or chosen is Format.TABLE) and paged(text, pager):
             return
         sys.stdout.write(text)
@@ -150,20 +148,19 @@ def deliver(
         raise OptionError(f"{output} cannot be written: {error.strerror or error}.") from error
 
 
-_DEFAULT = "less"
-
-
 def paged(text: str, asked: bool | None) -> bool:
-    """Show text in the reader's pager; False where it has to be printed instead.
+    """Show text in a pager; return False if it has to be printed instead.
 
-    The pager is `PAGER`, else `less`; an empty one or `cat` means none. `less` quits by itself if all fits on the
-    screen and keeps colours. There is none where standard output is no terminal, or a dumb one.
+    The pager is `PAGER`, else `less`; an empty one or `cat` means none. `less` keeps colours and quits by itself if
+    the text fits on the screen. Without a terminal, or with a dumb one, there is no pager.
 
     Args:
         text: to show.
-        asked: True and False are what the user said; None pages what is longer than the screen.
+        asked: the user's choice; None pages text that is longer than the screen.
     """
-    if asked is False or not _on_a_screen() or (asked is None and not _too_long(text)):
+    on_a_screen = sys.stdout.isatty() and os.environ.get("TERM", "dumb") not in ("dumb", "unknown")
+    too_long = text.count("\n") >= shutil.get_terminal_size().lines
+    if asked is False or not on_a_screen or (asked is None and not too_long):
         return False
     command = _command()
     if not command:
@@ -177,38 +174,30 @@ def paged(text: str, asked: bool | None) -> bool:
     return True
 
 
-def _on_a_screen() -> bool:
-    return sys.stdout.isatty() and os.environ.get("TERM", "dumb") not in ("dumb", "unknown")
-
-
-def _too_long(text: str) -> bool:
-    return text.count("\n") >= shutil.get_terminal_size().lines
-
-
 def _command() -> list[str]:
-    """The pager and its arguments; empty where there is none."""
+    """The pager with its arguments; empty for none."""
     try:
-        words = shlex.split(os.environ.get("PAGER", _DEFAULT))
+        words = shlex.split(os.environ.get("PAGER", "less"))
     except ValueError:  # a quotation without an end
         return []
     if not words or PurePath(words[0]).name == "cat" or not shutil.which(words[0]):
         return []
-    # Whatever LESS says: without this option the colours would be shown as their codes.
+    # Without this option less would show colours as their codes, whatever LESS says.
     return [*words, "-R"] if PurePath(words[0]).name == "less" else words
 
 
 def _feed(process: subprocess.Popen[bytes], text: str) -> None:
-    """Hand the text over and wait until the reader is done with it, however much of it was read."""
+    """Give the pager the text and wait until the reader quits it."""
     content = text.encode(sys.stdout.encoding or "utf-8", sys.stdout.errors or "backslashreplace")
-    # Ctrl-C is the pager's: it ends a search there, and must not end us under it.
+    # Ctrl-C belongs to the pager, where it ends a search; it must not end colde.
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
-        process.communicate(content)  # takes the broken pipe of a pager that was quit for an end
+        process.communicate(content)  # a pager that quits early is no error here
     finally:
         signal.signal(signal.SIGINT, before)
 
 
-# One sign for one, so that nothing is wider than before.
+# One character for one, so that no line becomes wider.
 _DRAWN = dict(zip("━─┃│·•×…–—‐‑−→↔≥≤‘’“”«»", '=-||.*x~-----><><\'\'""""', strict=True))
 _HANDLERS = {
     "table": "colde.drawn",
@@ -218,11 +207,11 @@ _HANDLERS = {
 }
 
 
-def replacing(format: str) -> str:
-    """The name of the error handler with which text of a format is to be encoded.
+def encoding_handler(format: str) -> str:
+    """The name of the error handler for characters that an encoding lacks.
 
-    Tables keep their width: what has no likeness in ASCII becomes question marks. JSON, Markdown and HTML have escapes
-    of their own, so that nothing is lost; CSV takes those of Python.
+    In tables they become similar ASCII characters or question marks, which keeps the width. JSON, Markdown and HTML
+    have escapes of their own; CSV uses those of Python.
     """
     return _HANDLERS.get(format, "backslashreplace")
 

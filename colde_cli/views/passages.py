@@ -1,4 +1,4 @@
-"""Aligned passages in the terminal: what became of sections, what changed with its redline, what stands on one side."""
+"""Passages in the terminal: changes of sections, changes with their redlines, passages of only one document."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from rich.text import Text
 
 from colde_cli.similarity.alignment import State
 from colde_cli.similarity.section_changes import SectionState
-from colde_cli.views.folding import Facts, Lines
-from colde_cli.views.redline import Kind, marked, pieces
+from colde_cli.views.folding import Paragraph, WrappedFacts
+from colde_cli.views.redline import PieceKind, marked, pieces
 from colde_cli.views.wording import (
     MOST_FLAGS,
     STATE_WORDS,
-    became,
     flag_words,
     heading,
-    pair_words,
+    pair_state,
     place,
     places,
     plain,
+    section_state,
     shorten,
 )
 
@@ -34,49 +34,49 @@ if TYPE_CHECKING:
     from colde_cli.similarity.section_changes import SectionChange
 
 _STYLES = {State.EDITED: "yellow", State.MOVED: "magenta", State.ONLY_A: "red", State.ONLY_B: "green"}
-_LOOKS = {Kind.STAYED: "dim", Kind.DELETED: "red strike", Kind.INSERTED: "green underline"}
+_LOOKS = {PieceKind.STAYED: "dim", PieceKind.DELETED: "red strike", PieceKind.INSERTED: "green underline"}
 _FLAG = "bold red"
 _HEADING = 40  # characters shown at most
 _MOST_LINES = 15
-"""Of a redline: of a table that changed throughout, the other formats show all."""
+"""Of a redline; the other formats show all of it."""
 _ONE_SIDED = {SectionState.ADDED, SectionState.DROPPED}
 
 Title = Callable[[str, str], RenderableType]
 
 
-def counts(comparison: Comparison) -> Facts:
-    """How many passages are in each state, and how many changes are flagged; aligns them if that is still to do."""
+def counts(comparison: Comparison) -> WrappedFacts:
+    """The numbers of passages in each state, and of flagged changes."""
     facts = [
         Text(f"{number:,} {STATE_WORDS[state]}", style=_STYLES.get(state, "") if number else "dim")
         for state, number in comparison.summary.items()
     ]
     flagged = sum(bool(pair.flags) for pair in comparison.passages)
-    return Facts([*facts, Text(f"{flagged:,} flagged", style=_FLAG if flagged else "dim")])
+    return WrappedFacts([*facts, Text(f"{flagged:,} flagged", style=_FLAG if flagged else "dim")])
 
 
 def flagged_part(comparison: Comparison, top: int, title: Title) -> Iterator[RenderableType]:
-    """The changes in which a number, date, name, modal, ... differs; arguments as of `passage_parts`."""
+    """The changes in which a number, date, name, modal, ... differs; see `passage_parts` for the arguments."""
     flagged = [pair for pair in comparison.passages if pair.flags]
     yield from _listed(comparison, "Flagged changes", flagged, top, title)
 
 
 def passage_parts(comparison: Comparison, top: int, title: Title) -> Iterator[RenderableType]:
-    """What became of sections, the changes without flags, what stands on one side.
+    """Changes of sections, changes without flags, and passages of only one document.
 
     Args:
-        comparison: to show; its passages are aligned if that has not been done.
-        top: how many passages to list of each kind.
-        title: draws the line above a part, with an aside.
+        comparison: to show.
+        top: passages of each kind to list.
+        title: draws the line above a part from its name and a remark.
     """
     yield from _sections(comparison, title)
     pairs = comparison.passages
     others = [pair for pair in pairs if pair.state in (State.EDITED, State.MOVED) and not pair.flags]
     yield from _listed(comparison, "Other changes", others, top, title)
     for name, state in (("A", State.ONLY_A), ("B", State.ONLY_B)):
-        found = [pair for pair in pairs if pair.state is state]
-        if found:
-            yield title(f"Only in {name}", _counts(top, len(found)))
-            for pair in found[:top]:
+        only = [pair for pair in pairs if pair.state is state]
+        if only:
+            yield title(f"Only in {name}", _counts(top, len(only)))
+            for pair in only[:top]:
                 yield from _alone(comparison, pair)
 
 
@@ -96,28 +96,28 @@ def _listed(
 
 def _sections(comparison: Comparison, title: Title) -> Iterator[RenderableType]:
     changes = comparison.section_changes
-    told = [change for change in changes if change.state not in _ONE_SIDED | {SectionState.MATCHED}]
-    told += [change for change in changes if change.state is SectionState.MATCHED and change.moved]
+    both = [change for change in changes if change.state not in _ONE_SIDED | {SectionState.MATCHED}]
+    both += [change for change in changes if change.state is SectionState.MATCHED and change.moved]
     alone = [change for change in changes if change.state in _ONE_SIDED]
-    if not told and not alone:
+    if not both and not alone:
         return
-    yield title("What became of the sections", "")
+    yield title("Section changes", "")
     grid = Table.grid(padding=(0, 2))
     grid.add_column(no_wrap=True)
     grid.add_column()
-    for change in sorted(told, key=lambda change: change.a):
+    for change in sorted(both, key=lambda change: change.a):
         grid.add_row(*_section(comparison, change))
     for state, style in ((SectionState.DROPPED, "red"), (SectionState.ADDED, "green")):
         names = [name for change in alone if change.state is state for name in _headings(comparison, change)]
         if names:
-            grid.add_row(Text(state.value, style=style), Facts([Text(name) for name in names]))
+            grid.add_row(Text(state.value, style=style), WrappedFacts([Text(name) for name in names]))
     yield grid
 
 
 def _section(comparison: Comparison, change: SectionChange) -> tuple[Text, Text]:
     style = _STYLES[State.MOVED if change.moved else State.EDITED]
     a, b = (_names(side.document, of) for side, of in ((comparison.a, change.a), (comparison.b, change.b)))
-    return Text(became(change), style=style), Text(f"{' + '.join(a)} → {' + '.join(b)}")
+    return Text(section_state(change), style=style), Text(f"{' + '.join(a)} → {' + '.join(b)}")
 
 
 def _headings(comparison: Comparison, change: SectionChange) -> list[str]:
@@ -128,12 +128,12 @@ def _names(document: Document, indices: Sequence[int]) -> list[str]:
     return [shorten(heading(document.sections[index]), 60) for index in indices]
 
 
-def _head(comparison: Comparison, pair: PassagePair) -> Facts:
-    facts = [Text(pair_words(pair), style=_STYLES[pair.state])]
+def _head(comparison: Comparison, pair: PassagePair) -> WrappedFacts:
+    facts = [Text(pair_state(pair), style=_STYLES[pair.state])]
     for kind, change in flag_words(pair.flags, MOST_FLAGS):
         facts.append(Text.assemble((kind, _FLAG), f" {change}"))
     facts.append(Text(places(comparison, pair, _HEADING), style="dim"))
-    return Facts(facts, gap="  ", indent=2)
+    return WrappedFacts(facts, gap="  ", indent=2)
 
 
 def _alone(comparison: Comparison, pair: PassagePair) -> Iterator[RenderableType]:
@@ -141,7 +141,7 @@ def _alone(comparison: Comparison, pair: PassagePair) -> Iterator[RenderableType
     where = " · ".join(part for part in place(encoding.document, passages, _HEADING) if part)
     sign = "-" if pair.a else "+"
     yield Text.assemble((f"{sign} ", _STYLES[pair.state]), (where, "dim"), no_wrap=True, overflow="ellipsis")
-    yield Padding(Lines(Text(plain(pair.a_text or pair.b_text)), most=2), (0, 0, 0, 2))
+    yield Padding(Paragraph(Text(plain(pair.a_text or pair.b_text)), most=2), (0, 0, 0, 2))
 
 
 class Redline:
@@ -151,14 +151,14 @@ class Redline:
         self._pair = pair
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        yield Lines(self.text(console.color_system is not None and not console.no_color), _MOST_LINES)
+        yield Paragraph(self.text(console.color_system is not None and not console.no_color), _MOST_LINES)
 
     def text(self, coloured: bool) -> Text:
-        """The line as shown."""
-        found = pieces(self._pair)
+        """The redline in colours, or with marks."""
+        shown = pieces(self._pair)
         if not coloured:
-            return Text(marked(found))
+            return Text(marked(shown))
         line = Text()
-        for piece in found:
+        for piece in shown:
             line.append(" " if piece.gap else "").append(piece.text, _LOOKS[piece.kind])
         return line

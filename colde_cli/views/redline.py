@@ -1,4 +1,4 @@
-"""The redline of a pair as pieces of text to show: what stayed, what was deleted, what was inserted."""
+"""The redline of a pair of passages: pieces of text that stayed, were deleted or were inserted."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ LONGEST = 240
 """Characters of one edit that are shown at most."""
 
 
-class Kind(StrEnum):
-    """What became of a piece of text."""
+class PieceKind(StrEnum):
+    """Whether a piece of text stayed, was deleted or was inserted."""
 
     STAYED = "stayed"
     DELETED = "deleted"
@@ -32,12 +32,11 @@ class Piece:
     """A piece of a redline.
 
     Attributes:
-        kind: what became of it.
         text: on one line, not empty, without blanks at its ends or characters that steer a terminal.
-        gap: a blank stands before it.
+        gap: whether a blank separates it from the piece before.
     """
 
-    kind: Kind
+    kind: PieceKind
     text: str
     gap: bool
 
@@ -48,39 +47,39 @@ def pieces(
     longest: int | None = LONGEST,
     only: Edit | None = None,
 ) -> tuple[Piece, ...]:
-    """The edits of a pair in order, with the words around them; of a pair without edits its beginning.
+    """The edits of a pair in order, with the words around them; the beginning of a pair without edits.
 
     Args:
         pair: with text on both sides.
         context: characters shown before and after an edit; None shows all.
         longest: characters shown of one edit at most; None shows all.
-        only: the one edit to show; None shows all.
+        only: a single edit to show; None shows all.
     """
-    found: list[Piece] = []
+    shown: list[Piece] = []
     for kind, text, gap in _raw(pair, pair.edits if only is None else (only,), context, longest):
         if text:
-            found.append(Piece(kind, text, gap and bool(found)))
-    return tuple(found)
+            shown.append(Piece(kind, text, gap and bool(shown)))
+    return tuple(shown)
 
 
 def _raw(
     pair: PassagePair, edits: Sequence[Edit], context: int | None, longest: int | None
-) -> Iterator[tuple[Kind, str, bool]]:
+) -> Iterator[tuple[PieceKind, str, bool]]:
     a, b, done = pair.a_text, pair.b_text, 0
     if not edits:
-        yield Kind.STAYED, _cut(a, None if context is None else 3 * context), False
+        yield PieceKind.STAYED, _cut(a, None if context is None else 3 * context), False
         return
     last: Edit | None = None
     for edit in edits:
         stayed = _stayed(a[done : edit.a.start], context, begins=last is None)
-        yield Kind.STAYED, stayed, _gap_after(pair, last)
+        yield PieceKind.STAYED, stayed, _gap_after(pair, last)
         deleted = _cut(a[edit.a.start : edit.a.end], longest)
-        yield Kind.DELETED, deleted, _blank(a, edit.a.start - 1)
+        yield PieceKind.DELETED, deleted, _blank(a, edit.a.start - 1)
         inserted = _cut(b[edit.b.start : edit.b.end], longest)
         parted = bool(deleted) and inserted[:1].isalnum()
-        yield Kind.INSERTED, inserted, parted or _blank(b, edit.b.start - 1)
+        yield PieceKind.INSERTED, inserted, parted or _blank(b, edit.b.start - 1)
         last, done = edit, edit.a.end
-    yield Kind.STAYED, _stayed(a[done:], context, ends=True), _gap_after(pair, last)
+    yield PieceKind.STAYED, _stayed(a[done:], context, ends=True), _gap_after(pair, last)
 
 
 def _cut(text: str, longest: int | None) -> str:
@@ -99,7 +98,7 @@ def _blank(text: str, place: int) -> bool:
 
 
 def _stayed(text: str, context: int | None, *, begins: bool = False, ends: bool = False) -> str:
-    """Text between edits, its middle left out where it is long: of the first lead and the last tail, the far end."""
+    """Text between edits without its middle, if it is long; at the beginning or the end without the far end."""
     line = plain(text)
     if context is None or len(line) <= 2 * context:
         return line
@@ -112,7 +111,7 @@ def _stayed(text: str, context: int | None, *, begins: bool = False, ends: bool 
 
 def marked(line: Sequence[Piece]) -> str:
     """A redline without colours: `[-deleted-]` and `{+inserted+}`."""
-    marks = {Kind.STAYED: ("", ""), Kind.DELETED: ("[-", "-]"), Kind.INSERTED: ("{+", "+}")}
+    marks = {PieceKind.STAYED: ("", ""), PieceKind.DELETED: ("[-", "-]"), PieceKind.INSERTED: ("{+", "+}")}
     shown = ""
     for piece in line:
         before, after = marks[piece.kind]

@@ -1,4 +1,4 @@
-"""A ranking for people."""
+"""A comparison and a ranking in the terminal, readable at 80 columns."""
 
 from __future__ import annotations
 
@@ -15,25 +15,27 @@ from rich.text import Text
 
 from colde_cli.similarity.alignment import extents
 from colde_cli.similarity.comparison import COUNTERPART
-from colde_cli.views.folding import Facts
+from colde_cli.views.folding import WrappedFacts
 from colde_cli.views.heatmap import HeatMap, score_style
 from colde_cli.views.passages import counts, flagged_part, passage_parts
 from colde_cli.views.wording import (
     VERDICTS,
+    apart_from,
+    closest_parts,
     document_facts,
     excerpt,
     file_names,
     from_difference,
     heading,
-    how_much,
     ignored_line,
-    made_of,
-    noise_aside,
     page_range,
     percent,
     plain,
     plural,
+    reasons,
     same_texts,
+    score_parts,
+    shared_words,
     shorten,
 )
 
@@ -44,79 +46,36 @@ if TYPE_CHECKING:
     from colde_cli.similarity.comparison import ChunkMatch, Comparison
 
 
-def ranking_table(ranking: Ranking, *, to_file: bool = False) -> str:
-    """A ranking as text, with colours where standard output is a terminal that wants them."""
-    return rendered(Group(*_parts_of_hit(ranking)), to_file=to_file)
-
-
-def _parts_of_hit(ranking: Ranking) -> Iterator[RenderableType]:
-    yield Text(shorten(ranking.query_title, 160), style="bold")
-    model = ranking.model
-    facts = [f"{plural(ranking.searched, 'document')} searched", f"{ranking.encoded:,} newly encoded"]
-    facts += [f"{len(ranking.skipped):,} skipped"] if ranking.skipped else []
-    yield Text(" · ".join([*facts, model.name, model.precision, model.device]), style="dim")
-    if ranking.like:
-        yield Text(f"Ignored: text that also stands in {file_names(ranking.like)}", style="yellow")
-    yield Text()
-    if not ranking.results:
-        yield Text("No document is that close.", style="bold yellow")
-        return
-    grid = Table.grid(padding=(0, 1), expand=True)
-    grid.add_column(justify="right", style="dim", no_wrap=True)
-    grid.add_column(no_wrap=True, min_width=6)
-    grid.add_column(no_wrap=True, justify="right", style="dim", min_width=4)
-    grid.add_column(ratio=1, no_wrap=True, overflow="ellipsis")
-    for hit in ranking.results:
-        _add(grid, hit)
-    yield grid
-
-
-def _add(grid: Table, hit: Hit) -> None:
-    likely = "" if hit.probability is None else percent(hit.probability)
-    score = Text(f" {hit.score:.2f} ", style=score_style(hit.score))
-    grid.add_row(str(hit.rank), score, likely, Text(plain(hit.title), style="bold"))
-    grid.add_row("", "", "", Text(plain(hit.path), style="dim"))
-    if hit.matches and len(hit.parts) > 1:
-        grid.add_row("", "", "", Text(made_of(hit.parts, shares=False), style="dim"))
-    for match in hit.matches:
-        grid.add_row("", "", f"{match.score:.2f}", _why(match))
-        grid.add_row("", "", "", Text(f"  {plain(match.hit.text)}", style="dim italic"))
-
-
-def _why(match: Match) -> Text:
-    here, there = match.query, match.hit
-    parts = [plain(here.section) or "(front matter)", page_range(here.pages)]
-    other = [plain(there.section) or "(front matter)", page_range(there.pages)]
-    return Text.assemble(" ".join(parts).strip(), (" ↔ ", "cyan"), " ".join(other).strip())
-
-
 _PLAIN_WIDTH = 100
 _GAUGE = 40
 _VERDICT_STYLES = {True: "bold green", False: "bold yellow", None: "bold"}
 _MOST_SECTIONS = 40
-"""Of each document, where other parts follow: more rows would fill screens. A heat map that no folding brings to
-fewer than twice as many is left out."""
+"""Sections of each document in the heat map if other parts follow. Of more, headings of the upper levels are shown; a
+heat map with more than twice as many of these is left out."""
 
 
-def comparison_table(comparison: Comparison, level: str, top: int, *, to_file: bool = False) -> str:
-    """A comparison as text, with colours where standard output is a terminal that wants them.
+def comparison_table(
+    comparison: Comparison, level: str, top: int, *, verbose: bool = False, to_file: bool = False
+) -> str:
+    """A comparison as text, in colours if standard output is a terminal that shows them.
 
     Args:
         comparison: to show.
         level: "document" ends after the verdict, "section" after the heat map; "chunk" and "passage" leave the heat
             map out; "all" is sections and passages.
-        top: how many passages or chunks to list.
-        to_file: the text goes to a file: no colours.
+        top: passages or chunks of each kind to list.
+        verbose: show the parts of the score in figures.
+        to_file: the text is for a file: no colours.
     """
-    return rendered(Group(*_parts(comparison, level, top)), to_file=to_file)
+    return rendered(Group(*_blocks(comparison, level, top, verbose)), to_file=to_file)
 
 
 def rendered(content: RenderableType, *, to_file: bool = False) -> str:
-    """What rich makes of `content` for standard output, or for a file."""
+    """Text of `content` for standard output, or for a file."""
     console = _console(to_file)
     with console.capture() as captured:
         console.print(content)
-    # Padding to the full width is of use to colours only.
+    # Only colours need padding to the full width.
     return "".join(f"{line.rstrip(' ')}\n" for line in captured.get().splitlines())
 
 
@@ -129,14 +88,14 @@ def _console(to_file: bool) -> Console:
     return console
 
 
-def _parts(comparison: Comparison, level: str, top: int) -> Iterator[RenderableType]:
+def _blocks(comparison: Comparison, level: str, top: int, verbose: bool) -> Iterator[RenderableType]:
     yield _header(comparison)
     yield Text()
-    yield _verdict(comparison)
+    yield _verdict(comparison, verbose)
     if level in ("passage", "all"):
         yield Text()
         if not comparison.same_content:
-            yield Text(how_much(comparison, extents(comparison.passages)), "bold")
+            yield Text(shared_words(comparison, extents(comparison.passages)), "bold")
         yield counts(comparison)
         yield from flagged_part(comparison, top, _title)
     if level in ("section", "all"):
@@ -154,14 +113,14 @@ def _header(comparison: Comparison) -> Table:
     grid.add_column(ratio=1)
     for name, encoding in (("A", comparison.a), ("B", comparison.b)):
         grid.add_row(name, Text(shorten(encoding.document.title, 160), style="bold"))
-        grid.add_row("", Facts([Text(fact, style="dim") for fact in document_facts(encoding)]))
+        grid.add_row("", WrappedFacts([Text(fact, style="dim") for fact in document_facts(encoding)]))
     ignored = ignored_line(comparison)
     if ignored:
         grid.add_row("", Text(f"Ignored: {ignored}", style="yellow"))
     return grid
 
 
-def _verdict(comparison: Comparison) -> Group:
+def _verdict(comparison: Comparison, verbose: bool) -> Group:
     verdict = (VERDICTS[comparison.related], _VERDICT_STYLES[comparison.related])
     line = Text.assemble(verdict, "   score ", (f"{comparison.score:.3f}", "bold"))
     if comparison.probability is not None:
@@ -171,21 +130,23 @@ def _verdict(comparison: Comparison) -> Group:
     model = comparison.model
     runs = f"{model.name} · {model.precision} · {model.device}"
     rows = [line, _gauge(comparison.score, comparison.threshold)]
-    if len(comparison.parts) > 1:
-        rows.append(Text(made_of(comparison.parts), style="dim"))
+    if why := reasons(comparison):
+        rows.append(Text(why))
+    if verbose and len(comparison.parts) > 1:
+        rows.append(Text(f"score from {score_parts(comparison.parts)}", style="dim"))
     return Group(*rows, Text(runs, style="dim"))
 
 
 def _gauge(score: float, threshold: float | None) -> Text:
-    """The score from 0 to 1 as a bar, the threshold marked on it."""
+    """The score as a bar from 0 to 1 with a mark at the threshold."""
     filled = round(max(0.0, min(1.0, score)) * _GAUGE)
     bar = Text("━" * filled, style="cyan")
     bar.append("─" * (_GAUGE - filled), style="dim")
     if threshold is None:
-        return bar.append("  no threshold is fitted to this model", style="dim")
+        return bar.append("  this model has no threshold", style="dim")
     place = min(_GAUGE - 1, max(0, round(threshold * _GAUGE)))
     marked = bar[:place] + Text("┃", style="bold") + bar[place + 1 :]
-    return marked.append(f"  related from {threshold:.2f}", style="dim")
+    return marked.append(f"  threshold {threshold:.2f}", style="dim")
 
 
 def _sections(comparison: Comparison, most: int | None) -> Iterator[RenderableType]:
@@ -194,14 +155,14 @@ def _sections(comparison: Comparison, most: int | None) -> Iterator[RenderableTy
     folds = shown.scores.size < comparison.section_scores.size
     if most and shown.scores.size > (2 * most) ** 2:
         yield _title("Sections", f"{len(a)} × {len(b)}")
-        yield Text("The heat map of so many sections would fill screens; --level section shows it.", "dim")
+        yield Text("There are too many sections to show here; --level section shows the heat map.", "dim")
         return
     yield _title("Sections", f"of {len(a)} × {len(b)}" if folds else "")
     rows, columns = [heading(a[index]) for index in shown.a], [heading(b[index]) for index in shown.b]
     yield HeatMap(shown.scores, rows, len(columns))
     if folds:
         yield Text(
-            "The best score of what stands under a heading; --level section shows all sections.", "dim"
+            "A cell is the best score below both headings; --level section shows every section.", "dim"
         )
     yield Text()
     yield _Key(columns)
@@ -221,30 +182,26 @@ class _Key:
         for _ in range(columns):
             grid.add_column(ratio=1, no_wrap=True)
         names = [
-            Text.assemble((f"{number:>3} ", "dim"), name) for number, name in enumerate(self._headings, 1)
+            Text.assemble((f"{number:>3} ", "dim"), name, overflow="ellipsis", no_wrap=True)
+            for number, name in enumerate(self._headings, 1)
         ]
         for row in range(rows):
-            grid.add_row(*(_cut(name) for name in names[row::rows]))
+            grid.add_row(*names[row::rows])
         yield Text("B", style="bold cyan")
         yield grid
 
 
-def _cut(text: Text) -> Text:
-    text.overflow = "ellipsis"
-    text.no_wrap = True
-    return text
-
-
 def _matches(comparison: Comparison, top: int) -> Iterator[RenderableType]:
-    """What is the same in a word; then the best counterpart of every other chunk of A, most alike first."""
+    """The number of chunks found word for word; then the best counterpart of each other chunk of A, best first."""
     matches = comparison.matches_of_a()
     changed = sorted((match for match in matches if not match.same), key=lambda match: -match.score)
     same = len(matches) - len(changed)
     aside = f"{min(top, len(changed))} of {len(changed)}" if changed else ""
-    yield _title("Chunks of A and the chunk of B most like each", aside)
+    yield _title("Chunks of A, each with the most similar chunk of B", aside)
     if same:
         yield Text(
-            f"{plural(same, 'chunk')} of {len(matches)} in A also in B, word for word{noise_aside(comparison.ignore)}.",
+            f"{same} of {plural(len(matches), 'chunk')} of A {'is' if same == 1 else 'are'} also in B, word for word"
+            f"{apart_from(comparison.ignore)}.",
             style="green",
         )
     if not changed:
@@ -258,21 +215,21 @@ def _matches(comparison: Comparison, top: int) -> Iterator[RenderableType]:
         grid.add_row(attention, "B", *_place(comparison.b, there), Text(words[1]))
     yield grid
     yield Text(
-        "Above, the score; below it, the attention of A's chunk to B's (×1 is uniform), no similarity.",
+        "Upper line: the score. Lower line: A's attention to the chunk of B (×1 is uniform), not a similarity.",
         "dim",
     )
 
 
 def _unmatched(comparison: Comparison, top: int) -> Iterator[RenderableType]:
-    bound = f"best score under {COUNTERPART:.2f}"
-    for name, encoding, found in zip(
+    bound = f"best score below {COUNTERPART:.2f}"
+    for name, encoding, matches in zip(
         "AB", (comparison.a, comparison.b), comparison.without_counterpart(), strict=True
     ):
-        lowest: list[ChunkMatch] = sorted(found, key=lambda match: match.score)[:top]
-        if not found:
+        lowest: list[ChunkMatch] = sorted(matches, key=lambda match: match.score)[:top]
+        if not matches:
             continue
         yield _title(
-            f"Only in {name}: chunks without a counterpart", f"{len(lowest)} of {len(found)}, {bound}"
+            f"Only in {name}: chunks without a counterpart", f"{len(lowest)} of {len(matches)}, {bound}"
         )
         grid = _grid()
         for match in lowest:
@@ -304,3 +261,57 @@ def _place(encoding: Encoding, chunk: Chunk) -> tuple[str, Text]:
 def _title(text: str, aside: str = "") -> Padding:
     line = Text.assemble((text, "bold"), (f"  {aside}" if aside else "", "dim"))
     return Padding(Rule(line, align="left", style="dim"), (1, 0, 0, 0))
+
+
+def ranking_table(ranking: Ranking, *, verbose: bool = False, to_file: bool = False) -> str:
+    """A ranking as text, in colours if standard output is a terminal that shows them.
+
+    Args:
+        ranking: to show.
+        verbose: show the parts of the scores in figures.
+        to_file: the text is for a file: no colours.
+    """
+    return rendered(Group(*_ranking_blocks(ranking, verbose)), to_file=to_file)
+
+
+def _ranking_blocks(ranking: Ranking, verbose: bool) -> Iterator[RenderableType]:
+    yield Text(shorten(ranking.query_title, 160), style="bold")
+    model = ranking.model
+    facts = [f"{plural(ranking.searched, 'document')} searched", f"{ranking.encoded:,} newly encoded"]
+    facts += [f"{len(ranking.skipped):,} skipped"] if ranking.skipped else []
+    yield Text(" · ".join([*facts, model.name, model.precision, model.device]), style="dim")
+    if ranking.like:
+        yield Text(f"Ignored: text that also appears in {file_names(ranking.like)}", style="yellow")
+    yield Text()
+    if not ranking.results:
+        yield Text("No document is similar enough.", style="bold yellow")
+        return
+    grid = Table.grid(padding=(0, 1), expand=True)
+    grid.add_column(justify="right", style="dim", no_wrap=True)
+    grid.add_column(no_wrap=True, min_width=6)
+    grid.add_column(no_wrap=True, justify="right", style="dim", min_width=4)
+    grid.add_column(ratio=1, no_wrap=True, overflow="ellipsis")
+    for hit in ranking.results:
+        _add_hit(grid, hit, verbose)
+    yield grid
+
+
+def _add_hit(grid: Table, hit: Hit, verbose: bool) -> None:
+    likely = "" if hit.probability is None else percent(hit.probability)
+    score = Text(f" {hit.score:.2f} ", style=score_style(hit.score))
+    grid.add_row(str(hit.rank), score, likely, Text(plain(hit.title), style="bold"))
+    grid.add_row("", "", "", Text(plain(hit.path), style="dim"))
+    if hit.matches and (closest := closest_parts(hit.parts, hit.score)):
+        grid.add_row("", "", "", Text(closest))
+    if verbose and len(hit.parts) > 1:
+        grid.add_row("", "", "", Text(f"score from {score_parts(hit.parts)}", style="dim"))
+    for match in hit.matches:
+        grid.add_row("", "", f"{match.score:.2f}", _sections_of_match(match))
+        grid.add_row("", "", "", Text(f"  {plain(match.hit.text)}", style="dim italic"))
+
+
+def _sections_of_match(match: Match) -> Text:
+    here, there = match.query, match.hit
+    parts = [plain(here.section) or "(front matter)", page_range(here.pages)]
+    other = [plain(there.section) or "(front matter)", page_range(there.pages)]
+    return Text.assemble(" ".join(parts).strip(), (" ↔ ", "cyan"), " ".join(other).strip())

@@ -1,4 +1,4 @@
-"""A document as colde reads it: Markdown with a sentence to a line, or JSON."""
+"""The text of a document as colde reads it: Markdown with one sentence on each line, or JSON."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from colde_cli.documents.document import Document, Section
 
 _PARAGRAPH = re.compile(r"\n\s*\n\s*")
-# What Markdown would take for a mark, and only that: text full of backslashes is hard to read.
+# Only what Markdown would take for a mark: text full of backslashes is hard to read.
 _MARKS = re.compile(
     r"""\\(?=[!-/:-@\[-`{-~]|$)  # a backslash that would escape something, or break a line
     | ` | \*(?=\S) | (?<=\S)\* | (?<!\w)_(?=\S) | (?<=\S)_(?!\w)
@@ -32,9 +32,9 @@ _BLOCK = re.compile(
 
 
 def document_text(document: Document) -> str:
-    """Sections with their headings, marked by level; paragraphs between blank lines, one sentence to a line.
+    """Headings marked by level, and paragraphs between blank lines with one sentence on each line.
 
-    So a changed sentence is a changed line. Read again as Markdown, it gives the same text, white space aside.
+    A changed sentence is a changed line. Reading the Markdown again gives the same text apart from white space.
 
     Args:
         document: to show.
@@ -54,7 +54,7 @@ def _blocks(document: Document, section: Section) -> Iterator[str]:
 
 
 def _lines(paragraph: str) -> list[str]:
-    """Sentences; rows of a table and lines of code stay lines."""
+    """The sentences of a paragraph; rows of a table and lines of code stay lines."""
     if "\n" in paragraph.strip():
         return paragraph.split("\n")
     return [paragraph[start:end] for start, end in pairwise([*sentence_starts(paragraph), len(paragraph)])]
@@ -71,7 +71,7 @@ def _escaped(text: str) -> str:
 
 
 def document_json(document: Document) -> str:
-    """The same as text of schema colde.text/1, the text of each section whole."""
+    """The document as text of schema colde.text/1, with the whole text of each section."""
     from colde_cli.views.json import text
 
     report = document.report

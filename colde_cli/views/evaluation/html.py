@@ -1,4 +1,4 @@
-"""An evaluation as one HTML page that needs nothing else: tables for all figures, plots for those who see them."""
+"""An evaluation as one HTML page: tables of all figures, and plots."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _GROUPS = {
 
 def evaluation_html(evaluation: Evaluation) -> str:
     """The page as text."""
-    # The average is what most readers come for.
+    # Most readers come for the average.
     blocks = [*([evaluation.macro] if evaluation.macro else []), *evaluation.sets]
     style = base_style() + Path(__file__).with_name("style.css").read_text(encoding="utf-8")
     names = ", ".join(item.name for item in evaluation.systems)
@@ -52,7 +52,7 @@ def evaluation_html(evaluation: Evaluation) -> str:
 
 
 def _overview(evaluation: Evaluation, name: str) -> str:
-    """One figure of all systems on all fields; nothing where a field lacks it."""
+    """One figure of all systems on all data sets; "" if a set lacks it."""
     blocks = evaluation.blocks()
     if any(name not in found.figures for item in blocks for found in item.results):
         return ""
@@ -63,12 +63,12 @@ def _overview(evaluation: Evaluation, name: str) -> str:
         figures = [item.results[place].figures[name] for item in blocks]
         cells = "".join(_cell(figure, system.name in top) for figure, top in zip(figures, best, strict=True))
         rows.append(f'<tr><th scope="row">{escape(system.name)}</th>{cells}</tr>')
-    return _table(f"{FIGURES[name].title} by field", heads, rows, "all fields")
+    return _table(f"{FIGURES[name].title} by data set", heads, rows, "all data sets")
 
 
 def _contents(blocks: Sequence[SetResult]) -> str:
     items = (f'<li><a href="#f{number}">{escape(item.name)}</a></li>' for number, item in enumerate(blocks))
-    return f'<nav aria-label="Fields"><ul>{"".join(items)}</ul></nav>'
+    return f'<nav aria-label="Data sets"><ul>{"".join(items)}</ul></nav>'
 
 
 def _block(item: SetResult, number: int) -> Iterator[str]:
@@ -91,7 +91,7 @@ def _block(item: SetResult, number: int) -> Iterator[str]:
 
 
 def _figures(item: SetResult, group: str, title: str) -> str:
-    """One table of a group of figures, or nothing where none of them was measured."""
+    """A table of a group of figures; "" if none of them was measured."""
     kinds = {name: kind for name, kind in FIGURES.items() if kind.group == group}
     names = [name for name in kinds if any(name in found.figures for found in item.results)]
     if not names:
@@ -135,8 +135,8 @@ def _tests(item: SetResult) -> str:
 
 
 def _test(test: PairedTest) -> str:
-    said = wording.verdict(test)
-    kind = f' class="{said}"' if said in ("better", "worse") else ""
+    verdict = wording.verdict(test)
+    kind = f' class="{verdict}"' if verdict in ("better", "worse") else ""
     cells = (
         FIGURES[test.figure].title,
         wording.signed(test.difference.value),
@@ -145,7 +145,8 @@ def _test(test: PairedTest) -> str:
         escape(wording.chance(test.p_holm)),
     )
     inner = "".join(f"<td>{cell}</td>" for cell in cells)
-    return f'<tr><th scope="row">{escape(test.system)}</th>{inner}<td class="text"><span{kind}>{said}</span></td></tr>'
+    last = f'<td class="text"><span{kind}>{verdict}</span></td>'
+    return f'<tr><th scope="row">{escape(test.system)}</th>{inner}{last}</tr>'
 
 
 def _text_table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]], field: str) -> str:

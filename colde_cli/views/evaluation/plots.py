@@ -1,4 +1,4 @@
-"""Small plots as inline SVG: no script, no network; colours come from the style sheet of the page."""
+"""Small plots as inline SVG; the page's style sheet gives the colours."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from colde_cli.evaluation.result import Figure
 Points = Sequence[tuple[float, float]]
 
 SERIES = 8
-"""Colours of the style sheet; further systems repeat them with dashes."""
+"""Number of colours in the style sheet; further systems repeat them with dashes."""
 
 _WIDTH, _HEIGHT = 320, 290
 _LEFT, _RIGHT, _TOP, _BOTTOM = 44, 10, 12, 40
@@ -34,11 +34,11 @@ def line_plot(
     """Lines over the unit square.
 
     Args:
-        title: what the plot shows, for those who cannot see it.
+        title: describes the plot for screen readers.
         x: name of the horizontal axis.
         y: name of the vertical axis.
         series: first in front.
-        diagonal: draw the line that means chance, or perfect calibration.
+        diagonal: draw the line of chance or of perfect calibration.
         dots: mark the points.
     """
     parts = list(_axes(x, y, (0.0, 0.5, 1.0), (0.0, 0.5, 1.0)))

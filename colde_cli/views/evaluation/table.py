@@ -19,7 +19,7 @@ _FINDING = ("recall_at_10", "mrr", "ndcg_at_10", "ece", "ece_by_chance", "brier"
 
 
 def evaluation_table(evaluation: Evaluation, *, to_file: bool = False) -> str:
-    """An evaluation as text, with colours where standard output is a terminal that wants them."""
+    """An evaluation as text, in colours if standard output is a terminal that shows them."""
     return rendered(Group(*_parts(evaluation)), to_file=to_file)
 
 
@@ -27,14 +27,14 @@ def _parts(evaluation: Evaluation) -> Iterator[RenderableType]:
     for item in evaluation.blocks():
         yield from _field(item)
     if evaluation.macro is not None:
-        yield Text("AUC by field", style="bold")
+        yield Text("AUC by data set", style="bold")
         yield _overview(evaluation)
         yield Text()
     yield Text(wording.method(evaluation), style="dim")
 
 
 def _overview(evaluation: Evaluation) -> Table:
-    """AUC of all systems on all fields."""
+    """AUC of all systems on all data sets."""
     table = _plain_table()
     table.add_column("", overflow="fold", min_width=8)
     for item in evaluation.blocks():
@@ -104,14 +104,14 @@ def _tests(item: SetResult) -> Table:
     table.add_column("p, Holm", justify="right", no_wrap=True)
     table.add_column("")
     for test in item.tests:
-        said = wording.verdict(test)
+        verdict = wording.verdict(test)
         table.add_row(
             Text(plain(test.system)),
             FIGURES[test.figure].title,
             wording.signed(test.difference.value),
             Text(wording.signed_ends(test.difference), style="dim"),
             wording.chance(test.p_holm),
-            Text(said, style={"better": "green", "worse": "red"}.get(said, "dim")),
+            Text(verdict, style={"better": "green", "worse": "red"}.get(verdict, "dim")),
         )
     return table
 

@@ -1,4 +1,4 @@
-"""What changed, as rows of a list: state, flags, place and a few words of each pair."""
+"""The list of changes: state, flags, place and a few words of each pair."""
 
 from __future__ import annotations
 
@@ -8,20 +8,25 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from colde_cli.documents.passages import whole_pages
 from colde_cli.similarity.alignment import PassagePair, State
 from colde_cli.similarity.flags import FlagKind
 from colde_cli.views.escaping import short
-from colde_cli.views.redline import Kind, Piece, pieces
-from colde_cli.views.report import names
+from colde_cli.views.redline import Piece, PieceKind, pieces
+from colde_cli.views.wording import STATE_WORDS, heading, page_range
 
 if TYPE_CHECKING:
+    from colde_cli.documents.document import Document
+    from colde_cli.documents.passages import Passage
     from colde_cli.similarity.comparison import Comparison
     from colde_cli.similarity.redline import Edit
 
+STATE_LETTERS = {State.SAME: "s", State.EDITED: "e", State.MOVED: "m", State.ONLY_A: "a", State.ONLY_B: "b"}
+"""States in the data and the classes of the page."""
 _CONTEXT = 36
 """Characters shown before and after an edit."""
-_SAID = 80
-"""Characters of an edit, or of a passage without a partner, that are shown."""
+_EXCERPT = 80
+"""Characters shown of an edit, or of a passage without a partner."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,14 +34,13 @@ class Change:
     """A row of the list.
 
     Attributes:
-        number: of the pair, the N of its permalink #pN.
+        number: of the pair; its permalink is #pN.
         letter: of its state.
-        state: in words.
         kinds: of its flags.
-        flags: kind, what A says, what B says.
-        section: heading of A's, or where the pair stands only in B of B's.
-        pages: where it stands in A and in B.
-        excerpt: the edit that a flag is about, else the first; else the beginning of the passage.
+        flags: kind, words of A, words of B.
+        section: heading in A, or in B if the pair is only there.
+        pages: in A and in B.
+        excerpt: the edit of the first flag, else the first edit, else the beginning of the passage.
     """
 
     number: int
@@ -58,57 +62,74 @@ def changes(comparison: Comparison) -> list[Change]:
     ]
 
 
-def kind_counts(found: Sequence[Change]) -> list[tuple[str, int]]:
-    """How many changes have a flag of each kind, the kinds in the order of `FlagKind`."""
-    counts = Counter(kind for change in found for kind in change.kinds)
+def kind_counts(listed: Sequence[Change]) -> list[tuple[str, int]]:
+    """The number of changes with a flag of each kind, in the order of `FlagKind`."""
+    counts = Counter(kind for change in listed for kind in change.kinds)
     return [(kind.value, counts[kind.value]) for kind in FlagKind if counts[kind.value]]
 
 
-def longest(comparison: Comparison, found: Sequence[Change], most: int = 4) -> list[Change]:
-    """Of what only one of two related documents has the longest passages, in their order; of strangers none."""
+def longest(comparison: Comparison, listed: Sequence[Change], most: int = 4) -> list[Change]:
+    """The longest passages of only one document, in their order; none if the documents are unrelated."""
     if comparison.related is False:
         return []
-    alone = [change for change in found if change.letter in "ab"]
+    alone = [change for change in listed if change.letter in "ab"]
     pairs = comparison.passages
     alone.sort(key=lambda change: -len(pairs[change.number].a_text or pairs[change.number].b_text))
     return sorted(alone[:most], key=lambda change: change.number)
 
 
+def state_words(pair: PassagePair) -> str:
+    """`edited`, `moved and edited`."""
+    if pair.state is State.MOVED and pair.edits:
+        return "moved and edited"
+    return STATE_WORDS[pair.state]
+
+
+def flag_kinds(pair: PassagePair) -> list[str]:
+    """The kinds of a pair's flags, each once."""
+    return list(dict.fromkeys(flag.kind.value for flag in pair.flags))
+
+
+def pages(passages: Sequence[Passage]) -> str:
+    """`p. 3`; "" without pages or passages."""
+    return page_range(whole_pages(passages))
+
+
 def _change(comparison: Comparison, number: int, pair: PassagePair) -> Change:
-    name = names.section_name(comparison.a.document, pair.a) or names.section_name(
-        comparison.b.document, pair.b
-    )
-    places = [
-        f"{side} {page}" for side, page in (("A", names.pages(pair.a)), ("B", names.pages(pair.b))) if page
-    ]
+    a, b = comparison.a.document, comparison.b.document
+    sides = [f"{side} {page}" for side, page in (("A", pages(pair.a)), ("B", pages(pair.b))) if page]
     return Change(
         number,
-        names.LETTERS[pair.state],
-        names.state_words(pair),
-        names.kinds(pair),
-        [(flag.kind.value, short(flag.a, _SAID), short(flag.b, _SAID)) for flag in pair.flags],
-        name,
-        " → ".join(places),
-        excerpt(pair),
+        STATE_LETTERS[pair.state],
+        state_words(pair),
+        flag_kinds(pair),
+        [(flag.kind.value, short(flag.a, _EXCERPT), short(flag.b, _EXCERPT)) for flag in pair.flags],
+        _section_name(a, pair.a) if pair.a else _section_name(b, pair.b),
+        " → ".join(sides),
+        _excerpt(pair),
     )
 
 
-def excerpt(pair: PassagePair) -> tuple[Piece, ...]:
-    """A few words that say which pair this is."""
+def _section_name(document: Document, passages: Sequence[Passage]) -> str:
+    return short(heading(document.sections[passages[0].section]), 60)
+
+
+def _excerpt(pair: PassagePair) -> tuple[Piece, ...]:
+    """A few words by which a reader knows the pair."""
     if not pair.edits:
-        return (Piece(Kind.STAYED, short(pair.a_text or pair.b_text, 2 * _SAID), gap=False),)
-    return pieces(pair, _CONTEXT, _SAID, only=_telling(pair))
+        return (Piece(PieceKind.STAYED, short(pair.a_text or pair.b_text, 2 * _EXCERPT), gap=False),)
+    return pieces(pair, _CONTEXT, _EXCERPT, only=_flagged_edit(pair))
 
 
-def _telling(pair: PassagePair) -> Edit:
-    """The edit that the first flag is about, as far as its words tell; else the first edit."""
+def _flagged_edit(pair: PassagePair) -> Edit:
+    """The edit that holds words of the first flag, else the first edit."""
     for flag in pair.flags[:1]:
         for edit in pair.edits:
             sides = ((flag.a, pair.a_text, edit.a), (flag.b, pair.b_text, edit.b))
             if any(
-                said and span.start < found.end() and found.start() < span.end
-                for said, text, span in sides
-                for found in re.finditer(re.escape(said), text)
+                words and span.start < match.end() and match.start() < span.end
+                for words, text, span in sides
+                for match in re.finditer(re.escape(words), text)
             ):
                 return edit
     return pair.edits[0]

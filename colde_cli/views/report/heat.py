@@ -1,4 +1,4 @@
-"""Tables of scores as data of the page: a byte for each cell."""
+"""The heat maps of the page: scores as data, one byte per cell, and as tables for reading."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from colde_cli.similarity.comparison import Comparison
 
 MOST = 1000
-"""Rows or columns that a map has at most: more are shown several to a cell, which then shows the highest."""
+"""Rows or columns of a map at most; with more, a cell stands for several and shows their highest score."""
 
 
 def heat_maps(comparison: Comparison) -> dict[str, Any]:
-    """Both maps, and for each chunk its section and the first passage that it holds."""
+    """Both maps, and the section and first passage of each chunk."""
     alignment = comparison.aligned
     return {
         "sections": _map(comparison.section_scores),
@@ -57,8 +57,8 @@ def _places(encoding: Encoding, passages: Sequence[Passage]) -> dict[str, list[i
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """A section or chunk of A and its best counterpart: each an id in the page and a name; the score as text."""
+class MapRow:
+    """A section or chunk of A and its best counterpart, each as id in the page and name, with their score."""
 
     a: tuple[str, str]
     score: str
@@ -67,17 +67,23 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class MapTable:
-    """A map in words: `name` in ids, `title`, `about`, what `one` row is, and its rows."""
+    """A map as a table.
+
+    Attributes:
+        name: in ids of the page.
+        about: a sentence or two.
+        one: "section" or "chunk".
+    """
 
     name: str
     title: str
     about: str
     one: str
-    rows: Sequence[Row]
+    rows: Sequence[MapRow]
 
 
 def tables(comparison: Comparison) -> list[MapTable]:
-    """What the maps show, as far as a reader without eyes or scripts needs it."""
+    """Both maps as tables, for readers who see no picture or run no scripts."""
     return [
         MapTable("sections", "Sections", "Cosines of section vectors.", "section", _sections(comparison)),
         MapTable(
@@ -90,14 +96,14 @@ def tables(comparison: Comparison) -> list[MapTable]:
     ]
 
 
-def _sections(comparison: Comparison) -> list[Row]:
+def _sections(comparison: Comparison) -> list[MapRow]:
     scores = comparison.section_scores
     if not scores.size:
         return []
     a, b = comparison.a.document.sections, comparison.b.document.sections
     best = scores.argmax(axis=1)
     return [
-        Row(
+        MapRow(
             (f"as{i}", short(heading(a[i]), 70)),
             f"{scores[i, j]:.2f}",
             (f"bs{j}", short(heading(b[j]), 70)),
@@ -106,11 +112,11 @@ def _sections(comparison: Comparison) -> list[Row]:
     ]
 
 
-def _chunks(comparison: Comparison) -> list[Row]:
+def _chunks(comparison: Comparison) -> list[MapRow]:
     if not comparison.chunk_scores.size:
         return []
     return [
-        Row(
+        MapRow(
             _chunk(comparison.a, match.chunk, "a"),
             f"{match.score:.2f}",
             _chunk(comparison.b, match.partner, "b"),

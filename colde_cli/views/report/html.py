@@ -1,4 +1,4 @@
-"""What the HTML pages share: colours of both themes, type, and what only screen readers see."""
+"""The HTML report: gather its data, style and scripts, and fill the template."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from colde_cli.views.report import names
-from colde_cli.views.report.changes import changes, kind_counts, longest
+from colde_cli.views.report.changes import STATE_LETTERS, changes, kind_counts, longest
 from colde_cli.views.report.heat import heat_maps, tables
 from colde_cli.views.report.sides import sides
 from colde_cli.views.report.summary import heads, summary
@@ -17,20 +16,18 @@ if TYPE_CHECKING:
     from colde_cli.similarity.comparison import Comparison
 
 
-def base_style() -> str:
-    """The style under that of every page."""
-    return Path(__file__).with_name("base.css").read_text(encoding="utf-8")
-
-
 _FOLDER = Path(__file__).parent
 _SCRIPTS = ("base", "panes", "links", "list", "detail", "maps", "start")
+"""In the order of the page."""
+
+
+def base_style() -> str:
+    """The style that all pages share: colours of both themes, type, and text for screen readers only."""
+    return _read("../base.css")
 
 
 def comparison_html(comparison: Comparison) -> str:
-    """A comparison as one HTML page with its style, its scripts and every text inside.
-
-    Its passages are aligned if that has not been done.
-    """
+    """A comparison as one HTML page that holds its style, its scripts and both texts."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     environment = Environment(
@@ -40,7 +37,7 @@ def comparison_html(comparison: Comparison) -> str:
         lstrip_blocks=True,
         undefined=StrictUndefined,
     )
-    found = changes(comparison)
+    listed = changes(comparison)
     style, theme, script = _style(), _read("theme.js"), _script()
     return environment.get_template("page.html").render(
         style=style,
@@ -49,9 +46,9 @@ def comparison_html(comparison: Comparison) -> str:
         policy=_policy(style, theme, script),
         heads=heads(comparison),
         summary=summary(comparison),
-        changes=found,
-        longest=longest(comparison, found),
-        kind_counts=kind_counts(found),
+        changes=listed,
+        longest=longest(comparison, listed),
+        kind_counts=kind_counts(listed),
         maps=tables(comparison),
         sides=sides(comparison),
         data=_data(comparison),
@@ -59,10 +56,10 @@ def comparison_html(comparison: Comparison) -> str:
 
 
 def _data(comparison: Comparison) -> dict[str, Any]:
-    """What the scripts need beside the text: state and score in hundredths of every pair, and the maps."""
+    """The data of the scripts: state and score in hundredths of every pair, and the maps."""
     pairs = comparison.passages
     return {
-        "states": "".join(names.LETTERS[pair.state] for pair in pairs),
+        "states": "".join(STATE_LETTERS[pair.state] for pair in pairs),
         "scores": [-1 if pair.score is None else round(100 * pair.score) for pair in pairs],
         **heat_maps(comparison),
     }

@@ -1,4 +1,4 @@
-"""The text of each document once, in reading order: headings, passages with their redline, page breaks."""
+"""The text of each document in reading order: headings, passages with their edits, page breaks."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from colde_cli.documents.document import Span
 from colde_cli.similarity.alignment import State
 from colde_cli.views.escaping import harmless
-from colde_cli.views.report import names
-from colde_cli.views.wording import became, heading
+from colde_cli.views.report.changes import STATE_LETTERS, flag_kinds, pages, state_words
+from colde_cli.views.wording import heading, section_state
 
 if TYPE_CHECKING:
     from colde_cli.documents.document import Document, Section
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from colde_cli.similarity.comparison import Comparison
 
 _PER_BLOCK = 12
-"""Items that a browser lays out together, once they come near the screen."""
+"""Items that a browser lays out together when they come near the screen."""
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
-    """A piece of a passage: "text", "cut" (an edit of it), "gap" (where the other inserted something) or "page"."""
+class TextRun:
+    """A piece of a passage: "text", "cut" (an edit), "gap" (an insertion of the other side) or "page" (a break)."""
 
     kind: str
     text: str = ""
@@ -38,15 +38,14 @@ class Item:
 
     Attributes:
         kind: "heading", "passage" or "page".
-        anchor: its id in the page, or "".
+        anchor: id in the page, or "".
         number: of the pair, the section or the page.
         letter: of the pair's state.
         level: of the heading in the page, 4 to 6.
-        note: what became of the heading's section, or of the pair, in words.
-        link: to the partner's id, or "".
+        note: the state of the section or the pair, in words.
+        link: id of the partner, or "".
         where: pages of the partner.
         kinds: of the pair's flags.
-        runs: the text.
     """
 
     kind: str
@@ -58,50 +57,47 @@ class Item:
     link: str = ""
     where: str = ""
     kinds: Sequence[str] = ()
-    runs: Sequence[Run] = ()
+    runs: Sequence[TextRun] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """A document as the page shows it: `letter` is "a" or "b", `blocks` are items in reading order."""
+    """A document in the page: its letter, "a" or "b", and blocks of items in reading order."""
 
     letter: str
     blocks: Sequence[Sequence[Item]]
 
 
 def sides(comparison: Comparison) -> tuple[Side, Side]:
-    """Both documents."""
-    notes = _section_notes(comparison)
-    return (
-        Side("a", _blocks(_Writer(comparison, "a", notes[0]).items())),
-        Side("b", _blocks(_Writer(comparison, "b", notes[1]).items())),
-    )
+    """The texts of both documents."""
+    a, b = _section_notes(comparison)
+    return _side(comparison, "a", a), _side(comparison, "b", b)
 
 
-def _blocks(items: Iterator[Item]) -> list[list[Item]]:
-    """Items in groups."""
-    numbered = enumerate(items)
-    return [[item for _, item in group] for _, group in groupby(numbered, lambda each: each[0] // _PER_BLOCK)]
+def _side(comparison: Comparison, letter: str, notes: Mapping[int, str]) -> Side:
+    items = enumerate(_SideBuilder(comparison, letter, notes).items())
+    groups = groupby(items, lambda numbered: numbered[0] // _PER_BLOCK)
+    return Side(letter, [[item for _, item in group] for _, group in groups])
 
 
 def _section_notes(comparison: Comparison) -> tuple[dict[int, str], dict[int, str]]:
-    """What became of sections, by index, where a heading should say so."""
+    """The states of changed sections in A and in B, by index."""
     a: dict[int, str] = {}
     b: dict[int, str] = {}
     for change in comparison.section_changes:
-        if words := became(change):
+        if words := section_state(change):
             a.update(dict.fromkeys(change.a, words))
             b.update(dict.fromkeys(change.b, words))
     return a, b
 
 
-class _Writer:
-    """Writes one document down."""
+class _SideBuilder:
+    """Builds the items of one document."""
 
     def __init__(self, comparison: Comparison, letter: str, notes: Mapping[int, str]) -> None:
-        own, alignment = (comparison.a if letter == "a" else comparison.b), comparison.aligned
+        encoding, alignment = (comparison.a if letter == "a" else comparison.b), comparison.aligned
         self._letter, self._notes = letter, notes
-        self._document: Document = own.document
+        self._document: Document = encoding.document
         self._passages = alignment.a if letter == "a" else alignment.b
         self._pairs: dict[int, tuple[int, PassagePair]] = {
             passage.index: (number, pair)
@@ -141,57 +137,57 @@ class _Writer:
             section.index,
             level=min(6, 3 + max(1, section.level)),
             note=self._notes.get(section.index, ""),
-            runs=(Run("text", text),),
+            runs=(TextRun("text", text),),
         )
 
     def _passage(self, passage: Passage) -> Item:
         number, pair = self._pairs[passage.index]
-        own, other = (pair.a, pair.b) if self._letter == "a" else (pair.b, pair.a)
+        here, there = (pair.a, pair.b) if self._letter == "a" else (pair.b, pair.a)
         runs = tuple(self._runs(passage, pair))
-        if passage.index != own[0].index:
-            return Item("passage", "", number, names.LETTERS[pair.state], runs=runs)
-        here, there = ("p", "q") if self._letter == "a" or not other else ("q", "p")
+        if passage.index != here[0].index:
+            return Item("passage", "", number, STATE_LETTERS[pair.state], runs=runs)
+        own_id, other_id = ("p", "q") if self._letter == "a" or not there else ("q", "p")
         changed = pair.state is not State.SAME
         return Item(
             "passage",
-            f"{here}{number}",
+            f"{own_id}{number}",
             number,
-            names.LETTERS[pair.state],
-            note=names.state_words(pair) if changed else "",
-            link=f"{there}{number}" if changed and other else "",
-            where=names.pages(other) if changed else "",
-            kinds=names.kinds(pair),
+            STATE_LETTERS[pair.state],
+            note=state_words(pair) if changed else "",
+            link=f"{other_id}{number}" if changed and there else "",
+            where=pages(there) if changed else "",
+            kinds=flag_kinds(pair),
             runs=runs,
         )
 
-    def _runs(self, passage: Passage, pair: PassagePair) -> Iterator[Run]:
-        """The passage in pieces, cut at its edits and at the pages that begin inside it."""
+    def _runs(self, passage: Passage, pair: PassagePair) -> Iterator[TextRun]:
+        """The passage in pieces, cut at its edits and page breaks."""
         start, place = passage.span.start, passage.span.start
         for at, end, run in sorted(self._marks(passage, pair), key=lambda mark: mark[:2]):
             if at > place:
-                yield Run("text", harmless(self._document.text[place:at]))
+                yield TextRun("text", harmless(self._document.text[place:at]))
             yield run
             place = max(place, end)
         if place < passage.span.end:
-            yield Run("text", harmless(self._document.text[max(place, start) : passage.span.end]))
+            yield TextRun("text", harmless(self._document.text[max(place, start) : passage.span.end]))
 
-    def _marks(self, passage: Passage, pair: PassagePair) -> Iterator[tuple[int, int, Run]]:
-        """Edits and page breaks inside a passage, as offsets into the document; an edit ends at a page break."""
+    def _marks(self, passage: Passage, pair: PassagePair) -> Iterator[tuple[int, int, TextRun]]:
+        """Edits and page breaks inside a passage, as offsets in the document; a page break cuts an edit in two."""
         breaks = list(self._pages_inside(passage.span))
         for page, at in breaks:
-            yield at, at, Run("page", number=page)
+            yield at, at, TextRun("page", number=page)
         offset = self._offset(passage, pair)
         for number, edit in enumerate(pair.edits):
-            own = edit.a if self._letter == "a" else edit.b
-            first = max(passage.span.start, own.start + offset)
-            last = min(passage.span.end, own.end + offset)
-            if own.start == own.end and passage.span.start <= own.start + offset <= passage.span.end:
-                yield first, first, Run("gap", number=number)
+            span = edit.a if self._letter == "a" else edit.b
+            first = max(passage.span.start, span.start + offset)
+            last = min(passage.span.end, span.end + offset)
+            if span.start == span.end and passage.span.start <= span.start + offset <= passage.span.end:
+                yield first, first, TextRun("gap", number=number)
             for start, end in _pieces(first, last, [at for _, at in breaks]):
-                yield start, end, Run("cut", harmless(self._document.text[start:end]), number)
+                yield start, end, TextRun("cut", harmless(self._document.text[start:end]), number)
 
     def _offset(self, passage: Passage, pair: PassagePair) -> int:
-        """What turns a place in the pair's text, its passages joined by a blank line, into one of the document."""
+        """The offset from the pair's text, in which blank lines join its passages, to the document's."""
         before = 0
         for other in pair.a if self._letter == "a" else pair.b:
             if other.index == passage.index:
@@ -209,7 +205,7 @@ class _Writer:
 
 
 def _pieces(first: int, last: int, breaks: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """The parts of [first, last) between breaks; none where it is empty."""
+    """The parts of [first, last) between breaks."""
     inside = [place for place in breaks if first < place < last]
     bounds = [first, *inside, last]
     yield from ((start, end) for start, end in pairwise(bounds) if start < end)

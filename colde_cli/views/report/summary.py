@@ -1,4 +1,4 @@
-"""What a reader asks first: are they related, how much is the same, what that matters changed, what of sections."""
+"""The first screen of the report: both documents, the verdict, how much is the same, and section changes."""
 
 from __future__ import annotations
 
@@ -9,18 +9,21 @@ from typing import TYPE_CHECKING
 
 from colde_cli.similarity.alignment import Extent, State, extents
 from colde_cli.views.escaping import short
-from colde_cli.views.report import names
+from colde_cli.views.report.changes import STATE_LETTERS
 from colde_cli.views.wording import (
+    PART_NAMES,
+    STATE_WORDS,
     VERDICTS,
-    became,
+    apart_from,
     document_facts,
     heading,
-    how_much,
     ignored_line,
-    noise_aside,
     percent,
     plural,
+    reasons,
+    section_state,
     share,
+    shared_words,
 )
 
 if TYPE_CHECKING:
@@ -33,14 +36,13 @@ _TONES = {True: "yes", False: "no", None: "open"}
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
-    """A document in the head of the page.
+class DocumentHead:
+    """A document at the top of the page.
 
     Attributes:
         letter: A or B.
-        title: of the document.
-        label: what tells it from the other: the title, or of two versions of one title the name of the file.
-        facts: path, pages, sections, tokens, as text.
+        label: the title; the file's name if both titles are the same.
+        facts: path, pages, sections, tokens.
         warnings: what could not be read.
     """
 
@@ -52,14 +54,14 @@ class Facts:
 
 
 @dataclass(frozen=True, slots=True)
-class ScoreBar:
-    """How the words of a document divide.
+class WordBar:
+    """The words of a document by state.
 
     Attributes:
         letter: A or B.
-        words: of the document, as text.
-        kept: share that stands in the other, as text.
-        parts: letter and name of a state, percent of the words, where the part begins in percent.
+        words: their number, as text.
+        kept: the share that is also in the other document, as text.
+        parts: letter and name of a state, width and start in percent.
     """
 
     letter: str
@@ -70,7 +72,7 @@ class ScoreBar:
 
 @dataclass(frozen=True, slots=True)
 class SectionRow:
-    """A section that was not simply kept: state in words, sections of A and of B as (index, heading)."""
+    """A changed section: its state in words, and sections of A and of B as (index, heading)."""
 
     state: str
     a: Sequence[tuple[int, str]]
@@ -79,23 +81,20 @@ class SectionRow:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """The first screen.
+    """The first screen, all of it text but the gauge.
 
     Attributes:
-        verdict: "Related", "Not related" or "No verdict".
-        tone: "yes", "no" or "open".
-        because: the verdict in a sentence.
-        score: as text.
-        gauge: score and threshold, 0 to 100; the threshold may be None.
-        parts: name, share and score of each part of the score, as text.
+        tone: "yes", "no" or "open": the colour of the verdict.
+        because: sentences that give reasons for the verdict.
+        gauge: score and threshold in percent; the threshold may be None.
+        parts: name, share and score of each part of the score.
         bars: of A and of B.
         lead: how much is the same, in a sentence.
-        counts: letter, name and count of pairs for each state.
-        kept_sections: sections kept, in a sentence.
-        sections: the others.
-        model: what ran.
-        ignored: what was left out of account, in words; "" for nothing.
-        aside: the same as the end of a sentence, ", case aside".
+        counts: letter, name and number of pairs of each state.
+        kept_sections: unchanged sections, in a sentence.
+        sections: changed sections.
+        ignored: what was ignored; "" for nothing.
+        apart: the same at the end of a sentence: " apart from case".
     """
 
     verdict: str
@@ -104,65 +103,68 @@ class Summary:
     score: str
     gauge: tuple[float, float | None]
     parts: Sequence[tuple[str, str, str]]
-    bars: Sequence[ScoreBar]
+    bars: Sequence[WordBar]
     lead: str
     counts: Sequence[tuple[str, str, int]]
     kept_sections: str
     sections: Sequence[SectionRow]
     model: str
     ignored: str
-    aside: str
+    apart: str
 
 
 def summary(comparison: Comparison) -> Summary:
-    """All that the first screen shows but the flagged changes."""
+    """Everything on the first screen but the flagged changes."""
     changes = comparison.section_changes
     both, counts, model = extents(comparison.passages), comparison.summary, comparison.model
     return Summary(
         VERDICTS[comparison.related],
         _TONES[comparison.related],
-        _because(comparison),
+        f"{_because(comparison)} {reasons(comparison)}".strip(),
         f"{comparison.score:.3f}",
         (
             _on_gauge(comparison.score),
             None if comparison.threshold is None else _on_gauge(comparison.threshold),
         ),
-        [(names.PARTS[part.name], f"{part.weight:.0%}", f"{part.score:.2f}") for part in comparison.parts],
+        [(PART_NAMES[part.name], f"{part.weight:.0%}", f"{part.score:.2f}") for part in comparison.parts],
         [_bar("A", both[0]), _bar("B", both[1])],
-        how_much(comparison, both),
-        [(names.LETTERS[state], names.STATES[state], counts[state]) for state in State],
+        shared_words(comparison, both),
+        [(STATE_LETTERS[state], STATE_WORDS[state], counts[state]) for state in State],
         _kept(comparison, changes),
-        [_row(comparison, change) for change in changes if became(change)],
+        [_row(comparison, change) for change in changes if section_state(change)],
         " · ".join((model.name, model.precision, model.device)),
         ignored_line(comparison),
-        noise_aside(comparison.ignore),
+        apart_from(comparison.ignore),
     )
 
 
-def heads(comparison: Comparison) -> list[Facts]:
+def heads(comparison: Comparison) -> list[DocumentHead]:
     """The heads of both documents."""
     documents = (comparison.a.document, comparison.b.document)
     titles = [
-        short(found.title, 160) or f"Document {side}" for side, found in zip("AB", documents, strict=True)
+        short(document.title, 160) or f"Document {side}"
+        for side, document in zip("AB", documents, strict=True)
     ]
-    files = [short(PurePath(found.path).name, 160) for found in documents]
+    files = [short(PurePath(document.path).name, 160) for document in documents]
     labels = files if titles[0] == titles[1] and all(files) and files[0] != files[1] else titles
     sides = zip("AB", (comparison.a, comparison.b), titles, labels, strict=True)
     return [
-        Facts(side, title, label, " · ".join(document_facts(encoding)), _warnings(encoding.document.report))
+        DocumentHead(
+            side, title, label, " · ".join(document_facts(encoding)), _warnings(encoding.document.report)
+        )
         for side, encoding, title, label in sides
     ]
 
 
 def _warnings(report: ReadReport) -> list[str]:
-    found = [short(sentence, 400) for sentence in report.warnings]
+    warnings = [short(sentence, 400) for sentence in report.warnings]
     if report.skipped_sections:
-        found.append(
-            f"Left out as asked: {', '.join(short(name, 60) for name in report.skipped_sections[:12])}."
+        warnings.append(
+            f"Left out on request: {', '.join(short(name, 60) for name in report.skipped_sections[:12])}."
         )
     if report.truncated_tokens:
-        found.append(f"{plural(report.truncated_tokens, 'token')} left out because of a limit.")
-    return found
+        warnings.append(f"{plural(report.truncated_tokens, 'token')} left out because of a limit.")
+    return warnings
 
 
 def _on_gauge(score: float) -> float:
@@ -171,7 +173,7 @@ def _on_gauge(score: float) -> float:
 
 def _because(comparison: Comparison) -> str:
     if comparison.threshold is None:
-        return f"Score {comparison.score:.2f}; no threshold is fitted to this model."
+        return f"Score {comparison.score:.2f}; this model has no threshold."
     side = "at or above" if comparison.related else "below"
     words = f"Score {comparison.score:.2f}, {side} the threshold of {comparison.threshold:.2f}"
     if comparison.probability is None:
@@ -179,31 +181,31 @@ def _because(comparison: Comparison) -> str:
     return f"{words}; probability {percent(comparison.probability)}."
 
 
-def _bar(letter: str, extent: Extent) -> ScoreBar:
+def _bar(letter: str, extent: Extent) -> WordBar:
     parts, start = [], 0.0
     for state in State:
         width = 100 * extent.by_state[state] / max(1, extent.words)
         if width:
-            parts.append((names.LETTERS[state], names.STATES[state], round(width, 2), round(start, 2)))
+            parts.append((STATE_LETTERS[state], STATE_WORDS[state], round(width, 2), round(start, 2)))
         start += width
-    return ScoreBar(letter, plural(extent.words, "word"), share(extent) if extent.words else "–", parts)
+    return WordBar(letter, plural(extent.words, "word"), share(extent) if extent.words else "–", parts)
 
 
 def _kept(comparison: Comparison, changes: Sequence[SectionChange]) -> str:
-    kept = [change for change in changes if not became(change)]
-    same, aside = sum(change.same for change in kept), noise_aside(comparison.ignore)
+    kept = [change for change in changes if not section_state(change)]
+    same, apart = sum(change.same for change in kept), apart_from(comparison.ignore)
     if not kept:
         return "No section kept its name and place."
     what = "its name and place" if len(kept) == 1 else "their names and places"
     words = f"{plural(len(kept), 'section')} kept {what}"
     if same == len(kept):
-        return f"{words}, word for word{aside}."
-    return f"{words}, {same or 'none'} of them word for word{aside}."
+        return f"{words}, word for word{apart}."
+    return f"{words}, {same or 'none'} of them word for word{apart}."
 
 
 def _row(comparison: Comparison, change: SectionChange) -> SectionRow:
     a, b = comparison.a.document, comparison.b.document
-    return SectionRow(became(change), _named(a, change.a), _named(b, change.b))
+    return SectionRow(section_state(change), _named(a, change.a), _named(b, change.b))
 
 
 def _named(document: Document, indices: Sequence[int]) -> list[tuple[int, str]]:
