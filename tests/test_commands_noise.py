@@ -165,7 +165,7 @@ def test_ranking_without_a_template_puts_the_subject_first(capsys: Capture, tmp_
         assert "also stands in template.md" in value["skipped"][0]["reason"]
         assert scores()[0] == with_it
     shown = run(capsys, "rank", query, corpus, "--ignore-like", template).out
-    assert "Ignored: text that also stands in template.md" in shown
+    assert "Ignored: text that also appears in template.md" in shown
 
 
 def test_a_template_of_another_kind_of_file_is_read_like_the_documents(

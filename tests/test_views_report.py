@@ -21,7 +21,7 @@ from colde_cli.similarity.comparison import Comparison
 from colde_cli.similarity.words import IgnoreOptions
 from colde_cli.views.escaping import harmless
 from colde_cli.views.redline import marked
-from colde_cli.views.report.changes import excerpt
+from colde_cli.views.report.changes import change_excerpt
 from colde_cli.views.report.heat import MOST, heat_maps
 from colde_cli.views.report.html import comparison_html
 
@@ -253,7 +253,7 @@ def test_an_excerpt_shows_the_flagged_edit() -> None:
     a = f"{LONG} The fee is subject to review by the board, and the rent is EUR 580 a month."
     b = f"{LONG} The charge is subject to review by the board, and the rent is EUR 850 a month."
     pair = compared(document([("", a)]), document([("", b)])).passages[0]
-    assert marked(excerpt(pair)).endswith("rent is EUR [-580-] {+850+} a month.")
+    assert marked(change_excerpt(pair)).endswith("rent is EUR [-580-] {+850+} a month.")
 
 
 def test_a_long_report_stays_small() -> None:

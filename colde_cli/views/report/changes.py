@@ -106,7 +106,7 @@ def _change(comparison: Comparison, number: int, pair: PassagePair) -> Change:
         [(flag.kind.value, short(flag.a, _EXCERPT), short(flag.b, _EXCERPT)) for flag in pair.flags],
         _section_name(a, pair.a) if pair.a else _section_name(b, pair.b),
         " → ".join(sides),
-        _excerpt(pair),
+        change_excerpt(pair),
     )
 
 
@@ -114,7 +114,7 @@ def _section_name(document: Document, passages: Sequence[Passage]) -> str:
     return short(heading(document.sections[passages[0].section]), 60)
 
 
-def _excerpt(pair: PassagePair) -> tuple[Piece, ...]:
+def change_excerpt(pair: PassagePair) -> tuple[Piece, ...]:
     """A few words by which a reader knows the pair."""
     if not pair.edits:
         return (Piece(PieceKind.STAYED, short(pair.a_text or pair.b_text, 2 * _EXCERPT), gap=False),)
