@@ -36,6 +36,7 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="Options can also be set in the environment: --skip-sections as COLDE_SKIP_SECTIONS.",
 )
 
 # Every command, in the order in which `colde --help` lists them.

@@ -1,6 +1,6 @@
 """Paste every command's `--help` into docs/commands.md: `python docs/generate.py [--check]`.
 
-A command has a section of its own on that page, in which its help stands between two markers:
+Each command has a section on that page, with its help between two markers:
 
     <!-- help: colde diff -->
     ...
@@ -13,12 +13,13 @@ README or a page of docs/ shows a command or an option that does not exist.
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,16 @@ WIDTH = 100
 _HELP = re.compile(r"<!-- help: (?P<command>[a-z -]+?) -->\n(?P<body>.*?)<!-- end help -->", re.DOTALL)
 _FENCE = re.compile(r"^```(?:bash|console|sh)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+_PRINT_HELP = """
+import contextlib, io, json, sys
+from colde_cli.app import app
+texts = {}
+for command in sys.argv[1:]:
+    with contextlib.redirect_stdout(io.StringIO()) as shown:
+        app([*command.split()[1:], "--help"], prog_name="colde", standalone_mode=False)
+    texts[command] = shown.getvalue()
+print(json.dumps(texts))
+"""
 # Any of these makes rich colour what is not a terminal or lay it out for another width.
 _DISTURBING = ("FORCE_COLOR", "GITHUB_ACTIONS", "PY_COLORS", "COLUMNS", "TERMINAL_WIDTH")
 
@@ -55,13 +66,15 @@ def _walk(
             yield from _walk(f"{name} {child}", below)
 
 
-def help_text(command: str) -> str:
-    """What `COMMAND --help` prints at a width of 100 columns, without colours or trailing blanks."""
-    arguments = [sys.executable, "-m", "colde_cli", *command.split()[1:], "--help"]
+def help_texts(commands: Iterable[str]) -> dict[str, str]:
+    """What `COMMAND --help` prints at a width of 100 columns, without colours or trailing blanks.
+
+    One process of its own prints them all: rich reads its environment when it is imported.
+    """
     kept = {key: value for key, value in os.environ.items() if key not in _DISTURBING and key[:6] != "COLDE_"}
     plain = {"COLUMNS": str(WIDTH), "TERMINAL_WIDTH": str(WIDTH), "NO_COLOR": "1", "TERM": "dumb"}
     done = subprocess.run(
-        arguments,
+        [sys.executable, "-c", _PRINT_HELP, *commands],
         cwd=ROOT,
         env={**kept, **plain, "PYTHONIOENCODING": "utf-8"},
         stdin=subprocess.DEVNULL,
@@ -69,12 +82,16 @@ def help_text(command: str) -> str:
         encoding="utf-8",
         check=True,
     )
-    lines = _ANSI.sub("", done.stdout).replace("python -m colde_cli", "colde").splitlines()
-    return "\n".join(line.rstrip() for line in lines).strip()
+    printed = json.loads(done.stdout)
+    return {name: _trimmed(text) for name, text in printed.items()}
+
+
+def _trimmed(text: str) -> str:
+    return "\n".join(line.rstrip() for line in _ANSI.sub("", text).splitlines()).strip()
 
 
 def fill(page: str, helps: Mapping[str, str]) -> str:
-    """The page with the help of every command it has markers for; unknown commands are left as they are."""
+    """The page with the current help of every command that it has markers for."""
 
     def block(match: re.Match[str]) -> str:
         command = match["command"]
@@ -86,7 +103,7 @@ def fill(page: str, helps: Mapping[str, str]) -> str:
 
 
 def page_problems(page: str, helps: Mapping[str, str]) -> list[str]:
-    """Why the page is not what it should be: commands missing from it, gone, or with another help."""
+    """The faults of the page: commands that are missing, gone, or shown with an old help."""
     shown = {match["command"]: match[0] for match in _HELP.finditer(page)}
     current = {match["command"]: match[0] for match in _HELP.finditer(fill(page, helps))}
     missing = [f"`{name}` has no section with markers" for name in helps if name not in shown]
@@ -100,7 +117,7 @@ def page_problems(page: str, helps: Mapping[str, str]) -> list[str]:
 
 
 def example_problems(text: str, tree: Mapping[str, frozenset[str]]) -> list[str]:
-    """Commands and options in the shell blocks of a page that do not exist."""
+    """Commands and options that the shell blocks of a page use and that do not exist."""
     problems = []
     for words in _colde_calls(text):
         name = _longest_command(words, tree)
@@ -133,9 +150,9 @@ def _longest_command(words: list[str], tree: Mapping[str, frozenset[str]]) -> st
 
 
 def problems() -> list[str]:
-    """Everything wrong with the documentation of the commands, one sentence each."""
+    """All faults in the documentation of the commands, a sentence each."""
     tree = command_tree()
-    helps = {name: help_text(name) for name in tree}
+    helps = help_texts(tree)
     found = [f"{PAGE.name}: {item}" for item in page_problems(PAGE.read_text(encoding="utf-8"), helps)]
     for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))):
         found += [f"{path.name}: {item}" for item in example_problems(path.read_text(encoding="utf-8"), tree)]
@@ -147,7 +164,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Paste every command's --help into docs/commands.md.")
     parser.add_argument("--check", action="store_true", help="write nothing; status 1 if anything is stale")
     if not parser.parse_args().check:
-        helps = {name: help_text(name) for name in command_tree()}
+        helps = help_texts(command_tree())
         PAGE.write_text(fill(PAGE.read_text(encoding="utf-8"), helps), encoding="utf-8")
     found = problems()
     sys.stderr.writelines(f"{problem}\n" for problem in found)

@@ -58,7 +58,7 @@ def test_help_is_plain_text_of_at_most_100_columns(
 ) -> None:
     monkeypatch.setenv("GITHUB_ACTIONS", "true")
     monkeypatch.setenv("FORCE_COLOR", "1")
-    text = generate.help_text("colde diff")
+    text = generate.help_texts(["colde diff"])["colde diff"]
     assert "\x1b" not in text
     assert "colde diff" in text
     assert max(map(len, text.splitlines())) <= 100
