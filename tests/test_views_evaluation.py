@@ -53,7 +53,7 @@ def test_robustness_is_in_every_view_but_csv() -> None:
 def test_systems_equal_to_three_decimals_are_both_best() -> None:
     page = evaluation_html(evaluation())
     assert page.count('class="best"') == 2
-    assert evaluation().fields[0].best("auc") == {"one", "two"}
+    assert evaluation().sets[0].best("auc") == {"one", "two"}
 
 
 def test_numbers_as_people_read_them() -> None:

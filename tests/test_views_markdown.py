@@ -52,7 +52,7 @@ def test_the_order_is_verdict_counts_flagged_changes_sections_the_rest() -> None
         "Related",
         "Flagged</th>",
         "Flagged changes",
-        "Sections</h3>",
+        "Section changes</h3>",
         "Only in A: 1 passage",
         "Only in B: 1 passage",
         "Section scores",

@@ -126,7 +126,7 @@ def test_diff_keeps_its_status_and_its_colours(tmp_path: Path, pager: str) -> No
     a, b = tmp_path / "a.txt", tmp_path / "b.txt"
     a.write_text("The parts of one unit cost 58 dollars in the market of our town.")
     b.write_text("The parts of one unit cost 63 dollars in the market of our town.")
-    command = [sys.executable, "-m", "colde_cli", "diff", str(a), str(b)]
+    command = [sys.executable, "-m", "colde_cli", "diff", "--quiet", str(a), str(b)]
     status, shown = on_a_terminal([*command, "--pager"], PAGER=pager, COLORTERM="truecolor")
     assert status == 1
     assert shown.startswith("<<")

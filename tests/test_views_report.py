@@ -181,7 +181,7 @@ def test_strangers_have_no_partners() -> None:
 def test_an_empty_side_is_shown_as_such(swap: bool) -> None:
     a, b = document([]), document([("One", LONG)])
     page = parsed(comparison_html(compared(*((b, a) if swap else (a, b)))))
-    assert f"{'B' if swap else 'A'} has no text besides headings." in page.text_content()
+    assert f"{'B' if swap else 'A'} has no text apart from headings." in page.text_content()
     assert "One of the two has none." in page.text_content()
 
 

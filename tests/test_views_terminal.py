@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from io import StringIO
 from pathlib import Path
 from unittest.mock import patch
@@ -23,10 +23,19 @@ from rich.text import Text
 from colde_cli.documents.document import Part, assemble
 from colde_cli.documents.reading import read
 from colde_cli.encoder.encoder import Encoder
+from colde_cli.scoring.score import ScorePart
 from colde_cli.similarity.comparison import COUNTERPART, Comparison, compare_encodings
 from colde_cli.views.heatmap import HeatMap
 from colde_cli.views.terminal import comparison_table
-from colde_cli.views.wording import from_difference, percent, plain, shorten
+from colde_cli.views.wording import (
+    closest_parts,
+    from_difference,
+    percent,
+    plain,
+    reasons,
+    score_parts,
+    shorten,
+)
 
 WIDTHS = [60, 72, 80, 100, 120, 160, 200]
 
@@ -51,6 +60,44 @@ def drawn(heatmap: HeatMap, width: int, *, colour: bool) -> str:
     with console.capture() as captured:
         console.print(heatmap)
     return Text.from_ansi(captured.get()).plain if colour else captured.get()
+
+
+def test_the_reasons_of_a_verdict_begin_with_its_side(versions: Comparison, strangers: Comparison) -> None:
+    assert reasons(versions).startswith("Alike in rare words (1.00), ")
+    assert reasons(strangers).startswith("Unlike in rare words (0.15), ")
+    for comparison in (versions, strangers):
+        assert reasons(comparison) in comparison_table(comparison, "document", 1)
+        assert "score from" not in comparison_table(comparison, "document", 1)
+        assert score_parts(comparison.parts) in comparison_table(comparison, "document", 1, verbose=True)
+
+
+COSINE, OVERLAP = st.floats(-1, 1), st.floats(0, 1)
+
+
+@given(st.tuples(COSINE, COSINE, OVERLAP, OVERLAP), st.floats(0.01, 1), st.booleans())
+def test_reasons_fit_on_one_line(values: tuple[float, ...], threshold: float, related: bool) -> None:
+    names = ("document", "chunks", "words", "opening")
+    parts = tuple(ScorePart(name, value, 0.25) for name, value in zip(names, values, strict=True))
+    line = reasons(Parts(parts, threshold, related))  # type: ignore[arg-type]
+    assert len(line) <= 100
+    assert line == line[:1].upper() + line[1:]
+    assert all(name in line for name in ("whole text", "best chunks", "rare words", "opening"))
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What `reasons` reads of a comparison."""
+
+    parts: tuple[ScorePart, ...]
+    threshold: float | None
+    related: bool | None
+
+
+def test_without_a_threshold_no_reason_is_given() -> None:
+    parts = (ScorePart("document", 0.9, 0.5), ScorePart("words", 0.1, 0.5))
+    assert reasons(Parts(parts, None, None)) == ""  # type: ignore[arg-type]
+    assert closest_parts(parts, 0.5) == "Closest in whole text"
+    assert closest_parts(parts[:1], 0.5) == ""
 
 
 @pytest.mark.parametrize("width", WIDTHS)
@@ -143,7 +190,7 @@ def test_what_is_the_same_is_counted_and_what_is_not_is_listed(versions: Compari
     matches = versions.matches_of_a()
     same = sum(match.same for match in matches)
     text = comparison_table(versions, "chunk", 100)
-    assert f"{same} chunks of {len(matches)} in A also in B, word for word." in text
+    assert f"{same} of {len(matches)} chunks of A are also in B, word for word." in text
     assert text.count("×") >= len(matches) - same
 
 
@@ -248,7 +295,7 @@ def test_many_sections_are_shown_as_their_chapters_unless_asked_for(monkeypatch:
     assert "Sections  of 120 × 120" in folded
     assert "10 10 Chapter" in folded
     assert "1.1 Heading" not in folded.split("Section changes")[0]
-    assert "--level section shows all" in folded
+    assert "--level section shows every section" in folded
     whole = comparison_table(comparison, "section", 10)
     assert "Sections ─" in whole
     assert "10.11 Heading" in whole

@@ -79,17 +79,19 @@ def git_diff(
     change = _change(arguments)
     ignore = (ignore_case, ignore_whitespace, ignore_numbers)
     choice = ModelChoice(model, device, precision, threads, no_cache)
-    how = _How(password, tuple(skip_sections or ()), ignore, tuple(ignore_like or ()), choice, level, top)
+    options = _Options(
+        password, tuple(skip_sections or ()), ignore, tuple(ignore_like or ()), choice, level, top
+    )
     if _nobody_reads():
         return
     try:
-        deliver(_render(change, how) + "\n", None)
+        deliver(_render(change, options) + "\n", None)
     except BrokenPipeError:  # the reader quit the pager; git should report no error
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 @dataclass(frozen=True, slots=True)
-class _Side:
+class _Version:
     """One version of a document: its file, its name for people and its mode."""
 
     file: str
@@ -103,14 +105,14 @@ class _Side:
 
 @dataclass(frozen=True, slots=True)
 class _Change:
-    """The arguments of git; `sides` is None for an unmerged path."""
+    """The arguments of git; `versions` is None for an unmerged path."""
 
     title: str
-    sides: tuple[_Side, _Side] | None
+    versions: tuple[_Version, _Version] | None
 
 
 @dataclass(frozen=True, slots=True)
-class _How:
+class _Options:
     """The options of the command; `ignore` is case, white space, numbers."""
 
     password: str | None
@@ -121,15 +123,15 @@ class _How:
     level: Level
     top: int
 
-    def read(self, side: _Side) -> Document | str:
+    def read(self, version: _Version) -> Document | str:
         """Read the document, or return the sentence that says why it cannot be read."""
         from colde_cli.documents.reading import read
         from colde_cli.documents.selection import select
 
         try:
-            document = replace(read(side.file, password=self.password), path=side.label)
+            document = replace(read(version.file, password=self.password), path=version.label)
         except DocumentError as error:
-            return replace_file_name(str(error), side.file, side.label)
+            return replace_file_name(str(error), version.file, version.label)
         try:
             return select(document, self.skip)
         except OptionError as error:
@@ -148,50 +150,55 @@ def _change(arguments: list[str]) -> _Change:
     new_path = rest[6] if len(rest) > 6 else path
     title = path if new_path == path else f"{path} → {new_path}"
     old, new = (
-        _Side(file, f"{name} @ {hex[:7]}" if hex.strip("0.") else f"{name}, working tree", mode)
+        _Version(file, f"{name} @ {hex[:7]}" if hex.strip("0.") else f"{name}, working tree", mode)
         for name, (file, hex, mode) in ((path, rest[:3]), (new_path, rest[3:6]))
     )
     return _Change(title, (old, new))
 
 
-def _render(change: _Change, how: _How) -> str:
-    if change.sides is None:
+def _render(change: _Change, options: _Options) -> str:
+    if change.versions is None:
         return _title(change.title, "unmerged: resolve the conflict first")
-    old, new = change.sides
+    old, new = change.versions
     if old.exists and new.exists:
         modes = f"mode {old.mode} → {new.mode}" if old.mode != new.mode else ""
-        return _title(change.title, modes) + _both(old, new, how)
-    side, state = (new, "added") if new.exists else (old, "deleted")
-    document = how.read(side)
-    shown = _warning(document) if isinstance(document, str) else _warnings([document]) + _outline(document)
-    return _title(change.title, state) + shown
+        return _title(change.title, modes) + _both(old, new, options)
+    version, state = (new, "added") if new.exists else (old, "deleted")
+    document = options.read(version)
+    body = _warning(document) if isinstance(document, str) else _warnings([document]) + _outline(document)
+    return _title(change.title, state) + body
 
 
-def _both(old: _Side, new: _Side, how: _How) -> str:
+def _both(old: _Version, new: _Version, options: _Options) -> str:
     """The table of `colde diff`, or why there is none."""
-    versions = [how.read(old), how.read(new)]
-    troubles = [version for version in versions if isinstance(version, str)]
-    documents = [version for version in versions if not isinstance(version, str)]
-    if troubles:
-        return "".join(map(_warning, troubles))
-    return _compared(documents, how)
+    results = [options.read(old), options.read(new)]
+    errors = [result for result in results if isinstance(result, str)]
+    documents = [result for result in results if not isinstance(result, str)]
+    if errors:
+        return "".join(map(_warning, errors))
+    return _compared(documents, options)
 
 
-def _compared(documents: list[Document], how: _How) -> str:
+def _compared(documents: list[Document], options: _Options) -> str:
     """Warnings, then the table: on stderr the warnings would disturb the pager."""
     from colde_cli import api
     from colde_cli.similarity.words import IgnoreOptions
     from colde_cli.views.terminal import comparison_table
 
-    ignore = IgnoreOptions(*how.ignore, tuple(map(str, how.like)))
-    warnings, aligned = _warnings(documents), how.level in (Level.PASSAGE, Level.ALL)
+    ignore = IgnoreOptions(*options.ignore, tuple(map(str, options.like)))
+    warnings = _warnings(documents)
+    passages = options.level in (Level.PASSAGE, Level.ALL)
     try:
         comparison = api.compare(
-            *documents, ignore=ignore, password=how.password, encoder=how.choice.load, passages=aligned
+            *documents,
+            ignore=ignore,
+            password=options.password,
+            encoder=options.choice.load,
+            passages=passages,
         )
     except NoTextError as error:  # all of a document is boilerplate: git must go on with the next file
         return warnings + _warning(str(error))
-    return warnings + comparison_table(comparison, how.level.value, how.top)
+    return warnings + comparison_table(comparison, options.level.value, options.top)
 
 
 def _warnings(documents: list[Document]) -> str:

@@ -35,7 +35,7 @@ class WrappedFacts:
         return [first, *(Text(" " * 2 * self._indent).append_text(other) for other in others)]
 
 
-class Paragraph:
+class WrappedParagraph:
     """A rich renderable: a paragraph without blanks at the ends of lines, where they would be underlined."""
 
     def __init__(self, text: Text, most: int | None = None) -> None:

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from colde_cli.similarity.alignment import State
 from colde_cli.similarity.section_changes import SectionState
-from colde_cli.views.folding import Paragraph, WrappedFacts
+from colde_cli.views.folding import WrappedFacts, WrappedParagraph
 from colde_cli.views.redline import PieceKind, marked, pieces
 from colde_cli.views.wording import (
     MOST_FLAGS,
@@ -141,7 +141,7 @@ def _alone(comparison: Comparison, pair: PassagePair) -> Iterator[RenderableType
     where = " · ".join(part for part in place(encoding.document, passages, _HEADING) if part)
     sign = "-" if pair.a else "+"
     yield Text.assemble((f"{sign} ", _STYLES[pair.state]), (where, "dim"), no_wrap=True, overflow="ellipsis")
-    yield Padding(Paragraph(Text(plain(pair.a_text or pair.b_text)), most=2), (0, 0, 0, 2))
+    yield Padding(WrappedParagraph(Text(plain(pair.a_text or pair.b_text)), most=2), (0, 0, 0, 2))
 
 
 class Redline:
@@ -151,7 +151,9 @@ class Redline:
         self._pair = pair
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        yield Paragraph(self.text(console.color_system is not None and not console.no_color), _MOST_LINES)
+        yield WrappedParagraph(
+            self.text(console.color_system is not None and not console.no_color), _MOST_LINES
+        )
 
     def text(self, coloured: bool) -> Text:
         """The redline in colours, or with marks."""

@@ -36,7 +36,7 @@ _TONES = {True: "yes", False: "no", None: "open"}
 
 
 @dataclass(frozen=True, slots=True)
-class DocumentHead:
+class PageHead:
     """A document at the top of the page.
 
     Attributes:
@@ -138,7 +138,7 @@ def summary(comparison: Comparison) -> Summary:
     )
 
 
-def heads(comparison: Comparison) -> list[DocumentHead]:
+def heads(comparison: Comparison) -> list[PageHead]:
     """The heads of both documents."""
     documents = (comparison.a.document, comparison.b.document)
     titles = [
@@ -149,7 +149,7 @@ def heads(comparison: Comparison) -> list[DocumentHead]:
     labels = files if titles[0] == titles[1] and all(files) and files[0] != files[1] else titles
     sides = zip("AB", (comparison.a, comparison.b), titles, labels, strict=True)
     return [
-        DocumentHead(
+        PageHead(
             side, title, label, " · ".join(document_facts(encoding)), _warnings(encoding.document.report)
         )
         for side, encoding, title, label in sides
