@@ -182,7 +182,7 @@ def test_an_empty_side_is_shown_as_such(swap: bool) -> None:
     a, b = document([]), document([("One", LONG)])
     page = parsed(comparison_html(compared(*((b, a) if swap else (a, b)))))
     assert f"{'B' if swap else 'A'} has no text apart from headings." in page.text_content()
-    assert "One of the two has none." in page.text_content()
+    assert "One of the documents has none." in page.text_content()
 
 
 def test_headings_without_text_and_without_pages() -> None:

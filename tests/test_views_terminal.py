@@ -295,7 +295,7 @@ def test_many_sections_are_shown_as_their_chapters_unless_asked_for(monkeypatch:
     assert "Sections  of 120 × 120" in folded
     assert "10 10 Chapter" in folded
     assert "1.1 Heading" not in folded.split("Section changes")[0]
-    assert "--level section shows every section" in folded
+    assert "--level section shows all" in folded
     whole = comparison_table(comparison, "section", 10)
     assert "Sections ─" in whole
     assert "10.11 Heading" in whole

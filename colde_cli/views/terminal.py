@@ -161,9 +161,7 @@ def _sections(comparison: Comparison, most: int | None) -> Iterator[RenderableTy
     rows, columns = [heading(a[index]) for index in shown.a], [heading(b[index]) for index in shown.b]
     yield HeatMap(shown.scores, rows, len(columns))
     if folds:
-        yield Text(
-            "A cell is the best score below both headings; --level section shows every section.", "dim"
-        )
+        yield Text("The best score below both headings; --level section shows all sections.", "dim")
     yield Text()
     yield _Key(columns)
 
