@@ -51,8 +51,8 @@ from colde_cli.encoder.protocol import DocumentEncoder
 from colde_cli.settings import DEFAULT_MODEL
 from colde_cli.similarity import alignment as alignment_module
 from colde_cli.similarity.alignment import Alignment, PassagePair, State, align
-from colde_cli.similarity.candidates import Candidate, ChunkScores, wording
-from colde_cli.similarity.chunk_scores import cosines
+from colde_cli.similarity.candidates import PairCandidate, ChunkCosines, wording
+from colde_cli.scoring.score import cosines
 from colde_cli.similarity.flags import FlagKind
 from colde_cli.similarity.matching import Matching
 from colde_cli.similarity.section_changes import SectionChange, SectionState, section_changes
@@ -134,7 +134,7 @@ def aligned(a: Document, b: Document, encoder: DocumentEncoder | None) -> Alignm
         return align(a, b, None)
     first, second = encoder.encode_many([a, b])
     alike = cosines(first.centred_unit_vectors, second.centred_unit_vectors)
-    return align(a, b, encoder, chunk_scores=ChunkScores(first.chunks, second.chunks, alike))
+    return align(a, b, encoder, chunk_cosines=ChunkCosines(first.chunks, second.chunks, alike))
 
 
 def ours(case: VersionPair, encoder: DocumentEncoder | None) -> Labels:
@@ -462,7 +462,7 @@ def run_planted(
 class Optimal(Matching):
     """Matching by the largest sum of scores."""
 
-    def take(self, good: list[tuple[float, int, Candidate]]) -> None:
+    def take(self, good: list[tuple[float, int, PairCandidate]]) -> None:
         """Choose among candidates."""
         table = np.zeros(
             (1 + max((c.a for *_, c in good), default=0), 1 + max((c.b for *_, c in good), default=0))

@@ -25,7 +25,7 @@ from rapidfuzz.distance import Indel
 from colde_cli.documents.document import Document, Part, assemble
 from colde_cli.errors import NoTextError
 from colde_cli.similarity.alignment import align
-from colde_cli.similarity.boilerplate import Boilerplate, Clause, clauses
+from colde_cli.similarity.boilerplate import Boilerplate, Sentence, sentences
 from colde_cli.similarity.flags import Flag, flags
 from colde_cli.similarity.redline import redline
 from colde_cli.similarity.words import NOTHING_IGNORED
@@ -34,7 +34,7 @@ BANDS = (0.98, 0.95, 0.9, 0.8)
 _MOST = 600  # sentences of a document
 _LEAST = 30
 
-Clauses = Mapping[str, Sequence[Clause]]
+Clauses = Mapping[str, Sequence[Sentence]]
 
 
 def read_documents(path: Path) -> dict[str, Document]:
@@ -87,7 +87,7 @@ def bands(
     return counts
 
 
-def _text(document: Document, clause: Clause) -> str:
+def _text(document: Document, clause: Sentence) -> str:
     return document.text[clause.span.start : clause.span.end]
 
 
@@ -122,7 +122,7 @@ def main() -> None:
     options = parser.parse_args()
     documents = read_documents(options.documents)
     found = {
-        name: [clause for clause in clauses(document, NOTHING_IGNORED) if clause.long]
+        name: [clause for clause in sentences(document, NOTHING_IGNORED) if clause.long]
         for name, document in documents.items()
     }
     pairs = on_one_template(found)

@@ -57,8 +57,8 @@ from colde_cli.encoder.encoder import Encoder, open_tokenizer
 from colde_cli.encoder.layout import ENCODER_GRAPHS, TOKENIZER
 from colde_cli.similarity import alignment as alignment_module
 from colde_cli.similarity.alignment import State, align
-from colde_cli.similarity.candidates import ChunkScores
-from colde_cli.similarity.chunk_scores import cosines
+from colde_cli.similarity.candidates import ChunkCosines
+from colde_cli.scoring.score import cosines
 from colde_cli.similarity.matching import Thresholds
 
 FloatArray = NDArray[np.float32]
@@ -359,7 +359,7 @@ def run_once(a: Path, b: Path, way: str) -> None:
             align(left, right, encoder)
     elif way == "promising alone" and first is not None and second is not None:
         alike = cosines(first.centred_unit_vectors, second.centred_unit_vectors)
-        align(left, right, encoder, chunk_scores=ChunkScores(first.chunks, second.chunks, alike))
+        align(left, right, encoder, chunk_cosines=ChunkCosines(first.chunks, second.chunks, alike))
     else:
         align(left, right, encoder if way == "all alone" else None)
     seconds = time.perf_counter() - start

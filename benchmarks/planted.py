@@ -35,7 +35,8 @@ from colde_cli.encoder.protocol import Encoding
 from colde_cli.encoder.rearranging import without
 from colde_cli.evaluation.data import LabelledPair, read_data, read_pairs
 from colde_cli.scoring.score import document_scores
-from colde_cli.similarity.chunk_scores import cosines, explanation, shared_stretches, with_shared_wording
+from colde_cli.scoring.score import cosines
+from colde_cli.similarity.chunk_scores import explanation, shared_stretches, with_shared_wording
 from colde_cli.similarity.comparison import Comparison, compare_encodings
 
 Values = NDArray[np.float32]

@@ -18,6 +18,7 @@ from colde_cli.scoring.calibration import Calibration, probability
 from colde_cli.scoring.config import PARTS, Domain, ScoreWeights
 from colde_cli.scoring.lexicon import Terms
 from colde_cli.scoring.score import (
+    cosine,
     counterparts,
     document_score,
     document_scores,
@@ -26,7 +27,6 @@ from colde_cli.scoring.score import (
     score_parts,
     verdict,
 )
-from colde_cli.similarity.chunk_scores import cosine
 
 ALL = ScoreWeights(document=0.1, chunks=0.3, words=0.4, opening=0.2)
 DOMAINS = (

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pytest
 from command_line import V1, V2
+from hand_made import document as written
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from colde_cli.documents.document import Document, Part, assemble
 from colde_cli.documents.reading import read
 from colde_cli.encoder.encoder import Encoder
-from colde_cli.similarity.alignment import Alignment, PassagePair, State, align
+from colde_cli.similarity.alignment import Alignment, PassagePair, State, align, extents
 from colde_cli.similarity.section_changes import SectionChange, section_changes
 
 PUMP = "The pump lifts water from the well into the tower every night while the whole town is asleep."
@@ -249,3 +250,28 @@ def test_small_edits_of_the_examples(versions: Versions, kind: str, a: str, b: s
 
 def test_nothing_else_is_flagged_in_the_examples(versions: Versions) -> None:
     assert sum(len(pair.flags) for pair in versions.alignment.pairs) == 19
+
+
+KEPT = "The river gauge stood beside the old bridge for nine years without a single repair."
+CHANGED = ("Payment is due within thirty days of receipt.", "Payment is due within sixty days of receipt.")
+OWN = "Nobody asked whether the willows along the far bank would survive another dry summer."
+
+
+def test_words_are_counted_by_what_became_of_them() -> None:
+    a = written([("One", f"{KEPT}\n\n{CHANGED[0]}\n\n{OWN}")])
+    b = written([("One", f"{KEPT}\n\n{CHANGED[1]}")])
+    left, right = extents(align(a, b, None).pairs)
+    assert left.by_state[State.SAME] == right.by_state[State.SAME] == 15
+    assert left.by_state[State.EDITED] == right.by_state[State.EDITED] == 8
+    assert left.by_state[State.ONLY_A] == len(OWN.split())
+    assert right.by_state[State.ONLY_A] == right.by_state[State.ONLY_B] == 0
+    assert left.words == 15 + 8 + 14
+    # One word of the edited passage is not the other's.
+    assert (left.kept, right.kept) == (22, 22)
+    assert left.share_kept == pytest.approx(22 / 37)
+
+
+def test_a_document_without_words_shares_nothing() -> None:
+    left, right = extents(align(written([]), written([("", KEPT)]), None).pairs)
+    assert (left.words, left.share_kept) == (0, 0.0)
+    assert (right.words, right.kept) == (15, 0)

@@ -1,15 +1,23 @@
-"""Scores and probabilities as functions of arrays."""
+"""Scores and probabilities as functions of arrays; wording shared by chunks of made-up tokens."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from colde_cli.documents.document import Chunk, Span
 from colde_cli.scoring.calibration import Calibration, probability
-from colde_cli.similarity.chunk_scores import cosine, cosines, explanation, relative_attention
+from colde_cli.scoring.score import cosine, cosines
+from colde_cli.similarity.chunk_scores import (
+    TELLING,
+    explanation,
+    relative_attention,
+    shared_stretches,
+    with_shared_wording,
+)
 
 VECTORS = arrays(np.float32, (4, 3), elements=st.floats(-100, 100, width=32))
 
@@ -49,3 +57,74 @@ def test_isotonic_runs_between_its_knots() -> None:
     assert probability([0.0, 0.2, 0.4, 0.6, 1.0], calibration).tolist() == pytest.approx(
         [0.1, 0.1, 0.5, 0.9, 0.9]
     )
+
+
+CLS, SEP = 101, 102
+
+
+def chunk(*tokens: int) -> Chunk:
+    return Chunk(0, 0, 0, Span(0, 1), (CLS, *tokens, SEP))
+
+
+def stretch(a: Chunk, b: Chunk) -> float:
+    return float(shared_stretches([a], [b])[0, 0])
+
+
+def slow(own: Chunk, other: Chunk) -> float:
+    """The definition, word for word."""
+    known = {other.ids[place : place + 2] for place in range(1, len(other.ids) - 2)}
+    values = [1.0 if own.ids[place : place + 2] in known else -0.5 for place in range(1, len(own.ids) - 2)]
+    runs = (sum(values[i:j]) for i in range(len(values)) for j in range(i + 1, len(values) + 1))
+    return max(0.0, max(runs, default=0.0))
+
+
+def test_a_chunk_shares_all_of_itself() -> None:
+    assert stretch(chunk(*range(50)), chunk(*range(50))) == 49
+
+
+def test_nothing_shared() -> None:
+    assert stretch(chunk(1, 2, 3), chunk(3, 2, 1)) == 0
+    assert stretch(chunk(1), chunk(1)) == 0, "one word is no wording"
+    assert stretch(chunk(), chunk(1, 2)) == 0
+    assert shared_stretches([], [chunk(1)]).shape == (0, 1)
+
+
+def test_a_changed_word_costs_two_hits_and_one_token() -> None:
+    original = list(range(20))
+    changed = [*original[:10], 99, *original[11:]]
+    assert stretch(chunk(*original), chunk(*changed)) == 17 - 0.5 * 2
+
+
+def test_scattered_words_do_not_add_up() -> None:
+    ordered = list(range(200))
+    # Every fourth couple is shared: each costs three misses, so that a run of several is worth less than one.
+    scattered = [
+        word for start in range(0, 200, 4) for word in (start, start + 1, 1000 + start, 2000 + start)
+    ]
+    assert stretch(chunk(*ordered), chunk(*scattered)) == 1
+
+
+def test_a_repeated_phrase_does_not_add_up() -> None:
+    assert stretch(chunk(*[1, 2, 3] * 20), chunk(7, 1, 2, 3, 8)) == 2
+
+
+@given(
+    st.lists(st.lists(st.integers(0, 4), max_size=14), min_size=1, max_size=4),
+    st.lists(st.lists(st.integers(0, 4), max_size=14), min_size=1, max_size=4),
+)
+@settings(max_examples=60, deadline=None)
+def test_as_defined(left: list[list[int]], right: list[list[int]]) -> None:
+    a, b = [chunk(*tokens) for tokens in left], [chunk(*tokens) for tokens in right]
+    found = shared_stretches(a, b)
+    wanted = [[min(slow(one, two), slow(two, one)) for two in b] for one in a]
+    np.testing.assert_allclose(found, wanted)
+    np.testing.assert_array_equal(found.T, shared_stretches(b, a))
+
+
+def test_scores_grow_with_what_is_shared() -> None:
+    cosines = np.array([[-0.2, 0.3, 1.0]], np.float32)
+    nothing = with_shared_wording(cosines, np.zeros_like(cosines))
+    np.testing.assert_allclose(nothing, cosines, atol=1e-6)
+    some = with_shared_wording(cosines, np.full_like(cosines, TELLING))
+    np.testing.assert_allclose(some, 1 - (1 - cosines) / np.e, atol=1e-6)
+    assert some.max() <= 1

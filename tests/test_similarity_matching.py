@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from colde_cli.similarity.candidates import Candidate
+from colde_cli.similarity.candidates import PairCandidate
 from colde_cli.similarity.matching import Matching, Thresholds
 
 BAR = Thresholds(0.65, 0.8, 0.5, reach=3)
 WEIGHTS = [20] * 40
 
 
-def grown(candidates: list[Candidate], partner: dict[int, int], bar: Thresholds = BAR) -> dict[int, int]:
+def grown(candidates: list[PairCandidate], partner: dict[int, int], bar: Thresholds = BAR) -> dict[int, int]:
     """What was matched beyond `partner`."""
     matching = Matching()
     for a, b in partner.items():
@@ -23,35 +23,40 @@ def grown(candidates: list[Candidate], partner: dict[int, int], bar: Thresholds 
 @pytest.mark.parametrize(
     ("partner", "candidate", "taken"),
     [
-        ({}, Candidate(0, 0, 0.79), False),  # where nothing answers, order says nothing
-        ({}, Candidate(0, 0, 0.8), True),
-        ({4: 4}, Candidate(5, 5, 0.5), True),  # both next to a neighbour that answers
-        ({4: 4}, Candidate(3, 3, 0.5), True),
-        ({4: 4}, Candidate(5, 5, 0.49), False),
-        ({4: 4}, Candidate(5, 6, 0.64), False),  # near, but out of step
-        ({4: 4}, Candidate(5, 6, 0.65), True),
-        ({4: 4}, Candidate(7, 7, 0.5), True),
-        ({4: 4}, Candidate(8, 8, 0.79), False),  # beyond reach on both sides
-        ({4: 4}, Candidate(5, 8, 0.79), False),  # on one
-        ({4: 4, 9: 9}, Candidate(8, 8, 0.5), True),  # the nearer neighbour counts
-        ({4: 4}, Candidate(5, 3, 0.79), False),  # crosses
-        ({4: 4}, Candidate(5, 3, 0.8), True),
+        ({}, PairCandidate(0, 0, 0.79), False),  # where nothing answers, order says nothing
+        ({}, PairCandidate(0, 0, 0.8), True),
+        ({4: 4}, PairCandidate(5, 5, 0.5), True),  # both next to a neighbour that answers
+        ({4: 4}, PairCandidate(3, 3, 0.5), True),
+        ({4: 4}, PairCandidate(5, 5, 0.49), False),
+        ({4: 4}, PairCandidate(5, 6, 0.64), False),  # near, but out of step
+        ({4: 4}, PairCandidate(5, 6, 0.65), True),
+        ({4: 4}, PairCandidate(7, 7, 0.5), True),
+        ({4: 4}, PairCandidate(8, 8, 0.79), False),  # beyond reach on both sides
+        ({4: 4}, PairCandidate(5, 8, 0.79), False),  # on one
+        ({4: 4, 9: 9}, PairCandidate(8, 8, 0.5), True),  # the nearer neighbour counts
+        ({4: 4}, PairCandidate(5, 3, 0.79), False),  # crosses
+        ({4: 4}, PairCandidate(5, 3, 0.8), True),
     ],
 )
 def test_the_bar_depends_on_where_a_candidate_stands(
-    partner: dict[int, int], candidate: Candidate, taken: bool
+    partner: dict[int, int], candidate: PairCandidate, taken: bool
 ) -> None:
     assert grown([candidate], partner) == ({candidate.a: candidate.b} if taken else {})
 
 
 def test_without_a_reach_order_holds_at_any_distance() -> None:
-    far = [Candidate(30, 30, 0.5)]
+    far = [PairCandidate(30, 30, 0.5)]
     assert grown(far, {4: 4}, Thresholds(0.65, 0.8, 0.5)) == {30: 30}
     assert grown(far, {4: 4}) == {}
 
 
 def test_the_best_come_first_and_take_their_partners() -> None:
-    candidates = [Candidate(0, 0, 0.85), Candidate(0, 1, 0.95), Candidate(1, 1, 0.9), Candidate(1, 0, 0.82)]
+    candidates = [
+        PairCandidate(0, 0, 0.85),
+        PairCandidate(0, 1, 0.95),
+        PairCandidate(1, 1, 0.9),
+        PairCandidate(1, 0, 0.82),
+    ]
     assert grown(candidates, {}) == {0: 1, 1: 0}
 
 

@@ -34,8 +34,8 @@ from reporting import write_table
 from colde_cli.documents.document import Chunk, Document, Span
 from colde_cli.encoder.cache import Cache
 from colde_cli.encoder.encoder import Encoder
-from colde_cli.scoring.score import document_score
-from colde_cli.similarity.chunk_scores import cosines, explanation
+from colde_cli.scoring.score import cosines, document_score
+from colde_cli.similarity.chunk_scores import explanation
 from colde_cli.similarity.comparison import compare_encodings
 
 SYSTEMS = ("CoLDE", "CoLDE, our recipe", "−LSTM")

@@ -11,9 +11,8 @@ from colde_cli.corpus.collecting import Collector, Reading, Skipped
 from colde_cli.corpus.store import Card
 from colde_cli.documents.document import Chunk, Document, Section, SectionKind
 from colde_cli.encoder.protocol import DocumentEncoder, Encoding, RuntimeInfo
-from colde_cli.scoring.score import ScorePart, document_scores, verdict
+from colde_cli.scoring.score import ScorePart, cosines, document_scores, verdict
 from colde_cli.similarity.boilerplate import Boilerplate
-from colde_cli.similarity.chunk_scores import cosines
 from colde_cli.similarity.json_data import model_data, pages_data, parts_data, rounded
 
 

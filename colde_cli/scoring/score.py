@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from colde_cli.scoring.calibration import Calibration, probability
 from colde_cli.scoring.config import PARTS, ScoreWeights
 from colde_cli.scoring.lexicon import Terms, overlap
-from colde_cli.similarity.chunk_scores import cosine
 
 FloatArray = NDArray[np.float32]
 
@@ -107,6 +106,27 @@ class Verdict:
 
 
 _PLAIN = ScoreWeights()
+
+
+def cosines(a: FloatArray, b: FloatArray) -> FloatArray:
+    """Cosine of every row of `a` [n, D] with every row of `b` [m, D]: [n, m] in [-1, 1].
+
+    The section score ŷ_p[i, j] = cos(z_{s,i}, z_{t,j}) for section vectors (CoLDE §3.3), the chunk score for centred
+    chunk vectors. A row of zeros has cosine 0 with everything.
+    """
+    scores: FloatArray = np.clip(_unit(a) @ _unit(b).T, -1.0, 1.0)
+    return scores
+
+
+def cosine(a: FloatArray, b: FloatArray) -> float:
+    """Cosine of two vectors [D]: the document score ŷ_d = cos(z(s), z(t)) (CoLDE §3.3)."""
+    return float(cosines(a[None, :], b[None, :])[0, 0])
+
+
+def _unit(vectors: FloatArray) -> FloatArray:
+    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+    scaled: FloatArray = (vectors / np.maximum(norms, np.finfo(np.float32).tiny)).astype(np.float32)
+    return scaled
 
 
 def document_score(a: Scorable, b: Scorable, encoder: Configured) -> float:

@@ -1,8 +1,8 @@
-"""Passages of two documents aligned: which answers which, what was edited, moved, added, dropped.
+"""Align the passages of two documents: the same, edited, moved, or only in one of them.
 
-In rounds, from certain to less so: the same words; nearly the same words; the same meaning. Each round matches one to
-one (`matching`), and what stands between the same neighbours needs less likeness than what would have moved. Passages
-whose joining makes the redline shorter are joined afterwards: splits and merges.
+Passages get partners in rounds, the certain ones first: the same words, nearly the same words, the same meaning. Each
+round matches one to one (`matching`); two that stand between the same neighbours need less likeness than two of which
+one would have moved. Passages that were split or merged are joined afterwards.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from colde_cli.documents.passages import Passage, passages_of_both
 from colde_cli.encoder.protocol import DocumentEncoder
 from colde_cli.encoder.runtime import Progress
 from colde_cli.similarity.candidates import (
-    Candidate,
-    ChunkScores,
+    ChunkCosines,
     Keys,
-    TellingWords,
+    PairCandidate,
+    WordCosines,
     lexical_candidates,
     meaning_candidates,
     promising,
@@ -41,14 +41,14 @@ _WORDING = Thresholds(0.6, 0.7)
 _SURE_MEANING = Thresholds(0.8, 0.8)
 _MEANING = Thresholds(0.65, 0.8, 0.5, reach=3)
 _REPEATED, _AROUND = 50, 8
-"""A passage that stands more often than the first in B is sought among as many as the second on either side of where
-it is expected: a form may say "None." a thousand times."""
+"""A form may say "None." a thousand times. If the same passage stands in B more often than the first number, its
+partner is sought among as many as the second, on either side of where it is expected."""
+_FEW_WORDS = 6
+"""A passage of fewer words moves only together with a neighbour: "None." stands in many places."""
 _ALIKE_BUT_FOR_NUMBERS = 0.8
 _FEW_ENOUGH = 2
-"""Words besides numbers that a passage needs for that."""
+"""Words besides numbers that two passages need to read alike but for their numbers."""
 _NUMBERS_ASIDE = IgnoreOptions(case=True, numbers=True)
-_FEW_WORDS = 6
-"""A passage of fewer words moves only with company: "None." stands in many places."""
 
 
 class State(StrEnum):
@@ -63,18 +63,16 @@ class State(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PassagePair:
-    """Neighbouring passages of A and those of B that answer them; one of the two may be none.
+    """Passages of A and their partners in B.
 
     Attributes:
-        state: what became of them.
-        a: of A, in reading order, one for most.
-        b: of B.
+        a: neighbouring passages of A, mostly one; empty for `State.ONLY_B`.
+        b: neighbouring passages of B, mostly one; empty for `State.ONLY_A`.
         score: how alike they are, 0 to 1; None where one side is empty.
-        edits: places at which they differ, as offsets into `a_text` and `b_text`; empty for "same" and where a side
-            is empty.
-        flags: what tells among them.
-        a_text: the text of A.
-        b_text: the text of B.
+        edits: places at which they differ, as offsets into `a_text` and `b_text`; empty where a side is empty.
+        flags: the edits that matter most: numbers, dates, names, modals, ...
+        a_text: the text of `a`.
+        b_text: the text of `b`.
     """
 
     state: State
@@ -89,12 +87,12 @@ class PassagePair:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Alignment:
-    """Two documents aligned.
+    """The passages of two documents, paired.
 
     Attributes:
-        pairs: in the order of A; what stands only in B after what precedes it there.
+        pairs: in the order of A; what stands only in B follows what precedes it there.
         a: all passages of A.
-        b: all of B.
+        b: all passages of B.
     """
 
     pairs: tuple[PassagePair, ...]
@@ -112,23 +110,23 @@ class Alignment:
 
 
 _Rest = tuple[list[int], list[int]]
-"""Passages of A and of B, ascending."""
+"""Passages of A and of B without a partner, ascending."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Side:
-    """A document as its passages."""
+class _CutDocument:
+    """The passages of a document, their texts, and their words with case and signs left out."""
 
     passages: tuple[Passage, ...]
     texts: tuple[str, ...]
     keys: tuple[Keys, ...]
 
     @classmethod
-    def of(cls, document: Document, found: tuple[Passage, ...], ignore: IgnoreOptions) -> _Side:
-        texts = tuple(document.text[passage.span.start : passage.span.end] for passage in found)
+    def of(cls, document: Document, passages: tuple[Passage, ...], ignore: IgnoreOptions) -> _CutDocument:
+        texts = tuple(document.text[passage.span.start : passage.span.end] for passage in passages)
         exact = tuple(tuple(word.key for word in words(text, ignore)) for text in texts)
         keys = tuple(tuple(key.casefold() for key in keys if key[:1].isalnum()) or keys for keys in exact)
-        return cls(found, texts, keys)
+        return cls(passages, texts, keys)
 
     @property
     def weights(self) -> list[int]:
@@ -140,7 +138,7 @@ def align(
     b: Document,
     encoder: DocumentEncoder | None,
     ignore: IgnoreOptions = NOTHING_IGNORED,
-    chunk_scores: ChunkScores | None = None,
+    chunk_cosines: ChunkCosines | None = None,
     progress: Progress | None = None,
 ) -> Alignment:
     """Align the passages of two documents.
@@ -148,19 +146,22 @@ def align(
     Args:
         a: the first document.
         b: the second.
-        encoder: of meaning, asked only for passages without a partner in wording; None does without.
+        encoder: reads passages without a partner in wording; None aligns by wording alone.
         ignore: what is no difference.
-        chunk_scores: of the two documents, by which passages that cannot have a partner are not encoded.
+        chunk_cosines: of the two documents; with them, passages that cannot have a partner are not encoded.
         progress: called with the number of passages just encoded.
     """
     of_a, of_b = passages_of_both(a, b, lambda text: normal(text, ignore))
-    left, right = _Side.of(a, of_a, ignore), _Side.of(b, of_b, ignore)
-    matching, shared = _match(left, right, ignore)
+    left, right = _CutDocument.of(a, of_a, ignore), _CutDocument.of(b, of_b, ignore)
+    matching, alike = _match_wording(left, right, ignore)
     if encoder is not None:
         rest = _rest(matching, left, right)
-        if chunk_scores is not None:
-            rest = _promising(rest, matching, left, right, shared, chunk_scores)
-        _match_meaning(matching, left, right, rest, encoder, progress)
+        if chunk_cosines is not None:
+            rest = _promising(rest, matching, left, right, alike, chunk_cosines)
+        close = meaning_candidates(left.keys, right.keys, (left.texts, right.texts), rest, encoder, progress)
+        # The certain ones first: they are neighbours to the others.
+        for thresholds in (_SURE_MEANING, _MEANING):
+            matching.grow(_movable(close, left), thresholds, left.weights)
     groups = join(matching, left.keys, right.keys)
     kept = in_order({group.a[0]: group.b[0] for group in groups if group.a and group.b}, left.weights)
     pairs = [
@@ -170,62 +171,55 @@ def align(
     return Alignment(tuple(_without_labels(pairs)), left.passages, right.passages)
 
 
-def _match(left: _Side, right: _Side, ignore: IgnoreOptions) -> tuple[Matching, TellingWords]:
-    """Partners in wording, and what the passages that are not the same share."""
+def _match_wording(
+    left: _CutDocument, right: _CutDocument, ignore: IgnoreOptions
+) -> tuple[Matching, WordCosines]:
+    """Find partners with the same or nearly the same words; also how alike the other passages' words are."""
     matching, weights = Matching(), left.weights
     once = list(_same_once(left.keys, right.keys))
-    # Of what says the same often, the one is meant that stands between the same neighbours: these come first.
+    # The neighbours of a passage that repeats tell which one it is: those that stand once come first.
     for least in (_FEW_WORDS, 1):
-        matching.grow([found for found in once if weights[found.a] >= least], _EXACT, weights)
+        matching.grow([candidate for candidate in once if weights[candidate.a] >= least], _EXACT, weights)
     matching.grow(list(_same(left.keys, right.keys, matching, weights)), _EXACT, weights)
     if ignore.whitespace:
         joined = [[(run_together(text, ignore),) for text in side.texts] for side in (left, right)]
         matching.grow(list(_same(joined[0], joined[1], matching, weights)), _EXACT, weights)
     _drop_strays(matching, weights)
-    shared = TellingWords.of(left.keys, right.keys, *_rest(matching, left, right))
-    near = lexical_candidates(left.keys, right.keys, shared)
+    alike = WordCosines.of(left.keys, right.keys, *_rest(matching, left, right))
+    near = lexical_candidates(left.keys, right.keys, alike)
     matching.grow(_movable(near, left), _WORDING, weights)
-    return matching, shared
+    return matching, alike
 
 
 def _promising(
-    rest: _Rest, matching: Matching, left: _Side, right: _Side, shared: TellingWords, chunks: ChunkScores
+    rest: _Rest,
+    matching: Matching,
+    left: _CutDocument,
+    right: _CutDocument,
+    words: WordCosines,
+    chunks: ChunkCosines,
 ) -> _Rest:
-    """Those without a partner that could have one in meaning."""
+    """The passages without a partner that could have one in meaning."""
     of_a, of_b = rest
-    alike = chunks.of_passages([left.passages[i] for i in of_a], [right.passages[j] for j in of_b])
+    by_chunks = chunks.of_passages([left.passages[i] for i in of_a], [right.passages[j] for j in of_b])
     near = matching.near(of_a, of_b, _MEANING.reach, left.weights)
-    rows, columns = promising(alike, shared.among(of_a, of_b), near)
+    rows, columns = promising(by_chunks, words.among(of_a, of_b), near)
     return [of_a[row] for row in rows], [of_b[column] for column in columns]
 
 
-def _match_meaning(
-    matching: Matching,
-    left: _Side,
-    right: _Side,
-    rest: _Rest,
-    encoder: DocumentEncoder,
-    progress: Progress | None,
-) -> None:
-    """Add partners in meaning, the certain ones first: others count as neighbours of those."""
-    close = meaning_candidates(left.keys, right.keys, (left.texts, right.texts), rest, encoder, progress)
-    for bar in (_SURE_MEANING, _MEANING):
-        matching.grow(_movable(close, left), bar, left.weights)
-
-
-def _same_once(a: Sequence[Keys], b: Sequence[Keys]) -> Iterator[Candidate]:
-    """Pairs of the same words that stand once on both sides."""
+def _same_once(a: Sequence[Keys], b: Sequence[Keys]) -> Iterator[PairCandidate]:
+    """Pairs with the same words that stand once in each document."""
     counts = (Counter(a), Counter(b))
     place = {keys: j for j, keys in enumerate(b)}
     for i, keys in enumerate(a):
         if counts[0][keys] == counts[1][keys] == 1:
-            yield Candidate(i, place[keys], 1.0)
+            yield PairCandidate(i, place[keys], 1.0)
 
 
 def _same(
     a: Sequence[Keys], b: Sequence[Keys], matching: Matching, weights: Sequence[int]
-) -> Iterator[Candidate]:
-    """Pairs of the same words; of many that say the same those near where it is expected."""
+) -> Iterator[PairCandidate]:
+    """Pairs with the same words; where these stand often in B, only those near the expected place."""
     places: dict[Keys, list[int]] = {}
     for j, keys in enumerate(b):
         places.setdefault(keys, []).append(j)
@@ -237,11 +231,11 @@ def _same(
             near = sorted({j for rank in ranks for j in near[max(0, rank - _AROUND) : rank + _AROUND]})
         met[keys] += 1
         for j in near:
-            yield Candidate(i, j, 1.0)
+            yield PairCandidate(i, j, 1.0)
 
 
 def _drop_strays(matching: Matching, weights: Sequence[int]) -> None:
-    """Short passages out of order have no partner, unless a neighbour moved with them."""
+    """Take the partner from short passages that moved alone."""
     kept = in_order(matching.partner, weights)
     strays = [
         a
@@ -255,66 +249,67 @@ def _drop_strays(matching: Matching, weights: Sequence[int]) -> None:
         matching.taken.discard(matching.partner.pop(a))
 
 
-def _movable(candidates: Sequence[Candidate], left: _Side) -> list[Candidate]:
+def _movable(candidates: Sequence[PairCandidate], left: _CutDocument) -> list[PairCandidate]:
+    """The candidates of at least two words."""
     return [candidate for candidate in candidates if len(left.keys[candidate.a]) >= 2]
 
 
-def _rest(matching: Matching, left: _Side, right: _Side) -> _Rest:
-    """The passages without a partner."""
+def _rest(matching: Matching, left: _CutDocument, right: _CutDocument) -> _Rest:
     of_a = [i for i in range(len(left.passages)) if i not in matching.partner]
     return of_a, [j for j in range(len(right.passages)) if j not in matching.taken]
 
 
-def _pair(group: Group, left: _Side, right: _Side, kept: bool, ignore: IgnoreOptions) -> PassagePair:
+def _pair(
+    group: Group, left: _CutDocument, right: _CutDocument, kept: bool, ignore: IgnoreOptions
+) -> PassagePair:
+    """A group with its state, edits and flags; `kept` says whether it kept its order."""
     a_text = "\n\n".join(left.texts[i] for i in group.a)
     b_text = "\n\n".join(right.texts[j] for j in group.b)
     a, b = (tuple(left.passages[i] for i in group.a), tuple(right.passages[j] for j in group.b))
     if not a or not b:
         return PassagePair(State.ONLY_A if a else State.ONLY_B, a, b, None, (), (), a_text, b_text)
     edits = () if plain(a_text).split() == plain(b_text).split() else redline(a_text, b_text, ignore=ignore)
-    alike = wording(_keys(left, group.a), _keys(right, group.b))
+    a_keys = tuple(key for i in group.a for key in left.keys[i])
+    b_keys = tuple(key for j in group.b for key in right.keys[j])
+    alike = wording(a_keys, b_keys)
     state = (State.EDITED if edits else State.SAME) if kept else State.MOVED
     small = alike >= ALIKE or _same_but_for_numbers(a_text, b_text)
-    told = flags(a_text, b_text, ignore) if edits and small else ()
+    flagged = flags(a_text, b_text, ignore) if edits and small else ()
     score = 1.0 if not edits else max(alike, group.score)
-    return PassagePair(state, a, b, score, edits, told, a_text, b_text)
+    return PassagePair(state, a, b, score, edits, flagged, a_text, b_text)
 
 
 def _same_but_for_numbers(a: str, b: str) -> bool:
-    """Whether two short texts, or rows of a table, read alike once their numbers do not count: "Draft of 3 May"."""
+    """Whether two short texts, or rows of a table, read alike apart from numbers: "Draft of 3 May"."""
     left, right = (
         tuple(word.key for word in words(text, _NUMBERS_ASIDE) if not word.sign) for text in (a, b)
     )
-    said = min(len({key for key in keys if key[0].isalpha()}) for keys in (left, right))
-    return said >= _FEW_ENOUGH and wording(left, right) >= _ALIKE_BUT_FOR_NUMBERS
+    fewest = min(len({key for key in keys if key[0].isalpha()}) for keys in (left, right))
+    return fewest >= _FEW_ENOUGH and wording(left, right) >= _ALIKE_BUT_FOR_NUMBERS
 
 
 def _without_labels(pairs: Sequence[PassagePair]) -> Iterable[PassagePair]:
-    """The pairs, without the flags on labels of equations that were only renumbered."""
+    """The pairs, without flags on labels of equations that were only renumbered."""
     labels = {(flag.a, flag.b) for pair in pairs for flag in pair.flags if _on_labels(pair, flag)}
     aside = renumbered(labels)
     for pair in pairs:
-        told = tuple(
+        left = tuple(
             flag for flag in pair.flags if (flag.a, flag.b) not in aside or not _on_labels(pair, flag)
         )
-        yield pair if told == pair.flags else replace(pair, flags=told)
+        yield pair if left == pair.flags else replace(pair, flags=left)
 
 
 def _on_labels(pair: PassagePair, flag: Flag) -> bool:
     return f"({flag.a})" in pair.a_text and f"({flag.b})" in pair.b_text
 
 
-def _keys(side: _Side, group: Sequence[int]) -> Keys:
-    return tuple(key for index in group for key in side.keys[index])
-
-
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """The words of one document by what became of them; headings are not counted.
+    """How many words of one document stand in the other; headings are not counted.
 
     Attributes:
         words: of all its passages.
-        kept: those that stand in the other document too, in the passage that answers theirs.
+        kept: words that stand in the other document too, in the partners of their passages.
         by_state: words of the passages in each state.
     """
 
@@ -329,14 +324,10 @@ class Extent:
 
 
 def extents(pairs: Iterable[PassagePair]) -> tuple[Extent, Extent]:
-    """The extents of A and of B.
-
-    Args:
-        pairs: all pairs of an alignment.
-    """
-    found = tuple(pairs)
-    left = [(pair, pair.a_text, [edit.a for edit in pair.edits]) for pair in found]
-    right = [(pair, pair.b_text, [edit.b for edit in pair.edits]) for pair in found]
+    """The extents of A and of B, by all pairs of an alignment."""
+    known = tuple(pairs)
+    left = [(pair, pair.a_text, [edit.a for edit in pair.edits]) for pair in known]
+    right = [(pair, pair.b_text, [edit.b for edit in pair.edits]) for pair in known]
     return _extent(left), _extent(right)
 
 
@@ -344,8 +335,8 @@ def _extent(side: Iterable[tuple[PassagePair, str, list[Span]]]) -> Extent:
     by_state: Counter[State] = Counter()
     kept = 0
     for pair, text, changed in side:
-        words = len(text.split())
-        by_state[pair.state] += words
+        count = len(text.split())
+        by_state[pair.state] += count
         if pair.a and pair.b:
-            kept += max(0, words - sum(len(text[span.start : span.end].split()) for span in changed))
+            kept += max(0, count - sum(len(text[span.start : span.end].split()) for span in changed))
     return Extent(sum(by_state.values()), kept, {state: by_state[state] for state in State})

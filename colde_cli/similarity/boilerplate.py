@@ -1,4 +1,8 @@
-"""Sentences of a document as words, in the form in which it is asked whether they stand in another."""
+"""Leave out of documents what also stands in a template (`--ignore-like`).
+
+A sentence is left out if it stands word for word in a template, apart from typesetting, bullets and numbers of clauses.
+A section is left out whole if none of its text is left and the template has a section of the same name.
+"""
 
 from __future__ import annotations
 
@@ -17,26 +21,120 @@ from colde_cli.documents.passages import stripped
 from colde_cli.documents.selection import remove_spans
 from colde_cli.documents.sentences import sentence_starts
 from colde_cli.errors import NoTextError
-from colde_cli.similarity.candidates import Candidate, TellingWords, lexical_candidates
+from colde_cli.similarity.candidates import PairCandidate, WordCosines, lexical_candidates
 from colde_cli.similarity.section_changes import name
 from colde_cli.similarity.words import NOTHING_IGNORED, IgnoreOptions, Word, squeezed, words
 
 LEAST = 6
-"""Words of a sentence that is looked for by itself; a shorter one ("None.") says little about where it is from."""
+"""Words of a sentence that is sought by itself. A shorter one ("None.") says little about where it comes from."""
+
+CHANGED = 0.6
+"""Wording from which a sentence of the other document is a changed sentence of the template; aligned passages that were
+edited need as much."""
+
+_VERSION = 1
+"""Number of these rules. With a new number, encodings in the cache that were made by the old rules are not found."""
 
 _TRIES = 200
-"""Places of a text that are looked at for one sentence."""
+"""Places of a template at which one sentence is sought."""
 
 _BEGINNING = 16
+"""Letters of a sentence by which its places are found."""
+
 _CLOSING = frozenset(".;,:")
 _COUNTED = r"\(\s?(?:\d+(?:\.\d+)*|[A-Za-z]|[ivxlc]+)\s?\)|(?:\d+(?:\.\d+)*|[a-z]|[ivxlc]+)[.)]|\d+(?:\.\d+)+"
 _LABEL = re.compile(rf"[•◦▪*–-]?\s*(?:(?:{_COUNTED})\s+)*")
 """Bullets and numbers of clauses: a template is renumbered when it is used."""
 
 
+class Boilerplate:
+    """The text of templates, to be left out of other documents."""
+
+    def __init__(self, sources: Sequence[Document], ignore: IgnoreOptions = NOTHING_IGNORED) -> None:
+        """Take the text of `sources`; sentences that differ only in what `ignore` names are the same."""
+        self._ignore = ignore
+        self._templates = [TemplateText.of(source, ignore) for source in sources]
+        headed = [section for source in sources for section in source.sections if section.heading]
+        self._names = {name(section, ignore) for section in headed}
+        self.sources = tuple(source.path for source in sources)
+
+    @property
+    def identity(self) -> str:
+        """Hash of everything that decides what is left out of a document."""
+        switches = repr(replace(self._ignore, like=()))
+        runs = sorted(template.run for template in self._templates)
+        facts = (str(_VERSION), switches, *runs, *sorted(self._names))
+        return sha256("\0".join(facts).encode("utf-8", "surrogatepass")).hexdigest()
+
+    def without(self, document: Document) -> Document:
+        """The document without what stands in the templates; its report says how much that was.
+
+        Raises:
+            NoTextError: nothing is left.
+        """
+        return self._left(self._marked(document))
+
+    def without_both(self, a: Document, b: Document) -> tuple[Document, Document]:
+        """Two documents to be compared, each without what stands in the templates.
+
+        A sentence of one stays if the other has it changed, so that the change can be shown.
+
+        Raises:
+            NoTextError: nothing is left of one of them.
+        """
+        left, right = self._marked(a), self._marked(b)
+        back_a, back_b = _changed(left, right), _changed(right, left)
+        return self._left(left.restored(back_a)), self._left(right.restored(back_b))
+
+    def _marked(self, document: Document) -> _MarkedDocument:
+        """Mark the sentences of a document that stand in the templates."""
+        found = sentences(document, self._ignore)
+        out = [sentence.long and self._stands(sentence) for sentence in found]
+        for step in (1, -1):  # a short one goes with the one before it, or with the one after
+            for place in range(len(found))[::step]:
+                other = place - step
+                if out[place] or not 0 <= other < len(found) or not out[other]:
+                    continue
+                first, last = found[min(place, other)], found[max(place, other)]
+                out[place] = first.section == last.section and self._stands(first.with_next(last))
+        return _MarkedDocument(document, tuple(found), tuple(out))
+
+    def _stands(self, sentence: Sentence) -> bool:
+        run = sentence.run
+        return any(template.holds(run) for template in self._templates)
+
+    def _left(self, marked: _MarkedDocument) -> Document:
+        document, stretches, gone = marked.document, marked.stretches, self._gone(marked)
+        if len(gone) == len(document.sections):
+            shown = ", ".join(PurePath(source).name for source in self.sources)
+            raise NoTextError(
+                f"All text of {document.path or document.title} also stands in {shown}; nothing of it is left."
+            )
+        left = remove_spans(document, stretches, gone) if stretches or gone else document
+        count = sum(len(document.text[stretch.start : stretch.end].split()) for stretch in stretches)
+        headings = (document.sections[index].heading for index in sorted(gone))
+        ignored = Ignored(len(stretches), count, tuple(heading for heading in headings if heading))
+        notes = (*document.report.notes, *_notes(ignored))
+        return replace(left, report=replace(document.report, ignored=ignored, notes=notes))
+
+    def _gone(self, marked: _MarkedDocument) -> set[int]:
+        """Sections to leave out whole: no text of theirs is left, the heading is known, nothing stands under it."""
+        with_text = {
+            sentence.section for sentence, out in zip(marked.sentences, marked.out, strict=True) if not out
+        }
+        gone: set[int] = set()
+        for section in reversed(marked.document.sections):
+            known = not section.heading or name(section, self._ignore) in self._names
+            if known and section.index not in with_text:
+                under = marked.document.subsections(section)
+                if all(other.index in gone for other in under):
+                    gone.add(section.index)
+        return gone
+
+
 @dataclass(frozen=True)
-class Clause:
-    """A sentence of a body.
+class Sentence:
+    """A sentence of a document's body.
 
     Attributes:
         section: index of its section.
@@ -55,49 +153,49 @@ class Clause:
 
     @property
     def long(self) -> bool:
-        """It is looked for by itself."""
+        """Whether it is sought by itself."""
         return len(self.keys) >= LEAST
 
     @property
     def run(self) -> str:
-        """Its letters without blanks, and without the signs that close it."""
+        """Its letters without blanks and without the signs that close it."""
         last = len(self.words)
         while last and self.words[last - 1].key in _CLOSING:
             last -= 1
         return squeezed(self.words[:last])[0]
 
-    def with_next(self, other: Clause) -> Clause:
-        """The two as one, labels between them aside."""
-        return Clause(self.section, (*self.words, *other.words), Span(self.span.start, other.span.end))
+    def with_next(self, other: Sentence) -> Sentence:
+        """The two as one, without the labels between them."""
+        return Sentence(self.section, (*self.words, *other.words), Span(self.span.start, other.span.end))
 
 
-def clauses(document: Document, ignore: IgnoreOptions) -> list[Clause]:
-    """The sentences of all bodies in reading order; headings are none."""
-    return [clause for section in document.sections for clause in _of_section(document, section, ignore)]
+def sentences(document: Document, ignore: IgnoreOptions) -> list[Sentence]:
+    """The sentences of all bodies in reading order, without headings."""
+    return [sentence for section in document.sections for sentence in _of_section(document, section, ignore)]
 
 
-def _of_section(document: Document, section: Section, ignore: IgnoreOptions) -> Iterator[Clause]:
+def _of_section(document: Document, section: Section, ignore: IgnoreOptions) -> Iterator[Sentence]:
     body = document.text[section.body_start : section.span.end]
-    found = words(body, ignore)
-    starts = [word.start for word in found]
+    all_words = words(body, ignore)
+    starts = [word.start for word in all_words]
     for start, end in pairwise([*sentence_starts(body), len(body)]):
         span = stripped(body, start, end)
         label = _LABEL.match(body, span.start, span.end)
         first = bisect_left(starts, label.end() if label else span.start)
-        own = found[first : bisect_left(starts, span.end)]
-        if own:
+        inside = all_words[first : bisect_left(starts, span.end)]
+        if inside:
             place = Span(span.start + section.body_start, span.end + section.body_start)
-            yield Clause(section.index, own, place)
+            yield Sentence(section.index, inside, place)
 
 
 @dataclass(frozen=True, slots=True)
-class Wording:
-    """A document as one run of letters.
+class TemplateText:
+    """A template as one run of letters in which sentences are sought.
 
     Attributes:
         run: its words without what stands between them.
-        bounds: places at which they begin and end.
-        beginnings: at which of these places the same first letters stand.
+        bounds: places at which words begin and end.
+        beginnings: the places at which words begin, by the `_BEGINNING` letters that stand there.
     """
 
     run: str
@@ -105,8 +203,8 @@ class Wording:
     beginnings: Mapping[str, Sequence[int]]
 
     @classmethod
-    def of(cls, document: Document, ignore: IgnoreOptions) -> Wording:
-        """The wording of all sections, headings included."""
+    def of(cls, document: Document, ignore: IgnoreOptions) -> TemplateText:
+        """The text of all sections, headings included."""
         text = "\n\n".join(document.section_text(section) for section in document.sections)
         run, starts = squeezed(words(text, ignore))
         beginnings: defaultdict[str, list[int]] = defaultdict(list)
@@ -115,14 +213,14 @@ class Wording:
         return cls(run, frozenset((*starts, len(run))), dict(beginnings))
 
     def holds(self, run: str) -> bool:
-        """The run stands here, from the beginning of a word to the end of one."""
+        """Whether the letters stand here, from the beginning of a word to the end of one."""
         places = islice(self._places(run), _TRIES)
         return any(
             place + len(run) in self.bounds and self.run.startswith(run, place) for place in places if run
         )
 
     def _places(self, run: str) -> Iterator[int]:
-        """Where a word begins that the run could begin with."""
+        """Where words begin that `run` may begin with."""
         if len(run) >= _BEGINNING:
             yield from self.beginnings.get(run[:_BEGINNING], ())
             return
@@ -133,150 +231,62 @@ class Wording:
             place = self.run.find(run, place + 1)
 
 
-CHANGED = 0.6
-"""Wording from which a sentence of the other document is the one of the template, changed: what aligned passages of
-edited wording need."""
-
-_VERSION = 1
-"""Of the rules here; a new one makes what a corpus remembers unknown."""
-
-
-class Boilerplate:
-    """The text of documents, to be left out of others."""
-
-    def __init__(self, sources: Sequence[Document], ignore: IgnoreOptions = NOTHING_IGNORED) -> None:
-        """Take the text of `sources`; what `ignore` says is no difference here either."""
-        self._noise = ignore
-        self._wordings = [Wording.of(source, ignore) for source in sources]
-        headed = [section for source in sources for section in source.sections if section.heading]
-        self._names = {name(section, ignore) for section in headed}
-        self.sources = tuple(source.path for source in sources)
-
-    @property
-    def identity(self) -> str:
-        """Hash of all that decides what is left out of a document."""
-        switches = repr(replace(self._noise, like=()))
-        said = (str(_VERSION), switches, *sorted(found.run for found in self._wordings), *sorted(self._names))
-        return sha256("\0".join(said).encode("utf-8", "surrogatepass")).hexdigest()
-
-    def without(self, document: Document) -> Document:
-        """The document less what stands in the sources; its report says how much that was.
-
-        Raises:
-            NoTextError: nothing is left.
-        """
-        return self._left(self._read(document))
-
-    def without_both(self, a: Document, b: Document) -> tuple[Document, Document]:
-        """Two documents to be compared, each less what stands in the sources.
-
-        A sentence of one stays if the other has it changed, so that the change can be shown.
-
-        Raises:
-            NoTextError: nothing is left of one of them.
-        """
-        left, right = self._read(a), self._read(b)
-        back_a, back_b = _changed(left, right), _changed(right, left)
-        return self._left(left.restored(back_a)), self._left(right.restored(back_b))
-
-    def _read(self, document: Document) -> _Read:
-        """A document's sentences, and which of them stand in the sources."""
-        found = clauses(document, self._noise)
-        out = [clause.long and self._stands(clause) for clause in found]
-        for step in (1, -1):  # a short one goes with the one before it, or with the one after
-            for place in range(len(found))[::step]:
-                other = place - step
-                if out[place] or not 0 <= other < len(found) or not out[other]:
-                    continue
-                first, last = found[min(place, other)], found[max(place, other)]
-                out[place] = first.section == last.section and self._stands(first.with_next(last))
-        return _Read(document, tuple(found), tuple(out))
-
-    def _stands(self, clause: Clause) -> bool:
-        run = clause.run
-        return any(wording.holds(run) for wording in self._wordings)
-
-    def _left(self, read: _Read) -> Document:
-        document, stretches, gone = read.document, read.stretches, self._gone(read)
-        if len(gone) == len(document.sections):
-            shown = ", ".join(PurePath(source).name for source in self.sources)
-            raise NoTextError(
-                f"All text of {document.path or document.title} also stands in {shown}; nothing of it is left."
-            )
-        left = remove_spans(document, stretches, gone) if stretches or gone else document
-        count = sum(len(document.text[one.start : one.end].split()) for one in stretches)
-        headings = (document.sections[index].heading for index in sorted(gone))
-        ignored = Ignored(len(stretches), count, tuple(heading for heading in headings if heading))
-        notes = (*document.report.notes, *_notes(ignored))
-        return replace(left, report=replace(document.report, ignored=ignored, notes=notes))
-
-    def _gone(self, read: _Read) -> set[int]:
-        """Sections to leave out whole: nothing of the body is left, the heading is known, nothing stands under it."""
-        with_text = {clause.section for clause, out in zip(read.clauses, read.out, strict=True) if not out}
-        gone: set[int] = set()
-        for section in reversed(read.document.sections):
-            known = not section.heading or name(section, self._noise) in self._names
-            if known and section.index not in with_text:
-                under = read.document.subsections(section)
-                if all(other.index in gone for other in under):
-                    gone.add(section.index)
-        return gone
-
-
 @dataclass(frozen=True, slots=True)
-class _Read:
+class _MarkedDocument:
     """A document, its sentences, and for each whether it is to be left out."""
 
     document: Document
-    clauses: tuple[Clause, ...]
+    sentences: tuple[Sentence, ...]
     out: tuple[bool, ...]
 
     @property
     def keys(self) -> list[tuple[str, ...]]:
-        return [clause.keys for clause in self.clauses]
+        return [sentence.keys for sentence in self.sentences]
 
     @property
     def all(self) -> list[int]:
-        return list(range(len(self.clauses)))
+        return list(range(len(self.sentences)))
 
     @property
     def kept(self) -> list[int]:
-        return [place for place in self.all if not self.out[place] and self.clauses[place].long]
+        """The long sentences that stay."""
+        return [place for place in self.all if not self.out[place] and self.sentences[place].long]
 
     @property
     def stretches(self) -> list[Span]:
-        """What is to be left out; neighbours as one."""
-        found: list[Span] = []
-        for place, clause in enumerate(self.clauses):
+        """The text to leave out; neighbours as one."""
+        spans: list[Span] = []
+        for place, sentence in enumerate(self.sentences):
             if self.out[place]:
-                joined = place and self.out[place - 1] and self.clauses[place - 1].section == clause.section
-                start = found.pop().start if joined else clause.span.start
-                found.append(Span(start, clause.span.end))
-        return found
+                before = self.sentences[place - 1]
+                joined = place and self.out[place - 1] and before.section == sentence.section
+                start = spans.pop().start if joined else sentence.span.start
+                spans.append(Span(start, sentence.span.end))
+        return spans
 
-    def restored(self, places: set[int]) -> _Read:
-        """The same, but that some sentences stay."""
+    def restored(self, places: set[int]) -> _MarkedDocument:
+        """The same document, with these sentences to stay."""
         return replace(self, out=tuple(out and place not in places for place, out in enumerate(self.out)))
 
 
 def _notes(ignored: Ignored) -> list[str]:
-    """What was left out, for the curious."""
+    """A sentence on what was left out, for `--verbose`."""
     if not ignored.stretches and not ignored.sections:
         return []
     whole = f"; sections left out whole: {', '.join(ignored.sections)}" if ignored.sections else ""
     return [f"Left out as ignored: {ignored.words:,} words{whole}."]
 
 
-def _changed(own: _Read, other: _Read) -> set[int]:
-    """Sentences of `own` of which `other` keeps a changed one: those most like what it keeps."""
-    if not any(own.out):  # all stay as it is
+def _changed(marked: _MarkedDocument, other: _MarkedDocument) -> set[int]:
+    """The sentences that the other document has in a changed form: for each that it keeps, the one most like it."""
+    if not any(marked.out):  # all stay as it is
         return set()
-    best: dict[int, Candidate] = {}
-    shared = TellingWords.of(own.keys, other.keys, own.all, other.kept)
-    for candidate in lexical_candidates(own.keys, other.keys, shared):
+    best: dict[int, PairCandidate] = {}
+    alike = WordCosines.of(marked.keys, other.keys, marked.all, other.kept)
+    for candidate in lexical_candidates(marked.keys, other.keys, alike):
         known = best.get(candidate.b)
         # Of two that are equally like it, the one that stays anyway.
-        worth = (candidate.score, not own.out[candidate.a])
-        if candidate.score >= CHANGED and (known is None or worth > (known.score, not own.out[known.a])):
+        worth = (candidate.score, not marked.out[candidate.a])
+        if candidate.score >= CHANGED and (known is None or worth > (known.score, not marked.out[known.a])):
             best[candidate.b] = candidate
     return {candidate.a for candidate in best.values()}

@@ -1,4 +1,7 @@
-"""Scores of sections and chunks, as pure functions of arrays (CoLDE §3.3)."""
+"""Score pairs of chunks: the cosine of their vectors, raised where they share wording; and which pairs explain a score.
+
+All are pure functions of arrays.
+"""
 
 from __future__ import annotations
 
@@ -10,21 +13,14 @@ from numpy.typing import NDArray
 from colde_cli.documents.document import Chunk
 
 FloatArray = NDArray[np.float32]
+IntArray = NDArray[np.int64]
 
+TELLING = 32.0
+"""Tokens of shared stretch, some 25 words, that shrink the distance of two chunks to 1/e. Of 16, 24, 32, 48 and 64,
+chosen on validation documents (benchmarks/planted.py)."""
 
-def cosines(a: FloatArray, b: FloatArray) -> FloatArray:
-    """Cosine of every row of `a` [n, D] with every row of `b` [m, D]: [n, m] in [-1, 1].
-
-    The section score ŷ_p[i, j] = cos(z_{s,i}, z_{t,j}) for section vectors, the chunk score for centred
-    chunk vectors. A row of zeros has cosine 0 with everything.
-    """
-    scores: FloatArray = np.clip(_unit(a) @ _unit(b).T, -1.0, 1.0)
-    return scores
-
-
-def cosine(a: FloatArray, b: FloatArray) -> float:
-    """Cosine of two vectors [D]: the document score ŷ_d = cos(z(s), z(t))."""
-    return float(cosines(a[None, :], b[None, :])[0, 0])
+_MISS = 0.5
+"""Cost of a place in a stretch whose two tokens do not stand side by side in the other chunk."""
 
 
 def explanation(a_to_b: FloatArray, b_to_a: FloatArray, chunk_scores: FloatArray) -> FloatArray:
@@ -36,7 +32,7 @@ def explanation(a_to_b: FloatArray, b_to_a: FloatArray, chunk_scores: FloatArray
     Args:
         a_to_b: attention of the chunks of A over those of B, [n_a, n_b], rows sum to 1.
         b_to_a: the same from B, [n_b, n_a].
-        chunk_scores: C, cosines of centred chunk vectors, [n_a, n_b].
+        chunk_scores: C, [n_a, n_b].
     """
     attention = 0.5 * (relative_attention(a_to_b) + relative_attention(b_to_a).T)
     result: FloatArray = attention * np.maximum(chunk_scores, 0.0)
@@ -44,25 +40,9 @@ def explanation(a_to_b: FloatArray, b_to_a: FloatArray, chunk_scores: FloatArray
 
 
 def relative_attention(attention: FloatArray) -> FloatArray:
-    """Attention [n, m] in multiples of uniform attention: 1 where a chunk is attended to like any other."""
+    """Attention [n, m] in multiples of uniform attention."""
     result: FloatArray = attention * np.float32(attention.shape[1])
     return result
-
-
-def _unit(vectors: FloatArray) -> FloatArray:
-    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
-    scaled: FloatArray = (vectors / np.maximum(norms, np.finfo(np.float32).tiny)).astype(np.float32)
-    return scaled
-
-
-IntArray = NDArray[np.int64]
-
-TELLING = 32.0
-"""Tokens of shared stretch after which what the vectors leave open is 1/e of what it was: some 25 words. Of 16, 24,
-32, 48 and 64, chosen on validation documents (benchmarks/planted.py)."""
-
-_MISS = 0.5
-"""What a place in a stretch costs whose two tokens do not stand side by side in the other chunk."""
 
 
 def with_shared_wording(cosines: FloatArray, stretches: FloatArray) -> FloatArray:
@@ -72,7 +52,7 @@ def with_shared_wording(cosines: FloatArray, stretches: FloatArray) -> FloatArra
 
     Args:
         cosines: of centred chunk vectors, [n, m].
-        stretches: of `shared_stretches`, [n, m].
+        stretches: from `shared_stretches`, [n, m].
     """
     scores: FloatArray = 1 - (1 - cosines) * np.exp(-stretches / np.float32(TELLING))
     return scores
@@ -81,9 +61,9 @@ def with_shared_wording(cosines: FloatArray, stretches: FloatArray) -> FloatArra
 def shared_stretches(a: Sequence[Chunk], b: Sequence[Chunk]) -> FloatArray:
     """Length of the longest stretch of wording that each chunk of `a` shares with each of `b`: [n, m] in tokens.
 
-    Every place in a chunk at which two tokens begin that stand side by side anywhere in the other chunk counts 1,
-    every other −½, and the run of places with the largest sum is taken, at least 0. Of the two readings, A's chunk
-    by B's and B's by A's, the smaller counts, so that a phrase repeated in one of them does not add up.
+    A place in a chunk counts 1 if the two tokens that begin there stand side by side anywhere in the other chunk, and
+    −½ if not. The stretch is the run of places with the largest sum, at least 0. A chunk of A is measured by one of B
+    and the other way round, and the smaller result counts: a phrase that only one of them repeats does not add up.
     """
     if not len(a) or not len(b):
         return np.zeros((len(a), len(b)), np.float32)
@@ -95,28 +75,35 @@ def shared_stretches(a: Sequence[Chunk], b: Sequence[Chunk]) -> FloatArray:
 
 
 def _couples(chunks: Sequence[Chunk]) -> list[IntArray]:
-    """For each chunk a number for every two neighbouring tokens, specials left out."""
-    found = []
+    """For each chunk a number for every two neighbouring tokens, special tokens left out."""
+    couples = []
     for chunk in chunks:
         ids = np.asarray(chunk.ids[1:-1], np.int64)
-        found.append((ids[:-1] << 32) + ids[1:])
-    return found
+        couples.append((ids[:-1] << 32) + ids[1:])
+    return couples
 
 
-def _stretches(own: Sequence[IntArray], other: Sequence[IntArray], kinds: int) -> FloatArray:
-    """Best sum over a run of places of each of `own`, by what stands in each of `other`: [n, m]."""
-    codes, rows = np.concatenate(own), np.repeat(np.arange(len(own)), [len(piece) for piece in own])
-    # Chunks stand so far apart on one line that no run pays off that reaches into the next.
-    apart = 4 * max(len(piece) for piece in own)
+def _stretches(measured: Sequence[IntArray], other: Sequence[IntArray], kinds: int) -> FloatArray:
+    """Largest sum over a run of places of each measured chunk, by the couples of each other chunk: [n, m].
+
+    Args:
+        measured: couples of each chunk, as numbers below `kinds`.
+        other: the same of the other document's chunks.
+        kinds: how many different couples there are.
+    """
+    codes = np.concatenate(measured)
+    rows = np.repeat(np.arange(len(measured)), [len(piece) for piece in measured])
+    # All chunks lie on one line, so far apart that no run which reaches into the next pays off.
+    apart = 4 * max(len(piece) for piece in measured)
     places = np.arange(len(codes)) + rows * apart
-    result = np.zeros((len(own), len(other)), np.float32)
+    result = np.zeros((len(measured), len(other)), np.float32)
     present = np.zeros(kinds, bool)
     for column, piece in enumerate(other):
         present[piece] = True
         hits = np.flatnonzero(present[codes])
         present[piece] = False
         if len(hits):
-            # Sum of a run from hit i to hit j is heights[j] - heights[i] + 1: all places between are misses.
+            # A run from hit i to hit j sums to heights[j] - heights[i] + 1: all places between are misses.
             heights = (1 + _MISS) * np.arange(len(hits)) - _MISS * places[hits]
             sums = heights - np.minimum.accumulate(heights) + 1
             np.maximum.at(result[:, column], rows[hits], sums.astype(np.float32))

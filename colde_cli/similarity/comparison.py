@@ -11,11 +11,10 @@ from numpy.typing import NDArray
 from colde_cli.documents.document import Document
 from colde_cli.encoder.protocol import DocumentEncoder, Encoding, RuntimeInfo
 from colde_cli.encoder.runtime import Progress
-from colde_cli.scoring.score import ScorePart, verdict
+from colde_cli.scoring.score import ScorePart, cosines, verdict
 from colde_cli.similarity.alignment import Alignment, PassagePair, State, align
-from colde_cli.similarity.candidates import ChunkScores
+from colde_cli.similarity.candidates import ChunkCosines
 from colde_cli.similarity.chunk_scores import (
-    cosines,
     explanation,
     relative_attention,
     shared_stretches,
@@ -177,7 +176,7 @@ def compare_encodings(
     """
     found = verdict(a, b, encoder)
     a_to_b, b_to_a = encoder.attention(a, b)
-    alike = ChunkScores(a.chunks, b.chunks, cosines(a.centred_unit_vectors, b.centred_unit_vectors))
+    alike = ChunkCosines(a.chunks, b.chunks, cosines(a.centred_unit_vectors, b.centred_unit_vectors))
     return Comparison(
         a=a,
         b=b,

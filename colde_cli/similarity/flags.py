@@ -1,9 +1,9 @@
-"""The small edits that cost money: a number, date, amount, unit, percentage, name, modal or negation that differs.
+"""Flag the small edits that cost money: a number, date, amount, unit, percentage, name, modal or negation that differs.
 
-Precision comes first. A flag stands only on a short edit, and only if what differs there differs in the passages as
-wholes, so that a number which has merely changed its place raises none. Numbers of sections, tables, figures, list
-items, footnotes and references raise none either: they follow from other edits; nor do numbers along the axis of a
-chart, nor those that are part of a new name ("GA4").
+Precision comes first. Only a short edit is flagged, and only if the two passages differ in it as wholes: a number that
+only changed its place is no difference. Numbers of sections, tables, figures, list items, footnotes and references are
+not flagged, because they follow from other edits; neither are numbers along the axis of a chart and numbers that are
+part of a new name ("GA4").
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from colde_cli.similarity.words import NOTHING_IGNORED, IgnoreOptions, normal, p
 
 
 class FlagKind(StrEnum):
-    """What differs."""
+    """The kind of word that differs."""
 
     NUMBER = "number"
     DATE = "date"
@@ -43,7 +43,7 @@ class FlagKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Flag:
-    """A telling difference: `a` says the one, `b` the other; "" where it says nothing of the kind."""
+    """A difference that matters: the words of each text; "" where a text has none of this kind."""
 
     kind: FlagKind
     a: str
@@ -52,7 +52,11 @@ class Flag:
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """A number, date, modal, ... in a text: what it is of, what it says, where."""
+    """A number, date, modal, ... in a text.
+
+    Attributes:
+        value: the same for all ways to write it: "45 days" and "forty-five days".
+    """
 
     kind: FlagKind
     value: str
@@ -60,19 +64,19 @@ class Mention:
 
 
 SHORT_EDIT = 12
-"""Words that an edit may delete or insert at most to be looked at: more is a new sentence, which a reader reads."""
+"""Words that a short edit deletes or inserts at most. More is a new sentence, which people read anyway."""
 
 _FLIP = 3
-"""Likewise for modals and negations."""
+"""Words of a short edit where a modal or negation is flagged."""
 
-# "two" and "2" are the same number; what "one", "third" or "quarter" counts is less certain.
+# "two" and "2" are the same number; "one", "third" and "quarter" may mean something else.
 _FIGURES = {word: str(number) for number, word in enumerate(SPELLED[:19], 2)} | {
     word: str(10 * number)
     for number, word in enumerate("thirty forty fifty sixty seventy eighty ninety".split(), 3)
 }
 _COUNT = re.compile(rf"-?{NUMERAL}(?:thousand|million|billion|bn|[km]\b)?|^(?:{'|'.join(SPELLED)})")
 _LEADING_WORDS = re.compile(r"([a-z]+)(?:[\s-]([a-z]+))?")
-# A minus, no dash or hyphen: it touches the number, and nothing before it.
+# A minus touches the number and nothing before it; a dash or hyphen does not.
 _MINUS = r"(?:(?<=[\s(\[=,:;])[-−](?=\d))?"
 _CURRENCY = r"(?:[$€£¥₹]|\b(?:usd|eur|gbp|chf|cad|aud|jpy|dollars?|euros?|pounds?)\b)"
 _SCALE = r"(?:\s*(?:thousand|million|billion|bn|k|m)\b)?"
@@ -114,26 +118,26 @@ _NOT_NAMES = set(
 
 
 def flags(a: str, b: str, ignore: IgnoreOptions = NOTHING_IGNORED) -> tuple[Flag, ...]:
-    """What tells between two texts that read alike, numbers first; none where they differ in nothing of the kind.
+    """The differences that matter between two texts that read alike, numbers first.
 
     Args:
         a: a passage.
-        b: its counterpart.
-        ignore: what does not tell. Where numbers are ignored, a unit or currency that differs still does.
+        b: its partner.
+        ignore: what is no difference. Where numbers are ignored, a unit or currency that differs is still flagged.
     """
     edits = _edits(a, b, ignore)
     if not edits:
         return ()
-    # What happened to a unit is seen where the number beside it counts.
+    # A unit and the number beside it are one edit only where numbers count.
     near = _edits(a, b, replace(ignore, numbers=False)) if ignore.numbers else edits
     found = (*_values(a, b, near, ignore), *_modals(a, b, edits), *_names(a, b, edits, ignore))
     return tuple(dict.fromkeys(found))
 
 
 def _edits(a: str, b: str, ignore: IgnoreOptions) -> list[Edit]:
-    """The edits that are short enough to be looked at."""
-    found = redline(a, b, readable=False, ignore=ignore)
-    return [edit for edit in found if _short(a, edit.a) and _short(b, edit.b)]
+    """The short edits."""
+    edits = redline(a, b, readable=False, ignore=ignore)
+    return [edit for edit in edits if _short(a, edit.a) and _short(b, edit.b)]
 
 
 def _short(text: str, span: Span, most: int = SHORT_EDIT) -> bool:
@@ -141,29 +145,28 @@ def _short(text: str, span: Span, most: int = SHORT_EDIT) -> bool:
 
 
 def numbers(text: str) -> tuple[Mention, ...]:
-    """Every date, amount, percentage, number with a unit and bare number of a text that may tell."""
+    """Every date, amount, percentage, number with a unit and bare number of a text, unless it is only a label."""
     items = (Span(*item.span()) for item in _ITEM.finditer(text))
-    passed_over = [*items, *axis_numbers(text), *footnote_marks(text)]
-    found = []
+    labels = [*items, *axis_numbers(text), *footnote_marks(text)]
+    mentions = []
     for match in _NUMERIC.finditer(text):
-        listed = any(span.start <= match.start() and match.end() <= span.end for span in passed_over)
-        if listed or _SIGNPOST.search(text[max(0, match.start() - 40) : match.start()]):
+        label = any(span.start <= match.start() and match.end() <= span.end for span in labels)
+        if label or _SIGNPOST.search(text[max(0, match.start() - 40) : match.start()]):
             continue
         kind = FlagKind(match.lastgroup or "number")
-        value = _value(match[0])
-        found.append(Mention(kind, value, Span(*match.span())))
-    return tuple(found)
+        mentions.append(Mention(kind, _value(match[0]), Span(*match.span())))
+    return tuple(mentions)
 
 
-def _value(said: str) -> str:
-    """What is said, the same for the same: "forty-five days" and "45 days"."""
-    text = plain(said).casefold()
+def _value(words: str) -> str:
+    """See `Mention.value`."""
+    text = plain(words).casefold()
     minus = "-" if text.startswith("-") else ""
     return minus + re.sub(r"[\s-]+", "", _LEADING_WORDS.sub(_figure, text, count=1))
 
 
 def _figure(words: re.Match[str]) -> str:
-    """A number in words in figures, what follows it as it is; the words themselves where they are none."""
+    """A number in words as figures; other words as they are."""
     first, second = (_FIGURES.get(word or "", "") for word in words.groups())
     if len(first) == 2 and first.endswith("0") and (len(second) == 1 or words[2] == "one"):
         return str(int(first) + int(second or 1))
@@ -174,42 +177,41 @@ def _values(a: str, b: str, edits: Sequence[Edit], ignore: IgnoreOptions) -> Ite
     left, right = numbers(a), numbers(b)
     if ignore.numbers:
         left, right = _units_alone(left), _units_alone(right)
-    gone, come = _differing(left, right), _differing(right, left)
-    used: set[int] = set()
+    gone, new = _missing(left, right), _missing(right, left)
     for edit in edits:
-        one = [mention for mention in gone if _touches(mention.span, edit.a)]
-        two = [m for n, m in enumerate(come) if _touches(m.span, edit.b) and n not in used]
-        used.update(n for n, m in enumerate(come) if m in two)
-        gone = [mention for mention in gone if mention not in one]
-        for first, second in zip(one, two, strict=False):
-            yield Flag(_kind(first, second), _said(a, first), _said(b, second))
+        deleted = [mention for mention in gone if _touches(mention.span, edit.a)]
+        inserted = [mention for mention in new if _touches(mention.span, edit.b)]
+        gone = [mention for mention in gone if mention not in deleted]
+        new = [mention for mention in new if mention not in inserted]
+        for first, second in zip(deleted, inserted, strict=False):
+            yield Flag(_kind(first, second), _words_of(a, first), _words_of(b, second))
         if ignore.numbers:
             continue
-        for alone in one[len(two) :]:
-            if _tells_alone(a, alone):
-                yield Flag(_alone(alone), _said(a, alone), "")
-        for alone in two[len(one) :]:
-            if _tells_alone(b, alone):
-                yield Flag(_alone(alone), "", _said(b, alone))
+        for alone in deleted[len(inserted) :]:
+            if _counts_alone(a, alone):
+                yield Flag(_kind_alone(alone), _words_of(a, alone), "")
+        for alone in inserted[len(deleted) :]:
+            if _counts_alone(b, alone):
+                yield Flag(_kind_alone(alone), "", _words_of(b, alone))
 
 
-def _units_alone(found: Sequence[Mention]) -> tuple[Mention, ...]:
-    """Mentions whose values are but unit, currency or per cent sign."""
+def _units_alone(mentions: Sequence[Mention]) -> tuple[Mention, ...]:
+    """The mentions with only unit, currency or per cent sign as their value."""
     return tuple(
         replace(mention, value="" if mention.kind is FlagKind.DATE else _COUNT.sub("0", mention.value))
-        for mention in found
+        for mention in mentions
     )
 
 
-def _differing(own: Sequence[Mention], other: Sequence[Mention]) -> list[Mention]:
-    """The mentions whose value the other text says less often."""
-    left = Counter(mention.value for mention in own)
-    right = Counter(mention.value for mention in other)
-    return [mention for mention in own if left[mention.value] > right[mention.value]]
+def _missing(mentions: Sequence[Mention], others: Sequence[Mention]) -> list[Mention]:
+    """The mentions whose value stands less often in the other text."""
+    here = Counter(mention.value for mention in mentions)
+    there = Counter(mention.value for mention in others)
+    return [mention for mention in mentions if here[mention.value] > there[mention.value]]
 
 
 def _kind(first: Mention, second: Mention) -> FlagKind:
-    """A unit differs only where the number before it does not."""
+    """The kind of two mentions that differ; the unit differs only where the number does not."""
     kinds = {first.kind, second.kind}
     if kinds == {FlagKind.UNIT} and _amount(first.value) == _amount(second.value):
         return FlagKind.UNIT
@@ -219,7 +221,7 @@ def _kind(first: Mention, second: Mention) -> FlagKind:
     return FlagKind.NUMBER
 
 
-def _alone(mention: Mention) -> FlagKind:
+def _kind_alone(mention: Mention) -> FlagKind:
     return FlagKind.NUMBER if mention.kind is FlagKind.UNIT else mention.kind
 
 
@@ -228,8 +230,8 @@ def _amount(value: str) -> str:
     return match[0] if match else value
 
 
-def _tells_alone(text: str, mention: Mention) -> bool:
-    """Whether a number tells that the other text has nothing for."""
+def _counts_alone(text: str, mention: Mention) -> bool:
+    """Whether a number matters that has no counterpart in the other text."""
     if mention.kind is FlagKind.NUMBER and names_something(text, mention.span):
         return False
     return any(character.isdigit() for character in mention.value)
@@ -237,59 +239,58 @@ def _tells_alone(text: str, mention: Mention) -> bool:
 
 def _modals(a: str, b: str, edits: Sequence[Edit]) -> Iterator[Flag]:
     for kind, pattern in ((FlagKind.MODAL, _MODALS), (FlagKind.NEGATION, _NEGATIONS)):
-        left, right = _words(kind, pattern, a), _words(kind, pattern, b)
+        left, right = _mentions(kind, pattern, a), _mentions(kind, pattern, b)
         if kind is FlagKind.NEGATION:
             if len(left) == len(right):
                 continue
-            gone, come = (left, []) if len(left) > len(right) else ([], right)
+            gone, new = (left, []) if len(left) > len(right) else ([], right)
         else:
-            gone, come = _differing(left, right), _differing(right, left)
+            gone, new = _missing(left, right), _missing(right, left)
         for edit in edits:
             if not (_short(a, edit.a, _FLIP) and _short(b, edit.b, _FLIP)):
                 continue
-            one = [mention for mention in gone if _touches(mention.span, edit.a)]
-            two = [mention for mention in come if _touches(mention.span, edit.b)]
-            told = kind is FlagKind.NEGATION or _binding(one, two)
-            if (one or two) and told:
-                yield Flag(kind, _said(a, *one[:1]), _said(b, *two[:1]))
+            deleted = [mention for mention in gone if _touches(mention.span, edit.a)]
+            inserted = [mention for mention in new if _touches(mention.span, edit.b)]
+            matters = kind is FlagKind.NEGATION or _binding(deleted, inserted)
+            if (deleted or inserted) and matters:
+                yield Flag(kind, _words_of(a, *deleted[:1]), _words_of(b, *inserted[:1]))
 
 
-def _words(kind: FlagKind, pattern: re.Pattern[str], text: str) -> list[Mention]:
-    """Mentions of modals or negations; "May" with a capital is a month, or a question."""
-    found = (match for match in pattern.finditer(text) if match[0] != "May")
-    return [Mention(kind, match[0].casefold(), Span(*match.span())) for match in found]
+def _mentions(kind: FlagKind, pattern: re.Pattern[str], text: str) -> list[Mention]:
+    """Modals or negations; "May" with a capital is a month, or begins a question."""
+    matches = (match for match in pattern.finditer(text) if match[0] != "May")
+    return [Mention(kind, match[0].casefold(), Span(*match.span())) for match in matches]
 
 
-def _binding(one: Sequence[Mention], two: Sequence[Mention]) -> bool:
-    """Two modals, or one that binds or permits where there was none."""
-    return bool(one and two) or any(mention.value in _STRONG for mention in (*one, *two))
+def _binding(deleted: Sequence[Mention], inserted: Sequence[Mention]) -> bool:
+    """Whether a modal became another, or one that binds or permits came or went."""
+    return bool(deleted and inserted) or any(mention.value in _STRONG for mention in (*deleted, *inserted))
 
 
 def _names(a: str, b: str, edits: Sequence[Edit], ignore: IgnoreOptions) -> Iterator[Flag]:
     whole_a, whole_b = normal(a, ignore), normal(b, ignore)
     for edit in edits:
-        one, two = _name(a, edit.a), _name(b, edit.b)
-        if one and two and normal(one, ignore) not in whole_b and normal(two, ignore) not in whole_a:
-            yield Flag(FlagKind.NAME, one, two)
+        old, new = _name(a, edit.a), _name(b, edit.b)
+        if old and new and normal(old, ignore) not in whole_b and normal(new, ignore) not in whole_a:
+            yield Flag(FlagKind.NAME, old, new)
 
 
 def _name(text: str, span: Span) -> str:
-    """The name that an edit deletes or inserts, nothing else: "" where it does more, or begins a sentence."""
-    said = text[span.start : span.end]
-    match = _NAME.fullmatch(said)
-    if not match or {word.casefold() for word in said.split()} & _NOT_NAMES:
+    """The words of an edit if they are a name; "" if not, or if one word begins a sentence, where any has a capital."""
+    words = text[span.start : span.end]
+    match = _NAME.fullmatch(words)
+    if not match or {word.casefold() for word in words.split()} & _NOT_NAMES:
         return ""
     before = text[: span.start].rstrip()
     begins = not before or before[-1] in ".!?:;•-\"'“‘"
-    return "" if begins and " " not in said else said
+    return "" if begins and " " not in words else words
 
 
-def _touches(one: Span, two: Span) -> bool:
-    beside = (
-        two.start == two.end and 0 <= one.start - two.end <= 1
-    )  # nothing, where the other text has a minus
-    return beside or (one.start < two.end and two.start < one.end)
+def _touches(mention: Span, edit: Span) -> bool:
+    # An empty edit touches the number behind it: the other text may have a minus there.
+    beside = edit.start == edit.end and 0 <= mention.start - edit.end <= 1
+    return beside or (mention.start < edit.end and edit.start < mention.end)
 
 
-def _said(text: str, *mentions: Mention) -> str:
+def _words_of(text: str, *mentions: Mention) -> str:
     return " ".join(text[mention.span.start : mention.span.end] for mention in mentions)

@@ -1,4 +1,4 @@
-"""How numbers and dates are written, and which of them are names or axis labels and count nothing."""
+"""Find numbers and dates in a text, and tell those that count something from names, labels and axes."""
 
 from __future__ import annotations
 
@@ -52,30 +52,28 @@ NAMED_LABEL = rf"(?:{_CALLED})(?:[IVXLC]+|[A-Z])(?![\w'’])"
 
 
 ENOUGH = 5
-"""Labels of equations that went up or down by the same number, from which all that did are renumbered."""
+"""Labels of equations that must go up or down by the same number for all of them to count as renumbered."""
 
-# "thirty (30) days" is a count, said twice.
-_SAID_TWICE = re.compile(rf"\b(?:{'|'.join(SPELLED)})\s*$", re.IGNORECASE)
+# "thirty (30) days" is a count, written twice.
+_WRITTEN_TWICE = re.compile(rf"\b(?:{'|'.join(SPELLED)})\s*$", re.IGNORECASE)
 _WITHIN_A_NAME = re.compile(r"(?:[^\W\d_]|[A-Z][-–])$")
 _GREEK = re.compile(r"[\u0370-\u03ff]")
 _YEAR = re.compile(r"(?:18|19|20)\d\d")
 _OF_AUTHORS = re.compile(r"(?:[A-Z][^\W\d_]+|\bal\.),? \(?$")
 _FOOTNOTE = re.compile(r"(?<=[a-z]{4}[.,;)])\d{1,2}(?!\S)|^\s*\d{1,2}\s+(?=https?:)")
 _MOST_ITEMS = 2
-"""Digits that the number of a list item has at most; "(2019)" is a year."""
+"""Digits of a list item's number; "(2019)" is a year."""
 
 
 def footnote_marks(text: str) -> tuple[Span, ...]:
-    """Numbers close behind the end of a clause, and one in front of an address."""
+    """Marks of footnotes: numbers close behind the end of a clause, and a number in front of a web address."""
     return tuple(Span(*mark.span()) for mark in _FOOTNOTE.finditer(text))
 
 
 def names_something(text: str, span: Span) -> bool:
-    """Whether a number is part of a name, or stands in parentheses like a list item's.
+    """Whether a number is part of a name ("GA4", "COVID-19", "Palmer 2009", "3σ") or stands alone in parentheses.
 
-    Names are "GA4", "COVID-19", "Palmer 2009", "3σ".
-
-    For numbers that one text has more than the other: of two that differ at one place, that they differ tells.
+    Ask this of a number that only one text has. Two numbers that differ at the same place matter in any case.
     """
     before, after = text[: span.start], text[span.end :]
     number = text[span.start : span.end]
@@ -84,17 +82,17 @@ def names_something(text: str, span: Span) -> bool:
     if _YEAR.fullmatch(number) and (_OF_AUTHORS.search(before[-40:]) or after[:1].isalpha()):
         return True
     bare = before.endswith("(") and after.startswith(")") and number.isdecimal()
-    return bare and len(number) <= _MOST_ITEMS and not _SAID_TWICE.search(before[-20:-1])
+    return bare and len(number) <= _MOST_ITEMS and not _WRITTEN_TWICE.search(before[-20:-1])
 
 
-def renumbered(found: Iterable[tuple[str, str]]) -> frozenset[tuple[str, str]]:
-    """Of numbers in parentheses, before and after: those that all went up or down by as much as many others did.
+def renumbered(labels: Iterable[tuple[str, str]]) -> frozenset[tuple[str, str]]:
+    """The labels, before and after, that went up or down by as much as at least `ENOUGH` others.
 
-    Equations count through a document, so that a new one moves the labels of all that follow. A single passage does
-    not show it.
+    Equations are numbered through a document: a new one moves the labels of all that follow, which a single passage
+    does not show.
     """
     shifts: Mapping[int, set[tuple[str, str]]] = defaultdict(set)
-    for before, after in found:
+    for before, after in labels:
         if before.isdecimal() and after.isdecimal():
             shifts[int(after) - int(before)].add((before, after))
     return frozenset(pair for pairs in shifts.values() if len(pairs) >= ENOUGH for pair in pairs)
@@ -102,20 +100,20 @@ def renumbered(found: Iterable[tuple[str, str]]) -> frozenset[tuple[str, str]]:
 
 _NUMBER = r"[-−–]?\d+(?:\.\d+)?"
 _ROW = re.compile(rf"(?<!\S){_NUMBER}(?:\s+{_NUMBER}){{3,}}(?!\S)")
-_ENOUGH = 4
-"""Numbers at equal distances, one after another, that make an axis."""
+_AXIS = 4
+"""Neighbouring numbers at equal distances that make an axis."""
 _YEARS = (1800, 2100)
-"""Whole numbers between these, one apart, are the head of a table, not an axis."""
+"""Whole numbers between these, one apart, are years in the head of a table, not an axis."""
 
 
 def axis_numbers(text: str) -> tuple[Span, ...]:
-    """Rows of bare numbers in which `_ENOUGH` neighbours stand at equal distances, other than years."""
+    """The numbers along the axes of charts: rows with `_AXIS` neighbours at equal distances, years excepted."""
     return tuple(Span(*row.span()) for row in _ROW.finditer(text) if _has_axis(row[0]))
 
 
 def _has_axis(row: str) -> bool:
     values = [float(re.sub("[−–]", "-", number)) for number in row.split()]
-    windows = (values[start : start + _ENOUGH] for start in range(len(values) - _ENOUGH + 1))
+    windows = (values[start : start + _AXIS] for start in range(len(values) - _AXIS + 1))
     return any(_is_axis(window) for window in windows)
 
 

@@ -1,4 +1,4 @@
-"""What was deleted from one text and inserted in another, word by word."""
+"""Compare two texts word by word: what was deleted from one and inserted in the other."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from colde_cli.similarity.words import NOTHING_IGNORED, IgnoreOptions, Word, pla
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """A place at which two texts differ: `a` was deleted, `b` inserted; either may be empty, not both.
+    """A place at which two texts differ; one of the spans may be empty.
 
     Attributes:
-        a: characters of the first text.
-        b: characters of the second.
+        a: characters of the first text that were deleted.
+        b: characters of the second text that were inserted.
     """
 
     a: Span
@@ -25,29 +25,29 @@ class Edit:
 def redline(
     a: str, b: str, *, readable: bool = True, ignore: IgnoreOptions = NOTHING_IGNORED
 ) -> tuple[Edit, ...]:
-    """All edits that make `b` of `a`, in order; none where only white space, hyphenation, quotes or ligatures differ.
+    """All edits that turn `a` into `b`, in order. White space, hyphenation, kinds of quotes and ligatures make none.
 
     The words that stay are a longest common subsequence of the two.
 
     Args:
         a: the first text.
         b: the second.
-        readable: join edits between which only a word or a sign stayed by chance; without, every edit is as small
-            as can be.
-        ignore: what is no edit either.
+        readable: join edits between which only one word or a sign is the same by chance. Without, every edit is as
+            small as possible.
+        ignore: what else makes no edit.
     """
     left, right = words(a, ignore), words(b, ignore)
-    blocks = [block for block in _blocks(left, right) if not _alike(left, right, block)]
+    blocks = [block for block in _blocks(left, right) if not _same_letters(left, right, block)]
     if readable:
         blocks = _joined(blocks, left)
     return tuple(Edit(_span(left, i, j, len(a)), _span(right, k, n, len(b))) for i, j, k, n in blocks)
 
 
 _Block = tuple[int, int, int, int]
+"""Words [i, j) of the first text that became words [k, n) of the second."""
 
 
 def _blocks(left: Sequence[Word], right: Sequence[Word]) -> list[_Block]:
-    """Words [i, j) of the left that became words [k, n) of the right."""
     from rapidfuzz.distance import LCSseq
 
     found: list[_Block] = []
@@ -62,8 +62,8 @@ def _blocks(left: Sequence[Word], right: Sequence[Word]) -> list[_Block]:
     return found
 
 
-def _alike(left: Sequence[Word], right: Sequence[Word], block: _Block) -> bool:
-    """The two say the same, differently divided; a word on either side is read with them."""
+def _same_letters(left: Sequence[Word], right: Sequence[Word], block: _Block) -> bool:
+    """Whether both sides have the same letters, only divided differently; tried also with a word more on either end."""
     i, j, k, n = block
     if i == j and k == n:
         return True
@@ -77,22 +77,23 @@ def _alike(left: Sequence[Word], right: Sequence[Word], block: _Block) -> bool:
 
 
 def _joined(blocks: Sequence[_Block], left: Sequence[Word]) -> list[_Block]:
-    found: list[_Block] = []
+    joined: list[_Block] = []
     for block in blocks:
-        if found:
-            i, j, k, n = found[-1]
+        if joined:
+            i, j, k, n = joined[-1]
             stayed = sum(not word.sign for word in left[j : block[0]])
             changed = min(j - i + n - k, block[1] - block[0] + block[3] - block[2])
-            # The same count of words stayed on both sides only where no noise lies between.
+            # On both sides the same number of words stayed, unless something ignored stands between.
             if block[0] - j == block[2] - n and (stayed == 0 or (stayed == 1 and changed >= 4)):
-                found[-1] = (i, block[1], k, block[3])
+                joined[-1] = (i, block[1], k, block[3])
                 continue
-        found.append(block)
-    return found
+        joined.append(block)
+    return joined
 
 
-def _span(own: Sequence[Word], first: int, last: int, length: int) -> Span:
+def _span(words: Sequence[Word], first: int, last: int, length: int) -> Span:
+    """The characters of words [first, last) in a text of `length`; of no words, where the word before them ends."""
     if first < last:
-        return Span(own[first].start, own[last - 1].end)
-    place = own[first - 1].end if first else 0
+        return Span(words[first].start, words[last - 1].end)
+    place = words[first - 1].end if first else 0
     return Span(min(place, length), min(place, length))

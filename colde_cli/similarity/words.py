@@ -1,4 +1,4 @@
-"""What the user does not count as a difference."""
+"""Cut texts into words that can be compared, without what the user ignores."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from colde_cli.similarity.numbers import LABEL, NAMED_LABEL, NUMBER
 
 @dataclass(frozen=True, slots=True)
 class IgnoreOptions:
-    """What of two texts is not compared; by default nothing that the redline would show.
+    """What counts as no difference between two texts; by default nothing that the redline would show.
 
     Attributes:
         case: capital and small letters are the same.
-        whitespace: neither white space anywhere nor what typesetting does to words (hyphens between letters, ligatures,
-            kinds of quotes and dashes) counts for `same_content`; the redline never shows them.
-        numbers: every number is the same as every other: figures, words ("thirty"), dates, and labels of sections and
-            list items; units, currencies and the per cent sign are none.
-        like: documents whose text was left out of both (`boilerplate`), as the user named them.
+        whitespace: white space and typesetting (hyphens between letters, ligatures, kinds of quotes and dashes) do not
+            count for `Comparison.same_content`. The redline never shows them.
+        numbers: all numbers are the same: figures, words ("thirty"), dates, and labels of sections and list items.
+            Units, currencies and the per cent sign still count.
+        like: paths of documents whose text is left out of both (`boilerplate`).
     """
 
     case: bool = False
@@ -29,25 +29,23 @@ class IgnoreOptions:
     like: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
-        """Anything is ignored."""
+        """Whether anything is ignored."""
         return self.case or self.whitespace or self.numbers or bool(self.like)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What is ignored, in words of the interface, but for documents."""
+        """The switches that are on."""
         return tuple(name for name in ("case", "whitespace", "numbers") if getattr(self, name))
 
 
 NOTHING_IGNORED = IgnoreOptions()
-"""Nothing is ignored."""
-
 
 _WORD = r"\d+(?:[.,:]\d+)*|[^\W\d_]+(?:[\u00ad'’][^\W\d_]+)*|[^\s\u00ad]"
 _TOKEN = re.compile(_WORD)
 _NUMBER = re.compile(rf"(?P<label>{LABEL})|(?P<number>{NAMED_LABEL}|{NUMBER})")
 _NUMBER_OR_TOKEN = re.compile(rf"{_NUMBER.pattern}|{_WORD}")
 _AS = {"number": "0", "label": "(0)"}
-"""What every number and every label is read as, where numbers are ignored."""
+"""The key of every number and of every label where numbers are ignored."""
 
 _SAME = str.maketrans(
     {
@@ -76,7 +74,7 @@ class Word:
 
     @property
     def sign(self) -> bool:
-        """It is punctuation or another sign, neither word nor number."""
+        """Whether it is punctuation or another sign, neither word nor number."""
         return not self.key[:1].isalnum()
 
 
@@ -85,7 +83,7 @@ def words(text: str, ignore: IgnoreOptions = NOTHING_IGNORED) -> tuple[Word, ...
 
     Args:
         text: any.
-        ignore: what is not compared: a date of several words is one where numbers are ignored.
+        ignore: where it names numbers, a date of several words is one word.
     """
     pattern = _NUMBER_OR_TOKEN if ignore.numbers else _TOKEN
     return tuple(Word(_key(match, ignore), match.start(), match.end()) for match in pattern.finditer(text))
@@ -98,12 +96,12 @@ def _key(match: re.Match[str], ignore: IgnoreOptions) -> str:
     return key.casefold() if ignore.case else key
 
 
-def squeezed(found: Sequence[Word]) -> tuple[str, list[int]]:
-    """Words without what stands between them, hyphens between letters included, and where each begins."""
+def squeezed(words: Sequence[Word]) -> tuple[str, list[int]]:
+    """Words as one run without blanks and without hyphens between letters, and where each begins in it."""
     pieces: list[str] = []
     starts: list[int] = []
     length, hyphens, letters = 0, 0, False
-    for word in found:
+    for word in words:
         if hyphens and word.key != "-":
             if letters and word.key[:1].isalpha():  # they divided a word
                 length -= hyphens
@@ -128,16 +126,18 @@ def plain(text: str) -> str:
 
 
 def normal(text: str, ignore: IgnoreOptions) -> str:
-    """Text as it is compared as a whole: every run of white space one blank, what is ignored taken away."""
-    return run_together(text, ignore) if ignore.whitespace else " ".join(_quiet(text, ignore).split())
+    """Text as it is compared as a whole: white space as single blanks, without what is ignored."""
+    return (
+        run_together(text, ignore) if ignore.whitespace else " ".join(_without_ignored(text, ignore).split())
+    )
 
 
 def run_together(text: str, ignore: IgnoreOptions = NOTHING_IGNORED) -> str:
-    """Text without white space and without hyphens between letters: the same however words were divided."""
-    return "".join(_BETWEEN_LETTERS.sub("", plain(_quiet(text, ignore))).split())
+    """Text without white space and hyphens between letters: the same however words were divided."""
+    return "".join(_BETWEEN_LETTERS.sub("", plain(_without_ignored(text, ignore))).split())
 
 
-def _quiet(text: str, ignore: IgnoreOptions) -> str:
+def _without_ignored(text: str, ignore: IgnoreOptions) -> str:
     """Text with one case and one number, where these are ignored."""
     if ignore.numbers:  # first: that "May" is a month is told by its capital
         text = _NUMBER.sub(lambda match: _AS[match.lastgroup or "number"], text)

@@ -14,8 +14,7 @@ from colde_cli.encoder.protocol import DocumentEncoder, Encoding
 from colde_cli.evaluation.data import LabelledPair
 from colde_cli.evaluation.evaluation_set import members
 from colde_cli.evaluation.robustness.report import PairRow, SelfRow, pair_figures, spearman
-from colde_cli.scoring.score import document_scores
-from colde_cli.similarity.chunk_scores import cosine
+from colde_cli.scoring.score import cosine, document_scores
 
 Array = NDArray[np.float64]
 Encoded = Callable[[str], Encoding]
