@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from colde_cli.api import Pair, ReadOptions, Search, compare, open_pair, open_search, rank, read
     from colde_cli.corpus.collecting import Skipped
-    from colde_cli.corpus.ranking import Hit, Match, Place, Ranking, rank_files
+    from colde_cli.corpus.ranking import HalfRead, Hit, Match, MatchedSection, Ranking, rank_files
     from colde_cli.documents.document import Chunk, Document, Ignored, ReadReport, Section, SectionKind, Span
     from colde_cli.documents.passages import Passage
     from colde_cli.documents.selection import select
@@ -78,11 +78,13 @@ __all__ = [
     "Extent",
     "Flag",
     "FlagKind",
+    "HalfRead",
     "Hit",
     "IgnoreOptions",
     "Ignored",
     "LimitError",
     "Match",
+    "MatchedSection",
     "MissingExtraError",
     "MissingFileError",
     "ModelError",
@@ -93,7 +95,6 @@ __all__ = [
     "Passage",
     "PassagePair",
     "PasswordError",
-    "Place",
     "Ranking",
     "ReadOptions",
     "ReadReport",
@@ -135,9 +136,10 @@ _MODULES = {
     ),
     "corpus.collecting": ("Skipped",),
     "corpus.ranking": (
+        "HalfRead",
         "Hit",
         "Match",
-        "Place",
+        "MatchedSection",
         "Ranking",
         "rank_files",
     ),

@@ -142,6 +142,19 @@ def test_a_damaged_record_is_as_good_as_none(encoder: Encoder, cache: Cache) -> 
     assert store.cards({PDF: key}) == {}
 
 
+def test_a_record_of_another_layout_is_as_good_as_none(encoder: Encoder, cache: Cache) -> None:
+    store = Store(cache, encoder)
+    key = store.key(PDF)
+    store.keep(key, encoder.encode(read(PDF)))
+    kept = {name: _unpack(value) for name, value in store._get(_all_keys(cache)).items()}
+    records = {name: record for name, record in kept.items() if record is not None}
+    assert len(records) >= 2
+    for name, (header, arrays) in records.items():
+        cache.put({name: _pack(header, {f"old_{array}": values for array, values in arrays.items()})})
+    assert store.encoding(PDF, key) is None
+    assert store.cards({PDF: key}) == {}
+
+
 def _all_keys(cache: Cache) -> list[bytes]:
     with cache._guarded() as connection:
         return [key for (key,) in connection.execute("SELECT key FROM items")]

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from markdown_it import MarkdownIt
 
 from colde_cli.corpus.collecting import Skipped
-from colde_cli.corpus.ranking import Hit, Match, Place, Ranking
+from colde_cli.corpus.ranking import Hit, Match, MatchedSection, Ranking
 from colde_cli.encoder.protocol import RuntimeInfo
 from colde_cli.similarity.comparison import Comparison
 from colde_cli.views.markdown import comparison_markdown, ranking_markdown
@@ -133,7 +133,7 @@ def test_places_of_a_real_pair(field_study: Comparison) -> None:
 
 
 def test_a_ranking_is_a_table_with_what_matches_folded() -> None:
-    match = Match(0.9, Place("2 <Method>", (3, 4)), Place("", None, "a | b"))
+    match = Match(0.9, MatchedSection("2 <Method>", (3, 4)), MatchedSection("", None, "a | b"))
     hits = (
         Hit(1, "corpus/x_y.pdf", "A *title*", 0.83, 0.98, (match,)),
         Hit(2, "z.pdf", "@octocat", 0.2, None),

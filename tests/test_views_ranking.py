@@ -14,7 +14,7 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from colde_cli.corpus.collecting import Skipped
-from colde_cli.corpus.ranking import Hit, Match, Place, Ranking
+from colde_cli.corpus.ranking import Hit, Match, MatchedSection, Ranking
 from colde_cli.encoder.protocol import RuntimeInfo
 from colde_cli.scoring.score import ScorePart
 from colde_cli.views.csv import ranking_csv
@@ -24,7 +24,9 @@ from colde_cli.views.terminal import ranking_table
 GFM = MarkdownIt("gfm-like", {"html": True, "linkify": False})
 scores = st.floats(-1, 1)
 pages = st.none() | st.tuples(st.integers(1, 99), st.integers(99, 2000))
-matches = st.builds(Match, scores, st.builds(Place, words, pages), st.builds(Place, words, pages, words))
+matches = st.builds(
+    Match, scores, st.builds(MatchedSection, words, pages), st.builds(MatchedSection, words, pages, words)
+)
 parts = st.just((ScorePart("document", 0.4, 0.5), ScorePart("words", 0.6, 0.5)))
 hits = st.builds(
     Hit,

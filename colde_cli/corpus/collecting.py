@@ -1,4 +1,4 @@
-"""Folders and files to the documents in them, always in the same order."""
+"""Find the documents in folders, and read and encode those that the cache does not know."""
 
 from __future__ import annotations
 
@@ -20,33 +20,35 @@ from colde_cli.errors import DocumentError, MissingFileError, NoTextError
 from colde_cli.settings import usable_cores
 from colde_cli.similarity.boilerplate import Boilerplate
 
+_BATCH = 16  # documents encoded together: enough to keep every core or an accelerator busy
+
 
 def walk(
     places: Iterable[Path], glob: str | None = None, on_error: Callable[[OSError], None] | None = None
 ) -> list[Path]:
-    """The documents that `places` hold, each file once however many ways lead to it.
+    """The documents in folders, in a fixed order, each file once.
 
-    Folders are searched through, sorted, symbolic links followed, hidden files and kinds that no reader takes
-    left out. A file that is named is taken whatever its name.
+    Folders are searched through, sorted; symbolic links are followed. Hidden files and files that no reader takes are
+    left out. A file that is named itself is taken whatever its name.
 
     Args:
         places: folders and files.
-        glob: which files of folders to take, relative to the folder; `**` is any number of folders, and a
-            pattern without a slash is held against the name alone.
-        on_error: told of folders that cannot be listed.
+        glob: which files of folders to take, relative to the folder. `**` is any number of folders; a pattern without
+            a slash is compared with the name alone.
+        on_error: called for folders that cannot be listed.
 
     Raises:
         MissingFileError: one of the places does not exist.
     """
     pattern = tuple((glob if "/" in glob else f"**/{glob}").split("/")) if glob else ("**",)
-    found: dict[str, Path] = {}
+    paths: dict[str, Path] = {}
     for place in places:
         if not place.exists():
             raise MissingFileError(f"There is no file or folder {place}.")
         for path in _files(place, on_error) if place.is_dir() else (place,):
             if path == place or _fits(path.relative_to(place).parts, pattern):
-                found.setdefault(os.path.realpath(path), path)
-    return list(found.values())
+                paths.setdefault(os.path.realpath(path), path)
+    return list(paths.values())
 
 
 def _files(root: Path, on_error: Callable[[OSError], None] | None) -> Iterator[Path]:
@@ -66,7 +68,7 @@ def _files(root: Path, on_error: Callable[[OSError], None] | None) -> Iterator[P
 
 
 def _fits(names: tuple[str, ...], pattern: tuple[str, ...]) -> bool:
-    """Whether the names of a path fit a pattern, segment by segment."""
+    """Whether the parts of a path fit those of a pattern."""
     if not pattern:
         return not names
     if pattern[0] == "**":
@@ -74,24 +76,21 @@ def _fits(names: tuple[str, ...], pattern: tuple[str, ...]) -> bool:
     return bool(names) and fnmatchcase(names[0], pattern[0]) and _fits(names[1:], pattern[1:])
 
 
-_BATCH = 16  # documents encoded together: enough to keep every core or an accelerator busy
-
-
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """A file that could not be read, and why, in a sentence."""
+    """A file that was left out, and the reason as a sentence."""
 
     path: str
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
-    """How the files of a corpus are read.
+class CorpusReader:
+    """Reads the files of a corpus, all in the same way.
 
     Attributes:
         password: of encrypted PDFs.
-        boilerplate: text to leave out of every one; None leaves out none.
+        boilerplate: text to leave out of every file; None leaves out none.
     """
 
     password: str | None = None
@@ -107,17 +106,17 @@ class Reading:
         return document if self.boilerplate is None else self.boilerplate.without(document)
 
     def store(self, encoder: DocumentEncoder) -> Store:
-        """Where encodings of files read this way are kept."""
+        """The store of encodings of files read this way."""
         options = () if self.boilerplate is None else (self.boilerplate.identity,)
-        # What takes a password to read does not go to the cache in clear.
+        # The cache is not encrypted: it must not hold text that takes a password to read.
         return Store(None if self.password else encoder.cache, encoder, options)
 
 
 class Collector:
-    """Cards of files: from the store, else by reading and encoding them, many side by side."""
+    """Gets the cards of files from the store, and reads and encodes the others, many at a time."""
 
-    def __init__(self, encoder: DocumentEncoder, reading: Reading) -> None:
-        self._store, self._encoder, self._reading = reading.store(encoder), encoder, reading
+    def __init__(self, encoder: DocumentEncoder, reader: CorpusReader) -> None:
+        self._store, self._encoder, self._reader = reader.store(encoder), encoder, reader
         self._keys: dict[Path, bytes] = {}
         self.encoded = 0
         self.skipped: list[Skipped] = []
@@ -140,8 +139,8 @@ class Collector:
         return [known[path] for path in files if path in known]
 
     def encoding(self, path: Path) -> Encoding:
-        """All of a document that has a card; read and encoded once more where nothing is kept."""
-        return self._store.encoding(path, self._keys[path]) or self._encoder.encode(self._reading.read(path))
+        """The whole encoding of a document that has a card; made once more where it was not kept."""
+        return self._store.encoding(path, self._keys[path]) or self._encoder.encode(self._reader.read(path))
 
     def _key(self, path: Path) -> bytes | None:
         if not path.is_file():  # a pipe can be read once only, or not at all
@@ -154,7 +153,7 @@ class Collector:
             return None
 
     def _read(self, files: Sequence[Path], pool: ThreadPoolExecutor) -> Iterator[list[Document | None]]:
-        """Documents in batches, the next being read while one is encoded; None for those that cannot be."""
+        """Documents in batches, None for one that cannot be read; the next batches are read meanwhile."""
         waiting, queue = iter(files), deque[Future[Document | None]]()
         while True:
             queue.extend(
@@ -166,7 +165,7 @@ class Collector:
 
     def _try_document(self, path: Path) -> Document | None:
         try:
-            return self._reading.read(path)
+            return self._reader.read(path)
         except DocumentError as error:
             self.skipped.append(Skipped(str(path), str(error)))
             return None
@@ -176,7 +175,7 @@ class Collector:
         try:
             return self._encoder.encode_many(documents)
         except NoTextError:
-            # One without a single token among many: find it.
+            # One of them has not a single token: find it.
             return [encoding for document in documents if (encoding := self._try_encode(document))]
 
     def _try_encode(self, document: Document) -> Encoding | None:

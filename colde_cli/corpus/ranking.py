@@ -1,4 +1,4 @@
-"""What a search of a corpus found: a `Ranking`."""
+"""Order the documents of a corpus by their score with one document: a `Ranking`, with the sections that match."""
 
 from __future__ import annotations
 
@@ -7,18 +7,24 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from colde_cli.corpus.collecting import Collector, Reading, Skipped
+from colde_cli.corpus.collecting import Collector, CorpusReader, Skipped
 from colde_cli.corpus.store import Card
-from colde_cli.documents.document import Chunk, Document, Section, SectionKind
+from colde_cli.documents.document import Document, SectionKind
 from colde_cli.encoder.protocol import DocumentEncoder, Encoding, RuntimeInfo
 from colde_cli.scoring.score import ScorePart, cosines, document_scores, verdict
 from colde_cli.similarity.boilerplate import Boilerplate
 from colde_cli.similarity.json_data import model_data, pages_data, parts_data, rounded
 
+MATCHES = 3
+"""Pairs of sections that explain a hit."""
+
+_EXCERPT = 300
+_PATH_SHOWN = 100
+
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """A section of a document.
+class MatchedSection:
+    """A section of the query or of a hit.
 
     Attributes:
         section: its heading.
@@ -33,11 +39,11 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A section of the query and the section of a hit that it is like; `score` is their cosine."""
+    """A section of the query and the section of a hit that is like it; `score` is their cosine."""
 
     score: float
-    query: Place
-    hit: Place
+    query: MatchedSection
+    hit: MatchedSection
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +54,9 @@ class Hit:
         rank: from 1.
         path: as found.
         title: as printed, else the file's name.
-        score: of the two documents.
-        probability: the score calibrated; None where the model is not.
-        matches: why, best first; empty unless asked for.
-        parts: of what the score is made.
+        probability: the score calibrated; None where the model is not calibrated.
+        matches: the sections that match, best first; empty unless asked for.
+        parts: the score is their weighted mean.
     """
 
     rank: int
@@ -65,7 +70,7 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class HalfRead:
-    """A file that was read in part, and sentences that say what is missing."""
+    """A file of which something could not be read, with sentences that say what."""
 
     path: str
     warnings: tuple[str, ...]
@@ -78,13 +83,12 @@ class Ranking:
     Attributes:
         query_path: as given.
         query_title: as printed, else the file's name.
-        model: what encoded, in which precision, where.
         results: best first.
-        searched: documents that got a score, whether listed or not; the query's own file is not among them.
-        encoded: how many of them were encoded now and not remembered.
+        searched: how many documents got a score, listed or not; the query's own file is not among them.
+        encoded: how many of them were not in the cache.
         skipped: files that could not be read.
-        like: documents whose text was left out of all.
-        half_read: files that got a score, and of which something could not be read; the query first.
+        like: paths of documents whose text was left out of all.
+        half_read: files that got a score although something of them could not be read; the query comes first.
     """
 
     query_path: str
@@ -138,16 +142,10 @@ def _match_data(match: Match) -> dict[str, Any]:
     }
 
 
-MATCHES = 3
-"""Pairs of sections that explain a hit."""
-_EXCERPT = 300
-_PATH_SHOWN = 100
-
-
 def matches(query: Encoding, other: Encoding) -> tuple[Match, ...]:
-    """The best pairs of sections, each section in one pair; lists of references and bare headings explain nothing."""
+    """The best pairs of sections, each section in one pair; references and headings without text are left out."""
     scores = cosines(query.section_vectors, other.section_vectors)
-    rows, columns = _telling(query.document), _telling(other.document)
+    rows, columns = _with_text(query.document), _with_text(other.document)
     pairs = sorted(((float(scores[i, j]), i, j) for i in rows for j in columns), reverse=True)
     chosen: list[Match] = []
     used: set[tuple[str, int]] = set()
@@ -158,33 +156,29 @@ def matches(query: Encoding, other: Encoding) -> tuple[Match, ...]:
             continue
         used |= {("query", i), ("hit", j)}
         first, second = query.document.sections[i], other.document.sections[j]
-        here = Place(first.heading, first.pages)
-        chosen.append(Match(score, here, Place(second.heading, second.pages, _text(query, i, other, j))))
+        hit = MatchedSection(second.heading, second.pages, _excerpt(query, i, other, j))
+        chosen.append(Match(score, MatchedSection(first.heading, first.pages), hit))
     return tuple(chosen)
 
 
-def _telling(document: Document) -> list[int]:
+def _with_text(document: Document) -> list[int]:
+    """Indices of the sections that have text of their own, references left out."""
     return [
         section.index
         for section in document.sections
-        if section.kind is not SectionKind.REFERENCES and _body(document, section)
+        if section.kind is not SectionKind.REFERENCES
+        and document.text[section.body_start : section.span.end].strip()
     ]
 
 
-def _body(document: Document, section: Section) -> str:
-    return document.text[section.body_start : section.span.end].strip()
-
-
-def _text(query: Encoding, section: int, other: Encoding, partner: int) -> str:
+def _excerpt(query: Encoding, section: int, other: Encoding, partner: int) -> str:
     """The beginning of the chunk of section `partner` that is most like a chunk of `section`."""
     rows = [chunk.index for chunk in query.chunks if chunk.section == section]
-    columns: list[Chunk] = [chunk for chunk in other.chunks if chunk.section == partner]
+    columns = [chunk.index for chunk in other.chunks if chunk.section == partner]
     if not rows or not columns:
         return ""
-    scores = cosines(
-        query.centred_unit_vectors[rows], other.centred_unit_vectors[[chunk.index for chunk in columns]]
-    )
-    best = columns[int(scores.max(axis=0).argmax())]
+    scores = cosines(query.centred_unit_vectors[rows], other.centred_unit_vectors[columns])
+    best = other.chunks[columns[int(scores.max(axis=0).argmax())]]
     start = max(best.span.start, other.document.sections[partner].body_start)
     words = " ".join(other.document.text[start : best.span.end].split())
     return words if len(words) <= _EXCERPT else words[: _EXCERPT - 1].rstrip() + "…"
@@ -201,26 +195,26 @@ def encode_query(
 
     Args:
         source: a path, "-", or a document that has been read.
-        encoder: of the model.
+        encoder: its cache is used as well.
         password: of an encrypted PDF.
         boilerplate: text to leave out.
 
     Raises:
         DocumentError: it cannot be read, or nothing of it is left.
     """
-    reading = Reading(password, boilerplate)
+    reader = CorpusReader(password, boilerplate)
     if isinstance(source, Document):
         return encoder.encode(source if boilerplate is None else boilerplate.without(source))
     if source == "-" or not Path(source).is_file():
-        return encoder.encode(reading.read(source))
-    path, store = Path(source), reading.store(encoder)
+        return encoder.encode(reader.read(source))
+    path, store = Path(source), reader.store(encoder)
     try:
         key = store.key(path)
-    except OSError:  # reading it says what is wrong
-        return encoder.encode(reading.read(path))
+    except OSError:  # the error of reading it says what is wrong
+        return encoder.encode(reader.read(path))
     known = store.encoding(path, key)
     if known is None:
-        known = encoder.encode(reading.read(path))
+        known = encoder.encode(reader.read(path))
         store.keep(key, known)
     return known
 
@@ -239,22 +233,22 @@ def rank_files(
 ) -> Ranking:
     """Order documents by their score with the query, then by path.
 
-    Files that cannot be read are skipped and listed. With a cache in `encoder`, what was encoded in an
-    earlier run is not even parsed again.
+    Files that cannot be read are skipped and listed. With a cache in `encoder`, files of an earlier run are not even
+    read again.
 
     Args:
         query: the document to compare with; its own file is left out of the corpus.
-        corpus: files, e.g. from `corpus.walking.walk`.
-        encoder: what encoded the query.
+        corpus: files, such as `corpus.collecting.walk` finds.
+        encoder: the model that encoded the query.
         top: how many to list.
         min_score: list none below.
-        explain: say for each hit which sections match.
+        explain: find for each hit the sections that match.
         password: of encrypted PDFs.
-        boilerplate: text to leave out of every file; the query should have been read likewise.
-        progress: told of every number of documents done.
+        boilerplate: text to leave out of every file; the query should have been read in the same way.
+        progress: called with the number of files just done.
     """
     files = [path for path in corpus if not _same_file(path, query.document.path)]
-    collector = Collector(encoder, Reading(password, boilerplate))
+    collector = Collector(encoder, CorpusReader(password, boilerplate))
     cards = collector.cards(files, progress or (lambda number: None))
     hits = _best(query, cards, encoder, top, min_score)
     if explain:
@@ -273,9 +267,9 @@ def rank_files(
 
 
 def _half_read(query: Encoding, cards: Sequence[Card]) -> Iterator[HalfRead]:
-    said = [(query.document.path, query.document.report.warnings)]
-    said += sorted((card.path, card.warnings) for card in cards)
-    for path, warnings in said:
+    reports = [(query.document.path, query.document.report.warnings)]
+    reports += sorted((card.path, card.warnings) for card in cards)
+    for path, warnings in reports:
         if warnings:
             yield HalfRead(path, warnings)
 
@@ -297,6 +291,6 @@ def _best(
     listed = [pair for pair in ordered if min_score is None or pair[0] >= min_score][:top]
     hits = []
     for place, (_, card) in enumerate(listed, 1):
-        said = verdict(query, card, encoder)
-        hits.append(Hit(place, card.path, card.title, said.score, said.probability, parts=said.parts))
+        found = verdict(query, card, encoder)
+        hits.append(Hit(place, card.path, card.title, found.score, found.probability, parts=found.parts))
     return hits

@@ -1,12 +1,13 @@
-"""Whole encodings of files, kept by what the files hold: a second run neither parses nor tokenises nor encodes.
+"""Keep encodings of files in the cache, by the content of the files: a second run need not read them again.
 
-Two records per file, because ranking needs what makes a score of every document and the rest of a few:
+There are two records per file, because ranking needs a little of every document and everything of a few:
 
     card   title, warnings, document vector, chunk vectors and weighed words
     full   everything in `Encoding`
 
 A record is a JSON header (deflated) followed by its arrays as float32 or int32, little-endian, at multiples of four
-bytes: NumPy multiplies what lies elsewhere in another order, and a score must not depend on where a vector was kept.
+bytes. NumPy multiplies arrays that lie elsewhere in another order, and a score must not depend on where a vector was
+kept. A record that is damaged, or of another layout, is made again.
 """
 
 from __future__ import annotations
@@ -15,11 +16,11 @@ import json
 import math
 import struct
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache as memoised
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,25 +32,27 @@ from colde_cli.encoder.protocol import DocumentEncoder, Encoding
 from colde_cli.scoring.lexicon import Terms
 
 FloatArray = NDArray[np.float32]
+Header = dict[str, Any]
+Arrays = dict[str, NDArray[Any]]
+Opened = TypeVar("Opened")
 
 FORMAT = 6
-"""Of the records; a new one makes the old ones unknown."""
+"""Number of the layout of records, a part of their keys: raise it with every change of their names or order."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Card:
-    """What ranking needs of a document.
+    """The part of an encoding that ranking needs.
 
     Attributes:
-        path: as given.
         title: as printed, else the file's name.
         document_vector: [D], unit length.
         centred_unit_vectors: [n, H], centred chunk vectors of unit length.
         shares: [n], the share of each chunk in the document's tokens.
         terms: its weighed words; None for a model without a lexicon.
-        opening: those of its first words.
-        domains: [1 + K], how much it is of each kind of text, "other" first.
-        warnings: what of it could not be read, in sentences.
+        opening: the weighed words of its beginning; None for a model without a lexicon.
+        domains: [1 + K], how much it belongs to each domain, "other" first.
+        warnings: sentences on what could not be read.
     """
 
     path: str
@@ -82,7 +85,7 @@ class Store:
     """Encodings of files in the cache, for one model and one way of reading."""
 
     def __init__(self, cache: Cache | None, encoder: DocumentEncoder, options: Sequence[str] = ()) -> None:
-        """Keep encodings in `cache` (None keeps none); `options` are all that changes what is read of a file."""
+        """Keep encodings in `cache` (None keeps none); `options` name everything that changes what is read."""
         self._cache = cache
         self._base = digest(
             f"{FORMAT} {colde_cli.__version__}".encode(),
@@ -92,7 +95,7 @@ class Store:
         )
 
     def key(self, path: Path) -> bytes:
-        """What a file is known by: its bytes, and its suffix, which has a say in how it is read.
+        """The key of a file: its bytes, and its suffix, which also decides how it is read.
 
         Raises:
             OSError: the file cannot be read.
@@ -102,27 +105,23 @@ class Store:
     def cards(self, keys: Mapping[Path, bytes]) -> dict[Path, Card]:
         """The cards of those files that are known."""
         values = self._get([_card_key(key) for key in keys.values()])
-        found: dict[Path, Card] = {}
+        cards: dict[Path, Card] = {}
         for path, key in keys.items():
-            value = values.get(_card_key(key))
-            unpacked = _unpack(value) if value is not None else None
-            if unpacked is not None:
-                header, arrays = unpacked
-                found[path] = _card(path, header, arrays)
-        return found
+            card = _opened(values.get(_card_key(key)), path, _card)
+            if card is not None:
+                cards[path] = card
+        return cards
 
     def encoding(self, path: Path, key: bytes) -> Encoding | None:
         """The encoding of a file, if it is known."""
-        value = self._get([_full_key(key)]).get(_full_key(key))
-        unpacked = _unpack(value) if value is not None else None
-        return _encoding(path, *unpacked) if unpacked is not None else None
+        return _opened(self._get([_full_key(key)]).get(_full_key(key)), path, _encoding)
 
     def keep(self, key: bytes, encoding: Encoding) -> None:
         """Keep the encoding of a file."""
         if self._cache is None:
             return
         document = encoding.document
-        # Files of the same content may have other names; a title that is but the name is not kept.
+        # Files of the same content may have different names: a title that is only the name is not kept.
         title = "" if document.title == Path(document.path).name else document.title
         card = Card.of(encoding)
         arrays = {name: getattr(card, name) for name in _CARD_ARRAYS} | _term_arrays(card)
@@ -138,7 +137,7 @@ _CARD_ARRAYS = ("document_vector", "centred_unit_vectors", "shares", "domains")
 
 @memoised
 def _reader_digest() -> bytes:
-    """Hash of the code that reads: a reader that is changed reads anew, without anyone having to think of it."""
+    """Hash of the code of all readers: when one changes, files are read anew."""
     folder = Path(colde_cli.__file__).parent / "documents"
     return digest(*(path.read_bytes() for path in sorted(folder.rglob("*.py"))))
 
@@ -151,7 +150,7 @@ def _full_key(key: bytes) -> bytes:
     return digest(b"full", key)
 
 
-def _pack(header: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> bytes:
+def _pack(header: Header, arrays: Mapping[str, NDArray[Any]]) -> bytes:
     listed = {name: [values.dtype.str, *values.shape] for name, values in arrays.items()}
     text = zlib.compress(json.dumps({**header, "arrays": listed}).encode(), 1)
     head = (struct.pack("<I", len(text)) + text).ljust(_start(len(text)), b"\0")
@@ -163,8 +162,8 @@ def _start(length: int) -> int:
     return 4 + -(-length // 4) * 4
 
 
-def _unpack(blob: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]] | None:
-    """Header and arrays; None where the record is damaged, which costs only the work of making it again."""
+def _unpack(blob: bytes) -> tuple[Header, Arrays] | None:
+    """Header and arrays; None if the record is damaged."""
     try:
         (length,) = struct.unpack_from("<I", blob)
         header = json.loads(zlib.decompress(blob[4 : 4 + length]))
@@ -176,6 +175,15 @@ def _unpack(blob: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]] | Non
     except (struct.error, zlib.error, ValueError, KeyError):
         return None
     return header, arrays
+
+
+def _opened(blob: bytes | None, path: Path, make: Callable[[Path, Header, Arrays], Opened]) -> Opened | None:
+    """What a record holds; None if there is none, or it is damaged or of another layout."""
+    unpacked = _unpack(blob) if blob is not None else None
+    try:
+        return make(path, *unpacked) if unpacked is not None else None
+    except (KeyError, TypeError, ValueError):
+        return None
 
 
 def _packed_encoding(encoding: Encoding, title: str) -> bytes:
@@ -217,12 +225,12 @@ def _terms(arrays: Mapping[str, NDArray[Any]]) -> tuple[Terms | None, Terms | No
     return found[0], found[1]
 
 
-def _card(path: Path, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Card:
+def _card(path: Path, header: Header, arrays: Arrays) -> Card:
     vectors = (arrays["document_vector"], arrays["centred_unit_vectors"], arrays["shares"], arrays["domains"])
     return Card(str(path), header["title"] or path.name, *vectors, *_terms(arrays), tuple(header["warnings"]))
 
 
-def _encoding(path: Path, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Encoding:
+def _encoding(path: Path, header: Header, arrays: Arrays) -> Encoding:
     document = Document(
         str(path),
         header["title"] or path.name,

@@ -34,7 +34,7 @@ from colde_cli.views.wording import (
 )
 
 if TYPE_CHECKING:
-    from colde_cli.corpus.ranking import Hit, Place, Ranking
+    from colde_cli.corpus.ranking import Hit, MatchedSection, Ranking
     from colde_cli.documents.document import Document
     from colde_cli.encoder.protocol import Encoding
     from colde_cli.similarity.alignment import PassagePair
@@ -282,5 +282,5 @@ def _hit(hit: Hit) -> tuple[str, ...]:
     return str(hit.rank), f"{hit.score:.2f}", likely, markdown(shorten(hit.title, 160)), markdown(hit.path)
 
 
-def _place(place: Place) -> str:
+def _place(place: MatchedSection) -> str:
     return f"{page_range(place.pages)} {markdown(place.section) or '(front matter)'}".strip()
