@@ -48,11 +48,11 @@ from colde_cli.documents.passages import passages
 from colde_cli.encoder.cache import Cache
 from colde_cli.encoder.loading import open_encoder
 from colde_cli.encoder.protocol import DocumentEncoder
+from colde_cli.scoring.score import cosines
 from colde_cli.settings import DEFAULT_MODEL
 from colde_cli.similarity import alignment as alignment_module
 from colde_cli.similarity.alignment import Alignment, PassagePair, State, align
-from colde_cli.similarity.candidates import PairCandidate, ChunkCosines, wording
-from colde_cli.scoring.score import cosines
+from colde_cli.similarity.candidates import ChunkCosines, PairCandidate, wording
 from colde_cli.similarity.flags import FlagKind
 from colde_cli.similarity.matching import Matching
 from colde_cli.similarity.section_changes import SectionChange, SectionState, section_changes

@@ -55,10 +55,10 @@ from colde_cli.documents.reading import read
 from colde_cli.encoder.cache import Cache
 from colde_cli.encoder.encoder import Encoder, open_tokenizer
 from colde_cli.encoder.layout import ENCODER_GRAPHS, TOKENIZER
+from colde_cli.scoring.score import cosines
 from colde_cli.similarity import alignment as alignment_module
 from colde_cli.similarity.alignment import State, align
 from colde_cli.similarity.candidates import ChunkCosines
-from colde_cli.scoring.score import cosines
 from colde_cli.similarity.matching import Thresholds
 
 FloatArray = NDArray[np.float32]

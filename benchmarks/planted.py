@@ -34,8 +34,7 @@ from colde_cli.encoder.encoder import Encoder
 from colde_cli.encoder.protocol import Encoding
 from colde_cli.encoder.rearranging import without
 from colde_cli.evaluation.data import LabelledPair, read_data, read_pairs
-from colde_cli.scoring.score import document_scores
-from colde_cli.scoring.score import cosines
+from colde_cli.scoring.score import cosines, document_scores
 from colde_cli.similarity.chunk_scores import explanation, shared_stretches, with_shared_wording
 from colde_cli.similarity.comparison import Comparison, compare_encodings
 
