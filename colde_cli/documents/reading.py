@@ -259,11 +259,9 @@ def _kind_of_archive(head: bytes, suffix: str, shown: str) -> str:
         _refuse(shown, "an OpenDocument file without running text", "export it as PDF")
     if all(name in head for name in _WORD):
         return "docx"
-    if suffix in ("", ".docx", ".odt"):
-        return "odt" if suffix == ".odt" else "docx"
-    _refuse(
-        shown, "a ZIP archive or an Office document without running text", "unpack it or export it as PDF"
-    )
+    if suffix not in ("", ".docx", ".odt"):
+        _refuse(shown, "a ZIP archive or an Office document without running text", "unpack or export it")
+    return "odt" if suffix == ".odt" else "docx"
 
 
 def _refuse(shown: str, kind: str, remedy: str) -> NoReturn:
