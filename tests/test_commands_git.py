@@ -118,8 +118,8 @@ def test_textconv_tells_of_files_that_cannot_be_read_and_goes_on(repository: Rep
     write_word(repository.folder / "z.docx", OLD)
     repository.commit()
     text = repository("git", "show")
-    assert "+This file is encrypted; give its password with --password." in text
-    assert "+This file has no text layer; run OCR on it first" in text
+    assert "+Cannot read this file: it is encrypted; give its password with --password." in text
+    assert "+Cannot read this file: it has no text layer; run OCR on it first" in text
     assert "+# Ending" in text
 
 
@@ -155,7 +155,9 @@ def test_the_driver_on_files_added_deleted_unreadable_or_in_conflict(repository:
     (repository.folder / "letter.docx").unlink()
     repository.commit()
     text = repository("git", "show", "--ext-diff")
-    assert re.search(r"^a\.pdf @ [0-9a-f]{7} is encrypted; give its password", text, re.MULTILINE)
+    assert re.search(
+        r"^Cannot read a\.pdf @ [0-9a-f]{7}: it is encrypted; give its password", text, re.MULTILINE
+    )
     assert re.search(r"^b\.pdf @ \w+ is a Git LFS pointer", text, re.MULTILINE)
     assert "with: git lfs pull." in " ".join(text.split())
     assert re.search(r"^c\.docx  added ─+\n.*\n1 section · 6 words\n  Bells\n\n", text, re.MULTILINE)

@@ -9,7 +9,7 @@ import pytest
 from pypdf import PdfReader, PdfWriter
 
 from colde_cli.documents.document import Document, SectionKind, Span
-from colde_cli.documents.pdf.lines import Line, Page, clean, text_lines
+from colde_cli.documents.pdf.lines import Line, PdfPage, clean, text_lines
 from colde_cli.documents.pdf.prose import SOFT_HYPHEN
 from colde_cli.documents.pdf.reader import read_pdf, run_reader
 from colde_cli.documents.reading import read
@@ -89,11 +89,11 @@ def test_scanned_pages_are_told_from_blank_ones(tmp_path: Path) -> None:
     assert report.pages_without_text == (2, 3, 4, 5, 6, 7)
     assert report.warnings == (f"Pages 2–4, 7 (4 of 8) have pictures but no text; if scanned, {OCR}",)
     assert "Blank: pages 5–6." in report.notes
-    with pytest.raises(NoTextError, match=r"^Pages 3–4 of .*mixed.pdf have pictures .*ocrmypdf --skip-text"):
+    with pytest.raises(NoTextError, match=r"mixed.pdf: pages 3–4 have pictures .*ocrmypdf --skip-text"):
         read(path, pages=(3, 5))
-    with pytest.raises(NoTextError, match=r"^Page 2 of .*mixed.pdf has pictures"):
+    with pytest.raises(NoTextError, match=r"mixed.pdf: page 2 has pictures"):
         read(path, pages=(2, 2))
-    with pytest.raises(NoTextError, match=r"^Page 7 of .*mixed.pdf has pictures"):
+    with pytest.raises(NoTextError, match=r"mixed.pdf: page 7 has pictures"):
         read(path, pages=(5, 7))
     with pytest.raises(NoTextError, match="its pages are blank"):
         read(path, pages=(5, 6))
@@ -226,14 +226,14 @@ def line(text: str, base: float, *, page: int = 1, x0: float = 72.0) -> Line:
 
 
 def test_text_that_comes_again_on_every_page_stays_if_it_is_all_there_is() -> None:
-    pages = [Page(number, 595, 842, (line("The same slide", 400, page=number),)) for number in range(1, 9)]
+    pages = [PdfPage(number, 595, 842, (line("The same slide", 400, page=number),)) for number in range(1, 9)]
     layout = text_lines(pages)
     assert len(layout.lines) == 8
     assert layout.left_out.total() == 0
 
 
 def test_lines_printed_twice_are_one_bold_line() -> None:
-    page = Page(1, 595, 842, (line("Twice", 700), line("Twice", 700.2, x0=72.3), line("Once", 650)))
+    page = PdfPage(1, 595, 842, (line("Twice", 700), line("Twice", 700.2, x0=72.3), line("Once", 650)))
     lines = text_lines([page]).lines
     assert [(item.text, item.bold) for item in lines] == [("Twice", 1.0), ("Once", 0.0)]
 

@@ -8,7 +8,7 @@ import pytest
 from command_line import run
 from pdf_forms import LETTERS, Form
 
-from colde_cli.documents.pdf.lines import Page
+from colde_cli.documents.pdf.lines import PdfPage
 from colde_cli.documents.pdf.reader import run_reader
 from colde_cli.documents.reading import read
 
@@ -20,7 +20,7 @@ def filled_in(path: Path, engine: str) -> list[str]:
     return [line.text for line in page_of(path, engine).entries]
 
 
-def page_of(path: Path, engine: str) -> Page:
+def page_of(path: Path, engine: str) -> PdfPage:
     with path.open("rb") as file:
         answer = run_reader(engine, file, None, 1, 0)
     assert not answer.died

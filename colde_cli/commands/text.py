@@ -72,9 +72,8 @@ def text(
         if not for_git:
             raise
         # git shows the file's name itself, and passes a temporary name that changes with every run.
-        sentence = str(error)
-        name = "This file" if sentence.startswith(file) else "this file"
-        deliver(f"{replace_file_name(sentence, file, name)}\n", output)
+        deliver(f"{replace_file_name(str(error), file, 'this file')}
+", output)
         return
     reporter.about_document(document)
     deliver(_render(document, chosen), output, chosen)

@@ -1,4 +1,4 @@
-"""The outline of a PDF, found again as lines of its text: it says what is a heading, the lines say where."""
+"""Use the outline of a PDF: find its entries among the lines of the text."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from colde_cli.documents.headings.choose import Heading, is_common, squeeze
 from colde_cli.documents.headings.evidence import Scene, is_apart
 from colde_cli.documents.headings.numbering import parse_number
-from colde_cli.documents.pdf.lines import Bookmark, Style, clean
+from colde_cli.documents.pdf.lines import Bookmark, LineStyle, clean
 from colde_cli.documents.pdf.prose import SOFT_HYPHEN
 
 _FEWEST = 3
@@ -20,10 +20,10 @@ _OPENING = 4  # letters by which lines are looked up
 def with_outline(
     scene: Scene, headings: Sequence[Heading], outline: Sequence[Bookmark]
 ) -> list[Heading] | None:
-    """Headings by the outline, with those by type that it leaves out on good evidence.
+    """Headings of the outline, and those headings by type that a shallow outline lacks.
 
     Returns:
-        None if there is no outline, or too little of it stands in the text to trust it.
+        None if there is no outline, or too few of its entries stand in the text.
     """
     entries = [mark for mark in outline if squeeze(clean(mark.title))]
     if len(entries) < _FEWEST:
@@ -61,7 +61,7 @@ def _locate(scene: Scene, entries: Sequence[Bookmark]) -> list[Heading]:
 
 @dataclass(slots=True)
 class _Index:
-    """Lines by what they begin with, with and without a number, to look titles up."""
+    """Looks up titles: lines by their first letters, with and without a number."""
 
     scene: Scene
     openings: defaultdict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
@@ -77,7 +77,7 @@ class _Index:
                 self.openings[opening].append(index)
 
     def find(self, title: str, page: int, reached: int) -> tuple[int, int] | None:
-        """First and last line of a title: on its page, beside it, or anywhere after line `reached`."""
+        """First and last line of a title: on its page, on a neighbouring page, or anywhere after line `reached`."""
         openings = {squeeze(title)[:_OPENING], squeeze(_rest(title))[:_OPENING]}
         starts = sorted({at for opening in openings for at in self.openings.get(opening, ())})
         places = [place for at in starts if (place := self._match(title, at))]
@@ -111,7 +111,7 @@ class _Index:
         return None
 
     def _spellings(self, title: str, first: int) -> Iterator[tuple[str, str]]:
-        """What to look for and what the line begins it with, with and without numbers on either side."""
+        """Pairs of the title and the beginning that the line spells, with and without numbers."""
         full, short = squeeze(title), squeeze(_rest(title))
         line, bare_line = self.whole[first], self.unnumbered[first]
         if line and full.startswith(line):
@@ -129,15 +129,15 @@ def _rest(text: str) -> str:
 
 @dataclass(slots=True)
 class _Located:
-    """The headings that an outline gave: lines they are printed on, their styles and depth of numbers."""
+    """Headings found by the outline: the lines on which they are printed, their styles and deepest number."""
 
     scene: Scene
     lines: set[int]
-    styles: set[Style]
+    styles: set[LineStyle]
     depth: int
 
     def lacks(self, heading: Heading) -> bool:
-        """Whether a heading that the outline has not belongs there too: outlines are often shallow."""
+        """Whether the outline lacks a heading that is one on good evidence; outlines are often shallow."""
         if heading.first in self.lines:
             return False
         if heading.first < min(self.lines):

@@ -1,4 +1,7 @@
-"""Which candidates are the document's headings: numbering, learnt styles, then lines that belong together."""
+"""Choose the headings among the candidates by their points, the numbering, and the styles of headings beyond doubt.
+
+Lines of one heading are joined. Levels come later (`find.py`).
+"""
 
 from __future__ import annotations
 
@@ -7,17 +10,17 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from colde_cli.documents.headings.evidence import Candidate, Scene, candidates, largest_lines
+from colde_cli.documents.headings.evidence import HeadingCandidate, Scene, candidates, largest_lines
 from colde_cli.documents.headings.names import KNOWN, bare, is_claims, is_known, is_references
 from colde_cli.documents.headings.numbering import Number, longest_chain, parse_number
-from colde_cli.documents.pdf.lines import Line, Style
+from colde_cli.documents.pdf.lines import Line, LineStyle
 from colde_cli.documents.pdf.prose import SOFT_HYPHEN
 
 THRESHOLD = 4.2
 """Points that a heading needs."""
 _SURE = 5.0
-_TITLE_POINTS = 7.0  # off for lines of title and authors
-_NO_LINK = -1.0  # entries of a table of contents are numbered too
+_TITLE_POINTS = 7.0  # taken off lines of title and authors
+_NO_LINK = -1.0  # a line with fewer points is in no sequence of numbers; tables of contents are numbered too
 _UNFINISHED = re.compile(r"(\b(of|and|the|for|in|with|to|a|on)|[&,/])$")
 
 
@@ -31,8 +34,7 @@ class Heading:
         text: as printed, numbering included.
         level: 1 for the outermost; 0 while it is not known.
         score: points of evidence.
-        number: its number, if it has one.
-        run_in: characters of the first line that are the heading; None if the lines are all of it.
+        run_in: characters of its only line that are the heading, if text follows on that line.
     """
 
     first: int
@@ -56,8 +58,8 @@ def headings_by_type(scene: Scene) -> list[Heading]:
     return _merge_lines(scene, accepted)
 
 
-def _text_begins(found: Sequence[Candidate]) -> int:
-    """Index of the line at which title and authors end: the abstract, an introduction, a section 1."""
+def _text_begins(found: Sequence[HeadingCandidate]) -> int:
+    """Index of the line after title and authors: the abstract, an introduction, a section 1."""
     for candidate in found:
         name = re.sub(r"\W", "", bare(candidate.core))
         opens = name.startswith("abstract") or name in ("introduction", "background")
@@ -68,7 +70,7 @@ def _text_begins(found: Sequence[Candidate]) -> int:
 
 
 def _title_lines(scene: Scene) -> Iterator[int]:
-    """Lines of a title, wherever the content order has it, and of the authors centred under it."""
+    """Indices of the lines of the title and of the authors centred under it."""
     first = [line for line in scene.lines if line.page == scene.lines[0].page]
     title = largest_lines(first, scene.body_size)
     yield from title
@@ -79,8 +81,8 @@ def _title_lines(scene: Scene) -> Iterator[int]:
             yield index
 
 
-def _chains(found: Sequence[Candidate]) -> dict[int, int]:
-    """Length of the sequence of numbers that a candidate's number belongs to, by line index."""
+def _chains(found: Sequence[HeadingCandidate]) -> dict[int, int]:
+    """Line index of each candidate in a sequence of numbers -> length of the sequence."""
     lengths: dict[int, int] = {}
     for scheme in ("decimal", "roman", "letter"):
         numbered = [
@@ -92,8 +94,8 @@ def _chains(found: Sequence[Candidate]) -> dict[int, int]:
     return lengths
 
 
-def _with_numbering(found: Sequence[Candidate], start: int) -> dict[int, float]:
-    """Scores after the numbering was checked; lines of title and authors lose theirs."""
+def _with_numbering(found: Sequence[HeadingCandidate], start: int) -> dict[int, float]:
+    """Scores by line index, with points for the numbering and points off for title and authors."""
     chains = _chains([candidate for candidate in found if candidate.index >= start])
     total = len(set(chains))
     scores = {}
@@ -113,14 +115,14 @@ def _with_numbering(found: Sequence[Candidate], start: int) -> dict[int, float]:
 
 @dataclass(frozen=True, slots=True)
 class _Seeds:
-    """Styles of headings that are beyond doubt, and the lines in a sequence of numbers."""
+    """Styles of headings beyond doubt, styles of numbered lines, and indices of lines in a sequence of numbers."""
 
-    styles: Counter[Style]
-    numbered: Counter[Style]
+    styles: Counter[LineStyle]
+    numbered: Counter[LineStyle]
     chained: frozenset[int]
 
 
-def _seed_styles(found: Sequence[Candidate], scores: dict[int, float]) -> _Seeds:
+def _seed_styles(found: Sequence[HeadingCandidate], scores: dict[int, float]) -> _Seeds:
     start = _text_begins(found)
     chained = frozenset(_chains([candidate for candidate in found if candidate.index >= start]))
     sure = [
@@ -133,8 +135,8 @@ def _seed_styles(found: Sequence[Candidate], scores: dict[int, float]) -> _Seeds
 
 
 def _accept(
-    scene: Scene, found: Sequence[Candidate], scores: dict[int, float], seeds: _Seeds
-) -> list[tuple[Candidate, float]]:
+    scene: Scene, found: Sequence[HeadingCandidate], scores: dict[int, float], seeds: _Seeds
+) -> list[tuple[HeadingCandidate, float]]:
     accepted = []
     after_references = in_claims = False
     for candidate in found:
@@ -151,7 +153,7 @@ def _accept(
     return accepted
 
 
-def _style_points(scene: Scene, candidate: Candidate, seeds: _Seeds) -> float:
+def _style_points(scene: Scene, candidate: HeadingCandidate, seeds: _Seeds) -> float:
     style = candidate.line.style
     if seeds.numbered[style] >= 4 and not (candidate.number or candidate.known or scene.is_body(style)):
         return -2.5
@@ -161,14 +163,14 @@ def _style_points(scene: Scene, candidate: Candidate, seeds: _Seeds) -> float:
     return -1.0 if lonely and not candidate.known and candidate.index not in seeds.chained else 0.0
 
 
-def _resumes(scene: Scene, candidate: Candidate, seeds: _Seeds) -> bool:
-    """Whether the text goes on after references: the next chapter, in the sequence of numbers."""
+def _resumes(scene: Scene, candidate: HeadingCandidate, seeds: _Seeds) -> bool:
+    """Whether a candidate is the next chapter after references: it continues the sequence of numbers."""
     chained = candidate.number is not None and candidate.index in seeds.chained
     return chained and not scene.is_body(candidate.line.style)
 
 
-def _after_references(scene: Scene, candidate: Candidate, seeds: _Seeds) -> float:
-    """After the references numbers are those of references, and only appendices follow."""
+def _after_references(scene: Scene, candidate: HeadingCandidate, seeds: _Seeds) -> float:
+    """Points off after the references: numbers count references there, and only appendices follow."""
     line, number = candidate.line, candidate.number
     if number and len(number.parts) > 1 and candidate.index in seeds.chained:
         return 0.0  # every chapter has its own references
@@ -185,8 +187,8 @@ def _after_references(scene: Scene, candidate: Candidate, seeds: _Seeds) -> floa
     return points
 
 
-def _merge_lines(scene: Scene, accepted: Sequence[tuple[Candidate, float]]) -> list[Heading]:
-    """Headings of several lines as one."""
+def _merge_lines(scene: Scene, accepted: Sequence[tuple[HeadingCandidate, float]]) -> list[Heading]:
+    """Join the lines of each heading."""
     indices = {candidate.index for candidate, _ in accepted}
     headings: list[Heading] = []
     for candidate, score in accepted:
@@ -203,21 +205,21 @@ def _merge_lines(scene: Scene, accepted: Sequence[tuple[Candidate, float]]) -> l
     return headings
 
 
-def _opening(candidate: Candidate, score: float) -> Heading:
-    """The heading of a line that goes on with text in another type."""
+def _opening(candidate: HeadingCandidate, score: float) -> Heading:
+    """The heading of a line that continues with text in another type."""
     end = candidate.line.lead_end
     text = candidate.line.text[:end].strip()
     return Heading(candidate.index, candidate.index, text, 0, score, candidate.number, run_in=end)
 
 
 def join_heading(text: str, following: str) -> str:
-    """Two lines of a heading as one."""
+    """Join two lines of a heading."""
     if text.endswith(SOFT_HYPHEN) or (text.endswith("-") and following[:1].islower()):
         return text[:-1] + following
     return f"{text} {following}"
 
 
-def _continues(scene: Scene, candidate: Candidate, last: int, text: str, indices: set[int]) -> bool:
+def _continues(scene: Scene, candidate: HeadingCandidate, last: int, text: str, indices: set[int]) -> bool:
     """Whether the line after `last` belongs to the heading that has reached `text`."""
     line, at, following = candidate.line, scene.lines[last], scene.lines[last + 1]
     alike = following.style == line.style or (
@@ -237,8 +239,8 @@ def _continues(scene: Scene, candidate: Candidate, last: int, text: str, indices
     return len(following.text.split()) <= 14 and not _is_next_heading(scene, candidate, at, following, text)
 
 
-def _is_next_heading(scene: Scene, candidate: Candidate, at: Line, following: Line, text: str) -> bool:
-    """Whether a line under an unnumbered heading is a heading of its own: the first stopped early."""
+def _is_next_heading(scene: Scene, candidate: HeadingCandidate, at: Line, following: Line, text: str) -> bool:
+    """Whether the line under an unnumbered heading is a heading of its own, since the first one ends early."""
     if candidate.number or not following.text[:1].isupper() or candidate.line.size >= 1.3 * scene.body_size:
         return False
     early = at.width < 0.6 * scene.columns.get(at.page, 400.0) and abs(at.x0 - following.x0) < 2
@@ -246,12 +248,12 @@ def _is_next_heading(scene: Scene, candidate: Candidate, at: Line, following: Li
 
 
 def is_common(title: str) -> bool:
-    """Whether a heading has one of the common names, punctuation and blanks apart."""
+    """Whether a heading has a common name; punctuation and blanks are ignored."""
     return squeeze(bare(title)) in _SQUEEZED
 
 
 def squeeze(text: str) -> str:
-    """Letters and digits only, in lower case: how titles are compared."""
+    """Letters and digits only, in lower case, to compare titles."""
     return re.sub(r"[\W_]+", "", text.casefold())
 
 

@@ -1,6 +1,7 @@
-"""How much speaks for a line being a heading: type, place, wording, each worth a few points.
+"""How much speaks for a line being a heading: points for its type, its place and its wording.
 
-The weights were set by hand on annotated documents; `choose.THRESHOLD` is what a heading needs.
+`survey` measures the running text of a document (`Scene`); `candidates` gives each line points against these
+measures. The weights were set by hand on annotated documents; `choose.THRESHOLD` is what a heading needs.
 """
 
 from __future__ import annotations
@@ -14,241 +15,24 @@ from statistics import median
 
 from colde_cli.documents.headings.names import is_known
 from colde_cli.documents.headings.numbering import Number, parse_number
-from colde_cli.documents.pdf.lines import Line, Style
-
-_LONGEST = 160
-_HANGS = re.compile(r"\b(the|of|and|a|an|in|to|for|with|by|that|is|are|was|which|or|from|as|at|on)$")
-_MATHS = re.compile(r"[=≤≥∑∫←→±×∈]|\\")
-_CITES = re.compile(r"@|https?:|www\.|\b(19|20)\d\d[).,]|et al|\bpp\.|\bvol\.")
-_DOTS = re.compile(r"\.{4,}|(\. ){4,}|…")
-_PAGE = re.compile(r"\D\s\d{1,3}$")
-_TITLE_CASE = re.compile(
-    r"[A-Z][\w’'-]*"
-    r"(?:[ /&-]+(?:[A-Z0-9][\w’'-]*|(?:an?|and|as|at|by|for|from|in|of|on|or|the|to|with)(?= )))*"
-)
-_LETTER_STOP = re.compile(r"[A-Z][.)]")
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """A line that may be a heading.
-
-    Attributes:
-        index: of its line.
-        line: the line.
-        score: points of evidence.
-        number: its number, if it has one.
-        known: whether it has a heading's common name.
-        core: its text without the number.
-    """
-
-    index: int
-    line: Line
-    score: float
-    number: Number | None
-    known: bool
-    core: str
-
-
-def candidates(scene: Scene) -> list[Candidate]:
-    """Lines with any evidence for being a heading, in reading order."""
-    found = (_candidate(scene, index) for index in range(len(scene.lines)))
-    return [candidate for candidate in found if candidate is not None]
-
-
-def _candidate(scene: Scene, index: int) -> Candidate | None:
-    line = scene.lines[index]
-    text = line.title
-    if len(text) > _LONGEST or CAPTION.match(text):
-        return None
-    number = parse_number(text)
-    core = (number.rest if number else text).strip()
-    known = is_known(text)
-    if number and _is_article(scene, line, number):
-        number, core = None, text
-    candidate = Candidate(index, line, 0.0, number, known, core)
-    if not (_stands_out(scene, candidate) or is_apart(scene, index)) or not _is_worded(scene, candidate):
-        return None
-    points = (*_type(scene, candidate), *_place(scene, candidate), *_wording(scene, candidate))
-    return Candidate(index, line, sum(points), number, known, core)
-
-
-def _is_worded(scene: Scene, candidate: Candidate) -> bool:
-    """Whether a line is made of words, of which the first is not in lower case."""
-    text, core, number = candidate.line.title, candidate.core, candidate.number
-    letters = sum(letter.isalpha() for letter in text)
-    if letters < 2 or (letters / len(text.replace(" ", "")) < 0.55 and not number):
-        return False
-    decimal = number is not None and number.scheme == "decimal"
-    return not core[:1].islower() or candidate.known or (decimal and _distinct(scene, candidate.line))
-
-
-def _is_article(scene: Scene, line: Line, number: Number) -> bool:
-    """Whether the capital before the words is more likely the English article or an initial."""
-    if number.scheme != "letter" or len(number.parts) > 1 or _LETTER_STOP.match(line.text):
-        return False
-    return not (scene.is_bold(line) or line.size >= 1.08 * scene.body_size)
-
-
-def _stands_out(scene: Scene, candidate: Candidate) -> bool:
-    line = candidate.line
-    plain = line.font == scene.body_font and line.size < 1.04 * scene.body_size and not scene.is_bold(line)
-    named = candidate.number is not None or candidate.known or candidate.core.isupper()
-    return named or not plain or line.ruled
-
-
-def _distinct(scene: Scene, line: Line) -> bool:
-    """Whether all of a line is set apart from the text by weight, slant or size."""
-    whole = line.bold + line.italic > 0.9 and not line.breaks
-    return whole or line.size >= 1.12 * scene.body_size
-
-
-def is_apart(scene: Scene, index: int) -> bool:
-    """Whether a line in the type of the text is a paragraph by itself that names the next, as headings do."""
-    line, before, after = scene.lines[index], scene.neighbour(index - 1), scene.neighbour(index + 1)
-    text = line.title
-    words = text.split()
-    if not scene.is_body(line.style) or after is None or after.page != line.page:
-        return False
-    if len(words) > 8 or not _TITLE_CASE.fullmatch(text):
-        return False
-    full = scene.columns.get(line.page, 400.0)
-    if line.width > 0.55 * full or after.width < 0.85 * full or abs(after.x0 - line.x0) > 2:
-        return False
-    if line.base - after.base < 0.8 * scene.leading or not after.text[:1].isupper():
-        return False
-    if before is None or before.page != line.page or before.base < line.base:
-        return before is None or before.text.endswith((".", "?", "!", ":"))
-    roomy = before.base - line.base > 1.15 * scene.leading
-    return roomy and (before.text.endswith((".", "?", "!", "”")) or before.width < 0.6 * full)
-
-
-def _type(scene: Scene, candidate: Candidate) -> Iterator[float]:
-    """Size, weight, font and capitals, against the running text."""
-    line = candidate.line
-    ratio = line.size / scene.body_size
-    share = scene.cases[line.style, in_capitals(line.text)] / scene.letters
-    bold = scene.is_bold(line)
-    if bold:
-        yield 2.0
-    yield next((points for least, points in _SIZE_POINTS if ratio >= least), -2.0)
-    if (
-        line.font != scene.body_font
-        and not bold
-        and share < 0.05
-        and (ratio >= 0.97 or line.style in scene.pure)
-    ):
-        yield 1.0
-    if in_capitals(candidate.core):
-        yield 1.5
-    if line.style in scene.pure:
-        yield 2.8
-    yield _commonness(scene, candidate, share)
-
-
-_SIZE_POINTS = ((1.35, 2.5), (1.12, 2.0), (1.04, 1.0), (0.97, 0.0), (0.88, -0.5))
-
-
-def _commonness(scene: Scene, candidate: Candidate, share: float) -> float:
-    """Points off for a style in which much is set; less if the line is as short as a heading."""
-    if share <= 0.05 or candidate.line.ruled or is_apart(scene, candidate.index):
-        return 0.0
-    if share <= 0.12:
-        return -1.0
-    line, number, words = candidate.line, candidate.number, len(candidate.line.text.split())
-    after = scene.neighbour(candidate.index + 1)
-    full = scene.columns.get(line.page, 400.0)
-    below = after is None or after.page != line.page or after.base < line.base - 0.5 * scene.leading
-    short = line.width < 0.75 * full and below
-    closed = line.text.endswith((",", ";")) or (line.text.endswith(".") and words > 5)
-    if number and number.scheme != "letter" and short and words <= 10 and not closed:
-        return -1.0
-    return -0.5 if candidate.known and short and words <= 6 else -3.0
-
-
-def _place(scene: Scene, candidate: Candidate) -> Iterator[float]:
-    """Space around the line, a stroke under it, and neighbours on its baseline."""
-    if is_apart(scene, candidate.index):
-        yield 4.3
-    if candidate.line.ruled:
-        yield 3.5
-    if candidate.line.breaks:
-        yield -2.5
-    line, leading = candidate.line, scene.leading
-    before, after = scene.neighbour(candidate.index - 1), scene.neighbour(candidate.index + 1)
-    above = (
-        before.base - line.base if before and before.page == line.page and before.base > line.base else 99.0
-    )
-    below = line.base - after.base if after and after.page == line.page and after.base < line.base else 99.0
-    if above > 1.35 * leading:
-        yield 1.0
-    elif above < 0.3 * leading:
-        yield -1.5
-    if below < 0.3 * leading:
-        yield -1.5
-    if any(_is_beside(line, other) for other in scene.row_of(line)):
-        yield -1.5
-    bold = scene.is_bold(line)
-    if after is None:
-        return
-    same = after.style == line.style
-    full = scene.columns.get(line.page, 400.0)
-    plain = not bold and line.size < 1.04 * scene.body_size
-    if same and below < 1.6 * leading and line.width > 0.75 * full and plain:
-        yield -2.0
-    if line.width > 0.9 * full and not same and below < 1.25 * leading and not candidate.number:
-        yield -2.0  # bold words that open a paragraph
-
-
-def _is_beside(line: Line, other: Line) -> bool:
-    """Whether another piece of the same row stands close, as in a table."""
-    distance = max(other.x0 - line.x1, line.x0 - other.x1)
-    return -3 < distance < (14 if len(other.text) > 45 else 36)
-
-
-def _wording(scene: Scene, candidate: Candidate) -> Iterator[float]:
-    """Number, name, length and punctuation."""
-    text, core, number, known = candidate.line.title, candidate.core, candidate.number, candidate.known
-    words = len(text.split())
-    if number:
-        yield 1.5 if number.scheme == "letter" else 2.0
-    if known:
-        yield 2.5 if len(core.split()) < 3 else 5.0  # "What is claimed is" stands alone for no other reason
-    if text[-1] in ".,;" and not known and not (number and words <= 9 and text.endswith(".")):
-        yield -2.0
-    if text.endswith("-") or _HANGS.search(text):
-        strong = scene.is_bold(candidate.line) or candidate.line.size > 1.04 * scene.body_size
-        yield -0.2 if strong else -1.0
-    if words > 14:
-        yield -2.0
-    elif words > 10:
-        yield -0.7
-    if sum(letter.isdigit() for letter in core) > 0.3 * max(1, len(core.replace(" ", ""))):
-        yield -2.0
-    if _MATHS.search(core):
-        yield -1.5
-    if _CITES.search(text):
-        yield -2.0
-    if (_DOTS.search(text) and not known) or (number and number.by_word and _PAGE.search(text)):
-        yield -4.0  # an entry of a table of contents
-    if text[0] in "•–-*·▪◦":
-        yield -3.0
-
+from colde_cli.documents.pdf.lines import Line, LineStyle
 
 CAPTION = re.compile(
     r"^(fig(ure|\.)?|table|tab\.|algorithm|listing|eq(uation|\.)|scheme|chart|box|plate)\s*\.?\s*[\dIVXA-Z]{1,4}\b",
     re.IGNORECASE,
 )
-
-
-def family(font: str) -> str:
-    """A font's name without its weight and slant."""
-    return re.split(r"[-,]", font)[0]
-
-
-def in_capitals(text: str) -> bool:
-    """Whether all letters (four at least) are capitals."""
-    return text.isupper() and sum(letter.isalpha() for letter in text) >= 4
+_LONGEST = 160
+_HANGS = re.compile(r"\b(the|of|and|a|an|in|to|for|with|by|that|is|are|was|which|or|from|as|at|on)$")
+_MATHS = re.compile(r"[=≤≥∑∫←→±×∈]|\\")
+_CITES = re.compile(r"@|https?:|www\.|\b(19|20)\d\d[).,]|et al|\bpp\.|\bvol\.")
+_DOTS = re.compile(r"\.{4,}|(\. ){4,}|…")
+_PAGE_NUMBER = re.compile(r"\D\s\d{1,3}$")
+_TITLE_CASE = re.compile(
+    r"[A-Z][\w’'-]*"
+    r"(?:[ /&-]+(?:[A-Z0-9][\w’'-]*|(?:an?|and|as|at|by|for|from|in|of|on|or|the|to|with)(?= )))*"
+)
+_LETTER_STOP = re.compile(r"[A-Z][.)]")
+_SIZE_POINTS = ((1.35, 2.5), (1.12, 2.0), (1.04, 1.0), (0.97, 0.0), (0.88, -0.5))
 
 
 @dataclass(slots=True)
@@ -266,7 +50,7 @@ class Scene:
         styles: letters per style.
         cases: letters per style and case.
         rows: lines by page and height.
-        pure: rare styles whose lines always stand alone, as headings do.
+        pure: rare styles whose lines nearly always stand alone, as headings do.
     """
 
     lines: Sequence[Line]
@@ -276,18 +60,18 @@ class Scene:
     leading: float = 12.0
     letters: int = 1
     columns: dict[int, float] = field(default_factory=dict)
-    styles: Counter[Style] = field(default_factory=Counter)
-    cases: Counter[tuple[Style, bool]] = field(default_factory=Counter)
+    styles: Counter[LineStyle] = field(default_factory=Counter)
+    cases: Counter[tuple[LineStyle, bool]] = field(default_factory=Counter)
     rows: defaultdict[tuple[int, int], list[Line]] = field(default_factory=lambda: defaultdict(list))
-    pure: set[Style] = field(default_factory=set)
+    pure: set[LineStyle] = field(default_factory=set)
 
     def neighbour(self, index: int) -> Line | None:
         """The line at `index`; None outside the document."""
         return self.lines[index] if 0 <= index < len(self.lines) else None
 
-    def is_body(self, style: Style) -> bool:
+    def is_body(self, style: LineStyle) -> bool:
         """Whether a style is that of running text."""
-        return style == Style(self.body_size, False, self.body_font, False)
+        return style == LineStyle(self.body_size, False, self.body_font, False)
 
     def is_bold(self, line: Line) -> bool:
         """Whether a line is bold and the running text is not."""
@@ -341,10 +125,10 @@ def _columns(lines: Sequence[Line]) -> dict[int, float]:
     return {page: sorted(found)[int(0.8 * len(found))] for page, found in widths.items()}
 
 
-def _pure_styles(scene: Scene) -> set[Style]:
-    alone: Counter[Style] = Counter()
-    total: Counter[Style] = Counter()
-    pages: defaultdict[Style, set[int]] = defaultdict(set)
+def _pure_styles(scene: Scene) -> set[LineStyle]:
+    alone: Counter[LineStyle] = Counter()
+    total: Counter[LineStyle] = Counter()
+    pages: defaultdict[LineStyle, set[int]] = defaultdict(set)
     for index, line in enumerate(scene.lines):
         style = line.style
         common = scene.is_body(style) or scene.styles[style] > 0.02 * scene.letters
@@ -380,8 +164,18 @@ def _stands_alone(scene: Scene, index: int) -> bool:
     return shaped and letters > 0.6 * len(text.replace(" ", "")) and not CAPTION.match(text)
 
 
+def family(font: str) -> str:
+    """A font's name without its weight and slant."""
+    return re.split(r"[-,]", font)[0]
+
+
+def in_capitals(text: str) -> bool:
+    """Whether all letters (four at least) are capitals."""
+    return text.isupper() and sum(letter.isalpha() for letter in text) >= 4
+
+
 def largest_lines(lines: Sequence[Line], body_size: float) -> range:
-    """Where the first run of lines in the largest type stands, if it is larger than the text: a title."""
+    """The first run of lines in the largest type, if it is larger than the text: a title."""
     wordy = [line for line in lines if sum(letter.isalpha() for letter in line.text) >= 4]
     size = max((line.size for line in wordy), default=0.0)
     if size < 1.12 * body_size:
@@ -391,3 +185,210 @@ def largest_lines(lines: Sequence[Line], body_size: float) -> range:
     while last + 1 < len(lines) and abs(lines[last + 1].size - size) <= 0.6:
         last += 1
     return range(large[0], last + 1)
+
+
+@dataclass(frozen=True, slots=True)
+class HeadingCandidate:
+    """A line that may be a heading.
+
+    Attributes:
+        index: of its line in the document.
+        score: points of evidence.
+        known: it has a heading's common name.
+        core: its text without the number.
+    """
+
+    index: int
+    line: Line
+    score: float
+    number: Number | None
+    known: bool
+    core: str
+
+
+def candidates(scene: Scene) -> list[HeadingCandidate]:
+    """Lines with any evidence for being a heading, in reading order."""
+    found = (_candidate(scene, index) for index in range(len(scene.lines)))
+    return [candidate for candidate in found if candidate is not None]
+
+
+def _candidate(scene: Scene, index: int) -> HeadingCandidate | None:
+    line = scene.lines[index]
+    text = line.title
+    if len(text) > _LONGEST or CAPTION.match(text):
+        return None
+    number = parse_number(text)
+    core = (number.rest if number else text).strip()
+    known = is_known(text)
+    if number and _is_article(scene, line, number):
+        number, core = None, text
+    candidate = HeadingCandidate(index, line, 0.0, number, known, core)
+    if not (_stands_out(scene, candidate) or is_apart(scene, index)) or not _is_worded(scene, candidate):
+        return None
+    points = (
+        *_type_points(scene, candidate),
+        *_place_points(scene, candidate),
+        *_wording_points(scene, candidate),
+    )
+    return HeadingCandidate(index, line, sum(points), number, known, core)
+
+
+def _is_worded(scene: Scene, candidate: HeadingCandidate) -> bool:
+    """Whether a line consists of words, the first one not in lower case."""
+    text, core, number = candidate.line.title, candidate.core, candidate.number
+    letters = sum(letter.isalpha() for letter in text)
+    if letters < 2 or (letters / len(text.replace(" ", "")) < 0.55 and not number):
+        return False
+    decimal = number is not None and number.scheme == "decimal"
+    return not core[:1].islower() or candidate.known or (decimal and _distinct(scene, candidate.line))
+
+
+def _is_article(scene: Scene, line: Line, number: Number) -> bool:
+    """Whether the capital before the words is more likely the English article or an initial."""
+    if number.scheme != "letter" or len(number.parts) > 1 or _LETTER_STOP.match(line.text):
+        return False
+    return not (scene.is_bold(line) or line.size >= 1.08 * scene.body_size)
+
+
+def _stands_out(scene: Scene, candidate: HeadingCandidate) -> bool:
+    line = candidate.line
+    plain = line.font == scene.body_font and line.size < 1.04 * scene.body_size and not scene.is_bold(line)
+    named = candidate.number is not None or candidate.known or candidate.core.isupper()
+    return named or not plain or line.ruled
+
+
+def _distinct(scene: Scene, line: Line) -> bool:
+    """Whether the whole line differs from the text in weight, slant or size."""
+    whole = line.bold + line.italic > 0.9 and not line.breaks
+    return whole or line.size >= 1.12 * scene.body_size
+
+
+def is_apart(scene: Scene, index: int) -> bool:
+    """Whether a line in the type of the text stands alone above a paragraph, as headings do."""
+    line, before, after = scene.lines[index], scene.neighbour(index - 1), scene.neighbour(index + 1)
+    text = line.title
+    words = text.split()
+    if not scene.is_body(line.style) or after is None or after.page != line.page:
+        return False
+    if len(words) > 8 or not _TITLE_CASE.fullmatch(text):
+        return False
+    full = scene.columns.get(line.page, 400.0)
+    if line.width > 0.55 * full or after.width < 0.85 * full or abs(after.x0 - line.x0) > 2:
+        return False
+    if line.base - after.base < 0.8 * scene.leading or not after.text[:1].isupper():
+        return False
+    if before is None or before.page != line.page or before.base < line.base:
+        return before is None or before.text.endswith((".", "?", "!", ":"))
+    roomy = before.base - line.base > 1.15 * scene.leading
+    return roomy and (before.text.endswith((".", "?", "!", "”")) or before.width < 0.6 * full)
+
+
+def _type_points(scene: Scene, candidate: HeadingCandidate) -> Iterator[float]:
+    """Size, weight, font and capitals, against the running text."""
+    line = candidate.line
+    ratio = line.size / scene.body_size
+    share = scene.cases[line.style, in_capitals(line.text)] / scene.letters
+    bold = scene.is_bold(line)
+    if bold:
+        yield 2.0
+    yield next((points for least, points in _SIZE_POINTS if ratio >= least), -2.0)
+    if (
+        line.font != scene.body_font
+        and not bold
+        and share < 0.05
+        and (ratio >= 0.97 or line.style in scene.pure)
+    ):
+        yield 1.0
+    if in_capitals(candidate.core):
+        yield 1.5
+    if line.style in scene.pure:
+        yield 2.8
+    yield _commonness(scene, candidate, share)
+
+
+def _commonness(scene: Scene, candidate: HeadingCandidate, share: float) -> float:
+    """Points off for a common style; fewer if the line is as short as a heading."""
+    if share <= 0.05 or candidate.line.ruled or is_apart(scene, candidate.index):
+        return 0.0
+    if share <= 0.12:
+        return -1.0
+    line, number, words = candidate.line, candidate.number, len(candidate.line.text.split())
+    after = scene.neighbour(candidate.index + 1)
+    full = scene.columns.get(line.page, 400.0)
+    below = after is None or after.page != line.page or after.base < line.base - 0.5 * scene.leading
+    short = line.width < 0.75 * full and below
+    closed = line.text.endswith((",", ";")) or (line.text.endswith(".") and words > 5)
+    if number and number.scheme != "letter" and short and words <= 10 and not closed:
+        return -1.0
+    return -0.5 if candidate.known and short and words <= 6 else -3.0
+
+
+def _place_points(scene: Scene, candidate: HeadingCandidate) -> Iterator[float]:
+    """Space around the line, a stroke under it, and neighbours on its baseline."""
+    if is_apart(scene, candidate.index):
+        yield 4.3
+    if candidate.line.ruled:
+        yield 3.5
+    if candidate.line.breaks:
+        yield -2.5
+    line, leading = candidate.line, scene.leading
+    before, after = scene.neighbour(candidate.index - 1), scene.neighbour(candidate.index + 1)
+    above = (
+        before.base - line.base if before and before.page == line.page and before.base > line.base else 99.0
+    )
+    below = line.base - after.base if after and after.page == line.page and after.base < line.base else 99.0
+    if above > 1.35 * leading:
+        yield 1.0
+    elif above < 0.3 * leading:
+        yield -1.5
+    if below < 0.3 * leading:
+        yield -1.5
+    if any(_is_beside(line, other) for other in scene.row_of(line)):
+        yield -1.5
+    bold = scene.is_bold(line)
+    if after is None:
+        return
+    same = after.style == line.style
+    full = scene.columns.get(line.page, 400.0)
+    plain = not bold and line.size < 1.04 * scene.body_size
+    if same and below < 1.6 * leading and line.width > 0.75 * full and plain:
+        yield -2.0
+    if line.width > 0.9 * full and not same and below < 1.25 * leading and not candidate.number:
+        yield -2.0  # bold words that open a paragraph
+
+
+def _is_beside(line: Line, other: Line) -> bool:
+    """Whether another piece of the same row stands close, as in a table."""
+    distance = max(other.x0 - line.x1, line.x0 - other.x1)
+    return -3 < distance < (14 if len(other.text) > 45 else 36)
+
+
+def _wording_points(scene: Scene, candidate: HeadingCandidate) -> Iterator[float]:
+    """Number, name, length and punctuation."""
+    text, core, number, known = candidate.line.title, candidate.core, candidate.number, candidate.known
+    words = len(text.split())
+    if number:
+        yield 1.5 if number.scheme == "letter" else 2.0
+    if known:
+        yield (
+            2.5 if len(core.split()) < 3 else 5.0
+        )  # a line such as "What is claimed is" is nothing but a heading
+    if text[-1] in ".,;" and not known and not (number and words <= 9 and text.endswith(".")):
+        yield -2.0
+    if text.endswith("-") or _HANGS.search(text):
+        strong = scene.is_bold(candidate.line) or candidate.line.size > 1.04 * scene.body_size
+        yield -0.2 if strong else -1.0
+    if words > 14:
+        yield -2.0
+    elif words > 10:
+        yield -0.7
+    if sum(letter.isdigit() for letter in core) > 0.3 * max(1, len(core.replace(" ", ""))):
+        yield -2.0
+    if _MATHS.search(core):
+        yield -1.5
+    if _CITES.search(text):
+        yield -2.0
+    if (_DOTS.search(text) and not known) or (number and number.by_word and _PAGE_NUMBER.search(text)):
+        yield -4.0  # an entry of a table of contents
+    if text[0] in "•–-*·▪◦":
+        yield -3.0

@@ -1,4 +1,8 @@
-"""The headings of a document, from its outline, its type and its numbering, with their levels."""
+"""Find the headings of a PDF, with their levels, and its title.
+
+Headings come from the outline (`bookmarks.py`), if its entries stand in the text, else from type and numbering
+(`choose.py`). Clauses and abstracts can also open a line of text. Levels follow the outline, the numbers, or the type.
+"""
 
 from __future__ import annotations
 
@@ -11,22 +15,79 @@ from colde_cli.documents.headings.choose import Heading, headings_by_type, join_
 from colde_cli.documents.headings.evidence import Scene, largest_lines
 from colde_cli.documents.headings.names import is_references
 from colde_cli.documents.headings.numbering import Number
-from colde_cli.documents.pdf.lines import Bookmark, Line, Style, clean
+from colde_cli.documents.pdf.lines import Bookmark, Line, LineStyle, clean
 from colde_cli.documents.pdf.prose import SOFT_HYPHEN
 
 _LABEL = re.compile(r"(chapter|appendix|part|article|annex)\s+[\dIVXLA-Z]+[.:]?", re.IGNORECASE)
+_CLAUSE = re.compile(r"^(\d{1,2})\.?\s+([A-Z][^.:]{1,79}[^.:\s][.:])(?=\s+\S|$)")
+_FEWEST_CLAUSES = 3
+_CLAUSE_SHARE = 0.35
+_ABSTRACT = re.compile(r"^((?:Abstract|ABSTRACT|Summary|SUMMARY)\s*(?:[.:—–]|-+))\s*\S")
+_LONGEST_TITLE = 300
+_YEAR = re.compile(r"\b(19|20)\d\d\b")
+# Lines at the top of the first page that may be a title, even if no larger than the text.
+_HEAD_LINES = 12
+_NO_TITLE = re.compile(
+    r"untitled|^document\W*\d*$|microsoft|^\W*$|\.(docx?|tex|dvi|pdf|indd|qxd|rtf|ps)$|[\\/]", re.IGNORECASE
+)
 
 
 def find_headings(scene: Scene, outline: Sequence[Bookmark]) -> list[Heading]:
     """Headings in reading order, at most one per line."""
     by_type = headings_by_type(scene)
     by_outline = with_outline(scene, by_type, outline)
-    headings = with_run_in(scene, by_type) if by_outline is None else by_outline
-    return _levels(scene, _join_labels(scene, with_abstract(scene, headings)))
+    headings = _add_run_in(scene, by_type) if by_outline is None else by_outline
+    return _levels(scene, _join_labels(scene, _add_abstract(scene, headings)))
+
+
+def _add_run_in(scene: Scene, headings: Sequence[Heading]) -> list[Heading]:
+    """Add clauses 1, 2, 3, ... that open a line of text, if there are many in a row."""
+    printed = {
+        heading.number.parts[0]: heading.first
+        for heading in headings
+        if heading.number and heading.number.scheme == "decimal" and len(heading.number.parts) == 1
+    }
+    last = min(
+        (heading.first for heading in headings if is_references(heading.text)), default=len(scene.lines)
+    )
+    row: list[Heading] = []
+    wanted = 1
+    for index in range(last):
+        found = _CLAUSE.match(scene.lines[index].text)
+        if not found or len(found.group(2).split()) > 9:
+            continue
+        while printed.get(wanted, index) < index:  # a heading on a line of its own has this number
+            wanted += 1
+        if int(found.group(1)) == wanted:
+            row.append(_clause_heading(index, found, wanted))
+            wanted += 1
+    unnumbered = sum(heading.number is None for heading in headings)
+    if len(row) < _FEWEST_CLAUSES or len(row) < _CLAUSE_SHARE * (wanted - 1) or len(row) < unnumbered:
+        return list(headings)  # too few, or a list in a text that has other headings
+    clauses = {heading.first: heading for heading in row}
+    clauses.update((heading.first, heading) for heading in headings if heading.first not in clauses)
+    return [clauses[first] for first in sorted(clauses)]
+
+
+def _clause_heading(index: int, found: re.Match[str], value: int) -> Heading:
+    number = Number("decimal", (value,), found.group(2))
+    ends = None if found.end() == len(found.string) else found.end()
+    return Heading(index, index, found.group(0), 1, 4.0, number, run_in=ends)
+
+
+def _add_abstract(scene: Scene, headings: Sequence[Heading]) -> list[Heading]:
+    """Add an abstract before the first heading that opens a line of text with its name."""
+    end = min((heading.first for heading in headings), default=len(scene.lines))
+    for index, line in enumerate(scene.lines[:end]):
+        found = _ABSTRACT.match(line.text)
+        if found and line.page <= 3:
+            text = re.sub(r"\W+$", "", found.group(1))
+            return [Heading(index, index, text, 1, 4.0, run_in=found.end(1)), *headings]
+    return list(headings)
 
 
 def _join_labels(scene: Scene, headings: Sequence[Heading]) -> list[Heading]:
-    """A label alone on its line ("Chapter 3") becomes part of the title under it."""
+    """Join a label on a line of its own ("Chapter 3") with the title under it."""
     joined: list[Heading] = []
     for heading in headings:
         label = joined[-1] if joined else None
@@ -44,9 +105,9 @@ def _labels(scene: Scene, label: Heading, heading: Heading) -> bool:
 
 
 def _levels(scene: Scene, headings: Sequence[Heading]) -> list[Heading]:
-    """Levels by the outline, by the depth of numbers, else by the style of headings of known level."""
+    """Set levels: by the outline, by the depth of numbers, else by a heading of the same style."""
     roman = sum(heading.number is not None and heading.number.scheme == "roman" for heading in headings) >= 2
-    known: dict[Style, int] = {}
+    known: dict[LineStyle, int] = {}
     levels = []
     for heading in headings:
         level = heading.level or _by_number(heading, roman=roman)
@@ -63,7 +124,7 @@ def _levels(scene: Scene, headings: Sequence[Heading]) -> list[Heading]:
 
 
 def _by_number(heading: Heading, *, roman: bool) -> int:
-    """The depth of a number; in the order I, A, 1 where Roman numerals count the sections; 0 without one."""
+    """Level by the depth of a number (I, A, 1 where Roman numerals count the sections); 0 without a number."""
     number = heading.number
     if number is None:
         return 0
@@ -73,84 +134,21 @@ def _by_number(heading: Heading, *, roman: bool) -> int:
     return 1
 
 
-_CLAUSE = re.compile(r"^(\d{1,2})\.?\s+([A-Z][^.:]{1,79}[^.:\s][.:])(?=\s+\S|$)")
-_FEWEST = 3
-_SHARE = 0.35
-
-
-def with_run_in(scene: Scene, headings: Sequence[Heading]) -> list[Heading]:
-    """Headings, and clauses 1, 2, 3, ... that open a line, where there is a long row of them."""
-    printed = {
-        heading.number.parts[0]: heading.first
-        for heading in headings
-        if heading.number and heading.number.scheme == "decimal" and len(heading.number.parts) == 1
-    }
-    last = min(
-        (heading.first for heading in headings if is_references(heading.text)), default=len(scene.lines)
-    )
-    row: list[Heading] = []
-    wanted = 1
-    for index in range(last):
-        found = _CLAUSE.match(scene.lines[index].text)
-        if not found or len(found.group(2).split()) > 9:
-            continue
-        while printed.get(wanted, index) < index:  # a heading of its own line has this number
-            wanted += 1
-        if int(found.group(1)) == wanted:
-            row.append(_run_in(index, found, wanted))
-            wanted += 1
-    own = sum(heading.number is None for heading in headings)
-    if len(row) < _FEWEST or len(row) < _SHARE * (wanted - 1) or len(row) < own:
-        return list(headings)  # too few, or a list in a text with headings of another kind
-    clauses = {heading.first: heading for heading in row}
-    clauses.update((heading.first, heading) for heading in headings if heading.first not in clauses)
-    return [clauses[first] for first in sorted(clauses)]
-
-
-def _run_in(index: int, found: re.Match[str], value: int) -> Heading:
-    number = Number("decimal", (value,), found.group(2))
-    ends = None if found.end() == len(found.string) else found.end()
-    return Heading(index, index, found.group(0), 1, 4.0, number, run_in=ends)
-
-
-_ABSTRACT = re.compile(r"^((?:Abstract|ABSTRACT|Summary|SUMMARY)\s*(?:[.:—–]|-+))\s*\S")
-
-
-def with_abstract(scene: Scene, headings: Sequence[Heading]) -> list[Heading]:
-    """Headings, and an abstract that opens with its name on a line of text before the first of them."""
-    end = min((heading.first for heading in headings), default=len(scene.lines))
-    for index, line in enumerate(scene.lines[:end]):
-        found = _ABSTRACT.match(line.text)
-        if found and line.page <= 3:
-            text = re.sub(r"\W+$", "", found.group(1))
-            return [Heading(index, index, text, 1, 4.0, run_in=found.end(1)), *headings]
-    return list(headings)
-
-
-_LONGEST = 300
-_YEAR = re.compile(r"\b(19|20)\d\d\b")
-# Lines of the first page among which a title may stand that is no larger than the text.
-_HEAD = 12
-_NO_TITLE = re.compile(
-    r"untitled|^document\W*\d*$|microsoft|^\W*$|\.(docx?|tex|dvi|pdf|indd|qxd|rtf|ps)$|[\\/]", re.IGNORECASE
-)
-
-
 def find_title(scene: Scene, metadata: str) -> str:
-    """The printed title; the metadata's where none stands out; a line of capitals at the head; else ""."""
+    """The title as printed; else as the metadata state it; else lines in capitals at the top; else ""."""
     first = [line for line in scene.lines if line.page == scene.lines[0].page] if scene.lines else []
     stated = clean(metadata)
     if len(squeeze(stated)) >= 8:
-        printed = _printed(first, squeeze(stated))
+        printed = _title_as_printed(first, squeeze(stated))
         if printed:
             return printed
-    largest = _largest(first, scene.body_size)
+    largest = _title_in_largest_type(first, scene.body_size)
     if largest:
         return largest
-    return _capitals(first) if _NO_TITLE.search(stated) or len(stated) < 4 else stated
+    return _title_in_capitals(first) if _NO_TITLE.search(stated) or len(stated) < 4 else stated
 
 
-def _printed(lines: Sequence[Line], wanted: str) -> str:
+def _title_as_printed(lines: Sequence[Line], wanted: str) -> str:
     """The lines that spell a title known from the metadata."""
     for start, line in enumerate(lines):
         spelt, text = squeeze(line.text), line.text
@@ -165,25 +163,25 @@ def _printed(lines: Sequence[Line], wanted: str) -> str:
     return ""
 
 
-def _capitals(lines: Sequence[Line]) -> str:
-    """The first lines in capitals of three words or more near the head of the page, as drafts and contracts have."""
+def _title_in_largest_type(lines: Sequence[Line], body_size: float) -> str:
+    """The first lines in the largest type, if it is larger than the text."""
     text = ""
-    for line in lines[:_HEAD]:
+    for index in largest_lines(lines, body_size):
+        text = join_heading(text, lines[index].title) if text else lines[index].title
+    return text.replace(SOFT_HYPHEN, "")[:_LONGEST_TITLE]
+
+
+def _title_in_capitals(lines: Sequence[Line]) -> str:
+    """The first lines in capitals near the top of the page, the title of many drafts and contracts."""
+    text = ""
+    for line in lines[:_HEAD_LINES]:
         if line.title.isupper() and not _YEAR.search(line.title) and (text or _is_a_phrase(line.title)):
             text = join_heading(text, line.title) if text else line.title
         elif text:
             break
-    return text.replace(SOFT_HYPHEN, "")[:_LONGEST]
+    return text.replace(SOFT_HYPHEN, "")[:_LONGEST_TITLE]
 
 
 def _is_a_phrase(text: str) -> bool:
     words = [word for word in text.split() if sum(letter.isalpha() for letter in word) >= 2]
     return len(words) >= 2 and sum(map(len, words)) >= 12
-
-
-def _largest(lines: Sequence[Line], body_size: float) -> str:
-    """The run of lines in the largest type, if it is larger than the text."""
-    text = ""
-    for index in largest_lines(lines, body_size):
-        text = join_heading(text, lines[index].title) if text else lines[index].title
-    return text.replace(SOFT_HYPHEN, "")[:_LONGEST]

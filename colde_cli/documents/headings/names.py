@@ -1,4 +1,4 @@
-"""Names that headings commonly have, and the part of a document that they tell of."""
+"""Common names of headings, and the kind of section that each announces."""
 
 from __future__ import annotations
 
@@ -74,9 +74,9 @@ def is_claims(title: str) -> bool:
 
 
 def kind_of(title: str, before: SectionKind) -> SectionKind:
-    """The part that a section plays, from its heading and the part before it.
+    """The kind of a section, from its heading and the kind of the section before it.
 
-    What follows the references is appendix, unless numbers go on; sections of an appendix stay in it.
+    Sections after the references are appendix, unless their numbers go on; so are sections after an appendix.
     """
     name = bare(title)
     if name in _REFERENCES:
@@ -95,6 +95,6 @@ def kind_of(title: str, before: SectionKind) -> SectionKind:
 
 
 def _goes_on(title: str) -> bool:
-    """Whether the text goes on with a numbered section: every chapter can have its own references."""
+    """Whether a heading is numbered as part of the text, since every chapter can have its own references."""
     number = parse_number(title)
     return number is not None and (number.scheme in ("decimal", "roman") or number.by_word)

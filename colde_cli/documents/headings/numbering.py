@@ -1,4 +1,4 @@
-"""Numbers of headings: "2.1", "IV.", "A.", "Article 3"; and which of them form a plausible sequence."""
+"""Parse the numbers of headings ("2.1", "IV.", "A.", "Article 3"), and find the sequence that they form."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _WORD = re.compile(
     re.IGNORECASE,
 )
 _OPENS_TITLE = re.compile(r"[A-Z“\"'(¿]|[a-z]{2,}")
-_REACH = 120  # candidates back to which a chain may leap
+_REACH = 120  # how many candidates a chain may leap over
 _ROMAN_VALUES = {"I": 1, "V": 5, "X": 10, "L": 50}
 
 
@@ -41,7 +41,7 @@ class Number:
 
 
 def parse_number(text: str) -> Number | None:
-    """The number that a line begins with, if it can be that of a heading."""
+    """The number at the beginning of a line, if it can be the number of a heading."""
     return _by_word(text) or _decimal(text) or _roman(text) or _letter(text)
 
 
@@ -98,7 +98,7 @@ def _roman_value(numeral: str) -> int:
 def follows(before: tuple[int, ...], number: tuple[int, ...]) -> bool:
     """Whether `number` can come after `before` in an outline.
 
-    It is a first child, the next of its level, or opens the next chapter, of which the number may be printed
+    It is the first child, the next of its level, or opens the next chapter, whose own number may be printed
     in another way ("Chapter 2").
     """
     depth, deeper = len(before), len(number)
@@ -117,7 +117,7 @@ def longest_chain(entries: Sequence[tuple[tuple[int, ...], float]]) -> list[int]
         entries: number and weight of each candidate, in reading order.
 
     Returns:
-        Ascending indices into `entries`; empty if fewer than two form a sequence.
+        Ascending indices into `entries`; empty if fewer than two numbers form a sequence.
     """
     best: list[float] = []
     previous: list[int] = []

@@ -86,7 +86,7 @@ def level_of(node: Node) -> int:
     return 0
 
 
-class Page:
+class PageWalk:
     """Sends headings and paragraphs during a walk through a tree."""
 
     def __init__(self, chrome: bool) -> None:
@@ -285,7 +285,7 @@ def main() -> None:
         alone = headings[0] if len(headings) == 1 else None
         write("title", text=words(alone) or words(tree.css_first("title")))
         for root, chrome in ((inner, False), (body, True)):
-            page = Page(chrome)
+            page = PageWalk(chrome)
             walk(root, page.enter, page.leave)
             page.flush()
             left_out = page.left_out > 0 or root is not body

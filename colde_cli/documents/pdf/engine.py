@@ -1,13 +1,13 @@
-"""The child process that reads a PDF with PDFium; run as a script, never imported by colde.
+"""Read a PDF with PDFium: a script that runs in a process of its own, never imported by colde.
 
-PDFium knows no memory limit, can loop for ever and can abort its process, so that it runs alone, under limits
-that the operating system enforces. Of colde it imports `confinement` and `fields` alone: a start costs some 30 ms.
+PDFium knows no memory limit, can loop for ever and can abort its process: the process sets limits on itself. Of colde
+it imports `limits` and `fields` alone, since a start costs some 30 ms.
 
     stdin     the file (seekable)
     COLDE_READER_REQUEST   JSON: password, first, last (1-based pages), path (for `sys.path`), and the limits
     stdout    JSON lines: one `document` or `refused`, then one `page` per page, then `end`
 
-A page that is begun and not finished is the one at which the process died.
+If the process dies, it died at the page that it began and did not finish.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from colde_cli.documents.limits import limit_process, limit_step, send  # noqa: 
 from colde_cli.documents.pdf.fields import Entry, FormReader, is_filled, utf16  # noqa: E402
 
 _MAX_BOOKMARKS = 10_000
-_JUNK = 1 << 20  # bytes in which the file may begin, after the head of a mail or a download
+_JUNK = 1 << 20  # bytes that may precede the file, such as the head of a mail
 _MAX_OBJECTS = 20_000
-_HYPHENS = ("\x02", "\ufffe")  # what PDFium puts where it joined a word over a line's end
+_HYPHENS = ("\x02", "\ufffe")  # PDFium puts them where it joins a word over the end of a line
 _WORD_OR_BREAK = re.compile("[^ \t\xa0\r\n\x02\ufffe]+|[\r\n]+")
 _NO_CHARACTER = re.compile("[\x00\x01\x03-\x08\x0b\x0c\x0e-\x1f\ufffd]")
 _UNREADABLE = re.compile("[\x00\x01\x03-\x08\x0b\x0c\x0e-\x1f\ufffd\ue000-\uf8ff]")
@@ -41,7 +41,7 @@ _INVISIBLE = frozenset((3, 7))  # text rendering modes that paint nothing (ISO 3
 SOFT_HYPHEN = "\u00ad"
 Handle = Any  # a pointer of ctypes, or a function of the library
 # size in points, font, weight (0 unknown), italic, angle in degrees, hidden
-Style = tuple[float, str, int, bool, int, bool]
+LetterStyle = tuple[float, str, int, bool, int, bool]
 
 
 def bookmarks(document: Handle) -> list[tuple[int, str, int]]:
@@ -84,17 +84,17 @@ class PageReader:
         self.unreadable = 0
         self.suspect = 0
         self.lines: list[list[object]] = []
-        self.words: list[tuple[str, float, float, Style]] = []
+        self.words: list[tuple[str, float, float, LetterStyle]] = []
         self.last = 0
         self.rules = list(self._read_rules(page))
-        self._styles: dict[int, Style] = {}
+        self._styles: dict[int, LetterStyle] = {}
         self._fonts: dict[int, tuple[str, int, bool]] = {}
         self._x, self._y = ctypes.c_double(), ctypes.c_double()
         self._box = [ctypes.c_double() for _ in range(4)]
         self._size = ctypes.c_float()
         self._matrix = pdfium.FS_MATRIX()
         self._name = ctypes.create_string_buffer(256)
-        self._nothing: Style = (0.0, "", 0, False, 0, False)
+        self._nothing: LetterStyle = (0.0, "", 0, False, 0, False)
 
     def read(self) -> None:
         """Fill `lines`: text, x0, baseline, x1 (along its direction), angle, mark, ruled, runs of styles."""
@@ -113,7 +113,7 @@ class PageReader:
         pdfium.FPDFText_ClosePage(handle)
 
     def placed(self, entry: Entry) -> list[object]:
-        """What is filled in, in the form in which the page's lines are sent."""
+        """A value filled in, in the form of a line."""
         text, x0, base, x1, size = entry
         styles = [[size, "", 0, False, 0, False, len(text)]]
         text = _NO_CHARACTER.sub("\ufffd", text)
@@ -148,7 +148,7 @@ class PageReader:
         self.words.append((word + SOFT_HYPHEN if hyphen else word, x, y, style))
         self.last = end - 1
 
-    def _style(self, index: int) -> Style:
+    def _style(self, index: int) -> LetterStyle:
         """Size, font, weight, italic, angle, hidden of the text object that a character belongs to."""
         item = pdfium.FPDFText_GetTextObject(self.text, index)
         if not item:
@@ -159,7 +159,7 @@ class PageReader:
             style = self._styles[key] = self._read_style(item)
         return style
 
-    def _read_style(self, item: Handle) -> Style:
+    def _read_style(self, item: Handle) -> LetterStyle:
         pdfium.FPDFTextObj_GetFontSize(item, self._size)
         scale, angle = 1.0, 0
         if pdfium.FPDFPageObj_GetMatrix(item, self._matrix):
@@ -224,7 +224,7 @@ class PageReader:
         return abs(left - x0) < 3 and abs(right - x1) < 3 and base - 4.5 < height < base + 0.5
 
     def _turn(self, x: float, y: float, angle: int) -> tuple[float, float]:
-        """A point seen by a reader who turned the page so that text at `angle` runs from left to right."""
+        """A point after turning the page so that text at `angle` runs from left to right."""
         x, y = x - self.left, y - self.foot
         if angle == 0:
             return x, y
@@ -242,7 +242,7 @@ class PageReader:
 
 
 def open_document(data: bytes, password: str | None) -> Handle:
-    """PDFium's handle or a null pointer; the password in UTF-8 (AES-256), else in Latin-1 (older ciphers)."""
+    """Open the file: PDFium's handle or a null pointer. Tries the password in UTF-8 (AES-256) and Latin-1 (older)."""
     wanted = {None} if password is None else {password.encode(), password.encode("latin-1", "replace")}
     for attempt in sorted(wanted, key=lambda item: item is not None and not item.isascii()):
         document = pdfium.FPDF_LoadMemDocument64(data, len(data), attempt)
@@ -274,11 +274,11 @@ def main() -> None:
         send("begin", number=number)
         read_page(document, number, form)
     send("end")
-    os._exit(0)  # PDFium's own tidying up takes time and can still fail
+    os._exit(0)  # PDFium takes time to close, and can fail in it
 
 
 def is_blank(page: Handle, *, filled: bool) -> bool:
-    """Whether nothing is on the page; the frames of a form that is filled in are nothing."""
+    """Whether nothing is on the page; the frames of a form that is filled in do not count."""
     items = range(min(pdfium.FPDFPage_CountObjects(page), _MAX_OBJECTS))
     if not filled:
         return not items

@@ -1,4 +1,8 @@
-"""Lines of a PDF as its reader process sends them: text, place and style."""
+"""Lines of a PDF: decode them as a reader process sends them, and keep those that are text.
+
+`decode_page` makes `Line`s with a place and a style. `text_lines` leaves out running heads, page numbers, rotated and
+invisible text, and puts the values of form fields where they are read.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +14,9 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
+FURNITURE = "running heads and page numbers"
+ROTATED = "rotated text"
+INVISIBLE = "text that a reader cannot see"
 _BOLD = re.compile(
     r"bold|black|heavy|demi|poster|[-,]b$|medi$|-bd|\bbd\b|cmbx|cmssbx|cmb1|sfbx|ptmb|ptb|utmb|phvb|tib|lmb|MB\d"
     r"|TZ$|TB$|SFRB|timesb|\.B$",
@@ -30,6 +37,14 @@ _LOOSE_ACCENT = re.compile(
     r"(?<=[^\W\d_]) ?([´`¨ˆ˜]) ?([aeiouyncszAEIOUYNCSZı])|(?<!\w)([´`¨ˆ˜])([AEIOUaeiouÖÜ])"
 )
 _COMBINING = {"´": "\u0301", "`": "\u0300", "¨": "\u0308", "ˆ": "\u0302", "˜": "\u0303"}
+_EDGE = 0.07  # share of a page's height, at its top and at its foot, where running heads stand
+_EDGE_LINES = 3
+_MOST_FURNITURE = 0.5
+_STAMP = 0.2
+_SKEW = 3
+_PAGE_NUMBER = re.compile(
+    r"[\W_]*(page\s*)?(\d{1,4}|[ivxl]{1,6}|[A-Z]-?\d{1,3})([\W_]*(of|/)\s*\d{1,4})?[\W_]*", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +65,7 @@ class Line:
         hidden: share of letters that are not painted.
         mark: letters at the end that are the mark of a footnote.
         ruled: the line is underlined, from end to end.
-        lead: letters that it opens with in bold or italic, if it ends in neither; 0 otherwise.
+        lead: letters in bold or italic at its beginning, if it ends in neither; else 0.
         filled_in: the value of a form field, or text of a box that was put on the page.
     """
 
@@ -77,7 +92,7 @@ class Line:
 
     @property
     def breaks(self) -> bool:
-        """Whether it is a line of text that opens with a title in another type."""
+        """Whether it opens with a title in another type and continues as text."""
         return self.lead > 0
 
     @property
@@ -96,13 +111,13 @@ class Line:
         return self.x1 - self.x0
 
     @property
-    def style(self) -> Style:
-        """What headings of one kind have in common."""
-        return Style(self.size, self.bold > 0.6, self.font, self.italic > 0.6)
+    def style(self) -> LineStyle:
+        """Its type, which headings of one level share."""
+        return LineStyle(self.size, self.bold > 0.6, self.font, self.italic > 0.6)
 
 
 @dataclass(frozen=True, slots=True)
-class Style:
+class LineStyle:
     """Size, weight, font and slant of a line."""
 
     size: float
@@ -112,8 +127,8 @@ class Style:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
-    """One page: its size in points, its lines in content order, what is filled in, what could not be read.
+class PdfPage:
+    """One page: its lines, the values filled in, and how much of it could not be read.
 
     Attributes:
         number: 1-based.
@@ -141,30 +156,30 @@ class Page:
 
     @property
     def characters(self) -> int:
-        """How much is written on it."""
+        """How many characters are written on it."""
         return sum(len(line.text) for line in (*self.lines, *self.entries))
 
 
 @dataclass(frozen=True, slots=True)
 class Bookmark:
-    """An entry of a PDF's outline; page 0 where it leads nowhere."""
+    """An entry of the outline; page 0 where it leads nowhere."""
 
     level: int
     title: str
     page: int
 
 
-def decode_page(message: dict[str, Any]) -> Page:
-    """A page from the answer of a reader process."""
+def decode_page(message: dict[str, Any]) -> PdfPage:
+    """Decode a page that a reader process sent."""
     number = int(message["number"])
     if message.get("failed"):
-        return Page(number, failed=True)
+        return PdfPage(number, failed=True)
     lines = [_decode_line(number, values) for values in message["lines"]]
     kept = tuple(line for line in lines if line.text)
     entries = [replace(_decode_line(number, values), filled_in=True) for values in message.get("entries", ())]
     width, height = float(message["width"]), float(message["height"])
     counts = int(message["unreadable"]), int(message["suspect"])
-    return Page(
+    return PdfPage(
         number,
         width,
         height,
@@ -213,7 +228,7 @@ def _is_bold(name: str, weight: int) -> bool:
 
 
 def clean(text: str) -> str:
-    """Ligatures and styled letters to plain ones, loose accents on their letters, blanks to single spaces."""
+    """Replace ligatures, styled letters, loose accents and runs of blanks by plain text."""
     text = text.replace("\0", "")
     if not text.isascii():
         text = _MATHS.sub(
@@ -230,21 +245,8 @@ def _compose(found: re.Match[str]) -> str:
     return unicodedata.normalize("NFC", ("i" if letter == "ı" else letter) + _COMBINING[accent])
 
 
-FURNITURE = "running heads and page numbers"
-ROTATED = "rotated text"
-INVISIBLE = "text that a reader cannot see"
-_EDGE = 0.07  # the part of a page's height, above and below, where furniture stands
-_EDGE_LINES = 3
-_MOST_FURNITURE = 0.5
-_STAMP = 0.2
-_SKEW = 3
-_PAGE_NUMBER = re.compile(
-    r"[\W_]*(page\s*)?(\d{1,4}|[ivxl]{1,6}|[A-Z]-?\d{1,3})([\W_]*(of|/)\s*\d{1,4})?[\W_]*", re.IGNORECASE
-)
-
-
 @dataclass(slots=True)
-class Layout:
+class TextLayout:
     """The lines that are text, in content order, and what was left out.
 
     Attributes:
@@ -258,24 +260,112 @@ class Layout:
     letters_left_out: int = 0
 
 
-def text_lines(pages: Sequence[Page]) -> Layout:
-    """Lines that a reader would call text; the rest is counted."""
-    layout = Layout()
+def text_lines(pages: Sequence[PdfPage]) -> TextLayout:
+    """Keep the lines that are text, and count the others."""
+    layout = TextLayout()
     upright = [_painted(page, layout) for page in pages]
     furniture = _running(upright)
     for page, lines in zip(pages, upright, strict=True):
         furniture |= _page_numbers(page, [line for line in lines if id(line) not in furniture])
     every = [line for lines in upright for line in lines]
     kept = [line for line in every if id(line) not in furniture]
-    if _letters(kept) < (1 - _MOST_FURNITURE) * _letters(every):  # slides, forms: all of it comes again
+    if _letters(kept) < (1 - _MOST_FURNITURE) * _letters(every):  # slides and forms repeat all of their text
         kept = every
     layout.left_out[FURNITURE] = len(every) - len(kept)
     layout.lines = with_entries(kept, pages)
     return layout
 
 
-def with_entries(lines: list[Line], pages: Sequence[Page]) -> list[Line]:
-    """The lines, and what is filled in: after what it stands beside, else at the end of its page."""
+def _painted(page: PdfPage, layout: TextLayout) -> list[Line]:
+    """Keep the visible lines in the main direction of a page, or all if none is."""
+    if not page.lines:
+        return []
+    directions: Counter[int] = Counter()
+    for line in page.lines:
+        directions[_quarter(line.angle)] += len(line.text)
+    main = 0 if directions[0] > 0.4 * directions.total() else max(directions, key=lambda a: directions[a])
+    level = [line for line in page.lines if _quarter(line.angle) == main] or list(page.lines)
+    width, height = (page.width, page.height) if main % 180 == 0 else (page.height, page.width)
+    on_page = [line for line in level if -2 < line.base < height + 2 and line.x0 < width and line.x1 > 0]
+    seen = [line for line in on_page if line.hidden < 0.5]
+    # The words of a scanned page are invisible text from OCR, perhaps beside a visible stamp.
+    kept = seen if _letters(seen) > _STAMP * _letters(on_page) else on_page or level
+    layout.left_out[ROTATED] += len(page.lines) - len(level)
+    layout.left_out[INVISIBLE] += len(level) - len(kept)
+    layout.letters_left_out += _letters(page.lines) - _letters(kept)
+    return _without_doubles(kept)
+
+
+def _quarter(angle: int) -> int:
+    """The angle, rounded to a quarter turn if it is near one, as in a skewed scan."""
+    nearest = round(angle / 90) * 90
+    return nearest % 360 if abs(angle - nearest) <= _SKEW else angle
+
+
+def _without_doubles(lines: list[Line]) -> list[Line]:
+    """Make one bold line of two that are printed a hair apart to look bold."""
+    kept: list[Line] = []
+    places: defaultdict[str, list[int]] = defaultdict(list)
+    for line in lines:
+        near = 0.25 * line.size
+        twins = (at for at in places[line.text] if _apart(kept[at], line) < near)
+        twin = next(twins, None)
+        if twin is None:
+            places[line.text].append(len(kept))
+            kept.append(line)
+        else:
+            kept[twin] = replace(kept[twin], bold=1.0)
+    return kept
+
+
+def _apart(line: Line, other: Line) -> float:
+    return max(abs(line.x0 - other.x0), abs(line.base - other.base))
+
+
+def _running(pages: list[list[Line]]) -> set[int]:
+    """Identities of lines that repeat at the same height of several pages; numbers may differ."""
+    places: defaultdict[tuple[str, int], list[Line]] = defaultdict(list)
+    for lines in pages:
+        for line in _edge_lines(lines):
+            places[_pattern(line.text), round(line.base / 6)].append(line)
+    count = len(pages)
+    found: set[int] = set()
+    for same in places.values():
+        often = len(same) >= 3 and len(same) >= min(0.12 * count, 12)
+        if often or (count >= 4 and len(same) >= max(2, 0.4 * count)):
+            found.update(id(line) for line in same)
+    return found
+
+
+def _edge_lines(lines: list[Line]) -> list[Line]:
+    by_height = sorted(lines, key=lambda line: -line.base)
+    if len(by_height) <= 2 * _EDGE_LINES:
+        return by_height
+    return by_height[:_EDGE_LINES] + by_height[-_EDGE_LINES:]
+
+
+def _pattern(text: str) -> str:
+    return re.sub(r"\W+", "", re.sub(r"\d+", "0", text.lower()))[:60]
+
+
+def _page_numbers(page: PdfPage, lines: list[Line]) -> set[int]:
+    if not lines:
+        return set()
+    top, foot = max(line.base for line in lines), min(line.base for line in lines)
+    return {
+        id(line)
+        for line in lines
+        if _PAGE_NUMBER.fullmatch(line.text)
+        and (
+            line.base >= top - 1
+            or line.base <= foot + 1
+            or not _EDGE * page.height < line.base < (1 - _EDGE) * page.height
+        )
+    }
+
+
+def with_entries(lines: list[Line], pages: Sequence[PdfPage]) -> list[Line]:
+    """Insert the values filled in: behind the line beside them, else at the end of their page."""
     if not any(page.entries for page in pages):
         return lines
     written: dict[int, list[Line]] = {page.number: [] for page in pages}
@@ -301,91 +391,3 @@ def in_row(line: Line, entry: Line) -> bool:
 
 def _letters(lines: Sequence[Line]) -> int:
     return sum(len(line.text) for line in lines)
-
-
-def _painted(page: Page, layout: Layout) -> list[Line]:
-    """Lines in the page's main direction that a reader can see, unless there are no others."""
-    if not page.lines:
-        return []
-    directions: Counter[int] = Counter()
-    for line in page.lines:
-        directions[_quarter(line.angle)] += len(line.text)
-    main = 0 if directions[0] > 0.4 * directions.total() else max(directions, key=lambda a: directions[a])
-    level = [line for line in page.lines if _quarter(line.angle) == main] or list(page.lines)
-    width, height = (page.width, page.height) if main % 180 == 0 else (page.height, page.width)
-    on_page = [line for line in level if -2 < line.base < height + 2 and line.x0 < width and line.x1 > 0]
-    seen = [line for line in on_page if line.hidden < 0.5]
-    # A page that is a scan has its words as invisible text from OCR, perhaps with a visible stamp.
-    kept = seen if _letters(seen) > _STAMP * _letters(on_page) else on_page or level
-    layout.left_out[ROTATED] += len(page.lines) - len(level)
-    layout.left_out[INVISIBLE] += len(level) - len(kept)
-    layout.letters_left_out += _letters(page.lines) - _letters(kept)
-    return _without_doubles(kept)
-
-
-def _quarter(angle: int) -> int:
-    """The angle itself; a skewed scan counts as straight."""
-    nearest = round(angle / 90) * 90
-    return nearest % 360 if abs(angle - nearest) <= _SKEW else angle
-
-
-def _without_doubles(lines: list[Line]) -> list[Line]:
-    """Bold faked by printing a line twice, a hair apart, is one line."""
-    kept: list[Line] = []
-    places: defaultdict[str, list[int]] = defaultdict(list)
-    for line in lines:
-        near = 0.25 * line.size
-        twins = (at for at in places[line.text] if _apart(kept[at], line) < near)
-        twin = next(twins, None)
-        if twin is None:
-            places[line.text].append(len(kept))
-            kept.append(line)
-        else:
-            kept[twin] = replace(kept[twin], bold=1.0)
-    return kept
-
-
-def _apart(line: Line, other: Line) -> float:
-    return max(abs(line.x0 - other.x0), abs(line.base - other.base))
-
-
-def _running(pages: list[list[Line]]) -> set[int]:
-    """Identities of lines that come again at the same height of several pages, numbers apart."""
-    places: defaultdict[tuple[str, int], list[Line]] = defaultdict(list)
-    for lines in pages:
-        for line in _edge_lines(lines):
-            places[_pattern(line.text), round(line.base / 6)].append(line)
-    count = len(pages)
-    found: set[int] = set()
-    for same in places.values():
-        often = len(same) >= 3 and len(same) >= min(0.12 * count, 12)
-        if often or (count >= 4 and len(same) >= max(2, 0.4 * count)):
-            found.update(id(line) for line in same)
-    return found
-
-
-def _edge_lines(lines: list[Line]) -> list[Line]:
-    by_height = sorted(lines, key=lambda line: -line.base)
-    if len(by_height) <= 2 * _EDGE_LINES:
-        return by_height
-    return by_height[:_EDGE_LINES] + by_height[-_EDGE_LINES:]
-
-
-def _pattern(text: str) -> str:
-    return re.sub(r"\W+", "", re.sub(r"\d+", "0", text.lower()))[:60]
-
-
-def _page_numbers(page: Page, lines: list[Line]) -> set[int]:
-    if not lines:
-        return set()
-    top, foot = max(line.base for line in lines), min(line.base for line in lines)
-    return {
-        id(line)
-        for line in lines
-        if _PAGE_NUMBER.fullmatch(line.text)
-        and (
-            line.base >= top - 1
-            or line.base <= foot + 1
-            or not _EDGE * page.height < line.base < (1 - _EDGE) * page.height
-        )
-    }

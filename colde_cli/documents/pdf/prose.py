@@ -1,34 +1,37 @@
-"""Lines to paragraphs: joins what a page's width cut, and knows on which page every paragraph begins."""
+"""Join lines to paragraphs, and paragraphs to a text: hyphens at line ends, interruptions, the offsets of pages."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from itertools import pairwise
-from statistics import median
 
 from colde_cli.documents.pdf.lines import Line, in_row
 
+SOFT_HYPHEN = "\u00ad"
 _BULLET = re.compile(r"[•▪◦‣·∗]|[-–—*]\s|\(?[a-z0-9ivx]{1,3}[.)]\s|\[\d+\]")
 _CAPTION = re.compile(
     r"(fig(ure|\.)?|table|tab\.|algorithm|listing|scheme) ?[\dIVX]{1,4}\s?[.:|]", re.IGNORECASE
 )
-_ASIDES = 8  # how many pieces may interrupt a paragraph
+_ASIDES = 8  # pieces that may interrupt a paragraph
 _ENDS = re.compile(r"[.!?:;][\"'”’)\]]*$")
+_WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
+_LAST_PART = re.compile(r"([^\W\d_]+)$")
+_FIRST_PART = re.compile(r"([^\W\d_]+)")
 
 
 class Geometry:
-    """Leading and column edges, measured: what tells a paragraph's first and last lines from others."""
+    """Measures by which the first and last lines of paragraphs are told: leading and column edges.
 
-    def __init__(self, lines: Sequence[Line], body_size: float) -> None:
+    Args:
+        lines: of the document.
+        body_size: size of the running text, in points.
+        leading: usual distance of baselines, in points.
+    """
+
+    def __init__(self, lines: Sequence[Line], body_size: float, leading: float) -> None:
         self.body_size = body_size
-        gaps = [
-            a.base - b.base
-            for a, b in pairwise(lines)
-            if a.page == b.page and 0.8 * body_size < a.base - b.base < 2.2 * body_size
-        ]
-        self.leading = median(gaps) if gaps else 1.2 * body_size
+        self.leading = leading
         ends: defaultdict[tuple[int, int], list[float]] = defaultdict(list)
         for line in lines:
             ends[line.page, round(line.x0 / 40)].append(line.x1)
@@ -66,7 +69,7 @@ class Geometry:
         return bool(_CAPTION.match(lines[0].text)) or not self.is_text(lines[0])
 
     def _indented(self, before: Line, line: Line, after: Line | None, *, moved: bool) -> bool:
-        """A first-line indent; lines that stay indented hang from the one before."""
+        """Whether a line has a first-line indent; if the next one is indented too, both hang from the line before."""
         step = 0.7 * line.size
         if after is not None and after.page == line.page and after.base < line.base:
             back = line.x0 - after.x0
@@ -75,9 +78,9 @@ class Geometry:
 
 
 def paragraphs(geometry: Geometry, lines: Sequence[Line]) -> list[list[Line]]:
-    """Lines as paragraphs; one that a figure, table or footnote interrupts is whole, and stands after it.
+    """Join lines to paragraphs; a paragraph that a figure, table or footnote interrupts is joined and follows it.
 
-    After, so that pages ascend: what interrupts stands on the page on which the paragraph begins.
+    It follows so that pages ascend: the interruption stands on the page on which the paragraph begins.
     """
     pieces = _pieces(geometry, lines)
     whole: list[list[Line]] = []
@@ -106,7 +109,7 @@ def _pieces(geometry: Geometry, lines: Sequence[Line]) -> list[list[Line]]:
 
 
 def _joins(geometry: Geometry, piece: Sequence[Line], line: Line, after: Line | None) -> bool:
-    """Whether a line goes on with a paragraph; what is filled in does so beside the paragraph's last line alone."""
+    """Whether a line continues a paragraph; a value filled in does so only beside its last line."""
     last = piece[-1]
     if line.filled_in or (last.filled_in and in_row(last, line)):
         return in_row(last, line)
@@ -115,7 +118,7 @@ def _joins(geometry: Geometry, piece: Sequence[Line], line: Line, after: Line | 
 
 
 def _resumed(geometry: Geometry, pieces: Sequence[Sequence[Line]], index: int) -> int:
-    """Index of the piece with which an interrupted paragraph goes on; `index` if it is not interrupted."""
+    """Index of the piece that continues an interrupted paragraph; `index` if it is not interrupted."""
     last = pieces[index][-1]
     if not geometry.is_text(last) or _ENDS.search(last.title) or geometry.is_aside(pieces[index]):
         return index
@@ -129,13 +132,13 @@ def _resumed(geometry: Geometry, pieces: Sequence[Sequence[Line]], index: int) -
 
 
 def _goes_on(last: Line, first: Line) -> bool:
-    """Whether a line can follow in the sentence that another leaves unfinished."""
+    """Whether a line can continue the sentence that another leaves unfinished."""
     if _BULLET.match(first.text) or _CAPTION.match(first.text):
         return False
     return not first.text[:1].isupper() or last.text.endswith(",")
 
 
-class Writer:
+class ProseWriter:
     """Builds a document's text paragraph by paragraph.
 
     Attributes:
@@ -165,7 +168,7 @@ class Writer:
         return start
 
     def text(self) -> str:
-        """Everything that was written; pages after the last line begin at its end."""
+        """The whole text; pages after the last line begin at its end."""
         self.page_starts += [self.length] * (self._pages - len(self.page_starts))
         return "".join(self._pieces)
 
@@ -174,18 +177,11 @@ class Writer:
             self.page_starts.append(offset)
 
 
-SOFT_HYPHEN = "\u00ad"
-
-_WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
-_LAST_PART = re.compile(r"([^\W\d_]+)$")
-_FIRST_PART = re.compile(r"([^\W\d_]+)")
-
-
 class Hyphens:
     """Decides whether a hyphen at a line's end belongs to the word.
 
-    A word that stands elsewhere in the document, joined or with its hyphen, is written as it is there; a
-    hyphen between two words of the document is kept; what is left is joined.
+    A word is written as elsewhere in the document, joined or with its hyphen. If it stands nowhere else, a hyphen
+    between two words of the document is kept, and all others are removed.
     """
 
     def __init__(self, lines: Iterable[str]) -> None:
@@ -196,7 +192,7 @@ class Hyphens:
             self._words.update(word.casefold() for word in _WORD.findall(whole))
 
     def join(self, before: str, after: str) -> str:
-        """The text of two lines as one."""
+        """Join the text of two lines."""
         if before.endswith(SOFT_HYPHEN) or (before.endswith(("-", "‐")) and before[-2:-1].isalpha()):
             stem = before[:-1]
         else:

@@ -1,7 +1,7 @@
-"""The child process that reads a PDF with pypdf, where PDFium refuses or dies; run as a script.
+"""Read a PDF with pypdf, where PDFium refuses or dies: a script that runs in a process of its own.
 
-Slower and poorer in geometry than `engine.py`, whose protocol it speaks, but it opens damaged files and
-ciphers that PDFium does not, and it can say why a file cannot be opened.
+It speaks the protocol of `engine.py`. It is slower and knows less of the geometry, but it opens damaged files and
+ciphers that PDFium does not, and it tells why a file cannot be opened.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ def is_dynamic(reader: Handle) -> bool:
     return bool(root.get("/NeedsRendering")) and "/XFA" in (root.get("/AcroForm") or {})
 
 
-class Lines:
-    """Gathers what pypdf's visitor reports into lines in the form that `engine.py` sends."""
+class LineGatherer:
+    """Gathers the pieces of text that pypdf reports into lines, in the form that `engine.py` sends."""
 
     def __init__(self) -> None:
         self.lines: list[list[object]] = []
@@ -87,11 +87,11 @@ class Lines:
         self._text, self._runs = "", {}
 
 
-class Entries:
+class EntryReader:
     """Gathers what is filled in on a page: values of form fields, and the text of text boxes and stamps.
 
     Attributes:
-        lines: as `Lines` gathers them.
+        lines: as `LineGatherer` gathers them.
         unread: annotations that could not be read.
     """
 
@@ -177,7 +177,7 @@ def _value(item: Handle) -> str:
 
 def read_page(page: Handle, number: int) -> None:
     """Send one page, or that it failed."""
-    gathered, filled_in = Lines(), Entries(page)
+    gathered, filled_in = LineGatherer(), EntryReader(page)
     try:
         page.extract_text(visitor_text=gathered.visit)
         gathered.flush()
@@ -229,7 +229,7 @@ def answer() -> None:
 
 
 def main() -> None:
-    """Answer the request; what cannot be opened is refused with the reason."""
+    """Answer the request, or refuse it with the reason."""
     limit_process(REQUEST)
     limit_step(REQUEST["step"])
     logging.disable(logging.CRITICAL)

@@ -1,4 +1,8 @@
-"""An open PDF to a `Document`."""
+"""Read PDFs: have a reader process send the pages, find headings, and lay out text, sections and a report.
+
+PDFium reads first (`engine.py`); pypdf reads what it refuses or dies of (`pypdf_engine.py`). Lines become text in
+`lines.py` and `prose.py`, headings are found in `headings/`.
+"""
 
 from __future__ import annotations
 
@@ -27,14 +31,15 @@ from colde_cli.documents.pdf.lines import (
     INVISIBLE,
     ROTATED,
     Bookmark,
-    Layout,
     Line,
-    Page,
+    PdfPage,
+    TextLayout,
     decode_page,
     text_lines,
 )
-from colde_cli.documents.pdf.prose import Geometry, Hyphens, Writer, paragraphs
+from colde_cli.documents.pdf.prose import Geometry, Hyphens, ProseWriter, paragraphs
 from colde_cli.documents.sandbox import sandboxed
+from colde_cli.documents.text import shown_as
 from colde_cli.errors import (
     CorruptFileError,
     DocumentError,
@@ -45,8 +50,19 @@ from colde_cli.errors import (
 )
 
 _PDFIUM, _PYPDF = "engine.py", "pypdf_engine.py"
+MEMORY = 1 << 30
+"""Bytes of address space that a reader process may take, in addition to twice the file."""
+SECONDS = 120
+"""Processor time for one document; 600 pages of text take four seconds."""
+STEP_SECONDS = 15.0
+"""Wall time for opening a document or for one page."""
+PAGE_CHARACTERS = 500_000
+"""Characters of one page; a page with more is an attack."""
+MAX_CHARACTERS = 20_000_000
+"""Characters of one document; the longest books have five million."""
+_RESTARTS = 3
 _GUESSED = 0.3
-_LOST = 0.1  # share of letters without a meaning that is too much even of a short text
+_LOST = 0.1  # share of letters without a meaning that is too much even in a short text
 _BROKEN = 0.0005  # share of words that lack letters
 _ENOUGH_WORDS = 50
 _BROKEN_WORD = re.compile(r"[^\W\d_]\ufffd[^\W\d_]|(?<!\w)\ufffd[a-z]{3}")
@@ -77,28 +93,29 @@ def read_pdf(
         OptionError: the pages are not in the document.
     """
     first, last = pages or (1, 0)
-    shown = "Standard input" if path == "-" else path
+    shown = shown_as(path)
     answer = _answer(file, shown, password, first, last)
     if pages and first > answer.pages:
         count = f"{answer.pages} page{'' if answer.pages == 1 else 's'}"
-        raise OptionError(f"{shown} has {count}; there is no page {first}.")
+        raise OptionError(f"Choose other --pages: {shown} has {count}; there is no page {first}.")
     read = sorted(answer.read, key=lambda page: page.number)
-    # A scan with a stamp or a form field on it is still a scan.
+    # A scan with a stamp or a form field on it remains a scan.
     if not answer.characters or not any(page.lines or (page.blank and page.entries) for page in read):
         raise _no_text(shown, answer, pages)
     layout = text_lines(read)
     scene = survey(layout.lines)
-    result = compose(scene, find_headings(scene, answer.outline), answer.pages)
+    text, sections, page_starts = _lay_out(scene, find_headings(scene, answer.outline), answer.pages)
     title = find_title(scene, answer.title) or name
-    report = _report(answer, read, layout)
-    return Document(path, title, result.text, result.sections, result.page_starts, report)
+    return Document(path, title, text, sections, page_starts, _report(answer, read, layout))
 
 
 def _answer(file: BinaryIO, path: str, password: str | None, first: int, last: int) -> Answer:
-    """PDFium's answer; where it refuses or dies, pypdf's, which also knows why."""
+    """Read with PDFium, and if it refuses or dies, with pypdf, which also knows why."""
     answer = run_reader(_PDFIUM, file, password, first, last)
     if answer.too_long:
-        raise LimitError(f"{path} has more than {MAX_CHARACTERS:,} characters; read a part with --pages.")
+        raise LimitError(
+            f"Cannot read all of {path}: it has more than {MAX_CHARACTERS:,} characters; read a part with --pages."
+        )
     if not answer.refused and not answer.died and any(not page.failed for page in answer.read):
         return answer
     second = run_reader(_PYPDF, file, password, first, last)
@@ -108,160 +125,64 @@ def _answer(file: BinaryIO, path: str, password: str | None, first: int, last: i
     if best.characters:
         return best
     if answer.died and second.died:
-        raise LimitError(f"{path} needs more memory or time than a document may take; it may be damaged.")
+        raise LimitError(
+            f"Cannot read {path}: it needs more memory or time than a document may take; print it to a new PDF."
+        )
     if answer.refused or not answer.pages:
-        raise CorruptFileError(f"{path} is damaged: it has no page that can be read.")
+        raise CorruptFileError(
+            f"Cannot read {path}: it is damaged, no page of it can be read; download or export it again."
+        )
     return answer
+
+
+def _too_costly(path: str) -> LimitError:
+    return LimitError(
+        f"Cannot read {path}: it needs more memory or time than a document may take; print it to a new PDF."
+    )
 
 
 def _refusal(path: str, password: str | None, reasons: set[str]) -> DocumentError:
     if "password" in reasons:
         if password:
-            return PasswordError(f"The password for {path} is wrong; give the right one with --password.")
-        return PasswordError(f"{path} is encrypted; give its password with --password.")
-    return CorruptFileError(f"{path} is damaged and cannot be read as PDF; try to get or export it again.")
+            return PasswordError(
+                f"Cannot read {path}: the password is wrong; give the right one with --password."
+            )
+        return PasswordError(f"Cannot read {path}: it is encrypted; give its password with --password.")
+    return CorruptFileError(f"Cannot read {path}: it is damaged, or not a PDF; download or export it again.")
 
 
 def _no_text(path: str, answer: Answer, pages: tuple[int, int] | None) -> DocumentError:
     if answer.read and all(page.failed for page in answer.read):
-        return LimitError(f"{path} needs more memory or time than a document may take; it may be damaged.")
+        return LimitError(
+            f"Cannot read {path}: it needs more memory or time than a document may take; print it to a new PDF."
+        )
     if not answer.pages:
-        return CorruptFileError(f"{path} is damaged: it has no pages.")
+        return CorruptFileError(
+            f"Cannot read {path}: it is damaged, it has no pages; download or export it again."
+        )
     pictures = [page.number for page in answer.read if not page.blank]
     if answer.read and not pictures:
-        return NoTextError(f"{path} has no text: its pages are blank.")
+        return NoTextError(f"Cannot read {path}: its pages are blank.")
     if pages and pictures:
         return NoTextError(
-            f"{_pages(pictures)} of {path} {_have(pictures)} pictures but no text; if scanned, {_OCR}"
+            f"Cannot read {path}: {_pages(pictures).lower()} {_have(pictures)} pictures but no text; if scanned, {_OCR}"
         )
-    return NoTextError(f"{path} has no text layer; run OCR on it first, for example: ocrmypdf in.pdf out.pdf")
-
-
-def _report(answer: Answer, read: Sequence[Page], layout: Layout) -> ReadReport:
-    with_text = {line.page for line in layout.lines if not line.filled_in}
-    with_text |= {page.number for page in read if page.blank and page.entries}
-    empty = tuple(page.number for page in read if page.number not in with_text)
-    unreadable = sum(page.unreadable for page in read)
-    guessed = sum(page.suspect for page in read)
-    letters = sum(len(line.text) for line in layout.lines)
-    warnings = []
-    if guessed > _GUESSED * letters and not _reads_like_language(layout):
-        unreadable = max(unreadable, guessed)
-    lost = sum(line.text.count("\ufffd") for line in layout.lines)
-    if unreadable > max(20, 0.01 * letters) or lost > _LOST * letters:
-        unreadable = max(unreadable, lost)
-        warnings.append(
-            f"{unreadable:,} characters have no meaning in Unicode (a font without a character map);"
-            " OCR gives better text, for example: ocrmypdf --force-ocr"
-        )
-    elif broken := _broken_words(layout):
-        words = "1 word lacks letters" if broken == 1 else f"{broken:,} words lack letters"
-        warnings.append(f"{words}: the font does not say what they are (ligatures, for example).")
-    if _is_garbled(layout):
-        warnings.append(
-            "Its letters make no words of any language that colde knows: what its fonts say of them may be wrong;"
-            " OCR gives better text, for example: ocrmypdf --force-ocr"
-        )
-    failed = [page.number for page in read if page.failed]
-    if failed:
-        warnings.append(f"{_pages(failed)} could not be read.")
-    unread = sum(page.unread for page in read) + answer.dynamic
-    if unread:
-        warnings.append(
-            "Values of its form could not be read; print the form to a new PDF and compare that one."
-        )
-    blank = [page.number for page in read if page.blank and not page.entries]
-    pictures = [number for number in empty if number not in failed and number not in blank]
-    if pictures:
-        share = f"({len(pictures)} of {len(read)}) " if len(pictures) > 1 else ""
-        warnings.append(
-            f"{_pages(pictures)} {share}{_have(pictures)} pictures but no text; if scanned, {_OCR}"
-        )
-    if layout.left_out[INVISIBLE]:
-        warnings.append(_left_out(INVISIBLE, layout))
-    if layout.letters_left_out > 0.05 * letters and layout.left_out[ROTATED]:
-        warnings.append(_left_out(ROTATED, layout))
-    notes = [_left_out(what, layout) for what, count in layout.left_out.items() if count]
-    notes += [f"Blank: {_pages(blank).lower()}."] if blank else []
-    return ReadReport(answer.pages, empty, unreadable, unread, warnings=tuple(warnings), notes=tuple(notes))
-
-
-def _left_out(what: str, layout: Layout) -> str:
-    count = layout.left_out[what]
-    return f"Left out {count} {'line' if count == 1 else 'lines'}: {what}."
-
-
-def _reads_like_language(layout: Layout) -> bool:
-    """Whether small common words are as common as in European languages."""
-    words = [word for line in layout.lines[:2000] for word in re.findall(r"[^\W\d_]+", line.text.lower())]
-    return sum(bool(_FUNCTION_WORDS.fullmatch(word)) for word in words) > 0.05 * len(words)
-
-
-def _broken_words(layout: Layout) -> int:
-    """Words that lack a letter, where they are more than what the formulas of a paper give."""
-    broken = sum(len(_BROKEN_WORD.findall(line.text)) for line in layout.lines if "\ufffd" in line.text)
-    words = sum(line.text.count(" ") + 1 for line in layout.lines)
-    return broken if broken > _BROKEN * words else 0
-
-
-def _is_garbled(layout: Layout) -> bool:
-    """Whether a text in Latin letters has too few vowels and small words, or letters of several scripts in words.
-
-    Languages in Latin letters have 33 to 55 % vowels; a font that calls its letters by others' names seldom has.
-    """
-    words = re.findall(r"[^\W\d_]{3,}", " ".join(line.text for line in layout.lines[:2000]))
-    plain = [word.lower() for word in words if word[1:].islower()]
-    small = sum(bool(_FUNCTION_WORDS.fullmatch(word)) for word in plain)
-    if len(plain) < _ENOUGH_WORDS or small > 0.01 * len(plain):
-        return False
-    latin = "".join(word for word in plain if word.isascii())
-    vowels = sum(latin.count(vowel) for vowel in "aeiou")
-    mixed = sum(bool(_MIXED_SCRIPTS.search(word)) for word in plain)
-    return (len(latin) > 3 * _ENOUGH_WORDS and vowels < 0.3 * len(latin)) or mixed > 0.2 * len(plain)
-
-
-def _have(numbers: Sequence[int]) -> str:
-    return "has" if len(numbers) == 1 else "have"
-
-
-def _pages(numbers: Sequence[int]) -> str:
-    """`Page 4`, `Pages 2–9, 12`: neighbours together, ten entries at most."""
-    runs: list[list[int]] = []
-    for number in numbers:
-        if runs and number == runs[-1][-1] + 1:
-            runs[-1][1:] = [number]
-        else:
-            runs.append([number])
-    shown = ", ".join("–".join(map(str, run)) for run in runs[:10])
-    more = f" and {len(runs) - 10} more runs" if len(runs) > 10 else ""
-    return f"{'Page' if len(numbers) == 1 else 'Pages'} {shown}{more}"
-
-
-MEMORY = 1 << 30
-"""Bytes of address space a reader process may take, the file itself not counted."""
-SECONDS = 120
-"""Processor time for one document; 600 pages of text take four seconds."""
-STEP_SECONDS = 15.0
-"""Wall time for opening a document or for one page."""
-PAGE_CHARACTERS = 500_000
-"""A page with more text than this is no page but an attack."""
-MAX_CHARACTERS = 20_000_000
-"""Text of one document; the longest books have five million characters."""
-_RESTARTS = 3
+    return NoTextError(
+        f"Cannot read {path}: it has no text layer; run OCR on it first, for example: ocrmypdf in.pdf out.pdf"
+    )
 
 
 @dataclass(slots=True)
 class Answer:
-    """What a reader process made of a file.
+    """The answer of a reader process.
 
     Attributes:
-        refused: why the file was not opened; None if it was.
+        refused: why the file could not be opened; None if it could.
         pages: pages of the file, read or not.
         title: from its metadata.
         outline: its bookmarks.
-        read: the pages that were asked for.
-        died: the process ended before its time (a limit, or a crash).
-        characters: of the pages that were read.
+        died: the process ended early (a limit, or a crash).
+        characters: number of characters of the pages read.
         dynamic: the form is made of XFA, which has values that the pages do not show.
     """
 
@@ -269,7 +190,7 @@ class Answer:
     pages: int = 0
     title: str = ""
     outline: list[Bookmark] = field(default_factory=list)
-    read: list[Page] = field(default_factory=list)
+    read: list[PdfPage] = field(default_factory=list)
     died: bool = False
     characters: int = 0
     dynamic: bool = False
@@ -288,7 +209,7 @@ def run_reader(script: str, file: BinaryIO, password: str | None, first: int, la
         begun = _run_once(script, file, password, (first, last), answer)
         if not answer.died or answer.too_long or begun == 0 or given_up >= _RESTARTS:
             return answer
-        answer.read.append(Page(begun, failed=True))
+        answer.read.append(PdfPage(begun, failed=True))
         given_up += 1
         first = begun + 1
         if first > (last or answer.pages):
@@ -299,7 +220,7 @@ def run_reader(script: str, file: BinaryIO, password: str | None, first: int, la
 def _run_once(
     script: str, file: BinaryIO, password: str | None, span: tuple[int, int], answer: Answer
 ) -> int:
-    """One process; returns the page it was at when it ended, 0 if it was at none."""
+    """Run one process; returns the page at which it died, 0 if at none."""
     begun, finished = 0, False
     with _process(script, file, password, span) as messages:
         for message in messages:
@@ -345,54 +266,31 @@ def _process(
     return sandboxed(Path(__file__).with_name(script), file, request, 2 * SECONDS)
 
 
-@dataclass(frozen=True, slots=True)
-class Composition:
-    """Text, sections and where pages begin."""
-
-    text: str
-    sections: tuple[Section, ...]
-    page_starts: tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class _Draft:
-    """A section before its pages are known."""
-
-    heading: str
-    level: int
-    kind: SectionKind
-    span: Span
-    body_start: int
-
-
-def compose(scene: Scene, headings: Sequence[Heading], pages: int) -> Composition:
-    """Write all lines as paragraphs under their headings."""
-    writer = Writer(pages, Hyphens(line.text for line in scene.lines))
-    geometry = Geometry(scene.lines, scene.body_size)
-    drafts: list[_Draft] = []
+def _lay_out(
+    scene: Scene, headings: Sequence[Heading], pages: int
+) -> tuple[str, tuple[Section, ...], tuple[int, ...]]:
+    """Write all lines as paragraphs under their headings; returns text, sections, and where pages begin."""
+    writer = ProseWriter(pages, Hyphens(line.text for line in scene.lines))
+    geometry = Geometry(scene.lines, scene.body_size, scene.leading)
     end = headings[0].first if headings else len(scene.lines)
     kind = SectionKind.FRONT if headings else SectionKind.BODY
-    drafts.extend(_without_heading(writer, geometry, scene.lines[:end], kind))
+    sections = list(_without_heading(writer, geometry, scene.lines[:end], kind))
     ends = [*(heading.first for heading in headings[1:]), len(scene.lines)]
     for heading, end in zip(headings, ends, strict=False):  # without headings there is one end too many
         kind = kind_of(heading.text, kind)
-        drafts.append(_with_heading(writer, geometry, scene.lines[heading.first : end], heading, kind))
-    text = writer.text()
-    starts = tuple(writer.page_starts)
-    sections = tuple(
-        Section(index, *_values(draft), pages_of(starts, draft.span)) for index, draft in enumerate(drafts)
+        sections.append(_with_heading(writer, geometry, scene.lines[heading.first : end], heading, kind))
+    text, starts = writer.text(), tuple(writer.page_starts)
+    numbered = (
+        replace(section, index=index, pages=pages_of(starts, section.span))
+        for index, section in enumerate(sections)
     )
-    return Composition(text, sections, starts)
-
-
-def _values(draft: _Draft) -> tuple[str, int, SectionKind, Span, int]:
-    return draft.heading, draft.level, draft.kind, draft.span, draft.body_start
+    return text, tuple(numbered), starts
 
 
 def _without_heading(
-    writer: Writer, geometry: Geometry, lines: Sequence[Line], kind: SectionKind
-) -> Iterator[_Draft]:
-    """Sections of about `PLAIN_WORDS` words; a front part longer than one of them is body."""
+    writer: ProseWriter, geometry: Geometry, lines: Sequence[Line], kind: SectionKind
+) -> Iterator[Section]:
+    """Write lines before the first heading as sections of about `PLAIN_WORDS` words; longer ones are body."""
     if sum(line.text.count(" ") + 1 for line in lines) > PLAIN_WORDS:
         kind = SectionKind.BODY
     start, words = -1, 0
@@ -401,15 +299,15 @@ def _without_heading(
         start = at if start < 0 else start
         words += sum(line.text.count(" ") + 1 for line in paragraph)
         if words >= PLAIN_WORDS:
-            yield _Draft("", 0, kind, Span(start, writer.length), start)
+            yield Section(0, "", 0, kind, Span(start, writer.length), start)
             start, words = -1, 0
     if start >= 0:
-        yield _Draft("", 0, kind, Span(start, writer.length), start)
+        yield Section(0, "", 0, kind, Span(start, writer.length), start)
 
 
 def _with_heading(
-    writer: Writer, geometry: Geometry, lines: Sequence[Line], heading: Heading, kind: SectionKind
-) -> _Draft:
+    writer: ProseWriter, geometry: Geometry, lines: Sequence[Line], heading: Heading, kind: SectionKind
+) -> Section:
     count = heading.last - heading.first + 1
     printed, body = list(lines[:count]), list(lines[count:])
     if heading.run_in is not None:
@@ -422,4 +320,104 @@ def _with_heading(
     for position, paragraph in enumerate(paragraphs(geometry, body)):
         at = writer.paragraph(paragraph)
         body_start = body_start if position else at
-    return _Draft(heading.text, heading.level, kind, Span(start, writer.length), body_start)
+    return Section(0, heading.text, heading.level, kind, Span(start, writer.length), body_start)
+
+
+def _report(answer: Answer, read: Sequence[PdfPage], layout: TextLayout) -> ReadReport:
+    with_text = {line.page for line in layout.lines if not line.filled_in}
+    with_text |= {page.number for page in read if page.blank and page.entries}
+    empty = tuple(page.number for page in read if page.number not in with_text)
+    unreadable = sum(page.unreadable for page in read)
+    guessed = sum(page.suspect for page in read)
+    letters = sum(len(line.text) for line in layout.lines)
+    warnings = []
+    if guessed > _GUESSED * letters and not _reads_like_language(layout):
+        unreadable = max(unreadable, guessed)
+    lost = sum(line.text.count("\ufffd") for line in layout.lines)
+    if unreadable > max(20, 0.01 * letters) or lost > _LOST * letters:
+        unreadable = max(unreadable, lost)
+        warnings.append(
+            f"{unreadable:,} characters have no meaning in Unicode (a font without a character map);"
+            " OCR gives better text, for example: ocrmypdf --force-ocr"
+        )
+    elif broken := _broken_words(layout):
+        words = "1 word lacks letters" if broken == 1 else f"{broken:,} words lack letters"
+        warnings.append(f"{words}: the font does not say what they are (ligatures, for example).")
+    if _is_garbled(layout):
+        warnings.append(
+            "Its letters make no words of any language that colde knows: its fonts may name them wrongly;"
+            " OCR gives better text, for example: ocrmypdf --force-ocr"
+        )
+    failed = [page.number for page in read if page.failed]
+    if failed:
+        warnings.append(f"{_pages(failed)} could not be read.")
+    unread = sum(page.unread for page in read) + answer.dynamic
+    if unread:
+        warnings.append(
+            "Values of its form could not be read; print the form to a new PDF and compare that one."
+        )
+    blank = [page.number for page in read if page.blank and not page.entries]
+    pictures = [number for number in empty if number not in failed and number not in blank]
+    if pictures:
+        share = f"({len(pictures)} of {len(read)}) " if len(pictures) > 1 else ""
+        warnings.append(
+            f"{_pages(pictures)} {share}{_have(pictures)} pictures but no text; if scanned, {_OCR}"
+        )
+    if layout.left_out[INVISIBLE]:
+        warnings.append(_left_out(INVISIBLE, layout))
+    if layout.letters_left_out > 0.05 * letters and layout.left_out[ROTATED]:
+        warnings.append(_left_out(ROTATED, layout))
+    notes = [_left_out(what, layout) for what, count in layout.left_out.items() if count]
+    notes += [f"Blank: {_pages(blank).lower()}."] if blank else []
+    return ReadReport(answer.pages, empty, unreadable, unread, warnings=tuple(warnings), notes=tuple(notes))
+
+
+def _left_out(what: str, layout: TextLayout) -> str:
+    count = layout.left_out[what]
+    return f"Left out {count} {'line' if count == 1 else 'lines'}: {what}."
+
+
+def _reads_like_language(layout: TextLayout) -> bool:
+    """Whether function words are as frequent as in European languages."""
+    words = [word for line in layout.lines[:2000] for word in re.findall(r"[^\W\d_]+", line.text.lower())]
+    return sum(bool(_FUNCTION_WORDS.fullmatch(word)) for word in words) > 0.05 * len(words)
+
+
+def _broken_words(layout: TextLayout) -> int:
+    """How many words lack a letter; 0 if no more than the formulas of a paper cause."""
+    broken = sum(len(_BROKEN_WORD.findall(line.text)) for line in layout.lines if "\ufffd" in line.text)
+    words = sum(line.text.count(" ") + 1 for line in layout.lines)
+    return broken if broken > _BROKEN * words else 0
+
+
+def _is_garbled(layout: TextLayout) -> bool:
+    """Whether a text in Latin letters has too few vowels and small words, or letters of several scripts in words.
+
+    Languages in Latin letters have 33 to 55 % vowels; text from a font with a wrong character map seldom has.
+    """
+    words = re.findall(r"[^\W\d_]{3,}", " ".join(line.text for line in layout.lines[:2000]))
+    plain = [word.lower() for word in words if word[1:].islower()]
+    small = sum(bool(_FUNCTION_WORDS.fullmatch(word)) for word in plain)
+    if len(plain) < _ENOUGH_WORDS or small > 0.01 * len(plain):
+        return False
+    latin = "".join(word for word in plain if word.isascii())
+    vowels = sum(latin.count(vowel) for vowel in "aeiou")
+    mixed = sum(bool(_MIXED_SCRIPTS.search(word)) for word in plain)
+    return (len(latin) > 3 * _ENOUGH_WORDS and vowels < 0.3 * len(latin)) or mixed > 0.2 * len(plain)
+
+
+def _have(numbers: Sequence[int]) -> str:
+    return "has" if len(numbers) == 1 else "have"
+
+
+def _pages(numbers: Sequence[int]) -> str:
+    """`Page 4`, `Pages 2–9, 12`: neighbours together, ten entries at most."""
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1][1:] = [number]
+        else:
+            runs.append([number])
+    shown = ", ".join("–".join(map(str, run)) for run in runs[:10])
+    more = f" and {len(runs) - 10} more runs" if len(runs) > 10 else ""
+    return f"{'Page' if len(numbers) == 1 else 'Pages'} {shown}{more}"
