@@ -158,7 +158,7 @@ def test_the_driver_on_files_added_deleted_unreadable_or_in_conflict(repository:
     assert re.search(
         r"^Cannot read a\.pdf @ [0-9a-f]{7}: it is encrypted; give its password", text, re.MULTILINE
     )
-    assert re.search(r"^b\.pdf @ \w+ is a Git LFS pointer", text, re.MULTILINE)
+    assert re.search(r"^Cannot read b\.pdf @ \w+: it is a Git LFS pointer", text, re.MULTILINE)
     assert "with: git lfs pull." in " ".join(text.split())
     assert re.search(r"^c\.docx  added ─+\n.*\n1 section · 6 words\n  Bells\n\n", text, re.MULTILINE)
     assert "letter.docx  deleted ──" in text

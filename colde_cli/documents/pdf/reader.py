@@ -125,14 +125,16 @@ def _answer(file: BinaryIO, path: str, password: str | None, first: int, last: i
     if best.characters:
         return best
     if answer.died and second.died:
-        raise LimitError(
-            f"Cannot read {path}: it needs more memory or time than a document may take; print it to a new PDF."
-        )
+        raise _too_costly(path)
     if answer.refused or not answer.pages:
         raise CorruptFileError(
-            f"Cannot read {path}: it is damaged, no page of it can be read; download or export it again."
+            f"Cannot read {path}: none of its pages can be read; download or export it again."
         )
     return answer
+
+
+def _too_costly(path: str) -> LimitError:
+    return _too_costly(path)
 
 
 def _too_costly(path: str) -> LimitError:
@@ -153,13 +155,9 @@ def _refusal(path: str, password: str | None, reasons: set[str]) -> DocumentErro
 
 def _no_text(path: str, answer: Answer, pages: tuple[int, int] | None) -> DocumentError:
     if answer.read and all(page.failed for page in answer.read):
-        return LimitError(
-            f"Cannot read {path}: it needs more memory or time than a document may take; print it to a new PDF."
-        )
+        return _too_costly(path)
     if not answer.pages:
-        return CorruptFileError(
-            f"Cannot read {path}: it is damaged, it has no pages; download or export it again."
-        )
+        return CorruptFileError(f"Cannot read {path}: it has no pages; download or export it again.")
     pictures = [page.number for page in answer.read if not page.blank]
     if answer.read and not pictures:
         return NoTextError(f"Cannot read {path}: its pages are blank.")
