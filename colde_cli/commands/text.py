@@ -72,8 +72,7 @@ def text(
         if not for_git:
             raise
         # git shows the file's name itself, and passes a temporary name that changes with every run.
-        deliver(f"{replace_file_name(str(error), file, 'this file')}
-", output)
+        deliver(f"{replace_file_name(str(error), file, 'this file')}\n", output)
         return
     reporter.about_document(document)
     deliver(_render(document, chosen), output, chosen)
