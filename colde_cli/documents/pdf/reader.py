@@ -134,10 +134,6 @@ def _answer(file: BinaryIO, path: str, password: str | None, first: int, last: i
 
 
 def _too_costly(path: str) -> LimitError:
-    return _too_costly(path)
-
-
-def _too_costly(path: str) -> LimitError:
     return LimitError(
         f"Cannot read {path}: it needs more memory or time than a document may take; print it to a new PDF."
     )
