@@ -29,7 +29,7 @@ Keys = tuple[str, ...]
 CHUNKS, WORDS = 0.55, 0.12
 """Passages are not expected to mean the same if the cosines of their chunks and of their words are both below these.
 Of 347 pairs that meaning alone had made partners with certainty in 90 pairs of documents 3 are below both, and so are
-84 % of the words of unrelated papers (docs/results-alignment.md)."""
+84 % of the words of unrelated papers (docs/results.md)."""
 
 _BUCKETS = 4096
 _PER_PASSAGE = 6
