@@ -34,9 +34,9 @@ from rich.table import Table
 from torch import Tensor
 
 from colde_cli.encoder.layout import open_folder
+from colde_cli.learning.gradient_cache import cached_backward, micro_batches
 from colde_cli.learning.losses import supcon
 from colde_cli.learning.networks.document_head import Colde, load_colde
-from colde_cli.learning.sources import cached_backward, micro_batches
 
 CHUNKS = 8
 MIB = 2**20

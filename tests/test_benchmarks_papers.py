@@ -226,7 +226,7 @@ def test_from_documents_to_scores(script: Any, tmp_path: Path, monkeypatch: pyte
     assert again.test == run.test
     # What is kept on disk scores as it did in training.
     _, model = head_runs.load_head(run)
-    source = script("colde_cli.learning.sources").FrozenChunks(
+    source = script("colde_cli.learning.gradient_cache").FrozenChunks(
         paper_set.vectors, script("torch").device("cpu")
     )
     for split in ("validation", "test"):
@@ -242,10 +242,10 @@ def test_from_documents_to_scores(script: Any, tmp_path: Path, monkeypatch: pyte
 
 def tiny_set(paper_data: ModuleType, folder: Path, backbone: Any) -> Any:
     """As `load_set` makes it, with random chunk vectors in the place of an encoder's."""
+    from colde_cli.learning.loop import Task
     from colde_cli.learning.sampling import Positives
     from colde_cli.learning.splits import split_by_pairs
     from colde_cli.learning.tokens import chunk_documents
-    from colde_cli.learning.trainer import Task
 
     data = paper_data.read_data([folder / "docs.jsonl.gz"])
     field = paper_data.make_evaluation_set(

@@ -13,10 +13,11 @@ pytest.importorskip("torch")
 from command_line import check_trouble, run
 from tiny_backbone import write_backbone, write_documents
 
-from colde_cli.commands.train_options import COLDE_ONLY, TOWERS_ONLY, SystemName
+from colde_cli.commands.train_options import SystemName, recipe_options
 from colde_cli.encoder.loading import open_encoder
 from colde_cli.evaluation.data import read_data
 from colde_cli.learning.towers.registry import SYSTEMS
+from colde_cli.recipes import Recipe, TowerRecipe
 
 QUICK = ["--epochs", "2", "--batch-size", "8", "--validation", "0.4", "--device", "cpu", "--lr", "0.001"]
 
@@ -184,12 +185,40 @@ def test_what_means_nothing_to_a_system_is_refused(
     assert not list(tmp_path.iterdir())
 
 
-def test_every_option_is_of_one_kind_and_every_system_known() -> None:
+def test_every_field_of_a_recipe_is_an_option_and_every_system_known() -> None:
     import inspect
+    from dataclasses import fields
 
     from colde_cli.commands.train import train
 
-    known = set(inspect.signature(train).parameters)
-    assert known >= COLDE_ONLY | TOWERS_ONLY
-    assert not COLDE_ONLY & TOWERS_ONLY
+    named = {item.name for recipe in (Recipe, TowerRecipe) for item in fields(recipe)} - {"system"}
+    assert set(recipe_options()) == named
+    assert set(inspect.signature(train).parameters) > named
     assert {name.value for name in SystemName} == {"colde", *SYSTEMS}
+
+
+def test_options_that_are_not_given_are_the_recipes_own(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What reaches the trainer, of both kinds, without training it."""
+    jobs = []
+    monkeypatch.setattr("colde_cli.commands.train._run", lambda job, quiet: jobs.append(job) or 0)
+    monkeypatch.setenv("COLDE_SEED", "2")
+    ablations = ["--ablation", "no-lstm", "--ablation", "no-aug", "--ablation", "no-aug"]
+    for given in (
+        ["--freeze-backbone", "--max-memory", "1GB", *ablations],
+        ["--lr", "0.1", "--no-combine"],
+        ["--system", "smith", "--network", "hidden=16", "--network", "heads=2", "--fixed-scale"],
+    ):
+        assert run(capsys, "train", data, "-o", tmp_path / "mine", *given).status == 0
+    frozen, tuned, smith = (job.recipe for job in jobs)
+    assert frozen == Recipe(
+        freeze_backbone=True,
+        learning_rate=1e-3,
+        max_memory=10**9,
+        ablations=("no-aug", "no-lstm"),
+        seed=2,
+    )
+    assert tuned == Recipe(learning_rate=0.1, combine=False, seed=2)
+    sizes = (("heads", 2), ("hidden", 16))
+    assert smith == TowerRecipe("smith", learning_rate=5e-5, network=sizes, fixed_scale=True, seed=2)

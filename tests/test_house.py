@@ -36,7 +36,7 @@ ALLOWED = {
         "learning",
     },
 }
-COMMON = {"", "errors", "files", "settings"}
+COMMON = {"", "errors", "files", "recipes", "settings"}
 HEAVY = (
     *("onnxruntime", "torch", "transformers", "pypdf", "pypdfium2", "numpy", "tokenizers", "sqlite3"),
     *("selectolax", "jinja2"),

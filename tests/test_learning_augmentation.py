@@ -9,7 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from colde_cli.learning.augmentation import ViewOptions, Views, cut_sections, training_views, whole_views
+from colde_cli.learning.augmentation import (
+    ViewOptions,
+    Views,
+    cut_sections,
+    draw_times,
+    training_views,
+    whole_views,
+)
 from colde_cli.learning.tokens import ChunkStore
 
 
@@ -150,3 +157,15 @@ def test_whole_documents() -> None:
     assert shown.partners.tolist() == [0, 1]
     assert shown.sections.tolist() == [0, 0]
     assert shown.chunk_ids.tolist() == [[0, 1, 0], [0, 1, 2]]
+
+
+@given(st.integers(1, 200), st.integers(1, 100), st.integers(0, 2**31))
+def test_times_never_exceed_the_bound(chunks: int, maximum: int, seed: int) -> None:
+    times = draw_times(chunks, maximum, np.random.default_rng(seed))
+    assert times >= 1
+    assert times == 1 or times * chunks <= maximum
+
+
+def test_times_cover_their_range() -> None:
+    rng = np.random.default_rng(0)
+    assert {draw_times(10, 64, rng) for _ in range(300)} == {1, 2, 3, 4, 5, 6}

@@ -1,11 +1,11 @@
-"""SupCon, SINCERE, the cosine loss and the elongation loss against values and laws known beforehand."""
+"""The losses against values computed by hand and laws known beforehand."""
 
 from __future__ import annotations
 
 import math
+from math import exp, log
 from random import Random
 
-import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
@@ -14,13 +14,12 @@ from torch import Tensor
 from torch.nn import functional
 
 from colde_cli.learning.losses import (
+    PairLoss,
     Variant,
     cosine_loss,
-    draw_times,
     elongation_loss,
     supcon,
     supcon_per_anchor,
-    tile,
 )
 
 VARIANTS: tuple[Variant, ...] = ("supcon", "sincere")
@@ -186,21 +185,25 @@ def test_elongation_loss_by_hand() -> None:
     assert float(reduced) == pytest.approx(sum(math.log(row) - 1 for row in rows) / 3)
 
 
-@given(st.integers(1, 200), st.integers(1, 100), st.integers(0, 2**31))
-def test_times_never_exceed_the_bound(chunks: int, maximum: int, seed: int) -> None:
-    times = draw_times(chunks, maximum, np.random.default_rng(seed))
-    assert times >= 1
-    assert times == 1 or times * chunks <= maximum
+def test_golden_value() -> None:
+    # Cosines 1, 0 and 0.6 (of a right-angled triangle 3-4-5); lengths do not matter.
+    left = torch.tensor([[2.0, 0.0], [1.0, 0.0], [5.0, 0.0]])
+    right = torch.tensor([[1.0, 0.0], [0.0, 3.0], [3.0, 4.0]])
+    related = torch.tensor([1, 0, 0])
+    expected = (log(1 + exp(-6)) + log(2) + log(1 + exp(3.6))) / 3
+    loss = PairLoss()
+    assert loss(left, right, related).item() == pytest.approx(expected, rel=1e-6)
+    with torch.no_grad():
+        loss.alpha.fill_(2)
+        loss.beta.fill_(-1)
+    expected = (log(1 + exp(-1)) + log(1 + exp(-1)) + log(1 + exp(0.2))) / 3
+    assert loss(left, right, related).item() == pytest.approx(expected, rel=1e-6)
 
 
-def test_times_cover_their_range() -> None:
-    rng = np.random.default_rng(0)
-    assert {draw_times(10, 64, rng) for _ in range(300)} == {1, 2, 3, 4, 5, 6}
-
-
-@given(st.integers(1, 6), st.integers(1, 5))
-def test_tile_repeats_in_order(rows: int, times: int) -> None:
-    vectors = torch.arange(rows * 3).view(rows, 3)
-    assert torch.equal(tile(vectors, times), torch.cat([vectors] * times))
-    assert torch.equal(tile(torch.arange(rows), times), torch.arange(rows * times) % rows)
-    assert torch.equal(tile(vectors, 1), vectors)
+def test_the_scale_is_learnt_unless_it_is_kept() -> None:
+    vectors = torch.eye(2)
+    for learnt in (True, False):
+        loss = PairLoss(learnt)
+        value = loss(vectors.clone().requires_grad_(), vectors.flip(0), torch.tensor([1, 0]))
+        value.backward()
+        assert (loss.alpha.grad is not None, loss.beta.grad is not None) == (learnt, learnt)

@@ -17,7 +17,7 @@ from colde_cli.errors import ModelError, OptionError
 from colde_cli.learning.backbone import Backbone
 from colde_cli.learning.towers.export import difference, export_tower, load_tower
 from colde_cli.learning.towers.registry import SYSTEMS, parse_sizes
-from colde_cli.learning.towers.trainer import TowerRecipe
+from colde_cli.recipes import TowerRecipe
 
 TEXTS = [Rows.of([[2, *range(4, 4 + length), 3]]) for length in (1, 5, 30)]
 

@@ -20,7 +20,7 @@ from colde_cli.learning.networks.towers.longformer import (
 )
 from colde_cli.learning.towers.export import difference, write_tower_graph
 from colde_cli.learning.towers.registry import SYSTEMS
-from colde_cli.learning.towers.trainer import TowerRecipe
+from colde_cli.recipes import TowerRecipe
 
 # As of RoBERTa: id 0 is <s>, 1 is padding; windows of two widths, neither of which divides the lengths.
 FIELDS = {

@@ -19,11 +19,11 @@ from tiny_backbone import write_backbone, write_documents
 
 from colde_cli.commands.train import Display
 from colde_cli.errors import OptionError
+from colde_cli.learning.gradient_cache import cached_backward
 from colde_cli.learning.job import Job
 from colde_cli.learning.processes import ALONE, Processes, join
-from colde_cli.learning.recipe import Recipe
 from colde_cli.learning.run import train_model
-from colde_cli.learning.sources import cached_backward
+from colde_cli.recipes import Recipe
 
 TESTS = Path(__file__).parent
 
@@ -123,7 +123,7 @@ def test_a_frozen_backbone_needs_no_company(tmp_path: Path) -> None:
     job = Job((tmp_path / "data.jsonl",), tmp_path / "mine", Recipe(freeze_backbone=True), "tiny")
     silent = Display(quiet=True)
     with pytest.raises(OptionError, match="without accelerate launch"):
-        train_model(job, silent, silent, bool, Processes(1, 2, torch.device("cpu")))
+        train_model(job, silent, bool, Processes(1, 2, torch.device("cpu")))
     assert not list(tmp_path.iterdir())
 
 

@@ -19,10 +19,10 @@ from colde_cli.evaluation.data import read_data
 from colde_cli.learning.augmentation import whole_views
 from colde_cli.learning.backbone import load_backbone
 from colde_cli.learning.export.export import export_model
+from colde_cli.learning.gradient_cache import TrainedChunks
 from colde_cli.learning.networks.document_head import Colde, save_weights
-from colde_cli.learning.recipe import Recipe
-from colde_cli.learning.sources import TrainedChunks
 from colde_cli.learning.tokens import chunk_documents
+from colde_cli.recipes import Recipe
 
 CPU = torch.device("cpu")
 
@@ -30,7 +30,7 @@ CPU = torch.device("cpu")
 def positioned_model(folder: Path) -> tuple[Colde, str]:
     """A tiny model whose section and chunk embeddings say something, with fewer of the latter than chunks."""
     backbone = load_backbone(str(write_backbone(folder)))
-    recipe = Recipe(chunk_position="input", chunk_pool="pooler", sections=3, projection=16)
+    recipe = Recipe(chunk_position="input", chunk_pool="pooler", sections=3, projection=16, residual="none")
     torch.manual_seed(0)
     model = Colde(replace(recipe.model_config(backbone), max_chunks=4)).eval()
     # As fp16, in which the backbone is stored: the comparison is of positions, not of rounding.

@@ -17,19 +17,16 @@ from tokenizers import Tokenizer, models
 from colde_cli.encoder.towers.layout import TowerConfig
 from colde_cli.encoder.towers.packing import Rows, stack
 from colde_cli.errors import OptionError
-from colde_cli.learning.masking import (
-    MaskingVocabulary,
-    block_means,
-    draw_blocks,
-    mask_words,
-    masked_block_loss,
-)
+from colde_cli.learning.losses import block_means, masked_block_loss
 from colde_cli.learning.networks.towers.smith import (
     Smith,
     SmithPretraining,
 )
 from colde_cli.learning.towers.pretraining import (
+    MaskingVocabulary,
     PretrainingRecipe,
+    draw_blocks,
+    mask_words,
     masked_batch,
     masking_vocabulary,
     pretrain,

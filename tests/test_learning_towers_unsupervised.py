@@ -16,14 +16,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 from torch import Tensor
 
 from colde_cli.encoder.towers.layout import TowerConfig
-from colde_cli.learning.losses import (
-    elongate,
-    info_nce,
-    intra_reference,
-    self_reference,
-    simcse,
-    two_spans,
-)
+from colde_cli.learning.losses import info_nce
 from colde_cli.learning.networks.towers.bert import BertTower
 from colde_cli.learning.towers.unsupervised import (
     OBJECTIVES,
@@ -31,12 +24,17 @@ from colde_cli.learning.towers.unsupervised import (
     PairOptions,
     Sentences,
     UnsupervisedRecipe,
+    elongate,
+    intra_reference,
     make_pair,
     pair_loss,
     pair_rows,
+    self_reference,
+    simcse,
     specials_of,
     split_sentences,
     train_unsupervised,
+    two_spans,
 )
 
 WORDS = 60

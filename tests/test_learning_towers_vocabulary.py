@@ -7,7 +7,7 @@ import pytest
 pytest.importorskip("torch")
 
 from colde_cli.documents.chunking import plain_tokenizer
-from colde_cli.learning.towers.run import SPECIALS, bare_tokenizer, learn_vocabulary, vocabulary_size
+from colde_cli.learning.towers.vocabulary import SPECIALS, bare_tokenizer, learn_vocabulary, vocabulary_size
 
 TEXTS = ["The hive, the queen.", "A hive and a bee; the end.", "Zebra yak"]
 

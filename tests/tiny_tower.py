@@ -10,7 +10,7 @@ from torch import nn
 from colde_cli.encoder.towers.layout import TowerConfig
 from colde_cli.learning.backbone import Backbone, load_backbone
 from colde_cli.learning.towers.registry import SYSTEMS
-from colde_cli.learning.towers.trainer import TowerRecipe
+from colde_cli.recipes import TowerRecipe
 
 
 def tiny_backbone(folder: Path) -> Backbone:

@@ -27,7 +27,7 @@ from colde_cli.evaluation.data import LabelledPair
 from colde_cli.evaluation.robustness import RobustnessOptions, robustness
 from colde_cli.evaluation.robustness.protocols import ElongationOptions
 from colde_cli.evaluation.robustness.report import ProtocolReport
-from colde_cli.learning.recipe import Recipe
+from colde_cli.recipes import Recipe
 
 SHUFFLED = {name: TABLE_2[name] for name in ("CoLDE", "CoLDE, our recipe", "−LSTM")}
 ATTACKED = {**SHUFFLED, **ELONGATED}

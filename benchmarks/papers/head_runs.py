@@ -22,16 +22,16 @@ from colde_cli.encoder.cache import Cache
 from colde_cli.encoder.encoder import Encoder
 from colde_cli.encoder.layout import CONFIG, ENCODER_GRAPHS, HEAD_GRAPH, TOKENIZER, WEIGHTS
 from colde_cli.evaluation.baselines import BASELINES, make_baselines
-from colde_cli.evaluation.metrics import PairMetrics
 from colde_cli.evaluation.systems import ModelSystem
+from colde_cli.learning import loop
 from colde_cli.learning.augmentation import whole_views
 from colde_cli.learning.backbone import Backbone, load_backbone
 from colde_cli.learning.export.graphs import write_head
+from colde_cli.learning.gradient_cache import FrozenChunks
+from colde_cli.learning.learner import ColdeLearner, set_center
 from colde_cli.learning.networks.document_head import Colde
-from colde_cli.learning.recipe import Recipe
 from colde_cli.learning.run import build_model
-from colde_cli.learning.sources import FrozenChunks
-from colde_cli.learning.trainer import Trainer, set_center
+from colde_cli.recipes import Recipe
 from colde_cli.scoring.fit import best_threshold
 
 SPLITS = ("validation", "test")
@@ -87,21 +87,6 @@ class _Curve:
         self.rows.append({name: float(values[name]) for name in kept})
 
 
-class _BriefTrainer(Trainer):
-    """The trainer of `colde train`, without checkpoints: a run is over within a minute.
-
-    The best epoch is one of those that trained, even where the untrained head does better: that is a row of its own.
-    """
-
-    def _keep_if_best(self, metrics: PairMetrics, epoch: int) -> None:
-        """Of epoch 0 nothing is kept."""
-        if epoch:
-            super()._keep_if_best(metrics, epoch)
-
-    def _save(self, folder: Path) -> None:
-        """Nothing is kept of a run that is stopped."""
-
-
 def run_all(paper_set: PaperSet, recipes: dict[str, Recipe], seeds: Iterable[int]) -> dict[str, list[Run]]:
     """Runs by name of the recipe, a run for every seed; those already on disk are read."""
     # Seed by seed, so that what is stopped has all rows for the first seeds.
@@ -140,9 +125,10 @@ def train(paper_set: PaperSet, recipe: Recipe) -> tuple[Run, Colde]:
     model = build_model(recipe, _backbone())
     source = FrozenChunks(paper_set.vectors, torch.device("cpu"))
     set_center(model, source, paper_set.task, None, recipe.seed)
-    trainer, curve = _BriefTrainer(model, source, paper_set.task, recipe, torch.device("cpu")), _Curve()
+    learner, curve = ColdeLearner(model, source, paper_set.task, recipe, torch.device("cpu")), _Curve()
     untrained = {split: pair_scores(model, source, paper_set, split).tolist() for split in SPLITS}
-    outcome = trainer.run(RUNS, curve)
+    # The untrained head is a row of its own, so that the best epoch is one of those that trained.
+    outcome = loop.train(learner, recipe, [curve], None, keep_untrained=False)
     run = Run(
         data=paper_set.name,
         seed=recipe.seed,

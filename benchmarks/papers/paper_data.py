@@ -19,10 +19,11 @@ from colde_cli.encoder.encoder import Encoder
 from colde_cli.encoder.layout import TOKENIZER
 from colde_cli.evaluation.data import TrainingData, read_data, read_pairs
 from colde_cli.evaluation.evaluation_set import EvaluationSet, make_evaluation_set
+from colde_cli.learning.learner import ColdeTask
+from colde_cli.learning.loop import Task
 from colde_cli.learning.sampling import Positives
 from colde_cli.learning.splits import Split, split_by_pairs
 from colde_cli.learning.tokens import ChunkStore, chunk_documents
-from colde_cli.learning.trainer import Task
 
 RUNS = Path("runs/papers")
 """Where everything that these scripts compute is kept; delete it to start anew."""
@@ -48,7 +49,7 @@ class PaperSet:
     field: EvaluationSet
     store: ChunkStore
     vectors: NDArray[np.float32]
-    task: Task
+    task: ColdeTask
 
     @property
     def numbers(self) -> dict[str, int]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from colde_cli.learning.recipe import Recipe
+from colde_cli.recipes import Recipe
 
 PAPER = Recipe(
     freeze_backbone=True,

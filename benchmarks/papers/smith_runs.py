@@ -27,16 +27,17 @@ from colde_cli.encoder.cache import digest, file_digest
 from colde_cli.encoder.towers.layout import TowerConfig
 from colde_cli.encoder.towers.packing import Rows, document_text, pack_blocks
 from colde_cli.evaluation.data import LabelledPair, TrainingData, read_data, read_pairs
-from colde_cli.evaluation.metrics import PairMetrics
+from colde_cli.learning import loop
 from colde_cli.learning.backbone import DEFAULT_BACKBONE, Backbone, load_backbone
+from colde_cli.learning.loop import Task
 from colde_cli.learning.losses import ALPHA
-from colde_cli.learning.masking import MaskingVocabulary
 from colde_cli.learning.networks.towers.smith import Smith
 from colde_cli.learning.sampling import Positives
 from colde_cli.learning.splits import Split, split_by_pairs
-from colde_cli.learning.towers.pretraining import PretrainingRecipe, pretrain
+from colde_cli.learning.towers.learner import TowerLearner
+from colde_cli.learning.towers.pretraining import MaskingVocabulary, PretrainingRecipe, pretrain
 from colde_cli.learning.towers.registry import SYSTEMS
-from colde_cli.learning.towers.trainer import TowerRecipe, TowerTask, TowerTrainer
+from colde_cli.recipes import TowerRecipe
 
 
 @dataclass(frozen=True, slots=True)
@@ -329,18 +330,10 @@ class _Curve:
         self.rows.append({name: float(values[name]) for name in ("epoch", "loss", "auc", "accuracy")})
 
 
-class _BriefTrainer(TowerTrainer):
-    """The trainer of `colde train`, without checkpoints; the best epoch is one of those that trained."""
+class _Learner(TowerLearner):
+    """The tower of `colde train`, with the loss of SMITH's public code (`dot`) or a fitted scale."""
 
     dot = False
-
-    def _keep_if_best(self, metrics: PairMetrics, epoch: int) -> None:
-        """Of epoch 0 nothing is kept."""
-        if epoch:
-            super()._keep_if_best(metrics, epoch)
-
-    def _save(self, folder: Path) -> None:
-        """Nothing is kept of a run that is stopped."""
 
     def fit_loss(self) -> None:
         """Let α cos + β start with mean 0 and deviation 1 on pairs of the first batches.
@@ -353,16 +346,16 @@ class _BriefTrainer(TowerTrainer):
         nn.init.constant_(self.loss.alpha, alpha)
         nn.init.constant_(self.loss.beta, beta)
 
-    def _scores(self) -> Floats:
+    def scores(self) -> Floats:
         return self.pair_scores(self.task.split.pairs)
 
     @torch.no_grad()
     def pair_scores(self, pairs: NDArray[np.int64]) -> Floats:
         """Scores of pairs of documents [P, 2]."""
-        self.network.eval()
+        self.tower.eval()
         documents, places = np.unique(pairs, return_inverse=True)
         parts = np.array_split(documents, max(1, len(documents) // 64))
-        table = torch.cat([self._vectors(part.tolist()) for part in parts]).double()
+        table = torch.cat([self.vectors(part.tolist()) for part in parts]).double()
         table = table if self.dot else functional.normalize(table)
         left, right = places.reshape(-1, 2).T
         return np.asarray((table[left] * table[right]).sum(1).numpy())
@@ -409,20 +402,20 @@ def train(data: SmithSet, setting: Setting, folder: Path) -> SmithRun:
         patience=0,
     )
     files = np.zeros(len(data.rows), np.int64)
-    task = TowerTask(data.documents(setting.blocks), data.positives, data.split, files, data.name)
-    trainer, curve = _BriefTrainer(network, task, recipe, torch.device("cpu")), _Curve()
+    task = Task(data.documents(setting.blocks), data.positives, data.split, files, data.name)
+    learner, curve = _Learner(network, task, recipe, torch.device("cpu")), _Curve()
     if setting.dot:
-        trainer.dot, trainer.loss = True, DotLoss()  # type: ignore[assignment]
+        learner.dot, learner.loss = True, DotLoss()  # type: ignore[assignment]
     elif setting.fitted:
-        trainer.fit_loss()
-    outcome = trainer.run(folder, curve)
+        learner.fit_loss()
+    outcome = loop.train(learner, recipe, [curve], None, keep_untrained=False)
     return SmithRun(
         data=data.name,
         training=len(data.split.training),
         best_epoch=outcome.progress.best_epoch,
         seconds=time.process_time() - began,
         validation=list(outcome.scores),
-        test=trainer.pair_scores(data.places()).tolist(),
+        test=learner.pair_scores(data.places()).tolist(),
         curve=curve.rows,
     )
 

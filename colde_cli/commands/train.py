@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import shlex
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
-from colde_cli.commands import train_options as options
-from colde_cli.commands.train_options import check_options
+from colde_cli.commands.train_options import SystemName, make_recipe, with_recipe_options
+from colde_cli.recipes import MODEL, Recipe, option
 
 if TYPE_CHECKING:
     from colde_cli.learning.job import Job
     from colde_cli.learning.loop import Outcome
+
+_DATA, _RUN = "Data", "Run"
+OTHER_SYSTEMS = ", ".join(name.value for name in SystemName if name is not SystemName.COLDE)
 
 
 class Display:
@@ -103,55 +107,89 @@ class Display:
         )
 
 
-_SIZE = "4GB"
-
-
+@with_recipe_options
 def train(
     context: typer.Context,
-    data: options.Data,
-    output: options.Output,
-    pairs: options.Pairs = None,
-    validation: options.Validation = "0.1",
-    system: options.System = options.SystemName.COLDE,
-    backbone: options.Backbone = "sentence-transformers/all-MiniLM-L6-v2",
-    trainable_layers: options.TrainableLayers = None,
-    freeze_backbone: options.FreezeBackbone = False,
-    chunk_position: options.ChunkPosition = "post",
-    chunk_pool: options.ChunkPool = "mean",
-    ablation: options.Ablation = None,
-    heads: options.Heads = 4,
-    projection: options.Projection = 256,
-    residual: options.Residual = "mean",
-    residual_share: options.ResidualShare = 0.3,
-    dropout: options.Dropout = 0.1,
-    combine: options.Combine = True,
-    max_memory: options.MaxMemory = _SIZE,
-    loss: options.Loss = "supcon",
-    temperature: options.Temperature = 0.5,
-    sections: options.Sections = 2,
-    window: options.Window = 8,
-    elongation: options.Elongation = "none",
-    elongation_weight: options.ElongationWeight = 0.1,
-    row_tokens: options.RowTokens = None,
-    max_rows: options.MaxRows = None,
-    network: options.Network = None,
-    pretrain: options.Pretrain = "none",
-    pretrain_epochs: options.PretrainEpochs = 1,
-    fixed_scale: options.FixedScale = False,
-    epochs: options.Epochs = None,
-    batch_size: options.BatchSize = None,
-    batches: options.Batches = None,
-    lr: options.Lr = None,
-    weight_decay: options.WeightDecay = 0.01,
-    patience: options.Patience = 5,
-    precision: options.Precision = "fp32",
-    seed: options.Seed = 0,
-    device: options.Device = "auto",
-    checkpoint_every: options.CheckpointEvery = 0,
-    resume: options.Resume = False,
-    overwrite: options.Overwrite = False,
-    card_note: options.CardNote = "",
-    quiet: options.Quiet = False,
+    data: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="DATA...", help="JSON Lines, plain or .gz: one document per line.", show_default=False
+        ),
+    ],
+    output: Annotated[
+        Path,
+        option(
+            "--output", "-o", panel=_RUN, metavar="FOLDER", help="Model folder to write, e.g. models/mine."
+        ),
+    ],
+    pairs: Annotated[
+        Path | None,
+        option(
+            "--pairs", panel=_DATA, metavar="FILE", help="Judged pairs to train on, beside labels and links."
+        ),
+    ] = None,
+    validation: Annotated[
+        str,
+        option(
+            "--validation",
+            panel=_DATA,
+            metavar="FILE|SHARE",
+            help="Judged pairs, whose documents then do not train; or the share of the documents to hold back.",
+        ),
+    ] = "0.1",
+    system: Annotated[
+        SystemName,
+        option(
+            "--system",
+            panel=MODEL,
+            show_choices=False,
+            metavar="NAME",
+            help=f"What to train: colde, or for comparison {OTHER_SYSTEMS} (docs/systems.md).",
+        ),
+    ] = SystemName.COLDE,
+    backbone: Annotated[
+        str,
+        option(
+            "--backbone",
+            panel=MODEL,
+            metavar="NAME|FOLDER",
+            help="BERT to start from: a folder, a colde model, or a name on the Hugging Face hub.",
+        ),
+    ] = "sentence-transformers/all-MiniLM-L6-v2",
+    device: Annotated[
+        str,
+        option(
+            "--device",
+            panel=_RUN,
+            metavar="auto|cpu|cuda[:N]",
+            help="Where to train; with accelerate launch each process takes a GPU of its own.",
+        ),
+    ] = "auto",
+    checkpoint_every: Annotated[
+        int,
+        option(
+            "--checkpoint-every",
+            panel=_RUN,
+            min=0,
+            help="Batches between checkpoints; 0: after each epoch only.",
+        ),
+    ] = 0,
+    resume: Annotated[
+        bool, option("--resume", panel=_RUN, help="Go on with the run that was stopped.")
+    ] = False,
+    overwrite: Annotated[
+        bool, option("--overwrite", panel=_RUN, help="Replace the model folder, or an unfinished run.")
+    ] = False,
+    card_note: Annotated[
+        str,
+        option(
+            "--card-note", panel=_RUN, metavar="TEXT", help="Text for the model's card, e.g. its licence."
+        ),
+    ] = "",
+    quiet: Annotated[
+        bool, option("--quiet", "-q", panel=_RUN, help="No progress, no result on stdout.")
+    ] = False,
+    **options: Any,  # noqa: ANN401 - those of the recipes, by name
 ) -> None:
     """Train a model on documents of your own.
 
@@ -161,62 +199,18 @@ def train(
     """
     from colde_cli.commands.options import require_extra
 
-    check_options(context, system.value)
     require_extra("train", "colde train")
-    # What CoLDE and the others share; None leaves the recipe's own default.
-    shared = {
-        "trainable_layers": trainable_layers,
-        "epochs": epochs,
-        "batch_size": batch_size,
-        "batches": batches,
-        "learning_rate": lr,
-        "weight_decay": weight_decay,
-        "precision": precision,
-        "seed": seed,
-        "patience": patience,
-    }
-    given: dict[str, Any] = {name: value for name, value in shared.items() if value is not None}
-    recipe: Any
-    if system is options.SystemName.COLDE:
-        from colde_cli.learning.recipe import FROZEN_LEARNING_RATE, LEARNING_RATE, Recipe
-
-        given.setdefault("learning_rate", FROZEN_LEARNING_RATE if freeze_backbone else LEARNING_RATE)
-        recipe = Recipe(
-            freeze_backbone=freeze_backbone,
-            temperature=temperature,
-            loss=loss,
-            ablations=tuple(sorted({name.value for name in ablation or ()})),
-            sections=sections,
-            window=window,
-            chunk_position=chunk_position,
-            chunk_pool=chunk_pool,
-            heads=heads,
-            projection=projection,
-            residual=residual,
-            residual_share=residual_share,
-            dropout=dropout,
-            combine=combine,
-            elongation=elongation,
-            elongation_weight=elongation_weight,
-            max_memory=_bytes(max_memory),
-            **given,
-        )
-    else:
-        from colde_cli.commands.train_options import tower_recipe
-
-        given |= {"row_tokens": row_tokens, "max_rows": max_rows, "fixed_scale": fixed_scale}
-        given |= {"pretrain": pretrain, "pretrain_epochs": pretrain_epochs}
-        recipe = tower_recipe(system.value, network or [], given)
+    recipe = make_recipe(context, system.value)
     from colde_cli.learning.job import Job
 
     job = Job(
-        tuple(data),
-        output,
-        recipe,
-        backbone,
-        pairs,
-        _validation(validation),
-        device,
+        data=tuple(data),
+        output=output,
+        recipe=recipe,
+        backbone=backbone,
+        pairs=pairs,
+        validation=_validation(validation),
+        device=device,
         resume=resume,
         overwrite=overwrite,
         checkpoint_every=checkpoint_every,
@@ -224,12 +218,6 @@ def train(
         note=card_note,
     )
     raise typer.Exit(_run(job, quiet))
-
-
-def _bytes(size: str) -> int:
-    from colde_cli.settings import parse_size
-
-    return parse_size(size, "--max-memory")
 
 
 def _validation(text: str) -> Path | float:
@@ -247,17 +235,19 @@ def _validation(text: str) -> Path | float:
 
 def _run(job: Job[Any], quiet: bool) -> int:
     """Train, show how it goes, and return the exit status."""
-    pass  # MERGED
-    from colde_cli.commands.train_options import trainer_of
     from colde_cli.learning.interruption import Interruption
     from colde_cli.learning.loop import Stopped
     from colde_cli.learning.processes import join
 
+    train_model: Callable[..., Outcome]
+    if isinstance(job.recipe, Recipe):
+        from colde_cli.learning.run import train_model
+    else:
+        from colde_cli.learning.towers.run import train_tower as train_model
     processes = join(job.device)
-    train_model = trainer_of(job.recipe)
     with Display(quiet or not processes.main) as display, Interruption() as interruption:
         try:
-            outcome = train_model(job, display, display, interruption.asked, processes)
+            outcome = train_model(job, display, interruption.asked, processes)
         except Stopped:
             display.stopped(job)
             return interruption.status

@@ -8,17 +8,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from colde_cli.learning.losses import draw_times
 from colde_cli.learning.tokens import ChunkStore
+from colde_cli.recipes import Elongation
 
 IntArray = NDArray[np.int64]
-
-Elongation = Literal["none", "loss", "view"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +145,17 @@ def whole_views(store: ChunkStore, documents: Sequence[int] | IntArray) -> Views
         chunks = store.chunks_of(int(document))
         rows.append(_Row(chunks, np.arange(len(chunks)), 0, owner, owner))
     return _views(rows, 0)
+
+
+def draw_times(chunks: int, maximum: int, rng: np.random.Generator) -> int:
+    """How often a section is repeated: m ~ U{1..⌊maximum / chunks⌋}, or 1 if it is longer than that already.
+
+    Args:
+        chunks: of the section, at least 1.
+        maximum: chunks that the repetition may have, K_max.
+        rng: where the number comes from.
+    """
+    return int(rng.integers(1, max(1, maximum // chunks), endpoint=True))
 
 
 def cut_sections(sections: Sequence[int] | NDArray[np.int32], tokens: IntArray, parts: int) -> list[int]:

@@ -1,15 +1,15 @@
-"""The card of a trained model: what it learnt from, how, and how well it does beside its control."""
+"""The card of a trained model: its data, its recipe, and its figures beside those of the untrained model."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
 
 from colde_cli.encoder.protocol import EncoderConfig
 from colde_cli.evaluation.data import DataFile
 from colde_cli.evaluation.metrics import PairMetrics
 from colde_cli.learning.loop import Outcome
+from colde_cli.recipes import Recipe, TowerRecipe
 
 _FIGURES = (
     ("ROC-AUC", "auc"),
@@ -23,25 +23,17 @@ _FIGURES = (
 )
 
 
-class CardRecipe(Protocol):
-    """The options of a run."""
-
-    def to_json(self) -> dict[str, Any]:
-        """Every option by name."""
-
-
 @dataclass(frozen=True, slots=True)
 class CardFacts:
     """What the card says beyond recipe and figures.
 
     Attributes:
         name: of the model.
-        command: as it was given.
-        files: the data.
-        training_documents: documents that trained.
-        judged: whether somebody judged the validation pairs.
-        note: of the person who trained it (licence, purpose), "" for none.
-        served: figures of the scores as they are served, where they are more than the cosine that was trained.
+        command: the command line.
+        training_documents: number of documents that trained.
+        judged: whether somebody judged the validation pairs; else labels and links made them.
+        note: of the person who trained it (licence, purpose).
+        served: figures of the finished model, where its score has more parts than the trained cosine.
     """
 
     name: str
@@ -53,8 +45,10 @@ class CardFacts:
     served: PairMetrics | None = None
 
 
-def write_card(facts: CardFacts, config: EncoderConfig, recipe: CardRecipe, outcome: Outcome) -> str:
-    """The text of `README.md`."""
+def write_card(
+    facts: CardFacts, config: EncoderConfig, recipe: Recipe | TowerRecipe, outcome: Outcome
+) -> str:
+    """Write the text of `README.md`."""
     parts = [
         "---\nlibrary_name: colde\npipeline_tag: sentence-similarity\ntags: [colde, long-documents]\n---",
         f"# {facts.name}",
@@ -86,9 +80,9 @@ def _data(facts: CardFacts) -> str:
 
 def _figures(facts: CardFacts, outcome: Outcome) -> str:
     origin = "judged pairs" if facts.judged else "pairs made from labels and links, negatives drawn at random"
-    trained, control = outcome.trained, outcome.untrained
+    trained, untrained = outcome.trained, outcome.untrained
     columns = [("this model", facts.served or trained), ("its vectors alone", trained)]
-    columns = [*(columns if facts.served else columns[:1]), ("the same, untrained", control)]
+    columns = [*(columns if facts.served else columns[:1]), ("the same, untrained", untrained)]
     rows = [
         " | ".join([f"| {name}", *(_value(found, key) for _, found in columns)]) for name, key in _FIGURES
     ]
@@ -105,7 +99,7 @@ def _value(metrics: PairMetrics, key: str) -> str:
     return f"{getattr(metrics, key):.3f}"
 
 
-def _recipe(recipe: CardRecipe, outcome: Outcome) -> str:
+def _recipe(recipe: Recipe | TowerRecipe, outcome: Outcome) -> str:
     rows = [f"| {name} | {_shown(value)} |" for name, value in recipe.to_json().items()]
     progress = outcome.progress
     ended = (

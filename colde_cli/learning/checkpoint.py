@@ -37,6 +37,26 @@ class Progress:
     best_auc: float = -1.0
     stale: int = 0
 
+    def add_batch(self, loss: float) -> None:
+        """Count a batch."""
+        self.batch += 1
+        self.step += 1
+        self.loss += loss
+
+    def end_epoch(self, batches: int) -> float:
+        """Count an epoch of so many batches, and return their mean loss."""
+        mean = self.loss / batches
+        self.epoch, self.batch, self.loss = self.epoch + 1, 0, 0.0
+        return mean
+
+    def validated(self, auc: float) -> bool:
+        """Note how the epochs so far were validated, and return whether that is the best result."""
+        self.stale += 1
+        best = auc > self.best_auc
+        if best:
+            self.best_auc, self.best_epoch, self.stale = auc, self.epoch, 0
+        return best
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Checkpoint:

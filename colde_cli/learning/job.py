@@ -1,4 +1,4 @@
-"""What every `colde train` begins with, whatever the system: the job, its folders, its data."""
+"""The job of a `colde train`, and what comes first for every system: folders, device, data."""
 
 from __future__ import annotations
 
@@ -16,41 +16,40 @@ from torch import Tensor
 from colde_cli.errors import DeviceError, OptionError
 from colde_cli.evaluation.data import DataFile, LabelledPair, TrainingData, read_data, read_pairs
 from colde_cli.learning import checkpoint
+from colde_cli.learning.loop import Observer
 from colde_cli.learning.sampling import Positives
 from colde_cli.learning.splits import Split, split_by_fraction, split_by_pairs
+from colde_cli.recipes import Recipe, TowerRecipe
+
+R = TypeVar("R", bound=Recipe | TowerRecipe)
 
 
-class JobRecipe(Protocol):
-    """What the job asks of a recipe."""
+class TrainingDisplay(Observer, Protocol):
+    """Shows the phases of a job, how far each is, and how the training goes."""
 
-    @property
-    def seed(self) -> int:
-        """Of everything random."""
+    def phase(self, text: str, total: int | None = None) -> None:
+        """Begin a phase, of so many steps if known."""
 
-    def digest(self) -> str:
-        """Hash of every option."""
-
-
-R = TypeVar("R", bound=JobRecipe)
+    def advance(self, count: int) -> None:
+        """Count steps of the phase."""
 
 
 @dataclass(frozen=True, slots=True)
 class Job(Generic[R]):
-    """What `colde train` was asked to do.
+    """One `colde train`: the data, the recipe and the folder to write.
 
     Attributes:
         data: files of documents.
         output: the model folder to write.
-        recipe: how to train.
         backbone: see `load_backbone`; unused by systems without one.
-        pairs: judged training pairs.
-        validation: file of judged pairs, or share of the documents to hold back.
+        pairs: file of judged training pairs.
+        validation: file of judged pairs, or the share of the documents to hold back.
         device: "auto", "cpu", "cuda" or "cuda:N".
         resume: go on with the run that was stopped.
-        overwrite: replace the model folder, and an unfinished run.
-        checkpoint_every: steps between checkpoints; 0 for one after every epoch.
-        command: as it was given, for the card.
-        note: for the card.
+        overwrite: replace the model folder, or an unfinished run.
+        checkpoint_every: steps between checkpoints; 0 writes one after every epoch only.
+        command: the command line, for the card.
+        note: text for the card.
     """
 
     data: tuple[Path, ...]
@@ -68,23 +67,13 @@ class Job(Generic[R]):
 
     @property
     def workshop(self) -> Path:
-        """The folder of checkpoints and logs."""
+        """The folder of checkpoints and logs, beside the model folder."""
         return self.output.with_name(self.output.name + ".training")
-
-
-class TrainingDisplay(Protocol):
-    """Told what a run is about to do, and how far it is."""
-
-    def phase(self, text: str, total: int | None = None) -> None:
-        """A new phase begins, of so many steps if known."""
-
-    def advance(self, count: int) -> None:
-        """So many steps of the phase are done."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TaskData:
-    """Everything read and checked, before any computing."""
+    """The data of a job, read and checked."""
 
     data: TrainingData
     files: tuple[DataFile, ...]
@@ -93,11 +82,11 @@ class TaskData:
 
 
 def torch_device(name: str) -> torch.device:
-    """The device to train on.
+    """Return the device to train on.
 
     Raises:
-        DeviceError: it is not there.
-        OptionError: not the name of a device.
+        DeviceError: this machine lacks it.
+        OptionError: it is not the name of a device.
     """
     if name == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
@@ -113,10 +102,10 @@ def torch_device(name: str) -> torch.device:
 
 
 def check_folders(job: Job[Any]) -> None:
-    """See that nothing is overwritten, and nothing forgotten, that was not meant to be.
+    """Check that no model and no unfinished run is lost by mistake.
 
     Raises:
-        OptionError: it would be.
+        OptionError: the options do not say what should become of one.
     """
     if job.output.exists() and not job.overwrite:
         raise OptionError(f"{job.output} exists; name another --output, or replace it with --overwrite.")
@@ -132,17 +121,17 @@ def check_folders(job: Job[Any]) -> None:
 
 
 def open_workshop(job: Job[Any]) -> None:
-    """Make the folder of the run, without what an earlier one left there."""
+    """Make the folder of the run; a new run deletes what an earlier one left there."""
     if not job.resume:
         shutil.rmtree(job.workshop, ignore_errors=True)
     job.workshop.mkdir(parents=True, exist_ok=True)
 
 
 def read_task(job: Job[Any]) -> TaskData:
-    """Read documents and judgements, and part those that train from those that validate.
+    """Read documents and judged pairs, and split them into training and validation.
 
     Raises:
-        DataError: something in them is not right.
+        DataError: the data is not right.
     """
     data = read_data(job.data)
     numbers = data.numbers()
@@ -162,11 +151,11 @@ def read_task(job: Job[Any]) -> TaskData:
 
 
 def run_digest(job: Job[Any], read: TaskData, texts: str, weights: Mapping[str, Tensor]) -> str:
-    """Hash of recipe, documents, supervision and backbone.
+    """Hash recipe, documents, supervision and backbone: a checkpoint belongs to one such run.
 
     Args:
-        job: whose recipe counts.
-        read: the supervision.
+        job: gives the recipe.
+        read: gives labels, links, judged pairs and split.
         texts: hash of the documents as the network reads them.
         weights: of the backbone; empty where there is none.
     """

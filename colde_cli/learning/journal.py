@@ -8,31 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from colde_cli.learning.loop import Observer
-
 METRICS = "metrics.jsonl"
-
-
-class Both:
-    """Two observers as one."""
-
-    def __init__(self, first: Observer, second: Observer) -> None:
-        self._observers = (first, second)
-
-    def started(self, steps: int, done: int) -> None:
-        """See `Observer`."""
-        for observer in self._observers:
-            observer.started(steps, done)
-
-    def stepped(self, values: dict[str, float]) -> None:
-        """See `Observer`."""
-        for observer in self._observers:
-            observer.stepped(values)
-
-    def validated(self, values: dict[str, float]) -> None:
-        """See `Observer`."""
-        for observer in self._observers:
-            observer.validated(values)
 
 
 class Journal:

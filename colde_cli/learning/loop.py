@@ -1,17 +1,15 @@
-"""The loop that every system is trained with: batches, validation after every epoch, the best weights kept.
+"""The training loop of every system: batches, a step for each, validation after each epoch, the best weights kept.
 
-After every epoch the validation pairs are scored, and the weights with the highest ROC-AUC are kept (CoLDE §4.1).
-What a batch is and what it teaches is the business of those who inherit: `trainer.Trainer` for CoLDE,
-`towers.trainer.TowerTrainer` for the others.
+`train` reads from top to bottom. A system brings a `Learner`: its network, its batches, the gradient of a batch, and
+the scores of the validation pairs. CoLDE's is `learner.ColdeLearner`, that of the others `towers.learner.TowerLearner`.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 import torch
@@ -22,61 +20,77 @@ from colde_cli.evaluation.metrics import PairMetrics, pair_metrics
 from colde_cli.learning import checkpoint
 from colde_cli.learning.checkpoint import Checkpoint, Progress
 from colde_cli.learning.processes import Processes
+from colde_cli.learning.sampling import Positives
 from colde_cli.learning.splits import Split
+from colde_cli.recipes import Recipe, TowerRecipe
 
-CLIP = 1.0
-"""The most that the norm of a gradient may be."""
-
+_CLIP = 1.0
 _WARM_UP = 0.1
 
-
-class LoopRecipe(Protocol):
-    """What the loop needs of the options of a run."""
-
-    @property
-    def epochs(self) -> int:
-        """Passes over the data at most."""
-
-    @property
-    def patience(self) -> int:
-        """Epochs without a better validation until the end; 0: all."""
-
-    @property
-    def learning_rate(self) -> float:
-        """AdamW's peak, after warm-up."""
-
-    @property
-    def weight_decay(self) -> float:
-        """AdamW's, decoupled."""
+Texts = TypeVar("Texts")
 
 
-class LoopTask(Protocol):
-    """What the loop needs to know of the data."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Task(Generic[Texts]):
+    """The data of a run.
 
-    @property
-    def split(self) -> Split:
-        """Training documents and validation pairs."""
+    Attributes:
+        texts: all documents as the network reads them: chunks for CoLDE, packed rows for the other systems.
+        positives: which documents belong together.
+        split: training documents and validation pairs.
+        files: int64 [N], the number of the file that each document comes from.
+        run: hash of recipe, data and backbone.
+    """
+
+    texts: Texts
+    positives: Positives
+    split: Split
+    files: NDArray[np.int64]
+    run: str
+
+
+class Learner(Protocol):
+    """What differs between the systems."""
 
     @property
-    def files(self) -> NDArray[np.int64]:
-        """Number of the file that each document comes from, [N]."""
+    def network(self) -> nn.Module:
+        """The module that holds all weights to be trained."""
 
     @property
-    def run(self) -> str:
-        """Hash of recipe, data and backbone."""
+    def task(self) -> Task[Any]:
+        """The data."""
+
+    @property
+    def processes(self) -> Processes:
+        """The processes that train together."""
+
+    def batches(self, epoch: int) -> list[NDArray[np.int64]]:
+        """Return the batches of an epoch, always the same ones for one epoch."""
+
+    def backward(self, batch: NDArray[np.int64], step: int) -> float:
+        """Add the gradient of a batch to the weights, and return its loss; `step` seeds the random choices."""
+
+    def end_epoch(self) -> None:
+        """Do what must be done between the last batch of an epoch and its validation."""
+
+    def scores(self) -> NDArray[np.float64]:
+        """Return the score of every validation pair; leaves the network in evaluation mode."""
+
+    def state(self) -> Mapping[str, Tensor]:
+        """Return the tensors that training changes, by name; not copies."""
 
 
 class Observer(Protocol):
-    """Told how the run goes; the loop neither prints nor writes logs itself."""
+    """Hears how the run goes; the loop itself neither prints nor writes a log."""
 
     def started(self, steps: int, done: int) -> None:
-        """The run has so many steps, of which some were done before it was taken up."""
+        """The run has so many steps; the first `done` were taken before it was resumed."""
 
     def stepped(self, values: dict[str, float]) -> None:
-        """A batch is done: step, loss, learning rate, gradient norm."""
+        """A batch is done: step, epoch, loss, learning rate, gradient norm."""
 
     def validated(self, values: dict[str, float]) -> None:
-        """An epoch is done and validated; epoch 0 is the untrained model."""
+        """An epoch is validated; epoch 0 is the untrained model."""
 
 
 class Stopped(Exception):  # noqa: N818
@@ -89,11 +103,10 @@ class Outcome:
 
     Attributes:
         progress: epochs and steps done, and the best epoch.
-        untrained: validation figures before the first step, the control.
+        untrained: validation figures before the first step, the baseline.
         trained: validation figures of the weights that are kept.
         scores: score of every validation pair with these weights.
-        served: validation figures of the scores that the finished model gives, where they are made of more than the
-            cosine that was trained.
+        served: validation figures of the finished model, where its score has more parts than the trained cosine.
     """
 
     progress: Progress
@@ -103,177 +116,175 @@ class Outcome:
     served: PairMetrics | None = None
 
 
-class Loop(ABC):
-    """One run, from the first batch to the best weights."""
+def train(
+    learner: Learner,
+    recipe: Recipe | TowerRecipe,
+    observers: Sequence[Observer],
+    folder: Path | None,
+    *,
+    resume: Checkpoint | None = None,
+    every: int = 0,
+    stop: Callable[[], bool] = lambda: False,
+    keep_untrained: bool = True,
+) -> Outcome:
+    """Train, and leave the network with its best weights, in evaluation mode.
 
-    recipe: LoopRecipe
-    task: LoopTask
-    processes: Processes
+    The best weights are those with the highest ROC-AUC on the validation pairs, the mean of the files where there are
+    several.
 
-    def prepare(self, model: nn.Module, epochs: list[int]) -> None:
-        """Make optimiser and schedule for what of `model` is trained, and `epochs` of so many batches each."""
-        self.steps = sum(epochs)
-        self.trained = {name: weight for name, weight in model.named_parameters() if weight.requires_grad}
-        self.optimiser = torch.optim.AdamW(
-            parameter_groups(model, self.recipe.weight_decay), self.recipe.learning_rate, betas=(0.9, 0.999)
-        )
-        self.scheduler = torch.optim.lr_scheduler.LambdaLR(self.optimiser, rate_factor(self.steps))
-        self.progress = Progress()
-        self.best = self._weights()
-        self.untrained: PairMetrics
+    Args:
+        learner: the network and its data.
+        recipe: epochs, patience, learning rate and weight decay are read here.
+        observers: hear how it goes.
+        folder: of the checkpoints; None writes none.
+        resume: the checkpoint to go on from.
+        every: steps between checkpoints; one is written after every epoch in any case.
+        stop: asked before every step; if it returns True, the run is saved and ends.
+        keep_untrained: keep the untrained weights if no epoch is better.
 
-    @abstractmethod
-    def _batches(self, epoch: int) -> list[NDArray[np.int64]]:
-        """The batches of an epoch."""
+    Raises:
+        Stopped: `stop` returned True; the run is saved.
+    """
+    steps = sum(len(learner.batches(epoch)) for epoch in range(recipe.epochs))
+    run = _Run(learner, Optimiser(learner.network, steps, recipe.learning_rate, recipe.weight_decay), folder)
+    if resume is None:
+        run.measure_untrained(keep_untrained)
+    else:
+        run.restore(resume)
+    learner.processes.agree_on_numbers()
+    progress = run.progress
+    for observer in observers:
+        observer.started(steps, progress.step)
+        if not progress.step:
+            observer.validated({"epoch": 0, "loss": 0.0, **run.untrained.to_json()})
 
-    @abstractmethod
-    def _step(self, batch: NDArray[np.int64]) -> dict[str, float]:
-        """One batch: loss, gradient, update."""
-
-    @abstractmethod
-    def _scores(self) -> NDArray[np.float64]:
-        """Score of every validation pair."""
-
-    def _epoch_done(self) -> None:  # noqa: B027 - most have nothing to do
-        """What is to be done before an epoch is validated."""
-
-    @property
-    def _changing(self) -> dict[str, Tensor]:
-        """What differs between two moments of the run."""
-        return dict(self.trained)
-
-    def run(
-        self,
-        folder: Path,
-        observer: Observer,
-        *,
-        resume: Checkpoint | None = None,
-        every: int = 0,
-        stop: Callable[[], bool] = lambda: False,
-    ) -> Outcome:
-        """Train, and leave the model with its best weights, in evaluation mode.
-
-        Args:
-            folder: where checkpoints lie.
-            observer: is told how it goes.
-            resume: go on from here.
-            every: steps between checkpoints; one is written after every epoch in any case.
-            stop: asked before every step; if True the run is saved and ends.
-
-        Raises:
-            Stopped: `stop` said so; the run is saved.
-        """
-        if resume is not None:
-            self._restore(resume)
-        else:
-            self.untrained = self._validate()
-            self._keep_if_best(self.untrained, 0)
-        self.processes.agree_on_numbers()
-        observer.started(self.steps, self.progress.step)
-        if not self.progress.step:
-            observer.validated({"epoch": 0, "loss": 0.0, **self.untrained.to_json()})
-        while self.progress.epoch < self.recipe.epochs and not self._stale():
-            self._epoch(folder, observer, every, stop)
-        self._set_weights(self.best)
-        scores = self._scores()
-        return Outcome(replace(self.progress), self.untrained, self._metrics(scores), tuple(scores.tolist()))
-
-    def _epoch(self, folder: Path, observer: Observer, every: int, stop: Callable[[], bool]) -> None:
-        progress = self.progress
-        batches = self._batches(progress.epoch)
+    while progress.epoch < recipe.epochs and not (recipe.patience and progress.stale >= recipe.patience):
+        batches = learner.batches(progress.epoch)
         while progress.batch < len(batches):
-            if self.processes.any(stop()):
-                self._save(folder)
+            if learner.processes.any(stop()):
+                run.save()
                 raise Stopped
-            values = self._step(batches[progress.batch])
-            progress.batch += 1
-            progress.step += 1
-            progress.loss += values["loss"]
-            observer.stepped({"step": progress.step, "epoch": progress.epoch, **values})
+            loss = learner.backward(batches[progress.batch], progress.step)
+            figures = run.optimiser.step()
+            progress.add_batch(loss)
+            for observer in observers:
+                observer.stepped({"step": progress.step, "epoch": progress.epoch, "loss": loss, **figures})
             if every and progress.step % every == 0:
-                self._save(folder)
-        self._epoch_done()
-        metrics = self._validate()
-        observer.validated(
-            {"epoch": progress.epoch + 1, "loss": progress.loss / len(batches), **metrics.to_json()}
-        )
-        progress.epoch, progress.batch, progress.loss = progress.epoch + 1, 0, 0.0
-        self._keep_if_best(metrics, progress.epoch)
-        self._save(folder)
+                run.save()
+        learner.end_epoch()
+        metrics = validation_metrics(learner.task, learner.scores())
+        mean_loss = progress.end_epoch(len(batches))
+        for observer in observers:
+            observer.validated({"epoch": progress.epoch, "loss": mean_loss, **metrics.to_json()})
+        run.keep_if_best(metrics)
+        run.save()
 
-    def _update(self) -> dict[str, float]:
-        """Use up the gradients: clip, step, schedule."""
-        norm = nn.utils.clip_grad_norm_(self.trained.values(), CLIP)
-        rate = float(self.scheduler.get_last_lr()[0])
-        self.optimiser.step()
-        self.scheduler.step()
-        self.optimiser.zero_grad(set_to_none=True)
-        return {"learning_rate": rate, "gradient_norm": float(norm)}
+    run.set_weights(run.best)
+    scores = learner.scores()
+    trained = validation_metrics(learner.task, scores)
+    return Outcome(replace(progress), run.untrained, trained, tuple(scores.tolist()))
 
-    def _validate(self) -> PairMetrics:
-        return self._metrics(self._scores())
 
-    def _metrics(self, scores: NDArray[np.float64]) -> PairMetrics:
-        split = self.task.split
-        return pair_metrics(split.related, scores, fields=self.task.files[split.pairs[:, 0]])
+class _Run:
+    """The state of a run: progress, optimiser, the best weights so far, and the baseline."""
 
-    def _keep_if_best(self, metrics: PairMetrics, epoch: int) -> None:
-        self.progress.stale += 1
-        if metrics.field_auc > self.progress.best_auc:
-            self.progress.best_auc, self.progress.best_epoch, self.progress.stale = (
-                metrics.field_auc,
-                epoch,
-                0,
-            )
-            self.best = self._weights()
+    untrained: PairMetrics
 
-    def _stale(self) -> bool:
-        return bool(self.recipe.patience) and self.progress.stale >= self.recipe.patience
+    def __init__(self, learner: Learner, optimiser: Optimiser, folder: Path | None) -> None:
+        self.learner, self.optimiser, self.folder = learner, optimiser, folder
+        self.progress = Progress()
+        self.best = self.weights()
 
-    def _weights(self) -> dict[str, Tensor]:
-        return {name: weight.detach().cpu().clone() for name, weight in self._changing.items()}
+    def measure_untrained(self, keep: bool) -> None:
+        """Validate before the first step."""
+        self.untrained = validation_metrics(self.learner.task, self.learner.scores())
+        if keep:
+            self.keep_if_best(self.untrained)
+
+    def keep_if_best(self, metrics: PairMetrics) -> None:
+        """Copy the weights if no epoch before was validated better."""
+        if self.progress.validated(metrics.field_auc):
+            self.best = self.weights()
+
+    def weights(self) -> dict[str, Tensor]:
+        """Copy what training changes, to the CPU."""
+        return {name: tensor.detach().cpu().clone() for name, tensor in self.learner.state().items()}
 
     @torch.no_grad()
-    def _set_weights(self, weights: dict[str, Tensor]) -> None:
-        for name, weight in self._changing.items():
-            weight.copy_(weights[name])
+    def set_weights(self, weights: Mapping[str, Tensor]) -> None:
+        """Give the network these weights."""
+        for name, tensor in self.learner.state().items():
+            tensor.copy_(weights[name])
 
-    def _save(self, folder: Path) -> None:
-        if not self.processes.main:
+    def save(self) -> None:
+        """Write a checkpoint, in the main process only."""
+        if self.folder is None or not self.learner.processes.main:
             return
-        optimiser, scheduler = self.optimiser.state_dict(), self.scheduler.state_dict()
-        states = checkpoint.random_states()
         saved = Checkpoint(
-            self.task.run,
-            replace(self.progress),
-            self.untrained.to_json(),
-            self._weights(),
-            self.best,
-            optimiser,
-            scheduler,
-            states,
+            run=self.learner.task.run,
+            progress=replace(self.progress),
+            untrained=self.untrained.to_json(),
+            weights=self.weights(),
+            best=self.best,
+            optimiser=self.optimiser.adamw.state_dict(),
+            scheduler=self.optimiser.schedule.state_dict(),
+            random=checkpoint.random_states(),
         )
-        checkpoint.save(saved, folder)
+        checkpoint.save(saved, self.folder)
 
-    def _restore(self, saved: Checkpoint) -> None:
+    def restore(self, saved: Checkpoint) -> None:
+        """Go on where a checkpoint was written."""
         self.progress, self.best = saved.progress, saved.best
         self.untrained = PairMetrics(**saved.untrained)
-        self._set_weights(saved.weights)
-        self.optimiser.load_state_dict(saved.optimiser)
-        self.scheduler.load_state_dict(saved.scheduler)
+        self.set_weights(saved.weights)
+        self.optimiser.adamw.load_state_dict(saved.optimiser)
+        self.optimiser.schedule.load_state_dict(saved.scheduler)
         checkpoint.set_random_states(saved.random)
 
 
-def parameter_groups(model: nn.Module, weight_decay: float) -> list[dict[str, Any]]:
-    """Trained weights in two groups: matrices decay; biases, norms, gates and embeddings do not."""
+def validation_metrics(task: Task[Any], scores: NDArray[np.float64]) -> PairMetrics:
+    """Measure the scores of the validation pairs; a pair counts for the file of its first document."""
+    return pair_metrics(task.split.related, scores, fields=task.files[task.split.pairs[:, 0]])
+
+
+class Optimiser:
+    """AdamW over the trained weights of a network, with clipped gradients.
+
+    The learning rate rises over the first tenth of the steps and then falls linearly to zero.
+    """
+
+    def __init__(
+        self, network: nn.Module, steps: int, learning_rate: float, weight_decay: float, eps: float = 1e-8
+    ) -> None:
+        self.weights = [weight for weight in network.parameters() if weight.requires_grad]
+        groups = parameter_groups(network, weight_decay)
+        self.adamw = torch.optim.AdamW(groups, learning_rate, betas=(0.9, 0.999), eps=eps)
+        self.schedule = torch.optim.lr_scheduler.LambdaLR(self.adamw, rate_factor(steps))
+
+    def step(self) -> dict[str, float]:
+        """Clip the gradients to norm 1, update the weights and clear the gradients.
+
+        Returns:
+            The learning rate of this step, and the norm of the gradient before clipping.
+        """
+        norm = nn.utils.clip_grad_norm_(self.weights, _CLIP)
+        rate = float(self.schedule.get_last_lr()[0])
+        self.adamw.step()
+        self.schedule.step()
+        self.adamw.zero_grad(set_to_none=True)
+        return {"learning_rate": rate, "gradient_norm": float(norm)}
+
+
+def parameter_groups(network: nn.Module, weight_decay: float) -> list[dict[str, Any]]:
+    """Split the trained weights in two groups: matrices decay; biases, norms, gates and embeddings do not."""
     spared = {
         id(weight)
-        for module in model.modules()
+        for module in network.modules()
         if isinstance(module, nn.Embedding | nn.LayerNorm)
         for weight in module.parameters(recurse=False)
     }
     groups: dict[bool, list[nn.Parameter]] = {True: [], False: []}
-    for weight in model.parameters():
+    for weight in network.parameters():
         if weight.requires_grad:
             groups[weight.ndim > 1 and id(weight) not in spared].append(weight)
     decays = ((True, weight_decay), (False, 0.0))
@@ -281,7 +292,7 @@ def parameter_groups(model: nn.Module, weight_decay: float) -> list[dict[str, An
 
 
 def rate_factor(steps: int) -> Callable[[int], float]:
-    """The learning rate as a share of its peak: 10 % of the steps rising linearly, the rest falling to zero."""
+    """Return the learning rate of a step as a share of its peak."""
     warm = max(1, round(_WARM_UP * steps))
 
     def factor(step: int) -> float:

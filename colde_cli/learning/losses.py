@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -115,25 +113,6 @@ def info_nce(anchors: Tensor, positives: Tensor, temperature: float = TEMPERATUR
 ELONGATION_TEMPERATURE = 0.05
 
 
-def draw_times(chunks: int, maximum: int, rng: np.random.Generator) -> int:
-    """How often a section is repeated: m ~ U{1..⌊maximum / chunks⌋}, or 1 if it is longer than that already.
-
-    Args:
-        chunks: of the section, at least 1.
-        maximum: chunks that the repetition may have, K_max.
-        rng: where the number comes from.
-    """
-    return int(rng.integers(1, max(1, maximum // chunks), endpoint=True))
-
-
-def tile(rows: Tensor, times: int) -> Tensor:
-    """f(S, m): rows [n, ...], in order, m times over -> [times * n, ...].
-
-    For the chunk vectors of a section [n, H], and for their chunk numbers q [n], which copies keep.
-    """
-    return rows.repeat(times, *[1] * (rows.dim() - 1))
-
-
 def elongation_loss(
     vectors: Tensor, tiled: Tensor, positives: Tensor, temperature: float = ELONGATION_TEMPERATURE
 ) -> Tensor:
@@ -156,78 +135,6 @@ def elongation_loss(
     scores = cosines(vectors, tiled) / temperature
     scores = scores.masked_fill(positives & ~itself(vectors), torch.finfo(scores.dtype).min)
     return -scores.log_softmax(1).diagonal().mean()
-
-
-IntArray = NDArray[np.int64]
-Pair = tuple[IntArray, IntArray]
-"""Word pieces of anchor and positive, without specials."""
-Repeat = Literal["random", "twice"]
-
-
-def elongate(
-    pieces: IntArray, capacity: int, rng: np.random.Generator, repeat: Repeat = "random"
-) -> IntArray:
-    """f(S, m): word pieces [n], cut to the capacity, in order, m times over: [m * n].
-
-    Args:
-        pieces: at least one, without specials: those are added once, after this.
-        capacity: L_max - n_special; never exceeded.
-        rng: where m comes from.
-        repeat: m ~ U{1..⌊capacity / n⌋}, or always 2 where that fits (the paper's weaker variant).
-    """
-    kept = pieces[:capacity]
-    bound = capacity // len(kept)
-    times = min(2, bound) if repeat == "twice" else draw_times(len(kept), capacity, rng)
-    return np.tile(kept, times)
-
-
-def self_reference(
-    pieces: IntArray, capacity: int, rng: np.random.Generator, repeat: Repeat = "random"
-) -> Pair:
-    """Anchor S, positive f(S, m)."""
-    return pieces[:capacity], elongate(pieces, capacity, rng, repeat)
-
-
-def simcse(pieces: IntArray, capacity: int) -> Pair:
-    """Anchor S, positive S, which another dropout mask makes another vector (Gao et al. 2021, §3)."""
-    return pieces[:capacity], pieces[:capacity]
-
-
-def intra_reference(
-    sentence: IntArray, rest: IntArray, capacity: int, rng: np.random.Generator, repeat: Repeat = "random"
-) -> Pair:
-    """Anchor f(a, m) for the sentence a, positive the beginning of the rest of the document.
-
-    Args:
-        sentence: word pieces of a, at least one.
-        rest: of the document without a; where nothing is left, the sentence is its own positive.
-        capacity: L_max - n_special.
-        rng: where m comes from.
-        repeat: how m is drawn.
-    """
-    positive = rest if len(rest) else sentence
-    return elongate(sentence, capacity, rng, repeat), positive[:capacity]
-
-
-def two_spans(length: int, starts: IntArray, capacity: int, rng: np.random.Generator) -> tuple[slice, slice]:
-    """Two runs of text that begin with two different sentences drawn at random, and do not overlap.
-
-    Args:
-        length: word pieces of the document, at least 1.
-        starts: int64 [s], where its sentences begin; a document of one sentence is cut in its middle.
-        capacity: L_max - n_special.
-        rng: where the choice comes from.
-
-    Returns:
-        Anchor and positive, either of which may come first in the document; both are the whole of a document
-        of one word piece.
-    """
-    if length < 2:
-        return slice(0, length), slice(0, length)
-    places = starts if len(starts) > 1 else np.array([0, length // 2])
-    first, second = np.sort(rng.choice(places, 2, replace=False)).tolist()
-    spans = slice(first, min(second, first + capacity)), slice(second, min(length, second + capacity))
-    return spans if rng.random() < 0.5 else (spans[1], spans[0])
 
 
 ALPHA = 6.0
@@ -256,3 +163,34 @@ class PairLoss(nn.Module):
         """
         cosines = functional.cosine_similarity(left.float(), right.float(), dim=-1)
         return functional.binary_cross_entropy_with_logits(self.alpha * cosines + self.beta, related.float())
+
+
+def block_means(losses: Tensor, blocks: Tensor) -> Tensor:
+    """L_wp: the mean over blocks of the mean over each block's hidden words.
+
+    Args:
+        losses: [N], cross-entropy of every hidden word.
+        blocks: int64 [N], the block each lies in; blocks without a hidden word do not count.
+
+    Returns:
+        A scalar, 0 if there is no word.
+    """
+    counts = blocks.bincount()
+    return (losses / counts[blocks]).sum() / (counts > 0).sum().clamp(min=1)
+
+
+def masked_block_loss(predictions: Tensor, blocks: Tensor) -> Tensor:
+    """L_sp = -1/B Σ_i log( exp(ŝ_i·h_i) / Σ_j exp(ŝ_i·h_j) ), j over the hidden blocks of the batch.
+
+    Args:
+        predictions: Ŝ [B, H], the document Transformer's output where a block is hidden.
+        blocks: h [B, H], the vectors that are hidden, in the same order.
+
+    Returns:
+        A scalar, at least 0; 0 if nothing is hidden.
+    """
+    with torch.autocast(predictions.device.type, enabled=False):
+        logits = predictions.float() @ blocks.float().T
+        if not len(logits):
+            return logits.sum()
+        return functional.cross_entropy(logits, torch.arange(len(logits), device=logits.device))

@@ -1,11 +1,10 @@
-"""One `colde train` of CoLDE from data to model folder: read, cut, encode, train, export."""
+"""Train CoLDE from data to model folder: read, cut into chunks, encode, train, export."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +20,7 @@ from colde_cli.learning import checkpoint
 from colde_cli.learning.backbone import Backbone, load_backbone
 from colde_cli.learning.card import CardFacts, write_card
 from colde_cli.learning.export.export import calibration_chunks, export_model, frozen_encoder, new_folder
+from colde_cli.learning.gradient_cache import ChunkSource, FrozenChunks, TrainedChunks, micro_tokens
 from colde_cli.learning.job import (
     Job,
     TaskData,
@@ -31,15 +31,14 @@ from colde_cli.learning.job import (
     run_digest,
     torch_device,
 )
-from colde_cli.learning.journal import Both, Journal
-from colde_cli.learning.loop import Observer, Outcome
+from colde_cli.learning.journal import Journal
+from colde_cli.learning.learner import CENTER_SAMPLE, ColdeLearner, ColdeTask, set_center
+from colde_cli.learning.loop import Outcome, Task, train
 from colde_cli.learning.networks.document_head import Colde, save_weights
 from colde_cli.learning.processes import ALONE, Processes
-from colde_cli.learning.recipe import Recipe
 from colde_cli.learning.serving import fit_served
-from colde_cli.learning.sources import ChunkSource, FrozenChunks, TrainedChunks, micro_tokens
 from colde_cli.learning.tokens import ChunkStore, chunk_documents
-from colde_cli.learning.trainer import CENTER_SAMPLE, Task, Trainer, set_center
+from colde_cli.recipes import Recipe
 
 _VECTORS = "vectors.npy"
 # Chunks encoded between two writes of the table.
@@ -47,11 +46,7 @@ _BLOCK = 512
 
 
 def train_model(
-    job: Job[Recipe],
-    reporter: TrainingDisplay,
-    observer: Observer,
-    stop: Callable[[], bool],
-    processes: Processes = ALONE,
+    job: Job[Recipe], display: TrainingDisplay, stop: Callable[[], bool], processes: Processes = ALONE
 ) -> Outcome:
     """Train a model and write its folder.
 
@@ -59,52 +54,59 @@ def train_model(
 
     Raises:
         ColdeError: data, backbone, device or options are not right.
-        Stopped: `stop` said so; the run is saved in `job.workshop`.
+        Stopped: `stop` returned True; the run is saved in `job.workshop`.
     """
     job.recipe.check()
     if processes.count > 1 and job.recipe.freeze_backbone:
         raise OptionError("--freeze-backbone trains in one process; start it without accelerate launch.")
     check_folders(job)
     device = processes.device or torch_device(job.device)
-    reporter.phase("Reading the documents")
+    display.phase("Reading the documents")
     read = read_task(job)
     backbone = load_backbone(job.backbone)
     model = build_model(job.recipe, backbone)
-    reporter.phase("Cutting them into chunks", len(read.data.documents))
+    display.phase("Cutting them into chunks", len(read.data.documents))
     documents = [item.document for item in read.data.documents]
-    store = chunk_documents(documents, backbone.tokenizer, model.config.chunk_tokens, reporter.advance)
+    store = chunk_documents(documents, backbone.tokenizer, model.config.chunk_tokens, display.advance)
     files = np.array([item.file for item in read.data.documents], np.int64)
-    task = Task(
-        store, read.positives, read.split, files, run_digest(job, read, store.digest(), backbone.weights)
-    )
-    saved = checkpoint.load(job.workshop, task.run) if job.resume else None
+    run = run_digest(job, read, store.digest(), backbone.weights)
+    task = Task(store, read.positives, read.split, files, run)
+    saved = checkpoint.load(job.workshop, run) if job.resume else None
     calibration_ids = _calibration_ids(task)
     if processes.main:
         open_workshop(job)
     source: ChunkSource
     if job.recipe.freeze_backbone:
-        source = _frozen(job, model, task, backbone.tokenizer, calibration_ids, device, reporter)
+        source = _frozen(job, model, task, backbone.tokenizer, calibration_ids, device, display)
     else:
         model.to(device)
         tokens = micro_tokens(model.encoder, job.recipe.max_memory)
         source = TrainedChunks(model.encoder, store, tokens, device, job.recipe.precision, processes)
-    reporter.phase("Preparing")
+    display.phase("Preparing")
     if saved is None:
         sample = None if job.recipe.freeze_backbone else CENTER_SAMPLE
         set_center(model, source, task, sample, job.recipe.seed)
-    trainer = Trainer(model, source, task, job.recipe, device, processes)
-    run = partial(trainer.run, job.workshop, resume=saved, every=job.checkpoint_every, stop=stop)
+    learner = ColdeLearner(model, source, task, job.recipe, device, processes)
+    with ExitStack() as stack:
+        journal = [stack.enter_context(Journal(job.workshop))] if processes.main else []
+        outcome = train(
+            learner,
+            job.recipe,
+            [display, *journal],
+            job.workshop,
+            resume=saved,
+            every=job.checkpoint_every,
+            stop=stop,
+        )
     if not processes.main:
-        return run(observer)
-    with Journal(job.workshop) as journal:
-        outcome = run(Both(observer, journal))
-    reporter.phase("Writing the model")
-    served = _finish(job, model.cpu(), read, store, outcome, backbone.tokenizer, calibration_ids)
+        return outcome
+    display.phase("Writing the model")
+    served = _write_model(job, model.cpu(), read, store, outcome, backbone.tokenizer, calibration_ids)
     return replace(outcome, served=served if job.recipe.combine else None)
 
 
 def build_model(recipe: Recipe, backbone: Backbone) -> Colde:
-    """The untrained model: pretrained BERT, fresh head, and what is trained set to require gradients.
+    """Build the untrained model: pretrained BERT, new head; only the weights to be trained require gradients.
 
     Raises:
         ModelError: the backbone's weights do not fit its configuration.
@@ -122,25 +124,25 @@ def build_model(recipe: Recipe, backbone: Backbone) -> Colde:
     return model.eval()
 
 
-def _calibration_ids(task: Task) -> list[list[int]]:
-    chunks = np.concatenate([task.store.chunks_of(int(number)) for number in task.split.training])
-    return calibration_chunks(task.store.tokens(int(chunk)).tolist() for chunk in chunks)
+def _calibration_ids(task: ColdeTask) -> list[list[int]]:
+    chunks = np.concatenate([task.texts.chunks_of(int(number)) for number in task.split.training])
+    return calibration_chunks(task.texts.tokens(int(chunk)).tolist() for chunk in chunks)
 
 
 def _frozen(
     job: Job[Recipe],
     model: Colde,
-    task: Task,
+    task: ColdeTask,
     tokenizer: str,
     calibration_ids: list[list[int]],
     device: torch.device,
-    reporter: TrainingDisplay,
+    display: TrainingDisplay,
 ) -> FrozenChunks:
     path = job.workshop / _VECTORS
     if not (job.resume and path.is_file()):
-        reporter.phase("Encoding the chunks", len(task.store))
+        display.phase("Encoding the chunks", len(task.texts))
         with frozen_vectors(model, tokenizer, calibration_ids, job.device) as encode:
-            _write_table(task.store, encode, model.config.hidden_size, path, reporter)
+            _write_table(task.texts, encode, model.config.hidden_size, path, display)
     return FrozenChunks(np.load(path, mmap_mode="r"), device)
 
 
@@ -151,7 +153,7 @@ Encode = Callable[[ChunkStore, range], NDArray[np.float32]]
 def frozen_vectors(
     model: Colde, tokenizer: str, calibration_ids: list[list[int]], device: str
 ) -> Iterator[Encode]:
-    """Encodes chunks with the graph that will serve the model, through the cache that all commands share."""
+    """Encode chunks with the graph that will serve the model, through the cache that all commands share."""
     with (
         Cache.open() as cache,
         frozen_encoder(model, tokenizer, calibration_ids, device=device, cache=cache) as encoder,
@@ -160,19 +162,19 @@ def frozen_vectors(
 
 
 def _write_table(
-    store: ChunkStore, encode: Encode, hidden: int, path: Path, reporter: TrainingDisplay
+    store: ChunkStore, encode: Encode, hidden: int, path: Path, display: TrainingDisplay
 ) -> None:
-    """All chunk vectors to a file that is read through memory; it appears whole or not at all."""
+    """Write all chunk vectors to a memory-mapped file, which appears whole or not at all."""
     with atomic_file(path) as staged:
         table = np.lib.format.open_memmap(staged, "w+", np.float32, (len(store), hidden))
         for start in range(0, len(store), _BLOCK):
             numbers = range(start, min(start + _BLOCK, len(store)))
             table[numbers.start : numbers.stop] = encode(store, numbers)
-            reporter.advance(len(numbers))
+            display.advance(len(numbers))
         table.flush()
 
 
-def _finish(
+def _write_model(
     job: Job[Recipe],
     model: Colde,
     read: TaskData,
@@ -181,7 +183,7 @@ def _finish(
     tokenizer: str,
     calibration_ids: list[list[int]],
 ) -> PairMetrics:
-    """Write the folder; the validation figures of what is served."""
+    """Write the model folder, and return the validation figures of the model as it is served."""
     with new_folder(job.output, model.config.to_json(), tokenizer) as staged:
         save_weights(model, staged / WEIGHTS)
         export_model(staged, calibration_ids)
@@ -197,7 +199,7 @@ def _finish(
         )
         card = write_card(facts, served.config, job.recipe, outcome)
         (staged / CARD).write_text(card, encoding="utf-8")
-    # The log stays; what was needed to go on is not needed any more.
+    # The log stays.
     checkpoint.discard(job.workshop)
     (job.workshop / _VECTORS).unlink(missing_ok=True)
     return served.metrics

@@ -1,11 +1,13 @@
-"""Which documents belong together: same label, or linked, unless somebody judged otherwise."""
+"""Which documents belong together, and the batches that a run draws from them.
+
+The batches of an epoch depend on the seed and the number of the epoch only, so that a run can be resumed anywhere.
+"""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,13 +18,13 @@ from colde_cli.evaluation.data import LabelledPair, TrainingData
 
 @dataclass(frozen=True, slots=True)
 class Positives:
-    """The relation "belongs together" among N documents: symmetric, and not transitive (§3.3 with a mask).
+    """The relation "belongs together" among N documents: symmetric, but not transitive.
 
     Attributes:
         labels: int32 [N], the class of each document, -1 for none.
         classes: the documents of each class.
-        links: for each document those it is linked to.
-        excluded: for each document those judged unrelated, whatever labels and links say.
+        links: the documents that each document is linked to.
+        excluded: the documents that each document was judged unrelated to, whatever labels and links say.
     """
 
     labels: NDArray[np.int32]
@@ -32,7 +34,7 @@ class Positives:
 
     @classmethod
     def of(cls, data: TrainingData, pairs: Iterable[LabelledPair] = ()) -> Positives:
-        """From labels and links of the data and judged pairs; a judgement outweighs both."""
+        """Read labels and links of the data, and judged pairs; a judgement outweighs both."""
         numbers = data.numbers()
         names = sorted({item.label for item in data.documents if item.label is not None})
         codes = {name: code for code, name in enumerate(names)}
@@ -50,14 +52,14 @@ class Positives:
         return cls(labels, classes, frozen[0], frozen[1])
 
     def partners(self, number: int) -> NDArray[np.int64]:
-        """Documents that belong with document `number`, ascending, itself not among them."""
+        """Return the documents that belong with document `number`, ascending, without itself."""
         found = set(self.links[number])
         if self.labels[number] >= 0:
             found.update(self.classes[self.labels[number]].tolist())
         return np.array(sorted(found - self.excluded[number] - {number}), np.int64)
 
     def mask(self, numbers: Sequence[int] | NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Which of these documents belong together, bool [B, B]; True on the diagonal."""
+        """Return which of these documents belong together, bool [B, B]; True on the diagonal."""
         chosen = [int(number) for number in numbers]
         own = self.labels[chosen]
         together = (own[:, None] == own[None, :]) & (own[:, None] >= 0)
@@ -77,19 +79,16 @@ def _join(relation: defaultdict[int, set[int]], one: int, other: int) -> None:
 
 # At most this share of a batch are documents without a partner, which only repel.
 _LONERS = 0.25
-
-
-class Sampler(Protocol):
-    """Gives the batches of every epoch, which depend on nothing but its seed and the epoch's number."""
-
-    def epoch(self, number: int) -> list[NDArray[np.int64]]:
-        """The batches of one epoch, documents as numbers."""
+# How often the negative of a document is one that was judged unrelated to it, where there is one.
+_JUDGED = 0.5
+# Draws of a negative before all unrelated documents are listed.
+_DRAWS = 16
 
 
 class FieldSampler:
-    """Batches that each hold documents of one field only, which are harder to tell apart.
+    """Fills each batch with documents of one field only, which are harder to tell apart.
 
-    In a batch of patents and court cases most negatives are told apart by their style.
+    In a batch of patents and court cases, style alone tells most negatives apart.
     """
 
     def __init__(
@@ -116,7 +115,7 @@ class FieldSampler:
             raise DataError("No two documents of one file belong together; train with --batches mixed.")
 
     def epoch(self, number: int) -> list[NDArray[np.int64]]:
-        """The batches of one epoch, fields in random order."""
+        """Return the batches of one epoch, fields in random order."""
         batches = [batch for sampler in self.samplers for batch in sampler.epoch(number)]
         order = np.random.default_rng([self.seed, 3, number]).permutation(len(batches))
         return [batches[place] for place in order]
@@ -126,8 +125,7 @@ class GroupSampler:
     """Fills batches with pairs of documents that belong together.
 
     In every epoch each document that has a partner is seen at least once, and never without one. Documents
-    without a partner fill up to a quarter of every batch. The batches of an epoch depend on seed and epoch only,
-    so that a run can be taken up anywhere.
+    without a partner fill up to a quarter of every batch.
     """
 
     def __init__(
@@ -150,7 +148,7 @@ class GroupSampler:
         self._room = max(2, size - self._loners_per_batch)
 
     def epoch(self, number: int) -> list[NDArray[np.int64]]:
-        """The batches of one epoch, documents as numbers, none twice in a batch."""
+        """Return the batches of one epoch, documents as numbers, none twice in a batch."""
         generator = np.random.default_rng([self.seed, 1, number])
         order = generator.permutation(list(self.partners))
         batches: list[NDArray[np.int64]] = []
@@ -173,7 +171,7 @@ class GroupSampler:
     def _group(
         self, anchor: int, batch: dict[int, None], seen: set[int], generator: np.random.Generator
     ) -> list[int]:
-        """The anchor, and a partner if the batch holds none; one not yet seen in this epoch goes first."""
+        """Return the anchor, and a partner if the batch holds none; one not yet seen in this epoch goes first."""
         partners = self.partners[anchor].tolist()
         if any(other in batch for other in partners):
             return [anchor]
@@ -190,8 +188,89 @@ class GroupSampler:
                 batch.update(dict.fromkeys(group))
 
     def _finished(self, batch: dict[int, None], generator: np.random.Generator) -> NDArray[np.int64]:
-        """The batch with its share of documents that have no partner."""
+        """Add its share of documents without a partner to the batch."""
         loners = np.zeros(0, np.int64)
         if self._loners_per_batch:
             loners = generator.choice(self.loners, self._loners_per_batch, replace=False)
         return np.concatenate([np.array(list(batch), np.int64), loners])
+
+
+class PairSampler:
+    """Draws a related and an unrelated partner for every document that belongs with another.
+
+    The related partner is random. The unrelated one was judged so in half of the draws, where there is such a one;
+    else it is random within the field of the document, where negatives are harder.
+    """
+
+    def __init__(
+        self,
+        positives: Positives,
+        documents: Sequence[int] | NDArray[np.int64],
+        fields: NDArray[np.int64],
+        size: int,
+        seed: int,
+    ) -> None:
+        """Sample from `documents`, whose fields are `fields[document]`, `size` pairs to a batch.
+
+        Raises:
+            DataError: no two documents belong together, or no two do not.
+        """
+        self.documents = np.asarray(documents, np.int64)
+        self.size, self.seed = size, seed
+        chosen = set(self.documents.tolist())
+        self.partners = {
+            number: [other for other in positives.partners(number).tolist() if other in chosen]
+            for number in sorted(chosen)
+        }
+        self.together = {number: set(found) for number, found in self.partners.items()}
+        self.judged = {number: sorted(positives.excluded[number] & chosen) for number in sorted(chosen)}
+        self.fields = {
+            int(field): self.documents[fields[self.documents] == field]
+            for field in np.unique(fields[self.documents])
+        }
+        self.field_of = {number: int(fields[number]) for number in sorted(chosen)}
+        paired = [number for number, found in self.partners.items() if found]
+        if not paired:
+            raise DataError("No two training documents belong together; give them labels, links or pairs.")
+        everyone = self.documents.tolist()
+        anchors = [number for number in paired if any(self._apart(number, other) for other in everyone)]
+        if not anchors:
+            raise DataError("All training documents belong together; add some that do not.")
+        self.anchors = np.array(anchors, np.int64)
+
+    def epoch(self, number: int) -> list[NDArray[np.int64]]:
+        """Return the batches of one epoch, int64 [B, 3]: two documents, and 1 if they belong together, else 0."""
+        generator = np.random.default_rng([self.seed, 1, number])
+        order = generator.permutation(self.anchors)
+        half = max(1, self.size // 2)
+        return [self._batch(order[start : start + half], generator) for start in range(0, len(order), half)]
+
+    def _batch(self, anchors: NDArray[np.int64], generator: np.random.Generator) -> NDArray[np.int64]:
+        rows = []
+        for anchor in anchors.tolist():
+            partners = self.partners[anchor]
+            rows.append((anchor, partners[generator.integers(len(partners))], 1))
+            rows.append((anchor, self._negative(anchor, generator), 0))
+        return np.array(rows, np.int64)
+
+    def _negative(self, anchor: int, generator: np.random.Generator) -> int:
+        judged = self.judged[anchor]
+        if judged and generator.random() < _JUDGED:
+            return int(judged[generator.integers(len(judged))])
+        field = self.fields[self.field_of[anchor]]
+        for other in field[generator.integers(len(field), size=_DRAWS)].tolist():
+            if self._apart(anchor, other):
+                return int(other)
+        found = self._unrelated(anchor)
+        return found[generator.integers(len(found))]
+
+    def _unrelated(self, anchor: int) -> list[int]:
+        """Return the documents that do not belong with `anchor`: those of its field, or else all."""
+        for candidates in (self.fields[self.field_of[anchor]], self.documents):
+            found = [int(other) for other in candidates.tolist() if self._apart(anchor, other)]
+            if found:
+                break
+        return found
+
+    def _apart(self, anchor: int, other: int) -> bool:
+        return other != anchor and other not in self.together[anchor]

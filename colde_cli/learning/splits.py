@@ -124,11 +124,19 @@ def _draw_groups(
         pairable += len(group) > 1
     left = len(groups) - len(held)
     if pairable < 2 or left < 2:
-        raise DataError(
-            "The documents hang together too closely to hold some back for validation; "
-            "name judged pairs with --validation, or give documents a split."
-        )
+        raise DataError(_too_few_groups(groups))
     return np.sort(np.concatenate(held))
+
+
+def _too_few_groups(groups: Sequence[NDArray[np.int64]]) -> str:
+    """Say how many groups a validation needs, and how many there are: two to hold back, two to train."""
+    linked = [len(group) for group in groups if len(group) > 1]
+    largest = max(linked, default=0)
+    return (
+        f"Validation needs 4 groups of linked documents at least, 2 to hold back and 2 to train on; the data has "
+        f"{len(linked)}, the largest of {largest} documents. Add documents with other labels or links, name judged "
+        "pairs with --validation, or give documents a split."
+    )
 
 
 def _make_pairs(

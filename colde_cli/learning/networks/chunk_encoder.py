@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Literal
 
 import torch
@@ -121,9 +120,3 @@ def bert_fields(config: BertConfig) -> dict[str, object]:
         "initializer_range layer_norm_eps pad_token_id position_embedding_type"
     ).split()
     return {name: getattr(config, name) for name in names}
-
-
-def without_dropout(config: ModelConfig) -> ModelConfig:
-    """The same model with every dropout switched off (a frozen or a compared backbone)."""
-    backbone = {**config.backbone, "hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
-    return replace(config, backbone=backbone, dropout=0.0)

@@ -1,4 +1,4 @@
-"""One step of training, for the loops that have no validation pairs: AdamW, warm-up, clipping."""
+"""SMITH's pre-training: guess hidden words and hidden sentence blocks of unlabelled documents (Yang et al. 2020)."""
 
 from __future__ import annotations
 
@@ -9,41 +9,26 @@ from typing import Literal
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
 
 from colde_cli.documents.chunking import TextTokenizer
 from colde_cli.encoder.towers.packing import Rows, stack
 from colde_cli.errors import OptionError
-from colde_cli.learning.loop import CLIP, parameter_groups, rate_factor
-from colde_cli.learning.masking import BLOCKS, SHARE, MaskingVocabulary, draw_blocks, mask_words
+from colde_cli.learning.loop import Optimiser
 from colde_cli.learning.networks.towers.smith import PretrainingLosses, Smith, SmithPretraining
 
+IntArray = NDArray[np.int64]
 Told = Callable[[dict[str, float]], None]
 """Told of every step by the names of its figures."""
 
 
-class Descent:
-    """AdamW over what of a module is trained: 10 % of the steps warm up, the rest falls to zero."""
-
-    def __init__(self, module: nn.Module, steps: int, learning_rate: float, weight_decay: float) -> None:
-        self._weights = [weight for weight in module.parameters() if weight.requires_grad]
-        groups = parameter_groups(module, weight_decay)
-        self._optimiser = torch.optim.AdamW(groups, learning_rate, betas=(0.9, 0.999), eps=1e-6)
-        self._schedule = torch.optim.lr_scheduler.LambdaLR(self._optimiser, rate_factor(steps))
-
-    def step(self, loss: Tensor) -> dict[str, float]:
-        """Go down the gradient of `loss`; the learning rate and the norm of the gradient before clipping."""
-        loss.backward()  # type: ignore[no-untyped-call]
-        norm = nn.utils.clip_grad_norm_(self._weights, CLIP)
-        rate = float(self._schedule.get_last_lr()[0])
-        self._optimiser.step()
-        self._schedule.step()
-        self._optimiser.zero_grad(set_to_none=True)
-        return {"learning_rate": rate, "gradient_norm": float(norm)}
-
-
-IntArray = NDArray[np.int64]
 Pretraining = Literal["wp", "wp+sp"]
+
+
+SHARE = 0.15
+"""Of a block's word pieces, how many are hidden."""
+_MASKED, _RANDOM = 0.8, 0.1
+BLOCKS = 2
+"""Hidden blocks of a document (the paper's m)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +77,80 @@ class Pretrained:
     blocks: tuple[float, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class MaskingVocabulary:
+    """What masking must know of a tokenizer.
+
+    Attributes:
+        size: number of token ids.
+        mask: id of [MASK].
+        specials: ids that are never hidden and never drawn, padding (0) and [MASK] among them.
+    """
+
+    size: int
+    mask: int
+    specials: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MaskedRows:
+    """Blocks with some words hidden.
+
+    Attributes:
+        rows: int64 [B, L], what the network reads.
+        chosen: bool [B, L], the positions to guess; a tenth of them still show their word.
+    """
+
+    rows: IntArray
+    chosen: NDArray[np.bool_]
+
+
+def mask_words(
+    rows: IntArray, vocabulary: MaskingVocabulary, rng: np.random.Generator, share: float = SHARE
+) -> MaskedRows:
+    """Choose 15 % of each block's words, at least one; of these 80 % become [MASK], 10 % another word, 10 % stay.
+
+    Args:
+        rows: int64 [B, L], 0 is padding.
+        vocabulary: of the tokenizer that made them.
+        rng: where the choice comes from.
+        share: of the words of a block; their number is rounded to the nearest.
+    """
+    ordinary = ~np.isin(rows, vocabulary.specials)
+    counts = ordinary.sum(1)
+    wanted = np.where(counts > 0, np.maximum(1, np.rint(share * counts)), 0)
+    # A random order of each block's words, everything else behind them: the first so many are chosen.
+    order = np.where(ordinary, rng.random(rows.shape), 2.0).argsort(1).argsort(1)
+    chosen = order < wanted[:, None]
+    fate = rng.random(rows.shape)
+    words = np.setdiff1d(np.arange(vocabulary.size), vocabulary.specials)
+    shown = np.where(chosen & (fate < _MASKED), vocabulary.mask, rows)
+    swapped = chosen & (fate >= _MASKED) & (fate < _MASKED + _RANDOM)
+    shown = np.where(swapped, rng.choice(words, rows.shape), shown)
+    return MaskedRows(shown.astype(np.int64), chosen)
+
+
+def draw_blocks(
+    present: NDArray[np.bool_], rng: np.random.Generator, number: int = BLOCKS
+) -> NDArray[np.bool_]:
+    """Choose blocks to hide, among those that exist; at least one of a document stays visible.
+
+    SMITH's public code draws from all slots, so that in short documents most of what it hides is padding.
+
+    Args:
+        present: bool [D, R], where a document has a block.
+        rng: where the choice comes from.
+        number: of hidden blocks in a document that has more.
+
+    Returns:
+        bool [D, R].
+    """
+    wanted = np.clip(present.sum(1) - 1, 0, number)
+    order = np.where(present, rng.random(present.shape), 2.0).argsort(1).argsort(1)
+    chosen: NDArray[np.bool_] = order < wanted[:, None]
+    return chosen
+
+
 def masking_vocabulary(tokenizer: TextTokenizer, size: int) -> MaskingVocabulary:
     """What masking must know of a tokenizer of `size` token ids.
 
@@ -135,15 +194,16 @@ def pretrain(
     heads = SmithPretraining(network).to(device).train()
     steps = recipe.steps(len(documents))
     per_epoch = steps // recipe.epochs
-    descent = Descent(heads, steps, recipe.learning_rate, recipe.weight_decay)
+    optimiser = Optimiser(heads, steps, recipe.learning_rate, recipe.weight_decay, eps=1e-6)
     found: list[tuple[float, float]] = []
     for _ in range(recipe.epochs):
         for part in np.array_split(rng.permutation(len(documents)), per_epoch):
             batch = stack([documents[int(number)] for number in part]).ids.astype(np.int64)
             losses = _losses(heads, masked_batch(batch, vocabulary, recipe, rng), recipe, device)
+            (losses.words + losses.blocks).backward()  # type: ignore[no-untyped-call]
             found.append((losses.words.item(), losses.blocks.item()))
             values = dict(zip(PretrainingLosses._fields, found[-1], strict=True))
-            told({"step": len(found), **values, **descent.step(losses.words + losses.blocks)})
+            told({"step": len(found), **values, **optimiser.step()})
     network.eval()
     words, blocks = np.array(found).reshape(recipe.epochs, per_epoch, 2).mean(1).T.tolist()
     return Pretrained(steps, tuple(words), tuple(blocks))

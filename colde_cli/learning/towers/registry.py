@@ -1,8 +1,11 @@
-"""SMITH's sizes and switches, apart from PyTorch: the registry of systems reads them too."""
+"""The systems beside CoLDE: network, packing of texts, sizes, and what each starts from.
+
+This file does without PyTorch, so that `colde train` can check its options early.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, fields
 from importlib import import_module
@@ -10,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from colde_cli.encoder.towers.layout import TowerConfig
 from colde_cli.errors import OptionError
-from colde_cli.learning.towers.trainer import BERT_LEARNING_RATE, LEARNING_RATE, TowerRecipe
+from colde_cli.recipes import TOWER_LEARNING_RATE, TowerRecipe
 
 if TYPE_CHECKING:
     from torch import nn
@@ -84,17 +87,19 @@ def smith_dim(network: Mapping[str, Any], backbone_hidden: int = 0) -> int:
     return hidden if sizes.combine == "normal" else 2 * hidden
 
 
+_BERT_LEARNING_RATE = 2e-5
+
 Start = Literal["bert", "longformer", "wordpieces", "words", "letters"]
 """What a system starts from: a pretrained BERT or Longformer; only the tokenizer of one; a vocabulary learnt from
 the training texts; or nothing, because it reads letters."""
 
 
 @dataclass(frozen=True, slots=True)
-class System:
+class TowerSystem:
     """One system.
 
     Attributes:
-        name: of `--system`.
+        name: the value of `--system`.
         network: module under `learning.networks.towers` and class, as "module:Class". The class takes the
             configuration (and `attention="eager"` for export, if `eager`); `forward(rows [D, R, L], paragraphs [D, R])`
             gives [D, dim] at unit length. Those that start from a pretrained network have `load_bert` (or
@@ -135,9 +140,33 @@ class System:
         return self.pretrained or self.start == "wordpieces"
 
     @property
+    def unused_options(self) -> frozenset[str]:
+        """The options of `colde train` that mean nothing to it, by name of the field or parameter."""
+        unused = {
+            "backbone": not self.uses_backbone,
+            "trainable_layers": not self.pretrained,
+            "max_rows": self.packing in ("flat", "trigrams"),
+        }
+        return frozenset(name for name, is_unused in unused.items() if is_unused)
+
+    def recipe(self, given: Mapping[str, Any]) -> TowerRecipe:
+        """Make the recipe of the options that were given, `network` as NAME=VALUE.
+
+        Raises:
+            OptionError: the system has no size of that name, or lacks the objective of `pretrain`.
+        """
+        objective = given.get("pretrain", "none")
+        if objective not in ("none", *self.pretraining):
+            listed = ", ".join(("none", *self.pretraining))
+            raise OptionError(f"--pretrain {objective} is not for --system {self.name}, which has: {listed}.")
+        values = {"learning_rate": self.learning_rate, **given}
+        values["network"] = parse_sizes(self, given.get("network", ()))
+        return TowerRecipe(system=self.name, **values)
+
+    @property
     def learning_rate(self) -> float:
-        """The default."""
-        return self.rate or (BERT_LEARNING_RATE if self.pretrained else LEARNING_RATE)
+        """The default learning rate."""
+        return self.rate or (_BERT_LEARNING_RATE if self.pretrained else TOWER_LEARNING_RATE)
 
     def config(self, recipe: TowerRecipe, backbone: Backbone | None, vocabulary: int) -> TowerConfig:
         """The tower that a recipe trains.
@@ -227,7 +256,7 @@ _LETTERS = {"hidden": (300, 300)}
 
 
 _LISTED = (
-    System(
+    TowerSystem(
         "matchbert",
         "bert:BertTower",
         "flat",
@@ -237,7 +266,7 @@ _LISTED = (
         eager=True,
         pretraining=LASER3,
     ),
-    System(
+    TowerSystem(
         "sbert",
         "bert:BertTower",
         "flat",
@@ -247,8 +276,8 @@ _LISTED = (
         eager=True,
         pretraining=LASER3,
     ),
-    System("slong", "longformer:LongformerTower", "flat", "longformer", 4096, sizes={"window": 512}),
-    System(
+    TowerSystem("slong", "longformer:LongformerTower", "flat", "longformer", 4096, sizes={"window": 512}),
+    TowerSystem(
         "smith",
         "smith:Smith",
         "blocks",
@@ -261,7 +290,7 @@ _LISTED = (
         pretraining=MASKING,
         rate=5e-5,
     ),
-    System(
+    TowerSystem(
         "smith-short",
         "smith:Smith",
         "blocks",
@@ -273,8 +302,10 @@ _LISTED = (
         eager=True,
         pretraining=MASKING,
     ),
-    System("han", "han:Han", "sentences", "words", 50, 100, _RECURRENT, lambda sizes, _: 2 * sizes["hidden"]),
-    System(
+    TowerSystem(
+        "han", "han:Han", "sentences", "words", 50, 100, _RECURRENT, lambda sizes, _: 2 * sizes["hidden"]
+    ),
+    TowerSystem(
         "smash",
         "smash:Smash",
         "sentences",
@@ -284,15 +315,15 @@ _LISTED = (
         _RECURRENT,
         lambda sizes, _: 6 * sizes["hidden"],
     ),
-    System("arci", "arci:ArcI", "flat", "words", 2048, 1, _CONVOLUTIONS, lambda *_: 128),
-    System(
+    TowerSystem("arci", "arci:ArcI", "flat", "words", 2048, 1, _CONVOLUTIONS, lambda *_: 128),
+    TowerSystem(
         "dssm", "dssm:Dssm", "trigrams", "letters", 30_000, 2, _LETTERS, lambda *_: 128, vocabulary=2**15 + 1
     ),
 )
 SYSTEMS = {system.name: system for system in _LISTED}
 
 
-def system_named(name: str) -> System:
+def system_named(name: str) -> TowerSystem:
     """The system of this name.
 
     Raises:
@@ -303,7 +334,7 @@ def system_named(name: str) -> System:
     return SYSTEMS[name]
 
 
-def parse_sizes(system: System, given: list[str]) -> tuple[tuple[str, Any], ...]:
+def parse_sizes(system: TowerSystem, given: Iterable[str]) -> tuple[tuple[str, Any], ...]:
     """`--network NAME=VALUE` to names and values, each of the type of the system's own value.
 
     Raises:

@@ -25,20 +25,15 @@ from torch import Tensor, nn
 
 from colde_cli.documents.chunking import TextTokenizer, special_token
 from colde_cli.encoder.towers.packing import SPECIALS, Rows, read_sentences, stack
-from colde_cli.learning.losses import (
-    TEMPERATURE,
-    Pair,
-    Repeat,
-    elongate,
-    info_nce,
-    intra_reference,
-    self_reference,
-    simcse,
-    two_spans,
-)
-from colde_cli.learning.towers.pretraining import Descent, Told
+from colde_cli.learning.augmentation import draw_times
+from colde_cli.learning.loop import Optimiser
+from colde_cli.learning.losses import TEMPERATURE, info_nce
+from colde_cli.learning.towers.pretraining import Told
 
 IntArray = NDArray[np.int64]
+Pair = tuple[IntArray, IntArray]
+"""Word pieces of anchor and positive, without specials."""
+Repeat = Literal["random", "twice"]
 Objective = Literal[
     "simcse",
     "two-spans",
@@ -130,6 +125,72 @@ def _of_spans(document: Sentences, options: PairOptions, rng: np.random.Generato
     return elongate(anchor, options.capacity, rng, options.repeat), positive
 
 
+def elongate(
+    pieces: IntArray, capacity: int, rng: np.random.Generator, repeat: Repeat = "random"
+) -> IntArray:
+    """f(S, m): word pieces [n], cut to the capacity, in order, m times over: [m * n].
+
+    Args:
+        pieces: at least one, without specials: those are added once, after this.
+        capacity: L_max - n_special; never exceeded.
+        rng: where m comes from.
+        repeat: m ~ U{1..⌊capacity / n⌋}, or always 2 where that fits (the paper's weaker variant).
+    """
+    kept = pieces[:capacity]
+    bound = capacity // len(kept)
+    times = min(2, bound) if repeat == "twice" else draw_times(len(kept), capacity, rng)
+    return np.tile(kept, times)
+
+
+def self_reference(
+    pieces: IntArray, capacity: int, rng: np.random.Generator, repeat: Repeat = "random"
+) -> Pair:
+    """Anchor S, positive f(S, m)."""
+    return pieces[:capacity], elongate(pieces, capacity, rng, repeat)
+
+
+def simcse(pieces: IntArray, capacity: int) -> Pair:
+    """Anchor S, positive S, which another dropout mask makes another vector (Gao et al. 2021, §3)."""
+    return pieces[:capacity], pieces[:capacity]
+
+
+def intra_reference(
+    sentence: IntArray, rest: IntArray, capacity: int, rng: np.random.Generator, repeat: Repeat = "random"
+) -> Pair:
+    """Anchor f(a, m) for the sentence a, positive the beginning of the rest of the document.
+
+    Args:
+        sentence: word pieces of a, at least one.
+        rest: of the document without a; where nothing is left, the sentence is its own positive.
+        capacity: L_max - n_special.
+        rng: where m comes from.
+        repeat: how m is drawn.
+    """
+    positive = rest if len(rest) else sentence
+    return elongate(sentence, capacity, rng, repeat), positive[:capacity]
+
+
+def two_spans(length: int, starts: IntArray, capacity: int, rng: np.random.Generator) -> tuple[slice, slice]:
+    """Two runs of text that begin with two different sentences drawn at random, and do not overlap.
+
+    Args:
+        length: word pieces of the document, at least 1.
+        starts: int64 [s], where its sentences begin; a document of one sentence is cut in its middle.
+        capacity: L_max - n_special.
+        rng: where the choice comes from.
+
+    Returns:
+        Anchor and positive, either of which may come first in the document; both are the whole of a document
+        of one word piece.
+    """
+    if length < 2:
+        return slice(0, length), slice(0, length)
+    places = starts if len(starts) > 1 else np.array([0, length // 2])
+    first, second = np.sort(rng.choice(places, 2, replace=False)).tolist()
+    spans = slice(first, min(second, first + capacity)), slice(second, min(length, second + capacity))
+    return spans if rng.random() < 0.5 else (spans[1], spans[0])
+
+
 def pair_rows(
     documents: Sequence[Sentences], options: PairOptions, specials: tuple[int, int], rng: np.random.Generator
 ) -> tuple[IntArray, IntArray]:
@@ -213,7 +274,8 @@ def train_unsupervised(
     network.to(device).train()
     # Of about equal size: a last batch of a few documents would have hardly any negatives.
     per_epoch = min(-(-len(documents) // recipe.batch_size), len(documents) // 2)
-    descent = Descent(network, per_epoch * recipe.epochs, recipe.learning_rate, recipe.weight_decay)
+    steps = per_epoch * recipe.epochs
+    optimiser = Optimiser(network, steps, recipe.learning_rate, recipe.weight_decay, eps=1e-6)
     losses: list[float] = []
     for _ in range(recipe.epochs):
         for part in np.array_split(rng.permutation(len(documents)), per_epoch):
@@ -221,8 +283,9 @@ def train_unsupervised(
             rows = pair_rows(batch, recipe.pairs, specials, rng)
             anchors, positives = (torch.from_numpy(side).to(device) for side in rows)
             loss = pair_loss(network, anchors, positives, recipe)
+            loss.backward()  # type: ignore[no-untyped-call]
             losses.append(loss.item())
-            told({"step": len(losses), "loss": losses[-1], **descent.step(loss)})
+            told({"step": len(losses), "loss": losses[-1], **optimiser.step()})
     network.eval()
     return tuple(np.reshape(losses, (recipe.epochs, per_epoch)).mean(1).tolist())
 

@@ -124,23 +124,6 @@ def plan(lengths: Sequence[int], micro_tokens: int) -> Iterator[list[int]]:
         yield batch
 
 
-def micro_tokens_for(
-    memory_bytes: int, config: BertConfig, longest: int = 512, layers: int | None = None
-) -> int:
-    """How many tokens may go through BERT at once, if their activations are to fit in `memory_bytes`.
-
-    Args:
-        memory_bytes: for activations alone: weights, gradients and optimiser states are not counted.
-        config: of the backbone.
-        longest: tokens of the longest chunk; a token attends to that many others.
-        layers: how many are trained; all if None.
-
-    Returns:
-        At least 1.
-    """
-    return max(1, memory_bytes // activation_bytes(config, longest, layers))
-
-
 def activation_bytes(config: BertConfig, longest: int = 512, layers: int | None = None) -> int:
     """Bytes that a token keeps until its gradient is known: an upper bound, for fp32 and stored attention weights.
 

@@ -17,23 +17,26 @@ from colde_cli.evaluation.data import read_data
 from colde_cli.learning import checkpoint
 from colde_cli.learning.augmentation import whole_views
 from colde_cli.learning.backbone import Backbone, load_backbone
-from colde_cli.learning.loop import Outcome, Stopped, parameter_groups, rate_factor
+from colde_cli.learning.gradient_cache import FrozenChunks, TrainedChunks, activation_bytes, micro_tokens
+from colde_cli.learning.learner import ColdeLearner, ColdeTask, set_center
+from colde_cli.learning.loop import Outcome, Stopped, Task, parameter_groups, rate_factor, train
 from colde_cli.learning.networks.document_head import Colde
-from colde_cli.learning.recipe import Recipe
 from colde_cli.learning.run import build_model
 from colde_cli.learning.sampling import Positives
-from colde_cli.learning.sources import (
-    FrozenChunks,
-    TrainedChunks,
-    activation_bytes,
-    micro_tokens,
-)
 from colde_cli.learning.splits import Split
 from colde_cli.learning.tokens import chunk_documents
-from colde_cli.learning.trainer import Task, Trainer, set_center
+from colde_cli.recipes import Recipe
 
 CPU = torch.device("cpu")
-RECIPE = Recipe(freeze_backbone=True, epochs=3, batch_size=8, learning_rate=3e-3, projection=16, patience=0)
+RECIPE = Recipe(
+    freeze_backbone=True,
+    epochs=3,
+    batch_size=8,
+    learning_rate=3e-3,
+    projection=16,
+    residual="none",
+    patience=0,
+)
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +45,7 @@ def backbone(tmp_path_factory: pytest.TempPathFactory) -> Backbone:
 
 
 @pytest.fixture(scope="module")
-def task(backbone: Backbone, tmp_path_factory: pytest.TempPathFactory) -> Task:
+def task(backbone: Backbone, tmp_path_factory: pytest.TempPathFactory) -> ColdeTask:
     """Four classes of six documents, the last two of each for validation, and a short one."""
     data = read_data([write_documents(tmp_path_factory.mktemp("data") / "data.jsonl")])
     store = chunk_documents([item.document for item in data.documents], backbone.tokenizer, 48)
@@ -75,21 +78,21 @@ class Notes:
         return len(self.losses) == self.stop_after
 
 
-def trainer(task: Task, backbone: Backbone, recipe: Recipe) -> Trainer:
+def learner(task: ColdeTask, backbone: Backbone, recipe: Recipe) -> ColdeLearner:
     """As `train_model` makes it, with the table of a frozen backbone computed by PyTorch."""
     model = build_model(recipe, backbone)
-    trained = TrainedChunks(model.encoder, task.store, 4096, CPU, recipe.precision)
+    trained = TrainedChunks(model.encoder, task.texts, 4096, CPU, recipe.precision)
     source: FrozenChunks | TrainedChunks = trained
     if recipe.freeze_backbone:
-        every = whole_views(task.store, range(len(task.store.documents) - 1)).needed(False)
+        every = whole_views(task.texts, range(len(task.texts.documents) - 1)).needed(False)
         source = FrozenChunks(trained.vectors(every).numpy(), CPU)
     set_center(model, source, task, None, recipe.seed)
-    return Trainer(model, source, task, recipe, CPU)
+    return ColdeLearner(model, source, task, recipe, CPU)
 
 
-def run(made: Trainer, folder: Path, notes: Notes | None = None, **options: object) -> Outcome:
+def run(made: ColdeLearner, folder: Path, notes: Notes | None = None, **options: object) -> Outcome:
     watched = notes or Notes()
-    return made.run(folder, watched, stop=watched.stop, **options)  # type: ignore[arg-type]
+    return train(made, made.recipe, [watched], folder, stop=watched.stop, **options)  # type: ignore[arg-type]
 
 
 def weights(model: Colde) -> dict[str, np.ndarray]:
@@ -116,57 +119,57 @@ VARIANTS = {
 
 @pytest.mark.parametrize("name", VARIANTS)
 def test_stopping_and_going_on_changes_nothing(
-    name: str, task: Task, backbone: Backbone, tmp_path: Path
+    name: str, task: ColdeTask, backbone: Backbone, tmp_path: Path
 ) -> None:
     """The stop is in the second epoch: losses after it depend on the centre that was set at the end of the first."""
     recipe = replace(RECIPE, **VARIANTS[name])  # type: ignore[arg-type]
-    straight = trainer(task, backbone, recipe)
+    straight = learner(task, backbone, recipe)
     whole = Notes()
     first = run(straight, tmp_path / "straight", whole)
     notes = Notes(stop_after=4)
     with pytest.raises(Stopped):
-        run(trainer(task, backbone, recipe), tmp_path / "stopped", notes)
-    again = trainer(task, backbone, recipe)
+        run(learner(task, backbone, recipe), tmp_path / "stopped", notes)
+    again = learner(task, backbone, recipe)
     rest = Notes()
     second = run(again, tmp_path / "stopped", rest, resume=checkpoint.load(tmp_path / "stopped", "run"))
     assert (rest.done, rest.steps) == (4, whole.steps)
     assert notes.losses + rest.losses == whole.losses
     assert notes.validations + rest.validations == whole.validations
     assert first == second
-    for key, values in weights(straight.model).items():
-        assert np.array_equal(values, weights(again.model)[key]), key
+    for key, values in weights(straight.network).items():
+        assert np.array_equal(values, weights(again.network)[key]), key
 
 
 @pytest.mark.parametrize("stop_after", [0, 1, 3])
 def test_the_untrained_model_is_measured_once(
-    stop_after: int, task: Task, backbone: Backbone, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    stop_after: int, task: ColdeTask, backbone: Backbone, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Stopped before the first batch, in the first epoch, and after it: the control comes from the checkpoint."""
     recipe = replace(RECIPE, epochs=2, patience=2)
     whole = Notes()
-    outcome = run(trainer(task, backbone, recipe), tmp_path / "whole", whole)
+    outcome = run(learner(task, backbone, recipe), tmp_path / "whole", whole)
     with pytest.raises(Stopped):
-        run(trainer(task, backbone, recipe), tmp_path / "stopped", Notes(stop_after))
+        run(learner(task, backbone, recipe), tmp_path / "stopped", Notes(stop_after))
     measured: list[int] = []
-    original = Trainer._scores
+    original = ColdeLearner.scores
+    rest = Notes()
 
-    def scores(self: Trainer) -> np.ndarray:
-        measured.append(self.progress.step)
+    def scores(self: ColdeLearner) -> np.ndarray:
+        measured.append(rest.done + len(rest.losses))
         return original(self)
 
-    monkeypatch.setattr(Trainer, "_scores", scores)
-    rest = Notes()
+    monkeypatch.setattr(ColdeLearner, "scores", scores)
     saved = checkpoint.load(tmp_path / "stopped", "run")
-    assert run(trainer(task, backbone, recipe), tmp_path / "stopped", rest, resume=saved) == outcome
+    assert run(learner(task, backbone, recipe), tmp_path / "stopped", rest, resume=saved) == outcome
     assert measured == ([6, 6] if stop_after == 3 else [3, 6, 6])
     assert rest.validations == whole.validations[-len(rest.validations) :]
     assert len(rest.validations) == {0: 3, 1: 2, 3: 1}[stop_after]
 
 
-def test_a_head_learns_the_classes(task: Task, backbone: Backbone, tmp_path: Path) -> None:
+def test_a_head_learns_the_classes(task: ColdeTask, backbone: Backbone, tmp_path: Path) -> None:
     recipe = replace(RECIPE, epochs=12)
     notes = Notes()
-    outcome = run(trainer(task, backbone, recipe), tmp_path, notes)
+    outcome = run(learner(task, backbone, recipe), tmp_path, notes)
     assert np.mean(notes.losses[-4:]) < np.mean(notes.losses[:4])
     assert outcome.trained.auc > 0.9
     assert outcome.trained.auc >= outcome.untrained.auc
@@ -177,45 +180,45 @@ def test_a_head_learns_the_classes(task: Task, backbone: Backbone, tmp_path: Pat
 
 
 def test_the_untrained_model_is_kept_if_nothing_beats_it(
-    task: Task, backbone: Backbone, tmp_path: Path
+    task: ColdeTask, backbone: Backbone, tmp_path: Path
 ) -> None:
     recipe = replace(RECIPE, learning_rate=1e-12, patience=2, epochs=6)
-    made = trainer(task, backbone, recipe)
-    before = weights(made.model)
+    made = learner(task, backbone, recipe)
+    before = weights(made.network)
     outcome = run(made, tmp_path)
     assert (outcome.progress.best_epoch, outcome.progress.epoch) == (0, 2)
-    assert all(np.array_equal(values, before[name]) for name, values in weights(made.model).items())
+    assert all(np.array_equal(values, before[name]) for name, values in weights(made.network).items())
 
 
-def test_a_frozen_backbone_stays(task: Task, backbone: Backbone, tmp_path: Path) -> None:
-    made = trainer(task, backbone, RECIPE)
-    before = weights(made.model)
+def test_a_frozen_backbone_stays(task: ColdeTask, backbone: Backbone, tmp_path: Path) -> None:
+    made = learner(task, backbone, RECIPE)
+    before = weights(made.network)
     run(made, tmp_path)
-    after = weights(made.model)
+    after = weights(made.network)
     changed = {name for name in before if not np.array_equal(before[name], after[name])}
     assert changed
     assert all(name.startswith("head.") and name != "head.center" for name in changed)
 
 
-def test_the_centre_is_the_mean_of_the_training_chunks(task: Task, backbone: Backbone) -> None:
-    made = trainer(task, backbone, RECIPE)
-    chunks = np.concatenate([task.store.chunks_of(number) for number in task.split.training])
+def test_the_centre_is_the_mean_of_the_training_chunks(task: ColdeTask, backbone: Backbone) -> None:
+    made = learner(task, backbone, RECIPE)
+    chunks = np.concatenate([task.texts.chunks_of(number) for number in task.split.training])
     table = made.source._table[chunks]  # type: ignore[attr-defined]
-    assert np.allclose(made.model.head.center.numpy(), table.mean(0), atol=1e-6)
+    assert np.allclose(made.network.head.center.numpy(), table.mean(0), atol=1e-6)
 
 
 class Centres(Notes):
     """Notes at every validation the centre, and the mean that it should be."""
 
-    def __init__(self, made: Trainer, task: Task) -> None:
+    def __init__(self, made: ColdeLearner, task: ColdeTask) -> None:
         super().__init__()
         self.made = made
-        self.needed = whole_views(task.store, task.split.training).needed(made.source.positioned)
+        self.needed = whole_views(task.texts, task.split.training).needed(made.source.positioned)
         self.centres: list[tuple[np.ndarray, np.ndarray]] = []
 
     def now(self) -> tuple[np.ndarray, np.ndarray]:
         mean = self.made.source.vectors(self.needed).double().mean(0).float()
-        return self.made.model.head.center.numpy().copy(), mean.numpy()
+        return self.made.network.head.center.numpy().copy(), mean.numpy()
 
     def validated(self, values: dict[str, float]) -> None:
         super().validated(values)
@@ -224,11 +227,11 @@ class Centres(Notes):
 
 @pytest.mark.parametrize("position", ["post", "input"])
 def test_the_centre_follows_a_backbone_that_is_trained(
-    position: str, task: Task, backbone: Backbone, tmp_path: Path
+    position: str, task: ColdeTask, backbone: Backbone, tmp_path: Path
 ) -> None:
     """What is kept is the best epoch's encoder with its own centre, and the scores were measured with it."""
     recipe = replace(RECIPE, freeze_backbone=False, residual="mean", chunk_position=position)  # type: ignore[arg-type]
-    made = trainer(task, backbone, recipe)
+    made = learner(task, backbone, recipe)
     notes = Centres(made, task)
     outcome = run(made, tmp_path, notes)
     for centre, mean in [*notes.centres, notes.now()]:
@@ -236,20 +239,20 @@ def test_the_centre_follows_a_backbone_that_is_trained(
     first, last = notes.centres[0][0], notes.centres[-1][0]
     assert np.linalg.norm(last - first) > 1e-3 * np.linalg.norm(first)
     assert np.array_equal(notes.now()[0], notes.centres[outcome.progress.best_epoch][0])
-    assert np.array_equal(made._scores(), outcome.scores)
+    assert np.array_equal(made.scores(), outcome.scores)
 
 
-def test_scores_do_not_depend_on_the_company(task: Task, backbone: Backbone) -> None:
-    made = trainer(task, backbone, RECIPE)
+def test_scores_do_not_depend_on_the_company(task: ColdeTask, backbone: Backbone) -> None:
+    made = learner(task, backbone, RECIPE)
     few = replace(task, split=replace(task.split, pairs=task.split.pairs[:1], related=task.split.related[:1]))
-    alone = Trainer(made.model, made.source, few, RECIPE, CPU)
-    assert made._scores()[0] == pytest.approx(alone._scores()[0], abs=1e-5)
+    alone = ColdeLearner(made.network, made.source, few, RECIPE, CPU)
+    assert made.scores()[0] == pytest.approx(alone.scores()[0], abs=1e-5)
 
 
-def test_a_checkpoint_belongs_to_its_run(task: Task, backbone: Backbone, tmp_path: Path) -> None:
+def test_a_checkpoint_belongs_to_its_run(task: ColdeTask, backbone: Backbone, tmp_path: Path) -> None:
     with pytest.raises(OptionError, match="nothing to resume"):
         checkpoint.load(tmp_path, "run")
-    run(trainer(task, backbone, replace(RECIPE, epochs=1)), tmp_path, every=1)
+    run(learner(task, backbone, replace(RECIPE, epochs=1)), tmp_path, every=1)
     assert checkpoint.load(tmp_path, "run").progress.epoch == 1
     assert not list(tmp_path.glob("*.tmp"))
     with pytest.raises(OptionError, match="other options, data or another backbone"):

@@ -15,16 +15,13 @@ from torch.nn import functional
 
 from colde_cli.encoder.towers.packing import Rows
 from colde_cli.learning import checkpoint
-from colde_cli.learning.loop import Outcome, Stopped
+from colde_cli.learning.loop import Outcome, Stopped, Task, train
 from colde_cli.learning.sampling import Positives
 from colde_cli.learning.splits import Split
-from colde_cli.learning.towers import trainer as module
-from colde_cli.learning.towers.trainer import (
-    TowerRecipe,
-    TowerTask,
-    TowerTrainer,
-    rows_digest,
-)
+from colde_cli.learning.towers import learner as module
+from colde_cli.learning.towers.learner import TowerLearner, TowerTask
+from colde_cli.learning.towers.run import rows_digest
+from colde_cli.recipes import TowerRecipe
 
 CPU = torch.device("cpu")
 RECIPE = TowerRecipe("sbert", epochs=12, batch_size=8, learning_rate=0.02, patience=0)
@@ -58,7 +55,7 @@ def task(seed: int = 0) -> TowerTask:
     none = tuple(frozenset[int]() for _ in labels)
     positives = Positives(labels, tuple(np.flatnonzero(labels == code) for code in range(4)), none, none)
     split = Split(training, pairs, labels[pairs[:, 0]] == labels[pairs[:, 1]], judged=False)
-    return TowerTask(packed, positives, split, np.zeros(40, np.int64), "run")
+    return Task(packed, positives, split, np.zeros(40, np.int64), "run")
 
 
 class Watch:
@@ -85,26 +82,26 @@ class Watch:
 def test_the_loss_falls_and_separable_documents_are_told_apart(tmp_path: Path) -> None:
     watch, network = Watch(), Bag()
     # Word vectors begin some 2.8 long: at a smaller rate sixty steps are too few to turn all of them round.
-    trainer = TowerTrainer(network, task(), replace(RECIPE, learning_rate=0.2), CPU)
-    outcome = trainer.run(tmp_path, watch)
+    recipe = replace(RECIPE, learning_rate=0.2)
+    learner = TowerLearner(network, task(), recipe, CPU)
+    outcome = train(learner, recipe, [watch], tmp_path)
     assert len(watch.losses) == watch.steps == 12 * 5
     assert np.mean(watch.losses[-5:]) < 0.5 * np.mean(watch.losses[:5])
     assert outcome.untrained.auc < 0.8
     assert outcome.trained.auc == 1.0
     assert not network.training
-    assert float(trainer.loss.alpha.detach()) != 6
+    assert float(learner.loss.alpha.detach()) != 6
 
 
 def test_a_batch_in_parts_gives_the_gradient_of_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     gradients = []
     for tokens in (10**6, 20):
         monkeypatch.setattr(module, "_TOKENS", tokens)
-        trainer = TowerTrainer(Bag(), task(), RECIPE, CPU)
-        monkeypatch.setattr(trainer, "_update", dict)
-        batch = trainer._batches(0)[0]
-        assert len(list(trainer._parts(batch))) == (1 if tokens > 20 else 8)
-        loss = trainer._step(batch)["loss"]
-        gradients.append((loss, *(weight.grad.clone() for weight in trainer.trained.values())))
+        learner = TowerLearner(Bag(), task(), RECIPE, CPU)
+        batch = learner.batches(0)[0]
+        assert len(list(learner.parts(batch))) == (1 if tokens > 20 else 8)
+        loss = learner.backward(batch, 0)
+        gradients.append((loss, *(weight.grad.clone() for weight in learner.state().values())))
     assert gradients[0][0] == pytest.approx(gradients[1][0], rel=1e-5)
     for whole, parts in zip(gradients[0][1:], gradients[1][1:], strict=True):
         torch.testing.assert_close(whole, parts, atol=1e-6, rtol=1e-4)
@@ -113,7 +110,8 @@ def test_a_batch_in_parts_gives_the_gradient_of_the_whole(monkeypatch: pytest.Mo
 def run(folder: Path, **options: object) -> tuple[Outcome, dict[str, Tensor]]:
     network = Bag(dropout=0.3)
     torch.manual_seed(5)
-    outcome = TowerTrainer(network, task(), RECIPE, CPU).run(folder, Watch(), **options)  # type: ignore[arg-type]
+    learner = TowerLearner(network, task(), RECIPE, CPU)
+    outcome = train(learner, RECIPE, [Watch()], folder, **options)  # type: ignore[arg-type]
     return outcome, network.state_dict()
 
 
@@ -122,7 +120,7 @@ def test_a_run_that_was_stopped_ends_where_it_would_have_ended(tmp_path: Path) -
     watch, network = Watch(stop_at=13), Bag(dropout=0.3)
     torch.manual_seed(5)
     with pytest.raises(Stopped):
-        TowerTrainer(network, task(), RECIPE, CPU).run(tmp_path / "two", watch, stop=watch.stop)
+        train(TowerLearner(network, task(), RECIPE, CPU), RECIPE, [watch], tmp_path / "two", stop=watch.stop)
     resumed, again = run(tmp_path / "two", resume=checkpoint.load(tmp_path / "two", "run"))
     assert resumed == straight
     for name, weight in weights.items():
@@ -130,15 +128,16 @@ def test_a_run_that_was_stopped_ends_where_it_would_have_ended(tmp_path: Path) -
 
 
 def test_the_scale_stays_where_it_is_to_be_kept(tmp_path: Path) -> None:
-    trainer = TowerTrainer(Bag(), task(), replace(RECIPE, epochs=1, fixed_scale=True), CPU)
-    trainer.run(tmp_path, Watch())
-    assert float(trainer.loss.alpha) == 6
-    assert float(trainer.loss.beta) == 0
-    assert not any(name.startswith("loss") for name in trainer.trained)
+    recipe = replace(RECIPE, epochs=1, fixed_scale=True)
+    learner = TowerLearner(Bag(), task(), recipe, CPU)
+    train(learner, recipe, [Watch()], tmp_path)
+    assert float(learner.loss.alpha) == 6
+    assert float(learner.loss.beta) == 0
+    assert not any(name.startswith("loss") for name in learner.state())
 
 
 def test_a_digest_is_of_all_that_is_read() -> None:
-    packed = list(task().packed)
+    packed = list(task().texts)
     known = rows_digest(packed)
     assert rows_digest([rows.small() for rows in packed]) == known
     assert rows_digest(packed[1:]) != known

@@ -1,0 +1,387 @@
+"""The options of training, each stated once: name, type, default, bounds, panel and help.
+
+`colde train` makes its command line from the fields of these classes, `learning` trains by them, and a model's card
+lists them. A system refuses the options whose fields its recipe lacks.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from colde_cli.errors import OptionError
+from colde_cli.settings import parse_size
+
+if TYPE_CHECKING:
+    from colde_cli.encoder.layout import ModelConfig
+    from colde_cli.learning.backbone import Backbone
+
+PANELS = (MODEL, NETWORK, OBJECTIVE, TOWER, TRAINING) = (
+    *("Model", "CoLDE only: network", "CoLDE only: objective"),
+    *("Other systems only", "Training"),
+)
+"""The panels of `colde train --help` that hold these options, in their order."""
+
+LEARNING_RATE = 5e-5
+"""The paper's, for a backbone that is trained."""
+FROZEN_LEARNING_RATE = 1e-3
+"""For a new head on vectors that stay: there is nothing pretrained to spoil."""
+TOWER_LEARNING_RATE = 1e-3
+"""For networks that start from random weights."""
+
+Elongation = Literal["none", "loss", "view"]
+
+
+class Ablation(StrEnum):
+    """The parts that can be left out: sections; attention and Bi-LSTM; contrastive loss and sections."""
+
+    NO_AUG = "no-aug"
+    NO_LSTM = "no-lstm"
+    NO_CL = "no-cl"
+
+
+@dataclass(frozen=True, slots=True)
+class GivenAs:
+    """The type of an option on the command line, where it is not that of the field."""
+
+    kind: Any
+
+
+def option(*names: str, panel: str, help: str, **more: Any) -> Any:  # noqa: ANN401 - as typer.Option
+    """Declare an option, which the environment may give as COLDE_<OPTION> as well."""
+    variable = "COLDE_" + names[0].lstrip("-").partition("/")[0].replace("-", "_").upper()
+    return typer.Option(*names, rich_help_panel=panel, help=help, envvar=variable, show_envvar=False, **more)
+
+
+def _bytes(text: str) -> int:
+    return parse_size(text, "--max-memory")
+
+
+# The options that all systems share; some of their defaults differ.
+Epochs = Annotated[int, option("--epochs", panel=TRAINING, min=0, help="Passes over the data at most.")]
+BatchSize = Annotated[
+    int,
+    option("--batch-size", panel=TRAINING, min=2, help="Documents in a batch; pairs for other systems."),
+]
+Batches = Annotated[
+    Literal["mixed", "by-file"],
+    option(
+        "--batches",
+        panel=TRAINING,
+        help="by-file: take negatives from the same DATA file, one field of knowledge; they are harder.",
+    ),
+]
+LearningRate = Annotated[
+    float,
+    option(
+        "--lr",
+        panel=TRAINING,
+        help="Highest learning rate, after the warm-up.",
+        show_default="5e-05, with --freeze-backbone 0.001; other systems: 2e-05 with pretrained weights, "
+        "5e-05 for smith, else 0.001",
+    ),
+]
+WeightDecay = Annotated[float, option("--weight-decay", panel=TRAINING, min=0, help="Weight decay of AdamW.")]
+TrainableLayers = Annotated[
+    int | None,
+    option(
+        "--trainable-layers",
+        panel=MODEL,
+        min=1,
+        help="Train only the last layers of the backbone.",
+        show_default="all",
+    ),
+]
+Precision = Annotated[
+    Literal["fp32", "bf16"],
+    option("--precision", panel=TRAINING, help="Arithmetic of BERT while it is trained."),
+]
+Seed = Annotated[int, option("--seed", panel=TRAINING, min=0, help="Seed of all random choices.")]
+Patience = Annotated[
+    int,
+    option(
+        "--patience",
+        panel=TRAINING,
+        min=0,
+        help="Stop after so many epochs without a better validation; 0: never.",
+    ),
+]
+
+
+class _Json:
+    """What the recipes share."""
+
+    __slots__ = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Every option by name."""
+        return asdict(self)  # type: ignore[call-overload,no-any-return]
+
+    def digest(self) -> str:
+        """Hash of every option: runs of one digest, on the same data, train the same model."""
+        return hashlib.blake2b(json.dumps(self.to_json()).encode(), digest_size=16).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe(_Json):
+    """How CoLDE is trained."""
+
+    freeze_backbone: Annotated[
+        bool,
+        option(
+            "--freeze-backbone",
+            panel=NETWORK,
+            help="Train the head only: minutes on a CPU. The place to start.",
+        ),
+    ] = False
+    trainable_layers: TrainableLayers = None
+    epochs: Epochs = 25
+    batch_size: BatchSize = 50
+    batches: Batches = "mixed"
+    learning_rate: LearningRate = LEARNING_RATE
+    weight_decay: WeightDecay = 0.01
+    temperature: Annotated[
+        float,
+        option(
+            "--temperature", panel=OBJECTIVE, min=0.01, max=10, help="Temperature τ of the contrastive loss."
+        ),
+    ] = 0.5
+    loss: Annotated[
+        Literal["supcon", "sincere", "cosine"],
+        option(
+            "--loss",
+            panel=OBJECTIVE,
+            help="supcon: the paper's. sincere: positives do not push one another away. cosine: no contrast.",
+        ),
+    ] = "supcon"
+    ablations: Annotated[
+        tuple[str, ...],
+        option(
+            "--ablation", panel=NETWORK, help="Leave a part out, as in the paper's table; may be repeated."
+        ),
+        GivenAs(list[Ablation]),
+    ] = ()
+    sections: Annotated[
+        int,
+        option("--sections", panel=OBJECTIVE, min=1, max=16, help="Cut each document into so many sections."),
+    ] = 2
+    window: Annotated[
+        int,
+        option("--window", panel=OBJECTIVE, min=0, help="Most chunks of a section shown at once; 0 for all."),
+    ] = 8
+    chunk_position: Annotated[
+        Literal["input", "post"],
+        option(
+            "--chunk-position",
+            panel=NETWORK,
+            help="Add section and chunk embeddings before BERT, as the paper does, or after it (cacheable).",
+        ),
+    ] = "post"
+    chunk_pool: Annotated[
+        Literal["mean", "cls", "pooler"],
+        option("--chunk-pool", panel=NETWORK, help="Which vector of BERT represents a chunk."),
+    ] = "mean"
+    heads: Annotated[
+        int, option("--heads", panel=NETWORK, min=1, help="Heads of the chunk-wise attention.")
+    ] = 4
+    projection: Annotated[
+        int, option("--projection", panel=NETWORK, min=2, help="Size of a document vector.")
+    ] = 256
+    residual: Annotated[
+        Literal["none", "mean"],
+        option(
+            "--residual",
+            panel=NETWORK,
+            help="mean: the mean of the chunk vectors has a share in the score. none: the paper's score.",
+        ),
+    ] = "mean"
+    residual_share: Annotated[
+        float,
+        option(
+            "--residual-share",
+            panel=NETWORK,
+            min=0.01,
+            max=1,
+            help="Weight of CoLDE's own cosine in the score, beside the mean's.",
+        ),
+    ] = 0.3
+    dropout: Annotated[
+        float,
+        option(
+            "--dropout",
+            panel=NETWORK,
+            min=0,
+            max=0.9,
+            help="Dropout of the attention's output and of the projection.",
+        ),
+    ] = 0.1
+    combine: Annotated[
+        bool,
+        option(
+            "--combine/--no-combine",
+            panel=NETWORK,
+            help="Give chunks and rare words a share in the score, fitted to the validation pairs; "
+            "without it, the score is the cosine of the paper.",
+        ),
+    ] = True
+    elongation: Annotated[
+        Elongation,
+        option(
+            "--elongation",
+            panel=OBJECTIVE,
+            help="Use LA(SER)³ against the effect of length: as a loss of its own, or as further views.",
+        ),
+    ] = "none"
+    elongation_weight: Annotated[
+        float, option("--elongation-weight", panel=OBJECTIVE, min=0, help="Weight λ of --elongation loss.")
+    ] = 0.1
+    precision: Precision = "fp32"
+    max_memory: Annotated[
+        int,
+        option(
+            "--max-memory",
+            panel=NETWORK,
+            metavar="SIZE",
+            parser=_bytes,
+            help="Memory that BERT may take while it is trained, with gradients and optimiser.",
+            show_default="4GB",
+        ),
+    ] = 4 * 10**9
+    seed: Seed = 0
+    patience: Patience = 5
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any]) -> Recipe:
+        """Make the recipe of the options that were given; the learning rate depends on what is trained."""
+        rate = FROZEN_LEARNING_RATE if given.get("freeze_backbone") else LEARNING_RATE
+        return cls(**{"learning_rate": rate, **given})
+
+    def check(self) -> None:
+        """Refuse options that contradict each other.
+
+        Raises:
+            OptionError: they do.
+        """
+        if not self.epochs:
+            raise OptionError("--epochs 0 trains nothing; give it 1 at least.")
+        if self.freeze_backbone and self.chunk_position == "input":
+            raise OptionError(
+                "--freeze-backbone needs --chunk-position post: with input, chunk vectors depend on their place."
+            )
+        if self.freeze_backbone and self.trainable_layers is not None:
+            raise OptionError("--freeze-backbone trains no layer of BERT; leave out --trainable-layers.")
+        if self.loss_used == "cosine" and self.elongation == "view":
+            raise OptionError("--elongation view needs a contrastive loss; take --elongation loss.")
+
+    @property
+    def loss_used(self) -> Literal["supcon", "sincere", "cosine"]:
+        """The loss, after the ablations."""
+        return "cosine" if "no-cl" in self.ablations else self.loss
+
+    @property
+    def sections_used(self) -> int:
+        """The number of sections, after the ablations: without views or contrast a document is not cut."""
+        return 1 if {"no-aug", "no-cl"} & set(self.ablations) else self.sections
+
+    def model_config(self, backbone: Backbone) -> ModelConfig:
+        """Describe the model that this recipe trains.
+
+        Raises:
+            OptionError: the heads do not divide the backbone's hidden size, or it has too few layers.
+        """
+        from colde_cli.encoder.layout import ModelConfig
+
+        hidden, layers = int(backbone.fields["hidden_size"]), int(backbone.fields["num_hidden_layers"])
+        if hidden % self.heads:
+            raise OptionError(f"--heads {self.heads} does not divide the backbone's {hidden} hidden units.")
+        if self.trainable_layers is not None and self.trainable_layers > layers:
+            raise OptionError(f"--trainable-layers {self.trainable_layers}, but the backbone has {layers}.")
+        return ModelConfig(
+            backbone=backbone.fields,
+            backbone_name=backbone.name,
+            chunk_tokens=min(512, int(backbone.fields["max_position_embeddings"])),
+            chunk_pool=self.chunk_pool,
+            chunk_position=self.chunk_position,
+            sections=self.sections_used,
+            attention_heads=self.heads,
+            lstm_hidden=0 if "no-lstm" in self.ablations else 256,
+            projection=self.projection,
+            residual=self.residual,
+            residual_share=self.residual_share,
+            dropout=self.dropout,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class TowerRecipe(_Json):
+    """How one of the other systems, a siamese tower, is trained."""
+
+    system: str
+    epochs: Epochs = 10
+    batch_size: BatchSize = 32
+    batches: Batches = "by-file"
+    learning_rate: LearningRate = TOWER_LEARNING_RATE
+    weight_decay: WeightDecay = 0.01
+    trainable_layers: TrainableLayers = None
+    row_tokens: Annotated[
+        int | None,
+        option(
+            "--row-tokens",
+            panel=TOWER,
+            min=3,
+            help="Tokens of a row (of the text, where it is one row).",
+            show_default="the system's",
+        ),
+    ] = None
+    max_rows: Annotated[
+        int | None,
+        option(
+            "--max-rows",
+            panel=TOWER,
+            min=1,
+            help="Read so many blocks or sentences of a document.",
+            show_default="the system's",
+        ),
+    ] = None
+    network: Annotated[
+        tuple[tuple[str, Any], ...],
+        option(
+            "--network",
+            panel=TOWER,
+            metavar="NAME=VALUE",
+            help="A size of the network, e.g. hidden=100; may be repeated (docs/systems.md lists them).",
+        ),
+        GivenAs(list[str]),
+    ] = ()
+    pretrain: Annotated[
+        str,
+        option(
+            "--pretrain",
+            panel=TOWER,
+            metavar="OBJECTIVE",
+            help="Learn from the documents without labels first: wp or wp+sp (smith), self-reference and "
+            "others of LA(SER)³ (sbert, matchbert).",
+        ),
+    ] = "none"
+    pretrain_epochs: Annotated[
+        int,
+        option(
+            "--pretrain-epochs",
+            panel=TOWER,
+            min=1,
+            help="Passes over the documents without labels; --epochs 0 stops after them.",
+        ),
+    ] = 1
+    fixed_scale: Annotated[
+        bool,
+        option("--fixed-scale", panel=TOWER, help="Keep α = 6 and β = 0 in the loss, as SMITH does."),
+    ] = False
+    precision: Precision = "fp32"
+    seed: Seed = 0
+    patience: Patience = 5
