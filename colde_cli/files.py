@@ -10,12 +10,12 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any
 
 from colde_cli.errors import ModelError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 # NumPy parses the head of an array with `ast.literal_eval`, which in CPython 3.11 fails now and then while another
 # thread parses too (SystemError: AST constructor recursion depth mismatch; python/cpython issue 106905).
@@ -108,6 +108,8 @@ def load_arrays(path: Path, *names: str) -> tuple[NDArray[Any], ...]:
     Raises:
         ModelError: the file is not there, damaged, or lacks one of them.
     """
+    import numpy as np  # here, because every command imports this file and few read arrays
+
     try:
         # Opened here, because NumPy leaves what is no archive open.
         with _ONE_AT_A_TIME, path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:

@@ -173,7 +173,7 @@ def test_ignoring_white_space_blanks_may_stand_anywhere(pieces: list[str]) -> No
 
 @settings(max_examples=60)
 @given(st.text(), st.text(), st.builds(IgnoreOptions, st.booleans(), st.booleans(), st.booleans()))
-def test_more_noise_never_makes_more_edits_of_equal_texts(a: str, b: str, ignore: IgnoreOptions) -> None:
+def test_ignoring_more_never_makes_more_edits_of_equal_texts(a: str, b: str, ignore: IgnoreOptions) -> None:
     assert redline(a, a, ignore=ignore) == ()
     if normal(a, NOTHING_IGNORED) == normal(b, NOTHING_IGNORED):
         assert normal(a, ignore) == normal(b, ignore)

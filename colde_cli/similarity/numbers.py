@@ -50,7 +50,6 @@ LABEL = r"(?<![^\W\d_])\((?:\d+(?:\.\d+)*|[A-Za-z]|(?i:[ivxlc]+))\)"
 NAMED_LABEL = rf"(?:{_CALLED})(?:[IVXLC]+|[A-Z])(?![\w'’])"
 """A letter or a Roman number after what it labels: "IV" in "Article IV", "B" in "Schedule B"."""
 
-
 ENOUGH = 5
 """Labels of equations that must go up or down by the same number for all of them to count as renumbered."""
 
@@ -63,6 +62,14 @@ _OF_AUTHORS = re.compile(r"(?:[A-Z][^\W\d_]+|\bal\.),? \(?$")
 _FOOTNOTE = re.compile(r"(?<=[a-z]{4}[.,;)])\d{1,2}(?!\S)|^\s*\d{1,2}\s+(?=https?:)")
 _MOST_ITEMS = 2
 """Digits of a list item's number; "(2019)" is a year."""
+
+
+_NUMBER = r"[-−–]?\d+(?:\.\d+)?"
+_ROW = re.compile(rf"(?<!\S){_NUMBER}(?:\s+{_NUMBER}){{3,}}(?!\S)")
+_AXIS = 4
+"""Neighbouring numbers at equal distances that make an axis."""
+_YEARS = (1800, 2100)
+"""Whole numbers between these, one apart, are years in the head of a table, not an axis."""
 
 
 def footnote_marks(text: str) -> tuple[Span, ...]:
@@ -86,24 +93,16 @@ def names_something(text: str, span: Span) -> bool:
 
 
 def renumbered(labels: Iterable[tuple[str, str]]) -> frozenset[tuple[str, str]]:
-    """The labels, before and after, that went up or down by as much as at least `ENOUGH` others.
+    """Those labels, before and after, that changed by the same difference as at least `ENOUGH` in all.
 
-    Equations are numbered through a document: a new one moves the labels of all that follow, which a single passage
-    does not show.
+    Equations are numbered through a document, so that a new one moves the labels of all that follow. A single passage
+    does not show that.
     """
     shifts: Mapping[int, set[tuple[str, str]]] = defaultdict(set)
     for before, after in labels:
         if before.isdecimal() and after.isdecimal():
             shifts[int(after) - int(before)].add((before, after))
     return frozenset(pair for pairs in shifts.values() if len(pairs) >= ENOUGH for pair in pairs)
-
-
-_NUMBER = r"[-−–]?\d+(?:\.\d+)?"
-_ROW = re.compile(rf"(?<!\S){_NUMBER}(?:\s+{_NUMBER}){{3,}}(?!\S)")
-_AXIS = 4
-"""Neighbouring numbers at equal distances that make an axis."""
-_YEARS = (1800, 2100)
-"""Whole numbers between these, one apart, are years in the head of a table, not an axis."""
 
 
 def axis_numbers(text: str) -> tuple[Span, ...]:

@@ -47,7 +47,7 @@ _NUMBER_OR_TOKEN = re.compile(rf"{_NUMBER.pattern}|{_WORD}")
 _AS = {"number": "0", "label": "(0)"}
 """The key of every number and of every label where numbers are ignored."""
 
-_SAME = str.maketrans(
+_ONE_FORM = str.maketrans(
     {
         **dict.fromkeys("‘’‚‛`´′", "'"),
         **dict.fromkeys("“”„‟«»″", '"'),
@@ -65,7 +65,7 @@ class Word:
     Attributes:
         key: the same for words that differ only in quotes, dashes, ligatures, soft hyphens, or what is ignored.
         start: offset of its first character in the text.
-        end: offset after its last.
+        end: offset after its last character.
     """
 
     key: str
@@ -82,8 +82,8 @@ def words(text: str, ignore: IgnoreOptions = NOTHING_IGNORED) -> tuple[Word, ...
     """The words, numbers and signs of a text, in order.
 
     Args:
-        text: any.
-        ignore: where it names numbers, a date of several words is one word.
+        text: to cut.
+        ignore: where numbers are ignored, a date of several words is one word.
     """
     pattern = _NUMBER_OR_TOKEN if ignore.numbers else _TOKEN
     return tuple(Word(_key(match, ignore), match.start(), match.end()) for match in pattern.finditer(text))
@@ -122,14 +122,14 @@ def plain(text: str) -> str:
     """Text in one form of Unicode, with one kind of each quote and of dashes, and no soft hyphens."""
     if text.isascii() and "`" not in text:  # most words
         return text
-    return unicodedata.normalize("NFKC", text).translate(_SAME)
+    return unicodedata.normalize("NFKC", text).translate(_ONE_FORM)
 
 
 def normal(text: str, ignore: IgnoreOptions) -> str:
     """Text as it is compared as a whole: white space as single blanks, without what is ignored."""
-    return (
-        run_together(text, ignore) if ignore.whitespace else " ".join(_without_ignored(text, ignore).split())
-    )
+    if ignore.whitespace:
+        return run_together(text, ignore)
+    return " ".join(_without_ignored(text, ignore).split())
 
 
 def run_together(text: str, ignore: IgnoreOptions = NOTHING_IGNORED) -> str:
@@ -139,6 +139,6 @@ def run_together(text: str, ignore: IgnoreOptions = NOTHING_IGNORED) -> str:
 
 def _without_ignored(text: str, ignore: IgnoreOptions) -> str:
     """Text with one case and one number, where these are ignored."""
-    if ignore.numbers:  # first: that "May" is a month is told by its capital
+    if ignore.numbers:  # before case is lost: only a capital tells the month from the modal "may"
         text = _NUMBER.sub(lambda match: _AS[match.lastgroup or "number"], text)
     return text.casefold() if ignore.case else text
