@@ -143,7 +143,7 @@ def occlusion(a: Encoding, b: Encoding, chunk: int, encoder: Encoder, seed: int)
         return None
     other = random.Random(seed).choice(others)
     occluded = [without(b, chunk, encoder), without(b, other, encoder)]
-    scores = document_scores([a, a], occluded, encoder)
+    scores = document_scores([a, a], occluded, encoder.config)
     return bool(scores[0] < scores[1])
 
 

@@ -75,7 +75,7 @@ def test_several_times_over_scores_as_once(encoder: Encoder, contract: Encoding)
     assert tiled.domains == pytest.approx(once.domains, abs=1e-5)
     assert float(tiled.shares.sum()) == pytest.approx(1, abs=1e-5)
     headless = replace(tiled, document_vector=once.document_vector)
-    assert document_score(once, headless, encoder) == pytest.approx(1, abs=1e-3)
+    assert document_score(once, headless, encoder.config) == pytest.approx(1, abs=1e-3)
 
 
 def test_without_a_chunk_its_words_are_gone(encoder: Encoder, contract: Encoding) -> None:

@@ -53,7 +53,7 @@ class Trained:
         self.fields = np.array([pair[0].partition("-")[0] in FILES["craft"] for pair in pairs], np.int64)
 
     def scores(self) -> np.ndarray:
-        return document_scores(self.left, self.right, self.encoder)
+        return document_scores(self.left, self.right, self.encoder.config)
 
 
 def write_data(folder: Path, most: int | None) -> tuple[list[Path], Path, list[tuple[str, str, bool]]]:
@@ -92,11 +92,11 @@ def many(backbone: Path, tmp_path_factory: pytest.TempPathFactory) -> Trained:
     return Trained(tmp_path_factory.mktemp("many") / "run", backbone)
 
 
-def test_a_model_comes_with_words_kinds_and_shares(many: Trained) -> None:
+def test_a_model_comes_with_words_domains_and_weights(many: Trained) -> None:
     score_weights = many.config.score_weights
     assert score_weights is not None
     domains = score_weights.domains
-    assert [kind.name for kind in domains] == list(FILES)
+    assert [domain.name for domain in domains] == list(FILES)
     for found in (score_weights, *domains):
         shares = [getattr(found, name) for name in PARTS]
         assert sum(shares) == pytest.approx(1)
@@ -104,7 +104,7 @@ def test_a_model_comes_with_words_kinds_and_shares(many: Trained) -> None:
     assert [getattr(score_weights, name) for name in PARTS] != [getattr(USUAL, name) for name in PARTS]
     assert (many.folder / LEXICON).is_file()
     assert (many.folder / DOMAINS).is_file()
-    assert all(0 < kind.threshold < 1 for kind in domains)
+    assert all(0 < domain.threshold < 1 for domain in domains)
 
 
 def test_the_lexicon_counts_the_documents_that_trained(many: Trained) -> None:
@@ -114,7 +114,7 @@ def test_the_lexicon_counts_the_documents_that_trained(many: Trained) -> None:
     assert all(encoding.terms is not None and len(encoding.terms.buckets) for encoding in many.left)
 
 
-def test_documents_are_of_the_kind_of_their_file(many: Trained) -> None:
+def test_documents_are_of_the_domain_of_their_file(many: Trained) -> None:
     for name, encoding in many.encodings.items():
         assert float(encoding.domains.sum()) == pytest.approx(1, abs=1e-6)
         own = [name.partition("-")[0] in subjects for subjects in FILES.values()].index(True)
@@ -131,7 +131,7 @@ def test_the_card_tells_the_figures_of_what_is_served(many: Trained) -> None:
 
 
 def test_verdicts_are_right_more_often_than_not(many: Trained) -> None:
-    said = [verdict(a, b, many.encoder) for a, b in zip(many.left, many.right, strict=True)]
+    said = [verdict(a, b, many.encoder.config) for a, b in zip(many.left, many.right, strict=True)]
     right = [
         (item.score >= item.threshold) == related for item, related in zip(said, many.related, strict=True)
     ]

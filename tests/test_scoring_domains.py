@@ -1,4 +1,4 @@
-"""What kind of text a document is, by made-up chunk vectors."""
+"""The domains of documents, by made-up chunk vectors."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ COMMON = np.full(SIZE, 3.0)
 
 
 def documents(axis: int, count: int = 30, seed: int = 0) -> np.ndarray:
-    """Mean chunk vectors of one field: what all texts have in common, an axis of its own, and noise."""
+    """Mean chunk vectors of one domain: what all texts have in common, an axis of its own, and noise."""
     generator = np.random.default_rng([seed, axis])
     vectors: np.ndarray = COMMON + 2 * np.eye(SIZE)[axis] + generator.normal(0, 0.2, (count, SIZE))
     return vectors.astype(np.float32)
@@ -26,7 +26,7 @@ def domains() -> Domains:
     return Domains.learn([documents(axis) for axis in range(3)])
 
 
-def test_a_document_is_of_the_kind_that_it_is_like(domains: Domains) -> None:
+def test_a_document_is_of_the_domain_that_it_is_like(domains: Domains) -> None:
     for axis in range(3):
         for vector in documents(axis, 5, seed=1):
             shares = domains.membership(vector)
@@ -39,18 +39,18 @@ def test_a_document_is_of_the_kind_that_it_is_like(domains: Domains) -> None:
 def test_a_document_like_none_is_of_none(domains: Domains) -> None:
     for axis in range(3, 8):
         assert domains.membership(documents(axis, 1)[0])[0] > 0.9
-    # In the very middle of all kinds there is no direction at all.
+    # In the very middle of all domains there is no direction at all.
     middle = domains.membership(domains.centre)
     assert middle[0] == middle.max()
 
 
-def test_between_two_kinds_is_some_of_both(domains: Domains) -> None:
+def test_between_two_domains_is_some_of_both(domains: Domains) -> None:
     shares = domains.membership(domains.centre + domains.prototypes[0] + domains.prototypes[1])
     assert shares[1] == pytest.approx(shares[2], abs=1e-4)
     assert shares[1] + shares[2] > 0.9
 
 
-def test_each_kind_counts_the_same_however_many_documents_it_has() -> None:
+def test_each_domain_counts_the_same_however_many_documents_it_has() -> None:
     even = Domains.learn([documents(0), documents(1), documents(2)])
     uneven = Domains.learn([np.repeat(documents(0), 9, axis=0), documents(1), documents(2)])
     np.testing.assert_allclose(even.centre, uneven.centre, atol=1e-5)

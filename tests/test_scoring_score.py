@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from colde_cli.corpus.store import Card
-from colde_cli.encoder.layout import ModelConfig, ModelFolder
-from colde_cli.encoder.towers.layout import TowerConfig, TowerFolder
+from colde_cli.encoder.layout import ModelConfig
+from colde_cli.encoder.towers.layout import TowerConfig
 from colde_cli.scoring.calibration import Calibration, probability
 from colde_cli.scoring.config import PARTS, Domain, ScoreWeights
 from colde_cli.scoring.lexicon import Terms
@@ -33,17 +32,16 @@ DOMAINS = (
     Domain("laws", 0.0, 0.1, 0.9, 0.0, threshold=0.6, calibration=Calibration(slope=20.0, intercept=-12.0)),
     Domain("poems", 0.5, 0.25, 0.0, 0.25, threshold=0.2, calibration=Calibration(slope=5.0, intercept=-1.0)),
 )
-BY_KIND = replace(ALL, domains=DOMAINS)
+BY_DOMAIN = replace(ALL, domains=DOMAINS)
 SIZE = 6
 ROUNDING = 1e-6
 """Shares and vectors are float32; views show six decimals."""
 
 
-def model(score_weights: ScoreWeights | None, threshold: float | None = 0.4) -> ModelFolder:
-    """What says of what a score is made."""
+def model(score_weights: ScoreWeights | None, threshold: float | None = 0.4) -> ModelConfig:
+    """The configuration of a model with these weights."""
     calibration = None if threshold is None else Calibration(slope=10.0, intercept=-4.0)
-    config = ModelConfig({}, "", score_weights=score_weights, threshold=threshold, calibration=calibration)
-    return ModelFolder(Path("model"), config)
+    return ModelConfig({}, "", score_weights=score_weights, threshold=threshold, calibration=calibration)
 
 
 def terms(generator: np.random.Generator, domains: int = 12) -> Terms:
@@ -106,7 +104,7 @@ def test_every_part_keeps_its_promises(name: str, a: Card, b: Card, times: int) 
     assert part_score(name, tiled(a, times), b, ALL) == pytest.approx(score, abs=1e-5)
 
 
-@pytest.mark.parametrize("score_weights", [ALL, BY_KIND])
+@pytest.mark.parametrize("score_weights", [ALL, BY_DOMAIN])
 @given(a=DOCUMENTS, b=DOCUMENTS)
 def test_the_score_is_the_weighted_mean_of_its_parts(a: Card, b: Card, score_weights: ScoreWeights) -> None:
     encoder = model(score_weights)
@@ -137,8 +135,8 @@ def test_without_further_parts_the_score_is_the_cosine(score_weights: ScoreWeigh
         assert (part.name, part.score, part.weight) == ("document", wanted, 1.0)
 
 
-def tower() -> TowerFolder:
-    config = TowerConfig(
+def tower() -> TowerConfig:
+    return TowerConfig(
         system="dssm",
         packing="trigrams",
         row_tokens=8,
@@ -149,7 +147,6 @@ def tower() -> TowerFolder:
         backbone_name="",
         vocab_size=9,
     )
-    return TowerFolder(Path("tower"), config)
 
 
 def test_parts_without_a_share_are_left_out() -> None:
@@ -162,22 +159,22 @@ def test_parts_without_a_share_are_left_out() -> None:
     assert [part.name for part in score_parts(made(1), made(2), model(only))] == ["opening"]
 
 
-def of_kind(card: Card, *domains: float) -> Card:
+def of_domains(card: Card, *domains: float) -> Card:
     return replace(card, domains=np.array(domains, np.float32))
 
 
-def test_shares_threshold_and_probability_are_those_of_the_kind() -> None:
-    encoder, (a, b) = model(BY_KIND), (made(1), made(2))
+def test_shares_threshold_and_probability_are_those_of_the_domain() -> None:
+    encoder, (a, b) = model(BY_DOMAIN), (made(1), made(2))
     for place, own in enumerate((None, *DOMAINS)):
         pure = np.eye(1 + len(DOMAINS))[place]
-        said = verdict(of_kind(a, *pure), of_kind(b, *pure), encoder)
-        shares = {name: getattr(own or BY_KIND, name) for name in PARTS}
+        said = verdict(of_domains(a, *pure), of_domains(b, *pure), encoder)
+        shares = {name: getattr(own or BY_DOMAIN, name) for name in PARTS}
         found = {part.name: part.weight for part in said.parts}
         assert found == pytest.approx({name: share for name, share in shares.items() if share})
         assert said.threshold == pytest.approx(own.threshold if own else 0.4)
         calibration = own.calibration if own else Calibration(slope=10.0, intercept=-4.0)
         assert said.probability == pytest.approx(float(probability(said.score, calibration)))
-    mixed = verdict(of_kind(a, 0, 1, 0), of_kind(b, 0, 0, 1), encoder)
+    mixed = verdict(of_domains(a, 0, 1, 0), of_domains(b, 0, 0, 1), encoder)
     assert mixed.threshold == pytest.approx((0.6 + 0.2) / 2)
     assert {part.name: part.weight for part in mixed.parts} == pytest.approx(
         {"document": 0.25, "chunks": 0.175, "words": 0.45, "opening": 0.125}
@@ -186,7 +183,7 @@ def test_shares_threshold_and_probability_are_those_of_the_kind() -> None:
 
 @given(a=DOCUMENTS, b=DOCUMENTS)
 def test_a_verdict_says_the_same_of_either_order(a: Card, b: Card) -> None:
-    encoder = model(BY_KIND)
+    encoder = model(BY_DOMAIN)
     one, other = verdict(a, b, encoder), verdict(b, a, encoder)
     assert one.score == document_score(a, b, encoder)
     assert one.score == pytest.approx(other.score, abs=1e-6)

@@ -286,11 +286,11 @@ def _best(
 ) -> list[Hit]:
     if not cards:
         return []
-    scores = document_scores([query] * len(cards), cards, encoder)
+    scores = document_scores([query] * len(cards), cards, encoder.config)
     ordered = sorted(zip(scores.tolist(), cards, strict=True), key=lambda pair: (-pair[0], pair[1].path))
     listed = [pair for pair in ordered if min_score is None or pair[0] >= min_score][:top]
     hits = []
     for place, (_, card) in enumerate(listed, 1):
-        found = verdict(query, card, encoder)
+        found = verdict(query, card, encoder.config)
         hits.append(Hit(place, card.path, card.title, found.score, found.probability, parts=found.parts))
     return hits

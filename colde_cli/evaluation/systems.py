@@ -116,10 +116,10 @@ class ModelSystem:
 
         def scores(pairs: IdPairs) -> FloatArray:
             left, right = [encodings[a] for a, _ in pairs], [encodings[b] for _, b in pairs]
-            return document_scores(left, right, self.encoder)
+            return document_scores(left, right, self.encoder.config)
 
         def stored(pairs: IdPairs) -> StoredVerdicts:
-            verdicts = [verdict(encodings[a], encodings[b], self.encoder) for a, b in pairs]
+            verdicts = [verdict(encodings[a], encodings[b], self.encoder.config) for a, b in pairs]
             called = [item.threshold is not None and item.score >= item.threshold for item in verdicts]
             known = [item.probability for item in verdicts if item.probability is not None]
             probabilities = np.array(known) if len(known) == len(verdicts) else None

@@ -1,4 +1,4 @@
-"""What a trained model is served with, fitted on the graphs that serve it: lexicon, kinds of text, shares, verdicts."""
+"""Fit what turns the vectors of a trained model into verdicts: lexicon, domains, weights, thresholds, calibrations."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from colde_cli.encoder.layout import (
     LEXICON,
     TOKENIZER,
     ModelConfig,
-    ModelFolder,
     open_folder,
 )
 from colde_cli.encoder.protocol import Encoding
@@ -26,7 +25,7 @@ from colde_cli.evaluation.metrics import PairMetrics, pair_metrics
 from colde_cli.learning.job import TaskData
 from colde_cli.learning.tokens import ChunkStore
 from colde_cli.scoring.domains import Domains
-from colde_cli.scoring.fit import USUAL, best_threshold, fit_calibration, fit_combination, part_table
+from colde_cli.scoring.fit import USUAL, best_threshold, fit_calibration, fit_score_weights, part_table
 from colde_cli.scoring.lexicon import Lexicon, continuations
 from colde_cli.scoring.score import document_scores, verdict
 
@@ -36,8 +35,8 @@ class Served:
     """A model as it is served.
 
     Attributes:
-        config: with shares, thresholds and calibrations.
-        metrics: of its scores on the validation pairs.
+        config: with weights, thresholds and calibrations.
+        metrics: of its verdicts on the validation pairs.
     """
 
     config: ModelConfig
@@ -45,34 +44,32 @@ class Served:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Judged:
+class _ValidationPairs:
     """The validation pairs, encoded.
 
     Attributes:
-        left: the first document of each pair.
-        right: the second.
         related: bool [P].
-        fields: int [P], the training file that each pair is of.
-        names: of the files.
+        domains: int [P], the training file of each pair, an index of `names`.
+        names: of the files, without suffix.
     """
 
     left: list[Encoding]
     right: list[Encoding]
     related: NDArray[np.bool_]
-    fields: NDArray[np.int64]
+    domains: NDArray[np.int64]
     names: tuple[str, ...]
 
 
 def fit_served(staged: Path, read: TaskData, store: ChunkStore, *, combine: bool, device: str) -> Served:
-    """Fit what turns the vectors of a model into verdicts, and write it into its folder.
+    """Fit weights, thresholds and calibrations, and write them into a model's folder.
 
-    Scores come from the exported graphs, so that what is fitted is what a user gets.
+    Scores come from the exported graphs, so that the fit holds for what a user runs.
 
     Args:
-        staged: the model's folder, its graphs written.
+        staged: the model's folder, with its graphs.
         read: documents, and the validation pairs.
         store: chunks of all documents.
-        combine: make the score of all parts; else it is CoLDE's cosine.
+        combine: whether the score has all parts; else it is CoLDE's cosine.
         device: as for `Encoder.load`.
     """
     config = open_folder(staged).config
@@ -81,27 +78,25 @@ def fit_served(staged: Path, read: TaskData, store: ChunkStore, *, combine: bool
         _learn_lexicon(staged, read, store).save(staged / LEXICON)
         _write(config, staged)
     with Cache.open() as cache:
-        judged = _judged(Encoder.load(staged, device=device, cache=cache), read)
+        pairs = _encode_pairs(Encoder.load(staged, device=device, cache=cache), read)
     if combine:
-        config, judged = _combined(config, judged, staged)
+        config, pairs = _fit_weights(config, pairs, staged)
     else:
-        scores = document_scores(judged.left, judged.right, ModelFolder(staged, config))
-        config = config.fitted(
-            best_threshold(judged.related, scores), fit_calibration(judged.related, scores)
-        )
+        scores = document_scores(pairs.left, pairs.right, config)
+        config = config.fitted(best_threshold(pairs.related, scores), fit_calibration(pairs.related, scores))
     _write(config, staged)
-    return Served(config, _figures(judged, ModelFolder(staged, config)))
+    return Served(config, _measure(pairs, config))
 
 
-def _figures(judged: _Judged, folder: ModelFolder) -> PairMetrics:
-    """Of the validation pairs, at the thresholds that the model holds for what kinds of text they are."""
-    said = [verdict(a, b, folder) for a, b in zip(judged.left, judged.right, strict=True)]
-    order = pair_metrics(judged.related, [item.score for item in said], fields=judged.fields)
-    margins = [item.score - (item.threshold or 0.0) for item in said]
-    called = pair_metrics(judged.related, margins, 0.0)
+def _measure(pairs: _ValidationPairs, config: ModelConfig) -> PairMetrics:
+    """Measure the verdicts on the validation pairs, each at the threshold of its domains."""
+    verdicts = [verdict(a, b, config) for a, b in zip(pairs.left, pairs.right, strict=True)]
+    order = pair_metrics(pairs.related, [item.score for item in verdicts], fields=pairs.domains)
+    margins = [item.score - (item.threshold or 0.0) for item in verdicts]
+    called = pair_metrics(pairs.related, margins, 0.0)
     return replace(
         order,
-        threshold=float(folder.config.threshold or 0.0),
+        threshold=float(config.threshold or 0.0),
         precision=called.precision,
         recall=called.recall,
         f1=called.f1,
@@ -109,19 +104,21 @@ def _figures(judged: _Judged, folder: ModelFolder) -> PairMetrics:
     )
 
 
-def _combined(config: ModelConfig, judged: _Judged, staged: Path) -> tuple[ModelConfig, _Judged]:
-    """Shares and verdicts, and the pairs with what kinds of text they are of."""
-    table = part_table(judged.left, judged.right, USUAL)
-    fit = fit_combination(judged.related, table, judged.fields, judged.names)
+def _fit_weights(
+    config: ModelConfig, pairs: _ValidationPairs, staged: Path
+) -> tuple[ModelConfig, _ValidationPairs]:
+    """Fit weights and domains; the pairs come back with the domains of their documents."""
+    table = part_table(pairs.left, pairs.right, USUAL)
+    fit = fit_score_weights(pairs.related, table, pairs.domains, pairs.names)
     config = replace(
         config, score_weights=fit.score_weights, threshold=fit.threshold, calibration=fit.calibration
     )
     if fit.domains:
-        domains = Domains.learn([_means(judged, kind) for kind in fit.domains])
+        domains = Domains.learn([_means(pairs, code) for code in fit.domains])
         domains.save(staged / DOMAINS)
-        left, right = ([_of_kinds(item, domains) for item in side] for side in (judged.left, judged.right))
-        judged = replace(judged, left=left, right=right)
-    return config, judged
+        left, right = ([_with_domains(item, domains) for item in side] for side in (pairs.left, pairs.right))
+        pairs = replace(pairs, left=left, right=right)
+    return config, pairs
 
 
 def _learn_lexicon(staged: Path, read: TaskData, store: ChunkStore) -> Lexicon:
@@ -134,12 +131,12 @@ def _learn_lexicon(staged: Path, read: TaskData, store: ChunkStore) -> Lexicon:
     return Lexicon.learn(texts, continuations(pieces), USUAL.rarity)
 
 
-def _judged(encoder: Encoder, read: TaskData) -> _Judged:
+def _encode_pairs(encoder: Encoder, read: TaskData) -> _ValidationPairs:
     numbers = np.unique(read.split.pairs).tolist()
     documents = [read.data.documents[number] for number in numbers]
     encodings = dict(zip(numbers, encoder.encode_many([item.document for item in documents]), strict=True))
     left, right = read.split.pairs.T.tolist()
-    return _Judged(
+    return _ValidationPairs(
         [encodings[number] for number in left],
         [encodings[number] for number in right],
         read.split.related,
@@ -148,15 +145,15 @@ def _judged(encoder: Encoder, read: TaskData) -> _Judged:
     )
 
 
-def _means(judged: _Judged, field: int) -> NDArray[np.float32]:
-    """The mean chunk vectors of the documents of a field, each once: [N, H]."""
-    sides: Sequence[list[Encoding]] = (judged.left, judged.right)
-    chosen = np.flatnonzero(judged.fields == field)
+def _means(pairs: _ValidationPairs, domain: int) -> NDArray[np.float32]:
+    """The mean chunk vector of every document of a domain, each once: [N, H]."""
+    sides: Sequence[list[Encoding]] = (pairs.left, pairs.right)
+    chosen = np.flatnonzero(pairs.domains == domain)
     documents = {id(side[row]): side[row] for side in sides for row in chosen}
     return np.stack([item.chunk_vectors.mean(0) for item in documents.values()])
 
 
-def _of_kinds(encoding: Encoding, domains: Domains) -> Encoding:
+def _with_domains(encoding: Encoding, domains: Domains) -> Encoding:
     return replace(encoding, domains=domains.membership(encoding.chunk_vectors.mean(0)))
 
 

@@ -1,4 +1,4 @@
-"""Score to probability with a fitted `Calibration` (Platt 1999; isotonic regression as knots)."""
+"""Turn a score into a probability (Platt 1999; isotonic regression: Zadrozny & Elkan 2002)."""
 
 from __future__ import annotations
 
@@ -11,13 +11,11 @@ from numpy.typing import ArrayLike, NDArray
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """Score to probability, fitted on validation pairs (Platt 1999, or isotonic as knots).
+    """A fitted map from score to probability.
 
     Attributes:
-        kind: "platt": sigmoid(slope * score + intercept); "isotonic": linear between knots.
-        slope: of Platt's sigmoid.
-        intercept: of Platt's sigmoid.
-        scores: ascending knots of the isotonic fit.
+        kind: "platt" is sigmoid(slope · score + intercept); "isotonic" is linear between knots.
+        scores: knots of the isotonic map, ascending.
         probabilities: the value at each knot.
     """
 
@@ -29,10 +27,7 @@ class Calibration:
 
 
 def probability(scores: ArrayLike, calibration: Calibration) -> NDArray[np.float64]:
-    """Probability that two documents are related, for each of their scores (any shape, kept).
-
-    Platt: sigmoid(slope · score + intercept). Isotonic: linear between the fitted knots, constant beyond.
-    """
+    """Probability that two documents are related, for scores of any shape; beyond the outer knots it is constant."""
     values = np.asarray(scores, dtype=np.float64)
     if calibration.kind == "isotonic":
         return np.asarray(np.interp(values, calibration.scores, calibration.probabilities))
@@ -42,8 +37,8 @@ def probability(scores: ArrayLike, calibration: Calibration) -> NDArray[np.float
 
 
 def calibration_of(values: dict[str, Any]) -> Calibration:
-    """A calibration as `config.json` holds it."""
-    listed: dict[str, Any] = {
+    """Read a calibration from the values of `config.json`."""
+    read: dict[str, Any] = {
         key: tuple(value) if isinstance(value, list) else value for key, value in values.items()
     }
-    return Calibration(**listed)
+    return Calibration(**read)

@@ -1,4 +1,4 @@
-"""The parts of a document score and their weights, as a model states them in `config.json`."""
+"""The parts of a document score and their weights, as `config.json` states them."""
 
 from __future__ import annotations
 
@@ -7,17 +7,23 @@ from typing import Any
 
 from colde_cli.scoring.calibration import Calibration, calibration_of
 
+PARTS = ("document", "chunks", "words", "opening")
+"""The parts of a document score, each in [-1, 1] and 1 for a document and itself:
+
+- "document": the cosine of the document vectors, which is CoLDE's own score (§3.3);
+- "chunks": how well the chunks of each document find a counterpart in the other;
+- "words": the rare words, and pairs of neighbouring words, that both documents hold;
+- "opening": the same for the first words of each.
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class Domain:
-    """How documents of one kind of text are scored (see `encoder.domains`).
+    """How documents of one domain, such as patents or contracts, are scored.
 
     Attributes:
-        name: of the training file.
-        document: share of the part, as in `ScoreWeights`; so the next three.
-        chunks: see there.
-        words: see there.
-        opening: see there.
+        name: the training file of the domain, without suffix.
+        document: weight of this part, as in `ScoreWeights`; likewise the next three.
         threshold: document score at which the verdict flips.
         calibration: of the document score.
     """
@@ -33,20 +39,15 @@ class Domain:
 
 @dataclass(frozen=True, slots=True)
 class ScoreWeights:
-    """Of what a document score is made, in which shares; they are at least 0 and sum to 1.
-
-    Every part is in [-1, 1] and 1 for two documents that are the same, and so is their weighted mean.
+    """The weights of the parts, and the constants that the parts need. A document score is the weighted mean.
 
     Attributes:
-        document: of the cosine of the document vectors, CoLDE's own score.
-        chunks: of how well the chunks of each find a counterpart in the other.
-        words: of the rare words, and pairs of words, that both hold.
-        opening: of those of their first words.
-        sharpness: t of the soft maximum over chunks: near 0 the best chunk decides, far above it their mean.
-        saturation: overlap of words at which half of what words can say is said.
+        document: weight of this part (see `PARTS`), at least 0; the four weights sum to 1. Likewise the next three.
+        sharpness: t of the soft maximum over chunks: near 0 the best chunk decides, far above it the mean of all.
+        saturation: overlap of words that is scored as one half.
         rarity: power of the inverse document frequency.
-        opening_words: words of an opening.
-        domains: domains of text with shares of their own; those above are for documents of none of them.
+        opening_words: number of words that the opening of a document has.
+        domains: domains with weights of their own; the four weights above are for documents of no known domain.
     """
 
     document: float = 1.0
@@ -61,18 +62,15 @@ class ScoreWeights:
 
     @property
     def reads_words(self) -> bool:
-        """Whether a lexicon is needed."""
-        return self.words + self.opening > 0 or any(kind.words + kind.opening > 0 for kind in self.domains)
-
-
-PARTS = ("document", "chunks", "words", "opening")
-"""Of which a document score can be made."""
+        """Whether the score needs a lexicon."""
+        in_domains = any(domain.words + domain.opening > 0 for domain in self.domains)
+        return self.words + self.opening > 0 or in_domains
 
 
 def score_weights_of(values: dict[str, Any]) -> ScoreWeights:
-    """Score weights as `config.json` holds them."""
+    """Read score weights from the values of `config.json`."""
     domains = [
-        Domain(**{**kind, "calibration": calibration_of(kind["calibration"])})
-        for kind in values.get("domains") or ()
+        Domain(**{**domain, "calibration": calibration_of(domain["calibration"])})
+        for domain in values.get("domains") or ()
     ]
     return ScoreWeights(**{**values, "domains": tuple(domains)})

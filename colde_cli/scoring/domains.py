@@ -1,9 +1,9 @@
-"""What kind of text a document is: nearest of the fields of knowledge that a model was trained on, or none of them.
+"""Find the domains of a document: the training files that it resembles, or "other".
 
-What makes two contracts belong together is not what makes two papers do so: shares and probabilities of a model may
-depend on the kind (`encoder.layout.Domain`). A kind is known by the mean of its documents' chunk vectors. A document
-belongs to all kinds in shares, a softmax of its cosines with them, and to "other" where it is like none: a field that
-no training file was of.
+Two contracts belong together for other reasons than two papers do, so the weights and probabilities of a score may
+depend on the domain (`scoring.config.Domain`). The prototype of a domain is the mean direction of its documents. A
+document belongs to each domain by a share: the softmax of its cosines with the prototypes, in which a constant stands
+for "other".
 """
 
 from __future__ import annotations
@@ -20,18 +20,19 @@ from colde_cli.files import load_arrays
 FloatArray = NDArray[np.float32]
 
 _SHARPNESS = 20.0
-_DOUBT = 0.25
-"""Cosine from which a document rather is of a kind than of none. Documents of the five fields of the shipped model
-have 0.4 to 0.7 with their own (medians), those of two other fields 0.14 and 0.25 with the nearest."""
+_OTHER = 0.25
+"""Cosine with a domain above which a document rather belongs to it than to "other". The documents of the five domains
+of the shipped model have 0.4 to 0.7 with their own (medians), those of two further domains 0.14 and 0.25 with the
+nearest."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Domains:
-    """Prototypes of kinds of text.
+    """The prototypes of K domains.
 
     Attributes:
-        centre: [H], what all texts have in common.
-        prototypes: [K, H], unit length, in the order of the model's kinds.
+        centre: [H], the mean of the means of the domains, subtracted from every document.
+        prototypes: [K, H], unit length, in the order of `ScoreWeights.domains`.
     """
 
     centre: FloatArray
@@ -39,7 +40,7 @@ class Domains:
 
     @classmethod
     def learn(cls, documents: Sequence[FloatArray]) -> Domains:
-        """Prototypes of kinds, given the mean chunk vectors of documents of each, [N_k, H]."""
+        """Learn the prototypes from the mean chunk vectors of each domain's documents, [N_k, H]."""
         means = np.stack([vectors.mean(0) for vectors in documents])
         centre = means.mean(0)
         prototypes = [_unit(vectors - centre).mean(0) for vectors in documents]
@@ -60,13 +61,13 @@ class Domains:
             np.savez(file, centre=self.centre, prototypes=self.prototypes)
 
     def membership(self, mean: FloatArray) -> FloatArray:
-        """How much a document is of "other" and of every kind: [1 + K], sums to 1.
+        """The shares of "other" and of each domain in a document: [1 + K], sum 1.
 
         Args:
-            mean: [H], of its chunk vectors.
+            mean: [H], mean of the document's chunk vectors.
         """
         cosines = self.prototypes @ _unit(mean - self.centre)
-        logits = _SHARPNESS * np.concatenate([[_DOUBT], cosines])
+        logits = _SHARPNESS * np.concatenate([[_OTHER], cosines])
         weights = np.exp(logits - logits.max())
         shares: FloatArray = (weights / weights.sum()).astype(np.float32)
         return shares

@@ -1,4 +1,7 @@
-"""Shares of the parts of a document score, thresholds and calibrations, fitted to labelled pairs."""
+"""Fit the weights of a score, its thresholds and its calibrations to labelled pairs.
+
+Needs scikit-learn and SciPy, which the extra `train` or `evaluate` brings.
+"""
 
 from __future__ import annotations
 
@@ -17,26 +20,26 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 USUAL = ScoreWeights(document=0.14, chunks=0.35, words=0.38, opening=0.13)
-"""Shares for a model with too few pairs to fit its own: about those of the shipped model."""
+"""Weights for a model with too few pairs to fit its own: about those of the shipped model."""
 
 ENOUGH = 50
-"""Related pairs, and unrelated ones, from which shares are fitted."""
+"""Number of related pairs, and of unrelated ones, that a fit of weights needs."""
 
 _RIDGE = 1e-4
-_KIND_RIDGE = 1e-3
-"""How far a kind's coefficients are held near the common ones; chosen by cross-validation on the validation pairs of
-the shipped model (0.1, 0.03, 0.01, 0.003, 0.001)."""
+_DOMAIN_RIDGE = 1e-3
+"""Strength with which the coefficients of a domain are held near the common ones; chosen by cross-validation on the
+validation pairs of the shipped model (0.1, 0.03, 0.01, 0.003, 0.001)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Fit:
-    """How a model scores and judges.
+class ScoreFit:
+    """Fitted weights and verdicts.
 
     Attributes:
-        score_weights: shares, for every kind of text.
-        threshold: for documents of no kind that is known.
-        calibration: for those.
-        domains: the fields that became kinds, in the order of `score_weights.domains`.
+        score_weights: with those of the domains.
+        threshold: for documents of no known domain.
+        calibration: for documents of no known domain.
+        domains: codes of the domains, in the order of `score_weights.domains`.
     """
 
     score_weights: ScoreWeights
@@ -46,107 +49,114 @@ class Fit:
 
 
 def part_table(left: Sequence[Scorable], right: Sequence[Scorable], score_weights: ScoreWeights) -> Floats:
-    """The score of every part for pairs of documents, [P, 4] in the order of `PARTS`."""
+    """The scores of all parts for P pairs of documents, [P, 4] in the order of `PARTS`."""
     rows = [
         [part_score(name, a, b, score_weights) for name in PARTS] for a, b in zip(left, right, strict=True)
     ]
     return np.array(rows, np.float64).reshape(len(rows), len(PARTS))
 
 
-def fit_combination(
-    related: Bools, table: Floats, fields: Ints, names: Sequence[str], start: ScoreWeights = USUAL
-) -> Fit:
-    """The shares with which the parts tell related pairs from unrelated ones best, and the verdicts they give.
+def fit_score_weights(
+    related: Bools, table: Floats, domains: Ints, names: Sequence[str], start: ScoreWeights = USUAL
+) -> ScoreFit:
+    """Fit the weights that best tell related pairs from unrelated ones, with thresholds and calibrations.
 
-    Every field with enough pairs becomes a kind of text with shares of its own, held near the common ones. What is
-    said of documents of no known kind rests on scores that each field got from the shares of the others.
+    A domain with enough pairs gets weights of its own, held near the common ones. The verdict for documents of no
+    known domain is fitted to scores that each domain gets from the weights of the others.
 
     Args:
         related: bool [P].
         table: [P, 4], of `part_table`.
-        fields: int [P], the field of knowledge of each pair, an index of `names`.
-        names: of the fields.
-        start: gives all but the shares; its own stay where there are too few pairs, or none helps.
+        domains: int [P], the domain of each pair, an index of `names`.
+        names: of the domains.
+        start: gives the constants, and the weights where there are too few pairs or no part helps.
     """
-    common = _coefficients(related, table, fields, start)
-    score_weights = _with(start, common)
-    domains = [code for code in np.unique(fields).tolist() if _enough(related[fields == code])]
-    if len(domains) < 2:
+    common = _coefficients(related, table, domains, start)
+    score_weights = _with_weights(start, common)
+    codes = [code for code in np.unique(domains).tolist() if _enough(related[domains == code])]
+    if len(codes) < 2:
         scores = table @ _normal(common)
-        return Fit(score_weights, best_threshold(related, scores), fit_calibration(related, scores))
-    held = np.zeros(len(related))
-    for code in np.unique(fields):
-        own = fields == code
-        held[own] = table[own] @ _normal(_coefficients(related[~own], table[~own], fields[~own], start))
-    found = tuple(
-        _kind(names[code], related[fields == code], table[fields == code], common) for code in domains
+        return ScoreFit(score_weights, best_threshold(related, scores), fit_calibration(related, scores))
+    fitted = tuple(
+        _fit_domain(names[code], related[domains == code], table[domains == code], common) for code in codes
     )
-    return Fit(
-        replace(score_weights, domains=found),
-        best_threshold(related, held),
-        fit_calibration(related, held),
-        tuple(domains),
+    held_out = _held_out_scores(related, table, domains, start)
+    return ScoreFit(
+        replace(score_weights, domains=fitted),
+        best_threshold(related, held_out),
+        fit_calibration(related, held_out),
+        tuple(codes),
     )
 
 
-def _kind(name: str, related: Bools, table: Floats, common: Floats) -> Domain:
-    """Shares, threshold and calibration of one kind of text."""
-    one_field = np.zeros(len(related), np.int64)
-    weights = _logistic(related, table, one_field, common, _KIND_RIDGE)
-    shares = _normal(weights if weights.sum() > 0 else common)
-    scores = table @ shares
-    document, chunks, words, opening = shares.tolist()
+def _held_out_scores(related: Bools, table: Floats, domains: Ints, start: ScoreWeights) -> Floats:
+    """Score the pairs of each domain with weights fitted to the other domains: [P]."""
+    scores = np.zeros(len(related))
+    for code in np.unique(domains):
+        inside = domains == code
+        others = _coefficients(related[~inside], table[~inside], domains[~inside], start)
+        scores[inside] = table[inside] @ _normal(others)
+    return scores
+
+
+def _fit_domain(name: str, related: Bools, table: Floats, common: Floats) -> Domain:
+    one_domain = np.zeros(len(related), np.int64)
+    coefficients = _logistic(related, table, one_domain, common, _DOMAIN_RIDGE)
+    weights = _normal(coefficients if coefficients.sum() > 0 else common)
+    scores = table @ weights
+    document, chunks, words, opening = weights.tolist()
     threshold, calibration = best_threshold(related, scores), fit_calibration(related, scores)
     return Domain(name, document, chunks, words, opening, threshold, calibration)
 
 
-def _coefficients(related: Bools, table: Floats, fields: Ints, start: ScoreWeights) -> Floats:
-    """Of the parts; the shares of `start` where there are too few pairs, or where no part helps."""
+def _coefficients(related: Bools, table: Floats, domains: Ints, start: ScoreWeights) -> Floats:
+    """Fitted coefficients of the parts; the weights of `start` where there are too few pairs or no part helps."""
     usual = np.array([float(getattr(start, name)) for name in PARTS])
     if not _enough(related):
         return usual
-    weights = _logistic(related, table, fields, np.zeros(len(PARTS)), _RIDGE)
-    return weights if weights.sum() > 0 else usual
+    coefficients = _logistic(related, table, domains, np.zeros(len(PARTS)), _RIDGE)
+    return coefficients if coefficients.sum() > 0 else usual
 
 
 def _enough(related: Bools) -> bool:
     return bool(min(related.sum(), (~related).sum()) >= ENOUGH)
 
 
-def _normal(weights: Floats) -> Floats:
-    shares: Floats = weights / weights.sum()
-    return shares
+def _normal(coefficients: Floats) -> Floats:
+    """Coefficients as weights, which sum to 1."""
+    weights: Floats = coefficients / coefficients.sum()
+    return weights
 
 
-def _with(score_weights: ScoreWeights, weights: Floats) -> ScoreWeights:
-    document, chunks, words, opening = _normal(weights).tolist()
+def _with_weights(score_weights: ScoreWeights, coefficients: Floats) -> ScoreWeights:
+    document, chunks, words, opening = _normal(coefficients).tolist()
     return replace(score_weights, document=document, chunks=chunks, words=words, opening=opening)
 
 
-def _logistic(related: Bools, table: Floats, fields: Ints, towards: Floats, ridge: float) -> Floats:
-    """Coefficients of the parts, at least 0.
+def _logistic(related: Bools, table: Floats, domains: Ints, towards: Floats, ridge: float) -> Floats:
+    """Fit coefficients of the parts, at least 0, by logistic regression with an intercept for each domain.
 
-    What is minimised is the mean log-loss of each field, summed, and `ridge` times the squared distance from `towards`.
+    Minimises the sum over domains of the mean log-loss, plus `ridge` times the squared distance from `towards`.
     """
     from scipy.optimize import minimize
 
-    codes = np.unique(fields, return_inverse=True)[1]
+    codes = np.unique(domains, return_inverse=True)[1]
     parts, count, signs = table.shape[1], int(codes.max()) + 1, np.where(related, 1.0, -1.0)
     mass = 1.0 / np.bincount(codes)[codes]
 
     def loss(point: Floats) -> tuple[float, Floats]:
-        weights, intercepts = point[:parts], point[parts:]
-        margins = signs * (table @ weights + intercepts[codes])
-        away = weights - towards
+        coefficients, intercepts = point[:parts], point[parts:]
+        margins = signs * (table @ coefficients + intercepts[codes])
+        away = coefficients - towards
         value = float(mass @ np.logaddexp(0, -margins)) + ridge * float(away @ away)
         slopes = -mass * signs / (1 + np.exp(np.clip(margins, -500, 500)))
         return value, np.concatenate([table.T @ slopes + 2 * ridge * away, np.bincount(codes, slopes, count)])
 
     start = np.concatenate([np.maximum(towards, 1.0), np.zeros(count)])
     bounds = [(0.0, None)] * parts + [(None, None)] * count
-    found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds)
-    weights: Floats = found.x[:parts]
-    return weights
+    optimum = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds)
+    coefficients: Floats = optimum.x[:parts]
+    return coefficients
 
 
 # Isotonic regression overfits below about a thousand pairs (Niculescu-Mizil & Caruana 2005, §5).
@@ -154,7 +164,7 @@ _MANY = 1000
 
 
 def fit_calibration(related: ArrayLike, scores: ArrayLike) -> Calibration:
-    """Fit the probability that a pair is related, given its score.
+    """Fit the probability that a pair is related to its score: Platt's sigmoid, isotonic from 1,000 pairs.
 
     Args:
         related: bool [P], both values present.
@@ -165,7 +175,7 @@ def fit_calibration(related: ArrayLike, scores: ArrayLike) -> Calibration:
 
 
 def _platt(related: np.ndarray, scores: np.ndarray) -> Calibration:
-    """Platt (1999) with his smoothed targets, which keep separable pairs from an infinite slope."""
+    """Platt (1999), with his smoothed targets: separable pairs would have an infinite slope."""
     from sklearn.linear_model import LogisticRegression
 
     positives, negatives = int(related.sum()), int((~related).sum())
@@ -187,16 +197,16 @@ def _isotonic(related: np.ndarray, scores: np.ndarray) -> Calibration:
 
 
 def best_threshold(related: NDArray[np.bool_], scores: NDArray[np.float64]) -> float:
-    """The score from which F1 is highest, half-way between the two neighbouring scores.
+    """The threshold with the highest F1, half-way between two neighbouring scores.
 
-    Of several, the highest; where calling everything related is best, the lowest score.
+    Of several such thresholds, the highest. The lowest score, where F1 is best if all pairs count as related.
     """
     order = np.argsort(-scores, kind="stable")
     ranked, hits = scores[order], np.cumsum(related[order])
     f1 = 2 * hits / (np.arange(1, len(ranked) + 1) + related.sum())
     # A threshold cannot part equal scores.
-    last_of_its_kind = np.append(ranked[:-1] > ranked[1:], True)
-    best = int(np.where(last_of_its_kind, f1, -1.0).argmax())
+    last_of_its_score = np.append(ranked[:-1] > ranked[1:], True)
+    best = int(np.where(last_of_its_score, f1, -1.0).argmax())
     if best == len(ranked) - 1:
         return float(ranked[best])
     return float((ranked[best] + ranked[best + 1]) / 2)

@@ -1,10 +1,9 @@
-"""Which words of a document say what it is about: the rare ones, and the rare pairs of neighbouring words.
+"""Weigh the words of a document, and its pairs of neighbouring words, by how rare they are.
 
-A vector of meaning blurs names, species, statutes and part numbers, and these often decide whether two documents
-belong together. A lexicon knows in how many training documents every word and every pair of words stands (by hash,
-so that no text is kept), and weighs the words of a document by it (inverse document frequency: Spärck Jones 1972).
-Words are read from the chunks' token ids, and counts are taken relative to their mean, so that a document which says
-everything m times over has the same terms.
+Document vectors blur names, species, statutes and part numbers, which often decide whether two documents belong
+together. A lexicon counts in how many training documents each word and each pair stands. It keeps hashes only, no
+text. The weight of a word is its inverse document frequency (Spärck Jones 1972) times the logarithm of its count.
+Counts are relative to their mean: a document repeated m times has the same terms. Words are read from token ids.
 """
 
 from __future__ import annotations
@@ -24,21 +23,21 @@ FloatArray = NDArray[np.float32]
 IntArray = NDArray[np.int64]
 
 BUCKETS = 1 << 19
-"""Hash values of words, and as many of pairs of words."""
+"""Number of hash values of words; pairs of words have as many."""
 
 _LONGEST = 64
-"""Word pieces of a word that are told apart by their place; further ones share the last place."""
+"""Word pieces of a word whose place counts; all further ones share the last place."""
 _RARE = 2
-"""Words of fewer training documents weigh as much as words of two: most of them are names, or misread."""
+"""Document frequencies below this count as this: most such words are names or misread."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Terms:
-    """The words of a text, weighed.
+    """The weighed words and pairs of a text.
 
     Attributes:
-        buckets: int32 [k], ascending; words are below `BUCKETS`, pairs of words from there on.
-        weights: float32 [k], of unit length together.
+        buckets: int32 [k], ascending hash values; pairs of words start at `BUCKETS`.
+        weights: float32 [k], unit length.
     """
 
     buckets: NDArray[np.int32]
@@ -46,9 +45,10 @@ class Terms:
 
 
 def continuations(pieces: Sequence[str]) -> NDArray[np.bool_]:
-    """Which token ids go on with the word before them, given the piece of each id.
+    """Whether a token id continues the word before it: bool [vocabulary], given the piece of each id.
 
-    WordPiece marks those that go on ("##ing"), byte-level BPE and SentencePiece those that begin ("Ġthe", "▁the").
+    WordPiece marks pieces that continue a word ("##ing"), byte-level BPE and SentencePiece those that begin one
+    ("Ġthe", "▁the").
     """
     if any(piece.startswith("##") for piece in pieces):
         return np.array([piece.startswith("##") for piece in pieces])
@@ -58,7 +58,7 @@ def continuations(pieces: Sequence[str]) -> NDArray[np.bool_]:
 
 
 def overlap(a: Terms, b: Terms) -> float:
-    """Cosine of two texts by their terms, in [0, 1]."""
+    """Cosine of the terms of two texts, in [0, 1]."""
     _, here, there = np.intersect1d(a.buckets, b.buckets, assume_unique=True, return_indices=True)
     return min(1.0, float(a.weights[here] @ b.weights[there]))
 
@@ -68,10 +68,10 @@ class Lexicon:
     """Document frequencies of words and pairs of words.
 
     Attributes:
-        frequencies: uint16 [2 * BUCKETS], training documents that hold a term of each bucket.
-        documents: of how many.
-        continues: bool [vocabulary], which token ids go on with the word before them ("##ing").
-        power: of the inverse document frequency; above 1 rare words count for more.
+        frequencies: uint16 [2 * BUCKETS], number of training documents with a term of each bucket.
+        documents: number of training documents.
+        continues: see `continuations`.
+        power: exponent of the inverse document frequency; above 1 rare words count for more.
     """
 
     frequencies: NDArray[np.uint16]
@@ -83,13 +83,7 @@ class Lexicon:
     def learn(
         cls, documents: Iterable[Sequence[Sequence[int]]], continues: NDArray[np.bool_], power: float
     ) -> Lexicon:
-        """Count in how many documents each term stands.
-
-        Args:
-            documents: the token ids of the chunks of each, specials included.
-            continues: see the class.
-            power: see the class.
-        """
+        """Count the documents of each term; `documents` are the token ids of their chunks, specials included."""
         frequencies, count = np.zeros(2 * BUCKETS, np.int64), 0
         for chunks in documents:
             buckets, _ = _counted(_words(_body(chunks), continues))
@@ -102,7 +96,7 @@ class Lexicon:
         """Read a lexicon.
 
         Raises:
-            ModelError: it is damaged.
+            ModelError: the file is damaged or of another version.
         """
         frequencies, documents, continues = load_arrays(path, "frequencies", "documents", "continues")
         shapes = (frequencies.shape, documents.shape, continues.ndim)
@@ -121,14 +115,14 @@ class Lexicon:
             )
 
     def terms(self, chunks: Sequence[Chunk], words: int | None = None) -> Terms:
-        """The weighed terms of a text.
+        """Weigh the words of a text.
 
         Args:
-            chunks: of the text, in reading order.
-            words: read no more than this many; all if None.
+            chunks: the text, in reading order.
+            words: number of words to read; None reads all.
         """
-        found = _words(_body([chunk.ids for chunk in chunks]), self.continues)[:words]
-        buckets, counts = _counted(found)
+        read = _words(_body([chunk.ids for chunk in chunks]), self.continues)[:words]
+        buckets, counts = _counted(read)
         weights = counts * self._rarity(buckets)
         length = np.linalg.norm(weights)
         return Terms(buckets.astype(np.int32), (weights / (length if length else 1.0)).astype(np.float32))
@@ -141,13 +135,13 @@ class Lexicon:
 
 
 def _body(chunks: Sequence[Sequence[int]]) -> IntArray:
-    """Token ids of all chunks without their specials."""
+    """The token ids of all chunks, without the specials."""
     bodies = [np.asarray(ids[1:-1], np.int64) for ids in chunks]
     return np.concatenate(bodies) if bodies else np.zeros(0, np.int64)
 
 
 def _words(ids: IntArray, continues: NDArray[np.bool_]) -> NDArray[np.uint64]:
-    """A hash of each word: a polynomial of its word pieces, mixed."""
+    """Hash each word: a polynomial of its word pieces, mixed."""
     if not len(ids):
         return np.zeros(0, np.uint64)
     begins = ~continues[ids]
@@ -163,14 +157,14 @@ def _counted(words: NDArray[np.uint64]) -> tuple[IntArray, NDArray[np.float64]]:
     pairs = _mixed(words[:-1] * np.uint64(31) + words[1:] * np.uint64(17))
     buckets, counts = [], []
     for hashes, first in ((words, 0), (pairs, BUCKETS)):
-        found, times = np.unique((hashes % np.uint64(BUCKETS)).astype(np.int64), return_counts=True)
-        buckets.append(found + first)
+        distinct, times = np.unique((hashes % np.uint64(BUCKETS)).astype(np.int64), return_counts=True)
+        buckets.append(distinct + first)
         counts.append(np.log1p(times / times.mean()) if len(times) else np.zeros(0))
     return np.concatenate(buckets), np.concatenate(counts)
 
 
 def _mixed(hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """The finaliser of MurmurHash3: every bit of the input has a say in every bit of the output."""
+    """Mix with the finaliser of MurmurHash3: every input bit affects every output bit."""
     mixed = hashes ^ (hashes >> np.uint64(33))
     for factor in (0xFF51AFD7ED558CCD, 0xC4CEB9FE1A85EC53):
         mixed = mixed * np.uint64(factor)

@@ -1,8 +1,8 @@
-"""Two encodings to one document score: the only place where that happens, for every command and every measurement.
+"""Score two documents: the only place where a score is computed, for every command and every measurement.
 
-CoLDE's own score is the cosine of the document vectors (§3.3). One vector blurs what is small and telling, so that a
-model may weigh further parts in (`encoder.layout.ScoreWeights`): counterparts of chunks, and rare words. Each is
-symmetric, does not change when a document says everything m times over, and is 1 for a document and itself.
+CoLDE's own score is the cosine of the document vectors (§3.3). One vector blurs small details that decide, so a model
+may add further parts (`scoring.config.PARTS`). Each part is symmetric, does not change when a document is repeated m
+times, and is 1 for a document and itself.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ FloatArray = NDArray[np.float32]
 
 
 class Scorable(Protocol):
-    """What the score needs of a document: an `Encoding`, or as much of one as a corpus keeps."""
+    """What a score needs of a document: an `Encoding`, or the shorter `Card` that a corpus keeps."""
 
     @property
     def document_vector(self) -> FloatArray:
@@ -38,19 +38,19 @@ class Scorable(Protocol):
 
     @property
     def terms(self) -> Terms | None:
-        """Its weighed words."""
+        """The weighed words; None for a model without a lexicon."""
 
     @property
     def opening(self) -> Terms | None:
-        """Those of its first words."""
+        """The weighed words of the opening; None for a model without a lexicon."""
 
     @property
     def domains(self) -> FloatArray:
-        """[1 + K], how much it is of each kind of text, "other" first."""
+        """[1 + K], the shares of "other" and of each domain."""
 
 
 class ScoringConfig(Protocol):
-    """What a model's configuration states about its scores."""
+    """What a model states about its scores: `ModelConfig` or `TowerConfig`."""
 
     @property
     def threshold(self) -> float | None:
@@ -62,25 +62,17 @@ class ScoringConfig(Protocol):
 
     @property
     def score_weights(self) -> ScoreWeights | None:
-        """Weights of the parts of the document score; None for the cosine of the document vectors alone."""
-
-
-class Configured(Protocol):
-    """What says of what a score is made: an encoder."""
-
-    @property
-    def config(self) -> ScoringConfig:
-        """Of the model."""
+        """Weights of the parts; None for the cosine of the document vectors alone."""
 
 
 @dataclass(frozen=True, slots=True)
 class ScorePart:
-    """A part of a document score.
+    """One part of a document score.
 
     Attributes:
-        name: "document", "chunks", "words" or "opening".
+        name: one of `PARTS`.
         score: in [-1, 1].
-        weight: its share, for documents of these kinds.
+        weight: in the domains of the two documents, above 0.
     """
 
     name: str
@@ -90,12 +82,11 @@ class ScorePart:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a model says of two documents.
+    """What a model says about two documents.
 
     Attributes:
-        score: in [-1, 1].
-        parts: of which it is the mean, by their weights.
-        threshold: the score from which documents of these kinds count as related; None where not fitted.
+        score: in [-1, 1], the mean of the parts by their weights.
+        threshold: score from which documents of these domains count as related; None where not fitted.
         probability: that they are related; None where the model is not calibrated.
     """
 
@@ -105,7 +96,89 @@ class Verdict:
     probability: float | None
 
 
-_PLAIN = ScoreWeights()
+_COSINE_ALONE = ScoreWeights()
+
+
+def document_score(a: Scorable, b: Scorable, config: ScoringConfig) -> float:
+    """The score of two documents, in [-1, 1]: the weighted mean of its parts."""
+    return _mean(score_parts(a, b, config))
+
+
+def document_scores(
+    left: Sequence[Scorable], right: Sequence[Scorable], config: ScoringConfig
+) -> NDArray[np.float64]:
+    """The scores of P pairs of documents, [P].
+
+    Args:
+        left: the first document of each pair.
+        right: the second document of each pair.
+        config: of the model that encoded them all.
+    """
+    scores = [document_score(a, b, config) for a, b in zip(left, right, strict=True)]
+    return np.asarray(scores, np.float64)
+
+
+def score_parts(a: Scorable, b: Scorable, config: ScoringConfig) -> tuple[ScorePart, ...]:
+    """The parts of a document score that have a weight, in the order of `PARTS`."""
+    score_weights = config.score_weights or _COSINE_ALONE
+    weights = _domain_shares(a, b, score_weights) @ _weights_by_domain(score_weights)
+    return tuple(
+        ScorePart(name, part_score(name, a, b, score_weights), float(weight))
+        for name, weight in zip(PARTS, weights, strict=True)
+        if weight > 0
+    )
+
+
+def verdict(a: Scorable, b: Scorable, config: ScoringConfig) -> Verdict:
+    """Score, threshold and probability of two documents.
+
+    Weights, threshold and probability are averaged over the domains, by the shares that the two documents have in them.
+    """
+    parts = score_parts(a, b, config)
+    score = _mean(parts)
+    if config.threshold is None or config.calibration is None:
+        return Verdict(score, parts, config.threshold, None)
+    score_weights = config.score_weights or _COSINE_ALONE
+    shares = _domain_shares(a, b, score_weights)
+    thresholds = np.array([config.threshold, *(domain.threshold for domain in score_weights.domains)])
+    calibrations = [config.calibration, *(domain.calibration for domain in score_weights.domains)]
+    probabilities = np.array([float(probability(score, calibration)) for calibration in calibrations])
+    return Verdict(score, parts, float(shares @ thresholds), float(shares @ probabilities))
+
+
+def _mean(parts: Sequence[ScorePart]) -> float:
+    return sum(part.weight * part.score for part in parts)
+
+
+def _domain_shares(a: Scorable, b: Scorable, score_weights: ScoreWeights) -> NDArray[np.float64]:
+    """The shares of "other" and of each domain in two documents, [1 + K], sum 1."""
+    if not score_weights.domains:
+        return np.ones(1)
+    both: NDArray[np.float64] = (a.domains.astype(np.float64) + b.domains) / 2
+    shares: NDArray[np.float64] = both / both.sum()
+    return shares
+
+
+def _weights_by_domain(score_weights: ScoreWeights) -> NDArray[np.float64]:
+    """The weights of the parts for "other" and for each domain, [1 + K, 4]."""
+    rows = (score_weights, *score_weights.domains)
+    return np.array([[float(getattr(row, name)) for name in PARTS] for row in rows], np.float64)
+
+
+def part_score(name: str, a: Scorable, b: Scorable, score_weights: ScoreWeights) -> float:
+    """One part of a document score, in [-1, 1].
+
+    Raises:
+        ValueError: there is no such part, or an encoding lacks the words that it needs.
+    """
+    if name == "document":
+        return cosine(a.document_vector, b.document_vector)
+    if name == "chunks":
+        return counterparts(a, b, score_weights.sharpness)
+    left, right = {"words": (a.terms, b.terms), "opening": (a.opening, b.opening)}.get(name, (None, None))
+    if left is None or right is None:
+        raise ValueError(f"an encoding has no {name}")
+    return saturated(overlap(left, right), score_weights.saturation)
 
 
 def cosines(a: FloatArray, b: FloatArray) -> FloatArray:
@@ -129,94 +202,12 @@ def _unit(vectors: FloatArray) -> FloatArray:
     return scaled
 
 
-def document_score(a: Scorable, b: Scorable, encoder: Configured) -> float:
-    """The score of two documents that `encoder` has encoded, in [-1, 1]: the weighted mean of its parts."""
-    return _mean(score_parts(a, b, encoder))
-
-
-def document_scores(
-    left: Sequence[Scorable], right: Sequence[Scorable], encoder: Configured
-) -> NDArray[np.float64]:
-    """The scores of pairs of documents, [P].
-
-    Args:
-        left: the first document of each pair.
-        right: the second of each, as many.
-        encoder: what encoded them all.
-    """
-    scores = [document_score(a, b, encoder) for a, b in zip(left, right, strict=True)]
-    return np.asarray(scores, np.float64)
-
-
-def score_parts(a: Scorable, b: Scorable, encoder: Configured) -> tuple[ScorePart, ...]:
-    """The parts of a document score, with the shares that the model's configuration gives them."""
-    score_weights = encoder.config.score_weights or _PLAIN
-    shares = _kinds(a, b, score_weights) @ _shares(score_weights)
-    return tuple(
-        ScorePart(name, part_score(name, a, b, score_weights), float(weight))
-        for name, weight in zip(PARTS, shares, strict=True)
-        if weight > 0
-    )
-
-
-def verdict(a: Scorable, b: Scorable, encoder: Configured) -> Verdict:
-    """Score, threshold and probability of two documents, for what kinds of text they are.
-
-    All that depends on the kind is averaged over the kinds of the two.
-    """
-    config, parts = encoder.config, score_parts(a, b, encoder)
-    score = _mean(parts)
-    score_weights = config.score_weights or _PLAIN
-    domains = _kinds(a, b, score_weights)
-    if config.threshold is None or config.calibration is None:
-        return Verdict(score, parts, config.threshold, None)
-    thresholds = np.array([config.threshold, *(kind.threshold for kind in score_weights.domains)])
-    calibrations = [config.calibration, *(kind.calibration for kind in score_weights.domains)]
-    chances = np.array([float(probability(score, calibration)) for calibration in calibrations])
-    return Verdict(score, parts, float(domains @ thresholds), float(domains @ chances))
-
-
-def _mean(parts: Sequence[ScorePart]) -> float:
-    return sum(part.weight * part.score for part in parts)
-
-
-def _kinds(a: Scorable, b: Scorable, score_weights: ScoreWeights) -> NDArray[np.float64]:
-    """Of what kinds two documents are, [1 + K], sums to 1."""
-    if not score_weights.domains:
-        return np.ones(1)
-    both: NDArray[np.float64] = (a.domains.astype(np.float64) + b.domains) / 2
-    normal: NDArray[np.float64] = both / both.sum()
-    return normal
-
-
-def _shares(score_weights: ScoreWeights) -> NDArray[np.float64]:
-    """The shares of the parts for each kind, "other" first: [1 + K, 4]."""
-    choices = (score_weights, *score_weights.domains)
-    return np.array([[float(getattr(choice, name)) for name in PARTS] for choice in choices], np.float64)
-
-
-def part_score(name: str, a: Scorable, b: Scorable, score_weights: ScoreWeights) -> float:
-    """One part of a document score, in [-1, 1].
-
-    Raises:
-        ValueError: no part of this name, or an encoding without the words that it needs.
-    """
-    if name == "document":
-        return cosine(a.document_vector, b.document_vector)
-    if name == "chunks":
-        return counterparts(a, b, score_weights.sharpness)
-    found = {"words": (a.terms, b.terms), "opening": (a.opening, b.opening)}.get(name)
-    if found is None or found[0] is None or found[1] is None:
-        raise ValueError(f"an encoding has no {name}")
-    return saturated(overlap(found[0], found[1]), score_weights.saturation)
-
-
 def counterparts(a: Scorable, b: Scorable, sharpness: float) -> float:
     """How well the chunks of two documents find a counterpart in the other, in [-1, 1].
 
-    For every chunk the cosine m_i of its best match, and over the chunks of each document the soft maximum
-    t · log Σ_i s_i · exp(m_i / t), where s_i is a chunk's share of the tokens; the mean of the two. A few chunks that
-    match count more than many that nearly do, however long the document is.
+    Chunk i has m_i, the cosine with its best match, and s_i, its share of the tokens. The score of a document is the
+    soft maximum t · log Σ_i s_i · exp(m_i / t); the mean of both documents is returned. A few chunks that match count
+    more than many that nearly do, however long the document is.
     """
     table = np.clip(a.centred_unit_vectors @ b.centred_unit_vectors.T, -1.0, 1.0).astype(np.float64)
     both = (
@@ -227,9 +218,9 @@ def counterparts(a: Scorable, b: Scorable, sharpness: float) -> float:
 
 
 def saturated(value: float, half: float) -> float:
-    """An overlap in [0, 1] to the same range, steep where it is small: x (1 + k) / (x + k).
+    """Raise a small overlap: x (1 + k) / (x + k), from [0, 1] to [0, 1].
 
-    Two documents of one field share few rare words; two versions share nearly all. The first step says most.
+    Two documents of one domain share few rare words, two versions of a document nearly all: the first few say most.
     """
     return value * (1 + half) / (value + half)
 

@@ -174,7 +174,7 @@ def compare_encodings(
         passages: also align the passages, which encodes those that have no partner in wording.
         progress: called with the number of passages just encoded.
     """
-    found = verdict(a, b, encoder)
+    found = verdict(a, b, encoder.config)
     a_to_b, b_to_a = encoder.attention(a, b)
     alike = ChunkCosines(a.chunks, b.chunks, cosines(a.centred_unit_vectors, b.centred_unit_vectors))
     return Comparison(
