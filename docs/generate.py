@@ -41,7 +41,7 @@ for command in sys.argv[1:]:
     texts[command] = shown.getvalue()
 print(json.dumps(texts))
 """
-# Any of these makes rich colour what is not a terminal or lay it out for another width.
+# Each of these makes rich use colours or another width.
 _DISTURBING = ("FORCE_COLOR", "GITHUB_ACTIONS", "PY_COLORS", "COLUMNS", "TERMINAL_WIDTH")
 
 
@@ -153,10 +153,12 @@ def problems() -> list[str]:
     """All faults in the documentation of the commands, a sentence each."""
     tree = command_tree()
     helps = help_texts(tree)
-    found = [f"{PAGE.name}: {item}" for item in page_problems(PAGE.read_text(encoding="utf-8"), helps)]
+    faults = [f"{PAGE.name}: {item}" for item in page_problems(PAGE.read_text(encoding="utf-8"), helps)]
     for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))):
-        found += [f"{path.name}: {item}" for item in example_problems(path.read_text(encoding="utf-8"), tree)]
-    return found
+        faults += [
+            f"{path.name}: {item}" for item in example_problems(path.read_text(encoding="utf-8"), tree)
+        ]
+    return faults
 
 
 def main() -> int:
@@ -166,9 +168,9 @@ def main() -> int:
     if not parser.parse_args().check:
         helps = help_texts(command_tree())
         PAGE.write_text(fill(PAGE.read_text(encoding="utf-8"), helps), encoding="utf-8")
-    found = problems()
-    sys.stderr.writelines(f"{problem}\n" for problem in found)
-    return 1 if found else 0
+    faults = problems()
+    sys.stderr.writelines(f"{problem}\n" for problem in faults)
+    return 1 if faults else 0
 
 
 if __name__ == "__main__":

@@ -74,16 +74,16 @@ def _devices() -> list[Finding]:
     from colde_cli.encoder.runtime import probe_cuda
 
     cuda = probe_cuda()
-    found = f"usable, {cuda.devices} device(s)" if cuda.usable else f"not usable: {cuda.problem}"
-    return [Finding("cpu", f"{settings.usable_cores()} usable cores"), Finding("cuda", found)]
+    state = f"usable, {cuda.devices} device(s)" if cuda.usable else f"not usable: {cuda.problem}"
+    return [Finding("cpu", f"{settings.usable_cores()} usable cores"), Finding("cuda", state)]
 
 
 def _paths() -> list[Finding]:
     from colde_cli import settings
 
-    found = settings.known_models()
-    listed = ", ".join(f"{name} ({path})" for name, path in found.items()) or "none"
-    return [Finding("cache", str(settings.cache_dir())), Finding("models", listed, bool(found))]
+    models = settings.known_models()
+    listed = ", ".join(f"{name} ({path})" for name, path in models.items()) or "none"
+    return [Finding("cache", str(settings.cache_dir())), Finding("models", listed, bool(models))]
 
 
 def _self_test(model: str, device: str) -> list[Finding]:

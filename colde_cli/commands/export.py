@@ -19,7 +19,7 @@ _SENTENCE = "A short sentence shows whether network and graph agree. Two are bet
 
 
 class ExportPrecision(StrEnum):
-    """What a chunk encoder can be exported to."""
+    """Precisions of an exported chunk encoder."""
 
     INT8 = "int8"
     FP16 = "fp16"

@@ -50,17 +50,17 @@ def models(
     if name is not None:
         _describe(settings.resolve_model(name), chosen)
         return
-    found, unusable = _summaries(settings.known_models().values())
+    usable, unusable = _summaries(settings.known_models().values())
     for sentence in unusable:
         warn(sentence)
-    if unusable and not found:
+    if unusable and not usable:
         raise ModelError("None of the models can be used.")
     if chosen is Format.JSON:
         typer.echo(
-            json.dumps({"schema": "colde.models/1", "models": [asdict(item) for item in found]}, indent=2)
+            json.dumps({"schema": "colde.models/1", "models": [asdict(item) for item in usable]}, indent=2)
         )
         return
-    _print_table(found)
+    _print_table(usable)
 
 
 def _summaries(folders: Iterable[Path]) -> tuple[list[ModelSummary], list[str]]:
@@ -103,7 +103,7 @@ def summarise(folder: Path) -> ModelSummary:
     )
 
 
-def _print_table(found: list[ModelSummary]) -> None:
+def _print_table(summaries: list[ModelSummary]) -> None:
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
@@ -111,7 +111,7 @@ def _print_table(found: list[ModelSummary]) -> None:
     from colde_cli.views.escaping import visible
 
     table = Table("Name", "System", "Backbone", "Precisions", "Size", "Folder", box=None, pad_edge=False)
-    for item in found:
+    for item in summaries:
         precisions = ", ".join(item.precisions)
         cells = (item.name, item.system, item.backbone, precisions, f"{item.megabytes:.0f} MB", item.path)
         table.add_row(*(Text(visible(cell)) for cell in cells))

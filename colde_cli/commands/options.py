@@ -1,4 +1,4 @@
-"""Options that several commands share: how each is declared, and what the commands make of them."""
+"""The options that several commands share: their declarations, and the objects made of them."""
 
 from __future__ import annotations
 

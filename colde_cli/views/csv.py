@@ -39,19 +39,19 @@ Cell = str | int | float | None
 
 
 def comparison_csv(comparison: Comparison) -> str:
-    """All passages, a row for each pair in the order of A, under the names of `PASSAGE_COLUMNS`."""
+    """A row for each pair of passages in the order of A, under `PASSAGE_COLUMNS`."""
     a, b = comparison.a.document, comparison.b.document
     return _written(PASSAGE_COLUMNS, (_pair(a, b, pair) for pair in comparison.passages))
 
 
 def ranking_csv(ranking: Ranking) -> str:
-    """A row for each hit, or for each of its matches where they were asked for, under `RANKING_COLUMNS`."""
+    """A row for each hit, or for each match of a hit that has some, under `RANKING_COLUMNS`."""
     return _written(RANKING_COLUMNS, (row for hit in ranking.results for row in _hit(hit)))
 
 
 def _written(columns: Sequence[str], rows: Iterable[Sequence[Cell]]) -> str:
     text = StringIO()
-    # Quoted, a cell cannot be ended by a semicolon or a tab where these part the cells.
+    # In quotation marks a semicolon or a tab cannot end a cell.
     writer = csv.writer(text, quoting=csv.QUOTE_ALL, lineterminator="\r\n")
     writer.writerow(columns)
     writer.writerows([spreadsheet(cell) if isinstance(cell, str) else cell for cell in row] for row in rows)
@@ -83,11 +83,11 @@ def _pages(pages: tuple[int, int] | None) -> tuple[int | None, int | None]:
 
 def _hit(hit: Hit) -> Iterator[Sequence[Cell]]:
     probability = None if hit.probability is None else round(hit.probability, _DECIMALS)
-    own = (hit.rank, round(hit.score, _DECIMALS), probability, hit.title, hit.path)
+    first = (hit.rank, round(hit.score, _DECIMALS), probability, hit.title, hit.path)
     if not hit.matches:
-        yield (*own, *(None for _ in RANKING_COLUMNS[len(own) :]))
+        yield (*first, *(None for _ in RANKING_COLUMNS[len(first) :]))
     for match in hit.matches:
-        yield (*own, *_match(match))
+        yield (*first, *_match(match))
 
 
 def _match(match: Match) -> Sequence[Cell]:
@@ -110,11 +110,11 @@ def evaluation_csv(evaluation: Evaluation) -> str:
 
 def _rows(evaluation: Evaluation) -> Iterator[tuple[object, ...]]:
     for item in evaluation.blocks():
-        for found in item.results:
-            for name, figure in found.figures.items():
-                yield item.name, found.system, name, figure.value, figure.low, figure.high, None, None
-            if found.threshold is not None:
-                yield item.name, found.system, "threshold", found.threshold, None, None, None, None
+        for result in item.results:
+            for name, figure in result.figures.items():
+                yield item.name, result.system, name, figure.value, figure.low, figure.high, None, None
+            if result.threshold is not None:
+                yield item.name, result.system, "threshold", result.threshold, None, None, None, None
         for test in item.tests:
             shown = test.difference
             name = f"{test.figure}_difference"

@@ -7,13 +7,12 @@ import re
 from colde_cli.views.wording import plain, shorten
 
 _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "|": "&#124;", "$": "<span>$</span>"}
-# A bar would end a cell even behind a backslash that is itself escaped; a dollar sign begins a formula on GitHub, which
-# asks for a span around one that does not.
+# A bar ends a cell even after an escaped backslash. GitHub takes a dollar sign for a formula unless it is in a span.
 _TABLE = str.maketrans({**_ENTITIES, **{sign: f"\\{sign}" for sign in "\\`*_{}[]~^#"}})
-# What begins a list, a rule or the underline of a heading where it begins a line.
+# Signs that begin a list, a rule or the underline of a heading at the beginning of a line.
 _LEADING = re.compile(r"^(?:([-+=])(?=[\s=-]|$)|(\d+)([.)])(?=\s|$))")
-# What GitHub and GitLab turn into a mention, a reference, a link or an emoji once Markdown is done with its escapes:
-# an invisible blank in it is what holds them back.
+# GitHub and GitLab look for mentions, references, links and emoji after Markdown has removed its escapes; an invisible
+# blank inside prevents that.
 _LIVE = re.compile(
     r"@(?=[\w-])|[#!&~%](?=\d)|\bGH(?=-\d)"  # a person, an issue
     r"|\b(?:https?|ftp|mailto|xmpp):(?=\S)|\bwww(?=\.)"  # an address
@@ -51,12 +50,12 @@ def markdown(text: str) -> str:
     """
     line = _LIVE.sub(_broken, plain(text))
     line = line.translate(_TABLE).replace(_BREAK, "&#8203;")
-    return _LEADING.sub(lambda found: f"\\{found[1]}" if found[1] else f"{found[2]}\\{found[3]}", line)
+    return _LEADING.sub(lambda match: f"\\{match[1]}" if match[1] else f"{match[2]}\\{match[3]}", line)
 
 
-def _broken(found: re.Match[str]) -> str:
+def _broken(match: re.Match[str]) -> str:
     # Seven digits of a commit are enough for a link.
-    parts = re.findall(".{1,6}", found[0]) if found["commit"] else [found[0], ""]
+    parts = re.findall(".{1,6}", match[0]) if match["commit"] else [match[0], ""]
     return _BREAK.join(parts)
 
 
@@ -73,11 +72,11 @@ _NONCHARACTERS = "".join(
     chr(plane + last) for plane in range(0, 0x110000, 0x10000) for last in (0xFFFE, 0xFFFF)
 )
 # Controls, halves of surrogate pairs and noncharacters are errors in HTML. An override of the direction of text
-# (U+202D, U+202E) shows letters in an order in which they are not stored, so that a reader must see that there is one.
+# (U+202D, U+202E) shows letters in another order than they are stored in; a reader must see it.
 _FORBIDDEN = re.compile(
     f"[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\u202d\u202e{_NONCHARACTERS}]"
 )
-# Other marks of direction would reach beyond the words they stand in; every passage is isolated by itself.
+# Other marks of direction would affect text after them; every passage is isolated anyway.
 _DROPPED = re.compile("[\u202a-\u202c\u2066-\u2069]")
 _SPACE = re.compile("\r\n?|\x0c")
 

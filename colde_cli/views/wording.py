@@ -32,7 +32,7 @@ STATE_WORDS = {
 }
 """States of passages, in the order of `State`."""
 PART_NAMES = {
-    "document": "whole text",
+    "document": "text",
     "chunks": "best chunks",
     "words": "rare words",
     "opening": "opening",
@@ -212,7 +212,7 @@ def from_difference(a: str, b: str) -> tuple[str, str]:
 
 
 def score_parts(parts: Sequence[ScorePart]) -> str:
-    """The parts of a score in figures: `15% whole text 1.00 · 38% rare words 0.97`."""
+    """The parts of a score in figures: `15% text 1.00 · 38% rare words 0.97`."""
     return " · ".join(f"{part.weight:.0%} {PART_NAMES[part.name]} {part.score:.2f}" for part in parts)
 
 
@@ -249,7 +249,7 @@ def closest_parts(parts: Sequence[ScorePart], score: float) -> str:
 
 
 def shared_words(comparison: Comparison, both: tuple[Extent, Extent]) -> str:
-    """The share of A's words that are also in B, and of B's in A, in a sentence or two.
+    """The share of A's words that are in B, and of B's in A, in a sentence.
 
     Args:
         comparison: to describe.
@@ -262,7 +262,7 @@ def shared_words(comparison: Comparison, both: tuple[Extent, Extent]) -> str:
         return f"{'A' if not a.words else 'B'} has no text apart from headings."
     if not a.kept and not b.kept:
         return "No passage of A matches a passage of B."
-    return f"{share(a)} of A's words are also in B; {share(b)} of B's words are also in A."
+    return f"{share(a)} of A's words are in B; {share(b)} of B's words are in A."
 
 
 def share(extent: Extent) -> str:

@@ -54,7 +54,7 @@ def evaluation_html(evaluation: Evaluation) -> str:
 def _overview(evaluation: Evaluation, name: str) -> str:
     """One figure of all systems on all data sets; "" if a set lacks it."""
     blocks = evaluation.blocks()
-    if any(name not in found.figures for item in blocks for found in item.results):
+    if any(name not in result.figures for item in blocks for result in item.results):
         return ""
     heads = [f'<th scope="col">{escape(item.name)}</th>' for item in blocks]
     best = [item.best(name) for item in blocks]
@@ -73,14 +73,14 @@ def _contents(blocks: Sequence[SetResult]) -> str:
 
 def _block(item: SetResult, number: int) -> Iterator[str]:
     yield f'<section aria-labelledby="f{number}"><h2 id="f{number}">{escape(item.name)}</h2>'
-    yield f'<p class="facts">{escape(wording.field_facts(item))}</p>'
-    areas = [(found.system, place, found.figures["auc"]) for place, found in enumerate(item.results)]
+    yield f'<p class="facts">{escape(wording.set_facts(item))}</p>'
+    areas = [(result.system, place, result.figures["auc"]) for place, result in enumerate(item.results)]
     yield _figure("AUC and its interval", interval_plot(f"AUC of every system on {item.name}", areas), "wide")
     for group, title in _GROUPS.items():
         yield _figures(item, group, title)
     if item.tests:
         yield _tests(item)
-    if any(found.curves for found in item.results):
+    if any(result.curves for result in item.results):
         yield from _plots(item)
     for name, attacked in item.robustness.items():
         for title, header, rows in attacked.tables:
@@ -93,12 +93,12 @@ def _block(item: SetResult, number: int) -> Iterator[str]:
 def _figures(item: SetResult, group: str, title: str) -> str:
     """A table of a group of figures; "" if none of them was measured."""
     kinds = {name: kind for name, kind in FIGURES.items() if kind.group == group}
-    names = [name for name in kinds if any(name in found.figures for found in item.results)]
+    names = [name for name in kinds if any(name in result.figures for result in item.results)]
     if not names:
         return ""
     best = {name: item.best(name) for name in names}
-    verdicts = group == "verdict" and any(found.threshold is not None for found in item.results)
-    calibrated = group == "calibration" and any(found.calibration_from for found in item.results)
+    verdicts = group == "verdict" and any(result.threshold is not None for result in item.results)
+    calibrated = group == "calibration" and any(result.calibration_from for result in item.results)
     heads = [
         f'<th scope="col" title="{escape(kinds[name].meaning, quote=True)}">{kinds[name].title}</th>'
         for name in names
@@ -106,11 +106,11 @@ def _figures(item: SetResult, group: str, title: str) -> str:
     heads += ['<th scope="col">Threshold</th>'] if verdicts else []
     heads += ['<th scope="col">Calibrated by</th>'] if calibrated else []
     rows = []
-    for found in item.results:
-        cells = [_cell(found.figures.get(name), found.system in best[name]) for name in names]
-        cells += [f"<td>{wording.threshold_origin(found)}</td>"] if verdicts else []
-        cells += [f"<td>{found.calibration_from or 'none'}</td>"] if calibrated else []
-        rows.append(f'<tr><th scope="row">{escape(found.system)}</th>{"".join(cells)}</tr>')
+    for result in item.results:
+        cells = [_cell(result.figures.get(name), result.system in best[name]) for name in names]
+        cells += [f"<td>{wording.threshold_origin(result)}</td>"] if verdicts else []
+        cells += [f"<td>{result.calibration_from or 'none'}</td>"] if calibrated else []
+        rows.append(f'<tr><th scope="row">{escape(result.system)}</th>{"".join(cells)}</tr>')
     return _table(title, heads, rows, item.name)
 
 
@@ -169,20 +169,22 @@ def _table(title: str, heads: Sequence[str], rows: Sequence[str], field: str, fi
 
 
 def _plots(item: SetResult) -> Iterator[str]:
-    drawn = [(place, found) for place, found in enumerate(item.results) if found.curves is not None]
+    drawn = [(place, result) for place, result in enumerate(item.results) if result.curves is not None]
     yield f'<h3>Curves</h3>{_key(drawn)}<div class="plots">'
-    roc = [Series(found.system, place, found.curves.roc) for place, found in drawn if found.curves]
+    roc = [Series(result.system, place, result.curves.roc) for place, result in drawn if result.curves]
     yield _figure("ROC", line_plot(f"ROC curves on {item.name}", "false alarms", "hits", roc, diagonal=True))
     curve = [
-        Series(found.system, place, found.curves.precision_recall) for place, found in drawn if found.curves
+        Series(result.system, place, result.curves.precision_recall)
+        for place, result in drawn
+        if result.curves
     ]
     yield _figure(
         "Precision and recall", line_plot(f"Precision by recall on {item.name}", "recall", "precision", curve)
     )
     bins = [
-        Series(found.system, place, reliability_points(found.curves.reliability))
-        for place, found in drawn
-        if found.curves and found.curves.reliability
+        Series(result.system, place, reliability_points(result.curves.reliability))
+        for place, result in drawn
+        if result.curves and result.curves.reliability
     ]
     if bins:
         name = f"Reliability on {item.name}: share of related pairs by predicted probability"
@@ -200,18 +202,18 @@ def _histograms(drawn: Sequence[tuple[int, SystemResult]], field: str) -> Iterat
         + '<li><svg aria-hidden="true" viewBox="0 0 26 10"><line class="threshold" x1="0" x2="26" y1="5" y2="5"/></svg>'
         'threshold</li></ul><div class="plots small">'
     )
-    for _, found in drawn:
-        if found.curves is not None:
-            title = f"Scores of {found.system} on {field}, related and unrelated pairs"
-            yield _figure(found.system, histogram_plot(title, found.curves.histogram, found.threshold))
+    for _, result in drawn:
+        if result.curves is not None:
+            title = f"Scores of {result.system} on {field}, related and unrelated pairs"
+            yield _figure(result.system, histogram_plot(title, result.curves.histogram, result.threshold))
     yield "</div>"
 
 
 def _key(drawn: Sequence[tuple[int, SystemResult]]) -> str:
     items = (
         f'<li><svg aria-hidden="true" viewBox="0 0 26 10"><line class="line {series_class(place)}" x1="0" x2="26" '
-        f'y1="5" y2="5"/></svg>{escape(found.system)}</li>'
-        for place, found in drawn
+        f'y1="5" y2="5"/></svg>{escape(result.system)}</li>'
+        for place, result in drawn
     )
     return f'<ul class="key">{"".join(items)}</ul>'
 
@@ -229,7 +231,7 @@ def _figure(caption: str, plot: str, kind: str = "") -> str:
 
 
 def _meanings(blocks: Sequence[SetResult]) -> str:
-    measured = {name for item in blocks for found in item.results for name in found.figures}
+    measured = {name for item in blocks for result in item.results for name in result.figures}
     items = (
         f"<dt>{kind.title}</dt><dd>{escape(kind.meaning)}{'' if kind.higher_is_better else ' Lower is better.'}</dd>"
         for name, kind in FIGURES.items()

@@ -14,8 +14,8 @@ from colde_cli.views.evaluation import wording
 from colde_cli.views.terminal import rendered
 from colde_cli.views.wording import plain
 
-_MATCHING = ("auc_random", "auc_hard", "average_precision", "f1", "precision", "recall", "accuracy")
-_FINDING = ("recall_at_10", "mrr", "ndcg_at_10", "ece", "ece_by_chance", "brier")
+_PAIR_FIGURES = ("auc_random", "auc_hard", "average_precision", "f1", "precision", "recall", "accuracy")
+_OTHER_FIGURES = ("recall_at_10", "mrr", "ndcg_at_10", "ece", "ece_by_chance", "brier")
 
 
 def evaluation_table(evaluation: Evaluation, *, to_file: bool = False) -> str:
@@ -25,7 +25,7 @@ def evaluation_table(evaluation: Evaluation, *, to_file: bool = False) -> str:
 
 def _parts(evaluation: Evaluation) -> Iterator[RenderableType]:
     for item in evaluation.blocks():
-        yield from _field(item)
+        yield from _data_set(item)
     if evaluation.macro is not None:
         yield Text("AUC by data set", style="bold")
         yield _overview(evaluation)
@@ -40,17 +40,19 @@ def _overview(evaluation: Evaluation) -> Table:
     for item in evaluation.blocks():
         table.add_column(plain(item.name), justify="right", overflow="fold", min_width=5)
     for place, system in enumerate(evaluation.systems):
-        found = [(item.results[place], system.name in item.best("auc")) for item in evaluation.blocks()]
-        table.add_row(Text(plain(system.name)), *(_cell(measured, "auc", best) for measured, best in found))
+        cells = [
+            _cell(item.results[place], "auc", system.name in item.best("auc")) for item in evaluation.blocks()
+        ]
+        table.add_row(Text(plain(system.name)), *cells)
     return table
 
 
-def _field(item: SetResult) -> Iterator[RenderableType]:
+def _data_set(item: SetResult) -> Iterator[RenderableType]:
     yield Text(plain(item.name), style="bold")
-    yield Text(wording.field_facts(item), style="dim")
-    yield Padding(_figures(item, _MATCHING, lead="auc"), (1, 0, 0, 0))
-    rest = [name for name in _FINDING if any(name in found.figures for found in item.results)]
-    thresholds = any(found.threshold is not None for found in item.results)
+    yield Text(wording.set_facts(item), style="dim")
+    yield Padding(_figures(item, _PAIR_FIGURES, lead="auc"), (1, 0, 0, 0))
+    rest = [name for name in _OTHER_FIGURES if any(name in result.figures for result in item.results)]
+    thresholds = any(result.threshold is not None for result in item.results)
     if rest or thresholds:
         yield Padding(_figures(item, rest, thresholds=thresholds), (1, 0, 0, 0))
     if item.tests:
@@ -78,21 +80,21 @@ def _figures(
     if thresholds:
         table.add_column("threshold", no_wrap=True)
     best = {name: item.best(name) for name in shown}
-    for found in item.results:
-        cells: list[Text] = [Text(plain(found.system))]
+    for result in item.results:
+        cells: list[Text] = [Text(plain(result.system))]
         for name in shown:
-            cells.append(_cell(found, name, found.system in best[name]))
+            cells.append(_cell(result, name, result.system in best[name]))
             if name == lead:
-                cells.append(Text(wording.ends(found.figures[name]), style="dim"))
-        cells += [Text(wording.threshold_origin(found), style="dim")] if thresholds else []
+                cells.append(Text(wording.ends(result.figures[name]), style="dim"))
+        cells += [Text(wording.threshold_origin(result), style="dim")] if thresholds else []
         table.add_row(*cells)
     return table
 
 
-def _cell(found: SystemResult, name: str, best: bool) -> Text:
-    if name not in found.figures:
+def _cell(result: SystemResult, name: str, best: bool) -> Text:
+    if name not in result.figures:
         return Text("–", style="dim")
-    return Text(wording.number(found.figures[name].value), style="bold green" if best else "")
+    return Text(wording.number(result.figures[name].value), style="bold green" if best else "")
 
 
 def _tests(item: SetResult) -> Table:

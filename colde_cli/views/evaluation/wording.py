@@ -39,7 +39,7 @@ def chance(p: float | None) -> str:
     return "<0.001" if p < 0.001 else f"{p:.3f}"
 
 
-def field_facts(item: SetResult) -> str:
+def set_facts(item: SetResult) -> str:
     """The numbers of pairs, documents and queries, on one line."""
     facts = [f"{plural(item.pairs, 'pair')}, {item.positives:,} related", plural(item.documents, "document")]
     facts += [f"{count:,} {relation} negatives" for relation, count in item.relations.items() if relation]
@@ -59,8 +59,8 @@ def threshold_origin(item: SystemResult) -> str:
 
 def notes(item: SetResult) -> list[str]:
     """All notes on a data set; those on a system begin with its name."""
-    of_systems = [(found.system, note) for found in item.results for note in found.notes]
-    of_systems += [(name, note) for name, found in item.robustness.items() for note in found.notes]
+    of_systems = [(result.system, note) for result in item.results for note in result.notes]
+    of_systems += [(name, note) for name, result in item.robustness.items() for note in result.notes]
     return [*item.notes, *(f"{name}: {note}" for name, note in of_systems)]
 
 

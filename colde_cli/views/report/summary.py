@@ -196,8 +196,8 @@ def _kept(comparison: Comparison, changes: Sequence[SectionChange]) -> str:
     same, apart = sum(change.same for change in kept), apart_from(comparison.ignore)
     if not kept:
         return "No section kept its name and place."
-    what = "its name and place" if len(kept) == 1 else "their names and places"
-    words = f"{plural(len(kept), 'section')} kept {what}"
+    unchanged = "its name and place" if len(kept) == 1 else "their names and places"
+    words = f"{plural(len(kept), 'section')} kept {unchanged}"
     if same == len(kept):
         return f"{words}, word for word{apart}."
     return f"{words}, {same or 'none'} of them word for word{apart}."
