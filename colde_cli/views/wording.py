@@ -273,17 +273,15 @@ def share(extent: Extent) -> str:
 
 
 def same_texts(comparison: Comparison) -> str:
-    """That the texts are the same, with what was ignored and pages without text."""
+    """That the texts are the same, apart from what was ignored and pages without text."""
     reports = (comparison.a.document.report, comparison.b.document.report)
     unread = any(report.pages_without_text for report in reports)
-    return (
-        f"the texts are the same{apart_from(comparison.ignore)}{', not counting pages without text' * unread}"
-    )
+    return f"the texts are the same{apart_from(comparison.ignore, ('pages without text',) * unread)}"
 
 
-def apart_from(ignore: IgnoreOptions) -> str:
-    """What follows "the texts are the same": " apart from case and numbers"; "" if nothing is ignored."""
-    names = [_IGNORED[name] for name in ignore.names]
+def apart_from(ignore: IgnoreOptions, others: Sequence[str] = ()) -> str:
+    """The end of "the texts are the same": " apart from case and numbers"; "" if nothing is ignored."""
+    names = [*(_IGNORED[name] for name in ignore.names), *others]
     return f" apart from {listed(names)}" if names else ""
 
 
