@@ -79,6 +79,15 @@ def test_headings_by_style_based_on_and_outline_level(path: Path) -> None:
     assert bodies(document)[-1] == "Not one\n\nEndless"
 
 
+def test_boxes_and_tables_in_a_note_stay_in_it(path: Path) -> None:
+    box = f"<w:p><w:r><w:t>Note</w:t></w:r><w:r><w:txbxContent>{p('Box')}</w:txbxContent></w:r></w:p>"
+    note = f'<w:footnote w:id="1">{box}<w:tbl>{row("a", "b")}</w:tbl></w:footnote>'
+    body = '<w:p><w:r><w:t>Words.</w:t></w:r><w:r><w:footnoteReference w:id="1"/></w:r></w:p>'
+    assert (
+        read(write_word(path, p("One", "berschrift1") + body, note)).text == "One\n\nWords.\n\nBox Note a | b"
+    )
+
+
 def test_a_clause_in_the_style_of_a_heading_is_text(path: Path) -> None:
     clause = "The Supplier shall deliver the goods to the place that the Buyer has named " * 4
     document = read(write_word(path, p("Delivery", "berschrift1") + p(clause, "berschrift2")))

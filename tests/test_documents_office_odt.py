@@ -86,6 +86,12 @@ def test_tables_boxes_and_notes_at_the_end_of_their_section(path: Path) -> None:
     ]
 
 
+def test_boxes_and_tables_in_a_note_stay_in_it(path: Path) -> None:
+    boxed = f"<draw:frame><draw:text-box>{p('Box')}</draw:text-box></draw:frame>"
+    inner = f"<text:note><text:note-body>{p(f'Note{boxed}')}{table((p('a'), p('b')))}</text:note-body></text:note>"
+    assert read(write_odt(path, h("One") + p(f"Words{inner}."))).text == "One\n\nWords.\n\nBox Note a | b"
+
+
 def test_what_is_no_text_is_left_out(path: Path) -> None:
     body = (
         "<text:tracked-changes><text:changed-region><text:deletion>"

@@ -149,7 +149,7 @@ def test_sources_without_text(tmp_path: Path) -> None:
         parse("% nothing")
     path = tmp_path / "paper.tex"
     path.write_bytes(bytes(range(256)) * 20)
-    with pytest.raises(UnsupportedFormatError, match=r"paper\.tex is not a text file"):
+    with pytest.raises(UnsupportedFormatError, match=r"paper\.tex: it holds binary data"):
         read(path)
 
 

@@ -1,4 +1,4 @@
-"""What commands of LaTeX mean to a reader of the text; those not named here vanish and leave their arguments."""
+"""The meaning of LaTeX commands for the text; commands not listed here vanish and leave their arguments."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _ARGUMENTS = {
     3: "newenvironment renewenvironment definecolor",
 }
 DROPPED = {name: count for count, names in _ARGUMENTS.items() for name in names.split()}
-"""Commands whose first so many arguments are no text; what follows them is."""
+"""Command -> how many of its first arguments are no text."""
 
 UNSEEN = frozenset("tikzpicture picture pspicture axis CCSXML".split())
 """Environments that are drawings or data."""

@@ -1,4 +1,7 @@
-"""From LaTeX to headings and paragraphs: one pass over the source, commands understood as `macros` says."""
+"""Read LaTeX: one pass over the source turns it into headings, paragraphs and notes.
+
+`source.py` prepares the source, `macros.py` lists what commands mean, and `Scanner` acts on them.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,7 @@ from colde_cli.documents.tex.macros import (
     accented,
     formula,
 )
-from colde_cli.documents.tex.source import BLANK, Authored, Source, match_braces, prepare, restore
+from colde_cli.documents.tex.source import BLANK, AuthorCommands, Source, match_braces, prepare, restore
 from colde_cli.documents.text import decode, shown_as
 from colde_cli.errors import LimitError
 
@@ -64,18 +67,71 @@ _ITEMS = frozenset(("item", "bibitem"))
 _ELSEWHERE = frozenset((*_INCLUDES, "bibliography", "printbibliography"))
 _LET = re.compile(r"\s*\\[A-Za-z@]+\s*=?\s*(\\[A-Za-z@]+|.)")
 _FILE = re.compile(r"[ \t]*([^\s{}\\]+)")
+_BEGIN, _END = "\\begin{document}", "\\end{document}"
+
+
+def read_tex(data: bytes, path: str, name: str) -> Document:
+    r"""Read LaTeX: title, abstract, `\part` to `\subparagraph`, lists, tables, captions, footnotes, formulas.
+
+    The source is read, not run. Commands that the author defines are expanded; others vanish and leave the words in
+    their arguments. Citations and references vanish. Formulas keep the names and characters of their source. Numbers
+    that LaTeX counts are not part of the text. Files that `\input` names are not read.
+
+    Args:
+        data: of the file.
+        path: as the user gave it, for messages.
+        name: stands in for a missing title.
+
+    Raises:
+        UnsupportedFormatError: the bytes are no text.
+        LimitError: it has more text or braces than colde reads.
+        NoTextError: it has no text.
+    """
+    shown = shown_as(path)
+    text, warnings = decode(data, shown)
+    scanner = Scanner(DocumentBuilder(shown))
+    source = scanner.source(prepare(text))
+    begin = source.text.find(_BEGIN)
+    if begin >= 0:
+        scanner.muted = True
+        scanner.scan(source, 0, begin)
+        scanner.muted = False
+        scanner.flush()
+    end = source.text.find(_END, max(0, begin))
+    scanner.scan(source, begin + len(_BEGIN) if begin >= 0 else 0, end if end >= 0 else len(source.text))
+    scanner.end()
+    document = scanner.builder.build(scanner.title, name, (*warnings, *_warnings(scanner)), _notes(scanner))
+    return replace(document, path=path)
+
+
+def _warnings(scanner: Scanner) -> list[str]:
+    names = list(dict.fromkeys(scanner.inputs))
+    if not names:
+        return []
+    listed = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+    return [
+        f"Files named by \\input or \\include were not read: {listed}; join them first, e.g. with latexpand."
+    ]
+
+
+def _notes(scanner: Scanner) -> list[str]:
+    notes = []
+    if scanner.bibliography:
+        notes.append("The references lie in a file of their own and were not read.")
+    if scanner.drawings:
+        notes.append(f"Left out {scanner.drawings} drawing{'s' if scanner.drawings > 1 else ''}.")
+    return notes
 
 
 @dataclass(slots=True)
 class Scanner:
-    """Fills a builder.
+    """Scans a source and fills a builder.
 
     Attributes:
-        builder: to fill.
         title: of the document, once met.
-        muted: nothing but title and author is taken (the preamble).
-        inputs: names of files that the source refers to and that are not read.
-        bibliography: whether its references lie in another file.
+        muted: only title and author are taken (in the preamble).
+        inputs: names of files that the source includes; they are not read.
+        bibliography: the references lie in another file.
         drawings: environments left out.
     """
 
@@ -90,10 +146,10 @@ class Scanner:
     _tables: int = 0
     _lists: list[int | None] = field(default_factory=list)
     _mark: str = ""
-    _authored: Authored = field(default_factory=Authored)
+    _author_commands: AuthorCommands = field(default_factory=AuthorCommands)
 
     def source(self, text: str) -> Source:
-        """Text made ready to scan.
+        """Match the braces of a prepared text.
 
         Raises:
             LimitError: it has too many braces.
@@ -126,7 +182,7 @@ class Scanner:
         self._write(source.text[at:end])
 
     def flush(self) -> None:
-        """A paragraph ends; within an argument there is only a blank."""
+        """End a paragraph; within an argument or a table, write a blank instead."""
         if self._inline or self._tables:
             self._pieces.append(" ")
             return
@@ -136,7 +192,7 @@ class Scanner:
             self._mark = ""
 
     def end(self) -> None:
-        """The source is over, whatever was left open."""
+        """End the source, with everything left open."""
         self._end_blocks()
 
     def _write(self, text: str) -> None:
@@ -144,7 +200,7 @@ class Scanner:
             self._pieces.append(text.replace("\n", " "))
 
     def _words(self, source: Source, bounds: tuple[int, int], depth: int) -> str:
-        """Text of an argument, as one line."""
+        """Read an argument as one line of text."""
         kept, self._pieces = self._pieces, []
         self._inline += 1
         if depth < _MAX_DEPTH:
@@ -156,9 +212,9 @@ class Scanner:
         return " ".join(_closed(text).split())
 
     def _command(self, source: Source, name: str, at: int, end: int, depth: int) -> int:
-        """Act on a command; returns where the source goes on."""
+        """Act on a command; returns the offset at which to go on, as all handlers do."""
         kinds = (
-            (self._authored.commands, self._expand),
+            (self._author_commands.commands, self._expand),
             (_WORDED, self._worded),
             (_ENVIRONMENTS, self._environment),
             (_DEFINING, self._define),
@@ -171,7 +227,7 @@ class Scanner:
         return act(source, name, at, end, depth)
 
     def _plain(self, source: Source, name: str, at: int, end: int, depth: int) -> int:
-        """Commands that end a paragraph, and those that vanish, with those of their arguments that are no text."""
+        """Act on any other command: some end a paragraph, all vanish with their arguments that are no text."""
         if name in BREAKS:
             self.flush()
         elif name == "appendix":
@@ -183,14 +239,14 @@ class Scanner:
         return self._after_groups(source, DROPPED.get(name, 0), at, end)
 
     def _character(self, source: Source, name: str, at: int, end: int, depth: int) -> int:
-        """A letter or sign; a letter takes the blank that ends its command."""
+        """Write a letter or sign; the blank that ends the command of a letter vanishes."""
         word = WORDS[name]
         self._write(word)
         found = BLANK.match(source.text, at, end) if len(word) == 1 and word.isalpha() else None
         return found.end() if found else at
 
     def _after_options(self, source: Source, at: int, end: int) -> int:
-        """Options count only directly behind the command: `[` after a blank may be text."""
+        """Skip options directly behind a command: `[` after a blank may be text."""
         return source.after_option(at, end) if source.text.startswith("[", at) else at
 
     def _after_groups(self, source: Source, count: int, at: int, end: int) -> int:
@@ -203,7 +259,7 @@ class Scanner:
         return source.after_option(at, end) if count > 1 and source.text.startswith("[", at) else at
 
     def _worded(self, source: Source, name: str, at: int, end: int, depth: int) -> int:
-        """Commands with words in their argument: headings, notes, captions, the title."""
+        """Read the words in the argument of a heading, a note, a caption or the title."""
         bounds = source.group(source.after_option(at, end), end)
         if not bounds:
             return at
@@ -228,13 +284,13 @@ class Scanner:
         return bounds[1] + 1
 
     def _caption(self, text: str) -> None:
-        """A paragraph of its own, before the table that it stands in."""
+        """Add a caption as a paragraph, before the table in which it stands."""
         if not self._tables:
             self.flush()
         self.builder.add_paragraph(text)
 
     def _end_blocks(self) -> None:
-        """A heading ends every table and list, whether they were ended or not."""
+        """End all tables and lists, as a heading does even if the source does not."""
         self._tables = 0
         self.flush()
         self._lists, self._mark = [], ""
@@ -276,7 +332,7 @@ class Scanner:
             self._lists.pop()
 
     def _unread(self, source: Source, name: str, at: int, end: int) -> int:
-        """A formula or a drawing, up to its end."""
+        """Write a formula, or leave out a drawing, up to its end."""
         closing = f"\\end{{{name}}}"
         close = source.find(closing, at, end)
         if close < 0:
@@ -346,11 +402,11 @@ class Scanner:
 
     def _define(self, source: Source, command: str, at: int, end: int, depth: int) -> int:
         """Remember a command of the author."""
-        return self._authored.define(source, command, at, end)
+        return self._author_commands.define(source, command, at, end)
 
     def _expand(self, source: Source, name: str, at: int, end: int, depth: int) -> int:
-        """Read what a command of the author stands for; one that calls itself for ever leaves its arguments."""
-        call = self._authored.call(source, name, at, end)
+        """Read the expansion of a command of the author; one that calls itself for ever leaves its arguments."""
+        call = self._author_commands.call(source, name, at, end)
         if call.text is None or depth >= _MAX_DEPTH:
             self._write(" ".join(call.values))
         else:
@@ -359,61 +415,5 @@ class Scanner:
 
 
 def _closed(text: str) -> str:
-    """Text as it is to be read, without the blanks that vanished citations leave before a full stop."""
+    """Text without the blanks that vanished citations leave before a full stop."""
     return restore(_GAP.sub(r"\1", text))
-
-
-_BEGIN, _END = "\\begin{document}", "\\end{document}"
-
-
-def read_tex(data: bytes, path: str, name: str) -> Document:
-    r"""Read LaTeX: title, abstract, `\part` to `\subparagraph`, lists, tables, captions, footnotes, formulas.
-
-    The source is read, not run: commands that the author defines are replaced, others vanish and leave the words in
-    their arguments; citations and references vanish; formulas stay as the names and characters they are written with.
-    Numbers that LaTeX counts are not part of the text. Files that `\input` names are not read.
-
-    Args:
-        data: of the file.
-        path: as the user gave it, for messages.
-        name: stands in for a missing title.
-
-    Raises:
-        UnsupportedFormatError: the bytes are no text.
-        LimitError: it has more text or braces than colde reads.
-        NoTextError: it has no text.
-    """
-    shown = shown_as(path)
-    text, warnings = decode(data, shown)
-    scanner = Scanner(DocumentBuilder(shown))
-    source = scanner.source(prepare(text))
-    begin = source.text.find(_BEGIN)
-    if begin >= 0:
-        scanner.muted = True
-        scanner.scan(source, 0, begin)
-        scanner.muted = False
-        scanner.flush()
-    end = source.text.find(_END, max(0, begin))
-    scanner.scan(source, begin + len(_BEGIN) if begin >= 0 else 0, end if end >= 0 else len(source.text))
-    scanner.end()
-    document = scanner.builder.build(scanner.title, name, (*warnings, *_warnings(scanner)), _notes(scanner))
-    return replace(document, path=path)
-
-
-def _warnings(scanner: Scanner) -> list[str]:
-    names = list(dict.fromkeys(scanner.inputs))
-    if not names:
-        return []
-    listed = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
-    return [
-        f"Files named by \\input or \\include were not read: {listed}; join them first, e.g. with latexpand."
-    ]
-
-
-def _notes(scanner: Scanner) -> list[str]:
-    notes = []
-    if scanner.bibliography:
-        notes.append("The references lie in a file of their own and were not read.")
-    if scanner.drawings:
-        notes.append(f"Left out {scanner.drawings} drawing{'s' if scanner.drawings > 1 else ''}.")
-    return notes

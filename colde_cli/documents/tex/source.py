@@ -1,7 +1,7 @@
-"""LaTeX source made easy to scan: comments away, what stands for itself out of the way, braces matched.
+"""Prepare LaTeX source for scanning: comments, verbatim text, braces, and the commands that the author defines.
 
-Verbatim text and escaped characters are moved into Unicode's private use area, where nothing of TeX has a meaning,
-and are moved back by `restore` at the end.
+`prepare` removes comments and moves verbatim text and escaped characters into Unicode's private use area, where nothing
+has a meaning for TeX; `restore` moves them back at the end. A `Source` finds arguments by its matched braces.
 """
 
 from __future__ import annotations
@@ -27,12 +27,19 @@ _UNSEEN = frozenset(("comment", "filecontents", "filecontents*"))
 _ARGUMENTS = re.compile(r"(?:[ \t]*\[[^\]\n]*\])?(?:\{[a-z+]+\}(?=[ \t]*\n))?[ \t]*\n?")
 _IF_OR_FI = re.compile(r"\\(if[A-Za-z@]*|fi)(?![A-Za-z@])")
 BLANK = re.compile(r"[ \t]*\n?[ \t]*")
-"""What may stand between a command and its argument."""
+"""Blanks that may stand between a command and its argument."""
 _BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
+MAX_EXPANSION = 2_000_000
+"""Characters into which all calls of the author's commands may expand."""
+_MAX_COMMANDS = 5000
+_MAX_BODY = 5000
+_DEFINITION = re.compile(r"\s*\{?\s*\\([A-Za-z@]+)\s*\}?\s*(?:\[(\d)\])?\s*(\[[^\]]{0,200}\])?\s*(?=\{)")
+_DEF = re.compile(r"\s*\\([A-Za-z@]+)[ \t]*((?:#\d)*)[ \t]*(?=\{)")
+_PARAMETER = re.compile(r"#([1-9])")
 
 
 def prepare(source: str) -> str:
-    """Source without comments, verbatim text and escaped characters moved away."""
+    """Remove comments, and move verbatim text and escaped characters out of the way."""
     text = _PRIVATE.sub("\ufffd", source)
     pieces: list[str] = []
     at = 0
@@ -59,7 +66,7 @@ def prepare(source: str) -> str:
 
 
 def _verbatim(text: str, at: int, environment: str) -> tuple[str, int]:
-    """Paragraph of a verbatim environment that begins before `at`, and where it ends."""
+    """Paragraph of the verbatim environment that begins before `at`, and the offset of its end."""
     closing = f"\\end{{{environment}}}"
     end = text.find(closing, at)
     end = len(text) if end < 0 else end
@@ -72,7 +79,7 @@ def _verbatim(text: str, at: int, environment: str) -> tuple[str, int]:
 
 
 def _after_fi(text: str, at: int) -> int:
-    """Where the condition ends that begins before `at`."""
+    """Offset of the end of the condition that begins before `at`."""
     depth = 1
     for found in _IF_OR_FI.finditer(text, at):
         depth += -1 if found.group(1) == "fi" else 1
@@ -82,12 +89,12 @@ def _after_fi(text: str, at: int) -> int:
 
 
 def restore(text: str) -> str:
-    """What `prepare` moved away, moved back."""
+    """Move back the characters that `prepare` moved away."""
     return text.translate(_BACK)
 
 
 def match_braces(text: str, most: int) -> dict[int, int] | None:
-    """Offset of each opening brace to that of its closing one; None if there are more than `most`."""
+    """Offset of each opening brace -> offset of its closing one; None if there are more than `most`."""
     pairs: dict[int, int] = {}
     opened: list[int] = []
     for found in _BRACE.finditer(text):
@@ -105,9 +112,9 @@ class Source:
     """Prepared source with its braces matched.
 
     Attributes:
-        text: what `prepare` returned, or what a command of the author became.
-        pairs: offset of each opening brace to that of its closing one.
-        missing: what was looked for up to an offset and is not there, so that nothing is looked for twice.
+        text: prepared, or the expansion of a command of the author.
+        pairs: offset of each opening brace -> offset of its closing one.
+        missing: strings that do not occur before an offset, so that none is searched for twice.
     """
 
     text: str
@@ -115,7 +122,7 @@ class Source:
     missing: set[tuple[str, int]] = field(default_factory=set)
 
     def find(self, wanted: str, at: int, end: int) -> int:
-        """Where `wanted` next stands before `end`, else -1."""
+        """Offset of the next `wanted` before `end`, else -1."""
         if (wanted, end) in self.missing:
             return -1
         found = self.text.find(wanted, at, end)
@@ -124,14 +131,14 @@ class Source:
         return found
 
     def group(self, at: int, end: int) -> tuple[int, int] | None:
-        """Bounds of the text in the braces that come next."""
+        """Bounds of the text within the next braces; None if something else comes next."""
         found = BLANK.match(self.text, at, end)
         start = found.end() if found else at
         close = self.pairs.get(start, end) if start < end else end
         return (start + 1, close) if close < end else None
 
     def after_option(self, at: int, end: int) -> int:
-        """Where text goes on after an argument in square brackets, if there is one."""
+        """Offset behind an argument in square brackets; `at` if there is none."""
         found = BLANK.match(self.text, at, end)
         start = found.end() if found else at
         if not self.text.startswith("[", start) or start >= end:
@@ -145,18 +152,15 @@ class Source:
         return close + 1 if close >= 0 else at
 
 
-_DEFINITION = re.compile(r"\s*\{?\s*\\([A-Za-z@]+)\s*\}?\s*(?:\[(\d)\])?\s*(\[[^\]]{0,200}\])?\s*(?=\{)")
-_DEF = re.compile(r"\s*\\([A-Za-z@]+)[ \t]*((?:#\d)*)[ \t]*(?=\{)")
-_PARAMETER = re.compile(r"#([1-9])")
-MAX_EXPANSION = 2_000_000
-"""Characters that the author's own commands may become, all in all."""
-_MAX_COMMANDS = 5000
-_MAX_BODY = 5000
-
-
 @dataclass(frozen=True, slots=True)
 class _Command:
-    """How many arguments it takes, the default of the first if it is optional, and what it stands for."""
+    """A command that the author defines.
+
+    Attributes:
+        count: of its arguments.
+        default: of the first argument, if that is optional.
+        body: its definition.
+    """
 
     count: int
     default: str | None
@@ -165,7 +169,13 @@ class _Command:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A command as it was used: what it stands for here (None: too much), its arguments, where the source goes on."""
+    """A use of a command of the author.
+
+    Attributes:
+        text: its expansion; None if that would be too long.
+        values: its arguments.
+        after: offset behind them.
+    """
 
     text: str | None
     values: tuple[str, ...]
@@ -173,19 +183,19 @@ class Call:
 
 
 @dataclass(slots=True)
-class Authored:
-    """The commands of one file.
+class AuthorCommands:
+    """The commands that an author defines in a file, and their expansion.
 
     Attributes:
         commands: by name.
-        grown: characters that calls have become so far, with a charge for every call.
+        grown: characters of all expansions so far, plus a charge for every call.
     """
 
     commands: dict[str, _Command] = field(default_factory=dict)
     grown: int = 0
 
     def define(self, source: Source, command: str, at: int, end: int) -> int:
-        r"""Remember what follows `\newcommand` or `\def`; returns where the source goes on."""
+        r"""Remember the definition behind `\newcommand` or `\def`; returns the offset behind it."""
         primitive = command == "def"
         found = (_DEF if primitive else _DEFINITION).match(source.text, at, end)
         bounds = source.group(found.end(), end) if found else None
@@ -198,7 +208,7 @@ class Authored:
         return bounds[1] + 1
 
     def call(self, source: Source, name: str, at: int, end: int) -> Call:
-        """Take the arguments behind a command and put them in."""
+        """Expand a command with the arguments behind it."""
         command = self.commands[name]
         values: list[str] = []
         if command.default is not None:
@@ -209,7 +219,7 @@ class Authored:
         while len(values) < command.count and (bounds := source.group(at, end)):
             values.append(source.text[slice(*bounds)])
             at = bounds[1] + 1
-        # Counted before it is made: a short command can name a long argument a thousand times.
+        # Counted before the expansion: a short command can repeat a long argument a thousand times.
         self.grown += 100 + len(command.body) + command.body.count("#") * max(map(len, values), default=0)
         if self.grown > MAX_EXPANSION:
             return Call(None, tuple(values), at)
