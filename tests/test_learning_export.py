@@ -94,8 +94,6 @@ def test_masked_encoder_ignores_padding(tmp_path: Path) -> None:
         {"chunk_position": "input"},
         {"lstm_hidden": 0},
         {"attention_heads": 0},
-        {"attention_combine": "concat"},
-        {"representation": "pre"},
         {"residual": "mean"},
     ],
     ids=str,

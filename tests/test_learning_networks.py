@@ -242,11 +242,10 @@ def test_vectors_have_unit_length_and_attention_sums_to_one(
         close(output.attention[index, :size].sum(1), torch.ones(size))
 
 
-@pytest.mark.parametrize("combine", ["add", "concat"])
-def test_partner_changes_a_section_only_through_attention(combine: str) -> None:
+def test_partner_changes_a_section_only_through_attention() -> None:
     groups, others = groups_of([3, 4, 2]), groups_of([3, 4, 2], seed=6)
     changed = [groups[0], others[1], groups[2]]
-    head = head_of(attention_combine=combine)
+    head = head_of()
     before, after = run(head, groups, [1, 2, 0]).vectors, run(head, changed, [1, 2, 0]).vectors
     assert differs(before[0], after[0])  # its partner is section 1
     close(before[2], after[2])  # its partner is section 0
@@ -322,18 +321,6 @@ def test_without_augmentation_one_section_attends_to_itself() -> None:
     close(output.attention[0, :, :4].sum(1), torch.ones(4))
     alone = torch.eye(2, dtype=torch.bool)
     assert supcon(output.vectors, alone, 0.5).item() == 0.0
-
-
-@pytest.mark.parametrize(
-    ("representation", "lstm_hidden", "size"), [("projected", 8, 12), ("pre", 8, 16), ("pre", 0, HIDDEN)]
-)
-def test_representation_is_shown_in_evaluation_and_trained_projected(
-    representation: str, lstm_hidden: int, size: int
-) -> None:
-    head = head_of(representation=representation, lstm_hidden=lstm_hidden)
-    groups = groups_of([4, 3])
-    assert run(head, groups).vectors.shape == (2, size)
-    assert run(head.train(), groups).vectors.shape == (2, 12)
 
 
 @pytest.mark.parametrize("share", [0.0, 0.3])

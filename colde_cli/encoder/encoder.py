@@ -14,7 +14,7 @@ from colde_cli import settings
 from colde_cli.documents.chunking import Chunker, TextTokenizer, plain_tokenizer
 from colde_cli.documents.document import Chunk, Document
 from colde_cli.encoder.cache import Cache, digest, file_digest, remembered
-from colde_cli.encoder.head import DocumentHead
+from colde_cli.encoder.head import HeadRunner
 from colde_cli.encoder.layout import (
     DOMAINS,
     ENCODER_GRAPHS,
@@ -29,7 +29,7 @@ from colde_cli.encoder.protocol import Encoding, RuntimeInfo
 from colde_cli.encoder.runtime import (
     ChunkRunner,
     Cuda,
-    Plan,
+    DevicePlan,
     Progress,
     decide,
     encoder_contract,
@@ -57,7 +57,7 @@ class Encoder:
     through the document up to `max_chunks` - 1. The vectors of sections are made of the same chunk vectors.
     """
 
-    def __init__(self, folder: ModelFolder, plan: Plan, *, cache: Cache | None, threads: int) -> None:
+    def __init__(self, folder: ModelFolder, plan: DevicePlan, *, cache: Cache | None, threads: int) -> None:
         self.folder = folder
         self.config: ModelConfig = folder.config
         self.info = RuntimeInfo(folder.name, plan.precision, plan.device, plan.reason)
@@ -68,7 +68,7 @@ class Encoder:
         tokenizer = folder.file(TOKENIZER)
         pool = ThreadPoolExecutor(4, "colde-load")
         self._runner: Future[ChunkRunner] = pool.submit(self._open_runner, graph)
-        self._head: Future[DocumentHead] = pool.submit(self._open_head, head)
+        self._head: Future[HeadRunner] = pool.submit(self._open_head, head)
         self._chunker = pool.submit(lambda: Chunker(open_tokenizer(tokenizer), folder.config.chunk_tokens))
         self._lexicon = pool.submit(_open_lexicon, folder)
         self._kinds = pool.submit(_open_kinds, folder)
@@ -107,7 +107,7 @@ class Encoder:
         return cls(folder, plan, cache=cache, threads=threads or settings.default_threads())
 
     @property
-    def head(self) -> DocumentHead:
+    def head(self) -> HeadRunner:
         """The document head.
 
         Raises:
@@ -250,9 +250,9 @@ class Encoder:
         session = open_session(graph, encoder_contract(self.config.hidden_size), self._plan.ordinal)
         return ChunkRunner(session, self._threads, batched=self._plan.device != "cpu")
 
-    def _open_head(self, graph: Path) -> DocumentHead:
+    def _open_head(self, graph: Path) -> HeadRunner:
         session = open_session(graph, head_contract(self.config.hidden_size), self._plan.ordinal)
-        return DocumentHead(session, self.config.max_chunks)
+        return HeadRunner(session, self.config.max_chunks)
 
     def _key(self, chunk: Chunk) -> bytes:
         if self.config.chunk_position == "post":

@@ -34,7 +34,7 @@ class HeadOutput:
     centred_unit_vectors: tuple[FloatArray, ...]
 
 
-class DocumentHead:
+class HeadRunner:
     """Chunk-wise attention with a partner, Bi-LSTM, projection (CoLDE §3.2), as an ONNX graph."""
 
     def __init__(self, session: InferenceSession, max_chunks: int) -> None:

@@ -76,13 +76,11 @@ class ModelConfig:
         sections: S, into how many contiguous parts a document is cut in training (Aug; 1 = −Aug).
         max_chunks: Q, rows of the chunk embedding; positions beyond are clamped.
         attention_heads: heads of the chunk-wise attention; 0 leaves it out.
-        attention_combine: "add": LayerNorm(H + Dropout(A)); "concat": Linear([H; A]).
         lstm_hidden: units per direction of the Bi-LSTM; 0 replaces attention and Bi-LSTM by the mean (−LSTM).
         projection: size of the projected vector (256).
         residual: "none" is the paper; "mean" puts a linear map of the centred mean of the chunk vectors beside
             the projected vector, so that the score is a weighted sum of two cosines.
         residual_share: weight of the projected vector's cosine in that sum; the mean's has the rest.
-        representation: "projected" is z; "pre" is the Bi-LSTM output before the projection.
         dropout: of attention output and projection in training.
         threshold: document score at which the verdict flips, fitted on validation pairs; None if not fitted.
         calibration: of the document score; None if not fitted.
@@ -98,12 +96,10 @@ class ModelConfig:
     sections: int = 2
     max_chunks: int = 64
     attention_heads: int = 4
-    attention_combine: Literal["add", "concat"] = "add"
     lstm_hidden: int = 256
     projection: int = 256
     residual: Literal["none", "mean"] = "none"
     residual_share: float = 0.5
-    representation: Literal["projected", "pre"] = "projected"
     dropout: float = 0.1
     threshold: float | None = None
     calibration: Calibration | None = None

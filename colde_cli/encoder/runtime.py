@@ -255,7 +255,7 @@ class Cuda:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class DevicePlan:
     """Where a chunk encoder runs.
 
     Attributes:
@@ -279,7 +279,7 @@ class Plan:
         return int(self.device.partition(":")[2]) if self.device != "cpu" else None
 
 
-def decide(device: str, precision: str, graphs: Collection[str], cuda: Cuda, model: str) -> Plan:
+def decide(device: str, precision: str, graphs: Collection[str], cuda: Cuda, model: str) -> DevicePlan:
     """Choose device and graph. Pure: all it knows is in its arguments.
 
     Args:
@@ -302,25 +302,25 @@ def decide(device: str, precision: str, graphs: Collection[str], cuda: Cuda, mod
     if wanted is None:
         return _automatic(precision, graphs, cuda, model)
     if wanted == "cpu":
-        return Plan("cpu", _pick(precision, _CPU_ORDER, graphs, model), "The CPU was asked for.")
+        return DevicePlan("cpu", _pick(precision, _CPU_ORDER, graphs, model), "The CPU was asked for.")
     _check_cuda(wanted, precision, cuda)
-    return Plan(f"cuda:{wanted}", _pick(precision, _CUDA_ORDER, graphs, model), "CUDA was asked for.")
+    return DevicePlan(f"cuda:{wanted}", _pick(precision, _CUDA_ORDER, graphs, model), "CUDA was asked for.")
 
 
-def _automatic(precision: str, graphs: Collection[str], cuda: Cuda, model: str) -> Plan:
-    cpu = Plan("cpu", _pick(precision, _CPU_ORDER, graphs, model), "")
+def _automatic(precision: str, graphs: Collection[str], cuda: Cuda, model: str) -> DevicePlan:
+    cpu = DevicePlan("cpu", _pick(precision, _CPU_ORDER, graphs, model), "")
     if precision == "int8":
-        return Plan(
+        return DevicePlan(
             cpu.device, cpu.precision, "The CPU, because int8 was asked for and runs on the CPU only."
         )
     if not cuda.usable:
-        return Plan(cpu.device, cpu.precision, f"The CPU, because CUDA is not usable: {cuda.problem}.")
+        return DevicePlan(cpu.device, cpu.precision, f"The CPU, because CUDA is not usable: {cuda.problem}.")
     if precision == "auto" and not set(_CUDA_ORDER) & set(graphs):
         why = "the model has no fp16 or fp32 graph, which CUDA needs"
-        return Plan(
+        return DevicePlan(
             cpu.device, cpu.precision, f"The CPU, because {why}; write one with: colde export {model}"
         )
-    return Plan("cuda:0", _pick(precision, _CUDA_ORDER, graphs, model), "CUDA, because it is usable.")
+    return DevicePlan("cuda:0", _pick(precision, _CUDA_ORDER, graphs, model), "CUDA, because it is usable.")
 
 
 def _parse_device(device: str) -> str | int | None:

@@ -23,7 +23,7 @@ from colde_cli.encoder.runtime import (
     PRECISIONS,
     Contract,
     Cuda,
-    Plan,
+    DevicePlan,
     Progress,
     decide,
     open_session,
@@ -92,7 +92,7 @@ class TowerEncoder:
     """
 
     def __init__(
-        self, folder: TowerFolder, plan: Plan, *, cache: Cache | None, threads: int, parts: bool = True
+        self, folder: TowerFolder, plan: DevicePlan, *, cache: Cache | None, threads: int, parts: bool = True
     ) -> None:
         self.folder = folder
         self.config: TowerConfig = folder.config

@@ -46,8 +46,6 @@ class DocumentHead(nn.Module):
 
     `lstm_hidden=0` is the −LSTM ablation: neither attention nor Bi-LSTM, z = Proj(mean of the chunk vectors).
     With `chunk_position="post"` the section and chunk embeddings S_p and C_q are added here and not before BERT.
-    In training `vectors` is always the projected vector, since the loss is defined on it; `representation="pre"`
-    shows the Bi-LSTM's output in evaluation.
     """
 
     center: Tensor
@@ -56,16 +54,13 @@ class DocumentHead(nn.Module):
         super().__init__()
         hidden = config.hidden_size
         self.max_chunks = config.max_chunks
-        self.show_projected = config.representation == "projected"
         self.register_buffer("center", torch.zeros(hidden))
         positioned = config.chunk_position == "post"
         self.section_embedding = _zeros(max(2, config.sections), hidden) if positioned else None
         self.chunk_embedding = _zeros(config.max_chunks, hidden) if positioned else None
         recurrent = config.lstm_hidden > 0
         heads = config.attention_heads if recurrent else 0
-        self.attention = (
-            ChunkAttention(hidden, heads, config.dropout, config.attention_combine) if heads else None
-        )
+        self.attention = ChunkAttention(hidden, heads, config.dropout) if heads else None
         self.lstm = BiLSTM(hidden, config.lstm_hidden) if recurrent else None
         width = 2 * config.lstm_hidden if recurrent else hidden
         self.projection = nn.Sequential(nn.Dropout(config.dropout), nn.Linear(width, config.projection))
@@ -93,8 +88,7 @@ class DocumentHead(nn.Module):
         else:
             attention = uniform_attention(mask, partners)
         summary = self.lstm(rows, lengths) if self.lstm is not None else masked_mean(rows, mask)
-        projected = self.training or self.show_projected
-        vectors = functional.normalize(self.projection(summary) if projected else summary, dim=-1)
+        vectors = functional.normalize(self.projection(summary), dim=-1)
         if self.residual is not None:
             vectors = self.residual(masked_mean(centred, mask), vectors)
         return HeadTensors(vectors, attention, functional.normalize(centred, dim=-1))

@@ -7,7 +7,6 @@ and all export to ONNX with every size dynamic.
 from __future__ import annotations
 
 import math
-from typing import Literal
 
 import torch
 from torch import Tensor, nn
@@ -53,11 +52,11 @@ def uniform_attention(mask: Tensor, partners: Tensor) -> Tensor:
 class ChunkAttention(nn.Module):
     """Multi-headed chunk-wise attention, A_p = MHA(H_p, H_partner, H_partner) (CoLDE §3.2).
 
-    The paper uses the BERT output "along with" the attention without saying how. "add" is
-    LayerNorm(H + Dropout(A)); "concat" is Linear([H; Dropout(A)]) back to the hidden size.
+    The paper uses the BERT output "along with" the attention without saying how; here it is
+    U_p = LayerNorm(H_p + Dropout(A_p)).
     """
 
-    def __init__(self, hidden: int, heads: int, dropout: float, combine: Literal["add", "concat"]) -> None:
+    def __init__(self, hidden: int, heads: int, dropout: float) -> None:
         super().__init__()
         if hidden % heads:
             raise ValueError(f"{hidden} hidden units cannot be shared by {heads} heads")
@@ -67,8 +66,7 @@ class ChunkAttention(nn.Module):
         self.value = nn.Linear(hidden, hidden)
         self.output = nn.Linear(hidden, hidden)
         self.dropout = nn.Dropout(dropout)
-        self.norm = nn.LayerNorm(hidden) if combine == "add" else None
-        self.merge = nn.Linear(2 * hidden, hidden) if combine == "concat" else None
+        self.norm = nn.LayerNorm(hidden)
 
     def forward(self, rows: Tensor, mask: Tensor, partners: Tensor) -> tuple[Tensor, Tensor]:
         """Let the chunks of every row look at the chunks of its partner.
@@ -92,19 +90,11 @@ class ChunkAttention(nn.Module):
         weights = scores.masked_fill(~keys, torch.finfo(scores.dtype).min).softmax(-1)
         attended = (weights @ value).transpose(1, 2).flatten(2)
         shown = weights.mean(1) * mask.to(weights.dtype)[:, :, None]
-        return self._combine(rows, self.dropout(self.output(attended))), shown
+        return self.norm(rows + self.dropout(self.output(attended))), shown
 
     def _split(self, rows: Tensor) -> Tensor:
         split: Tensor = rows.view(*rows.shape[:-1], self.heads, -1)
         return split.transpose(1, 2)
-
-    def _combine(self, rows: Tensor, attended: Tensor) -> Tensor:
-        if self.merge is not None:
-            merged: Tensor = self.merge(torch.cat([rows, attended], dim=-1))
-            return merged
-        assert self.norm is not None  # the two ways of combining exclude each other
-        normed: Tensor = self.norm(rows + attended)
-        return normed
 
 
 class BiLSTM(nn.Module):
