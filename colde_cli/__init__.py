@@ -25,8 +25,9 @@ if TYPE_CHECKING:
     from colde_cli.documents.selection import select
     from colde_cli.encoder.cache import Cache
     from colde_cli.encoder.encoder import Encoder
+    from colde_cli.encoder.encoding import Encoding, RuntimeInfo
     from colde_cli.encoder.loading import open_encoder
-    from colde_cli.encoder.protocol import DocumentEncoder, Encoding, RuntimeInfo
+    from colde_cli.encoder.protocol import DocumentEncoder
     from colde_cli.errors import (
         ColdeError,
         CorruptFileError,
@@ -156,12 +157,9 @@ _MODULES = {
     "documents.selection": ("select",),
     "encoder.cache": ("Cache",),
     "encoder.encoder": ("Encoder",),
+    "encoder.encoding": ("Encoding", "RuntimeInfo"),
     "encoder.loading": ("open_encoder",),
-    "encoder.protocol": (
-        "DocumentEncoder",
-        "Encoding",
-        "RuntimeInfo",
-    ),
+    "encoder.protocol": ("DocumentEncoder",),
     "errors": (
         "ColdeError",
         "CorruptFileError",

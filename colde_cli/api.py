@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from colde_cli.corpus.collecting import Skipped
     from colde_cli.corpus.ranking import Ranking
     from colde_cli.encoder.cache import Cache
-    from colde_cli.encoder.protocol import DocumentEncoder, Encoding
+    from colde_cli.encoder.encoding import Encoding
+    from colde_cli.encoder.protocol import DocumentEncoder
     from colde_cli.encoder.runtime import Progress
     from colde_cli.similarity.boilerplate import Boilerplate
     from colde_cli.similarity.comparison import Comparison

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from colde_cli.documents.document import Chunk, Document, Part, assemble
-from colde_cli.encoder.protocol import Encoding, RuntimeInfo
+from colde_cli.encoder.encoding import Encoding, RuntimeInfo
 from colde_cli.scoring.score import ScorePart
 from colde_cli.similarity.alignment import align
 from colde_cli.similarity.comparison import Comparison

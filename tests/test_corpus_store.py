@@ -14,7 +14,7 @@ from colde_cli.corpus.store import Card, Store, _pack, _unpack
 from colde_cli.documents.reading import read
 from colde_cli.encoder.cache import Cache
 from colde_cli.encoder.encoder import Encoder
-from colde_cli.encoder.protocol import Encoding
+from colde_cli.encoder.encoding import Encoding
 from colde_cli.similarity.comparison import compare_encodings
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"

@@ -10,7 +10,7 @@ import pytest
 
 from colde_cli.documents.reading import read
 from colde_cli.encoder.encoder import Encoder
-from colde_cli.encoder.protocol import Encoding
+from colde_cli.encoder.encoding import Encoding
 from colde_cli.encoder.rearranging import rearranged, without
 from colde_cli.scoring.lexicon import Terms, overlap
 from colde_cli.scoring.score import document_score

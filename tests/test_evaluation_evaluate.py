@@ -14,7 +14,7 @@ pytest.importorskip("scipy")
 import itertools
 
 from colde_cli.documents.document import Document, Part, assemble
-from colde_cli.encoder.protocol import Encoding
+from colde_cli.encoder.encoding import Encoding
 from colde_cli.errors import DataError
 from colde_cli.evaluation.baselines import bm25, centred_mean, max_mean, mean_of_chunks, tfidf
 from colde_cli.evaluation.data import LabelledPair, TrainingDocument

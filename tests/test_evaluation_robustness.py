@@ -13,7 +13,7 @@ import pytest
 from colde_cli.documents.document import Document, Part, assemble
 from colde_cli.documents.reading import read
 from colde_cli.encoder.encoder import Encoder
-from colde_cli.encoder.protocol import Encoding
+from colde_cli.encoder.encoding import Encoding
 from colde_cli.encoder.rearranging import rearranged, without
 from colde_cli.errors import OptionError
 from colde_cli.evaluation.data import LabelledPair

@@ -17,8 +17,8 @@ from test_commands_train import colde
 from tiny_backbone import SUBJECTS, sentences, write_backbone
 
 from colde_cli.encoder.encoder import Encoder
+from colde_cli.encoder.encoding import Encoding
 from colde_cli.encoder.layout import DOMAINS, LEXICON, open_folder
-from colde_cli.encoder.protocol import Encoding
 from colde_cli.evaluation.data import read_data
 from colde_cli.evaluation.metrics import pair_metrics
 from colde_cli.scoring.config import PARTS

@@ -14,7 +14,7 @@ from markdown_it import MarkdownIt
 
 from colde_cli.corpus.collecting import Skipped
 from colde_cli.corpus.ranking import Hit, Match, MatchedSection, Ranking
-from colde_cli.encoder.protocol import RuntimeInfo
+from colde_cli.encoder.encoding import RuntimeInfo
 from colde_cli.similarity.comparison import Comparison
 from colde_cli.views.markdown import comparison_markdown, ranking_markdown
 

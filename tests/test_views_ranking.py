@@ -15,7 +15,7 @@ from rich.text import Text
 
 from colde_cli.corpus.collecting import Skipped
 from colde_cli.corpus.ranking import Hit, Match, MatchedSection, Ranking
-from colde_cli.encoder.protocol import RuntimeInfo
+from colde_cli.encoder.encoding import RuntimeInfo
 from colde_cli.scoring.score import ScorePart
 from colde_cli.views.csv import ranking_csv
 from colde_cli.views.markdown import ranking_markdown

@@ -10,7 +10,8 @@ from typing import Any
 from colde_cli.corpus.collecting import Collector, CorpusReader, Skipped
 from colde_cli.corpus.store import Card
 from colde_cli.documents.document import Document, SectionKind
-from colde_cli.encoder.protocol import DocumentEncoder, Encoding, RuntimeInfo
+from colde_cli.encoder.encoding import Encoding, RuntimeInfo
+from colde_cli.encoder.protocol import DocumentEncoder
 from colde_cli.scoring.score import ScorePart, cosines, document_scores, verdict
 from colde_cli.similarity.boilerplate import Boilerplate
 from colde_cli.similarity.json_data import model_data, pages_data, parts_data, rounded

@@ -14,6 +14,7 @@ from colde_cli import settings
 from colde_cli.documents.chunking import Chunker, TextTokenizer, plain_tokenizer
 from colde_cli.documents.document import Chunk, Document
 from colde_cli.encoder.cache import Cache, digest, file_digest, remembered
+from colde_cli.encoder.encoding import Encoding, RuntimeInfo
 from colde_cli.encoder.head import HeadRunner
 from colde_cli.encoder.layout import (
     DOMAINS,
@@ -25,7 +26,6 @@ from colde_cli.encoder.layout import (
     ModelFolder,
     open_folder,
 )
-from colde_cli.encoder.protocol import Encoding, RuntimeInfo
 from colde_cli.encoder.runtime import (
     ChunkRunner,
     Cuda,

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from colde_cli.documents.document import Chunk
 from colde_cli.encoder.encoder import Encoder
-from colde_cli.encoder.protocol import Encoding
+from colde_cli.encoder.encoding import Encoding
 
 FloatArray = NDArray[np.float32]
 IntArray = NDArray[np.int64]

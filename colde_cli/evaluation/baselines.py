@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from colde_cli.encoder.protocol import Encoding
+from colde_cli.encoder.encoding import Encoding
 from colde_cli.errors import DataError
 from colde_cli.evaluation.evaluation_set import EvaluationSet, members
 from colde_cli.evaluation.systems import FloatArray, IdPairs, ModelSystem, PairScorer, ScoringSystem

@@ -9,7 +9,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from colde_cli.encoder.protocol import DocumentEncoder, Encoding
+from colde_cli.encoder.encoding import Encoding
+from colde_cli.encoder.protocol import DocumentEncoder
 from colde_cli.evaluation.evaluation_set import EvaluationSet
 from colde_cli.scoring.calibration import Calibration
 from colde_cli.scoring.score import document_scores, verdict

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from colde_cli.documents.document import Document
-from colde_cli.encoder.protocol import DocumentEncoder, Encoding, RuntimeInfo
+from colde_cli.encoder.encoding import Encoding, RuntimeInfo
+from colde_cli.encoder.protocol import DocumentEncoder
 from colde_cli.encoder.runtime import Progress
 from colde_cli.scoring.score import ScorePart, cosines, verdict
 from colde_cli.similarity.alignment import Alignment, PassagePair, State, align

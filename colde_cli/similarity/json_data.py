@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from colde_cli.documents.document import Ignored
 from colde_cli.documents.passages import Passage, whole_pages
-from colde_cli.encoder.protocol import Encoding, RuntimeInfo
+from colde_cli.encoder.encoding import Encoding, RuntimeInfo
 from colde_cli.scoring.score import ScorePart
 from colde_cli.similarity.alignment import PassagePair
 

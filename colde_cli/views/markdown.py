@@ -36,7 +36,7 @@ from colde_cli.views.wording import (
 if TYPE_CHECKING:
     from colde_cli.corpus.ranking import Hit, MatchedSection, Ranking
     from colde_cli.documents.document import Document
-    from colde_cli.encoder.protocol import Encoding
+    from colde_cli.encoder.encoding import Encoding
     from colde_cli.similarity.alignment import PassagePair
     from colde_cli.similarity.comparison import ChunkMatch, Comparison
     from colde_cli.similarity.section_changes import SectionChange

@@ -42,7 +42,7 @@ from colde_cli.views.wording import (
 if TYPE_CHECKING:
     from colde_cli.corpus.ranking import Hit, Match, Ranking
     from colde_cli.documents.document import Chunk
-    from colde_cli.encoder.protocol import Encoding
+    from colde_cli.encoder.encoding import Encoding
     from colde_cli.similarity.comparison import ChunkMatch, Comparison
 
 

@@ -13,7 +13,7 @@ from colde_cli.documents.passages import whole_pages
 if TYPE_CHECKING:
     from colde_cli.documents.document import Chunk, Document, Section
     from colde_cli.documents.passages import Passage
-    from colde_cli.encoder.protocol import Encoding
+    from colde_cli.encoder.encoding import Encoding
     from colde_cli.scoring.score import ScorePart
     from colde_cli.similarity.alignment import Extent, PassagePair
     from colde_cli.similarity.comparison import Comparison

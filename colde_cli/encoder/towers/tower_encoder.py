@@ -17,8 +17,8 @@ from colde_cli.documents.chunking import Chunker, TextTokenizer
 from colde_cli.documents.document import Chunk, Document
 from colde_cli.encoder.cache import Cache, digest, file_digest, remembered
 from colde_cli.encoder.encoder import open_tokenizer
+from colde_cli.encoder.encoding import Encoding, RuntimeInfo
 from colde_cli.encoder.layout import TOKENIZER
-from colde_cli.encoder.protocol import Encoding, RuntimeInfo
 from colde_cli.encoder.runtime import (
     PRECISIONS,
     Contract,

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from colde_cli.documents.document import Document, Part, Span, assemble
 from colde_cli.encoder.encoder import Encoder
-from colde_cli.encoder.protocol import DocumentEncoder, Encoding
+from colde_cli.encoder.encoding import Encoding
+from colde_cli.encoder.protocol import DocumentEncoder
 from colde_cli.encoder.rearranging import Numbering, rearranged
 from colde_cli.errors import OptionError
 from colde_cli.evaluation.data import LabelledPair

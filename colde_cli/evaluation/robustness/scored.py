@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from colde_cli.documents.document import Document
 from colde_cli.encoder.encoder import Encoder
-from colde_cli.encoder.protocol import DocumentEncoder, Encoding
+from colde_cli.encoder.encoding import Encoding
+from colde_cli.encoder.protocol import DocumentEncoder
 from colde_cli.evaluation.data import LabelledPair
 from colde_cli.evaluation.evaluation_set import members
 from colde_cli.evaluation.robustness.report import PairRow, SelfRow, pair_figures, spearman

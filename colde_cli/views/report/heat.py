@@ -16,7 +16,7 @@ from colde_cli.views.wording import heading, page_range
 
 if TYPE_CHECKING:
     from colde_cli.documents.passages import Passage
-    from colde_cli.encoder.protocol import Encoding
+    from colde_cli.encoder.encoding import Encoding
     from colde_cli.similarity.comparison import Comparison
 
 MOST = 1000
