@@ -29,13 +29,13 @@ _BATCH = 8
 
 
 def random_chunks(count: int, tokens: int, vocabulary: int) -> list[Chunk]:
-    """Chunks of exactly `tokens` random ids; how long a graph takes does not depend on which."""
+    """Chunks of exactly `tokens` random ids; the speed of a graph does not depend on the ids."""
     ids = np.random.default_rng(0).integers(0, vocabulary, (count, tokens))
     return [Chunk(index, 0, index, Span(0, 1), tuple(row.tolist())) for index, row in enumerate(ids)]
 
 
 def plain_session(graph: Path, operator_threads: int) -> onnxruntime.InferenceSession:
-    """A session with ONNX Runtime's own fusions and `operator_threads` threads within each operator."""
+    """A session with all fusions of ONNX Runtime and `operator_threads` threads within each operator."""
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = operator_threads
     return onnxruntime.InferenceSession(str(graph), options, providers=["CPUExecutionProvider"])

@@ -37,7 +37,7 @@ TEMPERATURE = 0.07
 
 
 def bert(backbone: Backbone, layers: int) -> BertModel:
-    """The backbone, of which only the last layers learn."""
+    """The backbone; only its last layers learn."""
     fields = {key: value for key, value in backbone.fields.items() if key != "model_type"}
     model = BertModel(BertConfig(**fields, attn_implementation="sdpa"), add_pooling_layer=False)
     model.load_state_dict({name: backbone.weights[name] for name in model.state_dict()})
@@ -135,7 +135,7 @@ def measure(
 
 
 def options() -> argparse.Namespace:
-    """What the command line says."""
+    """The options of the command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n", maxsplit=1)[0])
     parser.add_argument("documents", nargs="+", type=Path)
     parser.add_argument("--pairs", type=Path, required=True)
@@ -154,7 +154,7 @@ def options() -> argparse.Namespace:
 def draw(
     documents: Sequence[int], store: ChunkStore, positives: Positives, rng: np.random.Generator
 ) -> tuple[NDArray[np.int64], Tensor]:
-    """Two random windows of each document, and which windows belong together."""
+    """Two random windows of each document, and the relation of the windows."""
     rows = []
     for number in documents:
         tokens = body(store, number)

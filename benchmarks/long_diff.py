@@ -44,7 +44,7 @@ def join(target: Path, parts: list[str]) -> int:
 
 
 def run(command: list[str]) -> tuple[float, float, float]:
-    """Seconds of a command, those of processors, and the peak of its memory with that of its children, in MB."""
+    """Run a command: seconds of the clock, seconds of processors, and peak memory with its children in MB."""
     start, before, peak = time.perf_counter(), _processors(), 0
     with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
         watched = psutil.Process(process.pid)

@@ -116,7 +116,7 @@ class SamePass:
 
 
 def _session_with_states(graph: Path) -> tuple[onnxruntime.InferenceSession, str]:
-    """A session as the encoder opens it, and the name of its further output: what the mean is taken of."""
+    """Open a session like the encoder's; returns it with the name of the output of token states."""
     model = onnx.load(graph)
     (pool,) = (node for node in model.graph.node if "chunk_vectors" in node.output)
     name = pool.input[0]
@@ -156,12 +156,12 @@ def centred_on_own(a: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatArray
 Both = tuple[FloatArray, FloatArray]
 WAYS = ("none", "promising alone", "all alone", "same pass")
 FEWEST = 6
-"""Passages of B among which to find one."""
+"""Least number of passages of B to choose from."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """Two documents, their passages, and which passages of B are right for some of A."""
+    """Two documents, their passages, and the right passages of B for some of A."""
 
     kind: str
     a: Document

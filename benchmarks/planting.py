@@ -93,7 +93,7 @@ _CLAUSE = re.compile(
 
 
 def reword(text: str) -> str:
-    """The text lightly reworded: it says the same in other words, with the same sentences in the same order."""
+    """Reword a text lightly: the same meaning in other words, the same sentences in the same order."""
     starts = [*sentence_starts(text), len(text)]
     pieces = [text[start:end] for start, end in pairwise(starts)]
     return "".join(_reword_sentence(piece) for piece in pieces)
@@ -220,13 +220,13 @@ def _place(document: Document, generator: random.Random) -> tuple[Section, int] 
 
 
 def _end_of_run(document: Document, section: Section, start: int, words: int) -> int:
-    """The first end of a sentence from `start` on by which so many words have passed, or the section's end."""
+    """The first end of a sentence at least `words` words after `start`, or the end of the section."""
     ends = [bound for bound in _sentence_bounds(document, section) if bound > start]
     return next((end for end in ends if len(document.text[start:end].split()) >= words), max([start, *ends]))
 
 
 def _sentence_bounds(document: Document, section: Section) -> list[int]:
-    """Where the sentences of a section's body begin in the text, and where the last ends; [] without a body."""
+    """Offsets of the sentences of a section's body, and of its end; [] without a body."""
     body = document.text[section.body_start : section.span.end]
     if not body.strip():
         return []
@@ -239,7 +239,7 @@ def _stripped(text: str, span: Span) -> Span:
 
 
 def _splice(document: Document, section: Section, gap: Span, text: str) -> tuple[Document, Span]:
-    """The document with `text` in the place of `gap`, which lies in `section`, and where it then stands."""
+    """Put `text` in place of `gap`, a span in `section`; returns the document and the new span."""
     before, after = document.text[: gap.start].rstrip(), document.text[gap.end : section.span.end].lstrip()
     lead = " " if gap.start > section.body_start else document.text[len(before) : gap.start]
     start = len(before) + len(lead)
@@ -287,7 +287,7 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class Planted:
-    """A document, the same with planted edits, and what they are."""
+    """A document A, its copy B with planted edits, and the edits."""
 
     a: Document
     b: Document
@@ -296,7 +296,7 @@ class Planted:
 
 @dataclass(slots=True)
 class _Piece:
-    """A stretch of B: text, what parts it from the text before, and the edit it carries."""
+    """A piece of B: its text, the gap before it, and its edit."""
 
     section: int
     gap: str
@@ -321,7 +321,7 @@ def plant_edits(a: Document, foreign: Sequence[str], each: int, seed: int) -> Pl
     generator.shuffle(free)
     taken: set[int] = set()
     plans: dict[EditKind, list[int]] = {kind: [] for kind in EDITS}
-    # What few passages allow is planted first.
+    # Edits that few passages allow come first.
     for kind in ("negation", "number", "reword", "move", "delete", "insert"):
         for n in free:
             if len(plans[kind]) == each:
@@ -344,7 +344,7 @@ def _pieces(a: Document, found: Sequence[Passage]) -> list[_Piece]:
 
 
 def _changes(kind: EditKind, piece: _Piece, generator: random.Random, n: int) -> bool:
-    """The edit can be made to this piece; texts are changed here, places in `_build`."""
+    """Whether the edit can be made to this piece; changes its text. Places are changed in `_build`."""
     makers: dict[str, Callable[[str, random.Random], str]] = {
         "reword": lambda text, _: reword(text),
         "number": _other_number,

@@ -1,12 +1,12 @@
-"""CoLDE's Figure 8 (sections shuffled) and LA(SER)³'s length attack, through `colde evaluate --robustness`.
+"""Measure CoLDE's Figure 8 (shuffled sections) and LA(SER)³'s length attack, by the code of `--robustness`.
 
     python benchmarks/papers/attacks.py FOLDER... [--seeds 3] [--most N...] [--pairs 60] [--attack shuffle|elongation]
         [--systems NAME...]
 
-Shuffle: all test pairs. Chunks keep the numbers they had (what the paper claims to do) or are numbered anew (the real
-test). Elongation: the first `--pairs` test pairs; every document m times over, chunk vectors repeated (chunk level) or
-the text itself (text level, 6 documents, each at most 12,288 tokens), on one side of a pair and on both. "AUC" columns
-are of pairs under attack; "Δ cosine" is between a document and itself under attack.
+Shuffle: all test pairs. Chunks keep their numbers (as the paper claims to do) or are numbered anew (the real test).
+Elongation: the first `--pairs` test pairs; every document is repeated m times, by its chunk vectors (chunk level) or by
+its text (text level, 6 documents, each at most 12,288 tokens), on one side of a pair and on both. "AUC": of pairs under
+attack. "Δ cosine": 1 minus the cosine of a document and itself under attack.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ Reports = Sequence[ProtocolReport]
 def attack(
     paper_set: PaperSet, encoder: Encoder, protocol: str, most: int | None
 ) -> tuple[ProtocolReport, ...]:
-    """Attack the documents of the first `most` test pairs; every report of the protocol."""
+    """Attack the documents of the first `most` test pairs; returns the reports of the protocol."""
     documents = {item.id: item.document for item in paper_set.data.documents}
     options = RobustnessOptions(elongation=ELONGATION)
     return robustness(
-        encoder, documents, balanced(paper_set.field.pairs)[:most], [protocol], options=options
+        encoder, documents, balanced(paper_set.evaluation_set.pairs)[:most], [protocol], options=options
     ).protocols
 
 
@@ -57,7 +57,7 @@ def balanced(pairs: Sequence[LabelledPair]) -> list[LabelledPair]:
 
 
 def shuffle_rows(paper_set: PaperSet, name: str, reports: Reports) -> list[list[str]]:
-    """AUC clean and under both protocols, and how far a document moves from itself."""
+    """Rows of AUC, clean and shuffled, and of the distance of a document from its shuffled self."""
     rows = []
     for place, moved in enumerate(reports[0].against_itself):
         clean, shaken = ([report.pairs[row].figures for report in reports] for row in (0, place + 1))

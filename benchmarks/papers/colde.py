@@ -1,4 +1,4 @@
-"""CoLDE's Table 2 at the size of two CPU cores: heads on frozen MiniLM chunk vectors, one model for every set.
+"""Measure CoLDE's Table 2 on two CPU cores: heads on frozen MiniLM chunk vectors, one model for every set.
 
     python benchmarks/papers/colde.py FOLDER... [--seeds 5] [--most N...]
 
@@ -42,7 +42,7 @@ HEADER = ("set", "system", "F1", "accuracy", "AUC", "AUC, random", "AUC, hard", 
 
 
 def measure(paper_set: PaperSet, scores: Scores, negatives: str) -> dict[str, dict[str, list[float]]]:
-    """System to figure to its values, one for every seed, against these negatives."""
+    """System to metric to its values, one for every seed, against these negatives."""
     validation, test = (
         LabelledSplit(paper_set.related(split), paper_set.among(split, negatives))
         for split in ("validation", "test")
@@ -70,7 +70,7 @@ def full_rows(paper_set: PaperSet, scores: Scores) -> list[list[str]]:
     rows = []
     for name, values in found["all"].items():
         seeds = seeds_p(values["auc"], base_auc) if len(values["auc"]) == len(base_auc) else None
-        pairs = None if name == REFERENCE else pairs_p(paper_set.field.pairs, scores[name][1], base)
+        pairs = None if name == REFERENCE else pairs_p(paper_set.evaluation_set.pairs, scores[name][1], base)
         kinds = [spread(found[kind][name]["auc"]) for kind in ("all", "random", "hard")]
         figured = [spread(values["f1"]), spread(values["accuracy"]), *kinds]
         rows.append([paper_set.name, name, *figured, p_value(seeds), p_value(pairs)])
@@ -107,7 +107,7 @@ def main() -> None:
             documents = len(paper_set.task.split.training)
             notes.append(
                 f"{paper_set.name}: {documents:,} training documents, {paper_set.related('test').sum()} related of "
-                f"{len(paper_set.field.pairs)} test pairs, {options.seeds} seeds, {seconds:.0f} s a run."
+                f"{len(paper_set.evaluation_set.pairs)} test pairs, {options.seeds} seeds, {seconds:.0f} s a run."
             )
             paper += paper_rows(paper_set, scores)
             full += full_rows(paper_set, scores)

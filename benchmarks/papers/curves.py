@@ -1,10 +1,9 @@
-"""CoLDE's figures 6 and 7 and §4.5.4: batch size, length of what training sees, number of sections.
+"""Measure CoLDE's Figures 6 and 7 and §4.5.4: batch size, chunks of a section in training, number of sections.
 
     python benchmarks/papers/curves.py FOLDER... [--seeds 3] [--most N...] [--figure 6|7|sections]
 
-Trains CoLDE by the paper's recipe with one option changed at a time. Tests read whole documents, unsplit. Figures are
-of all test pairs, at the threshold with the best F1 on the validation pairs; the curve of Figure 6 is of the
-validation pairs.
+Trains CoLDE with the paper's recipe, one option changed at a time. Test documents are read whole, not split. Metrics
+are of all test pairs, at the threshold with the best F1 on the validation pairs; curves are of the validation pairs.
 """
 
 from __future__ import annotations
@@ -54,7 +53,7 @@ def mean_curve(runs: Sequence[Run], figure: str) -> list[float]:
 
 
 def write_figure(name: str, rows: Mapping[str, list[list[str]]]) -> None:
-    """The fragment of one figure, sets below each other."""
+    """Write the table of one figure, all sets in it."""
     listed = [line for lines in rows.values() for line in lines]
     write_table(RUNS / f"figure-{name}.md", FIGURES[name][0], HEADER, listed)
 

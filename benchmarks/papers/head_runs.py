@@ -40,7 +40,7 @@ _TOGETHER = 16
 
 @dataclass(slots=True)
 class Run:
-    """What came of a run.
+    """The result of a training run.
 
     Attributes:
         data: name of the set.
@@ -88,7 +88,7 @@ class _Curve:
 
 
 def run_all(paper_set: PaperSet, recipes: dict[str, Recipe], seeds: Iterable[int]) -> dict[str, list[Run]]:
-    """Runs by name of the recipe, a run for every seed; those already on disk are read."""
+    """Name of a recipe to its runs, one for every seed; runs on disk are read."""
     # Seed by seed, so that what is stopped has all rows for the first seeds.
     found: dict[str, list[Run]] = {name: [] for name in recipes}
     for seed in seeds:
@@ -103,7 +103,7 @@ def run_all(paper_set: PaperSet, recipes: dict[str, Recipe], seeds: Iterable[int
 
 
 def run_one(paper_set: PaperSet, recipe: Recipe) -> Run:
-    """Train, or read what an earlier call trained with the same recipe on as many documents."""
+    """Train, or read an earlier run of the same recipe on as many documents."""
     count = len(paper_set.task.split.training)
     folder = RUNS / "heads" / paper_set.name / f"{recipe.digest()[:12]}-{count}"
     result = folder / "run.json"
@@ -254,7 +254,7 @@ def baseline_scores(paper_set: PaperSet, encoder: Encoder) -> Scores:
     model = ModelSystem("vectors", encoder, retrieval=False)
     scores: Scores = {}
     for system in make_baselines(BASELINES, model):
-        scorer = system.open(paper_set.field)
+        scorer = system.open(paper_set.evaluation_set)
         scores[system.name] = {
             split: scorer.scores(paper_set.pairs(split)).tolist() for split in ("validation", "test")
         }

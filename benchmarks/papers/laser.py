@@ -1,17 +1,17 @@
-"""LA(SER)³'s own figures on frozen MiniLM: sentences said m times over within one chunk, and the space of chunks.
+"""Measure LA(SER)³'s Figures 1 to 4 on frozen MiniLM: repeated sentences in one chunk, and the space of chunks.
 
     python benchmarks/papers/laser.py FOLDER... [--sentences 200]
 
-Per set, from test documents: sentences of 10 to 20 words, each m times over as one text (m is capped where 510 tokens
-are reached).
+Per set, from test documents: sentences of 10 to 20 words, each repeated m times in one text (at most 510 tokens).
 
-    self        cosine of a sentence and itself ×m (the paper's Figure 1)
-    anisotropy  mean cosine of random pairs of sentences, both ×m (Figures 2 and 4; it should not move)
+    self        cosine of a sentence and itself ×m (Figure 1)
+    anisotropy  mean cosine of pairs of sentences, both ×m (Figures 2 and 4; it should not change)
     intra       mean cosine of a text's tokens and their mean, minus that anisotropy (Figure 3)
 
-and of chunk vectors of whole documents: anisotropy of chunks and of documents, and intra-document similarity of
-chunks, raw and centred on the mean of the validation documents' chunks. Token states come from the shipped model's
-PyTorch weights, chunk vectors from its int8 graph.
+And for chunk vectors of whole documents: anisotropy of chunks and of documents, and intra-document similarity of
+chunks, raw and centred on the mean chunk of the validation documents. Token states come from the PyTorch weights of the
+shipped model, chunk vectors from its int8 graph. Anisotropy is taken as in Ethayarajh 2019: repeating a text draws its
+token vectors towards each other, and intra-document similarity minus anisotropy tells by how much.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ def _units(vectors: ArrayLike) -> Doubles:
 
 
 def draw_sentences(texts: Sequence[str], count: int, seed: int = 0) -> list[str]:
-    """One sentence of 10 to 20 words from each of so many texts, in random order."""
+    """Draw one sentence of 10 to 20 words from each of `count` random texts."""
     generator = random.Random(seed)
     order = list(texts)
     generator.shuffle(order)
@@ -126,7 +126,7 @@ def draw_sentences(texts: Sequence[str], count: int, seed: int = 0) -> list[str]
 
 
 def elongated(ids: Sequence[int], times: int) -> list[int]:
-    """The tokens of a text `times` over, or as often as the room of a chunk allows; without specials."""
+    """Repeat the tokens of a text, at most as often as a chunk has room; without special tokens."""
     return list(ids) * max(1, min(times, _ROOM // len(ids)))
 
 
@@ -141,7 +141,7 @@ def states(encoder: ChunkEncoder, ids: Sequence[int], specials: tuple[int, int])
 def sentence_rows(
     name: str, encoder: ChunkEncoder, tokenizer: TextTokenizer, sentences: Sequence[str]
 ) -> list[list[str]]:
-    """A line for every m."""
+    """A row for every m."""
     encoded = [list(tokenizer.encode(text, add_special_tokens=True).ids) for text in sentences]
     specials = (encoded[0][0], encoded[0][-1])
     bare = [ids[1:-1] for ids in encoded]
@@ -184,7 +184,7 @@ def space_rows(paper_set: PaperSet) -> list[list[str]]:
 def measure(paper_set: PaperSet, shipped: Encoder, count: int) -> tuple[list[list[str]], list[list[str]]]:
     """The rows of both tables."""
     names = sorted({name for pair in paper_set.pairs("test") for name in pair})
-    texts = [paper_set.field.documents[name].text for name in names]
+    texts = [paper_set.evaluation_set.documents[name].text for name in names]
     encoder = load_colde(shipped.folder).encoder
     tokenizer = open_tokenizer(shipped.folder.file(TOKENIZER))
     sentences = draw_sentences(texts, count)

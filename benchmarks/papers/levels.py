@@ -1,17 +1,17 @@
-"""CoLDE's figures 4 and 5 as numbers: does similarity at three levels point at what two documents share?
+"""Measure CoLDE's Figures 4 and 5: does similarity at three levels show the passage that two documents share?
 
     python benchmarks/papers/levels.py FOLDER... [--seeds 3] [--cases 40] [--most N...]
 
-The paper shows heat maps of hand-picked triples: D1 is similar to D2 and not to D3. Here triples are made: D3 is a
-document unrelated to D1, and D2 is D3 with a passage of 60 to 250 words of D1 in it, copied or lightly reworded by
-turns (benchmarks/planting.py). Reported over all triples and seeds:
+The paper shows heat maps of chosen triples: D1 is similar to D2 and not to D3. Here triples are made: D3 is unrelated
+to D1, and D2 is D3 with a passage of 60 to 250 words of D1, copied or lightly reworded by turns (planting.py).
+Reported over all triples and seeds:
 
     document    share of triples in which D1 is closer to D2 than to D3, and the mean difference of the scores
     section     the cell of the two sections that share the passage, among all cells of D1 x D2
     chunk       the same for chunks: by the cosine of centred chunk vectors, by attention (both ways, mean), by their
                 product E
 
-For a cell: in percent, how often it is the highest, and the median of its rank as a share of all cells (0.5 is chance).
+For a cell: how often it is the highest, in percent, and the median of its rank as a share of all cells (0.5 is chance).
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ Values = NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True)
 class Triple:
-    """D1, D2 and D3 of the paper's Figure 4, and what D1 and D2 share.
+    """D1, D2 and D3 of the paper's Figure 4, and the passage that D1 and D2 share.
 
     Attributes:
         one: D1.
@@ -68,8 +68,8 @@ def triples(paper_set: PaperSet, count: int, seed: int = 0) -> list[Triple]:
     """So many triples of test documents that nobody called related."""
     plant = _planting().plant_passage
     documents = {item.id: item.document for item in paper_set.data.documents}
-    related = {frozenset((pair.a, pair.b)) for pair in paper_set.field.pairs if pair.related}
-    names = sorted({name for pair in paper_set.field.pairs for name in (pair.a, pair.b)})
+    related = {frozenset((pair.a, pair.b)) for pair in paper_set.evaluation_set.pairs if pair.related}
+    names = sorted({name for pair in paper_set.evaluation_set.pairs for name in (pair.a, pair.b)})
     generator = random.Random(seed)
     found: list[Triple] = []
     while len(found) < count:
@@ -84,7 +84,7 @@ def triples(paper_set: PaperSet, count: int, seed: int = 0) -> list[Triple]:
 
 
 def _planting() -> Any:  # noqa: ANN401 - a module
-    """`benchmarks/planting.py`, which lies beside this folder."""
+    """The module `benchmarks/planting.py`, from the parent folder."""
     beside = str(Path(__file__).resolve().parents[1])
     if beside not in sys.path:
         sys.path.append(beside)
@@ -123,7 +123,7 @@ def _sides(
 
 
 def _part(passage: Span, chunk: Span) -> tuple[float, float]:
-    """From which to which part of the passage a chunk holds, 0 to 1; nothing shared where it holds none."""
+    """The part of the passage that a chunk holds, as (start, end) in [0, 1]; an empty part if none."""
     if chunk.end <= passage.start or chunk.start >= passage.end:
         return 2.0, -2.0
     length = passage.end - passage.start
@@ -131,7 +131,7 @@ def _part(passage: Span, chunk: Span) -> tuple[float, float]:
 
 
 def examine(triple: Triple, encoder: Encoder) -> dict[str, Any]:
-    """What one model says of one triple."""
+    """The result of one model on one triple."""
     one, similar, different = encoder.encode_many([triple.one, triple.similar, triple.different])
     comparison = compare_encodings(one, similar, encoder, passages=False)
     row, column = chunk_pair(triple, one.chunks, similar.chunks)

@@ -1,7 +1,7 @@
-"""A labelled set ready for training heads: chunks, frozen chunk vectors, training documents, judged pairs.
+"""Load a labelled set for training heads: chunks, frozen chunk vectors, training documents, labelled pairs.
 
-FOLDER holds `docs.jsonl.gz` and `pairs.jsonl.gz` (docs/training-data.md). Chunk vectors are those of the shipped
-model's int8 graph, whose MiniLM was never trained by us, and come from colde's cache; what it lacks is encoded.
+FOLDER holds `docs.jsonl.gz` and `pairs.jsonl.gz` (docs/training-data.md). Chunk vectors come from the int8 graph of the
+shipped model, whose MiniLM is as published. Those missing in colde's cache are encoded.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from colde_cli.encoder.cache import digest, file_digest
 from colde_cli.encoder.encoder import Encoder
 from colde_cli.encoder.layout import TOKENIZER
 from colde_cli.evaluation.data import TrainingData, read_data, read_pairs
-from colde_cli.evaluation.evaluation_set import EvaluationSet, make_evaluation_set
+from colde_cli.evaluation.evaluation_set import EvaluationSet, make_evaluation_set, members
 from colde_cli.learning.learner import ColdeTask
 from colde_cli.learning.loop import Task
 from colde_cli.learning.sampling import Positives
@@ -26,49 +26,48 @@ from colde_cli.learning.splits import Split, split_by_pairs
 from colde_cli.learning.tokens import ChunkStore, chunk_documents
 
 RUNS = Path("runs/papers")
-"""Where everything that these scripts compute is kept; delete it to start anew."""
+"""The folder of all results of these scripts; delete it to start anew."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PaperSet:
-    """One set.
+    """A labelled set with its chunks and vectors.
 
     Attributes:
         name: of its folder.
-        folder: where it lies.
         data: its documents.
-        field: its pairs, in the order of all scores.
+        evaluation_set: its pairs, in the order of all scores.
         store: chunks of all documents.
-        vectors: [n, H] float32, zeros for chunks that nobody needs.
-        task: what heads are trained on.
+        vectors: [n, H] float32, zeros for chunks that are not needed.
+        task: the training task of a head.
     """
 
     name: str
     folder: Path
     data: TrainingData
-    field: EvaluationSet
+    evaluation_set: EvaluationSet
     store: ChunkStore
     vectors: NDArray[np.float32]
     task: ColdeTask
 
     @property
     def numbers(self) -> dict[str, int]:
-        """Id to number of a document."""
+        """Id of a document to its index."""
         return self.data.numbers()
 
     def pairs(self, split: str) -> list[tuple[str, str]]:
         """Ids of the pairs of "validation" or "test"."""
-        chosen = self.field.validation if split == "validation" else self.field.pairs
+        chosen = self.evaluation_set.validation if split == "validation" else self.evaluation_set.pairs
         return [(pair.a, pair.b) for pair in chosen]
 
     def related(self, split: str) -> NDArray[np.bool_]:
         """Judgements of the pairs, [P]."""
-        chosen = self.field.validation if split == "validation" else self.field.pairs
+        chosen = self.evaluation_set.validation if split == "validation" else self.evaluation_set.pairs
         return np.array([pair.related for pair in chosen], bool)
 
     def among(self, split: str, negatives: str) -> NDArray[np.bool_]:
         """Which pairs are related, or unrelated in this way ("random", "hard"; "all" for every pair), [P]."""
-        chosen = self.field.validation if split == "validation" else self.field.pairs
+        chosen = self.evaluation_set.validation if split == "validation" else self.evaluation_set.pairs
         return np.array([negatives == "all" or pair.related or pair.relation == negatives for pair in chosen])
 
 
@@ -82,16 +81,16 @@ def load_set(folder: Path, encoder: Encoder, most: int | None = None) -> PaperSe
     """
     data = read_data([folder / "docs.jsonl.gz"])
     pairs = read_pairs(folder / "pairs.jsonl.gz", data.numbers())
-    field = make_evaluation_set(folder.name, data.documents, pairs)
+    evaluation_set = make_evaluation_set(folder.name, data.documents, pairs)
     store = _chunks(folder, data, encoder)
     positives = Positives.of(data)
-    split = split_by_pairs(data, list(field.validation))
+    split = split_by_pairs(data, list(evaluation_set.validation))
     if most is not None:
         split = replace(split, training=np.sort(linked_first(split.training, positives)[:most]))
-    vectors = _vectors(store, needed_documents(split, field, data.numbers()), encoder)
+    vectors = _vectors(store, needed_documents(split, evaluation_set, data.numbers()), encoder)
     files = np.zeros(len(data.documents), np.int64)
     task = Task(store, positives, split, files, folder.name)
-    return PaperSet(folder.name, folder, data, field, store, vectors, task)
+    return PaperSet(folder.name, folder, data, evaluation_set, store, vectors, task)
 
 
 def load_sets(folders: Sequence[Path], encoder: Encoder, most: Sequence[int] | None) -> list[PaperSet]:
@@ -107,10 +106,12 @@ def load_sets(folders: Sequence[Path], encoder: Encoder, most: Sequence[int] | N
     return [load_set(folder, encoder, number) for folder, number in zip(folders, each, strict=True)]
 
 
-def needed_documents(split: Split, field: EvaluationSet, numbers: Mapping[str, int]) -> NDArray[np.int64]:
-    """Documents that train or stand in a judged pair of validation or test, ascending."""
-    judged = [numbers[name] for pair in (*field.pairs, *field.validation) for name in (pair.a, pair.b)]
-    return np.union1d(split.training, np.array(judged, np.int64))
+def needed_documents(
+    split: Split, evaluation_set: EvaluationSet, numbers: Mapping[str, int]
+) -> NDArray[np.int64]:
+    """Indices of the documents that train or stand in a validation or test pair, ascending."""
+    ids = members((*evaluation_set.pairs, *evaluation_set.validation))
+    return np.union1d(split.training, np.array([numbers[name] for name in ids], np.int64))
 
 
 def linked_first(training: NDArray[np.int64], positives: Positives) -> NDArray[np.int64]:

@@ -1,4 +1,4 @@
-"""SMITH's Tables 5 to 7 and Figure 4 (Yang et al. 2020), with a SMITH that one core trains in a minute.
+"""Measure SMITH's Tables 5 to 7 and Figure 4 (Yang et al. 2020) with a SMITH that one core trains in a minute.
 
     python benchmarks/papers/smith.py FOLDER [--seeds 3] [--most N] [--table 5|6|7|figure-4]
 
@@ -7,9 +7,9 @@
     7         how block vectors and document vector are combined, and scored as the public code does
     figure-4  how many blocks are read
 
-Trains what is missing under runs/papers/smith/ and writes a table for each. Pairs are those of the paper, related and
-random ones, as many of each, in training, validation and test; hard negatives are measured beside them. The threshold
-is the one with the best F1 on the validation pairs.
+Trains missing runs under runs/papers/smith/ and writes a table for each. Pairs are as in the paper, related and random
+ones 1:1 in training, validation and test; AUC against hard negatives is measured separately. The threshold has the best
+F1 on the validation pairs.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ TABLES = {
 
 
 def row(data: SmithSet, name: str, runs: Sequence[SmithRun]) -> list[str]:
-    """One line of a table, of several seeds."""
+    """One row of a table: a setting over several seeds."""
     related = np.array([pair.related for pair in data.pairs])
     hard = np.array([pair.relation == "hard" for pair in data.pairs])
     validation = LabelledSplit(data.split.related, np.ones(len(data.split.related), bool))

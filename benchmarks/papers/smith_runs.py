@@ -1,7 +1,9 @@
 """Settings, data and training of small SMITH networks; every run is kept on disk with its curve and pair scores.
 
-Networks, pre-training, pairs, loss and loop are those of `colde train --system smith`; what is added here is that
-several networks are fine-tuned from one pre-training.
+Networks, pre-training, pairs, loss and loop are those of `colde train --system smith`; here several networks are
+fine-tuned from one pre-training. Documents are packed once to `BLOCKS` blocks of 32 tokens; a network that reads fewer
+reads the first ones. Word pieces that the training documents hold fewer than `RARE` times become one [UNK]: masked
+words are then guessed among thousands, not among 30,522.
 """
 
 from __future__ import annotations
@@ -42,7 +44,7 @@ from colde_cli.recipes import TowerRecipe
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """What fine-tuning starts from.
+    """The network that fine-tuning starts from.
 
     Attributes:
         pretrain: "none" (NP), "wp", or "wp+sp".
@@ -103,7 +105,7 @@ class Setting:
 
 
 def key(setting: Setting | Start) -> str:
-    """Of all that a setting says."""
+    """Hash of all fields of a setting."""
     return hashlib.blake2b(json.dumps(asdict(setting)).encode(), digest_size=6).hexdigest()
 
 
@@ -121,7 +123,7 @@ LENGTHS = (2, 4, 8, 16, 32)
 
 
 def table_5() -> dict[str, Setting]:
-    """What pre-training is worth, and what the weights that it starts from are."""
+    """The effect of pre-training, and of the deviation of the initial weights."""
     return {
         "NP, BERT's weights": replace(DEEPER, start=replace(DEEPER.start, std=0.02), fitted=False),
         "NP": DEEPER,
@@ -141,10 +143,10 @@ def table_6() -> dict[str, Setting]:
 
 
 def table_7() -> dict[str, Setting]:
-    """Ways to combine, and what the scores of the public code make of them.
+    """Ways to combine, with our scores and with those of the public code.
 
-    "α = 6" starts the loss as the public code does, cosines as they are; a dot product is moreover of vectors that are
-    not normalised, and stays at α = 6 and β = 0.
+    "α = 6" starts the loss as the public code does, on cosines. "Dot product" also leaves vectors without
+    normalisation, and keeps α = 6 and β = 0.
     """
     modes = {name: replace(STANDARD, combine=mode) for name, mode in COMBINATIONS.items()}
     raw = {f"{name}, α = 6": replace(modes[name], fitted=False) for name in ("Normal", "Sum-Concat")}
@@ -189,7 +191,7 @@ class SmithSet:
 
     @property
     def masking(self) -> MaskingVocabulary:
-        """What pre-training must know of the ids."""
+        """The vocabulary as pre-training needs it."""
         return MaskingVocabulary(len(self.kept), _SPECIALS.index("[MASK]"), tuple(range(len(_SPECIALS))))
 
     def documents(self, blocks: int) -> list[Rows]:
@@ -220,7 +222,7 @@ def load_smith_set(folder: Path, most: int | None = None) -> SmithSet:
 
 
 def even(pairs: Sequence[LabelledPair]) -> list[LabelledPair]:
-    """The related and the random pairs: one of these to each of those, as in the paper."""
+    """Keep related and random pairs, which are 1:1, as in the paper."""
     return [pair for pair in pairs if pair.related or pair.relation == "random"]
 
 
@@ -277,7 +279,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(slots=True)
 class SmithRun:
-    """What came of a setting.
+    """The result of a setting.
 
     Attributes:
         data: name of the set.
