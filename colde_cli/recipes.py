@@ -28,6 +28,8 @@ PANELS = (MODEL, NETWORK, OBJECTIVE, TOWER, TRAINING) = (
 )
 """The panels of `colde train --help` that hold these options, in their order."""
 
+DEFAULT_BACKBONE = "sentence-transformers/all-MiniLM-L6-v2"
+
 LEARNING_RATE = 5e-5
 """The paper's, for a backbone that is trained."""
 FROZEN_LEARNING_RATE = 1e-3

@@ -1,4 +1,4 @@
-"""What `colde train` shows: bars on a terminal, a line per epoch elsewhere, the result on stdout."""
+"""`colde train`: progress bars on a terminal, a line for each epoch elsewhere, the result on stdout."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
 from colde_cli.commands.train_options import SystemName, make_recipe, with_recipe_options
-from colde_cli.recipes import MODEL, Recipe, option
+from colde_cli.recipes import DEFAULT_BACKBONE, MODEL, Recipe, option
 
 if TYPE_CHECKING:
     from colde_cli.learning.job import Job
@@ -25,7 +25,7 @@ OTHER_SYSTEMS = ", ".join(name.value for name in SystemName if name is not Syste
 
 
 class Display:
-    """Reports phases, batches and epochs to stderr; what the run came to goes to stdout."""
+    """Shows phases, batches and epochs on stderr, and the result on stdout."""
 
     def __init__(self, quiet: bool) -> None:
         self._quiet = quiet
@@ -51,7 +51,7 @@ class Display:
         self._bars.stop()
 
     def phase(self, text: str, total: int | None = None) -> None:
-        """A new phase begins, of so many steps if known."""
+        """Begin a phase, of so many steps if known."""
         if self._task is not None:
             self._bars.remove_task(self._task)
         self._task = self._bars.add_task(text, total=total)
@@ -59,36 +59,36 @@ class Display:
             self._console.print(f"{text} …" if total is None else f"{text} ({total:,}) …")
 
     def advance(self, count: int) -> None:
-        """So many steps of the phase are done."""
+        """Count steps of the phase."""
         if self._task is not None:
             self._bars.advance(self._task, count)
 
     def started(self, steps: int, done: int) -> None:
-        """Training begins."""
+        """Begin the training."""
         self.phase("Training", steps)
         self.advance(done)
 
     def stepped(self, values: dict[str, float]) -> None:
-        """A batch is done."""
+        """Show the loss of a batch."""
         if self._task is not None:
             self._bars.update(self._task, description=f"Training, loss {values['loss']:.3f}")
         self.advance(1)
 
     def validated(self, values: dict[str, float]) -> None:
-        """An epoch is done; epoch 0 is the untrained model."""
+        """Show how an epoch was validated; epoch 0 is the untrained model."""
         name = f"epoch {values['epoch']:.0f}" if values["epoch"] else "untrained"
         loss = f"loss {values['loss']:.4f}, " if values["epoch"] else ""
         self._console.print(f"{name}: {loss}validation AUC {values['field_auc']:.4f}, F1 {values['f1']:.4f}")
 
     def stopped(self, job: Job[Any]) -> None:
-        """The run was interrupted and is saved."""
+        """Say that the run is saved, and how to go on."""
         self._bars.stop()
         self._console.print(
             f"Stopped and saved in {job.workshop}. Go on with the same command and --resume.", markup=False
         )
 
     def finished(self, job: Job[Any], outcome: Outcome) -> None:
-        """The model is written."""
+        """Write the result to stdout."""
         self._bars.stop()
         if self._quiet:
             return
@@ -99,8 +99,8 @@ class Display:
         kept = outcome.served or outcome.trained
         others = [("its vectors alone", outcome.trained)] if outcome.served else []
         others.append(("untrained", outcome.untrained))
-        areas = ", ".join(f"{name} {found.field_auc:.4f}" for name, found in others)
-        best = ", ".join(f"{found.f1:.4f}" for _, found in others)
+        areas = ", ".join(f"{name} {metrics.field_auc:.4f}" for name, metrics in others)
+        best = ", ".join(f"{metrics.f1:.4f}" for _, metrics in others)
         sys.stdout.write(
             f"{job.output}: validation AUC {kept.field_auc:.4f} ({areas}), F1 {kept.f1:.4f} ({best}), "
             f"threshold {kept.threshold:.4f}, {kept.pairs:,} pairs, best epoch {outcome.progress.best_epoch}\n"
@@ -155,7 +155,7 @@ def train(
             metavar="NAME|FOLDER",
             help="BERT to start from: a folder, a colde model, or a name on the Hugging Face hub.",
         ),
-    ] = "sentence-transformers/all-MiniLM-L6-v2",
+    ] = DEFAULT_BACKBONE,
     device: Annotated[
         str,
         option(
@@ -221,7 +221,7 @@ def train(
 
 
 def _validation(text: str) -> Path | float:
-    """A share between 0 and a half, or a file of pairs."""
+    """Parse --validation: a share above 0 and up to a half, or a file of pairs."""
     from colde_cli.errors import OptionError
 
     try:

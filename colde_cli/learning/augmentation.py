@@ -1,6 +1,6 @@
-"""What the document head is shown of a batch: sections, windows, partners, positions (CoLDE §3.1, Aug).
+"""Views of the documents of a batch: sections, windows, partners, positions (CoLDE's augmentation).
 
-Everything random comes from one generator that depends on seed and step, so that a run can be taken up anywhere.
+All random choices come from one generator that depends on seed and step, so that a run can be resumed anywhere.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ class ViewOptions:
     """How documents are cut and shown.
 
     Attributes:
-        sections: S, parts of a document (1 = no augmentation).
-        window: most chunks of a section that are shown in training; 0 shows all.
-        max_chunks: Q, rows of the chunk embedding, and the most an elongated section may hold.
-        elongation: whether rows are added that repeat a section (LA(SER)³), for a loss of their own or as views.
+        sections: S, sections of a document; 1 for no augmentation.
+        window: most chunks of a section that are shown; 0 shows all.
+        max_chunks: Q, rows of the chunk embedding, and the most chunks of an elongated section.
+        elongation: add rows that repeat a section (LA(SER)³), for a loss of their own or as views.
     """
 
     sections: int
@@ -40,12 +40,12 @@ class Views:
     """The R rows that the head reads; the elongated ones come last.
 
     Attributes:
-        chunks: for each row the chunks it holds, as numbers of the store.
-        positions: for each row q of its chunks.
+        chunks: the chunks of each row, as numbers of the store.
+        positions: q of the chunks of each row.
         sections: int64 [R], p.
         partners: int64 [R], the row whose chunks are keys and values.
-        owners: int64 [R], place in the batch of the document each row belongs to.
-        elongated: how many of the rows, at the end, repeat the first rows one by one.
+        owners: int64 [R], the place in the batch of each row's document.
+        elongated: number of rows, at the end, that repeat the first rows one by one.
     """
 
     chunks: tuple[IntArray, ...]
@@ -69,7 +69,7 @@ class Views:
         return side_by_side(self.positions)
 
     def needed(self, positioned: bool) -> Needed:
-        """The chunks to encode, each once; twice where it stands in two places and `positioned` vectors differ."""
+        """Return the chunks to encode, each once; if vectors are `positioned`, once for each place."""
         lengths = self.lengths
         columns = [
             np.concatenate(self.chunks),
@@ -85,13 +85,13 @@ class Views:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Needed:
-    """The n different chunk vectors that some rows hold.
+    """The n different chunk vectors of some rows.
 
     Attributes:
         chunks: int64 [n], numbers of the store.
         sections: int64 [n], p of each.
         positions: int64 [n], q of each.
-        places: int64 [R, C], which of the n vectors stands where; 0 past a row's length.
+        places: int64 [R, C], the number of the vector at each place; 0 past a row's length.
     """
 
     chunks: IntArray
@@ -101,7 +101,7 @@ class Needed:
 
 
 def side_by_side(rows: Sequence[IntArray]) -> IntArray:
-    """Rows of unequal length as int64 [R, C], zeros past a row's length."""
+    """Pad rows of unequal length with zeros to int64 [R, C]."""
     table = np.zeros((len(rows), max(len(row) for row in rows)), np.int64)
     for place, row in enumerate(rows):
         table[place, : len(row)] = row
@@ -123,11 +123,11 @@ def training_views(
     options: ViewOptions,
     generator: np.random.Generator,
 ) -> Views:
-    """Rows of a batch: every document cut into sections, a window of each, at a random offset.
+    """Make the rows of a batch: each document cut into sections, a window of each, at a random offset.
 
-    A section's partner is the next section of its document (the last one's is the first), or, for half of the
-    documents, itself: that is how a document is read at inference, where it is not cut (§4.1). A document of
-    one chunk has its own repetition as second view instead.
+    The partner of a section is the next section of its document; that of the last is the first. For half of the
+    documents it is the section itself, as at inference, where a document is not cut. A document of one chunk cannot
+    be cut: its second view is its own repetition.
     """
     rows: list[_Row] = []
     for owner, document in enumerate(documents):
@@ -139,7 +139,7 @@ def training_views(
 
 
 def whole_views(store: ChunkStore, documents: Sequence[int] | IntArray) -> Views:
-    """One row per document with all its chunks and itself as partner, as at inference."""
+    """Make one row for each document, with all its chunks and itself as partner, as at inference."""
     rows = []
     for owner, document in enumerate(documents):
         chunks = store.chunks_of(int(document))
@@ -148,21 +148,21 @@ def whole_views(store: ChunkStore, documents: Sequence[int] | IntArray) -> Views
 
 
 def draw_times(chunks: int, maximum: int, rng: np.random.Generator) -> int:
-    """How often a section is repeated: m ~ U{1..⌊maximum / chunks⌋}, or 1 if it is longer than that already.
+    """Draw how often a section is repeated: m ~ U{1..⌊maximum / chunks⌋}, or 1 if it is longer already.
 
     Args:
-        chunks: of the section, at least 1.
-        maximum: chunks that the repetition may have, K_max.
-        rng: where the number comes from.
+        chunks: chunks of the section, at least 1.
+        maximum: most chunks of the repetition, K_max.
+        rng: source of the number.
     """
     return int(rng.integers(1, max(1, maximum // chunks), endpoint=True))
 
 
 def cut_sections(sections: Sequence[int] | NDArray[np.int32], tokens: IntArray, parts: int) -> list[int]:
-    """Where to cut a document of n chunks into at most `parts` runs of about equally many tokens.
+    """Choose where to cut a document of n chunks into at most `parts` runs of about equally many tokens.
 
-    A cut falls on the section boundary nearest to its equal share; where sections do not suffice, on the chunk
-    boundary nearest to it.
+    Each cut falls on the section boundary nearest to its equal share, or, if there are too few sections, on the
+    nearest chunk boundary.
 
     Args:
         sections: [n], the section of each chunk.
@@ -179,7 +179,7 @@ def cut_sections(sections: Sequence[int] | NDArray[np.int32], tokens: IntArray, 
     allowed = boundaries if len(boundaries) >= parts - 1 else np.arange(1, count)
     cuts = [0]
     for part in range(1, parts):
-        # What lies between the last cut and the boundaries that the cuts after this one still need.
+        # Leave the boundaries that later cuts need.
         free = allowed[allowed > cuts[-1]]
         free = free[: len(free) - (parts - 1 - part)]
         distance = np.abs(ends[free - 1] - ends[-1] * part / parts)
@@ -213,7 +213,7 @@ def _document_rows(
 def _repeated_rows(
     chunks: IntArray, owner: int, first: int, options: ViewOptions, generator: np.random.Generator
 ) -> list[_Row]:
-    """A document that cannot be cut, and its repetition at least twice over (LA(SER)³, self-reference)."""
+    """Make two rows of a document that cannot be cut: itself, and itself repeated (LA(SER)³, self-reference)."""
     repeats = int(generator.integers(2, max(2, options.max_chunks // len(chunks)) + 1))
     positions = _positions(len(chunks), options.max_chunks, generator)
     return [
@@ -225,7 +225,7 @@ def _repeated_rows(
 def _elongated(
     row: _Row, place: int, count: int, options: ViewOptions, generator: np.random.Generator
 ) -> _Row:
-    """The row repeated; it keeps its partner, and a row that is its own partner stays that."""
+    """Repeat a row; it keeps its partner, and a row that is its own partner remains so."""
     repeats = draw_times(len(row.chunks), options.max_chunks, generator)
     partner = count + place if row.partner == place else row.partner
     chunks, positions = np.tile(row.chunks, repeats), np.tile(row.positions, repeats)
@@ -233,7 +233,7 @@ def _elongated(
 
 
 def _window(group: IntArray, window: int, generator: np.random.Generator) -> IntArray:
-    """A random run of at most `window` chunks, which also keeps beginnings from weighing too much."""
+    """Choose a random run of at most `window` chunks; this also keeps beginnings from weighing too much."""
     if not window or len(group) <= window:
         return group
     start = int(generator.integers(len(group) - window + 1))
@@ -241,7 +241,7 @@ def _window(group: IntArray, window: int, generator: np.random.Generator) -> Int
 
 
 def _positions(count: int, max_chunks: int, generator: np.random.Generator) -> IntArray:
-    """Numbers q at a random offset: documents read whole have higher numbers than sections ever would."""
+    """Number chunks from a random offset: whole documents have higher numbers than sections ever would."""
     offset = int(generator.integers(max(0, max_chunks - count) + 1))
     return np.minimum(np.arange(offset, offset + count), max_chunks - 1)
 

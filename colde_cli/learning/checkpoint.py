@@ -1,4 +1,4 @@
-"""A run on disk: everything that is needed to go on exactly where it stopped."""
+"""Checkpoints: the state of a run on disk, from which it goes on exactly where it stopped."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ class Progress:
     """How far a run has come.
 
     Attributes:
-        epoch: the epoch that is under way, from 0.
-        batch: batches of it that are done.
+        epoch: epochs done.
+        batch: batches done of the current epoch.
         step: batches done in all.
         loss: sum of the losses of this epoch's batches.
-        best_epoch: after how many epochs validation was best; 0 is the untrained model.
-        best_auc: what it was then; below any AUC before the first validation.
-        stale: epochs since.
+        best_epoch: the epoch that was validated best; 0 is the untrained model.
+        best_auc: its ROC-AUC; -1 before the first validation.
+        stale: epochs since the best one.
     """
 
     epoch: int = 0
@@ -63,10 +63,9 @@ class Checkpoint:
     """A run as it stood after a batch.
 
     Attributes:
-        run: hash of recipe, data and backbone; a checkpoint continues no other run.
-        progress: how far the run had come.
-        untrained: validation figures before the first step, the control.
-        weights: of what is trained, and the head's centre, by name.
+        run: hash of recipe, data and backbone; no other run goes on from this checkpoint.
+        untrained: validation figures before the first step, the baseline.
+        weights: all that training changes, by name.
         best: the same at the best epoch.
         optimiser: state of AdamW.
         scheduler: state of the learning rate.
@@ -84,7 +83,7 @@ class Checkpoint:
 
 
 def save(checkpoint: Checkpoint, folder: Path) -> None:
-    """Write the checkpoint of a run into its folder; a write that fails leaves the last one whole."""
+    """Write a checkpoint into the folder of its run; a write that fails leaves the last one whole."""
     folder.mkdir(parents=True, exist_ok=True)
     values = {item.name: getattr(checkpoint, item.name) for item in fields(Checkpoint)}
     with atomic_file(folder / _FILE) as staged:
@@ -92,7 +91,7 @@ def save(checkpoint: Checkpoint, folder: Path) -> None:
 
 
 def exists(folder: Path) -> bool:
-    """Whether a run can be taken up in this folder."""
+    """Return whether a run in this folder can be resumed."""
     return (folder / _FILE).is_file()
 
 
@@ -121,12 +120,12 @@ def load(folder: Path, run: str) -> Checkpoint:
 
 
 def random_states() -> list[Tensor]:
-    """States of PyTorch's generators; NumPy's are made anew of seed and step and have none worth keeping."""
+    """Return the states of PyTorch's generators; those of NumPy follow from seed and step."""
     return [torch.get_rng_state(), *(torch.cuda.get_rng_state_all() if torch.cuda.is_available() else [])]
 
 
 def set_random_states(states: list[Tensor]) -> None:
-    """Continue PyTorch's random numbers where `states` were taken."""
+    """Set PyTorch's generators to these states."""
     torch.set_rng_state(states[0])
     if torch.cuda.is_available() and len(states) > 1:
         torch.cuda.set_rng_state_all(states[1:])

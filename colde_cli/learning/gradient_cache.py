@@ -1,13 +1,14 @@
-"""Gradients of a whole batch in the memory of a few chunks: GradCache (Gao et al. 2021, §3.2), chunk by chunk.
+"""Chunk vectors in training: computed once, or by a BERT that is trained through the gradient cache.
 
-A contrastive loss looks at all documents of a batch at once, BERT only ever at one chunk. So:
+The gradient cache (GradCache, Gao et al. 2021) gives the gradient of a whole batch in the memory of a few chunks. A
+contrastive loss needs all documents of a batch at once, BERT only one chunk at a time. So:
 
-1. encode all chunks in micro-batches without a graph, noting the state of the random numbers before each;
-2. run the head and the loss over the whole batch, from the chunk vectors h as leaves, which gives dL/dh;
+1. encode all chunks in micro-batches without a graph, and note the state of the random numbers before each;
+2. run head and loss over the whole batch, with the chunk vectors h as leaves, which gives dL/dh;
 3. encode every micro-batch again with the same random numbers, and send its dL/dh backward.
 
-By the chain rule this is the gradient of the whole batch, not an approximation of it. It costs one more forward
-pass. The unit is the chunk, never the section, since sections attend to one another in step 2.
+By the chain rule this is the exact gradient of the whole batch. It costs one more forward pass. The unit is the
+chunk, never the section, because sections attend to one another in step 2.
 """
 
 from __future__ import annotations
@@ -38,8 +39,8 @@ class MicroBatch:
     """Chunks of similar length that go through BERT together.
 
     Attributes:
-        rows: int64 [b], where in the batch these chunks are.
-        inputs: arguments of `ChunkEncoder.forward`; the mask is left out where nothing is padded.
+        rows: int64 [b], the places of these chunks in the batch.
+        inputs: arguments of `ChunkEncoder.forward`, without a mask if nothing is padded.
     """
 
     rows: Tensor
@@ -57,19 +58,19 @@ def cached_backward(
     autocast: Autocast = nullcontext,
     processes: Processes = ALONE,
 ) -> Tensor:
-    """Add the gradient of a batch to the parameters of the encoder and of all that `loss_of` uses.
+    """Add the gradient of a batch to the encoder's weights and to those that `loss_of` uses.
 
     Args:
         encoder: in training or evaluation mode; its device is used.
         chunks: token ids of n chunks, specials included.
-        loss_of: chunk vectors [n, H] float32, in the order of `chunks`, to a scalar. A loss that is scaled
-            (accumulation, fp16) is scaled in here.
+        loss_of: maps chunk vectors [n, H] float32, in the order of `chunks`, to a scalar. Scale the loss in it
+            (for accumulation or fp16).
         micro_tokens: tokens, padding included, that go through BERT at once; a longer chunk goes alone.
         section_ids: int64 [n], only with `chunk_position="input"`.
         chunk_ids: int64 [n], only with `chunk_position="input"`.
         autocast: opened around every pass through the encoder; the head and the loss stay outside, in fp32.
-        processes: share passes 1 and 3 out; all give the same `chunks`, and all have the encoder's whole gradient
-            afterwards. What `loss_of` uses has its whole gradient in each of them anyway.
+        processes: share steps 1 and 3; all pass the same `chunks`, and all have the encoder's whole gradient
+            afterwards. The weights that `loss_of` uses get their whole gradient in each process anyway.
 
     Returns:
         The loss, detached.
@@ -98,7 +99,7 @@ def micro_batches(
 ) -> Iterator[MicroBatch]:
     """Cut a batch, or these `rows` of it, into micro-batches.
 
-    Longest chunks first: memory that does not suffice is found out at once.
+    The longest chunks come first, so that too little memory shows at once.
     """
     chosen = range(len(chunks)) if rows is None else rows
     device = _device(encoder)
@@ -113,7 +114,7 @@ def micro_batches(
 
 
 def plan(lengths: Sequence[int], micro_tokens: int) -> Iterator[list[int]]:
-    """Rows of every micro-batch: sorted by length, so that number × longest stays within the budget."""
+    """Group rows by length, longest first, so that number × longest stays within the budget."""
     batch: list[int] = []
     for row in sorted(range(len(lengths)), key=lambda row: -lengths[row]):
         if batch and (len(batch) + 1) * lengths[batch[0]] > micro_tokens:
@@ -125,14 +126,14 @@ def plan(lengths: Sequence[int], micro_tokens: int) -> Iterator[list[int]]:
 
 
 def activation_bytes(config: BertConfig, longest: int = 512, layers: int | None = None) -> int:
-    """Bytes that a token keeps until its gradient is known: an upper bound, for fp32 and stored attention weights.
+    """Return an upper bound of the bytes that a token keeps until its gradient is known.
 
-    bf16 and fused attention need less.
+    The bound holds for fp32 with stored attention weights; bf16 and fused attention need less.
 
     Args:
         config: of the backbone.
         longest: tokens of the longest chunk.
-        layers: how many are trained, the last ones; all, and the embeddings, if None.
+        layers: number of last layers that are trained; None for all, with the embeddings.
     """
     # Counted with saved_tensors_hooks on CPU (torch 2.13, dropout 0.1, 64 to 512 tokens, MiniLM-L6 and two layers
     # of BERT-base): a layer keeps 10.0 H + 2.0 F + 3.0 A L floats per token, the embeddings 2.0 H; sdpa without
@@ -189,7 +190,7 @@ def _device(encoder: ChunkEncoder) -> torch.device:
 
 
 def _random_state(device: torch.device) -> list[Tensor]:
-    """State of the CPU's generator, and of the device's where it is another."""
+    """Return the state of the CPU's generator, and of the device's if it has one of its own."""
     states = [torch.get_rng_state()]
     if device.type == "cuda":
         states.append(torch.cuda.get_rng_state(device))
@@ -208,7 +209,7 @@ def _set_random_state(device: torch.device, states: list[Tensor]) -> None:
 
 @contextmanager
 def _kept_random_state(device: torch.device) -> Iterator[None]:
-    """Replaying old random numbers does not set the generator back for what follows."""
+    """Restore the random numbers afterwards: a replay must not change those that follow."""
     states = _random_state(device)
     try:
         yield
@@ -220,20 +221,20 @@ _CHUNK = 512
 
 
 class ChunkSource(Protocol):
-    """Chunk vectors for the document head."""
+    """Gives the document head its chunk vectors."""
 
     positioned: bool
     """Whether a chunk's vector depends on where it stands."""
 
     def backward(self, needed: Needed, loss_of: Callable[[Tensor], Tensor]) -> float:
-        """Add the gradient of `loss_of(vectors [n, H])`, a scalar; returns its value."""
+        """Add the gradient of the scalar `loss_of(vectors [n, H])` to the weights, and return its value."""
 
     def vectors(self, needed: Needed) -> Tensor:
-        """Vectors [n, H] float32 as in evaluation, without a graph."""
+        """Return vectors [n, H] float32 as in evaluation, without a graph."""
 
 
 class FrozenChunks:
-    """Vectors that were computed once and stay as they are."""
+    """Serves vectors that were computed once: BERT is not trained."""
 
     positioned = False
 
@@ -254,7 +255,7 @@ class FrozenChunks:
 
 
 class TrainedChunks:
-    """Vectors of a BERT that learns, through the gradient cache."""
+    """Encodes with a BERT that is trained, through the gradient cache."""
 
     def __init__(
         self,
@@ -319,7 +320,7 @@ class TrainedChunks:
 
 
 def micro_tokens(encoder: ChunkEncoder, memory: int) -> int:
-    """Tokens that may go through BERT at once, one chunk at least.
+    """Return how many tokens may go through BERT at once within `memory` bytes, one chunk at least.
 
     Raises:
         OptionError: weights, gradients and optimiser alone take more than `memory` bytes.

@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM as a wish that is heard between two batches, so that the run can be saved."""
+"""Handle Ctrl-C and SIGTERM between two batches, so that the run can be saved."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class Interruption:
-    """While its context lasts, the first signal is noted; a second one interrupts at once.
+    """Within its context the first signal is noted, and a second one interrupts at once.
 
-    Until the training loop begins to ask, signals do what they always do: there is nothing to save.
+    Before the training loop first asks, there is nothing to save, and signals act as usual.
     """
 
     def __init__(self) -> None:
@@ -26,7 +26,7 @@ class Interruption:
         return 128 + (self._received or 0)
 
     def asked(self) -> bool:
-        """Whether the run should stop."""
+        """Return whether a signal was received."""
         self._armed = True
         return self._received is not None
 

@@ -12,7 +12,7 @@ METRICS = "metrics.jsonl"
 
 
 class Journal:
-    """Writes every batch and every validation down; one JSON object a line, `event` says which it is."""
+    """Writes a JSON object a line for every batch and every validation; `event` says which of the two."""
 
     def __init__(self, folder: Path) -> None:
         """Write into `folder`."""
@@ -31,18 +31,18 @@ class Journal:
             self._board.close()
 
     def started(self, steps: int, done: int) -> None:
-        """Forget what was written after the step at which a run is taken up: it will be done again."""
+        """Delete what was written after the step from which a run is resumed: it will be done again."""
         self._step = done
         kept = [line for line in self._lines() if done and json.loads(line)["step"] <= done]
         self._path.write_text("".join(kept), encoding="utf-8")
 
     def stepped(self, values: dict[str, float]) -> None:
-        """Write a batch down."""
+        """Write a line for a batch."""
         self._step = int(values["step"])
         self._write("step", values)
 
     def validated(self, values: dict[str, float]) -> None:
-        """Write a validation down."""
+        """Write a line for a validation."""
         self._write("validation", {"step": self._step, **values})
 
     def _lines(self) -> list[str]:

@@ -1,4 +1,4 @@
-"""The losses: each a pure function of vectors and of what belongs together."""
+"""The losses of all systems: functions of vectors and of which rows belong together."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def itself(rows: Tensor) -> Tensor:
 
 
 def cosine_loss(vectors: Tensor, positives: Tensor) -> Tensor:
-    """−CL: the mean of 1 - cos over positive pairs and of max(0, cos) over all others.
+    """Mean of 1 - cos over positive pairs and of max(0, cos) over all others (CoLDE's ablation −CL).
 
     A batch holds far more negative than positive pairs; the two means weigh the same, as they do in the
     paper's balanced sets of pairs.
@@ -66,14 +66,14 @@ def supcon_per_anchor(
     L_i = -1/|P(i)| Σ_{j in P(i)} log( exp(z_i·z_j/τ) / Σ_{k != i} exp(z_i·z_k/τ) )
 
     CoLDE's text says that the denominator sums negatives; its equation sums all k != i, which is followed here.
-    "sincere" (Feeney & Hughes 2023, eq. 6) keeps only j itself and the negatives in it, so that positives do not
+    "sincere" (SINCERE, Feeney & Hughes 2023) keeps only j itself and the negatives in it, so that positives do not
     push one another away. Neither is scaled by a base temperature.
 
     Args:
         vectors: [R, D], unit length.
         positives: bool [R, R], symmetric; the diagonal is ignored.
         temperature: τ; 0.5 in the paper.
-        variant: which denominator.
+        variant: of the denominator.
 
     Returns:
         Losses [R] (0 where an anchor has no positive) and the mask bool [R] of anchors that have one.
@@ -116,7 +116,7 @@ ELONGATION_TEMPERATURE = 0.05
 def elongation_loss(
     vectors: Tensor, tiled: Tensor, positives: Tensor, temperature: float = ELONGATION_TEMPERATURE
 ) -> Tensor:
-    """L_len: InfoNCE between sections and their repetitions.
+    """L_len: InfoNCE between sections and their repetitions (LA(SER)³).
 
     -1/R Σ_i log( exp(z_i·z̃_i/τ) / Σ_{j = i or unrelated} exp(z_i·z̃_j/τ) )
 
@@ -142,16 +142,16 @@ ALPHA = 6.0
 
 
 class PairLoss(nn.Module):
-    """L = BCE(sigmoid(α cos(s, t) + β), y), mean over pairs; α = 6 and β = 0 at the start."""
+    """BCE(σ(α cos(s, t) + β), y), the mean over pairs; α starts at 6 and β at 0."""
 
     def __init__(self, learnt: bool = True) -> None:
-        """With α and β learnt, or kept as SMITH and MatchBERT keep them."""
+        """Learn α and β, or keep them, as SMITH and MatchBERT do."""
         super().__init__()
         self.alpha = nn.Parameter(torch.tensor(ALPHA), requires_grad=learnt)
         self.beta = nn.Parameter(torch.tensor(0.0), requires_grad=learnt)
 
     def forward(self, left: Tensor, right: Tensor, related: Tensor) -> Tensor:
-        """The loss of B pairs.
+        """Compute the loss of B pairs.
 
         Args:
             left: [B, D], vectors of the first documents.
@@ -166,11 +166,11 @@ class PairLoss(nn.Module):
 
 
 def block_means(losses: Tensor, blocks: Tensor) -> Tensor:
-    """L_wp: the mean over blocks of the mean over each block's hidden words.
+    """L_wp: the mean over blocks of the mean over each block's hidden words (SMITH).
 
     Args:
         losses: [N], cross-entropy of every hidden word.
-        blocks: int64 [N], the block each lies in; blocks without a hidden word do not count.
+        blocks: int64 [N], the block of each word; blocks without a hidden word do not count.
 
     Returns:
         A scalar, 0 if there is no word.
@@ -180,7 +180,7 @@ def block_means(losses: Tensor, blocks: Tensor) -> Tensor:
 
 
 def masked_block_loss(predictions: Tensor, blocks: Tensor) -> Tensor:
-    """L_sp = -1/B Σ_i log( exp(ŝ_i·h_i) / Σ_j exp(ŝ_i·h_j) ), j over the hidden blocks of the batch.
+    """L_sp = -1/B Σ_i log( exp(ŝ_i·h_i) / Σ_j exp(ŝ_i·h_j) ), j over the hidden blocks of the batch (SMITH).
 
     Args:
         predictions: Ŝ [B, H], the document Transformer's output where a block is hidden.

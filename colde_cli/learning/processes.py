@@ -1,9 +1,9 @@
-"""Several processes that train one model, as `accelerate launch` starts them.
+"""Train one model in several processes, as `accelerate launch` starts them.
 
-Every process draws the same batch and holds the same weights. Only BERT's work is shared out: each encodes some
-of the chunks, all vectors are put together, head and loss run everywhere alike, and each sends the gradient of
-its own chunks backward. The sum of these gradients is that of the whole batch, so that the number of processes
-does not change what is learnt; the usual way, a loss for each process, would see fewer negatives.
+Every process draws the same batch and holds the same weights; only BERT's work is shared. Each process encodes some of
+the chunks, all vectors are put together, head and loss run alike in every process, and each sends the gradient of its
+own chunks backward. The sum of these gradients is that of the whole batch, so that the number of processes does not
+change the result. A loss for each process, as is usual, would see fewer negatives.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ class Processes:
     """The processes of a run, seen from one of them.
 
     Attributes:
-        number: of this one; 0 is the main process, which alone writes and prints.
-        count: how many there are.
-        device: of this one; None where it is alone and the device was not yet chosen.
+        number: of this process; 0 is the main process, which alone writes and prints.
+        count: number of processes.
+        device: of this process; None if it is alone, and the device is not chosen yet.
     """
 
     number: int = 0
@@ -39,14 +39,14 @@ class Processes:
         return self.number == 0
 
     def share(self, lengths: Sequence[int]) -> list[int]:
-        """Rows that this process encodes, of rows of these lengths: dealt out from the longest to the shortest."""
+        """Choose the rows that this process encodes: rows are dealt out from the longest to the shortest."""
         if self.count == 1:
             return list(range(len(lengths)))
         order = sorted(range(len(lengths)), key=lambda row: -lengths[row])
         return order[self.number :: self.count]
 
     def total(self, tensor: Tensor) -> Tensor:
-        """Sum of the tensors that all processes give; of rows that one has and the others leave zero, the rows."""
+        """Sum a tensor over all processes; a row that is zero in all processes but one comes from that one."""
         if self.count == 1:
             return tensor
         from accelerate.utils import reduce
@@ -55,7 +55,7 @@ class Processes:
         return summed.to(tensor.device)
 
     def from_main(self, tensor: Tensor) -> Tensor:
-        """The main process's tensor: results that rounding may set apart are made one."""
+        """Return the main process's tensor, so that results which differ by rounding become the same."""
         if self.count == 1:
             return tensor
         from accelerate.utils import broadcast
@@ -64,12 +64,12 @@ class Processes:
         return told.to(tensor.device)
 
     def any(self, flag: bool) -> bool:
-        """Whether one of the processes says so."""
+        """Return whether the flag is set in any process."""
         return bool(self.total(torch.tensor(float(flag)))) if self.count > 1 else flag
 
     @contextmanager
     def summed(self, weights: Iterable[nn.Parameter]) -> Iterator[None]:
-        """What is added to the gradients of `weights` while the context lasts becomes the sum over all processes."""
+        """Sum over all processes what the context adds to the gradients of `weights`."""
         if self.count == 1:
             yield
             return
@@ -89,7 +89,7 @@ class Processes:
 
     @contextmanager
     def own_numbers(self) -> Iterator[None]:
-        """Random numbers that differ from process to process; afterwards all have the same again."""
+        """Draw random numbers that differ between processes; afterwards all draw the same again."""
         if self.count == 1:
             yield
             return
@@ -100,7 +100,7 @@ class Processes:
         self._set_states(states)
 
     def agree_on_numbers(self) -> None:
-        """From here on all processes draw the main one's random numbers."""
+        """Let all processes draw the main one's random numbers from here on."""
         if self.count > 1:
             self._set_states([self.from_main(state) for state in self._states()])
 
@@ -125,10 +125,10 @@ ALONE = Processes()
 
 
 def join(device: str) -> Processes:
-    """The processes that were started together with this one; `ALONE` where none were.
+    """Return the processes that were started together with this one, or `ALONE`.
 
     Args:
-        device: as on the command line; each process takes a GPU of its own.
+        device: the value of --device; each process takes a GPU of its own.
 
     Raises:
         OptionError: a single GPU was named for several processes.

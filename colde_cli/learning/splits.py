@@ -1,4 +1,4 @@
-"""Which documents train and which pairs judge the training; nothing linked stands on both sides."""
+"""Split documents into training and validation; no linked documents stand on both sides."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ class Split:
     Attributes:
         training: numbers of the documents that train, ascending.
         pairs: int64 [P, 2], validation pairs as document numbers.
-        related: bool [P], what each pair was judged to be.
-        judged: whether somebody judged the pairs, or they were made from labels and links.
+        related: bool [P], True for pairs that belong together.
+        judged: whether somebody judged the pairs; else they were made from labels and links.
     """
 
     training: NDArray[np.int64]
@@ -55,8 +55,8 @@ def split_by_pairs(data: TrainingData, pairs: Sequence[LabelledPair]) -> Split:
 def split_by_fraction(data: TrainingData, positives: Positives, fraction: float, seed: int) -> Split:
     """Validate on pairs made from labels and links: as many random negatives as positives.
 
-    Where the data has a validation split, its documents are paired. Else groups of documents that hang
-    together by labels or links are drawn until they hold `fraction` of the documents, and are kept whole.
+    If the data has a validation split, its documents are paired. Else whole groups of linked documents are drawn
+    until they hold `fraction` of the documents.
 
     Raises:
         DataError: too few groups to hold any back.
@@ -72,7 +72,7 @@ def split_by_fraction(data: TrainingData, positives: Positives, fraction: float,
 
 
 def connected_groups(positives: Positives, numbers: NDArray[np.int64]) -> list[NDArray[np.int64]]:
-    """Documents that hang together by labels or links, directly or through others, in order of their first."""
+    """Group the documents that are linked, directly or through others, in the order of their first documents."""
     parents = {int(number): int(number) for number in numbers}
 
     def root(number: int) -> int:
@@ -98,7 +98,7 @@ def _has_splits(data: TrainingData) -> bool:
 
 
 def _named(data: TrainingData, split: str) -> NDArray[np.int64]:
-    """Documents of one split; without splits, all of them train."""
+    """Return the documents of one split; without splits, all train."""
     if not _has_splits(data):
         return np.arange(len(data.documents) if split == "train" else 0)
     return np.array(
@@ -109,7 +109,7 @@ def _named(data: TrainingData, split: str) -> NDArray[np.int64]:
 def _draw_groups(
     groups: Sequence[NDArray[np.int64]], fraction: float, generator: np.random.Generator
 ) -> NDArray[np.int64]:
-    """Whole groups that hold about `fraction` of the documents, two of them with pairs at least."""
+    """Draw whole groups with about `fraction` of the documents; at least two of them hold pairs."""
     wanted = max(2, round(fraction * sum(len(group) for group in groups)))
     held: list[NDArray[np.int64]] = []
     pairable = 0
@@ -117,7 +117,7 @@ def _draw_groups(
         group = groups[place]
         size = sum(len(other) for other in held)
         enough = size >= wanted and pairable >= 2
-        # A group far beyond what is wanted trains, so that a giant one does not end up in validation.
+        # A group that is far too large trains.
         if enough or len(group) > _SCALE * wanted or (size >= wanted and len(group) < 2):
             continue
         held.append(group)
@@ -145,10 +145,10 @@ def _make_pairs(
     files: NDArray[np.int64],
     generator: np.random.Generator,
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """All related pairs among the documents held back, and as many random unrelated ones.
+    """Pair the documents held back: all related pairs, and as many random unrelated ones.
 
-    Both documents of an unrelated pair are of one file, where there are enough of such: to tell a contract from a
-    paper is easy, and says nothing of how well contracts are told apart.
+    Both documents of an unrelated pair come from one file if there are enough such pairs. Telling a contract from a
+    paper is easy, and does not show how well contracts are told apart.
     """
     together = positives.mask(held)
     upper = np.triu(np.ones_like(together), 1)

@@ -1,4 +1,4 @@
-"""Documents to chunks of token ids, kept in flat arrays: 5,000 documents are 90,000 chunks."""
+"""Cut documents into chunks of token ids, kept in flat arrays: 5,000 documents have some 90,000 chunks."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class ChunkStore:
     Attributes:
         ids: int32 [T], token ids of all chunks, specials included.
         starts: int64 [n + 1], where each chunk begins in `ids`.
-        sections: int32 [n], the section each chunk lies in, as its document counts them.
+        sections: int32 [n], the section of each chunk, counted within its document.
         documents: int64 [N + 1], the first chunk of each document.
     """
 
@@ -56,7 +56,7 @@ class ChunkStore:
         return np.arange(self.documents[document], self.documents[document + 1])
 
     def chunk(self, number: int) -> Chunk:
-        """One chunk in the shape that the runtime encoder reads; where it stands in the text is not kept."""
+        """Return a chunk as the runtime encoder reads it, without its place in the text."""
         return Chunk(number, int(self.sections[number]), 0, Span(0, 0), tuple(self.tokens(number).tolist()))
 
     def digest(self) -> str:
@@ -79,7 +79,7 @@ def chunk_documents(
         documents: each with at least one token.
         tokenizer: the text of `tokenizer.json`.
         chunk_tokens: size of a chunk, specials included.
-        progress: told of every number of documents done.
+        progress: called with the number of documents just done.
 
     Raises:
         DataError: a document has no token.

@@ -1,4 +1,4 @@
-"""Token ids to chunk vectors: BERT with the section and chunk embeddings of CoLDE (§3.1)."""
+"""CoLDE's chunk encoder, token ids to chunk vectors: BERT with section and chunk embeddings."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class ChunkEncoder(nn.Module):
     def embedding_inputs(
         self, input_ids: Tensor, section_ids: Tensor | None, chunk_ids: Tensor | None
     ) -> dict[str, Tensor]:
-        """What BERT's embedding layer is given: token ids, or W[id] + C[q] with segment ids p (§3.1)."""
+        """Make the input of BERT's embedding layer: token ids, or W[id] + C[q] with segment ids p."""
         table = self.chunk_embedding
         if table is None:
             return {"input_ids": input_ids}
@@ -100,7 +100,7 @@ class ChunkEncoder(nn.Module):
         return {"inputs_embeds": words + chunks[:, None, :], "token_type_ids": segments}
 
     def pooled(self, tokens: Tensor, attention_mask: Tensor | None) -> Tensor:
-        """The vector that represents each chunk: token states [N, L, H] to [N, H]."""
+        """Pool token states [N, L, H] to one vector a chunk, [N, H]."""
         if self.pool == "pooler":
             pooled: Tensor = self.bert.pooler(tokens)
             return pooled
@@ -113,7 +113,7 @@ class ChunkEncoder(nn.Module):
 
 
 def bert_fields(config: BertConfig) -> dict[str, object]:
-    """The fields of a `BertConfig` that define the network, for `ModelConfig.backbone`."""
+    """Return the fields of a `BertConfig` that define the network, for `ModelConfig.backbone`."""
     names = (
         "model_type vocab_size hidden_size num_hidden_layers num_attention_heads intermediate_size hidden_act "
         "hidden_dropout_prob attention_probs_dropout_prob max_position_embeddings type_vocab_size "

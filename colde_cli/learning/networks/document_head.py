@@ -1,4 +1,4 @@
-"""Chunk vectors to section and document vectors: the part of CoLDE above BERT (§3.2).
+"""CoLDE's document head, chunk vectors to section and document vectors (CoLDE §3.2), and the whole network.
 
 See `colde_cli.encoder.layout` for the contract of inputs and outputs, which this module and the ONNX graph share.
 """

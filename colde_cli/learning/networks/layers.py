@@ -35,7 +35,7 @@ def reverse_rows(rows: Tensor, lengths: Tensor) -> Tensor:
 
 
 def uniform_attention(mask: Tensor, partners: Tensor) -> Tensor:
-    """What attention is where a model has none: every chunk of the partner weighs the same.
+    """Return equal weights for every chunk of the partner, for a model without attention.
 
     Args:
         mask: bool [S, C], True where a row has a chunk.

@@ -1,4 +1,4 @@
-"""A trained tower folder gets its ONNX graph, and the graph is compared with the network on real rows."""
+"""Write the ONNX graph of a trained tower, and compare it with the network on real rows."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from colde_cli.learning.export.graphs import write_graph
 from colde_cli.learning.towers.registry import SYSTEMS
 
 TOLERANCE = 1e-4
-"""The most by which a number of a vector may differ between network and graph."""
+"""Largest difference of a number between the vectors of network and graph."""
 
 # Sizes of the rows that are traced, where the system reads as much; no two alike, for the tracer's sake.
 _ROWS, _TOKENS = 5, 37
@@ -55,7 +55,7 @@ def export_tower(folder: Path, samples: Sequence[Rows]) -> float:
 
 
 def difference(network: nn.Module, config: TowerConfig, graph: Path, samples: Sequence[Rows]) -> float:
-    """The largest difference between a number of the network's vectors and of the graph's."""
+    """Return the largest difference of a number between the vectors of network and graph."""
     contract = Contract(frozenset(("rows", "paragraphs")), {"vectors": config.dim})
     runner = TowerRunner(open_session(graph, contract), 1, cuda=False)
     gaps = [0.0]
@@ -65,12 +65,12 @@ def difference(network: nn.Module, config: TowerConfig, graph: Path, samples: Se
                 torch.from_numpy(rows.ids)[None].long(), torch.from_numpy(rows.paragraphs)[None].long()
             )
         gaps.append(float(np.abs(own[0].numpy() - served).max()))
-    # A number that is none is a difference without measure, which `max` would pass over.
+    # `max` would pass over NaN.
     return float(np.max(gaps)) if np.isfinite(gaps).all() else float("inf")
 
 
 def load_tower(folder: TowerFolder, *, for_export: bool = False) -> nn.Module:
-    """The network of a tower with its weights, in evaluation mode.
+    """Load the network of a tower, in evaluation mode.
 
     Raises:
         ModelError: a system that this version does not know, or weights that are damaged or do not fit.
@@ -93,7 +93,7 @@ def save_tower(network: nn.Module, path: Path) -> None:
     """Write `model.safetensors`, fp32."""
     tensors = {name: value.detach().cpu().contiguous() for name, value in network.state_dict().items()}
     save_file(tensors, path, metadata={"format": "pt"})
-    path.chmod(0o644)  # as in `networks.colde.save_weights`
+    path.chmod(0o644)  # as `save_weights` does
 
 
 def write_tower_graph(network: nn.Module, config: TowerConfig, target: Path) -> None:

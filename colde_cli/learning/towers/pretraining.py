@@ -18,14 +18,14 @@ from colde_cli.learning.networks.towers.smith import PretrainingLosses, Smith, S
 
 IntArray = NDArray[np.int64]
 Told = Callable[[dict[str, float]], None]
-"""Told of every step by the names of its figures."""
+"""Called with the figures of every step, by name."""
 
 
 Pretraining = Literal["wp", "wp+sp"]
 
 
 SHARE = 0.15
-"""Of a block's word pieces, how many are hidden."""
+"""Share of a block's word pieces that is hidden."""
 _MASKED, _RANDOM = 0.8, 0.1
 BLOCKS = 2
 """Hidden blocks of a document (the paper's m)."""
@@ -79,7 +79,7 @@ class Pretrained:
 
 @dataclass(frozen=True, slots=True)
 class MaskingVocabulary:
-    """What masking must know of a tokenizer.
+    """The token ids that masking chooses from.
 
     Attributes:
         size: number of token ids.
@@ -97,7 +97,7 @@ class MaskedRows:
     """Blocks with some words hidden.
 
     Attributes:
-        rows: int64 [B, L], what the network reads.
+        rows: int64 [B, L], as the network reads them.
         chosen: bool [B, L], the positions to guess; a tenth of them still show their word.
     """
 
@@ -113,7 +113,7 @@ def mask_words(
     Args:
         rows: int64 [B, L], 0 is padding.
         vocabulary: of the tokenizer that made them.
-        rng: where the choice comes from.
+        rng: source of the choice.
         share: of the words of a block; their number is rounded to the nearest.
     """
     ordinary = ~np.isin(rows, vocabulary.specials)
@@ -133,14 +133,14 @@ def mask_words(
 def draw_blocks(
     present: NDArray[np.bool_], rng: np.random.Generator, number: int = BLOCKS
 ) -> NDArray[np.bool_]:
-    """Choose blocks to hide, among those that exist; at least one of a document stays visible.
+    """Choose blocks to hide among those that exist; at least one of a document stays visible.
 
     SMITH's public code draws from all slots, so that in short documents most of what it hides is padding.
 
     Args:
         present: bool [D, R], where a document has a block.
-        rng: where the choice comes from.
-        number: of hidden blocks in a document that has more.
+        rng: source of the choice.
+        number: hidden blocks of a document that has more.
 
     Returns:
         bool [D, R].
@@ -152,7 +152,7 @@ def draw_blocks(
 
 
 def masking_vocabulary(tokenizer: TextTokenizer, size: int) -> MaskingVocabulary:
-    """What masking must know of a tokenizer of `size` token ids.
+    """Read the token ids for masking from a tokenizer of `size` ids.
 
     Raises:
         OptionError: it has no [MASK].
@@ -174,15 +174,15 @@ def pretrain(
     device: torch.device,
     told: Told = lambda values: None,
 ) -> Pretrained:
-    """Train `network` in place, and leave it in evaluation mode; the heads of pre-training are dropped.
+    """Train `network` in place, and leave it in evaluation mode; the heads for guessing are dropped.
 
     Args:
         network: with random or with pretrained weights.
         documents: packed as "blocks"; their labels are not needed.
         vocabulary: of the tokenizer that packed them.
-        recipe: how.
-        device: where.
-        told: of step, losses, learning rate and gradient norm.
+        recipe: options.
+        device: to train on.
+        told: called with step, losses, learning rate and gradient norm.
 
     Raises:
         ValueError: there is no document, or no epoch.
@@ -214,8 +214,8 @@ class MaskedBatch:
     """D documents with words, and perhaps blocks, to guess.
 
     Attributes:
-        shown: int64 [D, R, L], what the network reads.
-        rows: int64 [D, R, L], what there was.
+        shown: int64 [D, R, L], as the network reads them.
+        rows: int64 [D, R, L], as they are.
         chosen: bool [D, R, L], words to guess.
         hidden: bool [D, R], blocks to guess; None with "wp".
     """

@@ -26,7 +26,7 @@ COMBINATIONS: tuple[Combination, ...] = get_args(Combination)
 
 @dataclass(frozen=True, slots=True)
 class SmithSizes:
-    """What `TowerConfig.network` holds for SMITH; the defaults are the paper's, FFN and V those of its public code.
+    """SMITH's sizes, as in `TowerConfig.network`; the defaults are the paper's, FFN and V those of its public code.
 
     Attributes:
         hidden: H of both Transformers; with a backbone, H is the backbone's.
@@ -34,8 +34,8 @@ class SmithSizes:
         intermediate: units of their feed-forward layers.
         sentence_layers: L1, over words; with a backbone, its own.
         document_layers: L2, over blocks.
-        combine: what beside the document's own vector d makes the result: nothing, or the sum, the mean, or an
-            attention-weighted sum of the block vectors h, before d.
+        combine: the part that precedes the document's own vector d in the result: none, or the sum, the mean or an
+            attention-weighted sum of the block vectors h.
         dense: the layer before each L2 norm, "linear" or "tanh".
         attention_hidden: V, units of the attention that combines.
         dropout: everywhere, in training.
@@ -56,7 +56,7 @@ class SmithSizes:
 
     @classmethod
     def of(cls, network: Mapping[str, Any]) -> SmithSizes:
-        """Those that `TowerConfig.network` names, the others as above.
+        """Take the sizes that `TowerConfig.network` names, and the defaults for the others.
 
         Raises:
             ValueError: a name or a choice that SMITH does not know.
@@ -73,7 +73,7 @@ class SmithSizes:
 
 
 def smith_dim(network: Mapping[str, Any], backbone_hidden: int = 0) -> int:
-    """D, the size of a document vector: that of d, and before it that of h unless d stands alone.
+    """Return D, the size of a document vector: that of d, twice that if block vectors precede it.
 
     Args:
         network: `TowerConfig.network`.
@@ -90,8 +90,8 @@ def smith_dim(network: Mapping[str, Any], backbone_hidden: int = 0) -> int:
 _BERT_LEARNING_RATE = 2e-5
 
 Start = Literal["bert", "longformer", "wordpieces", "words", "letters"]
-"""What a system starts from: a pretrained BERT or Longformer; only the tokenizer of one; a vocabulary learnt from
-the training texts; or nothing, because it reads letters."""
+"""The start of a system: a pretrained BERT or Longformer; only the tokenizer of one; a vocabulary learnt from the
+training texts; or nothing, because it reads letters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,16 +104,15 @@ class TowerSystem:
             configuration (and `attention="eager"` for export, if `eager`); `forward(rows [D, R, L], paragraphs [D, R])`
             gives [D, dim] at unit length. Those that start from a pretrained network have `load_bert` (or
             `load_longformer`), and `train_only` where a part of it can be trained alone.
-        packing: of texts.
-        start: what it starts from.
+        packing: how texts become rows.
         row_tokens: L.
         max_rows: R.
         sizes: `TowerConfig.network`.
-        dim: size of a vector, of sizes and hidden size of the backbone (0 where there is none).
+        dim: computes the size of a vector from the sizes and the hidden size of the backbone (0 without one).
         eager: whether the class takes `attention`.
-        pretraining: what `--pretrain` may be.
-        rate: the default learning rate, where it is not that of its kind.
-        vocabulary: number of ids where the packing makes them; 0 where the tokenizer does.
+        pretraining: the objectives of `--pretrain`.
+        rate: the default learning rate, if not that of its kind.
+        vocabulary: number of ids if the packing makes them; 0 if the tokenizer does.
     """
 
     name: str
@@ -136,7 +135,7 @@ class TowerSystem:
 
     @property
     def uses_backbone(self) -> bool:
-        """Whether `--backbone` means something to it."""
+        """Whether it reads `--backbone`."""
         return self.pretrained or self.start == "wordpieces"
 
     @property
@@ -169,7 +168,7 @@ class TowerSystem:
         return self.rate or (_BERT_LEARNING_RATE if self.pretrained else TOWER_LEARNING_RATE)
 
     def config(self, recipe: TowerRecipe, backbone: Backbone | None, vocabulary: int) -> TowerConfig:
-        """The tower that a recipe trains.
+        """Describe the tower that a recipe trains.
 
         Raises:
             OptionError: the network has no size of that name, or rows are longer than the backbone reads.
@@ -197,7 +196,7 @@ class TowerSystem:
         )
 
     def build(self, config: TowerConfig, *, for_export: bool = False) -> nn.Module:
-        """The network with random weights.
+        """Build the network with random weights.
 
         Raises:
             OptionError: its sizes do not fit each other.
@@ -225,7 +224,7 @@ class TowerSystem:
         return dict(recipe.network)
 
     def _fitting(self, recipe: TowerRecipe, rows: int, fields: Mapping[str, Any]) -> int:
-        """Tokens of a row that the backbone can read."""
+        """Return how many tokens of a row the backbone can read."""
         most = int(fields["max_position_embeddings"])
         if fields.get("model_type") == "longformer":
             most -= int(fields["pad_token_id"]) + 1
@@ -238,7 +237,7 @@ class TowerSystem:
 
 
 MASKING = ("wp", "wp+sp")
-"""What SMITH learns of unlabelled documents."""
+"""SMITH's objectives on unlabelled documents."""
 LASER3 = (
     "simcse",
     "two-spans",
@@ -247,8 +246,8 @@ LASER3 = (
     "self-reference+two-spans",
     "intra-reference+two-spans",
 )
-"""What a BERT over one row does: LA(SER)³'s objectives and those that it builds on."""
-# The sizes of each paper (or of its public code), which the networks know as well.
+"""Objectives of a BERT over one row on unlabelled documents: LA(SER)³'s, and their bases."""
+# The sizes of each paper, or of its public code.
 _SMITH = asdict(SmithSizes())
 _RECURRENT = {"embedding": 200, "hidden": 50, "dropout": 0.0}
 _CONVOLUTIONS = {"embedding": 200, "channels": (128, 256, 256), "dropout": 0.0}
@@ -324,7 +323,7 @@ SYSTEMS = {system.name: system for system in _LISTED}
 
 
 def system_named(name: str) -> TowerSystem:
-    """The system of this name.
+    """Return the system of this name.
 
     Raises:
         OptionError: this version cannot train it.
@@ -335,7 +334,7 @@ def system_named(name: str) -> TowerSystem:
 
 
 def parse_sizes(system: TowerSystem, given: Iterable[str]) -> tuple[tuple[str, Any], ...]:
-    """`--network NAME=VALUE` to names and values, each of the type of the system's own value.
+    """Parse `--network NAME=VALUE`; a value has the type of the system's own.
 
     Raises:
         OptionError: no such size, or a value of another type.

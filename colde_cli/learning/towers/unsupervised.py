@@ -1,4 +1,4 @@
-"""Positive pairs out of unlabelled documents: LA(SER)³'s objectives, their bases, and both together.
+"""Train on positive pairs made from unlabelled documents: LA(SER)³'s objectives, their bases, and combinations.
 
     simcse                     S, S                      two dropout masks
     two-spans                  u, v                      two spans of a document
@@ -7,8 +7,8 @@
     self-reference+two-spans   f(u, m), v                in place of the anchor
     intra-reference+two-spans  f(a, m), v                a is the first sentence of u
 
-S and a are the first sentence of a document, or a random one, as in the paper's ablation. The last two are our
-reading of the paper's plug-in for COCO-DR, which says only that the anchor is replaced.
+f(S, m) repeats S m times. S and a are the first sentence of a document, or a random one, as in the paper's ablation.
+The last two are our reading of the paper's plug-in for COCO-DR; the paper only says that it replaces the anchor.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 import torch
@@ -42,7 +42,6 @@ Objective = Literal[
     "self-reference+two-spans",
     "intra-reference+two-spans",
 ]
-OBJECTIVES: tuple[Objective, ...] = get_args(Objective)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,9 +72,8 @@ class PairOptions:
     """How pairs are made.
 
     Attributes:
-        objective: what they teach.
         row_tokens: L_max, specials included.
-        anchor: which sentence S and a are.
+        anchor: the sentence that S and a are.
         repeat: how m is drawn.
     """
 
@@ -133,7 +131,7 @@ def elongate(
     Args:
         pieces: at least one, without specials: those are added once, after this.
         capacity: L_max - n_special; never exceeded.
-        rng: where m comes from.
+        rng: source of m.
         repeat: m ~ U{1..⌊capacity / n⌋}, or always 2 where that fits (the paper's weaker variant).
     """
     kept = pieces[:capacity]
@@ -150,7 +148,7 @@ def self_reference(
 
 
 def simcse(pieces: IntArray, capacity: int) -> Pair:
-    """Anchor S, positive S, which another dropout mask makes another vector (Gao et al. 2021, §3)."""
+    """Anchor S, positive S, to which another dropout mask gives another vector (SimCSE, Gao et al. 2021)."""
     return pieces[:capacity], pieces[:capacity]
 
 
@@ -163,7 +161,7 @@ def intra_reference(
         sentence: word pieces of a, at least one.
         rest: of the document without a; where nothing is left, the sentence is its own positive.
         capacity: L_max - n_special.
-        rng: where m comes from.
+        rng: source of m.
         repeat: how m is drawn.
     """
     positive = rest if len(rest) else sentence
@@ -177,7 +175,7 @@ def two_spans(length: int, starts: IntArray, capacity: int, rng: np.random.Gener
         length: word pieces of the document, at least 1.
         starts: int64 [s], where its sentences begin; a document of one sentence is cut in its middle.
         capacity: L_max - n_special.
-        rng: where the choice comes from.
+        rng: source of the choice.
 
     Returns:
         Anchor and positive, either of which may come first in the document; both are the whole of a document
@@ -194,15 +192,15 @@ def two_spans(length: int, starts: IntArray, capacity: int, rng: np.random.Gener
 def pair_rows(
     documents: Sequence[Sentences], options: PairOptions, specials: tuple[int, int], rng: np.random.Generator
 ) -> tuple[IntArray, IntArray]:
-    """What the network reads of a batch of N documents: anchors int64 [N, 1, L], positives int64 [N, 1, L'].
+    """Make the rows of a batch of N documents: anchors int64 [N, 1, L], positives int64 [N, 1, L'].
 
-    Each side is as wide as its longest row: sentences are not padded to the length of what they are paired with.
+    Each side is as wide as its longest row: sentences are not padded to the length of their partners.
 
     Args:
         documents: of the batch.
         options: how pairs are made.
         specials: ids of [CLS] and [SEP], which every row gets once, after it was elongated.
-        rng: of everything random.
+        rng: source of all random choices.
     """
     pairs = [make_pair(document, options, rng) for document in documents]
     return _rows([anchor for anchor, _ in pairs], specials), _rows([other for _, other in pairs], specials)
@@ -257,9 +255,9 @@ def train_unsupervised(
         network: any tower that reads one row of word pieces, with its pretrained weights.
         documents: at least two; an anchor alone in its batch has no negative.
         specials: ids of [CLS] and [SEP].
-        recipe: how.
-        device: where.
-        told: of step, loss, learning rate and gradient norm.
+        recipe: options.
+        device: to train on.
+        told: called with step, loss, learning rate and gradient norm.
 
     Returns:
         The mean loss of each epoch.

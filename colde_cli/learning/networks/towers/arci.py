@@ -16,8 +16,8 @@ CHANNELS = (128, 256, 256)
 class ArcI(nn.Module):
     """Word vectors, three times (convolution over 3 words, ReLU, maximum of 2), maximum over the text, linear.
 
-    The paper (§3.1) compares the two vectors with a multi-layer perceptron; here their cosine does, so that texts
-    can be indexed. Like its gate (§2), a mask keeps padding out of every convolution and maximum: after ReLU
+    The paper compares the two vectors with a multi-layer perceptron; here their cosine does, so that texts can be
+    indexed. Like the paper's gate, a mask keeps padding out of every convolution and maximum: after ReLU
     nothing is below 0, so that a position set to 0 never wins.
 
     Sizes in `config.network`: `embedding`, `channels` of the convolutions, `dropout` of the word vectors.

@@ -15,7 +15,7 @@ HIDDEN = (300, 300)
 
 
 class Dssm(nn.Module):
-    """Counted letter trigrams → 300 → 300 → D, tanh after each (§3.1).
+    """Counted letter trigrams → 300 → 300 → D, tanh after each.
 
     A trigram that occurs tf times weighs log(1 + tf), and the weights of a text have unit length. The first
     layer is a table of one row a trigram, of which only the rows that occur are read.
@@ -30,8 +30,8 @@ class Dssm(nn.Module):
         self.bias = nn.Parameter(torch.zeros(sizes[0]))
         layers = [nn.Linear(below, above) for below, above in pairwise(sizes)]
         self.layers = nn.ModuleList(layers)
-        # As in the paper (§3.4). A bias other than 0 would be most of what such small weights let through, and
-        # all texts would start alike.
+        # As in the paper. With such small weights, a bias other than 0 would outweigh the text, and all texts would
+        # start alike.
         nn.init.xavier_uniform_(self.trigrams.weight)
         for layer in layers:
             nn.init.xavier_uniform_(layer.weight)

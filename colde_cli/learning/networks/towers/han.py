@@ -1,6 +1,6 @@
-"""The building block of HAN and SMASH: a bidirectional GRU over a sequence, and attention that sums it up.
+"""HAN (Yang et al. 2016), and the building block that it shares with SMASH: a bidirectional GRU, then attention.
 
-Sequences are padded at their end, and what is returned does not depend on how far.
+Sequences are padded at their end; the result does not depend on the padding.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class BiGru(nn.Module):
 
 
 class Attention(nn.Module):
-    """Σ softmax(u · u_w) h with u = tanh(W h + b), over the steps that exist (HAN, §2.2, eq. 5 to 7)."""
+    """Σ softmax(u · u_w) h with u = tanh(W h + b), over the steps that exist (HAN, Yang et al. 2016)."""
 
     def __init__(self, size: int) -> None:
         super().__init__()
@@ -44,14 +44,14 @@ class Attention(nn.Module):
         return (self.weights(states, mask).unsqueeze(-1) * states).sum(1)
 
     def weights(self, states: Tensor, mask: Tensor) -> Tensor:
-        """How much each step counts, [S, T]: 0 at padding, 1 in sum over a sequence that has a step."""
+        """Return the weight of each step, [S, T]: 0 at padding; those of a sequence sum to 1."""
         scores = self.context(torch.tanh(self.hidden(states))).squeeze(-1)
         lowest = torch.finfo(scores.dtype).min
         return torch.softmax(scores.masked_fill(~mask, lowest), dim=-1) * mask
 
 
 class SequenceEncoder(nn.Module):
-    """A sequence of vectors to one vector: a bidirectional GRU, then attention (HAN, Fig. 2)."""
+    """A sequence of vectors to one vector: a bidirectional GRU, then attention."""
 
     def __init__(self, size: int, hidden: int) -> None:
         super().__init__()
@@ -113,7 +113,7 @@ HIDDEN = 50
 
 
 class Han(nn.Module):
-    """Word GRU and attention make sentence vectors, sentence GRU and attention the document's (§2.2).
+    """Word GRU and attention make sentence vectors, sentence GRU and attention the document's.
 
     Sizes in `config.network`: `embedding`, `hidden` units per direction, `dropout` of the word vectors.
     """

@@ -1,8 +1,8 @@
 """S-LONG: the first 4,096 tokens through a Longformer (Beltagy et al. 2020), the first token's vector.
 
 The embeddings, feed-forward layers and weights are those of `transformers`; attention is written anew, because theirs
-gathers the global tokens by shapes that depend on the data, which makes no ONNX graph of free length. Here only the
-first token is global (§3.1 of the paper: the one that classifies), which needs no gathering. The tests compare both.
+gathers the global tokens by shapes that depend on the data, which no ONNX graph of free length allows. Here only the
+first token is global, the one that classifies, and nothing needs gathering. The tests compare both.
 """
 
 from __future__ import annotations
@@ -78,9 +78,9 @@ class LongformerTower(nn.Module):
 
 
 def window_attention(attention: Any, states: Tensor, present: Tensor) -> Tensor:  # noqa: ANN401 - not typed there
-    """Sliding-window attention with the first token global (Longformer §3.1), in blocks of a window's half.
+    """Sliding-window attention with the first token global, in blocks of half a window.
 
-    A block of w tokens finds all it may see, w tokens to either side, in itself and its two neighbours.
+    A token of a block of w tokens sees w tokens to either side: they lie in its block and the two beside it.
 
     Args:
         attention: a `LongformerSelfAttention`, whose weights and sizes are used.
@@ -118,7 +118,7 @@ def window_attention(attention: Any, states: Tensor, present: Tensor) -> Tensor:
 
 
 def _global(attention: Any, states: Tensor, present: Tensor, split: Any) -> Tensor:  # noqa: ANN401
-    """What the first token sees: all tokens, by projections of its own, [D, 1, H]."""
+    """Attention of the first token to all tokens, with projections of its own: [D, 1, H]."""
     query = split(attention.query_global(states[:, :1])) / math.sqrt(attention.head_dim)
     keys, values = split(attention.key_global(states)), split(attention.value_global(states))
     scores = query @ keys.transpose(-1, -2)
@@ -154,7 +154,7 @@ _POSITIONS = "embeddings.position_embeddings.weight"
 
 
 def longformer_of_bert(bert: Backbone, tokens: int = 4096, window: int = 512) -> Backbone:
-    """The Longformer that a BERT becomes: it reads `tokens`, and says of a text that fits into half a window the same.
+    """Turn a BERT into a Longformer that reads `tokens`; short texts, up to half a window, keep their vectors.
 
     The position table is repeated until it is long enough; the projections of the global token start as copies of
     those of all tokens.
