@@ -118,6 +118,10 @@ def test_footnotes_stand_at_the_end_of_their_section() -> None:
     assert document.text == "A\n\nBells ring often[^3].\n\nMore.\n\nOf bronze, mostly.\n\nWhen\n\nB\n\nEnd."
 
 
+def test_a_footnote_in_a_quotation_has_no_marks_of_it() -> None:
+    assert markdown("> Bells[^1].\n>\n> [^1]: Of bronze,\n> mostly.\n").text == "Bells.\n\nOf bronze, mostly."
+
+
 def test_hard_breaks_are_blanks() -> None:
     assert markdown("one  \ntwo\\\nthree\nfour").text == "one two three four"
 

@@ -27,9 +27,7 @@ from colde_cli.errors import LimitError, NoTextError
 
 MAX_NESTING = 100
 """Quotations and lists in one another; a list counts twice, once for itself and once for its item."""
-_INLINE_NESTING = (
-    20  # brackets in one another beyond which they are text; a million "[" take time in proportion
-)
+_INLINE_NESTING = 20  # brackets in one another; deeper ones are text, so that a million "[" are soon read
 MAX_FRONT_MATTER = 200
 """Lines of YAML before the text."""
 _ENTRY = re.compile(r"\w[\w .-]*:(\s|$)")
@@ -53,7 +51,7 @@ _HIDING_TAG = re.compile(r"<(/?)(script|style)\b", re.IGNORECASE)
 
 
 def read_markdown(data: bytes, path: str, name: str) -> Document:
-    """Read Markdown; front matter is left out, but for its title.
+    """Read Markdown; front matter is left out, except its title.
 
     Args:
         data: of the file.
@@ -69,7 +67,7 @@ def read_markdown(data: bytes, path: str, name: str) -> Document:
     lines, stated = _split_front_matter(text.replace("\f", "\n").split("\n"))
     env: dict[str, set[str]] = {"footnotes": set()}
     tokens = _parser().parse("\n".join(lines), env)
-    # The parser drops what is nested deeper without a word.
+    # The parser silently drops text that is nested deeper.
     if any(token.nesting == 1 and token.level >= MAX_NESTING - 1 for token in tokens):
         raise LimitError(
             f"Cannot read {shown_as(path)}: it nests lists or quotations more than {MAX_NESTING // 2} deep;"
@@ -131,7 +129,8 @@ def _footnote(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     state.env["footnotes"].add(match.group(1))
     state.push("footnote_open", "", 1)
     inline = state.push("inline", "", 0)
-    inline.content, inline.children = state.src[match.end() : state.eMarks[state.line - 1]], []
+    lines = state.getLines(start, state.line, state.blkIndent, False)
+    inline.content, inline.children = _FOOTNOTE.sub("", lines.strip(), count=1), []
     state.push("footnote_close", "", -1)
     return True
 

@@ -155,7 +155,9 @@ def _short_cuts(paragraph: str) -> list[int]:
     if len(words) <= MAX_WORDS:
         return [0, len(paragraph)]
     pieces = [*_pieces(paragraph, words), len(words)]
-    hashes = [_hash(paragraph[words[piece] : words[piece] + 80]) for piece in pieces[:-1]]
+    # The first words alone, so that an edit after them does not move the cut.
+    openings = (_LETTERS.findall(paragraph[words[piece] : words[piece] + 80]) for piece in pieces[:-1])
+    hashes = [crc32(" ".join(opening[:_OPENING_WORDS]).casefold().encode()) for opening in openings]
     least = _Least(hashes)
     cuts, waiting = [0, len(paragraph)], [(0, len(pieces) - 1)]
     while waiting:
@@ -207,8 +209,3 @@ def _pieces(paragraph: str, words: list[int]) -> Iterator[int]:
         if number == 0 or start in starts or number - since >= _LONG_SENTENCE:
             since = number
             yield number
-
-
-def _hash(sentence: str) -> int:
-    """Hash of the first words of a sentence; an edit after them does not move the cut."""
-    return crc32(" ".join(_LETTERS.findall(sentence)[:_OPENING_WORDS]).casefold().encode())

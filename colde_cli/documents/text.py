@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from colde_cli.documents.document import PLAIN_WORDS, Document, Part, ReadReport, SectionKind, assemble
-from colde_cli.documents.headings.names import is_known, kind_of
+from colde_cli.documents.headings.names import in_capitals, is_known, kind_of
 from colde_cli.documents.headings.numbering import longest_chain, parse_number
 from colde_cli.documents.pdf.prose import Hyphens
 from colde_cli.errors import NoTextError, UnsupportedFormatError
@@ -177,7 +177,7 @@ def _mark_headings(blocks: Sequence[_Block]) -> list[_Block]:
     decimal = [index for index, number in numbers.items() if number.scheme == "decimal"]
     entries = [(numbers[index].parts, 1.0) for index in decimal]
     chained = {decimal[at] for at in longest_chain(entries)}
-    capitals = [index for index in alone if _is_capital(blocks[index].first)]
+    capitals = [index for index in alone if in_capitals(blocks[index].first)]
     shouting = len(capitals) > 0.3 * len(blocks)
     marked = list(blocks)
     for index in alone:
@@ -202,10 +202,6 @@ def _heading_shaped(text: str) -> bool:
     ends = text.endswith((",", ";")) or (text.endswith(".") and words > 5)
     shaped = letters >= 3 and len(text) <= _HEADING_LETTERS and words <= _HEADING_WORDS and not ends
     return shaped and letters >= 0.5 * len(text.replace(" ", "")) and not _CONTENTS.search(text)
-
-
-def _is_capital(text: str) -> bool:
-    return text.isupper() and sum(letter.isalpha() for letter in text) >= 4
 
 
 def _is_title(block: _Block) -> bool:

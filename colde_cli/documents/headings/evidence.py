@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from statistics import median
 
-from colde_cli.documents.headings.names import is_known
+from colde_cli.documents.headings.names import in_capitals, is_known
 from colde_cli.documents.headings.numbering import Number, parse_number
 from colde_cli.documents.pdf.lines import Line, LineStyle
 
@@ -167,11 +167,6 @@ def _stands_alone(scene: Scene, index: int) -> bool:
 def family(font: str) -> str:
     """A font's name without its weight and slant."""
     return re.split(r"[-,]", font)[0]
-
-
-def in_capitals(text: str) -> bool:
-    """Whether all letters (four at least) are capitals."""
-    return text.isupper() and sum(letter.isalpha() for letter in text) >= 4
 
 
 def largest_lines(lines: Sequence[Line], body_size: float) -> range:

@@ -87,14 +87,15 @@ def kind_of(title: str, before: SectionKind) -> SectionKind:
         return SectionKind.APPENDIX
     number = parse_number(title)
     lettered = number is not None and number.scheme == "letter"
-    if before == SectionKind.REFERENCES and (lettered or not (is_known(title) or _goes_on(title))):
+    # Every chapter can have its own references: after them a number may go on with the text.
+    goes_on = number is not None and (number.scheme in ("decimal", "roman") or number.by_word)
+    if before == SectionKind.REFERENCES and (lettered or not (is_known(title) or goes_on)):
         return SectionKind.APPENDIX
     if before == SectionKind.APPENDIX and (lettered or not is_known(title)):
         return SectionKind.APPENDIX
     return SectionKind.BODY
 
 
-def _goes_on(title: str) -> bool:
-    """Whether a heading is numbered as part of the text, since every chapter can have its own references."""
-    number = parse_number(title)
-    return number is not None and (number.scheme in ("decimal", "roman") or number.by_word)
+def in_capitals(text: str) -> bool:
+    """Whether all letters (four at least) are capitals."""
+    return text.isupper() and sum(letter.isalpha() for letter in text) >= 4

@@ -307,9 +307,7 @@ def _without_doubles(lines: list[Line]) -> list[Line]:
     kept: list[Line] = []
     places: defaultdict[str, list[int]] = defaultdict(list)
     for line in lines:
-        near = 0.25 * line.size
-        twins = (at for at in places[line.text] if _apart(kept[at], line) < near)
-        twin = next(twins, None)
+        twin = next((at for at in places[line.text] if _is_close(kept[at], line)), None)
         if twin is None:
             places[line.text].append(len(kept))
             kept.append(line)
@@ -318,8 +316,9 @@ def _without_doubles(lines: list[Line]) -> list[Line]:
     return kept
 
 
-def _apart(line: Line, other: Line) -> float:
-    return max(abs(line.x0 - other.x0), abs(line.base - other.base))
+def _is_close(line: Line, other: Line) -> bool:
+    near = 0.25 * other.size
+    return abs(line.x0 - other.x0) < near and abs(line.base - other.base) < near
 
 
 def _running(pages: list[list[Line]]) -> set[int]:

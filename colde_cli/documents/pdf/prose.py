@@ -161,7 +161,8 @@ class ProseWriter:
         text = ""
         for line in lines:
             text = self._hyphens.join(text, line.text) if text else line.text
-            self._begin_page(line.page, start + len(text) - len(line.text))
+            while len(self.page_starts) < line.page:
+                self.page_starts.append(start + len(text) - len(line.text))
         text = text.replace(SOFT_HYPHEN, "")
         self._pieces.append(text)
         self.length += len(text)
@@ -171,10 +172,6 @@ class ProseWriter:
         """The whole text; pages after the last line begin at its end."""
         self.page_starts += [self.length] * (self._pages - len(self.page_starts))
         return "".join(self._pieces)
-
-    def _begin_page(self, page: int, offset: int) -> None:
-        while len(self.page_starts) < page:
-            self.page_starts.append(offset)
 
 
 class Hyphens:
