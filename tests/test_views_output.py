@@ -138,7 +138,6 @@ def test_standard_output_that_is_not_utf_8_gets_what_the_format_has_for_missing_
 
 # The pager, tried in a pseudo-terminal with small pagers of our own
 
-ROOT = Path(__file__).resolve().parent.parent
 _PRINT = "import sys; from pathlib import Path; from colde_cli.views.output import Format, deliver;"
 LINES, COLUMNS = 24, 80
 
