@@ -34,6 +34,7 @@ RANKING_COLUMNS = (
     *(f"query_{name}" for name in _PLACE),
     *(f"hit_{name}" for name in (*_PLACE, "text")),
 )
+EVALUATION_COLUMNS = ("field", "system", "figure", "value", "low", "high", "p", "p_holm")
 
 Cell = str | int | float | None
 
@@ -41,15 +42,15 @@ Cell = str | int | float | None
 def comparison_csv(comparison: Comparison) -> str:
     """A row for each pair of passages in the order of A, under `PASSAGE_COLUMNS`."""
     a, b = comparison.a.document, comparison.b.document
-    return _written(PASSAGE_COLUMNS, (_pair(a, b, pair) for pair in comparison.passages))
+    return _quoted_table(PASSAGE_COLUMNS, (_pair(a, b, pair) for pair in comparison.passages))
 
 
 def ranking_csv(ranking: Ranking) -> str:
     """A row for each hit, or for each match of a hit that has some, under `RANKING_COLUMNS`."""
-    return _written(RANKING_COLUMNS, (row for hit in ranking.results for row in _hit(hit)))
+    return _quoted_table(RANKING_COLUMNS, (row for hit in ranking.results for row in _hit_rows(hit)))
 
 
-def _written(columns: Sequence[str], rows: Iterable[Sequence[Cell]]) -> str:
+def _quoted_table(columns: Sequence[str], rows: Iterable[Sequence[Cell]]) -> str:
     text = StringIO()
     # In quotation marks a semicolon or a tab cannot end a cell.
     writer = csv.writer(text, quoting=csv.QUOTE_ALL, lineterminator="\r\n")
@@ -81,7 +82,7 @@ def _pages(pages: tuple[int, int] | None) -> tuple[int | None, int | None]:
     return pages or (None, None)
 
 
-def _hit(hit: Hit) -> Iterator[Sequence[Cell]]:
+def _hit_rows(hit: Hit) -> Iterator[Sequence[Cell]]:
     probability = None if hit.probability is None else round(hit.probability, _DECIMALS)
     first = (hit.rank, round(hit.score, _DECIMALS), probability, hit.title, hit.path)
     if not hit.matches:
@@ -96,19 +97,16 @@ def _match(match: Match) -> Sequence[Cell]:
     return (score, here.section, *_pages(here.pages), there.section, *_pages(there.pages), there.text)
 
 
-COLUMNS = ("field", "system", "figure", "value", "low", "high", "p", "p_holm")
-
-
 def evaluation_csv(evaluation: Evaluation) -> str:
-    """All figures; a difference to the first system is a figure named `auc_difference` with its p values."""
+    """A row for each figure; `auc_difference` is the difference to the first system, with its p values."""
     text = StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    writer.writerows(_rows(evaluation))
+    writer.writerow(EVALUATION_COLUMNS)
+    writer.writerows(_evaluation_rows(evaluation))
     return text.getvalue()
 
 
-def _rows(evaluation: Evaluation) -> Iterator[tuple[object, ...]]:
+def _evaluation_rows(evaluation: Evaluation) -> Iterator[tuple[object, ...]]:
     for item in evaluation.blocks():
         for result in item.results:
             for name, figure in result.figures.items():

@@ -225,8 +225,9 @@ def _chunks(comparison: Comparison, top: int) -> Iterator[str]:
     changed = sorted((match for match in matches if not match.same), key=lambda match: -match.score)
     same = len(matches) - len(changed)
     yield "### Chunks of A, each with the most similar chunk of B"
-    counted = f"{same} of {plural(len(matches), 'chunk')} of A {'is' if same == 1 else 'are'}"
-    yield f"{counted} also in B, word for word{apart_from(comparison.ignore)}."
+    if same:
+        counted = f"{same} of {plural(len(matches), 'chunk')} of A {'is' if same == 1 else 'are'}"
+        yield f"{counted} also in B, word for word{apart_from(comparison.ignore)}."
     if changed:
         yield table(("Score", "A", "B"), (_match(comparison, match) for match in changed[:top]), (0,))
     for name, alone in zip("AB", comparison.without_counterpart(), strict=True):
