@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import pickle
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -126,3 +128,12 @@ def test_every_public_name_is_there() -> None:
     assert list(colde_cli.__all__) == sorted(colde_cli.__all__)
     with pytest.raises(AttributeError, match="nonesuch"):
         _ = colde_cli.nonesuch
+
+
+def test_the_front_door_opens_without_arrays_or_models(repository: Path) -> None:
+    """Reading begins before these are imported: `colde diff` would start later otherwise."""
+    code = "import sys, colde_cli.api; print(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=repository, capture_output=True, text=True, check=True
+    )
+    assert not {"numpy", "onnxruntime", "sqlite3", "rich", "tokenizers"} & set(done.stdout.split())
