@@ -76,7 +76,7 @@ SYSTEMS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Bench:
+class Workspace:
     """The folders of data and runs, and the commands that fill them."""
 
     data: Path
@@ -279,17 +279,17 @@ def main() -> None:
     parser.add_argument("--csv", type=Path, default=Path("docs/data"), help="folder of the tables")
     parser.add_argument("--only", nargs="*", default=[size.name for size in SYSTEMS], help="systems to train")
     options = parser.parse_args()
-    bench = Bench(options.data, options.runs)
+    workspace = Workspace(options.data, options.runs)
     print(f"{platform.machine()}, one of {os.cpu_count()} cores, {options.data}")
-    bench.folder.mkdir(parents=True, exist_ok=True)
+    workspace.folder.mkdir(parents=True, exist_ok=True)
     for size in SYSTEMS:
         for name, seed in size.runs() if size.name in options.only else ():
-            bench.train(size, name, seed)
-            bench.measure(name, bench.folder / "models" / name, baselines=False)
-    bench.measure(SHIPPED, SHIPPED, baselines=True)
+            workspace.train(size, name, seed)
+            workspace.measure(name, workspace.folder / "models" / name, baselines=False)
+    workspace.measure(SHIPPED, SHIPPED, baselines=True)
     names = [name for size in SYSTEMS for name, _ in size.runs()]
     averages = {"the five": TRAINING, "all seven": FIELDS}
-    write_tables(bench.folder, [SHIPPED, *names], FIELDS, averages, options.csv)
+    write_tables(workspace.folder, [SHIPPED, *names], FIELDS, averages, options.csv)
 
 
 if __name__ == "__main__":

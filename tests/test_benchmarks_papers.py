@@ -93,6 +93,14 @@ def test_fragments(reporting: ModuleType, tmp_path: Path) -> None:
     assert (tmp_path / "deep" / "table.md").read_text(encoding="utf-8").startswith("### A table\n\n| a |\n")
 
 
+def test_a_table_is_also_a_csv_file(reporting: ModuleType, tmp_path: Path) -> None:
+    reporting.write_table(
+        tmp_path / "t.md", "A table", ("system", "p, pairs"), [("−LSTM", "0.1")], "\n- A note.\n"
+    )
+    assert (tmp_path / "t.csv").read_text(encoding="utf-8") == 'system,"p, pairs"\n−LSTM,0.1\n'
+    assert "- A note." in (tmp_path / "t.md").read_text(encoding="utf-8")
+
+
 def test_recipes_change_one_thing_at_a_time(script: Any) -> None:
     recipes = script("recipes")
     paper = recipes.PAPER.to_json()

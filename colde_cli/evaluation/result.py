@@ -43,9 +43,12 @@ FIGURES: dict[str, FigureKind] = {
         "ECE", "calibration", False, "Mean distance of probability and share of related pairs."
     ),
     "ece_by_chance": FigureKind(
-        "by chance", "calibration", False, "The ECE to be expected if every probability were exactly right."
+        "by chance",
+        "calibration",
+        False,
+        "The ECE that sampling alone would give if every probability were exactly right.",
     ),
-    "brier": FigureKind("Brier", "calibration", False, "Mean squared distance of probability and judgement."),
+    "brier": FigureKind("Brier", "calibration", False, "Mean squared distance of probability and label."),
 }
 """Every figure there can be, in the order of the tables."""
 

@@ -17,8 +17,8 @@ from colde_cli.encoder.rearranging import Numbering, rearranged
 from colde_cli.errors import OptionError
 from colde_cli.evaluation.data import LabelledPair
 from colde_cli.evaluation.evaluation_set import members
+from colde_cli.evaluation.robustness.bench import Bench, Encoded, make_bench
 from colde_cli.evaluation.robustness.report import PairRow, ProtocolReport, RobustnessReport
-from colde_cli.evaluation.robustness.scored import Bench, Encoded, make_bench
 
 
 def length(bench: Bench, counts: Sequence[int]) -> ProtocolReport:

@@ -1,0 +1,25 @@
+"""The tables behind docs/results.md are whole, and the page names each of them."""
+
+from __future__ import annotations
+
+import csv
+import re
+from pathlib import Path
+
+
+def test_every_table_is_rectangular_with_a_header(repository: Path) -> None:
+    tables = sorted((repository / "docs" / "data").glob("*.csv"))
+    assert tables
+    for path in tables:
+        with path.open(encoding="utf-8", newline="") as file:
+            header, *rows = csv.reader(file)
+        assert rows, path.name
+        assert all(header), path.name
+        assert len(set(header)) == len(header), path.name
+        assert {len(row) for row in rows} == {len(header)}, path.name
+
+
+def test_the_page_links_every_table_and_no_other(repository: Path) -> None:
+    page = (repository / "docs" / "results.md").read_text(encoding="utf-8")
+    linked = set(re.findall(r"\(data/([^)]+)\)", page)) - {""}
+    assert linked == {path.name for path in (repository / "docs" / "data").glob("*.csv")}
