@@ -1,13 +1,13 @@
-"""Where colde keeps things, and every COLDE_* variable that is not simply an option's default.
+"""Every path and every COLDE_* variable, except those that only set an option's default.
 
 | variable          | meaning                                              | without it                      |
 |-------------------|------------------------------------------------------|---------------------------------|
 | COLDE_CACHE_DIR   | folder of the cache                                  | the user's cache folder         |
-| COLDE_CACHE_LIMIT | most the cache may take, e.g. "500MB", "4 GB"        | 2 GB                            |
-| COLDE_MODELS      | folders of models, looked through before the others  | only the models shipped with us |
+| COLDE_CACHE_LIMIT | largest size of the cache, e.g. "500MB", "4 GB"       | 2 GB                            |
+| COLDE_MODELS      | folders of models, searched before the others        | only the shipped models         |
 | COLDE_THREADS     | chunks encoded at the same time                      | one per usable core             |
 
-Variables are read when they are needed, not at import, so that a test or a notebook may set them.
+Variables are read on use, not at import, so that a test or a notebook can set them.
 """
 
 from __future__ import annotations
@@ -62,14 +62,14 @@ def parse_size(text: str, source: str) -> int:
 
 
 def usable_cores() -> int:
-    """Cores this process may run on, which in a container or under `taskset` are fewer than there are."""
+    """Number of cores that this process may use; a container or `taskset` may allow fewer than there are."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 def default_threads() -> int:
-    """Chunks to encode at the same time where the user asks for nothing else.
+    """Number of chunks to encode at the same time, unless the user names another.
 
     Raises:
         OptionError: COLDE_THREADS is not a positive number.
@@ -83,29 +83,28 @@ def default_threads() -> int:
 
 
 def model_search_path() -> tuple[Path, ...]:
-    """Folders that hold model folders, in the order in which they are looked through."""
+    """Folders that hold model folders, in the order of the search."""
     chosen = [Path(part).expanduser() for part in os.environ.get(MODELS, "").split(os.pathsep) if part]
     # The second holds the shipped models of an installed wheel, the third those of a clone.
     return (*chosen, _PACKAGE / "_models", _PACKAGE.parent / "models")
 
 
 def known_models() -> dict[str, Path]:
-    """Name to folder of every model on the search path; the first of a name counts."""
-    found: dict[str, Path] = {}
+    """Map the name of every model on the search path to its folder; the first of a name counts."""
+    models: dict[str, Path] = {}
     for folder in model_search_path():
         for config in sorted(folder.glob("*/config.json")):
-            found.setdefault(config.parent.name, config.parent)
-    return found
+            models.setdefault(config.parent.name, config.parent)
+    return models
 
 
 def resolve_model(name_or_folder: str | Path) -> Path:
-    """The folder of a model given by name or by path.
+    """Find the folder of a model by name or path.
 
-    A bare name is looked up on the search path first, so that what a script does cannot depend on the
-    folder it runs in.
+    A bare name is searched on the search path first, so that a script does not depend on its working folder.
 
     Raises:
-        ModelError: neither a known name nor a folder; lists the names known.
+        ModelError: it is neither a known name nor a folder.
     """
     names = known_models()
     if isinstance(name_or_folder, str) and name_or_folder in names:

@@ -1,7 +1,7 @@
-"""Chunk vectors kept between runs, by content: the same chunk of the same model is never encoded twice.
+"""Keep vectors between runs, by content: the same chunk is never encoded twice by the same model.
 
-One SQLite file (WAL, so that several processes may read and write). It holds nothing that cannot be computed
-again: a damaged file is thrown away with a warning, and a cache that cannot be opened or written is no reason to fail.
+The cache is one SQLite file in WAL mode, so that several processes may read and write it. Everything in it can be
+computed again: a damaged file is deleted with a warning, and a run goes on without a cache that it cannot use.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ CREATE TABLE IF NOT EXISTS items (key BLOB PRIMARY KEY, used INTEGER NOT NULL, v
 CREATE INDEX IF NOT EXISTS items_used ON items (used);
 """
 _BATCH = 500  # keys per statement, under SQLite's limit on variables
-# What the write-ahead log is cut back to once its content is in the file.
+# Size to which the write-ahead log is truncated after a checkpoint.
 _JOURNAL_BYTES = 8_000_000
-# Once over its limit the cache shrinks to this share of it, so that it does not shrink on every run.
+# Share of the limit to which a cache that outgrew it shrinks, so that it does not shrink on every run.
 _KEEP = 0.8
 
 
 class Cache:
-    """Keys to blobs, least recently used first to go when the file outgrows its limit."""
+    """Maps keys to blobs; deletes the least recently used when the file outgrows its limit."""
 
     def __init__(self, folder: Path, limit: int) -> None:
         """Use (and make, when first written to) the cache in `folder`, of at most `limit` bytes."""
@@ -62,28 +62,28 @@ class Cache:
         self.close()
 
     def close(self) -> None:
-        """Let go of the file; the next use opens it again."""
+        """Close the file; the next use opens it again."""
         if self._connection is not None:
             self._connection.close()
             self._connection = None
 
     def get(self, keys: Sequence[bytes]) -> dict[bytes, bytes]:
-        """The values of those `keys` that are known."""
-        found: dict[bytes, bytes] = {}
+        """The values of those `keys` that the cache holds."""
+        values: dict[bytes, bytes] = {}
         with self._guarded() as connection:
             for start in range(0, len(keys), _BATCH):
                 batch = keys[start : start + _BATCH]
                 marks = ",".join("?" * len(batch))
                 query = f"SELECT key, value FROM items WHERE key IN ({marks})"
-                found.update(connection.execute(query, batch))
-            if found:
+                values.update(connection.execute(query, batch))
+            if values:
                 now = int(time.time())
-                touched = [(now, key, now - 3600) for key in found]
+                touched = [(now, key, now - 3600) for key in values]
                 connection.executemany("UPDATE items SET used = ? WHERE key = ? AND used < ?", touched)
-        return found
+        return values
 
     def put(self, items: Mapping[bytes, bytes]) -> None:
-        """Keep values; those that were least recently used go if the file outgrows its limit."""
+        """Store values; the least recently used go if the file outgrows its limit."""
         if not items:
             return
         now = int(time.time())
@@ -98,13 +98,13 @@ class Cache:
         return sum(file.stat().st_size for file in files if file.exists())
 
     def count(self) -> int:
-        """How many values are kept."""
+        """Number of values."""
         if not self.path.exists():
             return 0
-        found: list[tuple[int]] = []
+        rows: list[tuple[int]] = []
         with self._guarded() as connection:
-            found = connection.execute("SELECT count(*) FROM items").fetchall()
-        return found[0][0] if found else 0
+            rows = connection.execute("SELECT count(*) FROM items").fetchall()
+        return rows[0][0] if rows else 0
 
     def clear(self) -> None:
         """Delete the file."""
@@ -127,12 +127,12 @@ class Cache:
             if excess <= 0:
                 break
         connection.executemany("DELETE FROM items WHERE key = ?", gone)
-        # As a script, because `execute` takes one step of it only and so gives back one page.
+        # As a script: `execute` takes only the first step, which frees one page.
         connection.executescript("PRAGMA incremental_vacuum; PRAGMA wal_checkpoint(PASSIVE);")
 
     @contextmanager
     def _guarded(self) -> Iterator[sqlite3.Connection]:
-        """A connection in a transaction; what goes wrong with the file costs the cache, not the run."""
+        """A connection in a transaction. An error of the file costs the cache, not the run."""
         with self._lock:
             yield from self._transaction()
 
@@ -156,7 +156,7 @@ class Cache:
 
     def _connect(self) -> sqlite3.Connection:
         if self._connection is None:
-            # It holds the text of the user's documents, which is nobody else's business.
+            # It holds the text of the user's documents: private.
             self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             try:
                 self._connection = self._fresh_connection()
@@ -183,7 +183,7 @@ class Cache:
 
 
 def digest(*parts: bytes) -> bytes:
-    """A 20-byte key of several byte strings, which may hold anything."""
+    """Hash byte strings into a 20-byte key; the boundaries between them count."""
     state = hashlib.blake2b(digest_size=20)
     for part in parts:
         state.update(len(part).to_bytes(8, "little"))
@@ -192,7 +192,7 @@ def digest(*parts: bytes) -> bytes:
 
 
 def file_digest(path: Path) -> bytes:
-    """Hash of a file's content."""
+    """Hash the content of a file into 20 bytes."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=20)).digest()
 
@@ -209,15 +209,15 @@ def remembered(
     progress: Callable[[int], None] | None,
     block_size: int,
 ) -> dict[bytes, FloatArray]:
-    """The vector of every key; of items that share a key, one is computed.
+    """Vectors by key: from the cache where it holds them, else computed and stored.
 
     Args:
-        keys: by which the cache knows the items.
-        items: as many.
-        cache: None remembers nothing.
-        compute: vectors of items, in their order; it reports what it has done itself.
-        progress: told of the number of items that need not be computed.
-        block_size: items computed before the cache is told of them: a run that is stopped loses no more.
+        keys: the cache key of each item; of items with the same key one is computed.
+        items: one for each key.
+        cache: None stores nothing.
+        compute: returns the vectors of items, in order, and reports its own progress.
+        progress: called with the number of items that need no computing.
+        block_size: items between two writes to the cache; an interrupted run loses no more than these.
     """
     known = cache.get(list(dict.fromkeys(keys))) if cache is not None else {}
     vectors = {key: np.frombuffer(value, np.float32) for key, value in known.items()}
@@ -227,8 +227,8 @@ def remembered(
     waiting = list(missing.items())
     for start in range(0, len(waiting), block_size):
         block = dict(waiting[start : start + block_size])
-        found = dict(zip(block, compute(list(block.values())), strict=True))
+        computed = dict(zip(block, compute(list(block.values())), strict=True))
         if cache is not None:
-            cache.put({key: vector.tobytes() for key, vector in found.items()})
-        vectors.update(found)
+            cache.put({key: vector.tobytes() for key, vector in computed.items()})
+        vectors.update(computed)
     return vectors

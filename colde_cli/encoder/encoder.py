@@ -1,4 +1,4 @@
-"""Documents to encodings: tokenizer, chunk encoder and document head of one model folder."""
+"""Encode documents with CoLDE: tokenizer, chunk encoder and document head of one model folder."""
 
 from __future__ import annotations
 
@@ -43,18 +43,18 @@ from colde_cli.scoring.lexicon import Lexicon, Terms
 
 FloatArray = NDArray[np.float32]
 
-# Chunks encoded before the cache is told of them: a run that is stopped loses no more than these.
+# Chunks encoded between two writes to the cache: an interrupted run loses no more than these.
 _BLOCK = 1024
 
 
 class Encoder:
-    """Encodes documents with one model. Safe to share between threads.
+    """Encodes documents with one model. Threads may share it.
 
-    Sessions are opened in the background as soon as it is made, so that documents can be read meanwhile.
+    The constructor opens the sessions in the background, so that documents can be read meanwhile.
 
-    With `chunk_position="input"` a chunk's vector depends on where it stands, and it stands where training and
-    validation read it: test documents are not split (CoLDE §4.1), so every chunk is in section 0, and q counts
-    through the document up to `max_chunks` - 1. The vectors of sections are made of the same chunk vectors.
+    With `chunk_position="input"` the vector of a chunk depends on its place in the document. As documents are not
+    split at inference (CoLDE §4.1), every chunk is in section 0 and q counts through the document, up to
+    `max_chunks` - 1. Section vectors are made from the same chunk vectors.
     """
 
     def __init__(self, folder: ModelFolder, plan: DevicePlan, *, cache: Cache | None, threads: int) -> None:
@@ -71,8 +71,8 @@ class Encoder:
         self._head: Future[HeadRunner] = pool.submit(self._open_head, head)
         self._chunker = pool.submit(lambda: Chunker(open_tokenizer(tokenizer), folder.config.chunk_tokens))
         self._lexicon = pool.submit(_open_lexicon, folder)
-        self._kinds = pool.submit(_open_kinds, folder)
-        # 25 ms or more of hashing, which only a cache needs.
+        self._domains = pool.submit(_open_domains, folder)
+        # Only a cache needs the hash, which takes 10 ms or more.
         self._graph_digest = pool.submit(file_digest, graph) if cache is not None else None
         pool.shutdown(wait=False)
 
@@ -92,13 +92,13 @@ class Encoder:
             model: name on the model path, or a folder.
             device: "auto", "cpu", "cuda" or "cuda:N".
             precision: "auto", "int8", "fp16" or "fp32".
-            cache: where chunk vectors are kept; None keeps none.
+            cache: keeps chunk vectors between runs; None keeps none.
             threads: chunks encoded at the same time on the CPU; one per usable core if None.
 
         Raises:
-            ModelError: no such model, or not a whole one.
-            DeviceError: the device is not there.
-            OptionError: not a device or precision.
+            ModelError: there is no such model, or a file of it is missing.
+            DeviceError: the device is not usable.
+            OptionError: there is no such device or precision.
         """
         folder = open_folder(settings.resolve_model(model))
         graphs = [name for name, path in ENCODER_GRAPHS.items() if folder.has(path)]
@@ -144,7 +144,7 @@ class Encoder:
         return a_to_b, b_to_a
 
     def chunk(self, document: Document) -> tuple[Chunk, ...]:
-        """The chunks of a document.
+        """Cut a document into chunks.
 
         Raises:
             NoTextError: it has no text.
@@ -155,11 +155,11 @@ class Encoder:
         return chunks
 
     def encode_chunks(self, chunks: Sequence[Chunk], progress: Progress | None = None) -> FloatArray:
-        """Chunk vectors [n, H]; those that the cache knows are not computed again.
+        """Encode chunks of one or many documents: vectors [n, H]. Chunks in the cache are not computed again.
 
         Args:
-            chunks: of one or many documents.
-            progress: told of every number of chunks done, from the threads that did them.
+            chunks: with their token ids.
+            progress: called with the number of chunks just done, from any thread.
 
         Raises:
             ModelError: a graph is damaged or does not fit the tokenizer.
@@ -200,7 +200,7 @@ class Encoder:
         return self.encode_many([document], progress)[0]
 
     def encode_many(self, documents: Sequence[Document], progress: Progress | None = None) -> list[Encoding]:
-        """Encode documents, the chunks of all of them scheduled together.
+        """Encode several documents, their chunks scheduled together.
 
         Raises:
             NoTextError: one of them has no text.
@@ -217,10 +217,10 @@ class Encoder:
     def _encoding(self, document: Document, chunks: tuple[Chunk, ...], vectors: FloatArray) -> Encoding:
         whole = self.head.run([vectors])
         groups = [vectors[rows] for rows in rows_of_sections(document, chunks)]
-        found = iter(self.head.run([group for group in groups if len(group)]).vectors)
-        # A section without a token keeps a vector of zeros: it is like nothing.
-        nothing = np.zeros_like(whole.vectors[0])
-        section_vectors = np.stack([next(found) if len(group) else nothing for group in groups])
+        vectors_of_sections = iter(self.head.run([group for group in groups if len(group)]).vectors)
+        # A section without a token has zeros, which resemble nothing.
+        zeros = np.zeros_like(whole.vectors[0])
+        section_vectors = np.stack([next(vectors_of_sections) if len(group) else zeros for group in groups])
         terms, opening = self.words(chunks)
         return Encoding(
             document,
@@ -235,12 +235,12 @@ class Encoder:
         )
 
     def domains(self, vectors: FloatArray) -> FloatArray:
-        """How much a document with these chunk vectors is of each kind of text, "other" first."""
-        known = self._kinds.result()
-        return np.ones(1, np.float32) if known is None else known.membership(vectors.mean(0))
+        """The shares of "other" and of each domain in a document, given its chunk vectors [n, H]: [1 + K]."""
+        domains = self._domains.result()
+        return np.ones(1, np.float32) if domains is None else domains.membership(vectors.mean(0))
 
     def words(self, chunks: Sequence[Chunk]) -> tuple[Terms | None, Terms | None]:
-        """The weighed words of a text and of its opening; None for a model without a lexicon."""
+        """Weigh the words of a text, and of its opening; None for a model without a lexicon."""
         lexicon, score_weights = self._lexicon.result(), self.config.score_weights
         if lexicon is None or score_weights is None:
             return None, None
@@ -268,7 +268,7 @@ def _open_lexicon(folder: ModelFolder) -> Lexicon | None:
     return Lexicon.load(folder.file(LEXICON), score_weights.rarity)
 
 
-def _open_kinds(folder: ModelFolder) -> Domains | None:
+def _open_domains(folder: ModelFolder) -> Domains | None:
     score_weights = folder.config.score_weights
     if score_weights is None or not score_weights.domains:
         return None
@@ -281,22 +281,22 @@ def _open_kinds(folder: ModelFolder) -> Domains | None:
 
 
 def rows_of_sections(document: Document, chunks: Sequence[Chunk]) -> list[list[int]]:
-    """For each section the rows of its chunks; for a bare heading those of the sections under it."""
-    own: dict[int, list[int]] = {}
+    """The rows of each section's chunks; a bare heading has the rows of the sections under it."""
+    by_section: dict[int, list[int]] = {}
     for row, chunk in enumerate(chunks):
-        own.setdefault(chunk.section, []).append(row)
+        by_section.setdefault(chunk.section, []).append(row)
     rows = []
     for section in document.sections:
-        under = () if section.index in own else document.subsections(section)
-        rows.append([row for part in (section, *under) for row in own.get(part.index, [])])
+        under = () if section.index in by_section else document.subsections(section)
+        rows.append([row for part in (section, *under) for row in by_section.get(part.index, [])])
     return rows
 
 
 def open_tokenizer(path: Path) -> TextTokenizer:
-    """The tokenizer of a model.
+    """Open `tokenizer.json`.
 
     Raises:
-        ModelError: the file is none.
+        ModelError: the file is not a tokenizer.
     """
     try:
         return plain_tokenizer(path.read_text(encoding="utf-8"))

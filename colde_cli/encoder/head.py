@@ -1,4 +1,4 @@
-"""The document head: chunk vectors to section and document vectors, and attention."""
+"""Run the document head: from chunk vectors to section vectors, document vectors and attention."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 FloatArray = NDArray[np.float32]
 IntArray = NDArray[np.int64]
 
-# Chunks of one call: enough to amortise it, few enough that attention [rows, C, C] stays small.
+# Chunks of one call: enough to pay for the call, few enough that attention [rows, C, C] stays small.
 _CALL_CHUNKS = 512
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HeadOutput:
-    """What the head says of S groups of chunks.
+    """The output of the head for S groups of chunks.
 
     Attributes:
         vectors: [S, D], unit length.
@@ -48,16 +48,16 @@ class HeadRunner:
         partners: Sequence[int] | None = None,
         chunk_ids: Sequence[IntArray] | None = None,
     ) -> HeadOutput:
-        """Run the head over groups of chunk vectors; each group is a section, or a document taken whole.
+        """Run the head over groups of chunk vectors; a group is a section or a whole document.
+
+        Without partners, groups run in batches of equal length, which bounds memory. The output for a group depends
+        neither on other groups nor on padding.
 
         Args:
             groups: [n_i, H] each, n_i at least 1.
-            partners: for each group the number of the one whose chunks are keys and values; itself if None.
-            chunk_ids: [n_i] each, q of the paper for every chunk; 0, 1, ... if None. Numbers beyond the embedding's
-                rows take its last one.
-
-        Groups that are their own partners are run in batches of one length, which bounds memory; a group's
-        output does not depend on the others, nor on padding.
+            partners: for each group, the index of the group whose chunks are keys and values; None for itself.
+            chunk_ids: for each group q of the paper, [n_i]; None for 0, 1, ... Larger numbers than the embedding has
+                rows are clamped to its last row.
         """
         numbers = [np.arange(len(group)) for group in groups] if chunk_ids is None else chunk_ids
         if partners is not None:
@@ -110,10 +110,10 @@ class HeadRunner:
 
 
 def _batches(lengths: Sequence[int]) -> list[list[int]]:
-    """Indices of `lengths` in batches of equal length.
+    """Batch the indices of `lengths` by equal length.
 
-    Papers have many sections of one chunk and a few long ones: padding them together made the head 3 to 12
-    times slower than a call for each length.
+    Papers have many sections of one chunk and a few long ones. Padding them together made the head 3 to 12 times
+    slower than one call for each length.
     """
     batches: list[list[int]] = []
     for index in sorted(range(len(lengths)), key=lambda index: lengths[index]):

@@ -1,4 +1,4 @@
-"""The folder shape of a model: which files there are, and what `config.json` says.
+"""The folder of a model: its files, and the fields of `config.json`.
 
     NAME/
       config.json                         everything in `ModelConfig`
@@ -28,8 +28,8 @@ Graph contracts (H = hidden size, D = size of a document vector, int64 unless sa
                         rows sum to 1 over the partner's chunks; directions [S, C, H] float32, the centred
                         chunk vectors at unit length, whose dot products are the chunk scores
 
-Neither graph knows of documents: a document is a section of its own (S = 1, partner 0), a pair is two
-rows that are each other's partners, which gives the attention from A to B and back.
+The graphs know no documents. A document is one section (S = 1, partner 0). A pair of documents is two rows that are
+each other's partners, which gives the attention from A to B and back.
 """
 
 from __future__ import annotations
@@ -64,13 +64,13 @@ ENCODER_GRAPHS = {
 
 @dataclass(frozen=True, slots=True)
 class ModelConfig:
-    """All that defines a CoLDE model beside its weights (names as in the paper where it has one).
+    """Everything that defines a CoLDE model beside its weights; names as in the paper where it has one.
 
     Attributes:
         backbone: the Hugging Face `BertConfig` fields of the chunk encoder.
         backbone_name: where the backbone came from.
         chunk_tokens: tokens a chunk may hold, specials included (512).
-        chunk_pool: which vector represents a chunk: masked mean, first token, or BERT's tanh pooler.
+        chunk_pool: the vector of a chunk: masked mean, first token, or BERT's tanh pooler.
         chunk_position: "input" adds section and chunk embeddings before BERT (the paper), "post" after it,
             which makes chunk vectors free of position: cacheable and comparable.
         sections: S, into how many contiguous parts a document is cut in training (Aug; 1 = −Aug).
@@ -84,8 +84,8 @@ class ModelConfig:
         dropout: of attention output and projection in training.
         threshold: document score at which the verdict flips, fitted on validation pairs; None if not fitted.
         calibration: of the document score; None if not fitted.
-        score_weights: of what the document score is made; None leaves it CoLDE's cosine.
-        system: "colde"; other systems bring their own layout.
+        score_weights: of the parts of the document score; None for CoLDE's cosine alone.
+        system: "colde"; the other systems have a `TowerConfig`.
     """
 
     backbone: dict[str, Any]
@@ -114,11 +114,12 @@ class ModelConfig:
         return int(self.backbone["hidden_size"])
 
     def fitted(self, threshold: float, calibration: Calibration) -> ModelConfig:
-        """The same model with another threshold and calibration, whatever the kind of text."""
+        """The same model with another threshold and calibration, for every domain."""
         score_weights = self.score_weights
         if score_weights is not None:
             domains = [
-                replace(kind, threshold=threshold, calibration=calibration) for kind in score_weights.domains
+                replace(domain, threshold=threshold, calibration=calibration)
+                for domain in score_weights.domains
             ]
             score_weights = replace(score_weights, domains=tuple(domains))
         return replace(self, threshold=threshold, calibration=calibration, score_weights=score_weights)
@@ -148,7 +149,7 @@ class ModelConfig:
 
 
 def config_values(text: str, source: str) -> dict[str, Any]:
-    """What `config.json` says; nothing where it is JSON, but no object.
+    """Parse `config.json`; {} if it is JSON but no object.
 
     Raises:
         ModelError: not JSON.
@@ -163,10 +164,10 @@ def config_values(text: str, source: str) -> dict[str, Any]:
 
 
 def check_format(values: dict[str, Any], source: str) -> None:
-    """See that this version knows the format.
+    """Check the format of a configuration.
 
     Raises:
-        ModelError: it is a later one.
+        ModelError: a later version wrote it.
     """
     written = values.get("format", 0)
     if not isinstance(written, int):
@@ -176,10 +177,10 @@ def check_format(values: dict[str, Any], source: str) -> None:
 
 
 def config_of(cls: type[Config], values: dict[str, Any], source: str) -> Config:
-    """A configuration of the class, of those values that it has a field for.
+    """Make a configuration of class `cls` from the values that it has fields for.
 
     Raises:
-        ModelError: one that it needs is missing.
+        ModelError: a required value is missing.
     """
     known = {item.name for item in fields(cls)}  # type: ignore[arg-type]  # a dataclass
     try:
@@ -197,7 +198,7 @@ def config_of(cls: type[Config], values: dict[str, Any], source: str) -> Config:
 
 @dataclass(frozen=True, slots=True)
 class AnyFolder:
-    """A model on disk: paths of its files."""
+    """The folder of a model of any system."""
 
     path: Path
 
@@ -242,7 +243,7 @@ def open_folder(path: Path) -> ModelFolder:
 
 
 def config_file(path: Path) -> Path:
-    """Where a model folder has its configuration.
+    """The path of `config.json` in a model folder.
 
     Raises:
         ModelError: no such folder, or no `config.json`.

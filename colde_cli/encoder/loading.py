@@ -1,4 +1,4 @@
-"""A model's name or folder to what encodes with it: CoLDE, or a tower of another system."""
+"""Open a model of any system by name or folder."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def open_model(path: Path) -> ModelFolder | TowerFolder:
     """Open a model folder of any system.
 
     Raises:
-        ModelError: no such folder, or none of a model that this version knows.
+        ModelError: there is no such folder, or it holds no model that this version knows.
     """
     return open_tower_folder(path) if is_tower(path) else open_folder(path)
 
@@ -35,15 +35,15 @@ def open_encoder(
         model: name on the model path, or a folder.
         device: "auto", "cpu", "cuda" or "cuda:N".
         precision: "auto", "int8", "fp16" or "fp32"; towers have fp32 only.
-        cache: where vectors are kept; None keeps none.
+        cache: keeps vectors between runs; None keeps none.
         threads: texts encoded at the same time on the CPU; one per usable core if None.
-        parts: whether sections and chunks are wanted; without, the encodings of a tower hold document vectors
-            alone, at a fraction of the work. CoLDE makes document vectors of chunks and gives both in any case.
+        parts: False skips the section and chunk vectors of a tower, which saves most of the work. CoLDE needs its
+            chunk vectors in any case.
 
     Raises:
-        ModelError: no such model, or not a whole one.
-        DeviceError: the device is not there.
-        OptionError: not a device or precision.
+        ModelError: there is no such model, or a file of it is missing.
+        DeviceError: the device is not usable.
+        OptionError: there is no such device or precision.
     """
     folder = settings.resolve_model(model)
     if is_tower(folder):

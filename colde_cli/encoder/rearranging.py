@@ -1,7 +1,7 @@
-"""Encodings whose chunks are left out, repeated or put in another order.
+"""Leave out, repeat or reorder the chunks of an encoding.
 
-Chunk vectors are kept and only the document head is run again, which answers in milliseconds what a document would
-score without a passage, in another order, or elongated. All this is pure in `Encoding`: nothing is changed in place.
+Only the document head runs again, so that it takes milliseconds to find what a document would score without a chunk,
+in another order, or elongated. The original encoding is not changed.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ FloatArray = NDArray[np.float32]
 IntArray = NDArray[np.int64]
 
 Numbering = Literal["kept", "anew"]
-"""Which number q a chunk has for the model: the one it had in its document, or that of its new place."""
+"""The number q of a chunk for the model: "kept" from its document, or counted "anew" in the new order."""
 
 
 def rearranged(
     encoding: Encoding, rows: Sequence[int], encoder: Encoder, numbering: Numbering = "anew"
 ) -> Encoding:
-    """The encoding with chunks `rows`, in that order, in the place of all.
+    """Encode a document as if it had the chunks `rows`, in that order.
 
-    Vectors of sections stay those of the whole document. Models with `chunk_position="input"` read where a chunk
-    stands, so that `numbering="anew"` encodes their chunks again.
+    Section vectors stay those of the whole document. With `chunk_position="input"` a chunk vector depends on q, so
+    `numbering="anew"` encodes the chunks again.
 
     Args:
         encoding: of the whole document.
         rows: indices of its chunks, at least one; they may repeat.
-        encoder: what encoded it.
-        numbering: "kept" leaves every chunk its number q; "anew" counts 0, 1, ... in the new order.
+        encoder: the encoder that made `encoding`.
+        numbering: see `Numbering`.
 
     Raises:
         ValueError: no rows.
@@ -50,7 +50,7 @@ def rearranged(
     )
     vectors = _vectors(encoding, chunks, order, encoder)
     output = encoder.head.run([vectors], chunk_ids=[numbers])
-    # What a document opens with goes by the numbers of its chunks, as everything does that knows of their order.
+    # The opening follows the numbers q, as everything does that depends on the order of chunks.
     terms, opening = encoder.words(sorted(chunks, key=lambda chunk: chunk.index))
     return replace(
         encoding,
@@ -65,7 +65,7 @@ def rearranged(
 
 
 def without(encoding: Encoding, row: int, encoder: Encoder) -> Encoding:
-    """The encoding with one chunk occluded: what the document would be had it not been there.
+    """Encode a document without one of its chunks.
 
     Raises:
         ValueError: it is the only chunk.

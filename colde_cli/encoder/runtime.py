@@ -1,8 +1,8 @@
-"""ONNX Runtime sessions, set up as measured: one thread per operator on the CPU, many chunks side by side.
+"""Run graphs with ONNX Runtime: choose a device, open sessions, encode chunks.
 
-On two cores a shared session with a pool of threads, one chunk per call at its exact length and no mask, is the
-fastest layout, and the only one in which the same chunk always gives the same bytes: dynamic int8 takes its
-scales from whatever else is in the batch.
+On the CPU several threads share one session, and each call encodes one chunk at its exact length, without a mask.
+Measured on two cores this is the fastest layout. It is also the only one that gives the same bytes for the same chunk
+whatever runs beside it, because dynamic int8 takes its scales from the whole batch.
 """
 
 from __future__ import annotations
@@ -33,27 +33,27 @@ if TYPE_CHECKING:
 FloatArray = NDArray[np.float32]
 Progress = Callable[[int], None]
 
-# Tokens of one GPU batch, padding included: fills an accelerator and stays well under a gigabyte.
+# Tokens of a GPU batch, padding included: this fills an accelerator and takes well under a gigabyte.
 _BATCH_TOKENS = 32_768
 
 
 @dataclass(frozen=True, slots=True)
 class Contract:
-    """What `layout` promises of a graph.
+    """The inputs and outputs that `layout` promises of a graph.
 
     Attributes:
-        inputs: all that it may ask for.
-        outputs: all that it must give, with the size of their last axis (None where that varies).
+        inputs: names of the inputs that it may have.
+        outputs: names of the outputs that it must have, with the size of the last axis; None where that varies.
     """
 
     inputs: frozenset[str]
     outputs: Mapping[str, int | None]
 
     def check(self, session: InferenceSession, graph: Path) -> None:
-        """See that a graph keeps the contract, before a document is read in vain.
+        """Check a graph before any document is read.
 
         Raises:
-            ModelError: it asks for other inputs or gives other outputs.
+            ModelError: the graph has other inputs or outputs.
         """
         strange = {item.name for item in session.get_inputs()} - self.inputs
         if strange:
@@ -67,19 +67,19 @@ class Contract:
 
 
 def encoder_contract(hidden: int) -> Contract:
-    """Of a chunk encoder whose vectors have `hidden` numbers."""
+    """The contract of a chunk encoder, for H = `hidden`."""
     names = ("input_ids", "attention_mask", "section_ids", "chunk_ids")
     return Contract(frozenset(names), {"chunk_vectors": hidden})
 
 
 def head_contract(hidden: int) -> Contract:
-    """Of a document head over chunk vectors of `hidden` numbers."""
+    """The contract of a document head, for H = `hidden`."""
     names = ("chunk_vectors", "lengths", "partners", "section_ids", "chunk_ids")
     return Contract(frozenset(names), {"vectors": None, "attention": None, "directions": hidden})
 
 
 def open_session(graph: Path, contract: Contract, cuda: int | None = None) -> InferenceSession:
-    """A session for one graph, on the CPU or on CUDA device number `cuda`.
+    """Open a graph on the CPU, or on the CUDA device with number `cuda`.
 
     Raises:
         ModelError: the file is not a graph that this ONNX Runtime can run, breaks the contract, or lacks its weights.
@@ -87,7 +87,7 @@ def open_session(graph: Path, contract: Contract, cuda: int | None = None) -> In
     """
     import onnxruntime
 
-    onnxruntime.set_default_logger_severity(4)  # the native log would speak over our own errors
+    onnxruntime.set_default_logger_severity(4)  # the native log would bury our own errors
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4
     options.intra_op_num_threads = 1
@@ -117,12 +117,11 @@ def open_session(graph: Path, contract: Contract, cuda: int | None = None) -> In
 
 @dataclass(frozen=True, slots=True)
 class ChunkRunner:
-    """Runs the chunk encoder over chunks.
+    """Encodes chunks with one session.
 
     Attributes:
-        session: of the chunk encoder.
         threads: chunks encoded at the same time on the CPU.
-        batched: padded batches (GPU) instead of one chunk per call (CPU).
+        batched: whether calls take padded batches (GPU) instead of one chunk (CPU).
     """
 
     session: InferenceSession
@@ -130,18 +129,18 @@ class ChunkRunner:
     batched: bool
 
     def run(self, chunks: Sequence[Chunk], progress: Progress | None = None) -> list[FloatArray]:
-        """Chunk vectors [H] in the order of `chunks`.
+        """Encode chunks of any documents: vectors [H] in the order of `chunks`.
 
         Args:
-            chunks: of any documents.
-            progress: told of every number of finished chunks, from the threads that finish them.
+            chunks: with their token ids.
+            progress: called with the number of chunks just encoded, from any thread.
 
         Raises:
             ModelError: the graph cannot take these token ids.
             DeviceError: memory ran out.
         """
         inputs = {item.name for item in self.session.get_inputs()}
-        # Longest first: the pool then ends with the short ones, and batches hold chunks of like length.
+        # Longest first: short chunks then even out the end, and batches hold chunks of similar length.
         order = sorted(range(len(chunks)), key=lambda index: -len(chunks[index].ids))
         groups = _batches(order, chunks) if self.batched else [[index] for index in order]
         vectors: list[FloatArray | None] = [None] * len(chunks)
@@ -171,7 +170,7 @@ def run_graph(
     part: str,
     cuda: bool,
 ) -> list[FloatArray]:
-    """The outputs of a graph; `part` names it in errors.
+    """Run a graph on its inputs; `part` names the graph in errors.
 
     Raises:
         ModelError: the graph cannot take these token ids.
@@ -189,7 +188,7 @@ def run_graph(
 
 
 def _batches(order: Sequence[int], chunks: Sequence[Chunk]) -> list[list[int]]:
-    """Runs of `order` that hold at most `_BATCH_TOKENS` tokens once padded to their first, longest chunk."""
+    """Split `order` into batches of at most `_BATCH_TOKENS` tokens, padded to the first chunk, which is the longest."""
     groups: list[list[int]] = []
     for index in order:
         longest = len(chunks[groups[-1][0]].ids) if groups else 0
@@ -201,10 +200,10 @@ def _batches(order: Sequence[int], chunks: Sequence[Chunk]) -> list[list[int]]:
 
 
 def _feed(group: Sequence[Chunk], inputs: set[str]) -> dict[str, NDArray[np.int64]]:
-    """Tensors for a group of chunks, padded to the longest; only those the graph asks for.
+    """The graph's inputs for a group of chunks, padded to the longest.
 
-    A graph that takes positions gets those of a document read whole: section 0, and the number of the chunk in
-    its document, which the graph clamps to the rows that it has.
+    A graph that reads positions gets those of a document read whole: section 0 and the number of the chunk, which the
+    graph clamps to its last row.
     """
     width = max(len(chunk.ids) for chunk in group)
     ids = np.zeros((len(group), width), np.int64)
@@ -225,11 +224,11 @@ CUDA_PROVIDER = "CUDAExecutionProvider"
 CPU_PROVIDER = "CPUExecutionProvider"
 PRECISIONS = ("auto", "int8", "fp16", "fp32")
 
-# fp16 is no faster than fp32 on a CPU; int8 has no kernels worth the name on a GPU.
+# fp16 is no faster than fp32 on a CPU; ONNX Runtime has no useful int8 kernels for a GPU.
 _CPU_ORDER = ("int8", "fp32", "fp16")
 _CUDA_ORDER = ("fp16", "fp32")
 
-# An ONNX graph y = Identity(x) over one float (IR 8, opset 17), to see which provider a session gets.
+# The ONNX graph y = Identity(x) over one float (IR 8, opset 17). A session for it shows whether CUDA starts.
 _PROBE_GRAPH = bytes.fromhex(
     "08083a3b0a100a017812017922084964656e74697479120570726f62655a0f0a0178120a0a0808011204"
     "0a020801620f0a0179120a0a08080112040a02080142040a001011"
@@ -238,10 +237,10 @@ _PROBE_GRAPH = bytes.fromhex(
 
 @dataclass(frozen=True, slots=True)
 class Cuda:
-    """What is known of CUDA here.
+    """The state of CUDA on this machine.
 
     Attributes:
-        devices: how many there are.
+        devices: number of CUDA devices.
         problem: what is missing, as the end of a sentence; "" if CUDA is usable.
     """
 
@@ -256,7 +255,7 @@ class Cuda:
 
 @dataclass(frozen=True, slots=True)
 class DevicePlan:
-    """Where a chunk encoder runs.
+    """The device and the graph for a chunk encoder.
 
     Attributes:
         device: "cpu" or "cuda:N".
@@ -270,7 +269,7 @@ class DevicePlan:
 
     @property
     def graph(self) -> str:
-        """The graph's path in the model folder."""
+        """The path of the graph inside the model folder."""
         return ENCODER_GRAPHS[self.precision]
 
     @property
@@ -280,18 +279,18 @@ class DevicePlan:
 
 
 def decide(device: str, precision: str, graphs: Collection[str], cuda: Cuda, model: str) -> DevicePlan:
-    """Choose device and graph. Pure: all it knows is in its arguments.
+    """Choose device and graph, from the arguments alone.
 
     Args:
         device: "auto", "cpu", "cuda" or "cuda:N".
         precision: "auto" or a key of `ENCODER_GRAPHS`.
         graphs: the precisions whose graphs the model has.
-        cuda: what is known of CUDA.
+        cuda: the state of CUDA on this machine.
         model: name of the model, for errors.
 
     Raises:
-        OptionError: not a device or precision, or a pair of them that nothing runs.
-        DeviceError: CUDA was asked for and is not usable, or has no such device.
+        OptionError: no such device or precision, or int8 on CUDA.
+        DeviceError: CUDA is requested but not usable, or has no such device.
         ModelError: the model has no graph of this precision.
     """
     wanted = _parse_device(device)
@@ -366,9 +365,9 @@ def _missing_graph(model: str, precision: str) -> ModelError:
 
 @cache
 def probe_cuda() -> Cuda:
-    """Find out whether ONNX Runtime can use CUDA here; the answer is kept for the life of the process.
+    """Check whether ONNX Runtime can use CUDA; the answer is kept for the life of the process.
 
-    Costs under a millisecond on machines without a driver, where onnxruntime is not even imported.
+    Takes under a millisecond on a machine without a driver, where onnxruntime is not imported.
     """
     devices, problem = _ask_driver()
     if problem:
@@ -378,15 +377,15 @@ def probe_cuda() -> Cuda:
     if CUDA_PROVIDER not in onnxruntime.get_available_providers():
         return Cuda(devices, "this onnxruntime was built without CUDA; install onnxruntime-gpu in its place")
     onnxruntime.set_default_logger_severity(4)
-    said = _preload_libraries()
+    missing = _preload_libraries()
     session = onnxruntime.InferenceSession(_PROBE_GRAPH, providers=[CUDA_PROVIDER, CPU_PROVIDER])
     if CUDA_PROVIDER not in session.get_providers():
-        return Cuda(devices, said or "ONNX Runtime could not start its CUDA provider")
+        return Cuda(devices, missing or "ONNX Runtime could not start its CUDA provider")
     return Cuda(devices)
 
 
 def _ask_driver() -> tuple[int, str]:
-    """Number of CUDA devices according to the driver, and what is missing ("" if nothing)."""
+    """Ask the driver for the number of CUDA devices; the second value says what is missing, "" if nothing."""
     library = "nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1"
     try:
         driver = ctypes.CDLL(library)
@@ -401,12 +400,12 @@ def _ask_driver() -> tuple[int, str]:
 
 
 def _preload_libraries() -> str:
-    """Load the CUDA and cuDNN libraries; what could not be found ("" if all were)."""
+    """Load the CUDA and cuDNN libraries; returns which are missing, "" if none."""
     import onnxruntime
 
-    said = io.StringIO()
-    # It prints on stdout, which belongs to the user's data.
-    with contextlib.redirect_stdout(said):
+    printed = io.StringIO()
+    # It prints to stdout, where the user's data goes.
+    with contextlib.redirect_stdout(printed):
         onnxruntime.preload_dlls()
-    missing = re.findall(r"Failed to load ([^:\s]+)", said.getvalue())
+    missing = re.findall(r"Failed to load ([^:\s]+)", printed.getvalue())
     return f"these libraries are missing: {', '.join(missing)}" if missing else ""

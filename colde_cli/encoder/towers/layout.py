@@ -1,9 +1,9 @@
-"""The folder shape of a tower: a siamese network that makes one vector of a text (every system but CoLDE).
+"""The folder of a tower: a siamese network that makes one vector of a text (every system but CoLDE).
 
     NAME/
       config.json         everything in `TowerConfig`
       tokenizer.json      of a BERT, or one word a token
-      onnx/tower.onnx     fp32; one document a call
+      onnx/tower.onnx     fp32; one text a call
       model.safetensors   to export from and to train on from, fp32
       README.md           the card
 
@@ -12,7 +12,7 @@ Graph contract (R rows of L tokens, D = `TowerConfig.dim`, 0 is padding, a row o
     in   rows [1, R, L] int64   (+ paragraphs [1, R] int64, where the network asks for them)
     out  vectors [1, D] float32, unit length
 
-How a text becomes rows is named by `TowerConfig.packing` (see `packing`).
+`TowerConfig.packing` names the way a text becomes rows (see `packing`).
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ from colde_cli.scoring.calibration import Calibration
 TOWER_GRAPH = "onnx/tower.onnx"
 
 _SIZES = ("row_tokens", "max_rows", "dim", "vocab_size")
-# What a system reads at once may be more or less; parts of a document that are compared are of CoLDE's size.
+# Systems read more or less at once; the chunks that are compared have the size of CoLDE's.
 _CHUNK_TOKENS = 512
 
 
 @dataclass(frozen=True, slots=True)
 class TowerConfig:
-    """All that defines a tower beside its weights.
+    """Everything that defines a tower beside its weights.
 
     Attributes:
         system: which network, a name of `colde train --system`.
         packing: how a text becomes rows: "flat", "blocks", "sentences" or "trigrams".
         row_tokens: L, tokens of a row at most, specials included.
-        max_rows: R, rows of a text at most; what does not fit is not read.
+        max_rows: R, rows of a text at most; the rest of the text is not read.
         dim: D, size of a vector.
         network: sizes and switches of the system, by the names its network gives them.
         backbone: fields of the Hugging Face configuration of its BERT; None where it has none.
@@ -72,7 +72,7 @@ class TowerConfig:
 
     @property
     def chunk_tokens(self) -> int:
-        """Tokens of a chunk, specials included: what one row reads, but of CoLDE's size where rows are many."""
+        """Tokens of a chunk, specials included: those of the row, or CoLDE's where a text has many rows."""
         return min(self.row_tokens, _CHUNK_TOKENS) if self.max_rows == 1 else _CHUNK_TOKENS
 
     @property
@@ -135,7 +135,7 @@ def open_tower_folder(path: Path) -> TowerFolder:
 
 
 def is_tower(path: Path) -> bool:
-    """Whether the `config.json` of a folder is a tower's: only theirs name a packing.
+    """Whether a folder holds a tower: only towers name a packing.
 
     Raises:
         ModelError: no such folder, or no `config.json`.

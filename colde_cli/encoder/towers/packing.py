@@ -1,4 +1,4 @@
-"""Texts to the rows that a tower reads: one packing for each way of cutting a text."""
+"""Pack a text into the rows of token ids that a tower reads: flat, in blocks, in sentences or as trigrams."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Rows:
 
     @classmethod
     def of(cls, rows: Sequence[Sequence[int]], paragraphs: Sequence[int] | None = None) -> Rows:
-        """Pad rows to the longest; without any there is one of padding. All lie in paragraph 0 if not said."""
+        """Pad rows to the longest. No rows give one row of padding; without `paragraphs` all are in paragraph 0."""
         listed = list(rows) or [[]]
         ids = np.zeros((len(listed), max(1, *(len(row) for row in listed))), np.int64)
         for place, row in zip(ids, listed, strict=True):
@@ -46,16 +46,16 @@ class Rows:
         return cls(ids, np.asarray(numbers, np.int64))
 
     def small(self) -> Rows:
-        """The same in half of the memory, for collections; `stack` makes int64 of it again."""
+        """The same rows in half the memory (int32); `stack` makes them int64 again."""
         return Rows(self.ids.astype(np.int32), self.paragraphs.astype(np.int32))
 
     @property
     def empty(self) -> bool:
-        """Whether there is nothing but padding."""
+        """Whether all is padding."""
         return not self.ids.any()
 
     def to_bytes(self) -> bytes:
-        """All that a tower sees, for digests."""
+        """Everything that a tower reads, for cache keys."""
         shape = np.asarray(self.ids.shape, np.int32)
         return b"".join(part.astype(np.int32).tobytes() for part in (shape, self.ids, self.paragraphs))
 
@@ -73,16 +73,16 @@ def stack(rows: Sequence[Rows]) -> Rows:
     return Rows(ids, paragraphs)
 
 
-# A tokenizer reads this many characters for a token at least before it is given all: documents are far longer
-# than what is kept of them.
+# Characters tokenized for each token that is kept, before the whole text is tokenized: most documents are far longer
+# than the part that a tower reads.
 _CHARACTERS = 12
 
 
 def pack_flat(text: str, tokenizer: TextTokenizer, config: TowerConfig) -> Rows:
     """`[CLS]`, the first N - 2 tokens, `[SEP]`: one row of at most N = `config.row_tokens`.
 
-    Where the vocabulary has other business with id 0 than padding (RoBERTa's), `config.network["id_shift"]` is
-    added to every id, which the network takes off again.
+    Where id 0 is not padding in the vocabulary (RoBERTa), `config.network["id_shift"]` is added to every id; the
+    network subtracts it again.
     """
     room = config.row_tokens - 2
     ids = _first_ids(text, tokenizer, room)
@@ -97,10 +97,10 @@ def _first_ids(text: str, tokenizer: TextTokenizer, count: int) -> list[int]:
     """The first `count` token ids of a text."""
     end = _CHARACTERS * count
     if len(text) > end:
-        # Cut at white space, where no token runs on; what such a cut gives is what the whole text gives.
+        # Cut at white space: no token crosses it, so the tokens are those of the whole text.
         cut = next((place for place in range(end, end // 2, -1) if text[place].isspace()), 0)
         ids = tokenizer.encode(text[:cut], add_special_tokens=False).ids if cut else []
-        # A tokenizer may treat the last word before the end in its own way: not when it is not reached.
+        # A tokenizer may treat the last word of a text differently; the tokens kept do not reach it.
         if len(ids) > count:
             return ids[:count]
     return tokenizer.encode(text, add_special_tokens=False).ids[:count]
@@ -112,7 +112,7 @@ _BLANK_LINE = re.compile(r"\n\s*\n")
 def pack_sentences(text: str, tokenizer: TextTokenizer, config: TowerConfig) -> Rows:
     """The words of a text, one row a sentence.
 
-    A sentence longer than a row goes on in the next one; whatever follows the last row is not read.
+    A sentence longer than a row continues in the next row; text after the last row is not read.
 
     Args:
         text: paragraphs separated by blank lines.
@@ -133,7 +133,7 @@ def _rows(text: str, tokenizer: TextTokenizer, row_tokens: int) -> Iterator[tupl
         has_words = False
         for start, end in pairwise([*sentence_starts(paragraph), len(paragraph)]):
             encoded = tokenizer.encode(paragraph[start:end], add_special_tokens=False)
-            # A text that spells out "[PAD]" must not end its row there.
+            # A text that contains "[PAD]" must not end its row there.
             ids = [word for word in encoded.ids if word]
             for first in range(0, len(ids), row_tokens):
                 yield number, ids[first : first + row_tokens]
@@ -152,12 +152,12 @@ def pack_trigrams(text: str, tokenizer: TextTokenizer | None, config: TowerConfi
 
     Args:
         text: letters and digits make words, in lower case; anything else separates them.
-        tokenizer: not used; every packing is given one.
-        config: `row_tokens`, different trigrams at most: those that the text shows first, counted in all of it;
-            and `vocab_size`, one more than the hash has values.
+        tokenizer: not used; all packings take the same arguments.
+        config: `row_tokens`, the number of different trigrams at most, in order of appearance and counted in the
+            whole text; and `vocab_size`, one more than the number of hash values.
 
     Returns:
-        Two rows: the ids, from 1, in order of first appearance, and under each its count.
+        Two rows: the ids, from 1, in order of first appearance; and the count of each.
     """
     counts: dict[int, int] = {}
     for word, times in Counter(_WORD.findall(_plain(text))).items():
@@ -196,7 +196,7 @@ class Sentence(NamedTuple):
 def read_sentences(text: str, tokenizer: TextTokenizer) -> Iterator[Sentence]:
     """The sentences of `text` in order, without specials; those without a word piece are left out.
 
-    Lazy: a caller that has enough stops, and the rest of a long text is never tokenized.
+    Lazy: when the caller stops, the rest of a long text is not tokenized.
     """
     paragraphs = [match.end() for match in _BLANK_LINES.finditer(text)]
     for start, end in pairwise([*sentence_starts(text), len(text)]):
@@ -271,12 +271,12 @@ def packing(name: str, source: str) -> Packing:
 
 
 def document_text(document: Document) -> str:
-    """What a tower reads of a document: the texts of its sections, a blank line between them."""
+    """The text that a tower reads of a document: its sections, with a blank line between them."""
     return "\n\n".join(document.section_text(section) for section in document.sections)
 
 
 def section_text(document: Document, section: Section) -> str:
-    """The text of a section; for a bare heading with those of the sections under it."""
+    """The text of a section; a bare heading includes the sections under it."""
     bare = section.body_start >= section.span.end
     under = document.subsections(section) if bare else ()
     return "\n\n".join(document.section_text(part) for part in (section, *under))

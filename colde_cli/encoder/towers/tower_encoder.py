@@ -1,4 +1,4 @@
-"""Documents to encodings with a tower: tokenizer, packing and one graph of a model folder."""
+"""Encode documents with a tower: tokenizer, packing and graph of one model folder."""
 
 from __future__ import annotations
 
@@ -40,18 +40,16 @@ if TYPE_CHECKING:
 FloatArray = NDArray[np.float32]
 
 _PRECISION = "fp32"
-# Texts encoded before the cache is told of them.
+# Texts encoded between two writes to the cache.
 _BLOCK = 256
 
 
 @dataclass(frozen=True, slots=True)
 class TowerRunner:
-    """Runs a tower's graph, one text a call at its exact size: its vector depends on nothing else.
+    """Encodes texts with one session, each in a call of its own at its exact size, so that no text affects another.
 
     Attributes:
-        session: of the graph.
         threads: texts encoded at the same time.
-        cuda: whether it runs on a GPU.
     """
 
     session: InferenceSession
@@ -84,11 +82,11 @@ class TowerRunner:
 
 
 class TowerEncoder:
-    """Encodes documents with one tower; to the rest of the house what `Encoder` is for CoLDE.
+    """Encodes documents with one tower, as `Encoder` does with CoLDE.
 
-    The vector of a document, of a section and of a chunk are those of the text of each, read alone. Chunk scores are
-    the cosines of chunk vectors; there is no attention between documents, so it is uniform. A text of which the
-    tower reads nothing has a vector of zeros, which is like nothing.
+    The document, each section and each chunk are texts that the tower reads alone. Chunk scores are the cosines of
+    chunk vectors. Attention between documents is uniform, because towers have none. A text without tokens has a
+    vector of zeros, which resembles nothing.
     """
 
     def __init__(
@@ -121,9 +119,9 @@ class TowerEncoder:
         """Open a tower by name or folder; see `open_encoder`.
 
         Raises:
-            ModelError: no such model, or not a whole one.
-            DeviceError: the device is not there.
-            OptionError: not a device, or a precision that towers do not have.
+            ModelError: there is no such model, or a file of it is missing.
+            DeviceError: the device is not usable.
+            OptionError: there is no such device, or towers lack this precision.
         """
         folder = open_tower_folder(settings.resolve_model(model))
         if precision in PRECISIONS and precision not in ("auto", _PRECISION):
@@ -148,7 +146,7 @@ class TowerEncoder:
         return digest(read.encode(), self.fingerprint, file_digest(self.folder.file(TOKENIZER)))
 
     def chunk(self, document: Document) -> tuple[Chunk, ...]:
-        """The chunks of a document.
+        """Cut a document into chunks.
 
         Raises:
             NoTextError: it has no text.
@@ -159,11 +157,11 @@ class TowerEncoder:
         return chunks
 
     def pack(self, text: str) -> Rows:
-        """What the tower reads of a text."""
+        """Pack a text into the rows that the tower reads."""
         return self._pack(text, self._tokenizer.result(), self.config)
 
     def encode_texts(self, texts: Sequence[str], progress: Progress | None = None) -> FloatArray:
-        """Vectors [n, D] of texts; those that the cache knows are not computed again.
+        """Encode texts: vectors [n, D]. Texts in the cache are not computed again.
 
         Raises:
             ModelError: the graph is damaged or does not fit the tokenizer.
@@ -171,20 +169,20 @@ class TowerEncoder:
         """
         packed = [self.pack(text) for text in texts]
         keys = [digest(self.fingerprint, rows.to_bytes()) for rows in packed]
-        worded = [(key, rows) for key, rows in zip(keys, packed, strict=True) if not rows.empty]
-        if progress is not None and len(packed) > len(worded):
-            progress(len(packed) - len(worded))
+        nonempty = [(key, rows) for key, rows in zip(keys, packed, strict=True) if not rows.empty]
+        if progress is not None and len(packed) > len(nonempty):
+            progress(len(packed) - len(nonempty))
         vectors = remembered(
-            [key for key, _ in worded],
-            [rows for _, rows in worded],
+            [key for key, _ in nonempty],
+            [rows for _, rows in nonempty],
             self.cache,
             lambda missing: self._runner.result().run(missing, progress),
             progress,
             _BLOCK,
         )
-        nothing = np.zeros(self.config.dim, np.float32)
-        found = [vectors.get(key, nothing) for key in keys]
-        return np.stack(found) if found else np.zeros((0, self.config.dim), np.float32)
+        zeros = np.zeros(self.config.dim, np.float32)
+        rows = [vectors.get(key, zeros) for key in keys]
+        return np.stack(rows) if rows else np.zeros((0, self.config.dim), np.float32)
 
     def encode_passages(self, texts: Sequence[str], progress: Progress | None = None) -> FloatArray:
         """Encode texts that stand alone: vectors [n, D], of each text that of its first chunk.
@@ -206,13 +204,13 @@ class TowerEncoder:
         return self.encode_many([document], progress)[0]
 
     def encode_many(self, documents: Sequence[Document], progress: Progress | None = None) -> list[Encoding]:
-        """Encode documents, their texts scheduled together; without `parts` there are no chunks or sections.
+        """Encode several documents, their texts scheduled together; without `parts` they have no chunks or sections.
 
         Raises:
             NoTextError: one of them has no text.
         """
         if not self.parts:
-            return self._wholes(documents, progress)
+            return self._encode_wholes(documents, progress)
         chunked = [self.chunk(document) for document in documents]
         texts = [_texts(document, chunks) for document, chunks in zip(documents, chunked, strict=True)]
         vectors = iter(self.encode_texts([text for listed in texts for text in listed], progress))
@@ -221,8 +219,8 @@ class TowerEncoder:
             for document, chunks, listed in zip(documents, chunked, texts, strict=True)
         ]
 
-    def _wholes(self, documents: Sequence[Document], progress: Progress | None) -> list[Encoding]:
-        """Encodings that hold the vector of the document alone."""
+    def _encode_wholes(self, documents: Sequence[Document], progress: Progress | None) -> list[Encoding]:
+        """Encode documents without sections and chunks."""
         for document in documents:
             if not document.text.strip():
                 raise _no_text(document)
@@ -239,10 +237,10 @@ class TowerEncoder:
         return np.full(shape, 1 / shape[1], np.float32), np.full(shape[::-1], 1 / shape[0], np.float32)
 
     def _encoding(self, document: Document, chunks: tuple[Chunk, ...], vectors: FloatArray) -> Encoding:
-        """From the vectors of the document, its sections and its chunks, in this order."""
-        ends = 1 + len(document.sections)
-        found = vectors[ends:]
-        return Encoding(document, chunks, found, found, vectors[1:ends], vectors[0])
+        """Make an encoding from the vectors of the document, its sections and its chunks, in this order."""
+        end = 1 + len(document.sections)
+        of_chunks = vectors[end:]
+        return Encoding(document, chunks, of_chunks, of_chunks, vectors[1:end], vectors[0])
 
     def _open_runner(self, graph: Path, threads: int) -> TowerRunner:
         contract = Contract(frozenset(("rows", "paragraphs")), {"vectors": self.config.dim})
