@@ -269,7 +269,7 @@ def test_a_fault_of_ours_is_trouble_and_not_a_difference(
     def broken(*_: object) -> None:
         raise ZeroDivisionError("a fault")
 
-    monkeypatch.setattr(diff, "_compare", broken)
+    monkeypatch.setattr(diff, "_render", broken)
     result = run(capsys, "diff", V1, V1)
     check_trouble(result)
     assert "ZeroDivisionError" in result.err

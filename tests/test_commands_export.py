@@ -22,7 +22,7 @@ def copy(tmp_path: Path, model_folder: Path) -> Path:
 def test_fp32_is_written_and_diff_runs_it(copy: Path, capsys: Capture) -> None:
     result = run(capsys, "export", copy, "--precision", "fp32")
     assert result.status == 0
-    assert result.out.startswith(str(copy / "onnx" / "chunk_encoder.onnx"))
+    assert result.out.startswith(str(copy / "chunk_encoder.onnx"))
     compared = run(capsys, "diff", V1, OTHER, "--model", copy, "--precision", "fp32", "--format", "json")
     value = json.loads(compared.out)
     assert value["model"]["precision"] == "fp32"
@@ -31,7 +31,7 @@ def test_fp32_is_written_and_diff_runs_it(copy: Path, capsys: Capture) -> None:
 
 
 def test_int8_without_text_is_refused_and_the_old_graph_stays(copy: Path, capsys: Capture) -> None:
-    graph = copy / "onnx" / "chunk_encoder_quantized.onnx"
+    graph = copy / "chunk_encoder_quantized.onnx"
     before = graph.read_bytes()
     result = run(capsys, "export", copy, "--precision", "int8")
     check_trouble(result)
