@@ -36,7 +36,7 @@ from torch import Tensor
 from colde_cli.encoder.layout import open_folder
 from colde_cli.learning.gradient_cache import cached_backward, micro_batches
 from colde_cli.learning.losses import supcon
-from colde_cli.learning.networks.document_head import Colde, load_colde
+from colde_cli.learning.networks.colde import Colde, load_colde
 
 CHUNKS = 8
 MIB = 2**20

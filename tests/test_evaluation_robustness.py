@@ -42,7 +42,7 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Tiny:
     from colde_cli.encoder.layout import CONFIG, TOKENIZER, WEIGHTS
     from colde_cli.learning.backbone import load_backbone
     from colde_cli.learning.export.export import export_model
-    from colde_cli.learning.networks.document_head import Colde, save_weights
+    from colde_cli.learning.networks.colde import Colde, save_weights
     from colde_cli.recipes import Recipe
 
     def make(**changes: object) -> Encoder:

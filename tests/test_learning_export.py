@@ -23,7 +23,7 @@ from colde_cli.learning.export.graphs import (
 )
 from colde_cli.learning.export.shared_weights import share_weights
 from colde_cli.learning.export.smooth_quant import activation_maxima, prepare, quantize, weight_products
-from colde_cli.learning.networks.document_head import Colde, load_colde, save_weights
+from colde_cli.learning.networks.colde import Colde, load_colde, save_weights
 
 TINY = {
     "vocab_size": 300,

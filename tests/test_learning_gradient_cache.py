@@ -19,7 +19,7 @@ from transformers import BertConfig, BertModel
 from colde_cli.encoder.layout import ModelConfig
 from colde_cli.learning.gradient_cache import activation_bytes, cached_backward, micro_batches, plan
 from colde_cli.learning.losses import supcon
-from colde_cli.learning.networks.document_head import Colde
+from colde_cli.learning.networks.colde import Colde
 
 LENGTHS = (5, 3, 9, 9, 4, 7, 6, 3)
 SECTIONS = torch.tensor([0, 0, 1, 1, 0, 0, 1, 1])

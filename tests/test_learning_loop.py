@@ -20,7 +20,7 @@ from colde_cli.learning.backbone import Backbone, load_backbone
 from colde_cli.learning.gradient_cache import FrozenChunks, TrainedChunks, activation_bytes, micro_tokens
 from colde_cli.learning.learner import ColdeLearner, ColdeTask, set_center
 from colde_cli.learning.loop import Outcome, Stopped, Task, parameter_groups, rate_factor, train
-from colde_cli.learning.networks.document_head import Colde
+from colde_cli.learning.networks.colde import Colde
 from colde_cli.learning.run import build_model
 from colde_cli.learning.sampling import Positives
 from colde_cli.learning.splits import Split

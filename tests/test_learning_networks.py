@@ -23,11 +23,12 @@ from colde_cli.documents.document import Part, assemble
 from colde_cli.encoder.layout import WEIGHTS, ModelConfig, ModelFolder
 from colde_cli.errors import ModelError
 from colde_cli.learning.losses import cosine_loss, supcon
-from colde_cli.learning.networks.chunk_encoder import ChunkEncoder, bert_fields
-from colde_cli.learning.networks.document_head import (
+from colde_cli.learning.networks.colde import (
+    ChunkEncoder,
     Colde,
     DocumentHead,
     HeadTensors,
+    bert_fields,
     load_colde,
     save_weights,
 )

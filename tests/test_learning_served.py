@@ -20,7 +20,7 @@ from colde_cli.learning.augmentation import whole_views
 from colde_cli.learning.backbone import load_backbone
 from colde_cli.learning.export.export import export_model
 from colde_cli.learning.gradient_cache import TrainedChunks
-from colde_cli.learning.networks.document_head import Colde, save_weights
+from colde_cli.learning.networks.colde import Colde, save_weights
 from colde_cli.learning.tokens import chunk_documents
 from colde_cli.recipes import Recipe
 

@@ -18,7 +18,7 @@ from colde_cli.encoder.towers.layout import TowerConfig
 from colde_cli.encoder.towers.packing import Rows, stack
 from colde_cli.errors import OptionError
 from colde_cli.learning.losses import block_means, masked_block_loss
-from colde_cli.learning.networks.towers.smith import (
+from colde_cli.learning.networks.smith import (
     Smith,
     SmithPretraining,
 )
@@ -222,7 +222,7 @@ def test_parts_of_the_word_loss_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = heads(*batch).words
     whole.backward()
     gradient = heads.head.bias.grad.clone()
-    monkeypatch.setattr("colde_cli.learning.networks.towers.smith._TOGETHER", 5)
+    monkeypatch.setattr("colde_cli.learning.networks.smith._TOGETHER", 5)
     heads.zero_grad()
     parts = heads(*batch).words
     parts.backward()

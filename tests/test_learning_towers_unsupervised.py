@@ -17,7 +17,7 @@ from torch import Tensor
 
 from colde_cli.encoder.towers.layout import TowerConfig
 from colde_cli.learning.losses import info_nce
-from colde_cli.learning.networks.towers.bert import BertTower
+from colde_cli.learning.networks.bert import BertTower
 from colde_cli.learning.towers.registry import LASER3
 from colde_cli.learning.towers.unsupervised import (
     Objective,

@@ -29,7 +29,7 @@ from colde_cli.learning.backbone import Backbone, load_backbone
 from colde_cli.learning.export.graphs import write_head
 from colde_cli.learning.gradient_cache import FrozenChunks
 from colde_cli.learning.learner import ColdeLearner, set_center
-from colde_cli.learning.networks.document_head import Colde
+from colde_cli.learning.networks.colde import Colde
 from colde_cli.learning.run import build_model
 from colde_cli.recipes import Recipe
 from colde_cli.scoring.fit import best_threshold

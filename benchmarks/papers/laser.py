@@ -34,8 +34,7 @@ from colde_cli.documents.sentences import sentence_starts
 from colde_cli.encoder.cache import Cache
 from colde_cli.encoder.encoder import Encoder, open_tokenizer
 from colde_cli.encoder.layout import TOKENIZER
-from colde_cli.learning.networks.chunk_encoder import ChunkEncoder
-from colde_cli.learning.networks.document_head import load_colde
+from colde_cli.learning.networks.colde import ChunkEncoder, load_colde
 
 TIMES = (1, 2, 4, 8, 16, 100)
 WORDS = (10, 20)

@@ -33,7 +33,7 @@ from colde_cli.learning import loop
 from colde_cli.learning.backbone import DEFAULT_BACKBONE, Backbone, load_backbone
 from colde_cli.learning.loop import Task
 from colde_cli.learning.losses import ALPHA
-from colde_cli.learning.networks.towers.smith import Smith
+from colde_cli.learning.networks.smith import Smith
 from colde_cli.learning.sampling import Positives
 from colde_cli.learning.splits import Split, split_by_pairs
 from colde_cli.learning.towers.learner import TowerLearner

@@ -131,7 +131,7 @@ def _of_colde(folder: Path, config: dict[str, Any]) -> Backbone:
 def _of_bert(folder: Path, name: str, config: dict[str, Any]) -> Backbone:
     from transformers import BertConfig
 
-    from colde_cli.learning.networks.chunk_encoder import bert_fields
+    from colde_cli.learning.networks.colde import bert_fields
 
     tensors = _tensors(folder / WEIGHTS)
     # A BERT saved with a task on top (masked words, say) has its weights under "bert.".

@@ -27,7 +27,7 @@ from transformers import BertConfig
 
 from colde_cli.errors import OptionError
 from colde_cli.learning.augmentation import Needed
-from colde_cli.learning.networks.chunk_encoder import ChunkEncoder
+from colde_cli.learning.networks.colde import ChunkEncoder
 from colde_cli.learning.processes import ALONE, Processes
 from colde_cli.learning.tokens import ChunkStore
 

@@ -16,7 +16,7 @@ from colde_cli.learning.augmentation import Needed, ViewOptions, Views, training
 from colde_cli.learning.gradient_cache import ChunkSource, plan
 from colde_cli.learning.loop import Task
 from colde_cli.learning.losses import cosine_loss, elongation_loss, supcon
-from colde_cli.learning.networks.document_head import Colde
+from colde_cli.learning.networks.colde import Colde
 from colde_cli.learning.processes import ALONE, Processes
 from colde_cli.learning.sampling import FieldSampler, GroupSampler
 from colde_cli.learning.tokens import ChunkStore

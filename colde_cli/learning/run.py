@@ -34,7 +34,7 @@ from colde_cli.learning.job import (
 from colde_cli.learning.journal import Journal
 from colde_cli.learning.learner import CENTER_SAMPLE, ColdeLearner, ColdeTask, set_center
 from colde_cli.learning.loop import Outcome, Task, train
-from colde_cli.learning.networks.document_head import Colde, save_weights
+from colde_cli.learning.networks.colde import Colde, save_weights
 from colde_cli.learning.processes import ALONE, Processes
 from colde_cli.learning.serving import fit_served
 from colde_cli.learning.tokens import ChunkStore, chunk_documents

@@ -27,8 +27,7 @@ from colde_cli.files import atomic_folder
 from colde_cli.learning.export.graphs import halve, write_chunk_encoder, write_head
 from colde_cli.learning.export.shared_weights import share_weights
 from colde_cli.learning.export.smooth_quant import quantize
-from colde_cli.learning.networks.chunk_encoder import ChunkEncoder
-from colde_cli.learning.networks.document_head import Colde, load_colde, save_weights
+from colde_cli.learning.networks.colde import ChunkEncoder, Colde, load_colde, save_weights
 
 COUNT = 64
 # Short chunks say little: their few tokens rarely reach the extremes.

@@ -13,8 +13,7 @@ import torch
 from torch import Tensor, nn
 from torch.jit._trace import TracerWarning
 
-from colde_cli.learning.networks.chunk_encoder import ChunkEncoder
-from colde_cli.learning.networks.document_head import DocumentHead
+from colde_cli.learning.networks.colde import ChunkEncoder, DocumentHead
 
 
 def halve(source: Path, target: Path) -> None:

@@ -14,7 +14,7 @@ from colde_cli.documents.chunking import TextTokenizer
 from colde_cli.encoder.towers.packing import Rows, stack
 from colde_cli.errors import OptionError
 from colde_cli.learning.loop import Optimiser
-from colde_cli.learning.networks.towers.smith import PretrainingLosses, Smith, SmithPretraining
+from colde_cli.learning.networks.smith import PretrainingLosses, Smith, SmithPretraining
 
 IntArray = NDArray[np.int64]
 Told = Callable[[dict[str, float]], None]

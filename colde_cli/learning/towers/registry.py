@@ -100,7 +100,7 @@ class TowerSystem:
 
     Attributes:
         name: the value of `--system`.
-        network: module under `learning.networks.towers` and class, as "module:Class". The class takes the
+        network: module under `learning.networks` and class, as "module:Class". The class takes the
             configuration (and `attention="eager"` for export, if `eager`); `forward(rows [D, R, L], paragraphs [D, R])`
             gives [D, dim] at unit length. Those that start from a pretrained network have `load_bert` (or
             `load_longformer`), and `train_only` where a part of it can be trained alone.
@@ -202,7 +202,7 @@ class TowerSystem:
             OptionError: its sizes do not fit each other.
         """
         module, _, name = self.network.partition(":")
-        made = getattr(import_module(f"colde_cli.learning.networks.towers.{module}"), name)
+        made = getattr(import_module(f"colde_cli.learning.networks.{module}"), name)
         with self._sizes_fit():
             network: nn.Module = (
                 made(config, attention="eager") if self.eager and for_export else made(config)

@@ -32,7 +32,7 @@ from colde_cli.learning.job import (
 )
 from colde_cli.learning.journal import Journal
 from colde_cli.learning.loop import Outcome, Task, train
-from colde_cli.learning.networks.towers.longformer import longformer_of_bert
+from colde_cli.learning.networks.longformer import longformer_of_bert
 from colde_cli.learning.processes import ALONE, Processes
 from colde_cli.learning.towers.export import export_tower, save_tower
 from colde_cli.learning.towers.learner import TowerLearner

@@ -22,10 +22,10 @@ from colde_cli.documents.chunking import TextTokenizer
 from colde_cli.encoder.towers.layout import TowerConfig
 from colde_cli.encoder.towers.packing import Rows, pack_sentences, pack_trigrams, stack
 from colde_cli.learning.export.graphs import write_graph
-from colde_cli.learning.networks.towers.arci import ArcI
-from colde_cli.learning.networks.towers.dssm import Dssm
-from colde_cli.learning.networks.towers.han import Han
-from colde_cli.learning.networks.towers.smash import Smash
+from colde_cli.learning.networks.arci import ArcI
+from colde_cli.learning.networks.dssm import Dssm
+from colde_cli.learning.networks.han import Han
+from colde_cli.learning.networks.smash import Smash
 
 TOKENIZER = word_tokenizer()
 

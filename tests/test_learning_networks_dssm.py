@@ -7,7 +7,7 @@ import torch
 
 from colde_cli.encoder.towers.layout import TowerConfig
 from colde_cli.encoder.towers.packing import Rows, pack_trigrams, stack
-from colde_cli.learning.networks.towers.dssm import Dssm
+from colde_cli.learning.networks.dssm import Dssm
 
 CONFIG = TowerConfig("dssm", "trigrams", 100, 2, 4, {"hidden": (6, 5)}, vocab_size=41)
 

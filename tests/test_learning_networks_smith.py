@@ -17,7 +17,7 @@ from transformers import BertConfig, BertModel
 
 from colde_cli.encoder.towers.layout import TowerConfig
 from colde_cli.learning.export.graphs import write_graph
-from colde_cli.learning.networks.towers.smith import Smith
+from colde_cli.learning.networks.smith import Smith
 from colde_cli.learning.towers.registry import COMBINATIONS, Combination, SmithSizes, smith_dim
 
 HIDDEN, WORDS = 16, 40

@@ -14,7 +14,7 @@ from tiny_tower import tiny_backbone, untrained
 from colde_cli.encoder.towers.layout import TowerConfig
 from colde_cli.encoder.towers.packing import Rows, stack
 from colde_cli.learning.backbone import load_backbone
-from colde_cli.learning.networks.towers.longformer import (
+from colde_cli.learning.networks.longformer import (
     LongformerTower,
     longformer_of_bert,
 )
@@ -75,7 +75,7 @@ def test_a_token_far_away_is_seen_through_the_first_one_only(network: Longformer
     changed = ids.clone()
     changed[0, 40] = 2 + (ids[0, 40] + 7) % 40
     layer = network.longformer.encoder.layer[0].attention.self
-    from colde_cli.learning.networks.towers.longformer import window_attention
+    from colde_cli.learning.networks.longformer import window_attention
 
     with torch.no_grad():
         seen = [

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from colde_cli.encoder.towers.layout import TowerConfig
-from colde_cli.learning.networks.towers.arci import ArcI
+from colde_cli.learning.networks.arci import ArcI
 
 
 def summing(bias: float = 0.0) -> ArcI:

@@ -13,8 +13,7 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from colde_cli.encoder.towers.layout import TowerConfig
-from colde_cli.learning.networks.layers import reverse_rows
-from colde_cli.learning.networks.towers.han import (
+from colde_cli.learning.networks.han import (
     Attention,
     BiGru,
     Han,
@@ -22,7 +21,8 @@ from colde_cli.learning.networks.towers.han import (
     by_paragraph,
     without_gaps,
 )
-from colde_cli.learning.networks.towers.smash import PairHead, Smash
+from colde_cli.learning.networks.layers import reverse_rows
+from colde_cli.learning.networks.smash import PairHead, Smash
 
 LENGTHS = st.lists(st.integers(1, 7), min_size=1, max_size=5)
 

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from colde_cli.encoder.towers.layout import TowerConfig
-from colde_cli.learning.networks.towers.han import SequenceEncoder, by_paragraph, without_gaps
+from colde_cli.learning.networks.han import SequenceEncoder, by_paragraph, without_gaps
 
 EMBEDDING = 200
 HIDDEN = 50

@@ -10,7 +10,7 @@ from torch.nn import functional
 
 from colde_cli.encoder.layout import ModelConfig
 from colde_cli.encoder.towers.layout import TowerConfig
-from colde_cli.learning.networks.chunk_encoder import ChunkEncoder
+from colde_cli.learning.networks.colde import ChunkEncoder
 
 
 class BertTower(nn.Module):
