@@ -91,8 +91,20 @@ def test_a_giant_group_trains() -> None:
     items = data(*[("giant", []) for _ in range(40)], *[(f"small {n // 2}", []) for n in range(12)])
     split = split_by_fraction(items, Positives.of(items), 0.1, 0)
     assert set(range(40)) <= set(split.training.tolist())
-    with pytest.raises(DataError, match="--validation"):
-        split_by_fraction(data(*[("one", [])] * 9, ("two", []), ("two", [])), Positives.of(items), 0.1, 0)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "fraction", "found"),
+    [
+        ((9, 2), 0.1, "the data has 2, 1 of them too large to hold back"),
+        ((2, 2, 1), 0.5, r"the data has 2\. .*--validation"),
+        ((50,) * 5, 0.01, "the data has 5, 5 of them too large"),
+    ],
+)
+def test_too_few_groups_are_counted(sizes: tuple[int, ...], fraction: float, found: str) -> None:
+    items = data(*[(f"class {number}", []) for number, size in enumerate(sizes) for _ in range(size)])
+    with pytest.raises(DataError, match=f"needs 4 groups of linked documents.*{found}"):
+        split_by_fraction(items, Positives.of(items), fraction, 0)
 
 
 def test_splits_of_the_data_are_kept() -> None:

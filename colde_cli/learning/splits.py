@@ -124,18 +124,19 @@ def _draw_groups(
         pairable += len(group) > 1
     left = len(groups) - len(held)
     if pairable < 2 or left < 2:
-        raise DataError(_too_few_groups(groups))
+        raise DataError(_too_few_groups(groups, _SCALE * wanted))
     return np.sort(np.concatenate(held))
 
 
-def _too_few_groups(groups: Sequence[NDArray[np.int64]]) -> str:
-    """Say how many groups a validation needs, and how many there are: two to hold back, two to train."""
+def _too_few_groups(groups: Sequence[NDArray[np.int64]], largest: int) -> str:
+    """Say how many groups a validation needs, how many there are, and how many are too large to hold back."""
     linked = [len(group) for group in groups if len(group) > 1]
-    largest = max(linked, default=0)
+    large = sum(size > largest for size in linked)
+    too_large = f", {large} of them too large to hold back (over {largest} documents)" if large else ""
     return (
         f"Validation needs 4 groups of linked documents at least, 2 to hold back and 2 to train on; the data has "
-        f"{len(linked)}, the largest of {largest} documents. Add documents with other labels or links, name judged "
-        "pairs with --validation, or give documents a split."
+        f"{len(linked)}{too_large}. Add documents with other labels or links, name judged pairs with --validation, "
+        "or give documents a split."
     )
 
 
