@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import gzip
 import json
+import platform
 import random
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
@@ -120,6 +121,7 @@ def main() -> None:
     parser.add_argument("documents", type=Path)
     parser.add_argument("--pairs", type=int, default=40)
     options = parser.parse_args()
+    print(f"{platform.machine()}; {options.documents}, {options.pairs} pairs and triples at most, one run")
     documents = read_documents(options.documents)
     found = {
         name: [clause for clause in sentences(document, NOTHING_IGNORED) if clause.long]

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import platform
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -185,35 +186,37 @@ def train(
 
 def main() -> None:
     """Measure, train, measure again."""
-    said = options()
-    torch.manual_seed(said.seed)
-    rng = np.random.default_rng(said.seed)
-    data = read_data(said.documents)
-    numbers, pairs = data.numbers(), read_pairs(said.pairs, data.numbers())
-    positives, backbone = Positives.of(data), load_backbone(said.backbone)
-    judged = [(numbers[pair.a], numbers[pair.b], pair.related) for pair in pairs]
-    held = sorted({number for a, b, _ in judged for number in (a, b)})
+    arguments = options()
+    names = ", ".join(path.name for path in arguments.documents)
+    print(f"{platform.machine()}, {torch.get_num_threads()} threads; {names}; one run, seed {arguments.seed}")
+    torch.manual_seed(arguments.seed)
+    rng = np.random.default_rng(arguments.seed)
+    data = read_data(arguments.documents)
+    numbers, pairs = data.numbers(), read_pairs(arguments.pairs, data.numbers())
+    positives, backbone = Positives.of(data), load_backbone(arguments.backbone)
+    labelled = [(numbers[pair.a], numbers[pair.b], pair.related) for pair in pairs]
+    held = sorted({number for a, b, _ in labelled for number in (a, b)})
     store = chunk_documents([item.document for item in data.documents], backbone.tokenizer, 512)
-    model = bert(backbone, said.layers)
+    model = bert(backbone, arguments.layers)
     rows: list[dict[str, object]] = []
 
     def report(step: int, loss: float) -> None:
-        found = measure(document_means(model, store, held, said.windows), data, judged)
-        rows.append({"step": step, "loss": loss, **found})
-        shown = "  ".join(f"{key} {value:.3f}" for key, value in found.items())
+        areas = measure(document_means(model, store, held, arguments.windows), data, labelled)
+        rows.append({"step": step, "loss": loss, **areas})
+        shown = "  ".join(f"{key} {value:.3f}" for key, value in areas.items())
         print(f"step {step}  loss {loss:.3f}  {shown}", flush=True)
-        if said.output:
-            said.output.write_text(json.dumps(vars(said) | {"rows": rows}, default=str, indent=1))
+        if arguments.output:
+            arguments.output.write_text(json.dumps(vars(arguments) | {"rows": rows}, default=str, indent=1))
 
     report(0, float("nan"))
     training = split_by_pairs(data, pairs).training.tolist()
-    documents = batches(data, positives, training, said.batch_pairs, rng)
+    documents = batches(data, positives, training, arguments.batch_pairs, rng)
     source = (draw(chosen, store, positives, rng) for chosen in documents)
     losses: list[float] = []
-    for loss in train(model, source, said.steps, said.learning_rate):
+    for loss in train(model, source, arguments.steps, arguments.learning_rate):
         losses.append(loss)
-        if len(losses) % said.every == 0:
-            report(len(losses), float(np.mean(losses[-said.every :])))
+        if len(losses) % arguments.every == 0:
+            report(len(losses), float(np.mean(losses[-arguments.every :])))
 
 
 if __name__ == "__main__":

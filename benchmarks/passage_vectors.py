@@ -27,6 +27,8 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
+import platform
 import resource
 import statistics
 import subprocess
@@ -377,6 +379,9 @@ def main() -> None:
     parser.add_argument("--repetitions", type=int, default=7)
     parser.add_argument("--way", choices=WAYS, default="none", help="of `once`")
     options = parser.parse_args()
+    if options.what != "once":
+        names = ", ".join(path.name for path in options.paths)
+        print(f"{platform.machine()}, {os.cpu_count()} cores; {names}")
     if options.what == "time":
         run_time(*options.paths, options.repetitions)
     elif options.what == "once":

@@ -10,6 +10,7 @@ Needs the `train` extra.
 from __future__ import annotations
 
 import argparse
+import platform
 import tempfile
 from pathlib import Path
 
@@ -53,6 +54,7 @@ def main() -> None:
     parser.add_argument("documents", nargs="+", type=Path)
     parser.add_argument("--model", default="colde-minilm-l6")
     options = parser.parse_args()
+    print(f"{platform.machine()}, one run")
     served = Encoder.load(options.model, device="cpu", precision="int8")
     reference = load_colde(served.folder, attention="eager").encoder
     chunk_cosines, document_cosines, parity = [], [], 0.0
