@@ -9,6 +9,13 @@ channels are far larger than the rest. Three exact rewrites of the fp32 graph co
 3. The word embedding is rounded to 8 bits with one scale per row, from its fp16 values.
 
 Only then are the weight matrices quantised, per output channel. Products of activations (QKᵀ, PV) stay fp32.
+
+The gain over plain int8 (`quantize_dynamic` of the same fp32 graph, per channel, embedding in fp32) was measured on
+validation pairs of seven sets: all pairs of contracts, court-cases, wiki and aan, and the pairs among 60 random
+documents of pmc, patents and rfc. Plain int8 moves the AUC of the served score by -.0007 to +.0010. It moves the AUC of
+chunk vectors alone (soft maximum) by -.0007 to +.0028 on six sets, but on aan it loses .0032 (.0009 to .0061). The mean
+cosine with fp32 chunk vectors, over 60 chunks, is .9992 with this recipe (least .9989) and .9954 with plain int8
+(least .9904).
 """
 
 from __future__ import annotations
