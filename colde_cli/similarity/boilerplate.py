@@ -99,7 +99,7 @@ class Boilerplate:
                 out[place] = first.section == last.section and self._stands(first.with_next(last))
         return _MarkedDocument(document, tuple(found), tuple(out))
 
-    def _stands(self, sentence: Sentence) -> bool:
+    def _stands(self, sentence: ComparedSentence) -> bool:
         run = sentence.run
         return any(template.holds(run) for template in self._templates)
 
@@ -133,7 +133,7 @@ class Boilerplate:
 
 
 @dataclass(frozen=True)
-class Sentence:
+class ComparedSentence:
     """A sentence of a document's body.
 
     Attributes:
@@ -164,17 +164,17 @@ class Sentence:
             last -= 1
         return squeezed(self.words[:last])[0]
 
-    def with_next(self, other: Sentence) -> Sentence:
+    def with_next(self, other: ComparedSentence) -> ComparedSentence:
         """The two as one, without the labels between them."""
-        return Sentence(self.section, (*self.words, *other.words), Span(self.span.start, other.span.end))
+        return ComparedSentence(self.section, (*self.words, *other.words), Span(self.span.start, other.span.end))
 
 
-def sentences(document: Document, ignore: IgnoreOptions) -> list[Sentence]:
+def sentences(document: Document, ignore: IgnoreOptions) -> list[ComparedSentence]:
     """The sentences of all bodies in reading order, without headings."""
     return [sentence for section in document.sections for sentence in _of_section(document, section, ignore)]
 
 
-def _of_section(document: Document, section: Section, ignore: IgnoreOptions) -> Iterator[Sentence]:
+def _of_section(document: Document, section: Section, ignore: IgnoreOptions) -> Iterator[ComparedSentence]:
     body = document.text[section.body_start : section.span.end]
     all_words = words(body, ignore)
     starts = [word.start for word in all_words]
@@ -185,7 +185,7 @@ def _of_section(document: Document, section: Section, ignore: IgnoreOptions) -> 
         inside = all_words[first : bisect_left(starts, span.end)]
         if inside:
             place = Span(span.start + section.body_start, span.end + section.body_start)
-            yield Sentence(section.index, inside, place)
+            yield ComparedSentence(section.index, inside, place)
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,7 +236,7 @@ class _MarkedDocument:
     """A document, its sentences, and for each whether it is to be left out."""
 
     document: Document
-    sentences: tuple[Sentence, ...]
+    sentences: tuple[ComparedSentence, ...]
     out: tuple[bool, ...]
 
     @property
