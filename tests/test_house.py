@@ -104,7 +104,8 @@ def test_only_fit_needs_an_extra_in_scoring() -> None:
     using = {
         name(path)
         for path in FILES
-        if room(path) == "scoring" and any(module.startswith(("sklearn", "scipy")) for module in imports(path))
+        if room(path) == "scoring"
+        and any(module.startswith(("sklearn", "scipy")) for module in imports(path))
     }
     assert using <= {"scoring/fit.py"}
 
@@ -117,7 +118,9 @@ def test_comparing_and_showing_depend_on_no_system() -> None:
 def test_views_run_no_model() -> None:
     # A view may name the types of the encoder for annotations; it never encodes.
     views = [path for path in FILES if room(path) == "views"]
-    assert [name(path) for path in views if re.search(r"\.encode(_\w+)?\(.*document", path.read_text("utf-8"))] == []
+    assert [
+        name(path) for path in views if re.search(r"\.encode(_\w+)?\(.*document", path.read_text("utf-8"))
+    ] == []
 
 
 def test_files_stay_readable() -> None:

@@ -166,7 +166,9 @@ class ComparedSentence:
 
     def with_next(self, other: ComparedSentence) -> ComparedSentence:
         """The two as one, without the labels between them."""
-        return ComparedSentence(self.section, (*self.words, *other.words), Span(self.span.start, other.span.end))
+        return ComparedSentence(
+            self.section, (*self.words, *other.words), Span(self.span.start, other.span.end)
+        )
 
 
 def sentences(document: Document, ignore: IgnoreOptions) -> list[ComparedSentence]:
