@@ -81,7 +81,7 @@ def test_reasons_fit_on_one_line(values: tuple[float, ...], threshold: float, re
     line = reasons(Parts(parts, threshold, related))  # type: ignore[arg-type]
     assert len(line) <= 100
     assert line == line[:1].upper() + line[1:]
-    assert all(name in line for name in ("text", "best chunks", "rare words", "opening"))
+    assert all(name in line for name in ("meaning", "closest chunks", "rare words", "opening"))
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ class Parts:
 def test_without_a_threshold_no_reason_is_given() -> None:
     parts = (ScorePart("document", 0.9, 0.5), ScorePart("words", 0.1, 0.5))
     assert reasons(Parts(parts, None, None)) == ""  # type: ignore[arg-type]
-    assert closest_parts(parts, 0.5) == "Closest in text"
+    assert closest_parts(parts, 0.5) == "Closest in meaning"
     assert closest_parts(parts[:1], 0.5) == ""
 
 

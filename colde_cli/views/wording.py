@@ -32,8 +32,8 @@ STATE_WORDS = {
 }
 """States of passages, in the order of `State`."""
 PART_NAMES = {
-    "document": "text",
-    "chunks": "best chunks",
+    "document": "meaning",
+    "chunks": "closest chunks",
     "words": "rare words",
     "opening": "opening",
 }
