@@ -26,6 +26,7 @@ MODELS = "COLDE_MODELS"
 THREADS = "COLDE_THREADS"
 
 _DEFAULT_CACHE_LIMIT = 2 * 10**9
+_SECONDS = {"s": 1, "m": 60, "h": 3600}
 _UNITS = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "kib": 2**10, "mib": 2**20, "gib": 2**30}
 _PACKAGE = Path(__file__).resolve().parent
 
@@ -59,6 +60,19 @@ def parse_size(text: str, source: str) -> int:
     if match is None or unit is None:
         raise OptionError(f"{source} is {text!r}, which is not a size such as 500MB or 2GB.")
     return int(float(match.group(1)) * unit)
+
+
+def parse_duration(text: str, source: str) -> float:
+    """Seconds meant by "90s", "8m" or "1.5h"; `source` names the setting in errors.
+
+    Raises:
+        OptionError: `text` is not a duration above 0.
+    """
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([smh])\s*", text)
+    seconds = float(match.group(1)) * _SECONDS[match.group(2)] if match else 0.0
+    if not seconds:
+        raise OptionError(f"{source} is {text!r}, which is not a duration such as 90s, 8m or 2h.")
+    return seconds
 
 
 def usable_cores() -> int:

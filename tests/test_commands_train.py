@@ -22,6 +22,7 @@ from colde_cli.commands.train import train
 from colde_cli.encoder.encoder import Encoder
 from colde_cli.errors import ColdeError
 from colde_cli.evaluation.data import read_data
+from colde_cli.learning.interruption import TIME_UP
 
 APP = typer.Typer(context_settings={"help_option_names": ["-h", "--help"]})
 APP.command()(train)
@@ -133,6 +134,8 @@ def test_what_is_refused_before_anything_is_computed(data: Path, backbone: Path,
     assert "nothing to resume" in refusal(*given, "--resume")
     assert "gpu" in refusal(*given, "--device", "gpu")
     assert "--max-memory" in refusal(*given, "--max-memory", "much")
+    for time_limit in ("8", "0m", "-1s", "8 days"):
+        assert "8m" in refusal(*given, f"--max-time={time_limit}")
     assert not list(tmp_path.glob("mine*"))
     output.mkdir()
     assert "--overwrite" in refusal(*given)
@@ -144,6 +147,23 @@ def test_a_missing_extra_names_its_remedy(
 ) -> None:
     monkeypatch.setattr("colde_cli.commands.options.find_spec", lambda name: None)
     assert "pip install 'colde[train]'" in refusal(data, "-o", tmp_path / "mine")
+
+
+def test_a_run_in_many_pieces_gives_the_same_model(data: Path, backbone: Path, tmp_path: Path) -> None:
+    """Every piece ends after one batch, because its time is up."""
+    given = [data, "--backbone", backbone, *QUICK, "--no-combine"]
+    assert colde(*given, "-o", tmp_path / "whole").exit_code == 0
+    pieces = [*given, "-o", tmp_path / "pieces", "--max-time", "0.000001s"]
+    results = [colde(*pieces)]
+    while results[-1].exit_code == TIME_UP and len(results) < 20:
+        assert "--resume" in results[-1].stderr
+        assert not (tmp_path / "pieces").exists()
+        results.append(colde(*pieces, "--resume"))
+    assert results[-1].exit_code == 0
+    assert len(results) > 2
+    for name in ("model.safetensors", "config.json", "chunk_encoder_quantized.onnx", "document_head.onnx"):
+        whole, resumed = (next((tmp_path / folder).rglob(name)).read_bytes() for folder in ("whole", "pieces"))
+        assert whole == resumed, name
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals as POSIX has them")

@@ -6,7 +6,7 @@ import signal
 
 import pytest
 
-from colde_cli.learning.interruption import Interruption
+from colde_cli.learning.interruption import TIME_UP, Interruption
 
 
 def test_a_signal_before_training_interrupts_at_once() -> None:
@@ -28,3 +28,11 @@ def test_a_signal_during_training_is_noted(number: signal.Signals, status: int) 
         with pytest.raises((KeyboardInterrupt, SystemExit)):
             signal.raise_signal(number)
     assert signal.getsignal(number) is before
+
+
+def test_the_time_is_up_after_a_batch_at_least() -> None:
+    with Interruption(1e-9) as interruption:
+        assert [interruption.asked() for _ in range(3)] == [False, True, True]
+        assert interruption.status == TIME_UP
+    with Interruption(3600) as interruption:
+        assert not any(interruption.asked() for _ in range(3))

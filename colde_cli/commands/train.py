@@ -15,6 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 
 from colde_cli.commands.train_options import SystemName, make_recipe, with_recipe_options
 from colde_cli.recipes import DEFAULT_BACKBONE, MODEL, Recipe, option
+from colde_cli.settings import parse_duration
 
 if TYPE_CHECKING:
     from colde_cli.learning.job import Job
@@ -107,6 +108,10 @@ class Display:
         )
 
 
+def _seconds(text: str) -> float:
+    return parse_duration(text, "--max-time")
+
+
 @with_recipe_options
 def train(
     context: typer.Context,
@@ -174,6 +179,17 @@ def train(
             help="Batches between checkpoints; 0: after each epoch only.",
         ),
     ] = 0,
+    max_time: Annotated[
+        float | None,
+        option(
+            "--max-time",
+            panel=_RUN,
+            metavar="TIME",
+            parser=_seconds,
+            help="Stop and save after so long, e.g. 90s, 8m or 2h; the status is then 124.",
+            show_default="no limit",
+        ),
+    ] = None,
     resume: Annotated[
         bool, option("--resume", panel=_RUN, help="Go on with the run that was stopped.")
     ] = False,
@@ -217,7 +233,7 @@ def train(
         command=shlex.join(["colde", *sys.argv[1:]]),
         note=card_note,
     )
-    raise typer.Exit(_run(job, quiet))
+    raise typer.Exit(_run(job, quiet, max_time))
 
 
 def _validation(text: str) -> Path | float:
@@ -233,7 +249,7 @@ def _validation(text: str) -> Path | float:
     return share
 
 
-def _run(job: Job[Any], quiet: bool) -> int:
+def _run(job: Job[Any], quiet: bool, max_time: float | None) -> int:
     """Train, show how it goes, and return the exit status."""
     from colde_cli.learning.interruption import Interruption
     from colde_cli.learning.loop import Stopped
@@ -245,7 +261,7 @@ def _run(job: Job[Any], quiet: bool) -> int:
     else:
         from colde_cli.learning.towers.run import train_tower as train_model
     processes = join(job.device)
-    with Display(quiet or not processes.main) as display, Interruption() as interruption:
+    with Display(quiet or not processes.main) as display, Interruption(max_time) as interruption:
         try:
             outcome = train_model(job, display, interruption.asked, processes)
         except Stopped:

@@ -1,12 +1,15 @@
-"""Handle Ctrl-C and SIGTERM between two batches, so that the run can be saved."""
+"""End a run between two batches, so that it can be saved: at Ctrl-C, at SIGTERM, or when its time is up."""
 
 from __future__ import annotations
 
 import signal
+import time
 from types import FrameType, TracebackType
 from typing import Self
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
+TIME_UP = 124
+"""Exit status of a run whose time was up; `timeout` has the same."""
 
 
 class Interruption:
@@ -15,20 +18,27 @@ class Interruption:
     Before the training loop first asks, there is nothing to save, and signals act as usual.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, seconds: float | None = None) -> None:
+        """Give the run so many seconds from now on; None sets no limit."""
+        self._deadline = None if seconds is None else time.monotonic() + seconds
         self._received: int | None = None
         self._armed = False
         self._before: dict[int, object] = {}
 
     @property
     def status(self) -> int:
-        """Exit status of a process that ended by the signal: 130 or 143."""
-        return 128 + (self._received or 0)
+        """Exit status of the process that was stopped: 130 or 143 by a signal, 124 by the time."""
+        return TIME_UP if self._received is None else 128 + self._received
 
     def asked(self) -> bool:
-        """Return whether a signal was received."""
+        """Return whether a signal was received or the time is up.
+
+        The loop asks before every batch. The first question is never answered by the time, so that a run goes on
+        by a batch at least, however long its data takes to read.
+        """
+        late = self._armed and self._deadline is not None and time.monotonic() >= self._deadline
         self._armed = True
-        return self._received is not None
+        return late or self._received is not None
 
     def __enter__(self) -> Self:
         self._before = {number: signal.signal(number, self._note) for number in _SIGNALS}
