@@ -162,7 +162,9 @@ def test_a_run_in_many_pieces_gives_the_same_model(data: Path, backbone: Path, t
     assert results[-1].exit_code == 0
     assert len(results) > 2
     for name in ("model.safetensors", "config.json", "chunk_encoder_quantized.onnx", "document_head.onnx"):
-        whole, resumed = (next((tmp_path / folder).rglob(name)).read_bytes() for folder in ("whole", "pieces"))
+        whole, resumed = (
+            next((tmp_path / folder).rglob(name)).read_bytes() for folder in ("whole", "pieces")
+        )
         assert whole == resumed, name
 
 
