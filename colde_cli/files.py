@@ -6,7 +6,6 @@ import os
 import shutil
 import stat
 import threading
-import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -93,7 +92,7 @@ def _replace_folder(staged: Path, target: Path) -> None:
 
 def _sibling(target: Path, suffix: str = "") -> Path:
     """A hidden name in the same folder that nothing else has."""
-    return target.with_name(f".colde-{uuid.uuid4().hex}{suffix}")
+    return target.with_name(f".colde-{os.urandom(8).hex()}{suffix}")
 
 
 def _flush(file: Path) -> None:

@@ -6,7 +6,6 @@ lists them. A system refuses the options whose fields its recipe lacks.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -127,6 +126,8 @@ class _Json:
 
     def digest(self) -> str:
         """Hash of every option: runs of one digest, on the same data, train the same model."""
+        import hashlib
+
         return hashlib.blake2b(json.dumps(self.to_json()).encode(), digest_size=16).hexdigest()
 
 

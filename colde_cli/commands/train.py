@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Self
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
 from colde_cli.commands.train_options import SystemName, make_recipe, with_recipe_options
 from colde_cli.recipes import DEFAULT_BACKBONE, MODEL, Recipe, option
 from colde_cli.settings import parse_duration
 
 if TYPE_CHECKING:
+    from rich.progress import TaskID
+
     from colde_cli.learning.job import Job
     from colde_cli.learning.loop import Outcome
 
@@ -29,6 +30,8 @@ class Display:
     """Shows phases, batches and epochs on stderr, and the result on stdout."""
 
     def __init__(self, quiet: bool) -> None:
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
         self._quiet = quiet
         self._console = Console(stderr=True, quiet=quiet, highlight=False)
         self._bars = Progress(

@@ -7,9 +7,6 @@ from collections.abc import Callable, Sequence
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from colde_cli.documents.document import SectionKind
-from colde_cli.documents.passages import whole_pages
-
 if TYPE_CHECKING:
     from colde_cli.documents.document import Chunk, Document, Section
     from colde_cli.documents.passages import Passage
@@ -40,7 +37,8 @@ PART_NAMES = {
 """Parts of a score, by `ScorePart.name`."""
 MOST_FLAGS = 6
 """Flags of one kind that are named above a redline: in a table every number may differ."""
-_UNNAMED = {SectionKind.FRONT: "(front matter)", SectionKind.ABSTRACT: "(abstract)"}
+_UNNAMED = {"front": "(front matter)", "abstract": "(abstract)"}
+"""Substitutes for a missing heading, by `SectionKind` value. Commands import this file before any document is read."""
 _IGNORED = {"case": "case", "whitespace": "white space", "numbers": "numbers"}
 _CONTEXT = 24
 """Characters shown before the first difference."""
@@ -118,7 +116,7 @@ def page_range(pages: tuple[int, int] | None) -> str:
 
 def heading(section: Section) -> str:
     """The heading of a section, or a substitute in brackets."""
-    return plain(section.heading) or _UNNAMED.get(section.kind, "(no heading)")
+    return plain(section.heading) or _UNNAMED.get(section.kind.value, "(no heading)")
 
 
 def excerpt(document: Document, chunk: Chunk) -> str:
@@ -130,6 +128,8 @@ def excerpt(document: Document, chunk: Chunk) -> str:
 
 def place(document: Document, passages: Sequence[Passage], width: int) -> tuple[str, str]:
     """Pages, or "", and heading of neighbouring passages; the heading has at most `width` characters."""
+    from colde_cli.documents.passages import whole_pages
+
     name = shorten(heading(document.sections[passages[0].section]), width)
     return page_range(whole_pages(passages)), name
 
