@@ -1,8 +1,8 @@
 """Align the passages of two documents: the same, edited, moved, or only in one of them.
 
 Passages get partners in rounds, the certain ones first: the same words, nearly the same words, the same meaning. Each
-round matches one to one (`matching`); two that stand between the same neighbours need less likeness than two of which
-one would have moved. Passages that were split or merged are joined afterwards.
+round matches one to one (`matching`). Two passages between the same neighbours need a lower score than two that would
+have changed places. Passages that were split or merged are joined afterwards.
 """
 
 from __future__ import annotations
@@ -66,10 +66,10 @@ class PassagePair:
     """Passages of A and their partners in B.
 
     Attributes:
-        a: neighbouring passages of A, mostly one; empty for `State.ONLY_B`.
-        b: neighbouring passages of B, mostly one; empty for `State.ONLY_A`.
-        score: how alike they are, 0 to 1; None where one side is empty.
-        edits: places at which they differ, as offsets into `a_text` and `b_text`; empty where a side is empty.
+        a: neighbouring passages of A, usually one; empty for `State.ONLY_B`.
+        b: neighbouring passages of B, usually one; empty for `State.ONLY_A`.
+        score: their similarity, 0 to 1; None where one side is empty.
+        edits: the places where they differ, as offsets into `a_text` and `b_text`; empty where a side is empty.
         flags: the edits that matter most: numbers, dates, names, modals, ...
         a_text: the text of `a`.
         b_text: the text of `b`.
@@ -90,7 +90,7 @@ class Alignment:
     """The passages of two documents, paired.
 
     Attributes:
-        pairs: in the order of A; what stands only in B follows what precedes it there.
+        pairs: in the order of A; a passage found only in B follows the pair of the passage before it in B.
         a: all passages of A.
         b: all passages of B.
     """
@@ -104,7 +104,7 @@ class Alignment:
 
     @property
     def summary(self) -> dict[State, int]:
-        """How many pairs are in each state."""
+        """Count the pairs in each state."""
         counts = Counter(pair.state for pair in self.pairs)
         return {state: counts[state] for state in State}
 
@@ -115,7 +115,7 @@ _Rest = tuple[list[int], list[int]]
 
 @dataclass(frozen=True, slots=True)
 class _CutDocument:
-    """The passages of a document, their texts, and their words with case and signs left out."""
+    """The passages of a document, their texts, and their words without case and punctuation."""
 
     passages: tuple[Passage, ...]
     texts: tuple[str, ...]
@@ -146,9 +146,9 @@ def align(
     Args:
         a: the first document.
         b: the second.
-        encoder: reads passages without a partner in wording; None aligns by wording alone.
-        ignore: what is no difference.
-        chunk_cosines: of the two documents; with them, passages that cannot have a partner are not encoded.
+        encoder: encodes the passages that find no partner by wording; None aligns by wording alone.
+        ignore: the differences to ignore.
+        chunk_cosines: of the two documents; they save encoding passages that cannot have a partner.
         progress: called with the number of passages just encoded.
     """
     of_a, of_b = passages_of_both(a, b, lambda text: normal(text, ignore))
@@ -159,7 +159,7 @@ def align(
         if chunk_cosines is not None:
             rest = _promising(rest, matching, left, right, alike, chunk_cosines)
         close = meaning_candidates(left.keys, right.keys, (left.texts, right.texts), rest, encoder, progress)
-        # The certain ones first: they are neighbours to the others.
+        # The certain pairs come first: the others are placed between them.
         for thresholds in (_SURE_MEANING, _MEANING):
             matching.grow(_movable(close, left), thresholds, left.weights)
     groups = join(matching, left.keys, right.keys)
@@ -174,10 +174,10 @@ def align(
 def _match_wording(
     left: _CutDocument, right: _CutDocument, ignore: IgnoreOptions
 ) -> tuple[Matching, WordCosines]:
-    """Find partners with the same or nearly the same words; also how alike the other passages' words are."""
+    """Find partners with the same or nearly the same words; also return the cosines of the other passages' words."""
     matching, weights = Matching(), left.weights
     once = list(_same_once(left.keys, right.keys))
-    # The neighbours of a passage that repeats tell which one it is: those that stand once come first.
+    # Passages that occur once come first: as neighbours they tell the copies of a repeated passage apart.
     for least in (_FEW_WORDS, 1):
         matching.grow([candidate for candidate in once if weights[candidate.a] >= least], _EXACT, weights)
     matching.grow(list(_same(left.keys, right.keys, matching, weights)), _EXACT, weights)
@@ -199,7 +199,7 @@ def _promising(
     words: WordCosines,
     chunks: ChunkCosines,
 ) -> _Rest:
-    """The passages without a partner that could have one in meaning."""
+    """Select the passages without a partner that could find one by meaning."""
     of_a, of_b = rest
     by_chunks = chunks.of_passages([left.passages[i] for i in of_a], [right.passages[j] for j in of_b])
     near = matching.near(of_a, of_b, _MEANING.reach, left.weights)
@@ -208,7 +208,7 @@ def _promising(
 
 
 def _same_once(a: Sequence[Keys], b: Sequence[Keys]) -> Iterator[PairCandidate]:
-    """Pairs with the same words that stand once in each document."""
+    """Yield pairs with the same words, if these words occur once in each document."""
     counts = (Counter(a), Counter(b))
     place = {keys: j for j, keys in enumerate(b)}
     for i, keys in enumerate(a):
@@ -219,7 +219,7 @@ def _same_once(a: Sequence[Keys], b: Sequence[Keys]) -> Iterator[PairCandidate]:
 def _same(
     a: Sequence[Keys], b: Sequence[Keys], matching: Matching, weights: Sequence[int]
 ) -> Iterator[PairCandidate]:
-    """Pairs with the same words; where these stand often in B, only those near the expected place."""
+    """Yield pairs with the same words; if these occur often in B, only the pairs near the expected place."""
     places: dict[Keys, list[int]] = {}
     for j, keys in enumerate(b):
         places.setdefault(keys, []).append(j)
@@ -235,7 +235,7 @@ def _same(
 
 
 def _drop_strays(matching: Matching, weights: Sequence[int]) -> None:
-    """Take the partner from short passages that moved alone."""
+    """Drop the pairs of short passages that moved alone."""
     kept = in_order(matching.partner, weights)
     strays = [
         a
@@ -262,7 +262,7 @@ def _rest(matching: Matching, left: _CutDocument, right: _CutDocument) -> _Rest:
 def _pair(
     group: Group, left: _CutDocument, right: _CutDocument, kept: bool, ignore: IgnoreOptions
 ) -> PassagePair:
-    """A group with its state, edits and flags; `kept` says whether it kept its order."""
+    """Give a group its state, edits and flags; `kept`: whether it kept its order."""
     a_text = "\n\n".join(left.texts[i] for i in group.a)
     b_text = "\n\n".join(right.texts[j] for j in group.b)
     a, b = (tuple(left.passages[i] for i in group.a), tuple(right.passages[j] for j in group.b))
@@ -280,7 +280,7 @@ def _pair(
 
 
 def _same_but_for_numbers(a: str, b: str) -> bool:
-    """Whether two short texts, or rows of a table, read alike apart from numbers: "Draft of 3 May"."""
+    """Whether two short texts, or rows of a table, differ only in numbers: "Draft of 3 May"."""
     left, right = (
         tuple(word.key for word in words(text, _NUMBERS_ASIDE) if not word.sign) for text in (a, b)
     )
@@ -289,7 +289,7 @@ def _same_but_for_numbers(a: str, b: str) -> bool:
 
 
 def _without_labels(pairs: Sequence[PassagePair]) -> Iterable[PassagePair]:
-    """The pairs, without flags on labels of equations that were only renumbered."""
+    """Drop the flags on labels of equations that were only renumbered."""
     labels = {(flag.a, flag.b) for pair in pairs for flag in pair.flags if _on_labels(pair, flag)}
     aside = renumbered(labels)
     for pair in pairs:
@@ -305,11 +305,11 @@ def _on_labels(pair: PassagePair, flag: Flag) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """How many words of one document stand in the other; headings are not counted.
+    """How many words of one document the other one contains; headings are not counted.
 
     Attributes:
         words: of all its passages.
-        kept: words that stand in the other document too, in the partners of their passages.
+        kept: words that the partners of their passages contain, too.
         by_state: words of the passages in each state.
     """
 
@@ -319,12 +319,12 @@ class Extent:
 
     @property
     def share_kept(self) -> float:
-        """`kept` of `words`, 0 to 1; 0 for a document without words."""
+        """`kept` / `words`, 0 to 1; 0 for a document without words."""
         return self.kept / self.words if self.words else 0.0
 
 
 def extents(pairs: Iterable[PassagePair]) -> tuple[Extent, Extent]:
-    """The extents of A and of B, by all pairs of an alignment."""
+    """Compute the extents of A and of B from all pairs of an alignment."""
     known = tuple(pairs)
     left = [(pair, pair.a_text, [edit.a for edit in pair.edits]) for pair in known]
     right = [(pair, pair.b_text, [edit.b for edit in pair.edits]) for pair in known]

@@ -1,7 +1,7 @@
-"""Leave out of documents what also stands in a template (`--ignore-like`).
+"""Leave the text of templates out of documents (`--ignore-like`).
 
-A sentence is left out if it stands word for word in a template, apart from typesetting, bullets and numbers of clauses.
-A section is left out whole if none of its text is left and the template has a section of the same name.
+A sentence is left out if a template contains it word for word, apart from typesetting, bullets and clause numbers.
+A whole section is left out if none of its text is left and the template has a section of the same name.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Boilerplate:
     """The text of templates, to be left out of other documents."""
 
     def __init__(self, sources: Sequence[Document], ignore: IgnoreOptions = NOTHING_IGNORED) -> None:
-        """Take the text of `sources`; sentences that differ only in what `ignore` names are the same."""
+        """Take the text of `sources`; differences that `ignore` names do not count."""
         self._ignore = ignore
         self._templates = [TemplateText.of(source, ignore) for source in sources]
         headed = [section for source in sources for section in source.sections if section.heading]
@@ -60,14 +60,14 @@ class Boilerplate:
 
     @property
     def identity(self) -> str:
-        """Hash of everything that decides what is left out of a document."""
+        """Hash everything that decides which text is left out of a document."""
         switches = repr(replace(self._ignore, like=()))
         runs = sorted(template.run for template in self._templates)
         facts = (str(_VERSION), switches, *runs, *sorted(self._names))
         return sha256("\0".join(facts).encode("utf-8", "surrogatepass")).hexdigest()
 
     def without(self, document: Document) -> Document:
-        """The document without what stands in the templates; its report says how much that was.
+        """Leave the text of the templates out of a document; its report says how much that was.
 
         Raises:
             NoTextError: nothing is left.
@@ -75,9 +75,9 @@ class Boilerplate:
         return self._left(self._marked(document))
 
     def without_both(self, a: Document, b: Document) -> tuple[Document, Document]:
-        """Two documents to be compared, each without what stands in the templates.
+        """Leave the text of the templates out of two documents that will be compared.
 
-        A sentence of one stays if the other has it changed, so that the change can be shown.
+        A sentence stays if the other document has a changed form of it, so that the change can be shown.
 
         Raises:
             NoTextError: nothing is left of one of them.
@@ -87,10 +87,10 @@ class Boilerplate:
         return self._left(left.restored(back_a)), self._left(right.restored(back_b))
 
     def _marked(self, document: Document) -> _MarkedDocument:
-        """Mark the sentences of a document that stand in the templates."""
+        """Mark the sentences of a document that the templates contain."""
         found = sentences(document, self._ignore)
         out = [sentence.long and self._stands(sentence) for sentence in found]
-        for step in (1, -1):  # a short one goes with the one before it, or with the one after
+        for step in (1, -1):  # a short sentence goes with the one before it or the one after it
             for place in range(len(found))[::step]:
                 other = place - step
                 if out[place] or not 0 <= other < len(found) or not out[other]:
@@ -118,7 +118,7 @@ class Boilerplate:
         return replace(left, report=replace(document.report, ignored=ignored, notes=notes))
 
     def _gone(self, marked: _MarkedDocument) -> set[int]:
-        """Sections to leave out whole: no text of theirs is left, the heading is known, nothing stands under it."""
+        """Sections to leave out whole: no text and no subsection is left, and a template has the heading."""
         with_text = {
             sentence.section for sentence, out in zip(marked.sentences, marked.out, strict=True) if not out
         }
@@ -139,7 +139,7 @@ class ComparedSentence:
     Attributes:
         section: index of its section.
         words: without the label before it.
-        span: the characters it covers, label included.
+        span: its characters, label included.
     """
 
     section: int
@@ -148,31 +148,31 @@ class ComparedSentence:
 
     @cached_property
     def keys(self) -> tuple[str, ...]:
-        """Its words without signs, case ignored."""
+        """Its words without punctuation, case ignored."""
         return tuple(word.key.casefold() for word in self.words if not word.sign)
 
     @property
     def long(self) -> bool:
-        """Whether it is sought by itself."""
+        """Whether it is long enough to be searched for by itself."""
         return len(self.keys) >= LEAST
 
     @property
     def run(self) -> str:
-        """Its letters without blanks and without the signs that close it."""
+        """Its characters without blanks and without the punctuation at its end."""
         last = len(self.words)
         while last and self.words[last - 1].key in _CLOSING:
             last -= 1
         return squeezed(self.words[:last])[0]
 
     def with_next(self, other: ComparedSentence) -> ComparedSentence:
-        """The two as one, without the labels between them."""
+        """Join two sentences, without the label between them."""
         return ComparedSentence(
             self.section, (*self.words, *other.words), Span(self.span.start, other.span.end)
         )
 
 
 def sentences(document: Document, ignore: IgnoreOptions) -> list[ComparedSentence]:
-    """The sentences of all bodies in reading order, without headings."""
+    """Cut all bodies into sentences, in reading order, without headings."""
     return [sentence for section in document.sections for sentence in _of_section(document, section, ignore)]
 
 
@@ -192,12 +192,12 @@ def _of_section(document: Document, section: Section, ignore: IgnoreOptions) -> 
 
 @dataclass(frozen=True, slots=True)
 class TemplateText:
-    """A template as one run of letters in which sentences are sought.
+    """A template as one run of characters, searched for sentences.
 
     Attributes:
-        run: its words without what stands between them.
-        bounds: places at which words begin and end.
-        beginnings: the places at which words begin, by the `_BEGINNING` letters that stand there.
+        run: its words with nothing between them.
+        bounds: the offsets at which words begin and end.
+        beginnings: the offsets at which words begin, by the first `_BEGINNING` characters there.
     """
 
     run: str
@@ -206,7 +206,7 @@ class TemplateText:
 
     @classmethod
     def of(cls, document: Document, ignore: IgnoreOptions) -> TemplateText:
-        """The text of all sections, headings included."""
+        """Take the text of all sections, headings included."""
         text = "\n\n".join(document.section_text(section) for section in document.sections)
         run, starts = squeezed(words(text, ignore))
         beginnings: defaultdict[str, list[int]] = defaultdict(list)
@@ -215,14 +215,14 @@ class TemplateText:
         return cls(run, frozenset((*starts, len(run))), dict(beginnings))
 
     def holds(self, run: str) -> bool:
-        """Whether the letters stand here, from the beginning of a word to the end of one."""
+        """Whether the template contains these characters, from the beginning of a word to the end of one."""
         places = islice(self._places(run), _TRIES)
         return any(
             place + len(run) in self.bounds and self.run.startswith(run, place) for place in places if run
         )
 
     def _places(self, run: str) -> Iterator[int]:
-        """Where words begin that `run` may begin with."""
+        """Yield the offsets at which `run` may begin."""
         if len(run) >= _BEGINNING:
             yield from self.beginnings.get(run[:_BEGINNING], ())
             return
@@ -235,7 +235,7 @@ class TemplateText:
 
 @dataclass(frozen=True, slots=True)
 class _MarkedDocument:
-    """A document, its sentences, and for each whether it is to be left out."""
+    """A document and its sentences, each marked as left out or kept."""
 
     document: Document
     sentences: tuple[ComparedSentence, ...]
@@ -251,12 +251,12 @@ class _MarkedDocument:
 
     @property
     def kept(self) -> list[int]:
-        """The long sentences that stay."""
+        """Indices of the long sentences that are kept."""
         return [place for place in self.all if not self.out[place] and self.sentences[place].long]
 
     @property
     def stretches(self) -> list[Span]:
-        """The text to leave out; neighbours as one."""
+        """The spans to leave out; neighbouring ones are joined."""
         spans: list[Span] = []
         for place, sentence in enumerate(self.sentences):
             if self.out[place]:
@@ -267,12 +267,12 @@ class _MarkedDocument:
         return spans
 
     def restored(self, places: set[int]) -> _MarkedDocument:
-        """The same document, with these sentences to stay."""
+        """Mark these sentences as kept."""
         return replace(self, out=tuple(out and place not in places for place, out in enumerate(self.out)))
 
 
 def _notes(ignored: Ignored) -> list[str]:
-    """A sentence on what was left out, for `--verbose`."""
+    """Say in a sentence how much was left out, for `--verbose`."""
     if not ignored.stretches and not ignored.sections:
         return []
     whole = f"; sections left out whole: {', '.join(ignored.sections)}" if ignored.sections else ""
@@ -280,14 +280,14 @@ def _notes(ignored: Ignored) -> list[str]:
 
 
 def _changed(marked: _MarkedDocument, other: _MarkedDocument) -> set[int]:
-    """The sentences that the other document has in a changed form: for each that it keeps, the one most like it."""
-    if not any(marked.out):  # all stay as it is
+    """Find the sentences that the other document changed: for each sentence it keeps, the most similar one here."""
+    if not any(marked.out):  # all are kept anyway
         return set()
     best: dict[int, PairCandidate] = {}
     alike = WordCosines.of(marked.keys, other.keys, marked.all, other.kept)
     for candidate in lexical_candidates(marked.keys, other.keys, alike):
         known = best.get(candidate.b)
-        # Of two that are equally like it, the one that stays anyway.
+        # Of two equally similar sentences, take the one that is kept anyway.
         worth = (candidate.score, not marked.out[candidate.a])
         if candidate.score >= CHANGED and (known is None or worth > (known.score, not marked.out[known.a])):
             best[candidate.b] = candidate

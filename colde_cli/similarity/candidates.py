@@ -1,7 +1,7 @@
-"""Find pairs of passages that may be partners, in wording and in meaning.
+"""Find pairs of passages that may be partners, by wording and by meaning.
 
 Comparing every passage of A with every passage of B word for word would take too long, and so would encoding all of
-them. Two cheap tables come first: cosines of weighed words, and cosines of the chunks that hold the passages.
+them. Two cheap tables come first: cosines of weighted words, and cosines of the chunks that contain the passages.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class PairCandidate:
 
 
 def wording(a: Keys, b: Keys) -> float:
-    """The share of their words that two passages have in common in the same order, 0 to 1."""
+    """Compute the share of words that two passages have in common in the same order, 0 to 1."""
     from rapidfuzz.distance import Indel
 
     return float(Indel.normalized_similarity(a, b))
@@ -55,12 +55,12 @@ def wording(a: Keys, b: Keys) -> float:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WordCosines:
-    """How alike some passages of A and of B are by their words and pairs of neighbouring words.
+    """Cosines of some passages of A and of B, by their words and pairs of neighbouring words.
 
     Attributes:
         of_a: indices of the passages of A, ascending.
         of_b: indices of the passages of B, ascending.
-        cosines: [n, m], words weighed by their rarity among these passages.
+        cosines: [n, m]; words are weighted by their rarity among these passages.
     """
 
     of_a: list[int]
@@ -69,12 +69,12 @@ class WordCosines:
 
     @classmethod
     def of(cls, a: Sequence[Keys], b: Sequence[Keys], of_a: list[int], of_b: list[int]) -> WordCosines:
-        """Compare some passages, given the words of all passages of A and of B."""
+        """Compare the passages at `of_a` and `of_b`, given the words of all passages."""
         left, right = _weighed_words([a[i] for i in of_a], [b[j] for j in of_b])
         return cls(of_a, of_b, left @ right.T)
 
     def among(self, of_a: list[int], of_b: list[int]) -> FloatArray:
-        """The cosines of some of these passages, by their indices."""
+        """Select the cosines of some of these passages, by their indices."""
         rows, columns = np.searchsorted(self.of_a, of_a), np.searchsorted(self.of_b, of_b)
         cosines: FloatArray = self.cosines[np.ix_(rows, columns)]
         return cosines
@@ -82,12 +82,12 @@ class WordCosines:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ChunkCosines:
-    """How alike the chunks of two documents are.
+    """Cosines of the chunks of two documents.
 
     Attributes:
         a: the chunks of A, in reading order.
         b: the chunks of B, in reading order.
-        cosines: [n, m] of their centred vectors.
+        cosines: [n, m], of their centred vectors.
     """
 
     a: tuple[Chunk, ...]
@@ -95,21 +95,21 @@ class ChunkCosines:
     cosines: FloatArray
 
     def of_passages(self, a: Sequence[Passage], b: Sequence[Passage]) -> FloatArray:
-        """For every two passages the highest cosine of chunks that hold a part of them: [len(a), len(b)].
+        """For every two passages, find the highest cosine of the chunks that overlap them: [len(a), len(b)].
 
-        It is 1 for a passage that no chunk holds: nothing is known about it.
+        It is 1 for a passage outside all chunks: nothing is known about it.
         """
         rows = _highest(self.cosines, self.a, a)
         return _highest(rows.T, self.b, b).T
 
 
 def lexical_candidates(a: Sequence[Keys], b: Sequence[Keys], alike: WordCosines) -> list[PairCandidate]:
-    """Pairs with similar words, scored by `wording`: for each passage at most six, or more where they tie.
+    """Find pairs with similar words, scored by `wording`: at most six for each passage, or more where they tie.
 
     Args:
         a: the words of all passages of A.
         b: the words of all passages of B.
-        alike: of the passages to look at.
+        alike: cosines of the passages to look at.
     """
     chosen = [(alike.of_a[i], alike.of_b[j]) for i, j in _best(alike.cosines, _LEAST)]
     return [PairCandidate(i, j, wording(a[i], b[j])) for i, j in chosen]
@@ -123,14 +123,14 @@ def meaning_candidates(
     encoder: DocumentEncoder,
     progress: Progress | None = None,
 ) -> list[PairCandidate]:
-    """Pairs with a similar meaning, scored by 1 − (1 − cosine) · (1 − wording).
+    """Find pairs with a similar meaning, scored by 1 − (1 − cosine) · (1 − wording).
 
     Args:
         a: the words of all passages of A.
         b: the words of all passages of B.
         texts: all passages of A, and all of B.
         of: indices of the passages of A, and of B, to look at.
-        encoder: reads every passage alone.
+        encoder: encodes every passage by itself.
         progress: called with the number of passages just encoded.
     """
     of_a, of_b = of
@@ -150,19 +150,19 @@ def meaning_candidates(
 
 
 def promising(chunks: FloatArray, words: FloatArray, near: BoolArray) -> tuple[list[int], list[int]]:
-    """Which passages, rows and columns, are worth encoding: those with a pair that could mean the same.
+    """Select the passages worth encoding, as rows and columns: they could mean the same as one of the other side.
 
     Args:
-        chunks: cosines of the chunks that hold two passages, [n, m].
+        chunks: cosines of the chunks that contain two passages, [n, m].
         words: cosines of their words, [n, m].
-        near: whether both stand near a pair of partners, [n, m]: then they need not be alike.
+        near: whether both are near a pair of partners, [n, m]; then lower cosines will do.
     """
     pairs = near | (chunks >= CHUNKS) | (words >= WORDS)
     return np.flatnonzero(pairs.any(1)).tolist(), np.flatnonzero(pairs.any(0)).tolist()
 
 
 def _best(table: FloatArray, least: float) -> list[tuple[int, int]]:
-    """The places that are among the best of their row or of their column, and at least `least`."""
+    """Find the cells that are among the best of their row or column, and at least `least`."""
     if not table.size:
         return []
     keep = np.zeros(table.shape, bool)
@@ -173,7 +173,7 @@ def _best(table: FloatArray, least: float) -> list[tuple[int, int]]:
 
 
 def _weighed_words(a: Sequence[Keys], b: Sequence[Keys]) -> tuple[FloatArray, FloatArray]:
-    """Words and pairs of neighbours, hashed and weighed by rarity: [n, 4096] and [m, 4096], unit length."""
+    """Hash words and pairs of neighbouring words, weighted by rarity: [n, 4096] and [m, 4096], unit length."""
     counts = np.zeros((len(a) + len(b), _BUCKETS), np.float32)
     for row, keys in zip(counts, (*a, *b), strict=True):
         pairs = (f"{first} {second}" for first, second in pairwise(keys))
@@ -188,7 +188,7 @@ def _weighed_words(a: Sequence[Keys], b: Sequence[Keys]) -> tuple[FloatArray, Fl
 
 
 def _highest(cosines: FloatArray, chunks: Sequence[Chunk], passages: Sequence[Passage]) -> FloatArray:
-    """For each passage the highest value of the rows of its chunks: [p, m] from [n, m]."""
+    """For each passage, take the maximum over the rows of its chunks: [p, m] from [n, m]."""
     starts, ends = [chunk.span.start for chunk in chunks], [chunk.span.end for chunk in chunks]
     highest = np.ones((len(passages), cosines.shape[1]), np.float32)
     for row, passage in zip(highest, passages, strict=True):

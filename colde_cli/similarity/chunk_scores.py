@@ -1,4 +1,4 @@
-"""Score pairs of chunks: the cosine of their vectors, raised where they share wording; and which pairs explain a score.
+"""Score pairs of chunks by cosine and shared wording, and find the pairs that explain a score.
 
 All are pure functions of arrays.
 """
@@ -24,10 +24,10 @@ _MISS = 0.5
 
 
 def explanation(a_to_b: FloatArray, b_to_a: FloatArray, chunk_scores: FloatArray) -> FloatArray:
-    """How much each pair of chunks speaks for the documents being alike: E [n_a, n_b], at least 0.
+    """Weigh each pair of chunks as evidence for similarity: E [n_a, n_b], at least 0.
 
     E = ½ (Ā_{a→b}·n_b + (Ā_{b→a}·n_a)ᵀ) ⊙ max(C, 0): attention in both directions, scaled so that 1 is
-    uniform, counted only where the chunks are alike.
+    uniform, times the chunk score.
 
     Args:
         a_to_b: attention of the chunks of A over those of B, [n_a, n_b], rows sum to 1.
@@ -40,13 +40,13 @@ def explanation(a_to_b: FloatArray, b_to_a: FloatArray, chunk_scores: FloatArray
 
 
 def relative_attention(attention: FloatArray) -> FloatArray:
-    """Attention [n, m] in multiples of uniform attention."""
+    """Scale attention [n, m] to multiples of uniform attention."""
     result: FloatArray = attention * np.float32(attention.shape[1])
     return result
 
 
 def with_shared_wording(cosines: FloatArray, stretches: FloatArray) -> FloatArray:
-    """Chunk scores that also see wording shared in one place: 1 − (1 − cosine) · exp(−stretch / 32), in [-1, 1].
+    """Raise cosines where chunks share a stretch of wording: 1 − (1 − cosine) · exp(−stretch / 32), in [-1, 1].
 
     Never below the cosine, and equal to it where no wording is shared.
 
@@ -59,11 +59,11 @@ def with_shared_wording(cosines: FloatArray, stretches: FloatArray) -> FloatArra
 
 
 def shared_stretches(a: Sequence[Chunk], b: Sequence[Chunk]) -> FloatArray:
-    """Length of the longest stretch of wording that each chunk of `a` shares with each of `b`: [n, m] in tokens.
+    """Measure the longest stretch of wording that each chunk of `a` shares with each of `b`: [n, m] in tokens.
 
-    A place in a chunk counts 1 if the two tokens that begin there stand side by side anywhere in the other chunk, and
-    −½ if not. The stretch is the run of places with the largest sum, at least 0. A chunk of A is measured by one of B
-    and the other way round, and the smaller result counts: a phrase that only one of them repeats does not add up.
+    A place in a chunk counts 1 if the other chunk has the same two neighbouring tokens anywhere, and −½ if not. The
+    stretch is the run of places with the largest sum, at least 0. It is measured in both chunks and the smaller result
+    counts, so that a phrase repeated in only one of them does not add up.
     """
     if not len(a) or not len(b):
         return np.zeros((len(a), len(b)), np.float32)
@@ -75,7 +75,7 @@ def shared_stretches(a: Sequence[Chunk], b: Sequence[Chunk]) -> FloatArray:
 
 
 def _couples(chunks: Sequence[Chunk]) -> list[IntArray]:
-    """For each chunk a number for every two neighbouring tokens, special tokens left out."""
+    """Number every two neighbouring tokens of each chunk, special tokens left out."""
     couples = []
     for chunk in chunks:
         ids = np.asarray(chunk.ids[1:-1], np.int64)
@@ -84,7 +84,7 @@ def _couples(chunks: Sequence[Chunk]) -> list[IntArray]:
 
 
 def _stretches(measured: Sequence[IntArray], other: Sequence[IntArray], kinds: int) -> FloatArray:
-    """Largest sum over a run of places of each measured chunk, by the couples of each other chunk: [n, m].
+    """Find the run of places with the largest sum in each measured chunk, for each other chunk: [n, m].
 
     Args:
         measured: couples of each chunk, as numbers below `kinds`.
@@ -93,7 +93,7 @@ def _stretches(measured: Sequence[IntArray], other: Sequence[IntArray], kinds: i
     """
     codes = np.concatenate(measured)
     rows = np.repeat(np.arange(len(measured)), [len(piece) for piece in measured])
-    # All chunks lie on one line, so far apart that no run which reaches into the next pays off.
+    # All chunks are on one line, so far apart that a run across two of them never pays off.
     apart = 4 * max(len(piece) for piece in measured)
     places = np.arange(len(codes)) + rows * apart
     result = np.zeros((len(measured), len(other)), np.float32)

@@ -1,4 +1,4 @@
-"""Compare two `Encoding`s: a `Comparison` holds everything that a view shows, as plain data."""
+"""Compare two `Encoding`s: a `Comparison` holds, as plain data, everything that the views show."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ _PATH_SHOWN = 100
 
 @dataclass(frozen=True, slots=True)
 class ChunkMatch:
-    """A chunk and the chunk of the other document that is most like it.
+    """A chunk and the most similar chunk of the other document.
 
     Attributes:
         chunk: index of the chunk in its own document.
         partner: index of its best match in the other document.
         score: see `Comparison.chunk_scores`.
-        attention: of the chunk to the partner, in multiples of uniform attention; not a similarity.
-        same: the two have the same text, apart from white space and what is ignored.
+        attention: from the chunk to its partner, in multiples of uniform attention; not a similarity.
+        same: both have the same text, apart from white space and ignored differences.
     """
 
     chunk: int
@@ -56,20 +56,20 @@ class ChunkMatch:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Comparison:
-    """How alike two documents are, at three levels (n = sections, m = chunks).
+    """The similarity of two documents at three levels (n = sections, m = chunks).
 
     Attributes:
         score: of the documents, the weighted mean of `parts`.
-        probability: the score calibrated; None where the model is not calibrated.
-        threshold: score from which documents of these domains count as related; None where not fitted.
+        probability: the calibrated score; None where the model is not calibrated.
+        threshold: the lowest score of related documents in these domains; None where not fitted.
         section_scores: [n_a, n_b], cosines of section vectors.
         chunk_scores: [m_a, m_b], cosines of centred chunk vectors, raised where the chunks share wording.
-        attention_a_to_b: [m_a, m_b], chunk-wise attention with B as partner of A; rows sum to 1.
-        attention_b_to_a: [m_b, m_a], the same from B.
-        same_content: the texts are the same, apart from white space and what `ignore` names; False where
+        attention_a_to_b: [m_a, m_b], chunk-wise attention from A to B; rows sum to 1.
+        attention_b_to_a: [m_b, m_a], the same from B to A.
+        same_content: the texts are the same, apart from white space and the differences in `ignore`; False where
             values of a form could not be read.
         alignment: the passages of both; None where they were not compared.
-        ignore: what counts as no difference. The scores do not depend on it, except for text that was left out.
+        ignore: the differences to ignore. Scores do not depend on it, except through text that was left out.
     """
 
     a: Encoding
@@ -95,7 +95,7 @@ class Comparison:
 
     @property
     def aligned(self) -> Alignment:
-        """The alignment, for those who cannot do without it.
+        """The alignment, where it must exist.
 
         Raises:
             ValueError: the documents were compared without passages.
@@ -111,7 +111,7 @@ class Comparison:
 
     @property
     def summary(self) -> dict[State, int]:
-        """How many of `passages` are in each state; empty without an alignment."""
+        """Count the `passages` in each state; empty without an alignment."""
         return {} if self.alignment is None else self.alignment.summary
 
     @property
@@ -122,35 +122,35 @@ class Comparison:
         return section_changes(self.alignment, self.a.document, self.b.document, self.ignore)
 
     def outline(self, most: int) -> Outline:
-        """The section scores with no more than `most` sections of each document, where levels allow it."""
+        """Fold the section scores to at most `most` sections of each document, where heading levels allow it."""
         return outline(self.section_scores, self.a.document.sections, self.b.document.sections, most)
 
     @property
     def related(self) -> bool | None:
-        """The verdict: score at or above the threshold; None where there is no threshold."""
+        """The verdict: whether the score reaches the threshold; None without a threshold."""
         return None if self.threshold is None else self.score >= self.threshold
 
     @property
     def explanation(self) -> FloatArray:
-        """Which pairs of chunks speak for the score: attention both ways, where the chunks are alike."""
+        """Weigh each pair of chunks as evidence for the score; see `chunk_scores.explanation`."""
         return explanation(self.attention_a_to_b, self.attention_b_to_a, self.chunk_scores)
 
     def matches_of_a(self) -> tuple[ChunkMatch, ...]:
-        """For each chunk of A the chunk of B most like it, in the order of A."""
+        """Find the most similar chunk of B for each chunk of A, in the order of A."""
         return _best_matches(self.a, self.b, self.chunk_scores, self.attention_a_to_b, self.ignore)
 
     def matches_of_b(self) -> tuple[ChunkMatch, ...]:
-        """For each chunk of B the chunk of A most like it, in the order of B."""
+        """Find the most similar chunk of A for each chunk of B, in the order of B."""
         return _best_matches(self.b, self.a, self.chunk_scores.T, self.attention_b_to_a, self.ignore)
 
     def without_counterpart(self) -> tuple[tuple[ChunkMatch, ...], tuple[ChunkMatch, ...]]:
-        """The chunks of A, and those of B, whose best match in the other document is below `COUNTERPART`."""
+        """Select the chunks of A and of B with a best match below `COUNTERPART`."""
         a = tuple(match for match in self.matches_of_a() if match.score < COUNTERPART)
         b = tuple(match for match in self.matches_of_b() if match.score < COUNTERPART)
         return a, b
 
     def to_dict(self) -> dict[str, Any]:
-        """The comparison as schema colde.diff/1: what `colde diff --format json` writes."""
+        """Build schema colde.diff/1, the output of `colde diff --format json`."""
         return comparison_data(self)
 
 
@@ -165,14 +165,14 @@ def compare_encodings(
 ) -> Comparison:
     """Compare two documents that `encoder` has encoded.
 
-    Attention looks at both documents; their vectors stay those of each document alone.
+    Only attention depends on both documents; the vectors are those of each document by itself.
 
     Args:
         a: the first document.
         b: the second.
         encoder: the model that encoded both.
-        ignore: what is no difference between passages and texts.
-        passages: also align the passages, which encodes those that have no partner in wording.
+        ignore: the differences between passages and texts to ignore.
+        passages: also align the passages; this encodes passages that find no partner by wording.
         progress: called with the number of passages just encoded.
     """
     found = verdict(a, b, encoder.config)
@@ -198,12 +198,12 @@ def compare_encodings(
 
 def _same_content(a: Document, b: Document, ignore: IgnoreOptions) -> bool:
     if a.report.unread_values or b.report.unread_values:
-        return False  # what could not be read may differ
+        return False  # the values that could not be read may differ
     return content(a, ignore) == content(b, ignore)
 
 
 def content(document: Document, ignore: IgnoreOptions = NOTHING_IGNORED) -> str:
-    """The text of all sections with every run of white space as one blank, without what is ignored."""
+    """Join the text of all sections, every run of white space as one blank, without ignored differences."""
     return normal("\n\n".join(document.section_text(section) for section in document.sections), ignore)
 
 
@@ -226,5 +226,5 @@ def _chunk_texts(encoding: Encoding, ignore: IgnoreOptions) -> list[str]:
 
 
 def _shown(document: Document) -> str:
-    """The end of a document's path, or of its title where it has none."""
+    """Shorten a document's path, or its title where it has none, to its end."""
     return (document.path or document.title)[-_PATH_SHOWN:]

@@ -1,9 +1,9 @@
-"""Flag the small edits that cost money: a number, date, amount, unit, percentage, name, modal or negation that differs.
+"""Flag the small edits that cost money: a changed number, date, amount, unit, percentage, name, modal or negation.
 
-Precision comes first. Only a short edit is flagged, and only if the two passages differ in it as wholes: a number that
-only changed its place is no difference. Numbers of sections, tables, figures, list items, footnotes and references are
-not flagged, because they follow from other edits; neither are numbers along the axis of a chart and numbers that are
-part of a new name ("GA4").
+Precision comes first. Only a short edit is flagged, and only if the whole passages differ in it: a number that only
+changed its place is no difference. Numbers of sections, tables, figures, list items, footnotes and references are
+not flagged, because they follow from other edits. Nor are numbers along the axis of a chart and numbers that are part
+of a new name ("GA4").
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class FlagKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Flag:
-    """A difference that matters: the words of each text; "" where a text has none of this kind."""
+    """A difference that matters, as the words of each text; "" where a text has no word of this kind."""
 
     kind: FlagKind
     a: str
@@ -55,7 +55,7 @@ class Mention:
     """A number, date, modal, ... in a text.
 
     Attributes:
-        value: the same for all ways to write it: "45 days" and "forty-five days".
+        value: a normal form, the same for "45 days" and "forty-five days".
     """
 
     kind: FlagKind
@@ -118,24 +118,24 @@ _NOT_NAMES = set(
 
 
 def flags(a: str, b: str, ignore: IgnoreOptions = NOTHING_IGNORED) -> tuple[Flag, ...]:
-    """The differences that matter between two texts that read alike, numbers first.
+    """Find the differences that matter between two similar texts, numbers first.
 
     Args:
         a: a passage.
         b: its partner.
-        ignore: what is no difference. Where numbers are ignored, a unit or currency that differs is still flagged.
+        ignore: the differences to ignore. With numbers ignored, a changed unit or currency is still flagged.
     """
     edits = _edits(a, b, ignore)
     if not edits:
         return ()
-    # A unit and the number beside it are one edit only where numbers count.
+    # A unit and the number next to it are one edit only where numbers count.
     near = _edits(a, b, replace(ignore, numbers=False)) if ignore.numbers else edits
     found = (*_values(a, b, near, ignore), *_modals(a, b, edits), *_names(a, b, edits, ignore))
     return tuple(dict.fromkeys(found))
 
 
 def _edits(a: str, b: str, ignore: IgnoreOptions) -> list[Edit]:
-    """The short edits."""
+    """Find the short edits."""
     edits = redline(a, b, readable=False, ignore=ignore)
     return [edit for edit in edits if _short(a, edit.a) and _short(b, edit.b)]
 
@@ -145,7 +145,7 @@ def _short(text: str, span: Span, most: int = SHORT_EDIT) -> bool:
 
 
 def numbers(text: str) -> tuple[Mention, ...]:
-    """Every date, amount, percentage, number with a unit and bare number of a text, unless it is only a label."""
+    """Find all dates, amounts, percentages, numbers with a unit and bare numbers that are more than a label."""
     items = (Span(*item.span()) for item in _ITEM.finditer(text))
     labels = [*items, *axis_numbers(text), *footnote_marks(text)]
     mentions = []
@@ -159,14 +159,14 @@ def numbers(text: str) -> tuple[Mention, ...]:
 
 
 def _value(words: str) -> str:
-    """See `Mention.value`."""
+    """Bring words into the form of `Mention.value`."""
     text = plain(words).casefold()
     minus = "-" if text.startswith("-") else ""
     return minus + re.sub(r"[\s-]+", "", _LEADING_WORDS.sub(_figure, text, count=1))
 
 
 def _figure(words: re.Match[str]) -> str:
-    """A number in words as figures; other words as they are."""
+    """Write a spelled number in figures; leave other words."""
     first, second = (_FIGURES.get(word or "", "") for word in words.groups())
     if len(first) == 2 and first.endswith("0") and (len(second) == 1 or words[2] == "one"):
         return str(int(first) + int(second or 1))
@@ -196,7 +196,7 @@ def _values(a: str, b: str, edits: Sequence[Edit], ignore: IgnoreOptions) -> Ite
 
 
 def _units_alone(mentions: Sequence[Mention]) -> tuple[Mention, ...]:
-    """The mentions with only unit, currency or per cent sign as their value."""
+    """Reduce the value of each mention to its unit, currency or per cent sign."""
     return tuple(
         replace(mention, value="" if mention.kind is FlagKind.DATE else _COUNT.sub("0", mention.value))
         for mention in mentions
@@ -204,14 +204,14 @@ def _units_alone(mentions: Sequence[Mention]) -> tuple[Mention, ...]:
 
 
 def _missing(mentions: Sequence[Mention], others: Sequence[Mention]) -> list[Mention]:
-    """The mentions whose value stands less often in the other text."""
+    """Select mentions with a value that occurs less often in the other text."""
     here = Counter(mention.value for mention in mentions)
     there = Counter(mention.value for mention in others)
     return [mention for mention in mentions if here[mention.value] > there[mention.value]]
 
 
 def _kind(first: Mention, second: Mention) -> FlagKind:
-    """The kind of two mentions that differ; the unit differs only where the number does not."""
+    """Find the kind of two differing mentions; it is the unit only if the number is the same."""
     kinds = {first.kind, second.kind}
     if kinds == {FlagKind.UNIT} and _amount(first.value) == _amount(second.value):
         return FlagKind.UNIT
@@ -231,7 +231,7 @@ def _amount(value: str) -> str:
 
 
 def _counts_alone(text: str, mention: Mention) -> bool:
-    """Whether a number matters that has no counterpart in the other text."""
+    """Whether a number without a counterpart in the other text matters."""
     if mention.kind is FlagKind.NUMBER and names_something(text, mention.span):
         return False
     return any(character.isdigit() for character in mention.value)
@@ -257,13 +257,13 @@ def _modals(a: str, b: str, edits: Sequence[Edit]) -> Iterator[Flag]:
 
 
 def _mentions(kind: FlagKind, pattern: re.Pattern[str], text: str) -> list[Mention]:
-    """Modals or negations; "May" with a capital is a month, or begins a question."""
+    """Find modals or negations; a capitalised "May" is a month, or begins a question."""
     matches = (match for match in pattern.finditer(text) if match[0] != "May")
     return [Mention(kind, match[0].casefold(), Span(*match.span())) for match in matches]
 
 
 def _binding(deleted: Sequence[Mention], inserted: Sequence[Mention]) -> bool:
-    """Whether a modal became another, or one that binds or permits came or went."""
+    """Whether one modal replaced another, or a binding or permitting modal was added or deleted."""
     return bool(deleted and inserted) or any(mention.value in _STRONG for mention in (*deleted, *inserted))
 
 
@@ -276,7 +276,10 @@ def _names(a: str, b: str, edits: Sequence[Edit], ignore: IgnoreOptions) -> Iter
 
 
 def _name(text: str, span: Span) -> str:
-    """The words of an edit if they are a name; "" if not, or if one word begins a sentence, where any has a capital."""
+    """Return the words of an edit if they are a name, else "".
+
+    A single word at the beginning of a sentence is no name: it has a capital anyway.
+    """
     words = text[span.start : span.end]
     match = _NAME.fullmatch(words)
     if not match or {word.casefold() for word in words.split()} & _NOT_NAMES:
@@ -287,7 +290,7 @@ def _name(text: str, span: Span) -> str:
 
 
 def _touches(mention: Span, edit: Span) -> bool:
-    # An empty edit touches the number behind it: the other text may have a minus there.
+    # An empty edit touches the number after it: the other text may have a minus there.
     beside = edit.start == edit.end and 0 <= mention.start - edit.end <= 1
     return beside or (mention.start < edit.end and edit.start < mention.end)
 

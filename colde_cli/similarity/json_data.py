@@ -1,6 +1,6 @@
-"""Build the JSON of a comparison: schema colde.diff/1, and the parts that colde.rank/1 shares with it.
+"""Build the JSON of a comparison: schema colde.diff/1, and the parts it shares with colde.rank/1.
 
-Numbers are rounded to six decimals. Keys may be added under the same schema; none changes its meaning.
+Numbers are rounded to six decimals. Keys may be added under the same schema; no key changes its meaning.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _DECIMALS = 6
 
 
 def comparison_data(comparison: Comparison) -> dict[str, Any]:
-    """A comparison as schema colde.diff/1; `passages` and what follows from them are null without an alignment."""
+    """Build schema colde.diff/1; without an alignment `passages` and all that depends on them are null."""
     aligned = comparison.alignment is not None
     return {
         "schema": "colde.diff/1",
@@ -52,24 +52,24 @@ def comparison_data(comparison: Comparison) -> dict[str, Any]:
 
 
 def rounded(value: float | None) -> float | None:
-    """A number as JSON shows it, to six decimals."""
+    """Round a number to the six decimals of JSON."""
     return None if value is None else round(float(value), _DECIMALS)
 
 
 def model_data(info: RuntimeInfo) -> dict[str, str]:
-    """The `model` object of every schema."""
+    """Build the `model` object of every schema."""
     return {"name": info.name, "precision": info.precision, "device": info.device}
 
 
 def parts_data(parts: Sequence[ScorePart]) -> list[dict[str, Any]]:
-    """The parts of a document score."""
+    """List the parts of a document score."""
     return [
         {"name": part.name, "score": rounded(part.score), "weight": rounded(part.weight)} for part in parts
     ]
 
 
 def pages_data(pages: tuple[int, int] | None) -> list[int] | None:
-    """First and last page; None where the source has no pages."""
+    """List first and last page; None where the source has no pages."""
     return None if pages is None else list(pages)
 
 

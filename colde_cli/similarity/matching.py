@@ -1,6 +1,7 @@
-"""Match passages of two documents: one to one, then neighbours joined where a passage was split or merged.
+"""Match passages of two documents one to one, then join neighbours where a passage was split or merged.
 
-A passage may stay without a partner. Candidates are taken best first, and one that keeps the order needs a lower score.
+A passage may stay without a partner. Candidates are taken best first; a candidate that keeps the order needs a lower
+score.
 The matching with the largest sum of scores (`scipy.optimize.linear_sum_assignment`) gives 19 of 8,970 passages of 120
 version pairs another partner (`benchmarks/alignment.py assignment`): not worth SciPy in every installation.
 """
@@ -39,10 +40,10 @@ class Thresholds:
     """Scores from which a candidate becomes a pair of partners.
 
     Attributes:
-        kept: where the order is kept.
-        moved: where a passage would have moved.
-        next: where both stand equally far from a pair of partners; `kept` if None.
-        reach: passages up to the nearest pair of partners; beyond it order says nothing and `moved` holds.
+        kept: for a candidate that keeps the order.
+        moved: for a candidate that does not.
+        next: for a candidate with both passages equally far from a pair of partners; `kept` if None.
+        reach: distance in passages to the nearest pair of partners; beyond it order means nothing and `moved` holds.
     """
 
     kept: float
@@ -51,7 +52,7 @@ class Thresholds:
     reach: float = inf
 
     def least(self, standing: Standing) -> float:
-        """The score that a candidate must reach."""
+        """Return the score that a candidate must reach."""
         if not standing.kept or standing.distance > self.reach:
             return self.moved
         return self.next if self.next is not None and standing.offset == 0 else self.kept
@@ -59,11 +60,11 @@ class Thresholds:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """Where a candidate stands between the pairs of partners that kept their order.
+    """The place of a candidate among the pairs of partners that kept their order.
 
     Attributes:
-        kept: between the same two pairs on both sides.
-        offset: by how much its distances to one pair differ in A and B; the beginning of a document counts as a pair.
+        kept: it is between the same two pairs in both documents.
+        offset: difference of its distances to one pair in A and in B; the beginning of a document counts as a pair.
         distance: to the nearest pair, in passages, the larger of A's and B's; infinite where there is none.
     """
 
@@ -73,7 +74,7 @@ class Standing:
 
 
 class Matching:
-    """Which passage of B is the partner of which of A; grows round by round."""
+    """The partners found so far, passages of A with passages of B; grows round by round."""
 
     def __init__(self) -> None:
         self.partner: dict[int, int] = {}
@@ -87,18 +88,18 @@ class Matching:
         self.score[a] = score
 
     def free(self, candidate: PairCandidate) -> bool:
-        """Neither of the two has a partner."""
+        """Whether neither of the two has a partner."""
         return candidate.a not in self.partner and candidate.b not in self.taken
 
     def grow(
         self, candidates: Sequence[PairCandidate], thresholds: Thresholds, weights: Sequence[int]
     ) -> None:
-        """Make partners of candidates that are free and reach the threshold, best first.
+        """Make partners of free candidates that reach the threshold, best first.
 
         Args:
             candidates: in any order.
-            thresholds: scores from which two are partners.
-            weights: words of each passage of A; they decide which run of passages counts as having kept its order.
+            thresholds: the lowest scores of partners.
+            weights: words of each passage of A; the heaviest run of passages counts as having kept its order.
         """
         order = _Order(self.partner, weights)
         placed = [(candidate, order.standing(candidate)) for candidate in candidates if self.free(candidate)]
@@ -112,7 +113,7 @@ class Matching:
     def near(
         self, of_a: Sequence[int], of_b: Sequence[int], reach: float, weights: Sequence[int]
     ) -> BoolArray:
-        """Whether two passages stand within `reach` of one pair of partners, on the same side of it: [n, m].
+        """Whether two passages are within `reach` of one pair of partners, on the same side of it: [n, m].
 
         Args:
             of_a: passages of A, ascending.
@@ -131,7 +132,7 @@ class Matching:
         return near
 
     def abreast(self, sizes: tuple[int, int], weights: Sequence[int]) -> list[tuple[int, int]]:
-        """For each passage of A its expected place in B, counted from the partners before it and from those after it.
+        """Expect each passage of A at two places in B, counted from the partners before it and after it.
 
         The beginnings of both documents count as partners here, and so do their ends.
 
@@ -148,7 +149,7 @@ class Matching:
         return places
 
     def take(self, good: list[tuple[float, int, PairCandidate]]) -> None:
-        """Make partners of candidates, best first, given the worth of each and its `Standing.offset`."""
+        """Make partners of free candidates, best first, each given with its worth and `Standing.offset`."""
         good.sort(key=lambda item: (-item[0], item[1], item[2].a + item[2].b, abs(item[2].a - item[2].b)))
         for _, _, candidate in good:
             if self.free(candidate):
@@ -156,12 +157,12 @@ class Matching:
 
 
 def _between(numbers: Sequence[int], first: float, after: float) -> slice:
-    """Where the numbers from `first` up to, not including, `after` stand in an ascending list."""
+    """Find the slice of an ascending list that holds the numbers from `first` up to, not including, `after`."""
     return slice(bisect_left(numbers, first), bisect_left(numbers, after))
 
 
 class _Order:
-    """The partners that kept their order: posts between which candidates stand."""
+    """The partners that kept their order, as posts; candidates are placed between them."""
 
     def __init__(self, partner: Mapping[int, int], weights: Sequence[int]) -> None:
         kept = in_order(partner, weights)
@@ -169,7 +170,7 @@ class _Order:
         self._b = [-1, *(partner[a] for a in self._a[1:])]
 
     def standing(self, candidate: PairCandidate) -> Standing:
-        """Where a candidate stands among the posts."""
+        """Place a candidate among the posts."""
         post = bisect_left(self._a, candidate.a) - 1
         forward = candidate.a - self._a[post], candidate.b - self._b[post]
         kept, offset = forward[1] > 0, abs(forward[0] - forward[1])
@@ -183,12 +184,12 @@ class _Order:
 
 
 def in_order(partner: Mapping[int, int], weights: Sequence[int]) -> set[int]:
-    """The heaviest set of passages of A whose partners stand in the same order: all others have moved.
+    """Find the heaviest set of passages of A with partners in the same order: all others have moved.
 
     It is the heaviest increasing subsequence, found in n log n.
 
     Args:
-        partner: for each passage of A its partner in B.
+        partner: the partner in B of each passage of A.
         weights: of all passages of A, at least 1.
     """
     # For the best runs so far: the partner at the end (ascending), the weight (ascending too), the last passage of A.
@@ -218,7 +219,7 @@ class Group:
     """Neighbouring passages of A and their partners in B, by index, ascending without a gap; one side may be empty.
 
     Attributes:
-        score: of the two that were matched; 0 where a side is empty.
+        score: of the two passages that were matched; 0 where a side is empty.
     """
 
     a: tuple[int, ...]
@@ -229,8 +230,8 @@ class Group:
 def join(matching: Matching, a: Sequence[Keys], b: Sequence[Keys]) -> list[Group]:
     """Put every passage of A and of B into exactly one group, in the order of A.
 
-    Neighbours are joined where that makes the redline shorter: a passage was split, or two were merged. A passage that
-    stands only in B follows the group of the passage before it in B.
+    Neighbours are joined where that makes the redline shorter: a passage was split, or two were merged. A passage found
+    only in B follows the group of the passage before it in B.
 
     Args:
         matching: one-to-one partners.
@@ -288,11 +289,11 @@ class _Joiner:
         return saved >= _LEAST_SAVED and saved >= _GAIN * (2 * min(alone) if alone else apart)
 
     def _settled(self, group: Group) -> bool:
-        """Both sides are the same: joining can save nothing."""
+        """Whether both sides are the same, so that joining saves nothing."""
         return bool(group.a and group.b) and self._distance(group) == 0
 
     def _distance(self, group: Group) -> int:
-        """Words to delete and to insert to make one side of the other."""
+        """Count the words to delete and insert to turn one side into the other."""
         sides = group.a, group.b
         if sides not in self._distances:
             from rapidfuzz.distance import Indel
@@ -305,11 +306,11 @@ class _Joiner:
 
 
 def _spelled(keys: Keys, characters: dict[str, str]) -> str:
-    """Words as a text of one character each, which RapidFuzz compares several times as fast.
+    """Spell words as one character each; RapidFuzz compares such a text several times as fast.
 
     Args:
         keys: the words.
-        characters: the character of each word so far; it grows. Where the characters run out, words share them.
+        characters: the character of each word so far; new words are added. If characters run out, words share them.
     """
     return "".join(characters.setdefault(key, chr(len(characters) % (sys.maxunicode + 1))) for key in keys)
 
@@ -319,7 +320,7 @@ def _text(spelled: Sequence[str], indices: Sequence[int]) -> str:
 
 
 def _joined(first: Group, second: Group) -> Group | None:
-    """Both as one; None where they are no neighbours, would be too large, or lack a side altogether."""
+    """Join two groups; None if they are no neighbours, would be too large, or both lack the same side."""
     a, b = tuple(sorted((*first.a, *second.a))), tuple(sorted((*first.b, *second.b)))
     if not a or not b or len(a) > MOST or len(b) > MOST:
         return None
@@ -329,7 +330,7 @@ def _joined(first: Group, second: Group) -> Group | None:
 
 
 def _ordered(of_a: dict[int, Group], of_b: dict[int, Group]) -> list[Group]:
-    """Every group once, in the order of A; groups without A after the passage before them in B."""
+    """List every group once, in the order of A; a group without A follows the passage before it in B."""
     following: dict[int, list[Group]] = {}
     before = -1
     for j, group in sorted(of_b.items()):

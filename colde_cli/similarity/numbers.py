@@ -1,4 +1,4 @@
-"""Find numbers and dates in a text, and tell those that count something from names, labels and axes."""
+"""Find numbers and dates in a text, and tell counts from names, labels and axes."""
 
 from __future__ import annotations
 
@@ -73,14 +73,14 @@ _YEARS = (1800, 2100)
 
 
 def footnote_marks(text: str) -> tuple[Span, ...]:
-    """Marks of footnotes: numbers close behind the end of a clause, and a number in front of a web address."""
+    """Find footnote marks: numbers right after the end of a clause, and a number before a web address."""
     return tuple(Span(*mark.span()) for mark in _FOOTNOTE.finditer(text))
 
 
 def names_something(text: str, span: Span) -> bool:
     """Whether a number is part of a name ("GA4", "COVID-19", "Palmer 2009", "3σ") or stands alone in parentheses.
 
-    Ask this of a number that only one text has. Two numbers that differ at the same place matter in any case.
+    Ask this only of a number found in one of two texts. Two different numbers at the same place always matter.
     """
     before, after = text[: span.start], text[span.end :]
     number = text[span.start : span.end]
@@ -93,9 +93,9 @@ def names_something(text: str, span: Span) -> bool:
 
 
 def renumbered(labels: Iterable[tuple[str, str]]) -> frozenset[tuple[str, str]]:
-    """Those labels, before and after, that changed by the same difference as at least `ENOUGH` in all.
+    """Select the pairs of labels, before and after, that shifted by the same number as at least `ENOUGH` in all.
 
-    Equations are numbered through a document, so that a new one moves the labels of all that follow. A single passage
+    Equations are numbered through a document, so that a new one shifts the labels of all that follow. A single passage
     does not show that.
     """
     shifts: Mapping[int, set[tuple[str, str]]] = defaultdict(set)
@@ -106,7 +106,7 @@ def renumbered(labels: Iterable[tuple[str, str]]) -> frozenset[tuple[str, str]]:
 
 
 def axis_numbers(text: str) -> tuple[Span, ...]:
-    """The numbers along the axes of charts: rows with `_AXIS` neighbours at equal distances, years excepted."""
+    """Find rows of numbers along the axes of charts: `_AXIS` neighbours at equal distances, years excepted."""
     return tuple(Span(*row.span()) for row in _ROW.finditer(text) if _has_axis(row[0]))
 
 

@@ -1,4 +1,4 @@
-"""Compare two texts word by word: what was deleted from one and inserted in the other."""
+"""Compare two texts word by word: find the deleted and the inserted words."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from colde_cli.similarity.words import NOTHING_IGNORED, IgnoreOptions, Word, pla
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """A place at which two texts differ; one of the spans may be empty.
+    """A place where two texts differ; one of the spans may be empty.
 
     Attributes:
         a: characters of the first text that were deleted.
@@ -25,16 +25,17 @@ class Edit:
 def redline(
     a: str, b: str, *, readable: bool = True, ignore: IgnoreOptions = NOTHING_IGNORED
 ) -> tuple[Edit, ...]:
-    """All edits that turn `a` into `b`, in order. White space, hyphenation, kinds of quotes and ligatures make none.
+    """Find all edits that turn `a` into `b`, in order.
 
-    The words that stay are a longest common subsequence of the two.
+    White space, hyphenation, kinds of quotes and ligatures make no edit. The kept words are a longest common
+    subsequence of the two texts.
 
     Args:
         a: the first text.
         b: the second.
-        readable: join edits between which only one word or a sign is the same by chance. Without, every edit is as
-            small as possible.
-        ignore: what else makes no edit.
+        readable: join two edits if only a word or a sign between them is the same by chance. If False, every edit is
+            as small as possible.
+        ignore: the differences that make no edit either.
     """
     left, right = words(a, ignore), words(b, ignore)
     blocks = [block for block in _blocks(left, right) if not _same_letters(left, right, block)]
@@ -63,14 +64,14 @@ def _blocks(left: Sequence[Word], right: Sequence[Word]) -> list[_Block]:
 
 
 def _same_letters(left: Sequence[Word], right: Sequence[Word], block: _Block) -> bool:
-    """Whether both sides have the same letters, only divided differently; tried also with a word more on either end."""
+    """Whether both sides have the same letters, divided differently; one more word at either end is tried, too."""
     i, j, k, n = block
     if i == j and k == n:
         return True
     for before, after in ((0, 0), (1, 0), (0, 1), (1, 1)):
         one = left[max(0, i - before) : j + after]
         two = right[max(0, k - before) : n + after]
-        # Signs that compose with the letter before them are words of their own.
+        # Combining signs are cut from their letter: they are words by themselves.
         if plain(squeezed(one)[0]) == plain(squeezed(two)[0]):
             return True
     return False
@@ -83,7 +84,7 @@ def _joined(blocks: Sequence[_Block], left: Sequence[Word]) -> list[_Block]:
             i, j, k, n = joined[-1]
             stayed = sum(not word.sign for word in left[j : block[0]])
             changed = min(j - i + n - k, block[1] - block[0] + block[3] - block[2])
-            # On both sides the same number of words stayed, unless something ignored stands between.
+            # The same number of words stayed on both sides, unless ignored text is between them.
             if block[0] - j == block[2] - n and (stayed == 0 or (stayed == 1 and changed >= 4)):
                 joined[-1] = (i, block[1], k, block[3])
                 continue
@@ -92,7 +93,10 @@ def _joined(blocks: Sequence[_Block], left: Sequence[Word]) -> list[_Block]:
 
 
 def _span(words: Sequence[Word], first: int, last: int, length: int) -> Span:
-    """The characters of words [first, last) in a text of `length`; of no words, where the word before them ends."""
+    """Find the characters of words [first, last) in a text of `length`.
+
+    An empty range is an empty span at the end of the word before it.
+    """
     if first < last:
         return Span(words[first].start, words[last - 1].end)
     place = words[first - 1].end if first else 0

@@ -1,6 +1,6 @@
-"""Compare the sections of two documents: what became of each, and their scores as a table short enough to show.
+"""Compare the sections of two documents: their states, and their scores as a table short enough to show.
 
-A section follows its passages: its partner is where most of its words stand, or where the heading is the same.
+A section follows its passages: its partner has most of its words, or the same heading.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class SectionChange:
     """Sections of A and their partners in B.
 
     Attributes:
-        state: what became of them; the number of a heading is no part of its name.
+        state: the number of a heading is no part of its name.
         a: indices of sections of A; the main one of a merge comes first; empty for "added".
         b: indices of sections of B; the main one of a split comes first; empty for "dropped".
         same: the text under the headings is the same.
@@ -69,13 +69,13 @@ class SectionChange:
 def section_changes(
     alignment: Alignment, a: Document, b: Document, ignore: IgnoreOptions = NOTHING_IGNORED
 ) -> tuple[SectionChange, ...]:
-    """What became of every section: all of A in order, then those that only B has.
+    """Find the state of every section: all sections of A in order, then the sections that only B has.
 
     Args:
         alignment: of `a` and `b`.
         a: the first document.
         b: the second.
-        ignore: what is no difference between headings.
+        ignore: the differences between headings to ignore.
     """
     names_a, names_b = ([name(section, ignore) for section in document.sections] for document in (a, b))
     flows = _Flows(alignment, len(a.sections), len(b.sections))
@@ -117,8 +117,8 @@ class _Flows:
     """How many words of each section went where.
 
     Attributes:
-        of_a: [n_a, n_b], words of a section of A that stand in a section of B, edited passages in part.
-        of_b: [n_a, n_b], words of a section of B that stand in a section of A.
+        of_a: [n_a, n_b], words of a section of A that a section of B contains; edited passages count in part.
+        of_b: [n_a, n_b], words of a section of B that a section of A contains.
         words_a: [n_a], words of each section.
         words_b: [n_b], words of each section.
     """
@@ -126,7 +126,7 @@ class _Flows:
     def __init__(self, alignment: Alignment, count_a: int, count_b: int) -> None:
         self.of_a, self.of_b = np.zeros((count_a, count_b)), np.zeros((count_a, count_b))
         self.words_a, self.words_b = np.zeros(count_a), np.zeros(count_b)
-        # Whether all passages that two sections share are the same; the section pairs of each section.
+        # Two sections map to whether all their shared passages are the same; then the section pairs of each section.
         self._untouched: dict[_SectionPair, bool] = defaultdict(lambda: True)
         self._pairs_a: dict[int | None, set[_SectionPair]] = defaultdict(set)
         self._pairs_b: dict[int | None, set[_SectionPair]] = defaultdict(set)
@@ -152,20 +152,20 @@ class _Flows:
             self._pairs_b[sections[1]].add(sections)
 
     def same(self, a: Sequence[int], b: Sequence[int]) -> bool:
-        """No word of these sections differs, and none went elsewhere."""
+        """Whether no word of these sections differs or went elsewhere."""
         inside = set(product(a, b))
         pairs = set().union(*(self._pairs_a[i] for i in a), *(self._pairs_b[j] for j in b))
         return all(self._untouched[pair] and pair in inside for pair in pairs)
 
     @property
     def alike(self) -> FloatArray:
-        """[n_a, n_b], the share of their words that two sections have in common."""
+        """Compute the share of words that two sections have in common: [n_a, n_b]."""
         total = self.words_a[:, None] + self.words_b[None, :]
         return ((self.of_a + self.of_b) / np.maximum(total, 1)).astype(np.float32)
 
 
 def _words_by_section(passages: Sequence[Passage], text: str) -> dict[int, float]:
-    """The words of one side of a pair, shared out to its sections by the length of the passages."""
+    """Divide the words of one side of a pair among its sections, by the length of the passages."""
     lengths: dict[int, float] = defaultdict(float)
     for passage in passages:
         lengths[passage.section] += len(passage.span)
@@ -187,7 +187,7 @@ def _partners(
 def _candidates(
     flows: _Flows, a: Document, b: Document, names_a: Sequence[str], names_b: Sequence[str]
 ) -> list[PairCandidate]:
-    """Sections that have words or their name in common."""
+    """Find pairs of sections that share words or their name."""
     alike, named = flows.alike, defaultdict(list)
     for j, other in enumerate(names_b):
         named[other].append(j)
@@ -216,27 +216,27 @@ def _match_bare(a: Document, b: Document, matching: Matching) -> None:
 
 
 def _kept(flows: _Flows, matching: Matching) -> set[int]:
-    """Sections that kept their order; a heading without text moves with the sections under it."""
+    """Find the sections that kept their order; a heading without text moves with the sections under it."""
     bare = {i for i in matching.partner if not flows.words_a[i]}
     partner = {i: j for i, j in matching.partner.items() if i not in bare}
     return bare | in_order(partner, [1 + int(words) for words in flows.words_a])
 
 
 def name(section: Section, ignore: IgnoreOptions = NOTHING_IGNORED) -> str:
-    """A heading without its number, case, white space and what is ignored."""
+    """Return a heading without its number, case, white space and ignored differences."""
     return run_together(_NUMBER.sub("", section.heading), ignore).casefold()
 
 
 def _parts(
     flow: NDArray[np.float64], words: NDArray[np.float64], taken: set[int], whole: set[int]
 ) -> dict[int, list[int]]:
-    """Sections that became a part of a section of the other document, by that section.
+    """Find the sections that became part of a section of the other document, by that section.
 
     Args:
-        flow: [n, m], words of the n sections that stand in each of the m sections of the other document.
+        flow: [n, m], words of the n sections that each of the m sections of the other document contains.
         words: [n], words of each section.
-        taken: those of the n that have a partner, and so are no part.
-        whole: those of the m that have a partner, and so may have parts.
+        taken: rows that have a partner, and so are no part.
+        whole: columns that have a partner, and so may have parts.
     """
     parts: dict[int, list[int]] = defaultdict(list)
     for section, row in enumerate(flow):
@@ -256,19 +256,19 @@ def _parent_changed(a: Document, b: Document, matching: Matching, i: int, j: int
 
 
 def parent(sections: Sequence[Section], index: int) -> int | None:
-    """The section that contains a section: the nearest one before it of a level above; None at the top."""
+    """Find the section that contains a section: the nearest one before it of a higher level; None at the top."""
     level = sections[index].level
     return next((k for k in range(index - 1, -1, -1) if 0 < sections[k].level < level), None)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Outline:
-    """Section scores in which a section stands for those under it.
+    """Section scores, with subsections folded into the section above them.
 
     Attributes:
         a: indices of the sections of A that are shown, in order.
         b: indices of the sections of B that are shown.
-        scores: [len(a), len(b)], the best score of any two sections that the two stand for.
+        scores: [len(a), len(b)], the highest score of any two sections that were folded into these.
     """
 
     a: tuple[int, ...]
@@ -277,7 +277,7 @@ class Outline:
 
 
 def outline(scores: FloatArray, a: Sequence[Section], b: Sequence[Section], most: int) -> Outline:
-    """Fold sections into the one above them, deepest levels first, until at most `most` are left of each document.
+    """Fold sections into the one above, deepest levels first, until at most `most` of each document are left.
 
     Sections of the top level are not folded, so that a flat document may keep more.
 
@@ -285,7 +285,7 @@ def outline(scores: FloatArray, a: Sequence[Section], b: Sequence[Section], most
         scores: [len(a), len(b)], of sections.
         a: the sections of A.
         b: the sections of B.
-        most: how many to leave of each document, at least 1.
+        most: sections to leave of each document, at least 1.
     """
     heads_a, heads_b = _heads(a, most), _heads(b, most)
     best = np.maximum.reduceat(np.maximum.reduceat(scores, heads_a, axis=0), heads_b, axis=1)
@@ -293,9 +293,9 @@ def outline(scores: FloatArray, a: Sequence[Section], b: Sequence[Section], most
 
 
 def _heads(sections: Sequence[Section], most: int) -> list[int]:
-    """Indices of the sections that are left."""
+    """Find the indices of the sections that are left."""
     heads = [section.index for section in sections]
-    # Text without a heading has level 0. The first section always stays: there is none before it.
+    # Text without a heading has level 0. The first section always stays: there is no section before it.
     for level in sorted({section.level for section in sections if section.level}, reverse=True):
         if len(heads) <= most:
             break

@@ -1,4 +1,4 @@
-"""Cut texts into words that can be compared, without what the user ignores."""
+"""Cut texts into comparable words, without the differences that the user ignores."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from colde_cli.similarity.numbers import LABEL, NAMED_LABEL, NUMBER
 
 @dataclass(frozen=True, slots=True)
 class IgnoreOptions:
-    """What counts as no difference between two texts; by default nothing that the redline would show.
+    """The differences between two texts to ignore; by default only those that the redline never shows.
 
     Attributes:
         case: capital and small letters are the same.
@@ -20,7 +20,7 @@ class IgnoreOptions:
             count for `Comparison.same_content`. The redline never shows them.
         numbers: all numbers are the same: figures, words ("thirty"), dates, and labels of sections and list items.
             Units, currencies and the per cent sign still count.
-        like: paths of documents whose text is left out of both (`boilerplate`).
+        like: paths of templates; their text is left out of both documents (`boilerplate`).
     """
 
     case: bool = False
@@ -63,7 +63,7 @@ class Word:
     """A word, number or sign.
 
     Attributes:
-        key: the same for words that differ only in quotes, dashes, ligatures, soft hyphens, or what is ignored.
+        key: the same for words that differ only in quotes, dashes, ligatures, soft hyphens or ignored differences.
         start: offset of its first character in the text.
         end: offset after its last character.
     """
@@ -74,16 +74,16 @@ class Word:
 
     @property
     def sign(self) -> bool:
-        """Whether it is punctuation or another sign, neither word nor number."""
+        """Whether it is a sign, such as punctuation: neither word nor number."""
         return not self.key[:1].isalnum()
 
 
 def words(text: str, ignore: IgnoreOptions = NOTHING_IGNORED) -> tuple[Word, ...]:
-    """The words, numbers and signs of a text, in order.
+    """Cut a text into words, numbers and signs, in order.
 
     Args:
         text: to cut.
-        ignore: where numbers are ignored, a date of several words is one word.
+        ignore: with numbers ignored, a date of several words is one word.
     """
     pattern = _NUMBER_OR_TOKEN if ignore.numbers else _TOKEN
     return tuple(Word(_key(match, ignore), match.start(), match.end()) for match in pattern.finditer(text))
@@ -97,7 +97,7 @@ def _key(match: re.Match[str], ignore: IgnoreOptions) -> str:
 
 
 def squeezed(words: Sequence[Word]) -> tuple[str, list[int]]:
-    """Words as one run without blanks and without hyphens between letters, and where each begins in it."""
+    """Join words without blanks and without hyphens between letters; also return the offset of each word."""
     pieces: list[str] = []
     starts: list[int] = []
     length, hyphens, letters = 0, 0, False
@@ -119,26 +119,26 @@ def squeezed(words: Sequence[Word]) -> tuple[str, list[int]]:
 
 
 def plain(text: str) -> str:
-    """Text in one form of Unicode, with one kind of each quote and of dashes, and no soft hyphens."""
+    """Normalise Unicode: one kind of each quote and of dashes, and no soft hyphens."""
     if text.isascii() and "`" not in text:  # most words
         return text
     return unicodedata.normalize("NFKC", text).translate(_ONE_FORM)
 
 
 def normal(text: str, ignore: IgnoreOptions) -> str:
-    """Text as it is compared as a whole: white space as single blanks, without what is ignored."""
+    """Normalise a text to be compared as a whole: single blanks, without ignored differences."""
     if ignore.whitespace:
         return run_together(text, ignore)
     return " ".join(_without_ignored(text, ignore).split())
 
 
 def run_together(text: str, ignore: IgnoreOptions = NOTHING_IGNORED) -> str:
-    """Text without white space and hyphens between letters: the same however words were divided."""
+    """Remove white space and hyphens between letters: the result is the same however words were divided."""
     return "".join(_BETWEEN_LETTERS.sub("", plain(_without_ignored(text, ignore))).split())
 
 
 def _without_ignored(text: str, ignore: IgnoreOptions) -> str:
-    """Text with one case and one number, where these are ignored."""
-    if ignore.numbers:  # before case is lost: only a capital tells the month from the modal "may"
+    """Make case and numbers the same, where they are ignored."""
+    if ignore.numbers:  # before case is removed: only a capital tells the month from the modal "may"
         text = _NUMBER.sub(lambda match: _AS[match.lastgroup or "number"], text)
     return text.casefold() if ignore.case else text
