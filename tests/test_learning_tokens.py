@@ -13,7 +13,7 @@ from colde_cli.documents.chunking import Chunker
 from colde_cli.documents.document import Document, Part, assemble
 from colde_cli.errors import DataError
 from colde_cli.learning import tokens
-from colde_cli.learning.tokens import chunk_documents
+from colde_cli.learning.tokens import chunk_documents, tokenize_documents
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +32,7 @@ def test_chunks_are_those_of_the_chunker(tokenizer: str) -> None:
 
     documents = [document(number) for number in range(5)]
     done: list[int] = []
-    store = chunk_documents(documents, tokenizer, 16, done.append)
+    store = tokenize_documents(documents, tokenizer, done.append).chunked(tokenizer, 16)
     assert sum(done) == 5
     chunker = Chunker(Tokenizer.from_str(tokenizer), 16)
     for number, one in enumerate(documents):

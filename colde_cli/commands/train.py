@@ -13,6 +13,7 @@ import typer
 from rich.console import Console
 
 from colde_cli.commands.train_options import SystemName, make_recipe, with_recipe_options
+from colde_cli.errors import OptionError
 from colde_cli.recipes import DEFAULT_BACKBONE, MODEL, Recipe, option
 from colde_cli.settings import parse_duration
 
@@ -121,15 +122,31 @@ def train(
     data: Annotated[
         list[Path],
         typer.Argument(
-            metavar="DATA...", help="JSON Lines, plain or .gz: one document per line.", show_default=False
+            metavar="DATA...",
+            help="JSON Lines, plain or .gz: one document per line; or a file of --prepare.",
+            show_default=False,
         ),
     ],
     output: Annotated[
-        Path,
+        Path | None,
         option(
-            "--output", "-o", panel=_RUN, metavar="FOLDER", help="Model folder to write, e.g. models/mine."
+            *("--output", "-o"),
+            panel=_RUN,
+            metavar="FOLDER",
+            help="Model folder to write, e.g. models/mine.",
+            show_default=False,
         ),
-    ],
+    ] = None,
+    prepare: Annotated[
+        Path | None,
+        option(
+            "--prepare",
+            panel=_RUN,
+            metavar="FILE",
+            help="Write the data as tokens to one .npz file to train from, here or elsewhere, and train nothing.",
+            show_default=False,
+        ),
+    ] = None,
     pairs: Annotated[
         Path | None,
         option(
@@ -220,11 +237,13 @@ def train(
 
     require_extra("train", "colde train")
     recipe = make_recipe(context, system.value)
+    if (output is None) == (prepare is None):
+        raise OptionError("Name either the model to write, with --output, or a file of data, with --prepare.")
     from colde_cli.learning.job import Job
 
     job = Job(
         data=tuple(data),
-        output=output,
+        output=output or Path(),
         recipe=recipe,
         backbone=backbone,
         pairs=pairs,
@@ -236,13 +255,14 @@ def train(
         command=shlex.join(["colde", *sys.argv[1:]]),
         note=card_note,
     )
-    raise typer.Exit(_run(job, quiet, max_time))
+    if prepare is not None:
+        _prepare(job, prepare, quiet)
+    else:
+        raise typer.Exit(_run(job, quiet, max_time))
 
 
 def _validation(text: str) -> Path | float:
     """Parse --validation: a share above 0 and up to a half, or a file of pairs."""
-    from colde_cli.errors import OptionError
-
     try:
         share = float(text)
     except ValueError:
@@ -250,6 +270,22 @@ def _validation(text: str) -> Path | float:
     if not 0 < share <= 0.5:
         raise OptionError(f"--validation {text} is not a share above 0 and up to 0.5, nor a file of pairs.")
     return share
+
+
+def _prepare(job: Job[Any], path: Path, quiet: bool) -> None:
+    """Write the data of a job to one file, and say what it holds."""
+    from colde_cli.learning.backbone import load_backbone
+    from colde_cli.learning.job import prepare_data
+
+    if not isinstance(job.recipe, Recipe):
+        raise OptionError("--prepare writes data for --system colde; the other systems read the texts.")
+    with Display(quiet) as display:
+        task = prepare_data(job, load_backbone(job.backbone), path, display)
+    if not quiet:
+        sys.stdout.write(
+            f"{path}: {len(task.data.documents):,} documents, {len(task.split.pairs):,} validation pairs, "
+            f"{path.stat().st_size / 1e6:.1f} MB\n"
+        )
 
 
 def _run(job: Job[Any], quiet: bool, max_time: float | None) -> int:

@@ -7,6 +7,7 @@ they end with a sentence (SMITH's greedy sentence filling, Yang et al. 2020, §3
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Protocol
@@ -79,15 +80,10 @@ class Chunker:
     chunk_tokens: int = 512
 
     def chunk(self, document: Document) -> tuple[Chunk, ...]:
-        """All chunks of `document` in reading order.
-
-        Every section has at least one, unless it is only a heading over sub-sections: a vector of two
-        words would be noise beside the vectors of the sub-sections.
-        """
+        """All chunks of `document` in reading order."""
         chunks: list[Chunk] = []
-        for section in document.sections:
-            if section.body_start < section.span.end or not document.subsections(section):
-                chunks.extend(self._chunk_section(document, section, len(chunks)))
+        for section in sections_with_text(document):
+            chunks.extend(self._chunk_section(document, section, len(chunks)))
         return tuple(chunks)
 
     def first_chunk(self, text: str) -> Chunk | None:
@@ -116,6 +112,16 @@ class Chunker:
         return chunks
 
 
+def sections_with_text(document: Document) -> Iterator[Section]:
+    """The sections to cut into chunks: all but bare headings over sub-sections.
+
+    A vector of two words would be noise beside the vectors of the sub-sections.
+    """
+    for section in document.sections:
+        if section.body_start < section.span.end or not document.subsections(section):
+            yield section
+
+
 def cut_points(text: str, offsets: list[tuple[int, int]], capacity: int) -> list[int]:
     """Token indices at which chunks begin, and the number of tokens as the last entry.
 
@@ -127,25 +133,48 @@ def cut_points(text: str, offsets: list[tuple[int, int]], capacity: int) -> list
     Returns:
         `[0, c1, ..., n]`, ascending; `[0]` if there are no tokens.
     """
-    count = len(offsets)
+    sentences = sentence_tokens(text, offsets) if len(offsets) > capacity else []
+    return cut_at(len(offsets), sentences, lambda token: begins_word(offsets, token), capacity)
+
+
+def sentence_tokens(text: str, offsets: list[tuple[int, int]]) -> list[int]:
+    """The tokens that begin a sentence, ascending; the number of tokens may stand at the end."""
+    token_starts = [start for start, _ in offsets]
+    return sorted({bisect_left(token_starts, start) for start in sentence_starts(text)})
+
+
+def begins_word(offsets: list[tuple[int, int]], token: int) -> bool:
+    """Whether a token, not the first, stands apart from the one before it."""
+    return offsets[token][0] > offsets[token - 1][1]
+
+
+def cut_at(
+    count: int, sentences: Sequence[int], starts_word: Callable[[int], bool], capacity: int
+) -> list[int]:
+    """Cut `count` tokens as `cut_points` does.
+
+    Args:
+        count: number of tokens.
+        sentences: the tokens that begin a sentence, ascending.
+        starts_word: whether a token begins a word.
+        capacity: the most tokens a chunk may hold, specials not counted.
+    """
     if count == 0:
         return [0]
-    token_starts = [start for start, _ in offsets]
-    sentences = sorted({bisect_left(token_starts, start) for start in sentence_starts(text)})
     cuts = [0]
     while count - cuts[-1] > capacity:
-        cuts.append(_next_cut(offsets, sentences, cuts[-1], cuts[-1] + capacity, _MIN_FILL))
+        cuts.append(_next_cut(starts_word, sentences, cuts[-1], cuts[-1] + capacity, _MIN_FILL))
     cuts.append(count)
     if len(cuts) > 2 and cuts[-1] - cuts[-2] < _MIN_TAIL * capacity:
         start, middle = cuts[-3], cuts[-3] + (count - cuts[-3] + 1) // 2
-        cuts[-2] = _next_cut(offsets, sentences, start, middle, _MIN_FILL)
+        cuts[-2] = _next_cut(starts_word, sentences, start, middle, _MIN_FILL)
         if count - cuts[-2] > capacity:
             cuts[-2] = middle
     return cuts
 
 
 def _next_cut(
-    offsets: list[tuple[int, int]], sentences: list[int], start: int, limit: int, fill: float
+    starts_word: Callable[[int], bool], sentences: Sequence[int], start: int, limit: int, fill: float
 ) -> int:
     """The best place in (start, limit] to end a chunk: a sentence's end, else a word's, else `limit`."""
     floor = start + fill * (limit - start)
@@ -153,6 +182,6 @@ def _next_cut(
     if place >= 0 and sentences[place] >= floor:
         return sentences[place]
     for cut in range(limit, int(floor), -1):
-        if offsets[cut][0] > offsets[cut - 1][1]:
+        if starts_word(cut):
             return cut
     return limit

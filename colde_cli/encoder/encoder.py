@@ -205,7 +205,15 @@ class Encoder:
         Raises:
             NoTextError: one of them has no text.
         """
-        chunked = [self.chunk(document) for document in documents]
+        return self.encode_chunked(documents, [self.chunk(document) for document in documents], progress)
+
+    def encode_chunked(
+        self,
+        documents: Sequence[Document],
+        chunked: Sequence[tuple[Chunk, ...]],
+        progress: Progress | None = None,
+    ) -> list[Encoding]:
+        """Encode documents whose chunks, `chunked`, are known; each has one at least."""
         vectors = self.encode_chunks([chunk for chunks in chunked for chunk in chunks], progress)
         ends = np.cumsum([len(chunks) for chunks in chunked])
         pieces = np.split(vectors, ends[:-1]) if len(documents) else []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -13,12 +13,15 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from colde_cli.errors import DeviceError, OptionError
-from colde_cli.evaluation.data import DataFile, LabelledPair, TrainingData, read_data, read_pairs
+from colde_cli.errors import DataError, DeviceError, OptionError
+from colde_cli.evaluation.data import DataFile, TrainingData, read_data, read_pairs
 from colde_cli.learning import checkpoint
+from colde_cli.learning.backbone import Backbone
 from colde_cli.learning.loop import Observer
+from colde_cli.learning.prepared import Inputs, JudgedPairs, is_prepared, read_prepared, write_prepared
 from colde_cli.learning.sampling import Positives
 from colde_cli.learning.splits import Split, split_by_fraction, split_by_pairs
+from colde_cli.learning.tokens import TokenStore, tokenize_documents
 from colde_cli.recipes import Recipe, TowerRecipe
 
 R = TypeVar("R", bound=Recipe | TowerRecipe)
@@ -39,7 +42,7 @@ class Job(Generic[R]):
     """One `colde train`: the data, the recipe and the folder to write.
 
     Attributes:
-        data: files of documents.
+        data: files of documents, or one that `prepare_data` wrote.
         output: the model folder to write.
         backbone: see `load_backbone`; unused by systems without one.
         pairs: file of judged training pairs.
@@ -127,27 +130,98 @@ def open_workshop(job: Job[Any]) -> None:
     job.workshop.mkdir(parents=True, exist_ok=True)
 
 
-def read_task(job: Job[Any]) -> TaskData:
-    """Read documents and judged pairs, and split them into training and validation.
+def read_inputs(job: Job[Any], backbone: Backbone | None) -> Inputs:
+    """Read documents and judged pairs, without the documents that the run does not use.
+
+    Args:
+        job: names the files.
+        backbone: to read a prepared file for; None for a system that reads texts.
 
     Raises:
         DataError: the data is not right.
+        MissingFileError: there is no such file.
     """
-    data = read_data(job.data)
-    numbers = data.numbers()
-    files = list(data.files)
+    inputs = _documents(job, backbone)
+    numbers = inputs.data.numbers()
 
-    def judged(path: Path) -> tuple[LabelledPair, ...]:
-        pairs = read_pairs(path, numbers)
-        files.append(DataFile(path.name, len(pairs)))
-        return pairs
+    def judged(path: Path) -> JudgedPairs:
+        return JudgedPairs(path.name, read_pairs(path, numbers))
 
-    positives = Positives.of(data, judged(job.pairs) if job.pairs else ())
+    if job.pairs is not None:
+        inputs = replace(inputs, pairs=judged(job.pairs))
     if isinstance(job.validation, Path):
-        split = split_by_pairs(data, judged(job.validation))
+        inputs = replace(inputs, validation=judged(job.validation))
+    return _used(inputs) if inputs.tokens is None else inputs
+
+
+def _documents(job: Job[Any], backbone: Backbone | None) -> Inputs:
+    prepared = [path for path in job.data if is_prepared(path)]
+    if not prepared:
+        return Inputs(read_data(job.data), None, None)
+    if len(job.data) > 1:
+        raise DataError(f"{prepared[0]} is prepared data and holds a whole run; name it alone.")
+    if backbone is None:
+        raise DataError(
+            f"{prepared[0]} holds tokens without their text, for --system colde; name the JSON Lines."
+        )
+    return read_prepared(prepared[0], backbone)
+
+
+def _used(inputs: Inputs) -> Inputs:
+    """Leave out the documents of the test split that no judged pair names, and the links to them."""
+    documents = inputs.data.documents
+    if not any(item.split == "train" for item in documents):
+        return inputs
+    judged = [pair for source in (inputs.pairs, inputs.validation) if source for pair in source.pairs]
+    named = {name for pair in judged for name in (pair.a, pair.b)}
+    kept = [item for item in documents if item.split != "test" or item.id in named]
+    known = {item.id for item in kept}
+    linked = (replace(item, related=tuple(filter(known.__contains__, item.related))) for item in kept)
+    return replace(inputs, data=replace(inputs.data, documents=tuple(linked)))
+
+
+def make_task(job: Job[Any], inputs: Inputs) -> TaskData:
+    """Split the data of a run into training and validation.
+
+    Raises:
+        DataError: there is nothing to train or to validate on.
+    """
+    sources = [source for source in (inputs.pairs, inputs.validation) if source is not None]
+    files = [*inputs.data.files, *(DataFile(source.name, len(source.pairs)) for source in sources)]
+    positives = Positives.of(inputs.data, inputs.pairs.pairs if inputs.pairs else ())
+    if inputs.validation is not None:
+        split = split_by_pairs(inputs.data, inputs.validation.pairs)
     else:
-        split = split_by_fraction(data, positives, job.validation, job.recipe.seed)
-    return TaskData(data, tuple(files), positives, split)
+        share = job.validation if isinstance(job.validation, float) else 0.0
+        split = split_by_fraction(inputs.data, positives, share, job.recipe.seed)
+    return TaskData(inputs.data, tuple(files), positives, split)
+
+
+def prepare_data(job: Job[Any], backbone: Backbone, path: Path, display: TrainingDisplay) -> TaskData:
+    """Write the data of a job to one file, for `colde train` on this machine or another.
+
+    Raises:
+        ColdeError: the data is not right, or the file cannot be written.
+    """
+    display.phase("Reading the documents")
+    inputs = read_inputs(job, backbone)
+    task = make_task(job, inputs)
+    tokens = read_tokens(inputs, backbone, display)
+    write_prepared(path, inputs, tokens, backbone)
+    return task
+
+
+def read_tokens(inputs: Inputs, backbone: Backbone, display: TrainingDisplay) -> TokenStore:
+    """Return the tokens of all documents, those of a prepared file or new ones.
+
+    Raises:
+        DataError: a document has no token.
+    """
+    if inputs.tokens is not None:
+        return inputs.tokens
+    display.phase("Tokenizing them", len(inputs.data.documents))
+    documents = [item.document for item in inputs.data.documents]
+    return tokenize_documents(documents, backbone.tokenizer, display.advance)
 
 
 def run_digest(job: Job[Any], read: TaskData, texts: str, weights: Mapping[str, Tensor]) -> str:

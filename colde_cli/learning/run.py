@@ -26,8 +26,10 @@ from colde_cli.learning.job import (
     TaskData,
     TrainingDisplay,
     check_folders,
+    make_task,
     open_workshop,
-    read_task,
+    read_inputs,
+    read_tokens,
     run_digest,
     torch_device,
 )
@@ -37,7 +39,7 @@ from colde_cli.learning.loop import Outcome, Task, train
 from colde_cli.learning.networks.colde import Colde, save_weights
 from colde_cli.learning.processes import ALONE, Processes
 from colde_cli.learning.serving import fit_served
-from colde_cli.learning.tokens import ChunkStore, chunk_documents
+from colde_cli.learning.tokens import ChunkStore
 from colde_cli.recipes import Recipe
 
 _VECTORS = "vectors.npy"
@@ -62,12 +64,12 @@ def train_model(
     check_folders(job)
     device = processes.device or torch_device(job.device)
     display.phase("Reading the documents")
-    read = read_task(job)
     backbone = load_backbone(job.backbone)
+    inputs = read_inputs(job, backbone)
+    read = make_task(job, inputs)
     model = build_model(job.recipe, backbone)
-    display.phase("Cutting them into chunks", len(read.data.documents))
-    documents = [item.document for item in read.data.documents]
-    store = chunk_documents(documents, backbone.tokenizer, model.config.chunk_tokens, display.advance)
+    tokens = read_tokens(inputs, backbone, display)
+    store = tokens.chunked(backbone.tokenizer, model.config.chunk_tokens)
     files = np.array([item.file for item in read.data.documents], np.int64)
     run = run_digest(job, read, store.digest(), backbone.weights)
     task = Task(store, read.positives, read.split, files, run)
@@ -80,8 +82,8 @@ def train_model(
         source = _frozen(job, model, task, backbone.tokenizer, calibration_ids, device, display)
     else:
         model.to(device)
-        tokens = micro_tokens(model.encoder, job.recipe.max_memory)
-        source = TrainedChunks(model.encoder, store, tokens, device, job.recipe.precision, processes)
+        at_once = micro_tokens(model.encoder, job.recipe.max_memory)
+        source = TrainedChunks(model.encoder, store, at_once, device, job.recipe.precision, processes)
     display.phase("Preparing")
     if saved is None:
         sample = None if job.recipe.freeze_backbone else CENTER_SAMPLE

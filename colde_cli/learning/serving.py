@@ -78,7 +78,7 @@ def fit_served(staged: Path, read: TaskData, store: ChunkStore, *, combine: bool
         _learn_lexicon(staged, read, store).save(staged / LEXICON)
         _write(config, staged)
     with Cache.open() as cache:
-        pairs = _encode_pairs(Encoder.load(staged, device=device, cache=cache), read)
+        pairs = _encode_pairs(Encoder.load(staged, device=device, cache=cache), read, store)
     if combine:
         config, pairs = _fit_weights(config, pairs, staged)
     else:
@@ -131,10 +131,11 @@ def _learn_lexicon(staged: Path, read: TaskData, store: ChunkStore) -> Lexicon:
     return Lexicon.learn(texts, continuations(pieces), USUAL.rarity)
 
 
-def _encode_pairs(encoder: Encoder, read: TaskData) -> _ValidationPairs:
+def _encode_pairs(encoder: Encoder, read: TaskData, store: ChunkStore) -> _ValidationPairs:
     numbers = np.unique(read.split.pairs).tolist()
-    documents = [read.data.documents[number] for number in numbers]
-    encodings = dict(zip(numbers, encoder.encode_many([item.document for item in documents]), strict=True))
+    documents = [read.data.documents[number].document for number in numbers]
+    encoded = encoder.encode_chunked(documents, [store.chunks(number) for number in numbers])
+    encodings = dict(zip(numbers, encoded, strict=True))
     left, right = read.split.pairs.T.tolist()
     return _ValidationPairs(
         [encodings[number] for number in left],

@@ -1,4 +1,7 @@
-"""Cut documents into chunks of token ids, kept in flat arrays: 5,000 documents have some 90,000 chunks."""
+"""Documents as token ids, and the chunks cut from them, in flat arrays: 5,000 documents have some 90,000 chunks.
+
+The tokens also say where sentences and words begin, so that chunks of any size can be cut without the text.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +9,21 @@ import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from itertools import pairwise
 from multiprocessing import get_context
 
 import numpy as np
 from numpy.typing import NDArray
 
 from colde_cli import settings
-from colde_cli.documents.chunking import Chunker, plain_tokenizer
+from colde_cli.documents.chunking import (
+    begins_word,
+    cut_at,
+    plain_tokenizer,
+    sections_with_text,
+    sentence_tokens,
+    special_token,
+)
 from colde_cli.documents.document import Chunk, Document, Span
 from colde_cli.errors import DataError
 
@@ -20,8 +31,65 @@ from colde_cli.errors import DataError
 _PARALLEL = 500
 _SHARE = 32
 
-Cut = list[tuple[int, NDArray[np.int32]]]
-"""Section and token ids of every chunk of a document."""
+_SENTENCE, _WORD = 1, 2
+
+Tokenized = list[tuple[int, NDArray[np.int32], NDArray[np.uint8]]]
+"""Number, token ids and breaks of every section of a document that has tokens."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TokenStore:
+    """The tokens of N documents, one section after another; bare headings over sub-sections are left out.
+
+    Attributes:
+        ids: int32 [T], token ids without specials.
+        breaks: uint8 [T], what begins with each token: 1 a sentence, 2 a word, 3 both.
+        starts: int64 [S + 1], where each section begins in `ids`.
+        sections: int32 [S], the number of each section within its document.
+        documents: int64 [N + 1], the first section of each document.
+    """
+
+    ids: NDArray[np.int32]
+    breaks: NDArray[np.uint8]
+    starts: NDArray[np.int64]
+    sections: NDArray[np.int32]
+    documents: NDArray[np.int64]
+
+    def chunked(self, tokenizer: str, chunk_tokens: int) -> ChunkStore:
+        """Cut every section into chunks, as `Chunker` does.
+
+        Args:
+            tokenizer: the text of `tokenizer.json`, which knows [CLS] and [SEP].
+            chunk_tokens: size of a chunk, specials included.
+        """
+        plain = plain_tokenizer(tokenizer)
+        first, last = ([special_token(plain, name)] for name in ("[CLS]", "[SEP]"))
+        cuts = [self._cut(section, chunk_tokens - 2) for section in range(len(self.sections))]
+        ids = [
+            np.concatenate([first, self.ids[begin:end], last]) for cut in cuts for begin, end in pairwise(cut)
+        ]
+        counts = np.array([len(cut) - 1 for cut in cuts], np.int64)
+        return ChunkStore(
+            np.concatenate(ids).astype(np.int32),
+            ends([len(chunk) for chunk in ids]),
+            np.repeat(self.sections, counts),
+            ends(counts)[self.documents],
+        )
+
+    def _cut(self, section: int, capacity: int) -> list[int]:
+        """Where the chunks of a section begin and end in `ids`."""
+        start, end = int(self.starts[section]), int(self.starts[section + 1])
+        breaks = self.breaks[start:end]
+        sentences = np.flatnonzero(breaks & _SENTENCE).tolist()
+        words = (breaks & _WORD).astype(bool)
+        return [
+            start + cut for cut in cut_at(end - start, sentences, lambda token: bool(words[token]), capacity)
+        ]
+
+
+def ends(lengths: Sequence[int] | NDArray[np.int64]) -> NDArray[np.int64]:
+    """Where each of several pieces in a row begins, and where the last one ends: int64 [n + 1]."""
+    return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,6 +127,13 @@ class ChunkStore:
         """Return a chunk as the runtime encoder reads it, without its place in the text."""
         return Chunk(number, int(self.sections[number]), 0, Span(0, 0), tuple(self.tokens(number).tolist()))
 
+    def chunks(self, document: int) -> tuple[Chunk, ...]:
+        """Return the chunks of a document as the runtime encoder reads them, without their places in the text."""
+        return tuple(
+            Chunk(place, int(self.sections[number]), 0, Span(0, 0), tuple(self.tokens(int(number)).tolist()))
+            for place, number in enumerate(self.chunks_of(document))
+        )
+
     def digest(self) -> str:
         """Hash of all chunks: two stores with one digest train the same model."""
         state = hashlib.blake2b(digest_size=16)
@@ -67,64 +142,84 @@ class ChunkStore:
         return state.hexdigest()
 
 
-def chunk_documents(
-    documents: Sequence[Document],
-    tokenizer: str,
-    chunk_tokens: int,
-    progress: Callable[[int], None] | None = None,
-) -> ChunkStore:
-    """Cut documents into chunks, in several processes where there are many.
+def chunk_documents(documents: Sequence[Document], tokenizer: str, chunk_tokens: int) -> ChunkStore:
+    """Cut documents into chunks; see `tokenize_documents` and `TokenStore.chunked`."""
+    return tokenize_documents(documents, tokenizer).chunked(tokenizer, chunk_tokens)
+
+
+def tokenize_documents(
+    documents: Sequence[Document], tokenizer: str, progress: Callable[[int], None] | None = None
+) -> TokenStore:
+    """Tokenize documents, in several processes where there are many.
 
     Args:
         documents: each with at least one token.
         tokenizer: the text of `tokenizer.json`.
-        chunk_tokens: size of a chunk, specials included.
         progress: called with the number of documents just done.
 
     Raises:
         DataError: a document has no token.
     """
-    cuts: list[Cut] = []
-    for cut in _cuts(documents, tokenizer, chunk_tokens):
-        if not cut:
-            raise DataError(f"The document {documents[len(cuts)].title!r} has no words; remove it.")
-        cuts.append(cut)
+    found: list[Tokenized] = []
+    for sections in _tokenized(documents, tokenizer):
+        if not sections:
+            raise DataError(f"The document {documents[len(found)].title!r} has no words; remove it.")
+        found.append(sections)
         if progress is not None:
             progress(1)
-    chunks = [chunk for cut in cuts for chunk in cut]
-    starts = np.concatenate([[0], np.cumsum([len(ids) for _, ids in chunks])]).astype(np.int64)
-    counts = np.concatenate([[0], np.cumsum([len(cut) for cut in cuts])]).astype(np.int64)
-    sections = np.array([section for section, _ in chunks], np.int32)
-    return ChunkStore(np.concatenate([ids for _, ids in chunks]), starts, sections, counts)
+    every = [section for sections in found for section in sections]
+    return TokenStore(
+        np.concatenate([ids for _, ids, _ in every]),
+        np.concatenate([breaks for *_, breaks in every]),
+        ends([len(ids) for _, ids, _ in every]),
+        np.array([number for number, *_ in every], np.int32),
+        ends([len(sections) for sections in found]),
+    )
 
 
-def _cuts(documents: Sequence[Document], tokenizer: str, chunk_tokens: int) -> Iterator[Cut]:
+def _tokenized(documents: Sequence[Document], tokenizer: str) -> Iterator[Tokenized]:
     if len(documents) <= _PARALLEL:
-        cutter = _Cutter(tokenizer, chunk_tokens)
-        yield from map(cutter.cut, documents)
+        reader = _Tokenizing(tokenizer)
+        yield from map(reader.read, documents)
         return
     # Spawned, not forked: a fork of a process with threads (torch, onnxruntime) may hang.
     with ProcessPoolExecutor(
-        settings.usable_cores(), get_context("spawn"), _start_worker, (tokenizer, chunk_tokens)
+        settings.usable_cores(), get_context("spawn"), _start_worker, (tokenizer,)
     ) as pool:
-        yield from pool.map(_cut_in_worker, documents, chunksize=_SHARE)
+        yield from pool.map(_read_in_worker, documents, chunksize=_SHARE)
 
 
-class _Cutter:
-    def __init__(self, tokenizer: str, chunk_tokens: int) -> None:
-        self._chunker = Chunker(plain_tokenizer(tokenizer), chunk_tokens)
+class _Tokenizing:
+    def __init__(self, tokenizer: str) -> None:
+        self._tokenizer = plain_tokenizer(tokenizer)
 
-    def cut(self, document: Document) -> Cut:
-        return [(chunk.section, np.array(chunk.ids, np.int32)) for chunk in self._chunker.chunk(document)]
+    def read(self, document: Document) -> Tokenized:
+        found = []
+        for section in sections_with_text(document):
+            text = document.section_text(section)
+            encoding = self._tokenizer.encode(text, add_special_tokens=False)
+            ids, offsets = encoding.ids, encoding.offsets
+            if ids:
+                found.append((section.index, np.array(ids, np.int32), _breaks(text, offsets)))
+        return found
 
 
-# One cutter per worker process: a tokenizer is costly to send with every document.
-_workers: list[_Cutter] = []
+def _breaks(text: str, offsets: list[tuple[int, int]]) -> NDArray[np.uint8]:
+    breaks = np.array(
+        [0, *(_WORD * begins_word(offsets, token) for token in range(1, len(offsets)))], np.uint8
+    )
+    sentences = np.array(sentence_tokens(text, offsets), np.int64)
+    breaks[sentences[sentences < len(breaks)]] |= _SENTENCE
+    return breaks
 
 
-def _start_worker(tokenizer: str, chunk_tokens: int) -> None:
-    _workers.append(_Cutter(tokenizer, chunk_tokens))
+# One tokenizer per worker process: it is costly to send with every document.
+_workers: list[_Tokenizing] = []
 
 
-def _cut_in_worker(document: Document) -> Cut:
-    return _workers[0].cut(document)
+def _start_worker(tokenizer: str) -> None:
+    _workers.append(_Tokenizing(tokenizer))
+
+
+def _read_in_worker(document: Document) -> Tokenized:
+    return _workers[0].read(document)

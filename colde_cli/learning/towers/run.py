@@ -25,8 +25,9 @@ from colde_cli.learning.job import (
     TaskData,
     TrainingDisplay,
     check_folders,
+    make_task,
     open_workshop,
-    read_task,
+    read_inputs,
     run_digest,
     torch_device,
 )
@@ -87,7 +88,7 @@ def train_tower(
     check_folders(job)
     device = torch_device(job.device)
     display.phase("Reading the documents")
-    read = read_task(job)
+    read = make_task(job, read_inputs(job, None))
     texts = [document_text(item.document) for item in read.data.documents]
     parts = _build(job, system, [texts[number] for number in read.split.training])
     display.phase("Packing them", len(texts))
