@@ -202,7 +202,7 @@ def test_options_that_are_not_given_are_the_recipes_own(
 ) -> None:
     """What reaches the trainer, of both kinds, without training it."""
     jobs = []
-    monkeypatch.setattr("colde_cli.commands.train._run", lambda job, quiet: jobs.append(job) or 0)
+    monkeypatch.setattr("colde_cli.commands.train._run", lambda job, quiet, max_time: jobs.append(job) or 0)
     monkeypatch.setenv("COLDE_SEED", "2")
     ablations = ["--ablation", "no-lstm", "--ablation", "no-aug", "--ablation", "no-aug"]
     for given in (
