@@ -17,7 +17,18 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from colde_cli.api import Pair, ReadOptions, Search, compare, open_pair, open_search, rank, read
+    from colde_cli.api import (
+        Adaptation,
+        Pair,
+        ReadOptions,
+        Search,
+        adapt,
+        compare,
+        open_pair,
+        open_search,
+        rank,
+        read,
+    )
     from colde_cli.corpus.collecting import Skipped
     from colde_cli.corpus.ranking import HalfRead, Hit, Match, MatchedSection, Ranking, rank_files
     from colde_cli.documents.document import Chunk, Document, Ignored, ReadReport, Section, SectionKind, Span
@@ -44,6 +55,7 @@ if TYPE_CHECKING:
         UnsupportedFormatError,
     )
     from colde_cli.scoring.lexicon import Terms
+    from colde_cli.scoring.profile import FieldInfo, FieldProfile
     from colde_cli.scoring.score import ScorePart
     from colde_cli.similarity.alignment import Alignment, Extent, PassagePair, State, extents
     from colde_cli.similarity.boilerplate import Boilerplate
@@ -60,6 +72,7 @@ __version__ = "0.1.0"
 os.environ["ORT_DISABLE_TELEMETRY"] = "1"
 
 __all__ = [
+    "Adaptation",
     "Alignment",
     "Boilerplate",
     "Cache",
@@ -77,6 +90,8 @@ __all__ = [
     "Encoder",
     "Encoding",
     "Extent",
+    "FieldInfo",
+    "FieldProfile",
     "Flag",
     "FlagKind",
     "HalfRead",
@@ -112,6 +127,7 @@ __all__ = [
     "Terms",
     "UnsupportedFormatError",
     "__version__",
+    "adapt",
     "compare",
     "compare_encodings",
     "extents",
@@ -126,6 +142,8 @@ __all__ = [
 
 _MODULES = {
     "api": (
+        "adapt",
+        "Adaptation",
         "compare",
         "open_pair",
         "open_search",
@@ -177,6 +195,7 @@ _MODULES = {
         "UnsupportedFormatError",
     ),
     "scoring.lexicon": ("Terms",),
+    "scoring.profile": ("FieldInfo", "FieldProfile"),
     "scoring.score": ("ScorePart",),
     "similarity.alignment": (
         "Alignment",

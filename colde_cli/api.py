@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from functools import partial
 from glob import glob as expand
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from colde_cli.documents.document import Document
 from colde_cli.documents.reading import read as read_file
 from colde_cli.documents.sandbox import readers
 from colde_cli.documents.selection import select
 from colde_cli.errors import OptionError
-from colde_cli.settings import DEFAULT_MODEL
+from colde_cli.settings import DEFAULT_MODEL, profile_folder
 from colde_cli.similarity.words import NOTHING_IGNORED, IgnoreOptions
 
 # Models and arrays take a tenth of a second to import: only where they are used, while documents are being read.
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from colde_cli.encoder.encoding import Encoding
     from colde_cli.encoder.protocol import DocumentEncoder
     from colde_cli.encoder.runtime import Progress
+    from colde_cli.scoring.profile import Field, FieldProfile
     from colde_cli.similarity.boilerplate import Boilerplate
     from colde_cli.similarity.comparison import Comparison
 
@@ -69,6 +70,7 @@ def compare(
     *,
     passages: bool = True,
     ignore: IgnoreOptions = NOTHING_IGNORED,
+    field: str | Path | None = None,
     skip_sections: Sequence[str] = (),
     only_sections: Sequence[str] = (),
     pages: tuple[int, int] | None = None,
@@ -88,6 +90,7 @@ def compare(
         b: the second.
         passages: also align the passages. Without, the scores come sooner and `Comparison.passages` is empty.
         ignore: what counts as no difference; text of the documents in `ignore.like` is left out of both.
+        field: name or folder of a field profile to score with; see `adapt`.
         skip_sections: as for `read`, of both documents.
         only_sections: as for `read`, of both documents.
         pages: as for `read`, of both files.
@@ -108,7 +111,8 @@ def compare(
     """
     open_model = _opener(encoder, model, device, precision, threads, cache)
     options = ReadOptions(password, pages, skip_sections, only_sections)
-    return open_pair(a, b, open_model, options, ignore).compare(passages=passages, progress=progress)
+    pair = open_pair(a, b, open_model, options, ignore, field=field)
+    return pair.compare(passages=passages, progress=progress)
 
 
 def rank(
@@ -120,6 +124,7 @@ def rank(
     explain: bool = False,
     glob: str | None = None,
     ignore: IgnoreOptions = NOTHING_IGNORED,
+    field: str | Path | None = "corpus",
     password: str | None = None,
     encoder: DocumentEncoder | OpenModel | None = None,
     model: str | Path = DEFAULT_MODEL,
@@ -141,6 +146,8 @@ def rank(
         explain: find for each hit the sections that match.
         glob: which files of folders to take, relative to the folder.
         ignore: text of the documents in `ignore.like` is left out of all.
+        field: "corpus" scores with the statistics of the corpus, if it has 15 documents or more; a name or folder is
+            that of a field profile; None scores as `compare` does.
         password: of encrypted PDFs.
         encoder: as for `compare`, like the five arguments that follow.
         model: name on the model path, or a folder.
@@ -157,8 +164,67 @@ def rank(
         OptionError: there is no document in the corpus, or an option is not valid.
     """
     open_model = _opener(encoder, model, device, precision, threads, cache)
-    search = open_search(query, corpus, open_model, glob=glob, ignore=ignore, password=password)
+    search = open_search(query, corpus, open_model, glob=glob, ignore=ignore, field=field, password=password)
     return search.rank(top=top, min_score=min_score, explain=explain, progress=progress)
+
+
+def adapt(
+    documents: str | Path | Sequence[str | Path],
+    name_or_folder: str | Path,
+    *,
+    glob: str | None = None,
+    password: str | None = None,
+    encoder: DocumentEncoder | OpenModel | None = None,
+    model: str | Path = DEFAULT_MODEL,
+    device: str = "auto",
+    precision: str = "auto",
+    threads: int | None = None,
+    cache: Cache | None = None,
+    progress: Progress | None = None,
+) -> Adaptation:
+    """Learn the profile of a field from documents without labels, and save it.
+
+    Args:
+        documents: as the corpus of `rank`.
+        name_or_folder: a name, by which `compare` and `rank` find the profile, or the path of a folder for it.
+        glob: which files of folders to take, relative to the folder.
+        password: of encrypted PDFs.
+        encoder: as for `compare`, like the five arguments that follow.
+        model: name on the model path, or a folder.
+        device: "auto", "cpu", "cuda" or "cuda:N".
+        precision: "auto", "int8", "fp16" or "fp32".
+        threads: chunks encoded at the same time on the CPU; one per usable core if None.
+        cache: where encodings are kept, as for `rank`.
+        progress: called with the number of files just done.
+
+    Raises:
+        DocumentError: none of the documents can be read, or a folder or file does not exist.
+        ModelError: there is no such model, or it is not complete.
+        DeviceError: the device is not there.
+        OptionError: there is no document, the model can have no profiles, or the profile cannot be written.
+    """
+    from colde_cli.corpus.fields import adapt_files, save_profile
+
+    folder = profile_folder(name_or_folder)
+    files, unlisted = _files(documents, glob, "learn from")
+    opened = _opener(encoder, model, device, precision, threads, cache)()
+    profile, skipped = adapt_files(files, folder.name, opened, password=password, progress=progress)
+    save_profile(profile, folder)
+    return Adaptation(profile, folder, (*unlisted, *skipped))
+
+
+@dataclass(frozen=True, slots=True)
+class Adaptation:
+    """A field profile that was learned.
+
+    Attributes:
+        folder: where it is saved.
+        skipped: folders that cannot be listed, and files that cannot be read.
+    """
+
+    profile: FieldProfile
+    folder: Path
+    skipped: tuple[Skipped, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,13 +265,16 @@ class Pair:
     encoder: DocumentEncoder
     ignore: IgnoreOptions = NOTHING_IGNORED
     templates: tuple[Document, ...] = ()
+    field: Field | None = None
 
     def compare(self, *, passages: bool = True, progress: Progress | None = None) -> Comparison:
         """Encode and compare the two; arguments as for `compare`."""
         from colde_cli.similarity.comparison import compare_encodings
 
         a, b = self.encoder.encode_many([self.a, self.b], progress)
-        return compare_encodings(a, b, self.encoder, self.ignore, passages=passages, progress=progress)
+        return compare_encodings(
+            a, b, self.encoder, self.ignore, passages=passages, field=self.field, progress=progress
+        )
 
 
 def open_pair(
@@ -214,6 +283,7 @@ def open_pair(
     open_model: OpenModel,
     options: ReadOptions = ReadOptions(),
     ignore: IgnoreOptions = NOTHING_IGNORED,
+    field: str | Path | None = None,
 ) -> Pair:
     """Read two documents at the same time while the model loads.
 
@@ -223,6 +293,7 @@ def open_pair(
         open_model: opens the encoder.
         options: which parts of them to read.
         ignore: what counts as no difference; text of `ignore.like` is left out.
+        field: name or folder of a field profile.
 
     Raises:
         ColdeError: as for `compare`.
@@ -234,10 +305,11 @@ def open_pair(
         waiting = [pool.submit(options.read, source) for source in (a, b)]
         encoder = open_model()
         templates, boilerplate = _boilerplate(ignore, options.password)
+        profile = _field(field, encoder)
         first, second = (document.result() for document in waiting)
     if boilerplate is not None:
         first, second = boilerplate.without_both(first, second)
-    return Pair(first, second, encoder, ignore, templates)
+    return Pair(first, second, encoder, ignore, templates, profile)
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,6 +320,7 @@ class Search:
         files: each once, in the order in which they were found.
         unlisted: folders that cannot be listed.
         templates: the documents of `ignore.like`, whose text is left out of all.
+        field: "corpus" for that of the files; None for none.
     """
 
     query: Encoding
@@ -257,6 +330,7 @@ class Search:
     password: str | None = None
     templates: tuple[Document, ...] = ()
     boilerplate: Boilerplate | None = None
+    field: Field | Literal["corpus"] | None = "corpus"
 
     def rank(
         self,
@@ -278,6 +352,7 @@ class Search:
             explain=explain,
             password=self.password,
             boilerplate=self.boilerplate,
+            field=self.field,
             progress=progress,
         )
 
@@ -289,6 +364,7 @@ def open_search(
     *,
     glob: str | None = None,
     ignore: IgnoreOptions = NOTHING_IGNORED,
+    field: str | Path | None = "corpus",
     password: str | None = None,
 ) -> Search:
     """Find the files of a corpus and encode the query; arguments as for `rank`.
@@ -296,21 +372,38 @@ def open_search(
     Raises:
         ColdeError: as for `rank`.
     """
-    from colde_cli.corpus.collecting import Skipped, walk
     from colde_cli.corpus.ranking import encode_query
 
     _check(ignore)
     encoder = open_model()
+    files, unlisted = _files(corpus, glob, "search in")
+    chosen: Field | Literal["corpus"] | None = "corpus" if field == "corpus" else _field(field, encoder)
+    templates, boilerplate = _boilerplate(ignore, password)
+    encoding = encode_query(query, encoder, password=password, boilerplate=boilerplate)
+    return Search(encoding, files, encoder, unlisted, password, templates, boilerplate, chosen)
+
+
+def _files(
+    corpus: str | Path | Sequence[str | Path], glob: str | None, purpose: str
+) -> tuple[tuple[Path, ...], tuple[Skipped, ...]]:
+    """The files of a corpus, and the folders that cannot be listed; `purpose` stands in the error if there is none."""
+    from colde_cli.corpus.collecting import Skipped, walk
+
     places = [corpus] if isinstance(corpus, str | Path) else list(corpus)
     errors: list[OSError] = []
     files = walk([file for place in places for file in _matching(place)], glob, errors.append)
     if not files:
         fits = f" that fits {glob!r}" if glob else ""
-        raise OptionError(f"There is no document to search in {', '.join(map(str, places))}{fits}.")
-    unlisted = tuple(Skipped(str(error.filename), str(error.strerror)) for error in errors)
-    templates, boilerplate = _boilerplate(ignore, password)
-    encoding = encode_query(query, encoder, password=password, boilerplate=boilerplate)
-    return Search(encoding, tuple(files), encoder, unlisted, password, templates, boilerplate)
+        raise OptionError(f"There is no document to {purpose} {', '.join(map(str, places))}{fits}.")
+    return tuple(files), tuple(Skipped(str(error.filename), str(error.strerror)) for error in errors)
+
+
+def _field(name_or_folder: str | Path | None, encoder: DocumentEncoder) -> Field | None:
+    if name_or_folder is None:
+        return None
+    from colde_cli.encoder.fields import open_field
+
+    return open_field(name_or_folder, encoder)
 
 
 def _matching(place: str | Path) -> list[Path]:

@@ -13,6 +13,7 @@ from typer.core import TyperArgument, TyperOption
 
 from colde_cli import __version__
 from colde_cli.commands import (
+    adapt,
     cache,
     calibrate,
     diff,
@@ -42,6 +43,7 @@ app = typer.Typer(
 # Every command, in the order in which `colde --help` lists them.
 app.command("diff")(diff.diff)
 app.command("rank")(rank.rank)
+app.command("adapt")(adapt.adapt)
 app.command("text")(text.text)
 app.command("train")(train.train)
 app.command("evaluate")(evaluate.evaluate)

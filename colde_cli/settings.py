@@ -5,6 +5,7 @@
 | COLDE_CACHE_DIR   | folder of the cache                                  | the user's cache folder         |
 | COLDE_CACHE_LIMIT | largest size of the cache, e.g. "500MB", "4 GB"       | 2 GB                            |
 | COLDE_MODELS      | folders of models, searched before the others        | only the shipped models         |
+| COLDE_PROFILES    | folder of named field profiles                       | the user's data folder          |
 | COLDE_THREADS     | chunks encoded at the same time                      | one per usable core             |
 
 Variables are read on use, not at import, so that a test or a notebook can set them.
@@ -15,14 +16,19 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
+from typing import Final
 
 from colde_cli.errors import ModelError, OptionError
 
 DEFAULT_MODEL = "colde-minilm-l6"
 
+CORPUS: Final = "corpus"
+"""The name of the field that a searched corpus is."""
+
 CACHE_DIR = "COLDE_CACHE_DIR"
 CACHE_LIMIT = "COLDE_CACHE_LIMIT"
 MODELS = "COLDE_MODELS"
+PROFILES = "COLDE_PROFILES"
 THREADS = "COLDE_THREADS"
 
 _DEFAULT_CACHE_LIMIT = 2 * 10**9
@@ -130,3 +136,36 @@ def resolve_model(name_or_folder: str | Path) -> Path:
         f"known are: {', '.join(sorted(names))}" if names else f"set {MODELS} to the folder of your models"
     )
     raise ModelError(f"There is no model {str(name_or_folder)!r}, neither by name nor as a folder; {listed}.")
+
+
+def profiles_dir() -> Path:
+    """The folder of field profiles; it need not exist yet."""
+    import platformdirs
+
+    chosen = os.environ.get(PROFILES)
+    if chosen:
+        return Path(chosen).expanduser()
+    return platformdirs.user_data_path("colde", appauthor=False) / "profiles"
+
+
+def profile_folder(name_or_folder: str | Path) -> Path:
+    """Where a field profile is kept: a bare name stands for a folder in `profiles_dir`."""
+    text = str(name_or_folder)
+    bare = isinstance(name_or_folder, str) and text not in ("", ".", "..") and Path(text).name == text
+    return profiles_dir() / text if bare else Path(name_or_folder).expanduser()
+
+
+def resolve_profile(name_or_folder: str | Path) -> Path:
+    """The folder of a field profile given by name or by path; a bare name is looked up in `profiles_dir` first.
+
+    Raises:
+        ModelError: neither a known name nor a folder.
+    """
+    for folder in (profile_folder(name_or_folder), Path(name_or_folder).expanduser()):
+        if folder.is_dir():
+            return folder
+    names = sorted(path.parent.name for path in profiles_dir().glob("*/profile.json"))
+    known = f"known are: {', '.join(names)}." if names else "make one with: colde adapt DOCUMENTS -o NAME"
+    raise ModelError(
+        f"There is no field profile {str(name_or_folder)!r}, neither by name nor as a folder; {known}"
+    )

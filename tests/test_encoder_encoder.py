@@ -16,6 +16,7 @@ from colde_cli.encoder.cache import Cache
 from colde_cli.encoder.encoder import Encoder
 from colde_cli.encoder.layout import WEIGHTS
 from colde_cli.errors import ModelError, NoTextError, OptionError
+from colde_cli.scoring.calibration import Calibration
 
 WORDS = (
     "river lease turbine ozone verdict enzyme payment sensor treaty valve harbour protein notice wage".split()
@@ -231,3 +232,23 @@ def test_passages_are_encoded_as_sections_of_a_document_are(encoder: Encoder) ->
     np.testing.assert_array_equal(vectors[[0, 2, 3]], whole.centred_unit_vectors[rows])
     assert not vectors[1].any()
     assert encoder.encode_passages([]).shape == (0, encoder.config.hidden_size)
+
+
+def test_the_centre_is_what_the_head_subtracts(encoder: Encoder) -> None:
+    encoding = encoder.encode(document(1, 700, 40))
+    assert encoder.statistics is not None
+    centred = encoding.chunk_vectors - encoder.statistics.centre
+    lengths = np.linalg.norm(centred, axis=1, keepdims=True)
+    assert centred / lengths == pytest.approx(encoding.centred_unit_vectors, abs=1e-5)
+
+
+def test_another_threshold_leaves_profiles_valid(
+    tmp_path: Path, model_folder: Path, encoder: Encoder
+) -> None:
+    folder = shutil.copytree(model_folder, tmp_path / "model")
+    config = encoder.config.fitted(0.9, Calibration(slope=2.0))
+    (folder / "config.json").write_text(config.to_json())
+    assert encoder.statistics is not None
+    changed = Encoder.load(folder, device="cpu").statistics
+    assert changed is not None
+    assert changed.fingerprint == encoder.statistics.fingerprint

@@ -263,11 +263,11 @@ def test_controls_of_chunk_vectors_by_hand() -> None:
     vectors = {"a": [[1.0, 0.0], [0.0, 1.0]], "b": [[1.0, 0.0]], "c": [[0.0, -2.0]]}
     known = {name: encoding(field.documents[name], found) for name, found in vectors.items()}
     pairs = [("a", "b"), ("a", "c"), ("b", "c")]
-    assert mean_of_chunks(field, known).scores(pairs) == pytest.approx([0.5**0.5, -(0.5**0.5), 0])
+    assert mean_of_chunks(known).scores(pairs) == pytest.approx([0.5**0.5, -(0.5**0.5), 0])
     # From a: 1 and 0 with b, 0 and -1 with c; from the other side the best of both.
     assert max_mean(known).scores(pairs) == pytest.approx([(0.5 + 1) / 2, (-0.5 + 0) / 2, 0])
     uncentred = centred_mean(field, known)
-    assert uncentred.scores(pairs) == pytest.approx(mean_of_chunks(field, known).scores(pairs))
+    assert uncentred.scores(pairs) == pytest.approx(mean_of_chunks(known).scores(pairs))
     assert "Not centred" in uncentred.notes[0]
 
 

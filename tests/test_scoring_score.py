@@ -63,6 +63,7 @@ def made(seed: int, chunks: int = 4) -> Card:
         path=f"{seed}.txt",
         title=f"{seed}",
         document_vector=unit(generator.normal(size=SIZE)),
+        chunk_vectors=np.zeros((chunks, SIZE), np.float32),
         centred_unit_vectors=unit(generator.normal(size=(chunks, SIZE))),
         shares=(shares / shares.sum()).astype(np.float32),
         terms=terms(generator),

@@ -68,3 +68,19 @@ def test_threads(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_cache_folder(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLDE_CACHE_DIR", "~/elsewhere")
     assert settings.cache_dir() == Path.home() / "elsewhere"
+
+
+def test_profiles_are_found_by_name_and_by_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(settings.PROFILES, str(tmp_path / "kept"))
+    monkeypatch.chdir(tmp_path)
+    for folder in ("kept/law", "law", "poems"):
+        (tmp_path / folder).mkdir(parents=True)
+        (tmp_path / folder / "profile.json").touch()
+    assert settings.profile_folder("law") == tmp_path / "kept" / "law"
+    assert settings.profile_folder("./law") == Path("law")
+    # A bare name is looked up among the kept profiles before the folder that the program runs in.
+    assert settings.resolve_profile("law") == tmp_path / "kept" / "law"
+    assert settings.resolve_profile("poems") == Path("poems")
+    assert settings.resolve_profile(Path("law")) == Path("law")
+    with pytest.raises(ModelError, match=r"no field profile 'plays'.*known are: law\."):
+        settings.resolve_profile("plays")

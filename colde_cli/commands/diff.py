@@ -67,6 +67,14 @@ def diff(
     ignore_whitespace: IgnoreWhitespaceOption = False,
     ignore_numbers: IgnoreNumbersOption = False,
     ignore_like: IgnoreLikeOption = None,
+    field: Annotated[
+        str | None,
+        option(
+            "--field",
+            metavar="NAME|FOLDER",
+            help="Score with the statistics of a field, learned with colde adapt.",
+        ),
+    ] = None,
     level: Annotated[
         Level,
         option(
@@ -119,7 +127,7 @@ def diff(
     reporter = Reporter(quiet, verbose)
     read = api.ReadOptions(password, parse_pages(pages), skip_sections or (), only_sections or ())
     open_model = ModelChoice(model, device, precision, threads, no_cache).load
-    pair = api.open_pair(a, b, open_model, read, ignore)
+    pair = api.open_pair(a, b, open_model, read, ignore, None if field == "none" else field)
     reporter.about_model(pair.encoder)
     for document in (*pair.templates, pair.a, pair.b):
         reporter.about_document(document)

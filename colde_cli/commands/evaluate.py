@@ -83,6 +83,15 @@ def evaluate(
             help="Also measure a baseline: tfidf, bm25, mean, centred-mean, max-mean or all; repeatable.",
         ),
     ] = None,
+    field: Annotated[
+        str | None,
+        option(
+            "--field",
+            panel=_FIGURES,
+            metavar="docs|NAME|FOLDER",
+            help="Score as rank does, with the statistics of each data set's documents or of a field profile.",
+        ),
+    ] = None,
     retrieval: Annotated[
         bool,
         option("--retrieval", panel=_FIGURES, help="Also search for each document's partners among all."),
@@ -130,12 +139,14 @@ def evaluate(
     from colde_cli.evaluation.evaluation_set import read_evaluation_sets
 
     chosen = choose_format(format, output, map(str, (*pairs, *docs, *(validation or []))), _FORMATS)
+    if field is not None and robustness is not None:
+        raise OptionError("--robustness is measured without a field; leave out one of the two options.")
     attack = _make_attack(robustness, seed)
     reporter = Reporter(quiet, verbose)
     sets = read_evaluation_sets(docs, pairs, validation or [], split.value)
     plan = MeasurementPlan(split.value, retrieval, bootstrap, seed)
     options = {"device": device, "precision": precision, "threads": threads, "no_cache": no_cache}
-    evaluation = _measure(models, baseline or [], sets, plan, reporter, options, attack)
+    evaluation = _measure(models, baseline or [], sets, plan, reporter, options, attack, field)
     deliver(_render(evaluation, chosen, output), output)
 
 
@@ -188,6 +199,7 @@ def _measure(
     reporter: Reporter,
     options: dict[str, Any],
     attack: Attack | None,
+    field: str | None,
 ) -> Evaluation:
     from colde_cli.evaluation.baselines import BASELINES, CHUNK_BASELINES, make_baselines
     from colde_cli.evaluation.evaluate import evaluate as measure
@@ -199,7 +211,7 @@ def _measure(
     # Changed documents are compared chunk by chunk; baselines use the chunks of the first model.
     chunks = len(models) if attack is not None else int(bool(set(names) & CHUNK_BASELINES))
     with progress("Encoding", "chunks", show=show) as advance:
-        opened = _open_models(models, chunks, plan.retrieval, reporter, options, advance)
+        opened = _open_models(models, chunks, plan.retrieval, field, reporter, options, advance)
         for model in opened:
             for evaluation_set in sets:
                 model.encodings(evaluation_set)
@@ -212,6 +224,7 @@ def _open_models(
     models: Sequence[str],
     chunks: int,
     retrieval: bool,
+    field: str | None,
     reporter: Reporter,
     options: dict[str, Any],
     progress: Callable[[int], None],
@@ -231,7 +244,7 @@ def _open_models(
     for model, encoder in zip(given, encoders, strict=True):
         reporter.about_model(encoder)
         name = encoder.folder.name if counts[encoder.folder.name] == 1 else model
-        systems.append(ModelSystem(name, encoder, retrieval=retrieval, progress=progress))
+        systems.append(ModelSystem(name, encoder, retrieval=retrieval, field=field, progress=progress))
     return systems
 
 

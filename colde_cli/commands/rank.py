@@ -54,6 +54,14 @@ def rank(
         str | None,
         option("--glob", metavar="PATTERN", help="Which files of the folders to read, such as '**/*.pdf'."),
     ] = None,
+    field: Annotated[
+        str,
+        option(
+            "--field",
+            metavar="corpus|none|NAME|FOLDER",
+            help="Statistics to score with: of the corpus, of the model alone, or of a profile of colde adapt.",
+        ),
+    ] = "corpus",
     password: PasswordOption = None,
     ignore_like: IgnoreLikeOption = None,
     strict: Annotated[
@@ -87,7 +95,10 @@ def rank(
         refuse_inputs(output, walk(corpus))  # Also documents that --glob leaves out.
     reporter = Reporter(quiet, verbose)
     open_model = ModelChoice(model, device, precision, threads, no_cache).load
-    search = api.open_search(query, corpus, open_model, glob=glob, ignore=ignore, password=password)
+    chosen_field = None if field == "none" else field
+    search = api.open_search(
+        query, corpus, open_model, glob=glob, ignore=ignore, field=chosen_field, password=password
+    )
     reporter.about_model(search.encoder)
     for folder in search.unlisted:
         reporter.warning(f"Skipped {folder.path}: {folder.reason}.")

@@ -139,6 +139,10 @@ class Collector:
                 progress(len(batch))
         return [known[path] for path in files if path in known]
 
+    def key(self, path: Path) -> bytes:
+        """The key of a document that has a card."""
+        return self._keys[path]
+
     def encoding(self, path: Path) -> Encoding:
         """The whole encoding of a document that has a card; made once more where it was not kept."""
         return self._store.encoding(path, self._keys[path]) or self._encoder.encode(self._reader.read(path))

@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from colde_cli.corpus.collecting import Collector, CorpusReader, Skipped
+from colde_cli.corpus.fields import corpus_field
 from colde_cli.corpus.store import Card
 from colde_cli.documents.document import Document, SectionKind
 from colde_cli.encoder.encoding import Encoding, RuntimeInfo
 from colde_cli.encoder.protocol import DocumentEncoder
-from colde_cli.scoring.score import ScorePart, cosines, document_scores, verdict
+from colde_cli.scoring.profile import Field, FieldInfo
+from colde_cli.scoring.score import Scorable, ScorePart, cosines, document_scores, verdict
+from colde_cli.settings import CORPUS
 from colde_cli.similarity.boilerplate import Boilerplate
-from colde_cli.similarity.json_data import model_data, pages_data, parts_data, rounded
+from colde_cli.similarity.json_data import field_data, model_data, pages_data, parts_data, rounded
 
 MATCHES = 3
 """Pairs of sections that explain a hit."""
@@ -55,9 +58,10 @@ class Hit:
         rank: from 1.
         path: as found.
         title: as printed, else the file's name.
-        probability: the score calibrated; None where the model is not calibrated.
+        probability: the score calibrated; None where the model is not calibrated, and within a field.
         matches: the sections that match, best first; empty unless asked for.
         parts: the score is their weighted mean.
+        percentile: share of random pairs of the field with a lower score, in [0, 1]; None without a field.
     """
 
     rank: int
@@ -67,6 +71,7 @@ class Hit:
     probability: float | None
     matches: tuple[Match, ...] = ()
     parts: tuple[ScorePart, ...] = ()
+    percentile: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +95,7 @@ class Ranking:
         skipped: files that could not be read.
         like: paths of documents whose text was left out of all.
         half_read: files that got a score although something of them could not be read; the query comes first.
+        field: whose statistics the scores rest on; None for those of the model alone.
     """
 
     query_path: str
@@ -101,6 +107,7 @@ class Ranking:
     skipped: tuple[Skipped, ...] = ()
     like: tuple[str, ...] = ()
     half_read: tuple[HalfRead, ...] = ()
+    field: FieldInfo | None = None
 
     def __repr__(self) -> str:
         best = f", best={self.results[0].path[-_PATH_SHOWN:]!r}" if self.results else ""
@@ -113,6 +120,7 @@ class Ranking:
             "schema": "colde.rank/1",
             "query": {"path": self.query_path, "title": self.query_title},
             "model": model_data(self.model),
+            "field": field_data(self.field),
             "results": [_hit_data(hit) for hit in self.results],
             "searched": self.searched,
             "encoded": self.encoded,
@@ -129,6 +137,7 @@ def _hit_data(hit: Hit) -> dict[str, Any]:
         "title": hit.title,
         "score": rounded(hit.score),
         "probability": rounded(hit.probability),
+        "percentile": rounded(hit.percentile),
         "matches": [_match_data(match) for match in hit.matches],
         "parts": parts_data(hit.parts),
     }
@@ -230,6 +239,7 @@ def rank_files(
     explain: bool = False,
     password: str | None = None,
     boilerplate: Boilerplate | None = None,
+    field: Field | Literal["corpus"] | None = CORPUS,
     progress: Callable[[int], None] | None = None,
 ) -> Ranking:
     """Order documents by their score with the query, then by path.
@@ -246,12 +256,20 @@ def rank_files(
         explain: find for each hit the sections that match.
         password: of encrypted PDFs.
         boilerplate: text to leave out of every file; the query should have been read in the same way.
+        field: whose statistics to use; "corpus" learns those of the corpus, None uses the model's alone.
         progress: called with the number of files just done.
     """
     files = [path for path in corpus if not _same_file(path, query.document.path)]
-    collector = Collector(encoder, CorpusReader(password, boilerplate))
+    reader = CorpusReader(password, boilerplate)
+    collector = Collector(encoder, reader)
     cards = collector.cards(files, progress or (lambda number: None))
-    hits = _best(query, cards, encoder, top, min_score)
+    if field == CORPUS:
+        store = reader.store(encoder)
+        documents: list[tuple[bytes, Scorable]] = [(collector.key(Path(card.path)), card) for card in cards]
+        if len(files) < len(corpus):  # Whichever of its documents is the query, a corpus is the same field.
+            documents.append((store.key(Path(query.document.path)), query))
+        field = corpus_field(documents, encoder, store)
+    hits = _best(query, cards, encoder, field, top, min_score)
     if explain:
         hits = [replace(hit, matches=matches(query, collector.encoding(Path(hit.path)))) for hit in hits]
     return Ranking(
@@ -264,6 +282,7 @@ def rank_files(
         skipped=tuple(sorted(collector.skipped, key=lambda skipped: skipped.path)),
         like=boilerplate.sources if boilerplate is not None else (),
         half_read=tuple(_half_read(query, cards)),
+        field=None if field is None else field.profile.info,
     )
 
 
@@ -283,15 +302,22 @@ def _same_file(path: Path, other: str) -> bool:
 
 
 def _best(
-    query: Encoding, cards: Sequence[Card], encoder: DocumentEncoder, top: int, min_score: float | None
+    query: Encoding,
+    cards: Sequence[Card],
+    encoder: DocumentEncoder,
+    field: Field | None,
+    top: int,
+    min_score: float | None,
 ) -> list[Hit]:
     if not cards:
         return []
-    scores = document_scores([query] * len(cards), cards, encoder.config)
+    first: Scorable = query if field is None else field.adapt(query)
+    scores = document_scores([first] * len(cards), cards, encoder.config, field)
     ordered = sorted(zip(scores.tolist(), cards, strict=True), key=lambda pair: (-pair[0], pair[1].path))
     listed = [pair for pair in ordered if min_score is None or pair[0] >= min_score][:top]
     hits = []
     for place, (_, card) in enumerate(listed, 1):
-        found = verdict(query, card, encoder.config)
-        hits.append(Hit(place, card.path, card.title, found.score, found.probability, parts=found.parts))
+        found = verdict(first, card, encoder.config, field)
+        given = (found.score, found.probability)
+        hits.append(Hit(place, card.path, card.title, *given, parts=found.parts, percentile=found.percentile))
     return hits

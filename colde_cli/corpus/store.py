@@ -5,6 +5,8 @@ There are two records per file, because ranking needs a little of every document
     card   title, warnings, document vector, chunk vectors and weighed words
     full   everything in `Encoding`
 
+There is also one record for the field profile of a whole corpus.
+
 A record is a JSON header (deflated) followed by its arrays as float32 or int32, little-endian, at multiples of four
 bytes. NumPy multiplies arrays that lie elsewhere in another order, and a score must not depend on where a vector was
 kept. A record that is damaged, or of another layout, is made again.
@@ -31,13 +33,14 @@ from colde_cli.encoder.cache import Cache, digest, file_digest
 from colde_cli.encoder.encoding import Encoding
 from colde_cli.encoder.protocol import DocumentEncoder
 from colde_cli.scoring.lexicon import Terms
+from colde_cli.scoring.profile import ARRAYS, FieldProfile
 
 FloatArray = NDArray[np.float32]
 Header = dict[str, Any]
 Arrays = dict[str, NDArray[Any]]
 Opened = TypeVar("Opened")
 
-FORMAT = 6
+FORMAT = 7
 """Number of the layout of records, a part of their keys: raise it with every change of their names or order."""
 
 
@@ -48,6 +51,7 @@ class Card:
     Attributes:
         title: as printed, else the file's name.
         document_vector: [D], unit length.
+        chunk_vectors: [n, H], as the chunk encoder gives them; a field profile centres them in its own way.
         centred_unit_vectors: [n, H], centred chunk vectors of unit length.
         shares: [n], the share of each chunk in the document's tokens.
         terms: its weighed words; None for a model without a lexicon.
@@ -59,6 +63,7 @@ class Card:
     path: str
     title: str
     document_vector: FloatArray
+    chunk_vectors: FloatArray
     centred_unit_vectors: FloatArray
     shares: FloatArray
     domains: FloatArray
@@ -73,6 +78,7 @@ class Card:
             encoding.document.path,
             encoding.document.title,
             encoding.document_vector,
+            encoding.chunk_vectors,
             encoding.centred_unit_vectors,
             encoding.shares,
             encoding.domains,
@@ -129,11 +135,32 @@ class Store:
         packed = _pack({"title": title, "warnings": card.warnings}, arrays)
         self._cache.put({_card_key(key): packed, _full_key(key): _packed_encoding(encoding, title)})
 
+    def profile(self, name: str, fingerprint: str, keys: Sequence[bytes]) -> FieldProfile | None:
+        """The profile of the files with these keys, if it is known.
+
+        Args:
+            name: to give it.
+            fingerprint: of the model.
+            keys: ascending.
+        """
+        key = _profile_key(fingerprint, keys)
+
+        def make(path: Path, header: Header, arrays: Arrays) -> FieldProfile:
+            return FieldProfile(name, len(keys), fingerprint, **{item: arrays[item] for item in ARRAYS})
+
+        return _opened(self._get([key]).get(key), Path(), make)
+
+    def keep_profile(self, profile: FieldProfile, keys: Sequence[bytes]) -> None:
+        """Keep the profile of the files with these keys."""
+        if self._cache is not None:
+            key = _profile_key(profile.fingerprint, keys)
+            self._cache.put({key: _pack({}, {item: getattr(profile, item) for item in ARRAYS})})
+
     def _get(self, keys: Sequence[bytes]) -> dict[bytes, bytes]:
         return self._cache.get(keys) if self._cache is not None else {}
 
 
-_CARD_ARRAYS = ("document_vector", "centred_unit_vectors", "shares", "domains")
+_CARD_ARRAYS = ("document_vector", "chunk_vectors", "centred_unit_vectors", "shares", "domains")
 
 
 @memoised
@@ -145,6 +172,10 @@ def _reader_digest() -> bytes:
 
 def _card_key(key: bytes) -> bytes:
     return digest(b"card", key)
+
+
+def _profile_key(fingerprint: str, keys: Sequence[bytes]) -> bytes:
+    return digest(b"profile", fingerprint.encode(), *keys)
 
 
 def _full_key(key: bytes) -> bytes:
@@ -227,8 +258,19 @@ def _terms(arrays: Mapping[str, NDArray[Any]]) -> tuple[Terms | None, Terms | No
 
 
 def _card(path: Path, header: Header, arrays: Arrays) -> Card:
-    vectors = (arrays["document_vector"], arrays["centred_unit_vectors"], arrays["shares"], arrays["domains"])
-    return Card(str(path), header["title"] or path.name, *vectors, *_terms(arrays), tuple(header["warnings"]))
+    terms, opening = _terms(arrays)
+    return Card(
+        str(path),
+        header["title"] or path.name,
+        arrays["document_vector"],
+        arrays["chunk_vectors"],
+        arrays["centred_unit_vectors"],
+        arrays["shares"],
+        arrays["domains"],
+        terms,
+        opening,
+        tuple(header["warnings"]),
+    )
 
 
 def _encoding(path: Path, header: Header, arrays: Arrays) -> Encoding:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
@@ -38,8 +39,10 @@ from colde_cli.encoder.runtime import (
     probe_cuda,
 )
 from colde_cli.errors import ModelError, NoTextError
+from colde_cli.scoring.calibration import Calibration
 from colde_cli.scoring.domains import Domains
 from colde_cli.scoring.lexicon import Lexicon, Terms
+from colde_cli.scoring.profile import ModelStatistics
 
 FloatArray = NDArray[np.float32]
 
@@ -134,6 +137,24 @@ class Encoder:
             domains = len(score_weights.domains)
             reading = f"{score_weights.opening_words} {score_weights.rarity} {domains}".encode()
         return digest(sizes, reading, self.fingerprint, *files)
+
+    @cached_property
+    def statistics(self) -> ModelStatistics | None:
+        """What field profiles are blended with; None for a model without a lexicon, which has no profiles."""
+        lexicon, score_weights = self._lexicon.result(), self.config.score_weights
+        if lexicon is None or score_weights is None:
+            return None
+        names = [name for name in (HEAD_GRAPH, TOKENIZER, LEXICON, DOMAINS) if self.folder.has(name)]
+        files = (file_digest(self.folder.file(name)) for name in names)
+        # Thresholds may be fitted anew without a profile's becoming wrong.
+        bare = replace(
+            score_weights,
+            domains=tuple(
+                replace(domain, threshold=0.0, calibration=Calibration()) for domain in score_weights.domains
+            ),
+        )
+        fingerprint = digest(repr(bare).encode(), *files).hex()
+        return ModelStatistics(self.head.centre(self.config.hidden_size), lexicon, fingerprint)
 
     def attention(self, a: Encoding, b: Encoding) -> tuple[FloatArray, FloatArray]:
         """Chunk-wise attention of A over B [n_a, n_b] and of B over A [n_b, n_a]; rows sum to 1.

@@ -80,6 +80,22 @@ class HeadRunner:
         """Chunk vectors [n, H], n at least 1, centred and of unit length."""
         return np.concatenate(self.run([vector[None] for vector in vectors]).centred_unit_vectors)
 
+    def centre(self, size: int) -> FloatArray:
+        """The vector c [H] that the graph subtracts from chunk vectors; `size` is H.
+
+        It is not an output, but two answers give it away. That to the vector 0 is -c / |c|. That to a unit vector w
+        at right angles to c is (w - c) / sqrt(1 + |c|²), whose product with w gives |c|.
+        """
+        direction = -self.centred_unit_vectors(np.zeros((1, size), np.float32))[0].astype(np.float64)
+        if not direction.any():
+            return np.zeros(size, np.float32)
+        across = -direction * direction[direction.argmin()]
+        across[direction.argmin()] += 1
+        across /= np.linalg.norm(across)
+        product = float(self.centred_unit_vectors(across[None].astype(np.float32))[0] @ across)
+        length = np.sqrt(max(0.0, 1 / product**2 - 1))
+        return np.asarray(length * direction, np.float32)
+
     def _run_together(
         self, groups: Sequence[FloatArray], partners: Sequence[int], chunk_ids: Sequence[IntArray]
     ) -> HeadOutput:

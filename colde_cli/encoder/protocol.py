@@ -14,6 +14,7 @@ from colde_cli.encoder.encoding import Encoding, RuntimeInfo
 from colde_cli.encoder.layout import ModelConfig, ModelFolder
 from colde_cli.encoder.runtime import Progress
 from colde_cli.encoder.towers.layout import TowerConfig, TowerFolder
+from colde_cli.scoring.profile import ModelStatistics
 
 FloatArray = NDArray[np.float32]
 EncoderConfig = ModelConfig | TowerConfig
@@ -36,6 +37,10 @@ class DocumentEncoder(Protocol):
     @property
     def identity(self) -> bytes:
         """Hash of all that decides an encoding, beside the document."""
+
+    @property
+    def statistics(self) -> ModelStatistics | None:
+        """What field profiles are blended with; None for a model without a lexicon, which has no profiles."""
 
     def chunk(self, document: Document) -> tuple[Chunk, ...]:
         """Cut a document into chunks."""

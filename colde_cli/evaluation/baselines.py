@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -11,8 +11,16 @@ from numpy.typing import NDArray
 from colde_cli.encoder.encoding import Encoding
 from colde_cli.errors import DataError
 from colde_cli.evaluation.evaluation_set import EvaluationSet, members
-from colde_cli.evaluation.systems import FloatArray, IdPairs, ModelSystem, PairScorer, ScoringSystem
+from colde_cli.evaluation.systems import (
+    FloatArray,
+    IdPairs,
+    ModelSystem,
+    PairScorer,
+    ScoringSystem,
+    field_note,
+)
 from colde_cli.scoring.calibration import Calibration
+from colde_cli.scoring.profile import FieldDocument
 
 BASELINES = {
     "tfidf": "TF-IDF",
@@ -25,6 +33,9 @@ BASELINES = {
 
 CHUNK_BASELINES = frozenset(("mean", "centred-mean", "max-mean"))
 """The baselines that need chunk vectors."""
+
+ChunkVectors = Mapping[str, Encoding | FieldDocument]
+"""Documents by id."""
 
 _K1, _B = 1.2, 0.75
 _FEW = 10
@@ -55,9 +66,9 @@ def make_baselines(names: Iterable[str], model: ModelSystem) -> list[ScoringSyst
     makers: dict[str, Callable[[EvaluationSet], PairScorer]] = {
         "tfidf": tfidf,
         "bm25": bm25,
-        "mean": lambda evaluation_set: mean_of_chunks(evaluation_set, model.encodings(evaluation_set)),
+        "mean": lambda evaluation_set: mean_of_chunks(*_chunks(model, evaluation_set)),
         "centred-mean": lambda evaluation_set: centred_mean(evaluation_set, model.encodings(evaluation_set)),
-        "max-mean": lambda evaluation_set: max_mean(model.encodings(evaluation_set)),
+        "max-mean": lambda evaluation_set: max_mean(*_chunks(model, evaluation_set)),
     }
     return [Baseline(BASELINES[name], makers[name]) for name in names]
 
@@ -110,9 +121,18 @@ def bm25(evaluation_set: EvaluationSet) -> PairScorer:
     return PairScorer(score, (_words_from(evaluation_set, "Document frequencies and mean length"),))
 
 
-def mean_of_chunks(evaluation_set: EvaluationSet, encodings: dict[str, Encoding]) -> PairScorer:
+def _chunks(model: ModelSystem, evaluation_set: EvaluationSet) -> tuple[ChunkVectors, tuple[str, ...]]:
+    """The documents of a set, with the centre of the field if there is one, and what a reader must know of it."""
+    field, encodings = model.field(evaluation_set), model.encodings(evaluation_set)
+    if field is None:
+        return encodings, ()
+    adapted = {name: field.adapt(encoding) for name, encoding in encodings.items()}
+    return adapted, (f"Centred. {field_note(field)}",)
+
+
+def mean_of_chunks(documents: ChunkVectors, notes: tuple[str, ...] = ()) -> PairScorer:
     """Score by the cosine of the mean chunk vectors."""
-    return PairScorer(_cosines(_means(encodings)))
+    return PairScorer(_cosines(_means(documents)), notes)
 
 
 def centred_mean(evaluation_set: EvaluationSet, encodings: dict[str, Encoding]) -> PairScorer:
@@ -131,20 +151,20 @@ def centred_mean(evaluation_set: EvaluationSet, encodings: dict[str, Encoding]) 
     return PairScorer(_cosines({name: vector - centre for name, vector in means.items()}), (note,))
 
 
-def max_mean(encodings: dict[str, Encoding]) -> PairScorer:
+def max_mean(documents: ChunkVectors, notes: tuple[str, ...] = ()) -> PairScorer:
     """Score by the mean over chunks of the best chunk score in the other document, averaged over both directions."""
 
-    def one(a: Encoding, b: Encoding) -> float:
+    def one(a: Encoding | FieldDocument, b: Encoding | FieldDocument) -> float:
         table = a.centred_unit_vectors @ b.centred_unit_vectors.T
         return float(table.max(axis=1).mean() + table.max(axis=0).mean()) / 2
 
     def score(pairs: IdPairs) -> FloatArray:
-        return np.array([one(encodings[a], encodings[b]) for a, b in pairs], np.float64)
+        return np.array([one(documents[a], documents[b]) for a, b in pairs], np.float64)
 
-    return PairScorer(score)
+    return PairScorer(score, notes)
 
 
-def _means(encodings: dict[str, Encoding]) -> dict[str, NDArray[np.float64]]:
+def _means(encodings: ChunkVectors) -> dict[str, NDArray[np.float64]]:
     return {name: item.chunk_vectors.mean(axis=0, dtype=np.float64) for name, item in encodings.items()}
 
 

@@ -10,13 +10,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from colde_cli.encoder.encoding import Encoding
+from colde_cli.encoder.fields import learn_field, open_field
 from colde_cli.encoder.protocol import DocumentEncoder
 from colde_cli.evaluation.evaluation_set import EvaluationSet
 from colde_cli.scoring.calibration import Calibration
+from colde_cli.scoring.profile import Field
 from colde_cli.scoring.score import document_scores, verdict
 
 FloatArray = NDArray[np.float64]
 IdPairs = Sequence[tuple[str, str]]
+
+
+DOCS = "docs"
+"""The field that the documents of an evaluation set are: those that are encoded for its pairs and its gallery."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -84,6 +90,7 @@ class ModelSystem:
         encoder: DocumentEncoder,
         *,
         retrieval: bool,
+        field: str | None = None,
         progress: Callable[[int], None] | None = None,
     ) -> None:
         """Measure `encoder` under this name.
@@ -92,12 +99,16 @@ class ModelSystem:
             name: see `ScoringSystem`.
             encoder: of the model.
             retrieval: encode the documents of the gallery, too.
+            field: score within this field: `DOCS` is that of each set's documents, another value is the name or
+                folder of a profile. The threshold and calibration of the model then do not apply.
             progress: called with every number of chunks encoded.
         """
         self.name = name
         self.encoder = encoder
-        self.threshold = encoder.config.threshold
-        self.calibration = encoder.config.calibration
+        self.threshold = encoder.config.threshold if field is None else None
+        self.calibration = encoder.config.calibration if field is None else None
+        self._field = field
+        self._fields: dict[str, Field] = {}
         self._retrieval = retrieval
         self._progress = progress
         self._encodings: dict[str, dict[str, Encoding]] = {}
@@ -111,9 +122,24 @@ class ModelSystem:
             self._encodings[evaluation_set.name] = dict(zip(ids, encoded, strict=True))
         return self._encodings[evaluation_set.name]
 
+    def field(self, evaluation_set: EvaluationSet) -> Field | None:
+        """The field in which the documents of a set are scored; None for no field."""
+        if self._field is None:
+            return None
+        if evaluation_set.name not in self._fields:
+            if self._field == DOCS:
+                documents = list(self.encodings(evaluation_set).values())
+                opened = learn_field(evaluation_set.name, documents, self.encoder)
+            else:
+                opened = open_field(self._field, self.encoder)
+            self._fields[evaluation_set.name] = opened
+        return self._fields[evaluation_set.name]
+
     def open(self, evaluation_set: EvaluationSet) -> PairScorer:
         """See `ScoringSystem`."""
-        encodings = self.encodings(evaluation_set)
+        encodings, field = self.encodings(evaluation_set), self.field(evaluation_set)
+        if field is not None:
+            return _within(field, encodings, self.encoder)
 
         def scores(pairs: IdPairs) -> FloatArray:
             left, right = [encodings[a] for a, _ in pairs], [encodings[b] for _, b in pairs]
@@ -127,3 +153,20 @@ class ModelSystem:
             return StoredVerdicts(np.array(called, bool), probabilities)
 
         return PairScorer(scores, stored=None if self.threshold is None else stored)
+
+
+def _within(field: Field, encodings: dict[str, Encoding], encoder: DocumentEncoder) -> PairScorer:
+    """Score documents within a field."""
+    adapted = {name: field.adapt(encoding) for name, encoding in encodings.items()}
+
+    def scores(pairs: IdPairs) -> FloatArray:
+        left, right = [adapted[a] for a, _ in pairs], [adapted[b] for _, b in pairs]
+        return document_scores(left, right, encoder.config, field)
+
+    return PairScorer(scores, (f"{field_note(field)} No label was used.",))
+
+
+def field_note(field: Field) -> str:
+    """A sentence that names the field."""
+    info = field.profile.info
+    return f"Scored within the field {info.name}, learned from {info.documents:,} documents."

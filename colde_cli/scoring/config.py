@@ -16,6 +16,9 @@ PARTS = ("document", "chunks", "words", "opening")
 - "opening": the same for the first words of each.
 """
 
+FIELD_PARTS = (*PARTS, "mean")
+"""The parts of a document score within a field; "mean" is the cosine of the mean chunk vectors."""
+
 
 @dataclass(frozen=True, slots=True)
 class Domain:

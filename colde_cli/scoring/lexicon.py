@@ -127,11 +127,40 @@ class Lexicon:
         length = np.linalg.norm(weights)
         return Terms(buckets.astype(np.int32), (weights / (length if length else 1.0)).astype(np.float32))
 
+    def in_field(
+        self, terms: Terms, frequencies: NDArray[np.uint16], documents: int, field_share: float
+    ) -> Terms:
+        """The terms weighed for a field: logarithms of inverse document frequencies are averaged.
+
+        Of nine ways to blend the two, this did best on validation pairs. A mean of the frequencies themselves makes
+        every word rare that a small field lacks.
+
+        Args:
+            terms: weighed by this lexicon.
+            frequencies: [2 * BUCKETS], documents of the field that hold a term of each bucket.
+            documents: of the field.
+            field_share: weight of the field, in [0, 1].
+        """
+        buckets = terms.buckets.astype(np.int64)
+        here, there = self._log_rarity(buckets), _log_rarity(frequencies[buckets], documents)
+        blended = (1 - field_share) * here + field_share * there
+        weights = terms.weights * ((blended + 1) / (here + 1)) ** self.power
+        length = np.linalg.norm(weights)
+        return Terms(terms.buckets, (weights / (length if length else 1.0)).astype(np.float32))
+
     def _rarity(self, buckets: IntArray) -> NDArray[np.float64]:
         """Smoothed inverse document frequency of each bucket, to the power."""
-        frequency = np.maximum(self.frequencies[buckets], _RARE)
-        rarity: NDArray[np.float64] = (np.log((1 + self.documents) / (1.0 + frequency)) + 1) ** self.power
+        rarity: NDArray[np.float64] = (self._log_rarity(buckets) + 1) ** self.power
         return rarity
+
+    def _log_rarity(self, buckets: IntArray) -> NDArray[np.float64]:
+        return _log_rarity(self.frequencies[buckets], self.documents)
+
+
+def _log_rarity(frequencies: NDArray[np.uint16], documents: int) -> NDArray[np.float64]:
+    """Logarithm of the smoothed inverse document frequency."""
+    rarity: NDArray[np.float64] = np.log((1 + documents) / (1.0 + np.maximum(frequencies, _RARE)))
+    return rarity
 
 
 def _body(chunks: Sequence[Sequence[int]]) -> IntArray:

@@ -9,16 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from colde_cli.scoring.calibration import Calibration, probability
-from colde_cli.scoring.config import PARTS, ScoreWeights
+from colde_cli.scoring.config import FIELD_PARTS, PARTS, ScoreWeights
 from colde_cli.scoring.lexicon import Terms, overlap
+from colde_cli.scoring.profile import Field
 
 FloatArray = NDArray[np.float32]
+Overlap = TypeVar("Overlap", float, NDArray[np.float64])
 
 
 class Scorable(Protocol):
@@ -27,6 +29,10 @@ class Scorable(Protocol):
     @property
     def document_vector(self) -> FloatArray:
         """[D], unit length."""
+
+    @property
+    def chunk_vectors(self) -> FloatArray:
+        """[n, H], as the chunk encoder gives them."""
 
     @property
     def centred_unit_vectors(self) -> FloatArray:
@@ -70,7 +76,7 @@ class ScorePart:
     """One part of a document score.
 
     Attributes:
-        name: one of `PARTS`.
+        name: one of `PARTS`, or of `FIELD_PARTS` within a field.
         score: in [-1, 1].
         weight: in the domains of the two documents, above 0.
     """
@@ -88,24 +94,26 @@ class Verdict:
         score: in [-1, 1], the mean of the parts by their weights.
         threshold: score from which documents of these domains count as related; None where not fitted.
         probability: that they are related; None where the model is not calibrated.
+        percentile: share of random pairs of the field with a lower score; None without a field, or in a small one.
     """
 
     score: float
     parts: tuple[ScorePart, ...]
     threshold: float | None
     probability: float | None
+    percentile: float | None = None
 
 
 _COSINE_ALONE = ScoreWeights()
 
 
-def document_score(a: Scorable, b: Scorable, config: ScoringConfig) -> float:
+def document_score(a: Scorable, b: Scorable, config: ScoringConfig, field: Field | None = None) -> float:
     """The score of two documents, in [-1, 1]: the weighted mean of its parts."""
-    return _mean(score_parts(a, b, config))
+    return _mean(score_parts(a, b, config, field))
 
 
 def document_scores(
-    left: Sequence[Scorable], right: Sequence[Scorable], config: ScoringConfig
+    left: Sequence[Scorable], right: Sequence[Scorable], config: ScoringConfig, field: Field | None = None
 ) -> NDArray[np.float64]:
     """The scores of P pairs of documents, [P].
 
@@ -113,33 +121,44 @@ def document_scores(
         left: the first document of each pair.
         right: the second document of each pair.
         config: of the model that encoded them all.
+        field: score them within this field; documents of many pairs are best adapted to it before.
     """
-    scores = [document_score(a, b, config) for a, b in zip(left, right, strict=True)]
+    scores = [document_score(a, b, config, field) for a, b in zip(left, right, strict=True)]
     return np.asarray(scores, np.float64)
 
 
-def score_parts(a: Scorable, b: Scorable, config: ScoringConfig) -> tuple[ScorePart, ...]:
-    """The parts of a document score that have a weight, in the order of `PARTS`."""
+def score_parts(
+    a: Scorable, b: Scorable, config: ScoringConfig, field: Field | None = None
+) -> tuple[ScorePart, ...]:
+    """The parts of a document score that have a weight, in the order of `PARTS` or `FIELD_PARTS`."""
     score_weights = config.score_weights or _COSINE_ALONE
-    weights = _domain_shares(a, b, score_weights) @ _weights_by_domain(score_weights)
+    names: tuple[str, ...] = PARTS
+    if field is None:
+        by_domain = _weights_by_domain(score_weights)
+    else:
+        names, by_domain = FIELD_PARTS, field.weights_by_domain(score_weights)
+        a, b = field.adapt(a), field.adapt(b)
     return tuple(
         ScorePart(name, part_score(name, a, b, score_weights), float(weight))
-        for name, weight in zip(PARTS, weights, strict=True)
+        for name, weight in zip(names, domain_shares(a, b, score_weights) @ by_domain, strict=True)
         if weight > 0
     )
 
 
-def verdict(a: Scorable, b: Scorable, config: ScoringConfig) -> Verdict:
-    """Score, threshold and probability of two documents.
+def verdict(a: Scorable, b: Scorable, config: ScoringConfig, field: Field | None = None) -> Verdict:
+    """Score, threshold and probability of two documents; within a field, score and percentile.
 
     Weights, threshold and probability are averaged over the domains, by the shares that the two documents have in them.
+    Threshold and probability were fitted to scores without a field, and say nothing about others.
     """
-    parts = score_parts(a, b, config)
+    parts = score_parts(a, b, config, field)
     score = _mean(parts)
+    if field is not None:
+        return Verdict(score, parts, None, None, field.profile.percentile(score))
     if config.threshold is None or config.calibration is None:
         return Verdict(score, parts, config.threshold, None)
     score_weights = config.score_weights or _COSINE_ALONE
-    shares = _domain_shares(a, b, score_weights)
+    shares = domain_shares(a, b, score_weights)
     thresholds = np.array([config.threshold, *(domain.threshold for domain in score_weights.domains)])
     calibrations = [config.calibration, *(domain.calibration for domain in score_weights.domains)]
     probabilities = np.array([float(probability(score, calibration)) for calibration in calibrations])
@@ -150,7 +169,7 @@ def _mean(parts: Sequence[ScorePart]) -> float:
     return sum(part.weight * part.score for part in parts)
 
 
-def _domain_shares(a: Scorable, b: Scorable, score_weights: ScoreWeights) -> NDArray[np.float64]:
+def domain_shares(a: Scorable, b: Scorable, score_weights: ScoreWeights) -> NDArray[np.float64]:
     """The shares of "other" and of each domain in two documents, [1 + K], sum 1."""
     if not score_weights.domains:
         return np.ones(1)
@@ -173,6 +192,8 @@ def part_score(name: str, a: Scorable, b: Scorable, score_weights: ScoreWeights)
     """
     if name == "document":
         return cosine(a.document_vector, b.document_vector)
+    if name == "mean":
+        return cosine(a.chunk_vectors.mean(0), b.chunk_vectors.mean(0))
     if name == "chunks":
         return counterparts(a, b, score_weights.sharpness)
     left, right = {"words": (a.terms, b.terms), "opening": (a.opening, b.opening)}.get(name, (None, None))
@@ -187,7 +208,7 @@ def cosines(a: FloatArray, b: FloatArray) -> FloatArray:
     The section score ŷ_p[i, j] = cos(z_{s,i}, z_{t,j}) for section vectors (CoLDE §3.3), the chunk score for centred
     chunk vectors. A row of zeros has cosine 0 with everything.
     """
-    scores: FloatArray = np.clip(_unit(a) @ _unit(b).T, -1.0, 1.0)
+    scores: FloatArray = np.clip(unit_rows(a) @ unit_rows(b).T, -1.0, 1.0)
     return scores
 
 
@@ -196,7 +217,8 @@ def cosine(a: FloatArray, b: FloatArray) -> float:
     return float(cosines(a[None, :], b[None, :])[0, 0])
 
 
-def _unit(vectors: FloatArray) -> FloatArray:
+def unit_rows(vectors: FloatArray) -> FloatArray:
+    """Vectors [n, D] scaled to unit length; rows of zeros stay."""
     norms = np.linalg.norm(vectors, axis=1, keepdims=True)
     scaled: FloatArray = (vectors / np.maximum(norms, np.finfo(np.float32).tiny)).astype(np.float32)
     return scaled
@@ -217,7 +239,7 @@ def counterparts(a: Scorable, b: Scorable, sharpness: float) -> float:
     return max(-1.0, min(1.0, sum(both) / 2))
 
 
-def saturated(value: float, half: float) -> float:
+def saturated(value: Overlap, half: float) -> Overlap:
     """Raise a small overlap: x (1 + k) / (x + k), from [0, 1] to [0, 1].
 
     Two documents of one domain share few rare words, two versions of a document nearly all: the first few say most.

@@ -12,6 +12,7 @@ from colde_cli.documents.document import Document
 from colde_cli.encoder.encoding import Encoding, RuntimeInfo
 from colde_cli.encoder.protocol import DocumentEncoder
 from colde_cli.encoder.runtime import Progress
+from colde_cli.scoring.profile import Field, FieldInfo
 from colde_cli.scoring.score import ScorePart, cosines, verdict
 from colde_cli.similarity.alignment import Alignment, PassagePair, State, align
 from colde_cli.similarity.candidates import ChunkCosines
@@ -70,6 +71,8 @@ class Comparison:
             values of a form could not be read.
         alignment: the passages of both; None where they were not compared.
         ignore: the differences to ignore. Scores do not depend on it, except through text that was left out.
+        percentile: share of random pairs of `field` with a lower score, in [0, 1].
+        field: within which the documents were scored; None for the model's own scores.
     """
 
     a: Encoding
@@ -86,6 +89,8 @@ class Comparison:
     same_content: bool
     alignment: Alignment | None = None
     ignore: IgnoreOptions = NOTHING_IGNORED
+    percentile: float | None = None
+    field: FieldInfo | None = None
 
     def __repr__(self) -> str:
         paths = [f"{name}={_shown(side.document)!r}" for name, side in (("a", self.a), ("b", self.b))]
@@ -161,6 +166,7 @@ def compare_encodings(
     ignore: IgnoreOptions = NOTHING_IGNORED,
     *,
     passages: bool = True,
+    field: Field | None = None,
     progress: Progress | None = None,
 ) -> Comparison:
     """Compare two documents that `encoder` has encoded.
@@ -173,9 +179,10 @@ def compare_encodings(
         encoder: the model that encoded both.
         ignore: the differences between passages and texts to ignore.
         passages: also align the passages; this encodes passages that find no partner by wording.
+        field: score the documents within this field.
         progress: called with the number of passages just encoded.
     """
-    found = verdict(a, b, encoder.config)
+    found = verdict(a, b, encoder.config, field)
     a_to_b, b_to_a = encoder.attention(a, b)
     alike = ChunkCosines(a.chunks, b.chunks, cosines(a.centred_unit_vectors, b.centred_unit_vectors))
     return Comparison(
@@ -193,6 +200,8 @@ def compare_encodings(
         same_content=_same_content(a.document, b.document, ignore),
         alignment=align(a.document, b.document, encoder, ignore, alike, progress) if passages else None,
         ignore=ignore,
+        percentile=found.percentile,
+        field=None if field is None else field.profile.info,
     )
 
 

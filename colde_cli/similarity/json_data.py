@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from colde_cli.documents.document import Ignored
 from colde_cli.documents.passages import Passage, whole_pages
 from colde_cli.encoder.encoding import Encoding, RuntimeInfo
+from colde_cli.scoring.profile import FieldInfo
 from colde_cli.scoring.score import ScorePart
 from colde_cli.similarity.alignment import PassagePair
 
@@ -37,6 +38,7 @@ def comparison_data(comparison: Comparison) -> dict[str, Any]:
             "threshold": rounded(comparison.threshold),
             "related": comparison.related,
             "parts": parts_data(comparison.parts),
+            **_within_field(comparison),
         },
         "sections": {"scores": _matrix(comparison.section_scores)},
         "chunks": {
@@ -49,6 +51,17 @@ def comparison_data(comparison: Comparison) -> dict[str, Any]:
         "section_changes": _section_changes(comparison) if aligned else None,
         "ignored": _ignored(comparison),
     }
+
+
+def _within_field(comparison: Comparison) -> dict[str, Any]:
+    if comparison.field is None:
+        return {}
+    return {"percentile": rounded(comparison.percentile), "field": field_data(comparison.field)}
+
+
+def field_data(field: FieldInfo | None) -> dict[str, Any] | None:
+    """The `field` object of every schema."""
+    return None if field is None else {"name": field.name, "documents": field.documents}
 
 
 def rounded(value: float | None) -> float | None:

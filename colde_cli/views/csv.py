@@ -33,6 +33,7 @@ RANKING_COLUMNS = (
     *("rank", "score", "probability", "title", "path", "match_score"),
     *(f"query_{name}" for name in _PLACE),
     *(f"hit_{name}" for name in (*_PLACE, "text")),
+    "percentile",
 )
 EVALUATION_COLUMNS = ("field", "system", "figure", "value", "low", "high", "p", "p_holm")
 
@@ -85,10 +86,11 @@ def _pages(pages: tuple[int, int] | None) -> tuple[int | None, int | None]:
 def _hit_rows(hit: Hit) -> Iterator[Sequence[Cell]]:
     probability = None if hit.probability is None else round(hit.probability, _DECIMALS)
     first = (hit.rank, round(hit.score, _DECIMALS), probability, hit.title, hit.path)
+    percentile = None if hit.percentile is None else round(hit.percentile, _DECIMALS)
     if not hit.matches:
-        yield (*first, *(None for _ in RANKING_COLUMNS[len(first) :]))
+        yield (*first, *(None for _ in RANKING_COLUMNS[len(first) : -1]), percentile)
     for match in hit.matches:
-        yield (*first, *_match(match))
+        yield (*first, *_match(match), percentile)
 
 
 def _match(match: Match) -> Sequence[Cell]:

@@ -13,8 +13,10 @@ from colde_cli.views.wording import (
     STATE_WORDS,
     VERDICTS,
     apart_from,
+    closer_than,
     closest_parts,
     excerpt,
+    field_name,
     first_capital,
     flag_words,
     heading,
@@ -29,6 +31,7 @@ from colde_cli.views.wording import (
     same_texts,
     score_parts,
     section_state,
+    share_of_pairs,
     shared_words,
     shorten,
 )
@@ -92,6 +95,8 @@ def _verdict(comparison: Comparison) -> str:
     facts = [f"**{VERDICTS[comparison.related]}**", f"score **{comparison.score:.3f}**"]
     if comparison.probability is not None:
         facts.append(f"probability {percent(comparison.probability)}")
+    if comparison.field is not None:
+        facts.append(markdown(closer_than(comparison.percentile, comparison.field)))
     if comparison.threshold is not None:
         facts.append(f"threshold {comparison.threshold:.2f}")
     if comparison.same_content:
@@ -258,7 +263,8 @@ def ranking_markdown(ranking: Ranking) -> str:
 def _ranking_blocks(ranking: Ranking) -> Iterator[str]:
     yield f"Documents most similar to **{markdown(shorten(ranking.query_title, 160))}**"
     if ranking.results:
-        yield table(("", "Score", "Probability", "Document", "File"), map(_hit, ranking.results), (0, 1, 2))
+        likely = "Probability" if ranking.field is None else "Closer than"
+        yield table(("", "Score", likely, "Document", "File"), map(_hit, ranking.results), (0, 1, 2))
     else:
         yield "No document is similar enough."
     for hit in ranking.results:
@@ -273,6 +279,8 @@ def _ranking_blocks(ranking: Ranking) -> Iterator[str]:
     if ranking.skipped:
         files = [(markdown(skipped.path), markdown(skipped.reason)) for skipped in ranking.skipped]
         yield folded(f"{plural(len(files), 'file')} skipped", table(("File", "Reason"), files))
+    if ranking.field is not None:
+        yield f"A hit is closer to the query than this share of pairs of {markdown(field_name(ranking.field))}."
     model = ranking.model
     searched = f"{plural(ranking.searched, 'document')} searched"
     yield f"<sub>colde · {markdown(model.name)} · {model.precision} · {model.device} · {searched}</sub>"
@@ -280,6 +288,8 @@ def _ranking_blocks(ranking: Ranking) -> Iterator[str]:
 
 def _hit(hit: Hit) -> tuple[str, ...]:
     likely = "" if hit.probability is None else percent(hit.probability)
+    if hit.percentile is not None:
+        likely = share_of_pairs(hit.percentile)
     return str(hit.rank), f"{hit.score:.2f}", likely, markdown(shorten(hit.title, 160)), markdown(hit.path)
 
 

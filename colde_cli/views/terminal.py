@@ -21,6 +21,7 @@ from colde_cli.views.passages import counts, flagged_part, passage_parts
 from colde_cli.views.wording import (
     VERDICTS,
     apart_from,
+    closer_than,
     closest_parts,
     document_facts,
     excerpt,
@@ -28,6 +29,7 @@ from colde_cli.views.wording import (
     from_difference,
     heading,
     ignored_line,
+    no_threshold,
     page_range,
     percent,
     plain,
@@ -43,6 +45,7 @@ if TYPE_CHECKING:
     from colde_cli.corpus.ranking import Hit, Match, Ranking
     from colde_cli.documents.document import Chunk
     from colde_cli.encoder.encoding import Encoding
+    from colde_cli.scoring.profile import FieldInfo
     from colde_cli.similarity.comparison import ChunkMatch, Comparison
 
 
@@ -125,11 +128,13 @@ def _verdict(comparison: Comparison, verbose: bool) -> Group:
     line = Text.assemble(verdict, "   score ", (f"{comparison.score:.3f}", "bold"))
     if comparison.probability is not None:
         line.append(f"   probability {percent(comparison.probability)}")
+    if comparison.field is not None:
+        line.append(f"   {closer_than(comparison.percentile, comparison.field)}")
     if comparison.same_content:
         line.append(f"   {same_texts(comparison)}", style="green")
     model = comparison.model
     runs = f"{model.name} · {model.precision} · {model.device}"
-    rows = [line, _gauge(comparison.score, comparison.threshold)]
+    rows = [line, _gauge(comparison)]
     if why := reasons(comparison):
         rows.append(Text(why))
     if verbose and len(comparison.parts) > 1:
@@ -137,13 +142,15 @@ def _verdict(comparison: Comparison, verbose: bool) -> Group:
     return Group(*rows, Text(runs, style="dim"))
 
 
-def _gauge(score: float, threshold: float | None) -> Text:
+def _gauge(comparison: Comparison) -> Text:
     """The score as a bar from 0 to 1 with a mark at the threshold."""
+    score, threshold = comparison.score, comparison.threshold
     filled = round(max(0.0, min(1.0, score)) * _GAUGE)
     bar = Text("━" * filled, style="cyan")
     bar.append("─" * (_GAUGE - filled), style="dim")
     if threshold is None:
-        return bar.append("  this model has no threshold", style="dim")
+        reason = no_threshold(comparison)
+        return bar.append(f"  {reason}", style="dim")
     place = min(_GAUGE - 1, max(0, round(threshold * _GAUGE)))
     marked = bar[:place] + Text("┃", style="bold") + bar[place + 1 :]
     return marked.append(f"  threshold {threshold:.2f}", style="dim")
@@ -290,15 +297,17 @@ def _ranking_blocks(ranking: Ranking, verbose: bool) -> Iterator[RenderableType]
     grid.add_column(no_wrap=True, justify="right", style="dim", min_width=4)
     grid.add_column(ratio=1, no_wrap=True, overflow="ellipsis")
     for hit in ranking.results:
-        _add_hit(grid, hit, verbose)
+        _add_hit(grid, hit, ranking.field, verbose)
     yield grid
 
 
-def _add_hit(grid: Table, hit: Hit, verbose: bool) -> None:
+def _add_hit(grid: Table, hit: Hit, field: FieldInfo | None, verbose: bool) -> None:
     likely = "" if hit.probability is None else percent(hit.probability)
     score = Text(f" {hit.score:.2f} ", style=score_style(hit.score))
     grid.add_row(str(hit.rank), score, likely, Text(plain(hit.title), style="bold"))
     grid.add_row("", "", "", Text(plain(hit.path), style="dim"))
+    if field is not None:
+        grid.add_row("", "", "", Text(closer_than(hit.percentile, field), style="dim"))
     if hit.matches and (closest := closest_parts(hit.parts, hit.score)):
         grid.add_row("", "", "", Text(closest))
     if verbose and len(hit.parts) > 1:

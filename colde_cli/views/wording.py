@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Sequence
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
+from colde_cli.settings import CORPUS
+
 if TYPE_CHECKING:
     from colde_cli.documents.document import Chunk, Document, Section
     from colde_cli.documents.passages import Passage
     from colde_cli.encoder.encoding import Encoding
+    from colde_cli.scoring.profile import FieldInfo
     from colde_cli.scoring.score import ScorePart
     from colde_cli.similarity.alignment import Extent, PassagePair
     from colde_cli.similarity.comparison import Comparison
@@ -33,6 +37,7 @@ PART_NAMES = {
     "chunks": "closest chunks",
     "words": "rare words",
     "opening": "opening",
+    "mean": "subject",
 }
 """Parts of a score, by `ScorePart.name`."""
 MOST_FLAGS = 6
@@ -85,6 +90,28 @@ def first_capital(words: str) -> str:
 def listed(names: Sequence[str]) -> str:
     """`case`, `case and numbers`, `case, white space and numbers`."""
     return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else "".join(names)
+
+
+def closer_than(percentile: float | None, field: FieldInfo) -> str:
+    """How unusual a score is within its field: `closer than 99.7% of pairs of this corpus`, rounded down."""
+    if percentile is None:
+        return f"{field_name(field)} has too few documents for a percentile"
+    return f"closer than {share_of_pairs(percentile)} of {field_name(field)}"
+
+
+def share_of_pairs(percentile: float) -> str:
+    """A percentile in words: `99.7% of pairs`, rounded down."""
+    return "all pairs" if percentile == 1 else f"{math.floor(percentile * 1000) / 10:.1f}% of pairs"
+
+
+def field_name(field: FieldInfo) -> str:
+    """`this corpus`, or the name of a profile."""
+    return "this corpus" if field.name == CORPUS else f"the field {plain(field.name)}"
+
+
+def no_threshold(comparison: Comparison) -> str:
+    """Why there is no verdict."""
+    return "this model has no threshold" if comparison.field is None else "a field has no threshold"
 
 
 def percent(probability: float) -> str:

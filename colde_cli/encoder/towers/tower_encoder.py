@@ -145,6 +145,10 @@ class TowerEncoder:
         read = fixed.to_json() if self.parts else f"{fixed.to_json()} whole"
         return digest(read.encode(), self.fingerprint, file_digest(self.folder.file(TOKENIZER)))
 
+    @property
+    def statistics(self) -> None:
+        """None: towers have no lexicon, and so no field profiles."""
+
     def chunk(self, document: Document) -> tuple[Chunk, ...]:
         """Cut a document into chunks.
 

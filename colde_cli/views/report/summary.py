@@ -15,9 +15,11 @@ from colde_cli.views.wording import (
     STATE_WORDS,
     VERDICTS,
     apart_from,
+    closer_than,
     document_facts,
     heading,
     ignored_line,
+    no_threshold,
     percent,
     plural,
     reasons,
@@ -173,7 +175,10 @@ def _on_gauge(score: float) -> float:
 
 def _because(comparison: Comparison) -> str:
     if comparison.threshold is None:
-        return f"Score {comparison.score:.2f}; this model has no threshold."
+        words = f"Score {comparison.score:.2f}; {no_threshold(comparison)}"
+        if comparison.field is None:
+            return f"{words}."
+        return f"{words}; {closer_than(comparison.percentile, comparison.field)}."
     side = "at or above" if comparison.related else "below"
     words = f"Score {comparison.score:.2f}, {side} the threshold of {comparison.threshold:.2f}"
     if comparison.probability is None:

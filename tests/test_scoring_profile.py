@@ -1,0 +1,350 @@
+"""Field profiles: blending, adapting documents, percentiles, and files on disk, with made-up documents."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from colde_cli.encoder.layout import ModelConfig
+from colde_cli.errors import ModelError
+from colde_cli.scoring.adapt import MOST_DOCUMENTS, learn_profile, part_table, random_pairs
+from colde_cli.scoring.calibration import Calibration
+from colde_cli.scoring.config import FIELD_PARTS, Domain, ScoreWeights
+from colde_cli.scoring.lexicon import BUCKETS, Lexicon, Terms
+from colde_cli.scoring.profile import (
+    LEAST_DOCUMENTS,
+    PRIOR_DOCUMENTS,
+    Field,
+    FieldProfile,
+    ModelStatistics,
+    blended_centre,
+    blended_spreads,
+    share_of_texts,
+)
+from colde_cli.scoring.score import document_score, document_scores, part_score, verdict
+
+SIZE = 6
+LAWS = Domain("laws", 0.4, 0.2, 0.1, 0.3, threshold=0.6, calibration=Calibration())
+WEIGHTS = ScoreWeights(0.1, 0.3, 0.4, 0.2, domains=(LAWS,))
+CONFIG = ModelConfig({}, "", score_weights=WEIGHTS, threshold=0.4, calibration=Calibration())
+CENTRE = np.linspace(-1, 1, SIZE, dtype=np.float32)
+counts = st.integers(1, 5000)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MadeUp:
+    """A document of random vectors and words."""
+
+    document_vector: np.ndarray
+    chunk_vectors: np.ndarray
+    centred_unit_vectors: np.ndarray
+    shares: np.ndarray
+    domains: np.ndarray
+    terms: Terms | None
+    opening: Terms | None
+
+
+def unit(vectors: np.ndarray) -> np.ndarray:
+    found: np.ndarray = vectors / np.linalg.norm(vectors, axis=-1, keepdims=True)
+    return found.astype(np.float32)
+
+
+def terms(generator: np.random.Generator) -> Terms:
+    buckets = np.flatnonzero(generator.random(30) < 0.4).astype(np.int32)
+    weights = generator.random(len(buckets)) + 0.1
+    return Terms(buckets, (weights / (np.linalg.norm(weights) or 1)).astype(np.float32))
+
+
+def made(seed: int, law: float = 0.0) -> MadeUp:
+    generator = np.random.default_rng(seed)
+    vectors = (generator.normal(size=(1 + seed % 4, SIZE)) + 3).astype(np.float32)
+    shares = generator.random(len(vectors)) + 0.1
+    return MadeUp(
+        unit(generator.normal(size=SIZE)),
+        vectors,
+        unit(vectors - CENTRE),
+        (shares / shares.sum()).astype(np.float32),
+        np.array([1 - law, law], np.float32),
+        terms(generator),
+        terms(generator),
+    )
+
+
+def lexicon() -> Lexicon:
+    frequencies = np.zeros(2 * BUCKETS, np.uint16)
+    frequencies[:30] = np.arange(30)
+    return Lexicon(frequencies, 100, np.zeros(8, bool), 4.0)
+
+
+def statistics(fingerprint: str = "model") -> ModelStatistics:
+    return ModelStatistics(CENTRE, lexicon(), fingerprint)
+
+
+def learned(documents: int = 20) -> FieldProfile:
+    return learn_profile("field", [made(seed) for seed in range(documents)], statistics(), WEIGHTS)
+
+
+@pytest.fixture(scope="module")
+def profile() -> FieldProfile:
+    return learned()
+
+
+@pytest.fixture(scope="module")
+def field(profile: FieldProfile) -> Field:
+    return Field(profile, statistics())
+
+
+# Blending
+
+
+def test_the_centre_is_blended_by_hand() -> None:
+    # 30 documents against the 10 that the model counts for: three quarters and a quarter.
+    centre = blended_centre(np.array([4.0, 0.0], np.float32), 30, np.array([0.0, 8.0], np.float32))
+    assert centre.tolist() == [3.0, 2.0]
+
+
+@given(counts, counts)
+def test_a_larger_field_moves_centre_spreads_and_words_more(one: int, other: int) -> None:
+    small, large = min(one, other), max(one, other)
+    ones, zeros = np.ones(1, np.float32), np.zeros(1, np.float32)
+    assert 0 < blended_centre(ones, small, zeros)[0] <= blended_centre(ones, large, zeros)[0] < 1.0
+    wide = np.full(3, 5.0)
+    assert (blended_spreads(wide, small) <= blended_spreads(wide, large)).all()
+    assert 0 < share_of_texts(small) <= share_of_texts(large) < 0.5
+
+
+def test_words_are_weighed_by_hand() -> None:
+    # Model: log(101 / 3) and log(101 / 21); field: log(11 / 11) = 0 and log(11 / 3).
+    weighed = Terms(np.array([2, 20], np.int32), np.array([0.6, 0.8], np.float32))
+    frequencies = np.zeros(2 * BUCKETS, np.uint16)
+    frequencies[[2, 20]] = [10, 2]
+    found = lexicon().in_field(weighed, frequencies, 10, 0.25)
+    model = np.log([101 / 3, 101 / 21])
+    blended = 0.75 * model + 0.25 * np.array([0.0, np.log(11 / 3)])
+    expected = np.array([0.6, 0.8]) * ((blended + 1) / (model + 1)) ** 4
+    assert found.buckets.tolist() == [2, 20]
+    assert found.weights == pytest.approx(expected / np.linalg.norm(expected), rel=1e-6)
+
+
+def test_words_keep_their_weights_where_the_field_has_none() -> None:
+    weighed = terms(np.random.default_rng(5))
+    found = lexicon().in_field(weighed, np.zeros(2 * BUCKETS, np.uint16), 10, 0.0)
+    assert found.weights == pytest.approx(weighed.weights, rel=1e-6)
+
+
+# What a profile is made of
+
+
+def test_a_profile_holds_the_mean_and_the_counts_of_its_documents(profile: FieldProfile) -> None:
+    documents = [made(seed) for seed in range(20)]
+    means = np.stack([item.chunk_vectors.mean(0) for item in documents])
+    assert profile.centre == pytest.approx(means.mean(0), rel=1e-5)
+    holders = sum(np.isin(7, item.terms.buckets) for item in documents if item.terms is not None)
+    assert profile.frequencies[7] == holders
+    assert (profile.documents, len(profile.scores)) == (20, 190)
+    assert (np.diff(profile.scores) >= 0).all()
+
+
+def test_its_scores_are_those_of_all_pairs(profile: FieldProfile, field: Field) -> None:
+    documents = [made(seed) for seed in range(20)]
+    pairs = [(documents[a], documents[b]) for a in range(20) for b in range(a)]
+    left, right = zip(*pairs, strict=True)
+    assert profile.scores == pytest.approx(np.sort(document_scores(left, right, CONFIG, field)), abs=1e-6)
+
+
+def test_the_table_of_parts_is_that_of_single_scores(field: Field) -> None:
+    documents = [field.adapt(made(seed)) for seed in range(8)]
+    pairs = random_pairs(8, 100, np.random.default_rng(0))
+    single = [[part_score(p, documents[a], documents[b], WEIGHTS) for p in FIELD_PARTS] for a, b in pairs]
+    assert part_table(documents, pairs, WEIGHTS) == pytest.approx(np.array(single), abs=1e-6)
+
+
+@given(st.integers(0, 200), st.integers(1, 500), st.integers(0, 5))
+def test_random_pairs_are_different_and_as_many_as_asked_for(count: int, most: int, seed: int) -> None:
+    pairs = random_pairs(count, most, np.random.default_rng(seed))
+    assert pairs.shape == (min(most, count * (count - 1) // 2), 2)
+    assert len({tuple(pair) for pair in pairs.tolist()}) == len(pairs)
+    assert all(0 <= b < a < count for a, b in pairs.tolist())
+
+
+def test_random_pairs_of_many_documents_stay_in_range() -> None:
+    pairs = random_pairs(MOST_DOCUMENTS, 10_000, np.random.default_rng(1))
+    assert (pairs[:, 1] >= 0).all()
+    assert (pairs[:, 1] < pairs[:, 0]).all()
+    assert pairs.max() < MOST_DOCUMENTS
+
+
+def test_learning_twice_gives_the_same(profile: FieldProfile) -> None:
+    again = learned()
+    assert all(np.array_equal(getattr(again, name), getattr(profile, name)) for name in ("scores", "spreads"))
+
+
+def test_one_document_is_a_field_without_pairs() -> None:
+    alone = learned(1)
+    assert (alone.documents, len(alone.scores), alone.percentile(0.5)) == (1, 0, None)
+    assert alone.spreads == pytest.approx(blended_spreads(np.zeros(3), 0))
+
+
+# Scores within a field
+
+
+def test_weights_by_hand(profile: FieldProfile) -> None:
+    equal = replace(profile, spreads=np.array([0.1, 0.2, 0.4]))
+    weights = Field(equal, statistics()).weights_by_domain(WEIGHTS)
+    # 1 / .1 : 1 / .2 : 1 / .4 = 4 : 2 : 1, for chunks, words and mean.
+    assert weights[0] == pytest.approx([0, 4 / 7, 2 / 7, 0, 1 / 7])
+    assert weights[1] == pytest.approx([0.4, 0.2, 0.1, 0.3, 0])
+
+
+@given(st.integers(0, 50), st.integers(0, 50), st.floats(0, 1))
+def test_scores_are_symmetric_and_at_most_one(field: Field, one: int, other: int, law: float) -> None:
+    a, b = made(one, law), made(other, law)
+    score = document_score(a, b, CONFIG, field)
+    assert score == pytest.approx(document_score(b, a, CONFIG, field), abs=1e-6)
+    assert -1 - 1e-6 <= score <= 1 + 1e-6
+
+
+@given(st.integers(0, 50), st.floats(0, 1))
+def test_a_document_and_itself_score_one(field: Field, seed: int, law: float) -> None:
+    document = made(seed, law)
+    found = verdict(document, document, CONFIG, field)
+    assert found.score == pytest.approx(1, abs=1e-5)
+    assert sum(part.weight for part in found.parts) == pytest.approx(1)
+
+
+def test_a_domain_of_the_model_keeps_its_weights(field: Field) -> None:
+    found = verdict(made(1, law=1.0), made(2, law=1.0), CONFIG, field)
+    assert [(part.name, part.weight) for part in found.parts] == [
+        ("document", 0.4),
+        ("chunks", 0.2),
+        ("words", 0.1),
+        ("opening", 0.3),
+    ]
+
+
+def test_a_field_gives_a_percentile_in_place_of_threshold_and_probability(field: Field) -> None:
+    inside, outside = (verdict(made(1), made(2), CONFIG, chosen) for chosen in (field, None))
+    assert (inside.threshold, inside.probability) == (None, None)
+    assert inside.percentile is not None
+    assert outside.percentile is None
+    assert outside.threshold is not None
+    assert outside.probability is not None
+
+
+def test_a_document_is_adapted_once(field: Field) -> None:
+    adapted = field.adapt(made(3))
+    assert field.adapt(adapted) is adapted
+
+
+# Percentiles
+
+
+def test_percentiles_by_hand(profile: FieldProfile) -> None:
+    scores = np.array([0.1, 0.2, 0.2, 0.6], np.float32)
+    few = replace(profile, scores=scores)
+    assert [few.percentile(score) for score in (-1, 0.1, 0.2, 0.3, 0.6, 0.7)] == [0, 0, 0.25, 0.75, 0.75, 1]
+
+
+@given(st.floats(-1, 1), st.floats(-1, 1))
+def test_percentiles_lie_in_0_to_1_and_rise(profile: FieldProfile, one: float, other: float) -> None:
+    low, high = (profile.percentile(score) for score in sorted((one, other)))
+    assert low is not None
+    assert high is not None
+    assert 0 <= low <= high <= 1
+
+
+def test_a_small_field_has_no_percentile(profile: FieldProfile) -> None:
+    assert replace(profile, documents=LEAST_DOCUMENTS - 1).percentile(0.5) is None
+    assert replace(profile, documents=LEAST_DOCUMENTS).percentile(0.5) is not None
+
+
+# On disk
+
+
+def test_a_profile_is_read_as_it_was_written(profile: FieldProfile, tmp_path: Path) -> None:
+    profile.save(tmp_path)
+    again = FieldProfile.load(tmp_path)
+    assert again.info == profile.info
+    assert again.fingerprint == profile.fingerprint
+    for name in ("centre", "frequencies", "spreads", "scores"):
+        assert np.array_equal(getattr(again, name), getattr(profile, name))
+    header = json.loads((tmp_path / "profile.json").read_text())
+    assert header == {
+        "kind": "colde field profile",
+        "format": 1,
+        "name": "field",
+        "documents": 20,
+        "model": "model",
+    }
+
+
+def test_the_same_profile_gives_the_same_bytes(profile: FieldProfile, tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        profile.save(tmp_path / name)
+    assert (tmp_path / "a/profile.npz").read_bytes() == (tmp_path / "b/profile.npz").read_bytes()
+
+
+@pytest.mark.parametrize("keep", [0, 10, 1000])
+def test_a_damaged_profile_is_told(profile: FieldProfile, tmp_path: Path, keep: int) -> None:
+    profile.save(tmp_path)
+    path = tmp_path / "profile.npz"
+    path.write_bytes(path.read_bytes()[:keep])
+    with pytest.raises(ModelError, match=r"profile\.npz is damaged; make the profile again with colde adapt"):
+        FieldProfile.load(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"scores": np.array([0.2, 0.1], np.float32)},
+        {"scores": np.array([np.nan], np.float32)},
+        {"centre": np.zeros((2, 2), np.float32)},
+        {"frequencies": np.zeros(3, np.uint16)},
+        {"spreads": np.zeros(3, np.int64)},
+    ],
+)
+def test_arrays_that_are_no_profile_are_told(
+    profile: FieldProfile, tmp_path: Path, changed: dict[str, np.ndarray]
+) -> None:
+    replace(profile, **changed).save(tmp_path)  # type: ignore[arg-type]
+    with pytest.raises(ModelError, match="is damaged"):
+        FieldProfile.load(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "header", ["{", "[]", '{"format": 1}', '{"format": 1, "name": "x", "documents": 0, "model": "m"}']
+)
+def test_a_damaged_header_is_told(profile: FieldProfile, tmp_path: Path, header: str) -> None:
+    profile.save(tmp_path)
+    (tmp_path / "profile.json").write_text(header)
+    with pytest.raises(ModelError, match=r"profile\.json is damaged"):
+        FieldProfile.load(tmp_path)
+
+
+def test_a_profile_of_a_later_version_is_told(profile: FieldProfile, tmp_path: Path) -> None:
+    profile.save(tmp_path)
+    path = tmp_path / "profile.json"
+    path.write_text(path.read_text().replace('"format": 1', '"format": 2'))
+    with pytest.raises(ModelError, match="later colde"):
+        FieldProfile.load(tmp_path)
+
+
+def test_a_folder_without_a_profile_is_told(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match="is not a field profile; make one with: colde adapt"):
+        FieldProfile.load(tmp_path)
+
+
+def test_the_profile_of_another_model_is_refused(profile: FieldProfile) -> None:
+    with pytest.raises(ModelError, match="was made with another model"):
+        Field(profile, statistics("another"))
+
+
+def test_the_model_counts_for_ten_documents() -> None:
+    assert blended_spreads(np.full(3, 2.0), PRIOR_DOCUMENTS)[0] == pytest.approx(((4 + 0.12**2) / 2) ** 0.5)
