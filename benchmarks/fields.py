@@ -24,11 +24,10 @@ from scipy.stats import kstest
 
 from colde_cli.encoder.cache import Cache
 from colde_cli.encoder.encoder import Encoder
-from colde_cli.encoder.fields import learn_field
-from colde_cli.evaluation.baselines import BASELINES, make_baselines
+from colde_cli.encoder.loading import learn_field
 from colde_cli.evaluation.evaluate import MeasurementPlan, evaluate
 from colde_cli.evaluation.evaluation_set import EvaluationSet, read_evaluation_sets
-from colde_cli.evaluation.systems import DOCS, ModelSystem
+from colde_cli.evaluation.systems import BASELINES, DOCS, ModelSystem, make_baselines
 from colde_cli.scoring.score import verdict
 
 

@@ -401,7 +401,7 @@ def _files(
 def _field(name_or_folder: str | Path | None, encoder: DocumentEncoder) -> Field | None:
     if name_or_folder is None:
         return None
-    from colde_cli.encoder.fields import open_field
+    from colde_cli.encoder.loading import open_field
 
     return open_field(name_or_folder, encoder)
 

@@ -13,14 +13,7 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from colde_cli.encoder.towers.layout import TowerConfig
-from colde_cli.learning.networks.han import (
-    Attention,
-    BiGru,
-    Han,
-    SequenceEncoder,
-    by_paragraph,
-    without_gaps,
-)
+from colde_cli.learning.networks.han import Attention, BiGru, Han, SequenceEncoder, by_paragraph, without_gaps
 from colde_cli.learning.networks.layers import reverse_rows
 from colde_cli.learning.networks.smash import PairHead, Smash
 

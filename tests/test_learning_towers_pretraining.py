@@ -18,10 +18,7 @@ from colde_cli.encoder.towers.layout import TowerConfig
 from colde_cli.encoder.towers.packing import Rows, stack
 from colde_cli.errors import OptionError
 from colde_cli.learning.losses import block_means, masked_block_loss
-from colde_cli.learning.networks.smith import (
-    Smith,
-    SmithPretraining,
-)
+from colde_cli.learning.networks.smith import Smith, SmithPretraining
 from colde_cli.learning.towers.pretraining import (
     MaskingVocabulary,
     PretrainingRecipe,

@@ -21,8 +21,7 @@ from colde_cli import settings
 from colde_cli.encoder.cache import Cache
 from colde_cli.encoder.encoder import Encoder
 from colde_cli.encoder.layout import CONFIG, ENCODER_GRAPHS, HEAD_GRAPH, TOKENIZER, WEIGHTS
-from colde_cli.evaluation.baselines import BASELINES, make_baselines
-from colde_cli.evaluation.systems import ModelSystem
+from colde_cli.evaluation.systems import BASELINES, ModelSystem, make_baselines
 from colde_cli.learning import loop
 from colde_cli.learning.augmentation import whole_views
 from colde_cli.learning.backbone import Backbone, load_backbone

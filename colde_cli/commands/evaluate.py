@@ -201,8 +201,8 @@ def _measure(
     attack: Attack | None,
     field: str | None,
 ) -> Evaluation:
-    from colde_cli.evaluation.baselines import BASELINES, CHUNK_BASELINES, make_baselines
     from colde_cli.evaluation.evaluate import evaluate as measure
+    from colde_cli.evaluation.systems import BASELINES, CHUNK_BASELINES, make_baselines
     from colde_cli.views.messages import progress
 
     wanted = list(dict.fromkeys(item.value for item in baselines))

@@ -1,7 +1,8 @@
-"""Open a model of any system by name or folder."""
+"""Open models and field profiles by name or folder."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from colde_cli import settings
@@ -9,6 +10,10 @@ from colde_cli.encoder.cache import Cache
 from colde_cli.encoder.layout import ModelFolder, open_folder
 from colde_cli.encoder.protocol import DocumentEncoder
 from colde_cli.encoder.towers.layout import TowerFolder, is_tower, open_tower_folder
+from colde_cli.errors import OptionError
+from colde_cli.scoring.adapt import learn_profile
+from colde_cli.scoring.profile import Field, FieldProfile, ModelStatistics
+from colde_cli.scoring.score import Scorable
 
 
 def open_model(path: Path) -> ModelFolder | TowerFolder:
@@ -55,3 +60,37 @@ def open_encoder(
     from colde_cli.encoder.encoder import Encoder
 
     return Encoder.load(folder, device=device, precision=precision, cache=cache, threads=threads)
+
+
+def learn_field(name: str, documents: Sequence[Scorable], encoder: DocumentEncoder) -> Field:
+    """Learn the field of documents that `encoder` has encoded, at least one.
+
+    Raises:
+        OptionError: the model can have no profiles.
+    """
+    statistics, score_weights = model_statistics(encoder), encoder.config.score_weights
+    assert score_weights is not None, "a model with a lexicon has weights"
+    return Field(learn_profile(name, documents, statistics, score_weights), statistics)
+
+
+def open_field(name_or_folder: str | Path, encoder: DocumentEncoder) -> Field:
+    """Open a field profile for a model.
+
+    Raises:
+        ModelError: there is no such profile, it is damaged, or another model made it.
+        OptionError: the model can have no profiles.
+    """
+    return Field(FieldProfile.load(settings.resolve_profile(name_or_folder)), model_statistics(encoder))
+
+
+def model_statistics(encoder: DocumentEncoder) -> ModelStatistics:
+    """What profiles are blended with.
+
+    Raises:
+        OptionError: the model has none.
+    """
+    if encoder.statistics is None:
+        raise OptionError(
+            f"The model {encoder.info.name} counts no words, which field profiles need; use another --model."
+        )
+    return encoder.statistics

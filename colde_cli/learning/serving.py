@@ -13,14 +13,7 @@ from tokenizers import Tokenizer
 from colde_cli.encoder.cache import Cache
 from colde_cli.encoder.encoder import Encoder
 from colde_cli.encoder.encoding import Encoding
-from colde_cli.encoder.layout import (
-    CONFIG,
-    DOMAINS,
-    LEXICON,
-    TOKENIZER,
-    ModelConfig,
-    open_folder,
-)
+from colde_cli.encoder.layout import CONFIG, DOMAINS, LEXICON, TOKENIZER, ModelConfig, open_folder
 from colde_cli.evaluation.metrics import PairMetrics, pair_metrics
 from colde_cli.learning.job import TaskData
 from colde_cli.learning.tokens import ChunkStore
