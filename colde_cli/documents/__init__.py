@@ -1,1 +1,1 @@
-"""Bytes to `Document`: readers, headings, sections and chunks."""
+"""Read bytes into a `Document`, and cut it into sections, chunks and passages."""

@@ -23,17 +23,17 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
 
 def tidy(text: str) -> str:
-    """Text with single blanks between its words, without invisible characters."""
+    """Put single blanks between words and remove invisible characters."""
     return " ".join(_CONTROL.sub(" ", text.translate(_INVISIBLE)).split())
 
 
 def tidy_lines(text: str) -> str:
-    """Tidy the lines of a table or of code each; empty ones are left out."""
+    """Tidy each line of a table or of code; empty lines are left out."""
     return "\n".join(line for line in map(tidy, text.split("\n")) if line)
 
 
 def too_much_text(path: str) -> LimitError:
-    """The error for a document with more text than colde reads."""
+    """Make the error for a document with more text than colde reads."""
     return LimitError(f"Cannot read {path}: it has more text than colde reads of one document; split it.")
 
 
@@ -44,7 +44,7 @@ class DocumentBuilder:
     Attributes:
         path: name of the file in messages.
         kind: of the current section.
-        appendix: sections from now on are appendices, except the references.
+        appendix: whether later sections are appendices, except the references.
     """
 
     path: str
@@ -87,7 +87,7 @@ class DocumentBuilder:
             self._paragraphs.append(words)
 
     def add_note(self, text: str) -> None:
-        """Add a footnote; it stands at the end of its section."""
+        """Add a footnote; it is written at the end of its section."""
         words = tidy(text)
         if words:
             self._count(words)
@@ -96,13 +96,13 @@ class DocumentBuilder:
     def build(
         self, title: str, name: str, warnings: Sequence[str] = (), notes: Sequence[str] = ()
     ) -> Document:
-        """The document; if nothing was marked as a heading, headings are found as in plain text.
+        """Build the document; if no heading was marked, headings are found as in plain text.
 
         Args:
             title: as stated in the source; "" takes the only heading of the highest level, else `name`.
             name: the file's name.
             warnings: sentences for the user.
-            notes: sentences on what was left out on purpose.
+            notes: sentences on text that was left out on purpose.
 
         Raises:
             NoTextError: nothing was added.

@@ -1,7 +1,7 @@
 """Cut sections into chunks of at most 512 tokens, `[CLS]` and `[SEP]` included (CoLDE §3.1).
 
-Chunks lie within one section, never overlap and together cover every token. Where it costs little
-they end with a sentence (SMITH's greedy sentence filling, Yang et al. 2020, §3.2).
+Each chunk lies within one section. Chunks never overlap and together cover every token. They end with a sentence where
+that costs little (SMITH's greedy sentence filling, Yang et al. 2020, §3.2).
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from typing import Protocol
 from colde_cli.documents.document import Chunk, Document, Section, Span
 from colde_cli.documents.sentences import sentence_starts
 
-# A chunk may stop early at a sentence's end if it is at least this full; otherwise it stops at a word.
+# A chunk may end early with a sentence if it is at least this full; otherwise it ends with a word.
 _MIN_FILL = 0.75
 # A last chunk emptier than this shares its tokens with the one before it: a mean over ten tokens is noise.
 _MIN_TAIL = 0.25
-# RoBERTa's names, and so Longformer's.
+# The names in RoBERTa, and so in Longformer.
 _OTHER_NAMES = {"[CLS]": "<s>", "[SEP]": "</s>"}
 
 
@@ -40,9 +40,9 @@ class TextTokenizer(Protocol):
 
 
 def plain_tokenizer(text: str) -> TextTokenizer:
-    """The tokenizer that `tokenizer.json` describes, with truncation and padding switched off.
+    """Load a tokenizer from the text of `tokenizer.json`, with truncation and padding switched off.
 
-    A model's own settings cut texts short, which is right for sentences and loses most of a document.
+    A model's own settings truncate texts. That is right for sentences but loses most of a document.
     """
     from tokenizers import Tokenizer
 
@@ -54,10 +54,10 @@ def plain_tokenizer(text: str) -> TextTokenizer:
 
 
 def special_token(tokenizer: TextTokenizer, token: str) -> int:
-    """The id of `[CLS]` or `[SEP]`, whichever way the vocabulary spells it.
+    """Look up the id of `[CLS]` or `[SEP]` under either of its names.
 
     Raises:
-        ValueError: it has none.
+        ValueError: the vocabulary has neither name.
     """
     found = tokenizer.token_to_id(token)
     if found is None:
@@ -80,14 +80,14 @@ class Chunker:
     chunk_tokens: int = 512
 
     def chunk(self, document: Document) -> tuple[Chunk, ...]:
-        """All chunks of `document` in reading order."""
+        """Cut a document into chunks, in reading order."""
         chunks: list[Chunk] = []
         for section in sections_with_text(document):
             chunks.extend(self._chunk_section(document, section, len(chunks)))
         return tuple(chunks)
 
     def first_chunk(self, text: str) -> Chunk | None:
-        """The first chunk of a text that stands alone; None where it has no token."""
+        """Cut the first chunk of a text without a document; None if the text has no token."""
         encoding = self.tokenizer.encode(text, add_special_tokens=False)
         ids, offsets = encoding.ids, encoding.offsets
         end = cut_points(text, offsets, self.chunk_tokens - 2)[:2][-1]
@@ -113,9 +113,9 @@ class Chunker:
 
 
 def sections_with_text(document: Document) -> Iterator[Section]:
-    """The sections to cut into chunks: all but bare headings over sub-sections.
+    """Yield the sections to cut into chunks: all but bare headings over subsections.
 
-    A vector of two words would be noise beside the vectors of the sub-sections.
+    The vector of two words would be noise among the vectors of the subsections.
     """
     for section in document.sections:
         if section.body_start < section.span.end or not document.subsections(section):
@@ -123,12 +123,12 @@ def sections_with_text(document: Document) -> Iterator[Section]:
 
 
 def cut_points(text: str, offsets: list[tuple[int, int]], capacity: int) -> list[int]:
-    """Token indices at which chunks begin, and the number of tokens as the last entry.
+    """Find the token indices at which chunks begin, with the number of tokens as the last entry.
 
     Args:
         text: the text that was tokenized.
         offsets: start and end of each token in `text`.
-        capacity: the most tokens a chunk may hold, specials not counted.
+        capacity: the most tokens of a chunk, special tokens not counted.
 
     Returns:
         `[0, c1, ..., n]`, ascending; `[0]` if there are no tokens.
@@ -176,7 +176,7 @@ def cut_at(
 def _next_cut(
     starts_word: Callable[[int], bool], sentences: Sequence[int], start: int, limit: int, fill: float
 ) -> int:
-    """The best place in (start, limit] to end a chunk: a sentence's end, else a word's, else `limit`."""
+    """Find the best place in (start, limit] to end a chunk: the end of a sentence, else of a word, else `limit`."""
     floor = start + fill * (limit - start)
     place = bisect_left(sentences, limit + 1) - 1
     if place >= 0 and sentences[place] >= floor:

@@ -1,7 +1,7 @@
 """A `Document` and its parts: sections, and the chunks and passages cut from them.
 
 Document › Section › Chunk (at most 512 tokens) › Passage (a paragraph or a few sentences).
-All spans are character offsets into `Document.text`, so that every score can be traced to its page.
+All spans are character offsets into `Document.text`, so that every score can be traced to a page.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ PLAIN_WORDS = 2000
 
 
 class SectionKind(StrEnum):
-    """The part that a section plays in a document."""
+    """The role of a section in a document."""
 
     FRONT = "front"
     """Text before the first heading (title, authors, a letterhead)."""
@@ -46,7 +46,6 @@ class Section:
         index: position in `Document.sections`.
         heading: as printed, numbering included; "" where text has no heading.
         level: 1 for the outermost headings; 0 for text without a heading.
-        kind: the part the section plays.
         span: heading and body together.
         body_start: where the body begins; equals `span.start` where there is no heading.
         pages: first and last page (1-based, inclusive); None where the source has no pages.
@@ -68,8 +67,7 @@ class Chunk:
     Attributes:
         index: position among the chunks of the document.
         section: index of its section.
-        position: q of the paper, its number within the section (CoLDE §3.1).
-        span: the characters it covers.
+        position: its number within the section, q in the paper (CoLDE §3.1).
         ids: token ids, `[CLS]` first and `[SEP]` last.
         pages: first and last page; None where the source has no pages.
     """
@@ -84,12 +82,12 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class Ignored:
-    """Text that was left out because it also stands in a document named by the user.
+    """Text that was left out because a template named by the user contains it, too.
 
     Attributes:
-        stretches: how many runs of sentences.
-        words: how many words they hold.
-        sections: headings of the sections that went whole.
+        stretches: number of runs of sentences.
+        words: number of words in them.
+        sections: headings of the sections that were left out whole.
     """
 
     stretches: int = 0
@@ -99,18 +97,18 @@ class Ignored:
 
 @dataclass(frozen=True, slots=True)
 class ReadReport:
-    """What a reader could not use, so that nothing is dropped in silence.
+    """The parts of a source that a reader could not use, so that nothing is dropped in silence.
 
     Attributes:
         pages: pages of the source; None where it has none.
         pages_without_text: 1-based numbers of pages that gave no text (scans, figures, blanks).
-        unreadable_characters: characters without a meaning in Unicode (no character map in the PDF).
-        unread_values: form fields whose values could not be read, at least; nobody can call such documents the same.
+        unreadable_characters: number of characters without a meaning in Unicode (no character map in the PDF).
+        unread_values: least number of form fields with unreadable values; with any, texts never count as the same.
         skipped_sections: headings of sections left out at the user's wish.
-        truncated_tokens: tokens left out because of a limit.
+        truncated_tokens: number of tokens left out because of a limit.
         warnings: sentences for the user.
-        notes: sentences on what was left out on purpose (running heads, page numbers), for the curious.
-        ignored: what also stands in a document that the user wants ignored; None where no such was named.
+        notes: sentences on text left out on purpose (running heads, page numbers), for `--verbose`.
+        ignored: text of templates that was left out; None where no template was named.
     """
 
     pages: int | None = None
@@ -129,12 +127,11 @@ class Document:
     """A document as text in reading order, with its sections.
 
     Attributes:
-        path: as the user gave it; "-" for standard input, "" where it came from no file.
+        path: as the user gave it; "-" for standard input, "" for text without a file.
         title: as printed, else the file's name.
         text: the whole text, paragraphs separated by a blank line.
         sections: in reading order; they cover all of `text` except blanks between them.
         page_starts: offset in `text` at which each page begins; empty where the source has no pages.
-        report: what could not be read.
     """
 
     path: str
@@ -145,22 +142,22 @@ class Document:
     report: ReadReport = field(default_factory=ReadReport)
 
     def section_text(self, section: Section) -> str:
-        """Heading and body of a section."""
+        """Return heading and body of a section."""
         return self.text[section.span.start : section.span.end]
 
     def subsections(self, section: Section) -> tuple[Section, ...]:
-        """The sections under `section`: those of a deeper level up to the next of its own level or above."""
+        """Find the sections under `section`: all deeper ones before the next section of its own level or above."""
         following = (self.sections[index] for index in range(section.index + 1, len(self.sections)))
         deeper = takewhile(lambda other: other.level > section.level, following)
         return tuple(deeper) if section.level else ()
 
     def pages_of(self, span: Span) -> tuple[int, int] | None:
-        """First and last page (1-based) that `span` touches; None where the source has no pages."""
+        """Find the first and last page (1-based) that `span` touches; None where the source has no pages."""
         return pages_of(self.page_starts, span)
 
 
 def pages_of(page_starts: tuple[int, ...], span: Span) -> tuple[int, int] | None:
-    """First and last page (1-based) that `span` touches, given where each page begins."""
+    """Find the first and last page (1-based) that `span` touches, given the offset at which each page begins."""
     if not page_starts:
         return None
     first = max(1, bisect_right(page_starts, span.start))

@@ -1,7 +1,7 @@
-"""Limits that a reader process sets on itself, and the lines in which it answers (`sandbox.py` starts it).
+"""Limit a reader process from inside, and write the lines of its answer (`sandbox.py` starts it).
 
-Reader scripts run isolated (`python -I -S`). Of colde they import only files that need the standard library alone, such
-as this one.
+Reader scripts run isolated (`python -I -S`). From colde they import only files like this one that need nothing but the
+standard library.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def limit_process(request: Mapping[str, Any]) -> None:
     for kind, name in wanted:
         _, most = resource.getrlimit(kind)
         value = request[name] if most == resource.RLIM_INFINITY else min(request[name], most)
-        with contextlib.suppress(ValueError, OSError):  # some systems know a limit and do not set it
+        with contextlib.suppress(ValueError, OSError):  # some systems know a limit but refuse to set it
             resource.setrlimit(kind, (value, most))
 
 

@@ -1,11 +1,11 @@
 """Read Markdown: CommonMark with tables and footnotes, parsed by markdown-it-py.
 
-Marks of emphasis, links, entities and HTML tags go, words stay. A paragraph, an item of a list, a block of code and a
-table are one paragraph each; code and tables keep their lines, items their mark ("-", "2."). A footnote stands at the
-end of the section that defines it, as in Word documents.
+Emphasis marks, links, entities and HTML tags are removed, words stay. A paragraph, a list item, a block of code and a
+table are one paragraph each; code and tables keep their lines, items their mark ("-", "2."). A footnote is written at
+the end of the section that defines it, as in Word documents.
 
-Only headings at the outermost level begin sections. A heading in a quotation or in a list is text: it divides what is
-quoted, and what follows the quotation does not stand under it.
+Only headings at the outermost level begin sections. A heading in a quotation or in a list is text: it divides the
+quotation, and text after the quotation does not belong under it.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from colde_cli.documents.text import decode, parts_of, shown_as
 from colde_cli.errors import LimitError, NoTextError
 
 MAX_NESTING = 100
-"""Quotations and lists in one another; a list counts twice, once for itself and once for its item."""
-_INLINE_NESTING = 20  # brackets in one another; deeper ones are text, so that a million "[" are soon read
+"""Depth of nested quotations and lists; a list counts twice, once for itself and once for its item."""
+_INLINE_NESTING = 20  # nested brackets; deeper ones are text, so that a million "[" are soon read
 MAX_FRONT_MATTER = 200
 """Lines of YAML before the text."""
 _ENTRY = re.compile(r"\w[\w .-]*:(\s|$)")
 _TITLE = re.compile(r"title\s*:\s*(.+)", re.IGNORECASE)
 _FOOTNOTE = re.compile(r"\[\^([^\]\s]{1,80})\]:[ \t]*")
 _REFERENCE = re.compile(r"\[\^([^\]\s]{1,80})\]")
-# HTML: what is dropped with its text (opening, closing), tags that end a paragraph, and all other tags.
+# HTML: elements dropped with their text (opening, closing), tags that end a paragraph, and all other tags.
 _DROPPED = (
     (re.compile(r"<!--"), re.compile(r"-->")),
     (re.compile(r"<script\b[^<>]*>", re.IGNORECASE), re.compile(r"</script\b[^<>]*>", re.IGNORECASE)),
@@ -56,7 +56,7 @@ def read_markdown(data: bytes, path: str, name: str) -> Document:
     Args:
         data: of the file.
         path: as the user gave it, for messages.
-        name: stands in for a missing title.
+        name: replaces a missing title.
 
     Raises:
         NoTextError: it has no text.
@@ -86,7 +86,7 @@ def read_markdown(data: bytes, path: str, name: str) -> Document:
 
 
 def _split_front_matter(lines: list[str]) -> tuple[list[str], str]:
-    """Lines after a block of YAML between rows of dashes, and the title in it."""
+    """Return the lines after a YAML block between rows of dashes, and the title in the block."""
     if lines[0].rstrip() != "---":
         return lines, ""
     for end, line in enumerate(lines[1:MAX_FRONT_MATTER], start=1):
@@ -101,7 +101,7 @@ def _split_front_matter(lines: list[str]) -> tuple[list[str], str]:
 
 
 def _parser() -> MarkdownIt:
-    """CommonMark with tables, and with footnotes as `footnote_open`, `inline`, `footnote_close`."""
+    """Make a parser of CommonMark, tables and footnotes (`footnote_open`, `inline`, `footnote_close`)."""
     parser = MarkdownIt("commonmark", {"maxNesting": MAX_NESTING}).enable("table")
     parser.block.ruler.before("reference", "footnote", _footnote, {"alt": ["paragraph", "reference"]})
     parser.core.ruler.before("inline", "inline_nesting", _limit_inline_nesting)
@@ -113,7 +113,7 @@ def _limit_inline_nesting(state: StateCore) -> None:
 
 
 def _footnote(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    """Rule for a footnote, `[^name]: text`, up to a blank line or the next footnote."""
+    """Parse a footnote, `[^name]: text`, up to a blank line or the next footnote."""
     if state.is_code_block(start) or not (match := _match_footnote(state, start)):
         return False
     if silent:
@@ -144,7 +144,7 @@ class _Sections:
     """Gathers sections from the tokens of the parser.
 
     Attributes:
-        footnotes: names of the footnotes, whose references are left out of the text.
+        footnotes: names of the footnotes; references to them are left out of the text.
     """
 
     footnotes: set[str]
@@ -158,7 +158,7 @@ class _Sections:
     rows: list[list[str]] = field(default_factory=list)
 
     def read(self, tokens: Sequence[Token]) -> list[Part]:
-        """The sections of a whole document."""
+        """Gather the sections of a whole document."""
         opening = None
         for token in tokens:
             if token.type == "inline":
@@ -182,7 +182,7 @@ class _Sections:
         return self.parts
 
     def _add_inline(self, token: Token, opening: Token | None) -> None:
-        """Add words as what the token before them opens."""
+        """Add words to the heading, item or paragraph opened by the token before them."""
         words = " ".join(_inline_text(token.children or (), self.footnotes).split())
         kind = opening.type if opening else ""
         if opening and kind == "heading_open" and opening.level == 0:
@@ -208,7 +208,7 @@ class _Sections:
 
 
 def _inline_text(tokens: Sequence[Token], footnotes: set[str]) -> str:
-    """Words of a paragraph or a heading; of an image its alternative text."""
+    """Return the words of a paragraph or a heading, with the alternative text of images."""
     pieces: list[str] = []
     for token in _without_scripts(tokens):
         if token.type == "image":
@@ -227,7 +227,7 @@ def _inline_text(tokens: Sequence[Token], footnotes: set[str]) -> str:
 
 
 def _without_scripts(tokens: Sequence[Token]) -> Iterator[Token]:
-    """Tokens outside of scripts and style sheets that have an end."""
+    """Yield the tokens outside of closed scripts and style sheets."""
     tags = {
         n: _HIDING_TAG.match(token.content) for n, token in enumerate(tokens) if token.type == "html_inline"
     }
@@ -244,7 +244,7 @@ def _without_scripts(tokens: Sequence[Token]) -> Iterator[Token]:
 
 
 def _html_paragraphs(source: str) -> Iterable[str]:
-    """Paragraphs of a block of HTML."""
+    """Cut a block of HTML into paragraphs."""
     for opening, closing in _DROPPED:
         source = _without_pairs(source, opening, closing)
     blocks = _BLOCK_TAG.sub("\n\n", _BLANK_TAG.sub(" ", source))
@@ -253,9 +253,9 @@ def _html_paragraphs(source: str) -> Iterable[str]:
 
 
 def _without_pairs(text: str, opening: re.Pattern[str], closing: re.Pattern[str]) -> str:
-    """Text without pairs of marks and what stands between them; a mark that nothing closes stays.
+    """Remove pairs of marks and the text between them; an unclosed mark stays.
 
-    One expression for both would look to the end of the text for every mark that nothing closes.
+    A single expression for both would search to the end of the text for every unclosed mark.
     """
     pieces, place = [], 0
     while (first := opening.search(text, place)) and (last := closing.search(text, first.end())):

@@ -1,8 +1,8 @@
-"""Cut sections into passages: the unit that a person reads, and that is aligned between two documents.
+"""Cut sections into passages, the unit that a person reads and that an alignment pairs.
 
 A passage is a paragraph, or a few sentences of a long one. A long paragraph is cut before the sentence with the
-smallest hash, and its parts again while they are long. Words decide on the cuts, not counts: two versions of a
-paragraph are cut at the same places, except near an edit.
+smallest hash, and its parts are cut again while they are long. Cuts thus depend on words, not on counts: two versions
+of a paragraph are cut at the same places, except near an edit.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from colde_cli.documents.document import Document, Span
 from colde_cli.documents.sentences import sentence_starts
 
 MAX_WORDS = 90
-"""Words of a passage, about 120 tokens; a longer paragraph is cut, if it has sentences."""
+"""Most words of a passage, about 120 tokens; a longer paragraph is cut, if it has sentences."""
 
 _MIN_WORDS = 25
-"""A cut leaves no fewer words on either side where another is possible."""
+"""Fewest words on either side of a cut, where another cut is possible."""
 
 _LONG_SENTENCE = 180
 """Words after which a sentence, or a table without full stops, is cut too."""
@@ -39,7 +39,7 @@ class Passage:
     Attributes:
         index: position among the passages of the document.
         section: index of its section.
-        span: the characters it covers, from its first letter to its last.
+        span: from its first character to its last, without white space around it.
         pages: first and last page; None where the source has no pages.
     """
 
@@ -50,7 +50,7 @@ class Passage:
 
 
 def squeezed(text: str) -> str:
-    """Text with every run of white space as one blank."""
+    """Replace every run of white space by one blank."""
     return " ".join(text.split())
 
 
@@ -60,8 +60,8 @@ class Seams:
 
     Attributes:
         first: sentences that begin a passage.
-        last: sentences that end one.
-        normal: brings a sentence into the form in which they are given.
+        last: sentences that end a passage.
+        normal: brings a sentence into the form of `first` and `last`.
     """
 
     first: frozenset[str] = frozenset()
@@ -70,13 +70,13 @@ class Seams:
 
 
 def passages(document: Document, seams: Seams = Seams()) -> tuple[Passage, ...]:
-    """All passages of `document` in reading order.
+    """Cut a document into passages, in reading order.
 
-    They lie within one section, never overlap and cover every body except blanks; headings belong to none.
+    A passage lies within one section. Passages never overlap and cover every body except blanks, but no headings.
 
     Args:
         document: to cut.
-        seams: sentences at which to cut as well, whatever the length.
+        seams: further sentences at which to cut, at any length.
     """
     found: list[Passage] = []
     for section in document.sections:
@@ -88,7 +88,7 @@ def passages(document: Document, seams: Seams = Seams()) -> tuple[Passage, ...]:
 def passages_of_both(
     a: Document, b: Document, normal: Callable[[str], str] = squeezed
 ) -> tuple[tuple[Passage, ...], tuple[Passage, ...]]:
-    """Cut each of two documents where the other is cut, so that a different division into paragraphs is no difference.
+    """Cut each of two documents where the other is cut, so that different paragraph breaks make no difference.
 
     Args:
         a: the first document.
@@ -106,19 +106,19 @@ def passages_of_both(
 
 
 def whole_pages(found: Sequence[Passage]) -> tuple[int, int] | None:
-    """First and last page of neighbouring passages; None where the source has no pages."""
+    """Find the first and last page of neighbouring passages; None where the source has no pages."""
     pages = [passage.pages for passage in found if passage.pages is not None]
     return (min(first for first, _ in pages), max(last for _, last in pages)) if pages else None
 
 
 def _sentences(text: str, normal: Callable[[str], str]) -> list[str]:
-    """The normal forms of the sentences of a text."""
+    """List the normal forms of the sentences of a text."""
     bounds = [*sentence_starts(text), len(text)]
     return [normal(text[start:end]) for start, end in pairwise(bounds)]
 
 
 def _spans(text: str, body: Span, seams: Seams) -> Iterator[Span]:
-    """The passages of a body."""
+    """Yield the passages of a body."""
     starts = [body.start, *(gap.end() for gap in _PARAGRAPH.finditer(text, body.start, body.end)), body.end]
     for start, end in pairwise(starts):
         cuts = [start + cut for cut in _cuts(text[start:end], seams)]
@@ -129,14 +129,14 @@ def _spans(text: str, body: Span, seams: Seams) -> Iterator[Span]:
 
 
 def stripped(text: str, start: int, end: int) -> Span:
-    """`text[start:end]` without the white space around it."""
+    """Shrink `text[start:end]` by the white space around it."""
     piece = text[start:end]
     first = start + len(piece) - len(piece.lstrip())
     return Span(first, max(first, start + len(piece.rstrip())))
 
 
 def _cuts(paragraph: str, seams: Seams) -> list[int]:
-    """Offsets at which passages of a paragraph begin, and the length of the paragraph."""
+    """Find the offsets at which passages of a paragraph begin, with the length of the paragraph at the end."""
     cuts = _short_cuts(paragraph)
     if not seams.first:
         return cuts
@@ -150,12 +150,12 @@ def _cuts(paragraph: str, seams: Seams) -> list[int]:
 
 
 def _short_cuts(paragraph: str) -> list[int]:
-    """The same without seams: only a long paragraph is cut."""
+    """Find the cuts without seams: only a long paragraph is cut."""
     words = [match.start() for match in _WORD.finditer(paragraph)]
     if len(words) <= MAX_WORDS:
         return [0, len(paragraph)]
     pieces = [*_pieces(paragraph, words), len(words)]
-    # The first words alone, so that an edit after them does not move the cut.
+    # Only the first words are hashed, so that an edit after them does not move the cut.
     openings = (_LETTERS.findall(paragraph[words[piece] : words[piece] + 80]) for piece in pieces[:-1])
     hashes = [crc32(" ".join(opening[:_OPENING_WORDS]).casefold().encode()) for opening in openings]
     least = _Least(hashes)
@@ -170,7 +170,7 @@ def _short_cuts(paragraph: str) -> list[int]:
 
 
 def _cut(pieces: list[int], least: _Least, first: int, last: int) -> int:
-    """The piece between `first` and `last` before which to cut."""
+    """Choose the piece between `first` and `last` to cut before."""
     start, end = first + 1, last
     even = (
         bisect_left(pieces, pieces[first] + _MIN_WORDS, start, end),
@@ -182,7 +182,7 @@ def _cut(pieces: list[int], least: _Least, first: int, last: int) -> int:
 class _Least:
     """Finds the least of neighbouring values, the first of equal ones, in constant time (a sparse table).
 
-    Without it a paragraph of a thousand equal sentences, of which each cut takes one, would take time in the square.
+    Without it a paragraph of a thousand equal sentences would take quadratic time, since each cut takes off one.
     """
 
     def __init__(self, values: list[int]) -> None:
@@ -193,7 +193,7 @@ class _Least:
             self._rows.append([self._better(*pair) for pair in zip(above, above[width // 2 :], strict=False)])
 
     def between(self, start: int, end: int) -> int:
-        """Index of the least of the values from `start` to before `end`."""
+        """Find the index of the least value from `start` up to, not including, `end`."""
         row = (end - start).bit_length() - 1
         return self._better(self._rows[row][start], self._rows[row][end - (1 << row)])
 
@@ -202,7 +202,7 @@ class _Least:
 
 
 def _pieces(paragraph: str, words: list[int]) -> Iterator[int]:
-    """Numbers of the words that begin a sentence, or a part of a very long sentence."""
+    """Yield the index of each word that begins a sentence, or a part of a very long sentence."""
     starts = set(sentence_starts(paragraph))
     since = 0
     for number, start in enumerate(words):

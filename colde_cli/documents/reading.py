@@ -1,4 +1,4 @@
-"""Read any source: find out its kind from its content and its suffix, and hand it to the reader of that kind."""
+"""Read any source: find its kind by content and suffix, and call the reader of that kind."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _KINDS = {
 SUPPORTED_SUFFIXES = frozenset(_KINDS)
 """Suffixes of the files that `read` takes, in lower case."""
 SNIFFED = 4096
-"""Bytes at the beginning of a file that tell its kind."""
+"""Bytes at the beginning of a file that show its kind."""
 _SIGNATURES = (
     (b"\x89PNG\r\n", "a PNG image", "run OCR on it and save the result as PDF"),
     (b"\xff\xd8\xff", "a JPEG image", "run OCR on it and save the result as PDF"),
@@ -75,13 +75,13 @@ def read(
 ) -> Document:
     """Read a PDF, Word, OpenDocument, HTML, LaTeX, Markdown or text file.
 
-    PDFs and web pages are read in processes of their own, so that several can be read at once from threads.
+    PDFs and web pages are read in separate processes, so that threads can read several at once.
 
     Args:
-        source: path of the file; "-" reads standard input, whose kind follows from its content.
+        source: path of the file; "-" reads standard input and finds its kind by content.
         password: of an encrypted PDF.
         pages: first and last page of a PDF to read, 1-based and inclusive; None for all.
-        stdin: stands in for standard input.
+        stdin: replaces standard input.
 
     Raises:
         DocumentError: the file cannot be read; its class says why.
@@ -101,11 +101,11 @@ def read(
 
 @dataclass(frozen=True, slots=True)
 class _Origin:
-    """Where bytes come from.
+    """The origin of bytes.
 
     Attributes:
         path: as the user gave it.
-        name: stands in for a missing title.
+        name: replaces a missing title.
         suffix: in lower case; "" for standard input.
     """
 
@@ -121,7 +121,7 @@ class _Origin:
 
 @contextmanager
 def _reported(origin: _Origin) -> Iterator[None]:
-    """Name the file in errors of its disk or network drive, which come after it was opened."""
+    """Name the file in disk and network errors that come after it was opened."""
     try:
         yield
     except OSError as error:
@@ -152,7 +152,7 @@ def _open(path: Path) -> BinaryIO:
 
 
 def _spooled(stream: BinaryIO) -> BinaryIO:
-    """A seekable copy of a stream, no longer than one byte over the limit."""
+    """Copy a stream to a seekable file, up to one byte over the limit."""
     copy = tempfile.TemporaryFile()  # noqa: SIM115 - the caller closes it
     left = MAX_PDF_BYTES + 1
     try:
@@ -201,7 +201,7 @@ def _read_open(
 
 
 def _reader(kind: str) -> Callable[[bytes, str, str], Document]:
-    """The reader of a kind of text; only that one is imported."""
+    """Import the reader of a kind of text, and no other reader."""
     if kind == "markdown":
         from colde_cli.documents.markdown import read_markdown
 
@@ -220,11 +220,11 @@ def _reader(kind: str) -> Callable[[bytes, str, str], Document]:
 
 
 def kind_of_file(head: bytes, suffix: str, shown: str) -> str:
-    """The kind of a file: "pdf", "docx", "odt", "html", "tex", "markdown" or "text".
+    """Find the kind of a file: "pdf", "docx", "odt", "html", "tex", "markdown" or "text".
 
     Args:
         head: its first `SNIFFED` bytes.
-        suffix: of its name, in lower case; "" where it has none (standard input).
+        suffix: of its name, in lower case; "" for none (standard input).
         shown: its name in messages.
 
     Raises:
@@ -269,7 +269,7 @@ def _refuse(shown: str, kind: str, remedy: str) -> NoReturn:
 
 
 def _kind_of_text(start: bytes) -> str:
-    """The kind of a text without a suffix: web pages, LaTeX and Markdown show it by their marks."""
+    """Find the kind of a text without a suffix by the marks of web pages, LaTeX and Markdown."""
     if _HTML_ELEMENT.match(start):
         return "html"
     if _LATEX.search(start):

@@ -1,4 +1,4 @@
-"""Run a reader in a process of its own, under limits that the operating system enforces.
+"""Run a reader in a separate process, under limits that the operating system enforces.
 
 The reader sets the limits on itself (`limits.py`) before it touches the file.
 """
@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import IO, Any, BinaryIO
 
 REQUEST = "COLDE_READER_REQUEST"
-"""Environment variable with the request; on the command line, everybody could see a password."""
+"""Environment variable with the request; a password on the command line would be visible to everybody."""
 
 _ROOT = Path(__file__).resolve().parents[2]
-"""The folder of `colde_cli`, which may be on `sys.path` only as the working directory."""
+"""The folder that contains `colde_cli`; it may be on `sys.path` only as the working directory."""
 
 _running: set[subprocess.Popen[bytes]] = set()
 _interrupted = threading.Event()
@@ -29,7 +29,7 @@ _lock = threading.Lock()
 
 @contextmanager
 def readers(threads: int) -> Iterator[ThreadPoolExecutor]:
-    """Threads that read. An error cancels the files that wait; Ctrl-C also ends the readers that run."""
+    """Start threads that read. An error cancels waiting files; Ctrl-C also ends running readers."""
     pool = ThreadPoolExecutor(threads, "colde-read")
     try:
         yield pool
@@ -49,11 +49,11 @@ def readers(threads: int) -> Iterator[ThreadPoolExecutor]:
 def sandboxed(
     program: Path, file: BinaryIO, request: dict[str, Any], seconds: float
 ) -> Iterator[Iterator[dict[str, Any]]]:
-    """Run a reader script and iterate over its answer, JSON lines, up to one that was cut off.
+    """Run a reader script and iterate over the JSON lines of its answer, up to a truncated line.
 
     Args:
         program: the script.
-        file: standard input of the script; has a file descriptor.
+        file: standard input of the script; needs a file descriptor.
         request: the task and its limits; `path` for `sys.path` is added.
         seconds: wall time after which the process is killed.
     """
@@ -76,7 +76,7 @@ def sandboxed(
 
 def _start(program: Path, file: BinaryIO, environment: dict[str, str]) -> subprocess.Popen[bytes]:
     with _lock:
-        # A reader killed by Ctrl-C looks like one that failed: without this, its successor would start.
+        # A reader killed by Ctrl-C looks like a failed one: without this, its successor would start.
         if _interrupted.is_set():
             raise KeyboardInterrupt
         process = subprocess.Popen(
@@ -91,7 +91,7 @@ def _start(program: Path, file: BinaryIO, environment: dict[str, str]) -> subpro
 
 
 def _messages(stream: IO[bytes]) -> Iterator[dict[str, Any]]:
-    """The lines of an answer; the last one may be cut off, if the process died."""
+    """Decode the lines of an answer; the last one may be truncated, if the process died."""
     for line in stream:
         try:
             yield json.loads(line)

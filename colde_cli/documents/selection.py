@@ -1,6 +1,6 @@
-"""Take parts of a document: `select` the sections that a user names, or `remove_spans` of text.
+"""Take parts of a document: `select` sections by name, or `remove_spans` of text.
 
-Selecting keeps the text and drops sections; removing lays the rest of the text out anew.
+`select` keeps the text and drops sections; `remove_spans` lays out the remaining text anew.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def select(document: Document, skip: Sequence[str] = (), only: Sequence[str] = (
             heading, or the name of a kind ("references", "abstract", "appendix", "front"), case ignored.
 
     Returns:
-        A document whose sections are numbered anew, and whose report names the skipped ones.
+        A document with its sections numbered anew; its report names the skipped sections.
 
     Raises:
         OptionError: a pattern is no regular expression, or no section is left.
@@ -64,9 +64,9 @@ def _matches(pattern: re.Pattern[str], section: Section) -> bool:
 
 
 def remove_spans(document: Document, spans: Sequence[Span], sections: Collection[int] = ()) -> Document:
-    """Remove spans of text; all offsets of the result refer to the text that is left.
+    """Remove spans of text; all offsets of the result refer to the remaining text.
 
-    A paragraph ends where a span was removed, so that words from both sides of it never read as one sentence.
+    A paragraph ends where a span was removed, so that the words before and after it never read as one sentence.
 
     Args:
         document: to take text from.
@@ -74,7 +74,7 @@ def remove_spans(document: Document, spans: Sequence[Span], sections: Collection
         sections: indices of sections to remove whole, heading and body.
 
     Returns:
-        A document whose sections are numbered anew. A section of which nothing is left is removed as well.
+        A document with its sections numbered anew. A section without remaining text is removed as well.
     """
     ends = [span.end for span in spans]
     layout = _Layout(document.text)
@@ -91,12 +91,12 @@ def remove_spans(document: Document, spans: Sequence[Span], sections: Collection
 
 @dataclass(slots=True)
 class _Layout:
-    """A new text made of pieces of another one, with a blank line between two.
+    """A new text made of pieces of an old text, with a blank line between them.
 
     Attributes:
-        text: the other one.
-        old: where each piece was.
-        new: where each piece begins now.
+        text: the old text.
+        old: span of each piece in the old text.
+        new: offset of each piece in the new text.
         length: of the new text so far.
     """
 
@@ -107,7 +107,7 @@ class _Layout:
     length: int = 0
 
     def add(self, piece: Span) -> int:
-        """Add a piece; returns where it begins."""
+        """Add a piece; return its new offset."""
         start = self.length + 2 if self.pieces else 0
         self.pieces.append(self.text[piece.start : piece.end])
         self.old.append(piece)
@@ -116,7 +116,7 @@ class _Layout:
         return start
 
     def moved(self, place: int) -> int:
-        """The new place of an old one; if it was removed, that of the next piece."""
+        """Map an old offset to the new one; a removed offset maps to the beginning of the next piece."""
         index = bisect_left(self.old, place, key=lambda piece: piece.end)
         if index == len(self.old):
             return self.length

@@ -1,6 +1,6 @@
-"""Find where sentences begin: places at which a chunk or a passage may be cut.
+"""Find the beginnings of sentences, where a chunk or a passage may be cut.
 
-Rules suffice for this: a missed boundary costs a slightly less even cut, never a lost character.
+Rules are enough: a missed boundary makes a cut slightly less even, but never loses a character.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ _LAST_WORD = re.compile(r"([^\s(\[“\"']+)$")
 
 
 def sentence_starts(text: str) -> list[int]:
-    """Offsets at which sentences of `text` begin, ascending; the first is 0 for any text.
+    """Find the offsets at which sentences begin, ascending; the first is 0 for any text.
 
-    A full stop ends a sentence when what follows does not start in lower case and what precedes it is
-    neither an abbreviation nor a single initial. Where there is no full stop, a blank line does.
+    A full stop ends a sentence if the next word does not start in lower case and the word before is neither an
+    abbreviation nor a single initial. A blank line ends a sentence without a full stop.
     """
     ends = (match for match in _END.finditer(text) if match.group(1) is None or _ends_sentence(text, match))
     starts = [0, *(match.end() for match in ends)]

@@ -16,7 +16,7 @@ from colde_cli.errors import NoTextError, UnsupportedFormatError
 
 _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
-    (codecs.BOM_UTF32_LE, "utf-32"),  # before UTF-16, whose mark it begins with
+    (codecs.BOM_UTF32_LE, "utf-32"),  # before UTF-16: its mark begins with that of UTF-16
     (codecs.BOM_UTF32_BE, "utf-32"),
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
@@ -32,12 +32,12 @@ _HEADING_LETTERS = 90
 
 
 def shown_as(path: str) -> str:
-    """The name of a source in messages."""
+    """Name a source in messages."""
     return "standard input" if path == "-" else path
 
 
 def decode(data: bytes, path: str) -> tuple[str, tuple[str, ...]]:
-    """Text of a file and warnings about its encoding: its byte order mark, UTF-8, else Windows-1252.
+    """Decode a file by its byte order mark, else as UTF-8, else as Windows-1252; also return warnings.
 
     Raises:
         UnsupportedFormatError: the bytes are no text.
@@ -103,7 +103,7 @@ class _Block:
 
 
 def _without_page_breaks(text: str) -> tuple[str, int]:
-    """Text without form feeds and the running heads and feet around them (as in RFCs), and how many were left out."""
+    """Remove form feeds and the running heads and feet around them (as in RFCs); count the heads and feet."""
     pages = [page.split("\n") for page in text.split("\f")]
     if len(pages) < 2:
         return text, 0
@@ -133,7 +133,7 @@ def _pattern(line: str) -> str:
 
 
 def _rejoin(pages: Sequence[list[str]]) -> str:
-    """Pages as one text; a paragraph that goes on over a page break stays one."""
+    """Join pages to one text; a paragraph across a page break stays one paragraph."""
     lines: list[str] = []
     for page in pages:
         first = _first(page)
@@ -148,7 +148,7 @@ def _rejoin(pages: Sequence[list[str]]) -> str:
 
 
 def _blocks(lines: Sequence[str]) -> Iterator[_Block]:
-    """Paragraphs and underlined lines; such a line is a heading."""
+    """Cut lines into paragraphs and underlined lines; an underlined line is a heading."""
     block: list[str] = []
     for line in [*lines, ""]:
         if block and _UNDERLINE.match(line) and _underlines(line, block[-1]):
@@ -169,7 +169,7 @@ def _underlines(line: str, above: str) -> bool:
 
 
 def _mark_headings(blocks: Sequence[_Block]) -> list[_Block]:
-    """Give levels to headings: numbers in sequence, known names, capitals; underlined lines have theirs."""
+    """Give levels to headings: numbers in sequence, known names, capitals; underlined lines already have levels."""
     alone = [
         index for index, block in enumerate(blocks) if len(block.lines) == 1 and _heading_shaped(block.first)
     ]
@@ -228,7 +228,7 @@ def _parts(blocks: Sequence[_Block], hyphens: Hyphens) -> Iterator[Part]:
 
 
 def parts_of(heading: str, paragraphs: Sequence[str], level: int, kind: SectionKind) -> Iterator[Part]:
-    """A section as one part; without a heading, parts of about `PLAIN_WORDS` words, cut between paragraphs."""
+    """Make one part of a section; without a heading, parts of about `PLAIN_WORDS` words, cut between paragraphs."""
     if heading:
         yield Part(heading, "\n\n".join(paragraphs), level, kind)
         return
@@ -247,7 +247,7 @@ def parts_of(heading: str, paragraphs: Sequence[str], level: int, kind: SectionK
 
 
 def _paragraphs(block: _Block, hyphens: Hyphens) -> Iterator[str]:
-    """Join lines to paragraphs; tables and drawings keep their lines, an item of a list is a paragraph."""
+    """Join lines to paragraphs; tables and drawings keep their lines, a list item is a paragraph."""
     drawn = sum(bool(_TABLE.search(line.strip())) for line in block.lines)
     if drawn > 0.4 * len(block.lines) and len(block.lines) > 1:
         yield "\n".join(block.lines)

@@ -34,20 +34,20 @@ from colde_cli.similarity.redline import Edit, redline
 from colde_cli.similarity.words import NOTHING_IGNORED, IgnoreOptions, normal, plain, run_together, words
 
 ALIKE = 0.5
-"""Wording from which two passages read alike, so that a small difference is flagged."""
+"""Lowest wording of two passages that read alike, so that a small difference is flagged."""
 
 _EXACT = Thresholds(1.0, 1.0)
 _WORDING = Thresholds(0.6, 0.7)
 _SURE_MEANING = Thresholds(0.8, 0.8)
 _MEANING = Thresholds(0.65, 0.8, 0.5, reach=3)
 _REPEATED, _AROUND = 50, 8
-"""A form may say "None." a thousand times. If the same passage stands in B more often than the first number, its
-partner is sought among as many as the second, on either side of where it is expected."""
+"""A form may say "None." a thousand times. If B contains the same passage more often than the first number, only the
+second number of copies on either side of the expected place can be its partner."""
 _FEW_WORDS = 6
-"""A passage of fewer words moves only together with a neighbour: "None." stands in many places."""
+"""A passage of fewer words moves only together with a neighbour: "None." occurs in many places."""
 _ALIKE_BUT_FOR_NUMBERS = 0.8
 _FEW_ENOUGH = 2
-"""Words besides numbers that two passages need to read alike but for their numbers."""
+"""Words besides numbers that two passages need before they can differ only in numbers."""
 _NUMBERS_ASIDE = IgnoreOptions(case=True, numbers=True)
 
 

@@ -26,20 +26,20 @@ from colde_cli.similarity.section_changes import name
 from colde_cli.similarity.words import NOTHING_IGNORED, IgnoreOptions, Word, squeezed, words
 
 LEAST = 6
-"""Words of a sentence that is sought by itself. A shorter one ("None.") says little about where it comes from."""
+"""Fewest words of a sentence that is searched for by itself. A shorter one ("None.") says little about its origin."""
 
 CHANGED = 0.6
-"""Wording from which a sentence of the other document is a changed sentence of the template; aligned passages that were
-edited need as much."""
+"""Lowest wording of a template sentence and its changed form in the other document; edited passages that are aligned
+need as much."""
 
 _VERSION = 1
-"""Number of these rules. With a new number, encodings in the cache that were made by the old rules are not found."""
+"""Version of these rules. Cached encodings made by another version are not used."""
 
 _TRIES = 200
-"""Places of a template at which one sentence is sought."""
+"""Places of a template at which one sentence is searched for, at most."""
 
 _BEGINNING = 16
-"""Letters of a sentence by which its places are found."""
+"""First characters of a sentence by which its possible places are looked up."""
 
 _CLOSING = frozenset(".;,:")
 _COUNTED = r"\(\s?(?:\d+(?:\.\d+)*|[A-Za-z]|[ivxlc]+)\s?\)|(?:\d+(?:\.\d+)*|[a-z]|[ivxlc]+)[.)]|\d+(?:\.\d+)+"

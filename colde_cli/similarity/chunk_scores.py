@@ -16,11 +16,11 @@ FloatArray = NDArray[np.float32]
 IntArray = NDArray[np.int64]
 
 TELLING = 32.0
-"""Tokens of shared stretch, some 25 words, that shrink the distance of two chunks to 1/e. Of 16, 24, 32, 48 and 64,
-chosen on validation documents (benchmarks/planted.py)."""
+"""A shared stretch of this many tokens, some 25 words, shrinks the distance of two chunks to 1/e. Chosen among 16, 24,
+32, 48 and 64 on validation documents (benchmarks/planted.py)."""
 
 _MISS = 0.5
-"""Cost of a place in a stretch whose two tokens do not stand side by side in the other chunk."""
+"""Cost of a place in a stretch, if its two tokens are not neighbours in the other chunk."""
 
 
 def explanation(a_to_b: FloatArray, b_to_a: FloatArray, chunk_scores: FloatArray) -> FloatArray:

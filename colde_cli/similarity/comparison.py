@@ -29,9 +29,9 @@ from colde_cli.similarity.words import NOTHING_IGNORED, IgnoreOptions, normal
 FloatArray = NDArray[np.float32]
 
 COUNTERPART = 0.75
-"""A chunk whose best chunk score is lower has no counterpart. Of the 68 chunks of examples/, 64 stay below it with
-every other chunk of their document. The chunks that were edited from version 1 to version 2 score above 0.99 with their
-originals; two passages that were reworded whole, read alone, score 0.87 and 0.67 (nos. 13 and 15)."""
+"""A chunk has no counterpart if its best chunk score is lower. Of the 68 chunks of examples/, 64 score lower with every
+other chunk of their own document. Chunks edited from version 1 to version 2 score above 0.99 with their originals; two
+completely reworded passages, encoded by themselves, score 0.87 and 0.67 (nos. 13 and 15)."""
 
 _PATH_SHOWN = 100
 

@@ -64,10 +64,10 @@ class Mention:
 
 
 SHORT_EDIT = 12
-"""Words that a short edit deletes or inserts at most. More is a new sentence, which people read anyway."""
+"""Most words that a short edit deletes or inserts. A longer edit is a new sentence, which people read anyway."""
 
 _FLIP = 3
-"""Words of a short edit where a modal or negation is flagged."""
+"""Most words of a short edit in which a modal or negation is flagged."""
 
 # "two" and "2" are the same number; "one", "third" and "quarter" may mean something else.
 _FIGURES = {word: str(number) for number, word in enumerate(SPELLED[:19], 2)} | {

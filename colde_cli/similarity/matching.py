@@ -22,17 +22,17 @@ from colde_cli.similarity.candidates import Keys, PairCandidate
 BoolArray = NDArray[np.bool_]
 
 IN_ORDER = 0.1
-"""What it adds to a candidate's worth that it stands between the same neighbours on both sides."""
+"""Added to the worth of a candidate that has the same neighbours in both documents."""
 
 MOST = 4
-"""Passages that one side of a group may hold."""
+"""Most passages on one side of a group."""
 
 _GAIN = 0.5
-"""Joining two groups must save this share of the words that differ in them. Where one group has a side only, it must
-save this share of that group's words, on both sides."""
+"""Joining two groups must save this share of their differing words. If one group has an empty side, joining must save
+this share of twice that group's words, once for each document."""
 
 _LEAST_SAVED = 3
-"""Words that joining must save."""
+"""Fewest words that joining must save."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,13 +45,13 @@ _NUMBERED = (
 ).split()
 _CALLED = "|".join(rf"(?i:(?<=\b{word}\s))" for word in _NUMBERED)
 LABEL = r"(?<![^\W\d_])\((?:\d+(?:\.\d+)*|[A-Za-z]|(?i:[ivxlc]+))\)"
-"""The label of a list item or of a part of a section: "(a)", "(iv)", "(2)", but not the argument of "f(x)"."""
+"""The label of a list item or subsection: "(a)", "(iv)", "(2)", but not the argument of "f(x)"."""
 
 NAMED_LABEL = rf"(?:{_CALLED})(?:[IVXLC]+|[A-Z])(?![\w'’])"
-"""A letter or a Roman number after what it labels: "IV" in "Article IV", "B" in "Schedule B"."""
+"""A letter or Roman number after the labelled word: "IV" in "Article IV", "B" in "Schedule B"."""
 
 ENOUGH = 5
-"""Labels of equations that must go up or down by the same number for all of them to count as renumbered."""
+"""Fewest labels of equations that must shift by the same number to count as renumbered."""
 
 # "thirty (30) days" is a count, written twice.
 _WRITTEN_TWICE = re.compile(rf"\b(?:{'|'.join(SPELLED)})\s*$", re.IGNORECASE)

@@ -25,11 +25,11 @@ from colde_cli.similarity.words import NOTHING_IGNORED, IgnoreOptions, run_toget
 FloatArray = NDArray[np.float32]
 
 PARTLY = 0.25
-"""A section without a partner is a part of one that has a partner if this share of its words stands there."""
+"""A section without a partner is part of another section if that section contains this share of its words."""
 
 _THRESHOLDS = Thresholds(0.25, 0.4)
 _HEADING, _NUMBERED = 0.5, 0.1
-"""What the same name, and the same heading with its number, add to a score."""
+"""Bonuses for the same name, and for the same heading with its number."""
 _NUMBER = re.compile(
     r"^\s*(?:(?:section|chapter|article|appendix|annex|part|step)\s+)?(?:\d+(?:\.\d+)*|[A-Z]|[ivxlc]+)[.):]*\s+",
     re.IGNORECASE,

@@ -1,1 +1,1 @@
-"""Headings of a document that says only how its lines look."""
+"""Find headings in a document that is known only by the look of its lines."""

@@ -14,16 +14,16 @@ from colde_cli.documents.pdf.prose import SOFT_HYPHEN
 
 _FEWEST = 3
 _SHARE_FOUND = 0.6
-_OPENING = 4  # letters by which lines are looked up
+_OPENING = 4  # first letters by which lines are looked up
 
 
 def with_outline(
     scene: Scene, headings: Sequence[Heading], outline: Sequence[Bookmark]
 ) -> list[Heading] | None:
-    """Headings of the outline, and those headings by type that a shallow outline lacks.
+    """Take the headings of the outline; headings found by type fill the gaps of a shallow outline.
 
     Returns:
-        None if there is no outline, or too few of its entries stand in the text.
+        None if there is no outline, or too few of its entries are found in the text.
     """
     entries = [mark for mark in outline if squeeze(clean(mark.title))]
     if len(entries) < _FEWEST:
@@ -61,7 +61,7 @@ def _locate(scene: Scene, entries: Sequence[Bookmark]) -> list[Heading]:
 
 @dataclass(slots=True)
 class _Index:
-    """Looks up titles: lines by their first letters, with and without a number."""
+    """Looks up titles among lines indexed by their first letters, with and without a number."""
 
     scene: Scene
     openings: defaultdict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
@@ -77,7 +77,7 @@ class _Index:
                 self.openings[opening].append(index)
 
     def find(self, title: str, page: int, reached: int) -> tuple[int, int] | None:
-        """First and last line of a title: on its page, on a neighbouring page, or anywhere after line `reached`."""
+        """Find the lines of a title, first and last: on its page, a neighbouring page, or anywhere after `reached`."""
         openings = {squeeze(title)[:_OPENING], squeeze(_rest(title))[:_OPENING]}
         starts = sorted({at for opening in openings for at in self.openings.get(opening, ())})
         places = [place for at in starts if (place := self._match(title, at))]
@@ -97,7 +97,7 @@ class _Index:
         return line.bold > 0.8 or line.size > 1.03 * self.scene.body_size or line.text.isupper()
 
     def _match(self, title: str, first: int) -> tuple[int, int] | None:
-        """The lines from `first` on that spell `title`."""
+        """Find the lines from `first` on that spell `title`."""
         for wanted, start in self._spellings(title, first):
             text, last = start, first
             while len(text) < len(wanted) and last + 1 < len(self.whole):
@@ -111,7 +111,7 @@ class _Index:
         return None
 
     def _spellings(self, title: str, first: int) -> Iterator[tuple[str, str]]:
-        """Pairs of the title and the beginning that the line spells, with and without numbers."""
+        """Yield pairs of the title and the beginning spelled by the line, with and without numbers."""
         full, short = squeeze(title), squeeze(_rest(title))
         line, bare_line = self.whole[first], self.unnumbered[first]
         if line and full.startswith(line):
@@ -129,7 +129,7 @@ def _rest(text: str) -> str:
 
 @dataclass(slots=True)
 class _Located:
-    """Headings found by the outline: the lines on which they are printed, their styles and deepest number."""
+    """Headings found by the outline: their lines, styles and deepest number."""
 
     scene: Scene
     lines: set[int]
@@ -137,7 +137,7 @@ class _Located:
     depth: int
 
     def lacks(self, heading: Heading) -> bool:
-        """Whether the outline lacks a heading that is one on good evidence; outlines are often shallow."""
+        """Whether the outline lacks this heading, which has good evidence; outlines are often shallow."""
         if heading.first in self.lines:
             return False
         if heading.first < min(self.lines):

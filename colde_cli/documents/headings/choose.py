@@ -1,4 +1,4 @@
-"""Choose the headings among the candidates by their points, the numbering, and the styles of headings beyond doubt.
+"""Choose headings among the candidates by their points, their numbers, and the styles of certain headings.
 
 Lines of one heading are joined. Levels come later (`find.py`).
 """
@@ -17,10 +17,10 @@ from colde_cli.documents.pdf.lines import Line, LineStyle
 from colde_cli.documents.pdf.prose import SOFT_HYPHEN
 
 THRESHOLD = 4.2
-"""Points that a heading needs."""
+"""Fewest points of a heading."""
 _SURE = 5.0
-_TITLE_POINTS = 7.0  # taken off lines of title and authors
-_NO_LINK = -1.0  # a line with fewer points is in no sequence of numbers; tables of contents are numbered too
+_TITLE_POINTS = 7.0  # subtracted from lines of title and authors
+_NO_LINK = -1.0  # lines with fewer points join no sequence of numbers; tables of contents are numbered, too
 _UNFINISHED = re.compile(r"(\b(of|and|the|for|in|with|to|a|on)|[&,/])$")
 
 
@@ -34,7 +34,7 @@ class Heading:
         text: as printed, numbering included.
         level: 1 for the outermost; 0 while it is not known.
         score: points of evidence.
-        run_in: characters of its only line that are the heading, if text follows on that line.
+        run_in: length of the heading in characters, if text follows on its only line.
     """
 
     first: int
@@ -47,7 +47,7 @@ class Heading:
 
 
 def headings_by_type(scene: Scene) -> list[Heading]:
-    """Headings from type, place, wording and numbering, without the outline; levels not set."""
+    """Find headings by type, place, wording and numbers, without the outline; levels are not set."""
     found = candidates(scene)
     start = _text_begins(found)
     scores = _with_numbering(found, start)
@@ -59,7 +59,7 @@ def headings_by_type(scene: Scene) -> list[Heading]:
 
 
 def _text_begins(found: Sequence[HeadingCandidate]) -> int:
-    """Index of the line after title and authors: the abstract, an introduction, a section 1."""
+    """Find the index of the line after title and authors: the abstract, an introduction, a section 1."""
     for candidate in found:
         name = re.sub(r"\W", "", bare(candidate.core))
         opens = name.startswith("abstract") or name in ("introduction", "background")
@@ -70,7 +70,7 @@ def _text_begins(found: Sequence[HeadingCandidate]) -> int:
 
 
 def _title_lines(scene: Scene) -> Iterator[int]:
-    """Indices of the lines of the title and of the authors centred under it."""
+    """Yield the indices of the lines of the title and of the authors centred under it."""
     first = [line for line in scene.lines if line.page == scene.lines[0].page]
     title = largest_lines(first, scene.body_size)
     yield from title
@@ -82,7 +82,7 @@ def _title_lines(scene: Scene) -> Iterator[int]:
 
 
 def _chains(found: Sequence[HeadingCandidate]) -> dict[int, int]:
-    """Line index of each candidate in a sequence of numbers -> length of the sequence."""
+    """Map the line of each numbered candidate to the length of its sequence of numbers."""
     lengths: dict[int, int] = {}
     for scheme in ("decimal", "roman", "letter"):
         numbered = [
@@ -95,7 +95,7 @@ def _chains(found: Sequence[HeadingCandidate]) -> dict[int, int]:
 
 
 def _with_numbering(found: Sequence[HeadingCandidate], start: int) -> dict[int, float]:
-    """Scores by line index, with points for the numbering and points off for title and authors."""
+    """Score candidates by line index: add points for numbers, subtract points for title and authors."""
     chains = _chains([candidate for candidate in found if candidate.index >= start])
     total = len(set(chains))
     scores = {}
@@ -115,7 +115,7 @@ def _with_numbering(found: Sequence[HeadingCandidate], start: int) -> dict[int, 
 
 @dataclass(frozen=True, slots=True)
 class _Seeds:
-    """Styles of headings beyond doubt, styles of numbered lines, and indices of lines in a sequence of numbers."""
+    """Styles of certain headings, styles of numbered lines, and indices of lines in a sequence of numbers."""
 
     styles: Counter[LineStyle]
     numbered: Counter[LineStyle]
@@ -170,7 +170,7 @@ def _resumes(scene: Scene, candidate: HeadingCandidate, seeds: _Seeds) -> bool:
 
 
 def _after_references(scene: Scene, candidate: HeadingCandidate, seeds: _Seeds) -> float:
-    """Points off after the references: numbers count references there, and only appendices follow."""
+    """Penalty in points after the references: numbers count references there, and only appendices follow."""
     line, number = candidate.line, candidate.number
     if number and len(number.parts) > 1 and candidate.index in seeds.chained:
         return 0.0  # every chapter has its own references
@@ -206,7 +206,7 @@ def _merge_lines(scene: Scene, accepted: Sequence[tuple[HeadingCandidate, float]
 
 
 def _opening(candidate: HeadingCandidate, score: float) -> Heading:
-    """The heading of a line that continues with text in another type."""
+    """Make the heading of a line that continues with text in another type."""
     end = candidate.line.lead_end
     text = candidate.line.text[:end].strip()
     return Heading(candidate.index, candidate.index, text, 0, score, candidate.number, run_in=end)
@@ -220,7 +220,7 @@ def join_heading(text: str, following: str) -> str:
 
 
 def _continues(scene: Scene, candidate: HeadingCandidate, last: int, text: str, indices: set[int]) -> bool:
-    """Whether the line after `last` belongs to the heading that has reached `text`."""
+    """Whether the line after `last` continues a heading that reads `text` so far."""
     line, at, following = candidate.line, scene.lines[last], scene.lines[last + 1]
     alike = following.style == line.style or (
         following.size == line.size and scene.is_bold(following) and scene.is_bold(line)
@@ -240,7 +240,7 @@ def _continues(scene: Scene, candidate: HeadingCandidate, last: int, text: str, 
 
 
 def _is_next_heading(scene: Scene, candidate: HeadingCandidate, at: Line, following: Line, text: str) -> bool:
-    """Whether the line under an unnumbered heading is a heading of its own, since the first one ends early."""
+    """Whether the line under an unnumbered heading is another heading, since the first line ends early."""
     if candidate.number or not following.text[:1].isupper() or candidate.line.size >= 1.3 * scene.body_size:
         return False
     early = at.width < 0.6 * scene.columns.get(at.page, 400.0) and abs(at.x0 - following.x0) < 2
@@ -253,7 +253,7 @@ def is_common(title: str) -> bool:
 
 
 def squeeze(text: str) -> str:
-    """Letters and digits only, in lower case, to compare titles."""
+    """Keep only letters and digits, in lower case, to compare titles."""
     return re.sub(r"[\W_]+", "", text.casefold())
 
 

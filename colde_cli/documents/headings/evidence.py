@@ -1,7 +1,7 @@
-"""How much speaks for a line being a heading: points for its type, its place and its wording.
+"""Collect evidence that a line is a heading: points for its type, its place and its wording.
 
-`survey` measures the running text of a document (`Scene`); `candidates` gives each line points against these
-measures. The weights were set by hand on annotated documents; `choose.THRESHOLD` is what a heading needs.
+`survey` measures the running text of a document (`Scene`); `candidates` gives each line points by these measures. The
+weights were set by hand on annotated documents. A heading needs `choose.THRESHOLD` points.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ class Scene:
         lines: text lines in content order.
         body_size: size of most letters.
         body_font: font of most letters of that size.
-        body_bold: share of bold letters among those.
+        body_bold: share of bold letters among the letters of that size and font.
         leading: usual distance of baselines.
         letters: number of letters.
         columns: width of a full line, by page.
         styles: letters per style.
         cases: letters per style and case.
         rows: lines by page and height.
-        pure: rare styles whose lines nearly always stand alone, as headings do.
+        pure: rare styles used almost only for lines that stand alone, as headings do.
     """
 
     lines: Sequence[Line]
@@ -66,7 +66,7 @@ class Scene:
     pure: set[LineStyle] = field(default_factory=set)
 
     def neighbour(self, index: int) -> Line | None:
-        """The line at `index`; None outside the document."""
+        """Return the line at `index`; None outside the document."""
         return self.lines[index] if 0 <= index < len(self.lines) else None
 
     def is_body(self, style: LineStyle) -> bool:
@@ -78,7 +78,7 @@ class Scene:
         return line.bold > 0.8 and self.body_bold < 0.5
 
     def row_of(self, line: Line) -> list[Line]:
-        """Other lines on the same baseline."""
+        """Return the other lines on the same baseline."""
         near = round(line.base / 2)
         lines = [other for step in (-1, 0, 1) for other in self.rows[line.page, near + step]]
         return [other for other in lines if other is not line and abs(other.base - line.base) < 1.5]
@@ -165,12 +165,12 @@ def _stands_alone(scene: Scene, index: int) -> bool:
 
 
 def family(font: str) -> str:
-    """A font's name without its weight and slant."""
+    """Strip weight and slant from the name of a font."""
     return re.split(r"[-,]", font)[0]
 
 
 def largest_lines(lines: Sequence[Line], body_size: float) -> range:
-    """The first run of lines in the largest type, if it is larger than the text: a title."""
+    """Find the first run of lines in the largest type, if it is larger than the text: a title."""
     wordy = [line for line in lines if sum(letter.isalpha() for letter in line.text) >= 4]
     size = max((line.size for line in wordy), default=0.0)
     if size < 1.12 * body_size:
@@ -202,7 +202,7 @@ class HeadingCandidate:
 
 
 def candidates(scene: Scene) -> list[HeadingCandidate]:
-    """Lines with any evidence for being a heading, in reading order."""
+    """Find the lines with any evidence of being a heading, in reading order."""
     found = (_candidate(scene, index) for index in range(len(scene.lines)))
     return [candidate for candidate in found if candidate is not None]
 
@@ -279,7 +279,7 @@ def is_apart(scene: Scene, index: int) -> bool:
 
 
 def _type_points(scene: Scene, candidate: HeadingCandidate) -> Iterator[float]:
-    """Size, weight, font and capitals, against the running text."""
+    """Compare size, weight, font and capitals with the running text."""
     line = candidate.line
     ratio = line.size / scene.body_size
     share = scene.cases[line.style, in_capitals(line.text)] / scene.letters
@@ -302,7 +302,7 @@ def _type_points(scene: Scene, candidate: HeadingCandidate) -> Iterator[float]:
 
 
 def _commonness(scene: Scene, candidate: HeadingCandidate, share: float) -> float:
-    """Points off for a common style; fewer if the line is as short as a heading."""
+    """Penalty in points for a common style; smaller if the line is as short as a heading."""
     if share <= 0.05 or candidate.line.ruled or is_apart(scene, candidate.index):
         return 0.0
     if share <= 0.12:
@@ -319,7 +319,7 @@ def _commonness(scene: Scene, candidate: HeadingCandidate, share: float) -> floa
 
 
 def _place_points(scene: Scene, candidate: HeadingCandidate) -> Iterator[float]:
-    """Space around the line, a stroke under it, and neighbours on its baseline."""
+    """Judge the space around the line, a stroke under it, and neighbours on its baseline."""
     if is_apart(scene, candidate.index):
         yield 4.3
     if candidate.line.ruled:
@@ -353,13 +353,13 @@ def _place_points(scene: Scene, candidate: HeadingCandidate) -> Iterator[float]:
 
 
 def _is_beside(line: Line, other: Line) -> bool:
-    """Whether another piece of the same row stands close, as in a table."""
+    """Whether another piece of the same row is close, as in a table."""
     distance = max(other.x0 - line.x1, line.x0 - other.x1)
     return -3 < distance < (14 if len(other.text) > 45 else 36)
 
 
 def _wording_points(scene: Scene, candidate: HeadingCandidate) -> Iterator[float]:
-    """Number, name, length and punctuation."""
+    """Judge number, name, length and punctuation."""
     text, core, number, known = candidate.line.title, candidate.core, candidate.number, candidate.known
     words = len(text.split())
     if number:

@@ -1,6 +1,6 @@
 """Find the headings of a PDF, with their levels, and its title.
 
-Headings come from the outline (`bookmarks.py`), if its entries stand in the text, else from type and numbering
+Headings come from the outline (`bookmarks.py`), if the text contains its entries, else from type and numbering
 (`choose.py`). Clauses and abstracts can also open a line of text. Levels follow the outline, the numbers, or the type.
 """
 
@@ -33,7 +33,7 @@ _NO_TITLE = re.compile(
 
 
 def find_headings(scene: Scene, outline: Sequence[Bookmark]) -> list[Heading]:
-    """Headings in reading order, at most one per line."""
+    """Find headings in reading order, at most one per line."""
     by_type = headings_by_type(scene)
     by_outline = with_outline(scene, by_type, outline)
     headings = _add_run_in(scene, by_type) if by_outline is None else by_outline
@@ -124,7 +124,7 @@ def _levels(scene: Scene, headings: Sequence[Heading]) -> list[Heading]:
 
 
 def _by_number(heading: Heading, *, roman: bool) -> int:
-    """Level by the depth of a number (I, A, 1 where Roman numerals count the sections); 0 without a number."""
+    """Find a level by the depth of the number (I, A, 1 if sections have Roman numerals); 0 without a number."""
     number = heading.number
     if number is None:
         return 0
@@ -135,7 +135,7 @@ def _by_number(heading: Heading, *, roman: bool) -> int:
 
 
 def find_title(scene: Scene, metadata: str) -> str:
-    """The title as printed; else as the metadata state it; else lines in capitals at the top; else ""."""
+    """Find the title: as printed, else from the metadata, else lines in capitals at the top, else ""."""
     first = [line for line in scene.lines if line.page == scene.lines[0].page] if scene.lines else []
     stated = clean(metadata)
     if len(squeeze(stated)) >= 8:
@@ -149,7 +149,7 @@ def find_title(scene: Scene, metadata: str) -> str:
 
 
 def _title_as_printed(lines: Sequence[Line], wanted: str) -> str:
-    """The lines that spell a title known from the metadata."""
+    """Join the lines that spell a title known from the metadata."""
     for start, line in enumerate(lines):
         spelt, text = squeeze(line.text), line.text
         if not spelt or not wanted.startswith(spelt):
@@ -164,7 +164,7 @@ def _title_as_printed(lines: Sequence[Line], wanted: str) -> str:
 
 
 def _title_in_largest_type(lines: Sequence[Line], body_size: float) -> str:
-    """The first lines in the largest type, if it is larger than the text."""
+    """Join the first lines in the largest type, if it is larger than the text."""
     text = ""
     for index in largest_lines(lines, body_size):
         text = join_heading(text, lines[index].title) if text else lines[index].title
@@ -172,7 +172,7 @@ def _title_in_largest_type(lines: Sequence[Line], body_size: float) -> str:
 
 
 def _title_in_capitals(lines: Sequence[Line]) -> str:
-    """The first lines in capitals near the top of the page, the title of many drafts and contracts."""
+    """Join the first lines in capitals near the top of the page, the title of many drafts and contracts."""
     text = ""
     for line in lines[:_HEAD_LINES]:
         if line.title.isupper() and not _YEAR.search(line.title) and (text or _is_a_phrase(line.title)):

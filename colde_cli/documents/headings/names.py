@@ -1,4 +1,4 @@
-"""Common names of headings, and the kind of section that each announces."""
+"""Know common headings and the kind of section under each."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ _ENDING = re.compile(r"[\s:.—–-]+$")
 
 
 def bare(title: str) -> str:
-    """A heading without numbering and closing punctuation, in lower case."""
+    """Strip number and closing punctuation from a heading; lower case."""
     number = parse_number(title)
     return _ENDING.sub("", number.rest if number and number.rest else title).strip().lower()
 
@@ -74,9 +74,9 @@ def is_claims(title: str) -> bool:
 
 
 def kind_of(title: str, before: SectionKind) -> SectionKind:
-    """The kind of a section, from its heading and the kind of the section before it.
+    """Find the kind of a section from its heading and the kind of the section before it.
 
-    Sections after the references are appendix, unless their numbers go on; so are sections after an appendix.
+    Sections after an appendix are appendices. So are sections after the references, unless their numbers go on.
     """
     name = bare(title)
     if name in _REFERENCES:

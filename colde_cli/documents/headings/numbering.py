@@ -1,4 +1,4 @@
-"""Parse the numbers of headings ("2.1", "IV.", "A.", "Article 3"), and find the sequence that they form."""
+"""Parse the numbers of headings ("2.1", "IV.", "A.", "Article 3"), and find the longest sequence of numbers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _WORD = re.compile(
     re.IGNORECASE,
 )
 _OPENS_TITLE = re.compile(r"[A-Z“\"'(¿]|[a-z]{2,}")
-_REACH = 120  # how many candidates a chain may leap over
+_REACH = 120  # candidates that a chain may skip at once
 _ROMAN_VALUES = {"I": 1, "V": 5, "X": 10, "L": 50}
 
 
@@ -27,7 +27,7 @@ class Number:
     Attributes:
         scheme: "decimal", "roman", "letter", or the word before it ("article").
         parts: (2, 1) for "2.1"; letters count from 1.
-        rest: the heading without it.
+        rest: the heading without the number.
     """
 
     scheme: str
@@ -36,12 +36,12 @@ class Number:
 
     @property
     def by_word(self) -> bool:
-        """Whether a word like "Article" stands before the number."""
+        """Whether a word like "Article" precedes the number."""
         return self.scheme not in ("decimal", "roman", "letter")
 
 
 def parse_number(text: str) -> Number | None:
-    """The number at the beginning of a line, if it can be the number of a heading."""
+    """Parse the number at the beginning of a line, if it can be the number of a heading."""
     return _by_word(text) or _decimal(text) or _roman(text) or _letter(text)
 
 
@@ -98,7 +98,7 @@ def _roman_value(numeral: str) -> int:
 def follows(before: tuple[int, ...], number: tuple[int, ...]) -> bool:
     """Whether `number` can come after `before` in an outline.
 
-    It is the first child, the next of its level, or opens the next chapter, whose own number may be printed
+    It can be the first child or the next of its level. It can also open the next chapter, with a chapter number printed
     in another way ("Chapter 2").
     """
     depth, deeper = len(before), len(number)
@@ -111,7 +111,7 @@ def follows(before: tuple[int, ...], number: tuple[int, ...]) -> bool:
 
 
 def longest_chain(entries: Sequence[tuple[tuple[int, ...], float]]) -> list[int]:
-    """Indices of the most valuable sequence of numbers in which each follows the one before.
+    """Find the sequence of numbers with the largest weight, each number following the one before.
 
     Args:
         entries: number and weight of each candidate, in reading order.

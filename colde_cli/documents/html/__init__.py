@@ -1,1 +1,1 @@
-"""Web pages to a `Document`."""
+"""Read web pages into a `Document`."""

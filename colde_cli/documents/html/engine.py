@@ -1,7 +1,7 @@
-"""Read a web page with Lexbor (selectolax): a script that runs in a process of its own, never imported by colde.
+"""Read a web page with Lexbor (selectolax), as a script in a separate process; colde never imports it.
 
-Repairing HTML can take memory out of all proportion to the page (a thousand unclosed `<b>` before a thousand `<p>`):
-the process sets limits on itself. Nothing is fetched and no script is run.
+Repairing HTML can take far more memory than the page (a thousand unclosed `<b>` before a thousand `<p>`), so the
+process sets limits on itself. Nothing is fetched and no script is run.
 
     stdin     the page, UTF-8
     COLDE_READER_REQUEST   JSON: path (for `sys.path`), and the limits
@@ -65,19 +65,19 @@ def walk(root: Node, enter: Callable[[Node], bool], leave: Callable[[Node], None
 
 
 def shown(node: Node) -> bool:
-    """Whether an element is shown, by its name and its own attributes."""
+    """Whether an element is shown, by its name and attributes."""
     if node.tag in _DROPPED:
         return False
     marks = node.attributes
     if not marks:
         return True
     hidden = "hidden" in marks or (marks.get("aria-hidden") or "").lower() == "true"
-    edit = "mw-editsection" in (marks.get("class") or "")  # the [edit] beside the headings of a wiki
+    edit = "mw-editsection" in (marks.get("class") or "")  # the [edit] next to the headings of a wiki
     return not (hidden or edit or _HIDDEN.search(marks.get("style") or ""))
 
 
 def level_of(node: Node) -> int:
-    """Level of a heading, 0 for anything else."""
+    """Return the level of a heading, 0 for anything else."""
     if _HEADING.fullmatch(node.tag):
         return int(node.tag[1])
     if "role" in node.attributes and node.attributes["role"] == "heading":
@@ -239,7 +239,7 @@ class PageWalk:
 
 
 def letters(node: Node) -> int:
-    """How many characters of text are shown under a node."""
+    """Count the shown characters of text under a node."""
     total = 0
 
     def enter(one: Node) -> bool:
@@ -254,7 +254,7 @@ def letters(node: Node) -> int:
 
 
 def candidates(body: Node) -> Iterator[Node]:
-    """Elements that the page marks as its content, each the only one of its kind."""
+    """Yield the elements that the page marks as its content, each the only one of its kind."""
     for selector in ("main", '[role="main"]', "article"):
         found = body.css(selector)
         if len(found) == 1 and shown(found[0]):
@@ -262,13 +262,13 @@ def candidates(body: Node) -> Iterator[Node]:
 
 
 def content(body: Node) -> Node:
-    """The element with most of the page's text; the body if none is marked as content."""
+    """Find the marked element with most of the page's text; the body if no element is marked as content."""
     whole = letters(body)
     return next((node for node in candidates(body) if letters(node) > _ENOUGH * whole), body)
 
 
 def words(node: Node | None) -> str:
-    """Text of an element, as a title."""
+    """Return the text of an element, as a title."""
     return _ANCHOR.sub("", " ".join(node.text().split())) if node is not None else ""
 
 

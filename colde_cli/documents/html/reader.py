@@ -1,4 +1,4 @@
-"""Read web pages: HTML in any encoding, parsed in a process of its own (`engine.py`)."""
+"""Read web pages: HTML in any encoding, parsed in a separate process (`engine.py`)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _LEFT_OUT = (
     "Left out what is not content: navigation, heads and feet of the page, forms, hidden and deleted text."
 )
 _CHARSET = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?\s*([\w.:-]{1,40})", re.IGNORECASE)
-# The old encodings of the web. Python knows others, such as `idna`, with which a page can attack the decoder.
+# The old encodings of the web. Python knows others, such as `idna`, but a page could use them to attack the decoder.
 _ENCODINGS = re.compile(
     r"iso-?8859-\d+|windows-\d+|cp\d+|koi8-[ru]|shift[_-]jis|euc-(jp|kr)|iso-2022-jp|gb(k|2312|18030)|big5|macintosh"
 )
@@ -32,17 +32,17 @@ _ENCODINGS = re.compile(
 def read_html(data: bytes, path: str, name: str) -> Document:
     """Read HTML: headings h1 to h6, paragraphs, lists, tables.
 
-    If one `main` or `article` holds more than half of the text of a page, only that is read. Navigation, heads and feet
-    of the page, forms, scripts, deleted text and elements marked as hidden are left out; style sheets are not applied.
+    If one `main` or `article` has more than half of the page's text, only that is read. Navigation, heads and feet of
+    the page, forms, scripts, deleted text and elements marked as hidden are left out; style sheets are not applied.
 
     Args:
         data: of the file.
         path: as the user gave it, for messages.
-        name: stands in for a missing title.
+        name: replaces a missing title.
 
     Raises:
         UnsupportedFormatError: the bytes are no text.
-        LimitError: it takes more memory or time than a page may.
+        LimitError: it takes more memory or time than allowed.
         NoTextError: it has no text.
     """
     shown = shown_as(path)
@@ -53,7 +53,7 @@ def read_html(data: bytes, path: str, name: str) -> Document:
 
 
 def _build(text: str, shown: str) -> tuple[DocumentBuilder, str, bool]:
-    """Headings and paragraphs, the title, and whether anything was left out."""
+    """Return headings and paragraphs, the title, and whether anything was left out."""
     builder, title, finished, left_out = DocumentBuilder(shown), "", False, False
     with tempfile.TemporaryFile() as page:
         page.write(text.encode("utf-8", "replace"))
@@ -79,11 +79,11 @@ def _build(text: str, shown: str) -> tuple[DocumentBuilder, str, bool]:
 
 
 def _decode(data: bytes, shown: str) -> tuple[str, tuple[str, ...]]:
-    """Decode a page by its byte order mark, the encoding that it states, UTF-8, else Windows-1252."""
+    """Decode a page by its byte order mark, else its stated encoding, else UTF-8, else Windows-1252."""
     stated = _CHARSET.search(data[:4096])
     if stated and not data.startswith((codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         name = stated.group(1).decode("ascii", "replace").lower()
-        # Browsers read Latin-1 as Windows-1252, and a page whose statement can be read is not UTF-16.
+        # Browsers read Latin-1 as Windows-1252. If the statement can be read as ASCII, the page is not UTF-16.
         name = "cp1252" if name in ("iso-8859-1", "latin1", "ascii", "us-ascii") else name
         if _ENCODINGS.fullmatch(name):
             try:

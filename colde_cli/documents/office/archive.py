@@ -1,7 +1,7 @@
 """Read a document that is a ZIP file of XML (Word, OpenDocument), as a stream and within limits.
 
-The file is not trusted: sizes are counted while unpacking, a declaration of entities (the "billion laughs", files and
-addresses to fetch) ends the reading, and no tree of elements is built.
+The file is not trusted. Sizes are counted while unpacking, reading ends at a declaration of entities ("billion laughs",
+files and addresses to fetch), and no tree of elements is built.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from colde_cli.errors import CorruptFileError, DocumentError, LimitError, Passwo
 MAX_PART_BYTES = 128 << 20
 """Size of one part once unpacked; a book of 1000 pages has some 30 MiB."""
 MAX_ELEMENTS = 3_000_000
-"""Elements of the text; about a hundred to a paragraph would be many."""
+"""Elements of the text; a hundred in each paragraph would be many."""
 _MAX_SIDE_ELEMENTS = 300_000  # in the parts for styles, relations and types
-_MAX_DEPTH = 5000  # of elements in one another; editors stay below a hundred
+_MAX_DEPTH = 5000  # of nested elements; editors stay below a hundred
 _MAX_DIRECTORY = 4 << 20
 _BLOCK = 4 << 20  # large, because expat begins a token anew with every block that cuts it
 _END, _LONG_END = b"PK\x05\x06", b"PK\x06\x07"
-# What the modules for ZIP and XML raise for damaged files.
+# The errors that the ZIP and XML modules raise for damaged files.
 _DAMAGE = (
     *(expat.ExpatError, zipfile.BadZipFile, zlib.error, struct.error, NotImplementedError),
     *(EOFError, OSError, ValueError, LookupError),
@@ -33,7 +33,7 @@ _DAMAGE = (
 
 
 class XmlHandler:
-    """Learns of the elements of a part, named with the prefix of their format: `w:p`, `text:h`, `:Override`."""
+    """Receives the elements of a part, named with the prefix of their format: `w:p`, `text:h`, `:Override`."""
 
     __slots__ = ()
 
@@ -54,7 +54,7 @@ class ZipFormat:
     Attributes:
         name: for messages, e.g. "Word document".
         suffix: of its files, e.g. ".docx".
-        prefixes: address of a namespace -> prefix of its elements.
+        prefixes: namespace address -> prefix of its elements.
     """
 
     name: str
@@ -63,7 +63,7 @@ class ZipFormat:
 
     @property
     def article(self) -> str:
-        """The name with "a" or "an"."""
+        """Put "a" or "an" before the name."""
         return f"{'an' if self.name[0] in 'AEIOU' else 'a'} {self.name}"
 
 
@@ -91,13 +91,13 @@ class Archive:
         self._names = {name.lower(): name for name in self._zip.namelist()}
 
     def damaged(self) -> CorruptFileError:
-        """The error for a damaged file."""
+        """Make the error for a damaged file."""
         return CorruptFileError(
             f"Cannot read {self.shown}: it is damaged, or not {self.format.article}; save or download it again."
         )
 
     def encrypted(self) -> PasswordError:
-        """The error for a file that needs a password."""
+        """Make the error for a file that needs a password."""
         return PasswordError(f"Cannot read {self.shown}: it is encrypted; save it without a password.")
 
     def holds(self, name: str) -> bool:
@@ -109,8 +109,8 @@ class Archive:
 
         Args:
             name: of the part.
-            handler: learns of its elements.
-            most: elements it may have.
+            handler: receives its elements.
+            most: largest number of elements.
 
         Raises:
             CorruptFileError: the part is damaged, no XML, or declares entities.
@@ -163,7 +163,7 @@ class Archive:
             )
 
     def _parser(self, handler: XmlHandler, most: int) -> expat.XMLParserType:
-        """A parser that refuses declarations of a document type, and with them every entity."""
+        """Make a parser that refuses document type declarations, and so every entity."""
         parser = expat.ParserCreate(namespace_separator="\n")
         parser.buffer_text = True
         elements = depth = 0

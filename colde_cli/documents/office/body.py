@@ -1,7 +1,7 @@
-"""The text of a Word or OpenDocument file, as both formats have it: styles, paragraphs, tables, boxes and notes.
+"""Build the text of a Word or OpenDocument file from styles, paragraphs, tables, boxes and notes.
 
-The formats differ in their elements and in where they keep their notes; `docx.py` and `odt.py` tell `Body` what begins
-and ends, and it fills a `DocumentBuilder`.
+The formats differ in their elements and in the place of their notes. `docx.py` and `odt.py` report the beginning and
+end of each part to `Body`, which fills a `DocumentBuilder`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from colde_cli.documents.builder import DocumentBuilder
 from colde_cli.documents.office.archive import XmlHandler
 
-_MAX_LINEAGE = 12  # a style can be based on itself, by way of others
+_MAX_LINEAGE = 12  # a style can be based on itself through others
 
 
 @dataclass(slots=True)
@@ -20,7 +20,7 @@ class TextStyle:
 
     Attributes:
         name: as the editor shows it, in lower case.
-        based_on: identifier of the style from which it takes what it does not state.
+        based_on: identifier of the style that gives the properties missing here.
         level: of a heading, 1 the outermost; 0 for text; None where the style does not state it.
     """
 
@@ -38,7 +38,7 @@ class Styles(XmlHandler):
     _current: TextStyle = field(default_factory=TextStyle)
 
     def level(self, identifier: str) -> int:
-        """Level of a heading style, 0 for any other."""
+        """Return the level of a heading style, 0 for any other style."""
         lineage = self.lineage("paragraph", identifier)
         return next((style.level for style in lineage if style.level is not None), 0)
 
@@ -51,7 +51,7 @@ class Styles(XmlHandler):
         return any(style.hidden for style in self.lineage(family, identifier))
 
     def lineage(self, family: str, identifier: str) -> list[TextStyle]:
-        """A style and those on which it is based, nearest first; an undefined one is known by its identifier."""
+        """List a style and the styles it is based on, nearest first; for an undefined style see `undefined`."""
         lineage: list[TextStyle] = []
         while identifier and len(lineage) < _MAX_LINEAGE:
             lineage.append(self._styles.get((family, identifier)) or self.undefined(identifier))
@@ -59,7 +59,7 @@ class Styles(XmlHandler):
         return lineage
 
     def undefined(self, identifier: str) -> TextStyle:
-        """The style that an identifier without a definition stands for."""
+        """Make the style for an identifier without a definition."""
         return TextStyle(identifier.lower())
 
 
@@ -69,8 +69,8 @@ class Paragraph:
 
     Attributes:
         level: of a heading, if the paragraph itself states it; 0 for text; None leaves it to the style.
-        notes: texts of the notes to which it refers.
-        goes_on: its end was deleted, so that the next paragraph goes on in it.
+        notes: texts of its notes.
+        goes_on: its end was deleted, so that the next paragraph continues it.
     """
 
     style: str = ""
@@ -105,9 +105,9 @@ class Body(XmlHandler):
 
     Attributes:
         title: words of the first paragraph in the style of a title.
-        tracked: changes found.
-        hidden: stretches of hidden text left out.
-        contents: lines or tables of contents left out.
+        tracked: number of tracked changes.
+        hidden: number of stretches of hidden text left out.
+        contents: number of lines or tables of contents left out.
     """
 
     builder: DocumentBuilder
@@ -116,12 +116,12 @@ class Body(XmlHandler):
     tracked: int = 0
     hidden: int = 0
     contents: int = 0
-    _skipping: int = 0  # how deep in an element that is left out
+    _skipping: int = 0  # depth inside an element that is left out
     _paragraphs: list[Paragraph] = field(default_factory=list)
-    _places: list[Table | Note | None] = field(default_factory=list)  # None: a box, with a flow of its own
+    _places: list[Table | Note | None] = field(default_factory=list)  # None: a box, with a separate flow of text
 
     def warnings(self) -> list[str]:
-        """Sentences on tracked changes and hidden text."""
+        """Write sentences on tracked changes and hidden text."""
         warnings = []
         if self.tracked:
             warnings.append("Tracked changes were read as accepted: insertions are in, deletions are out.")
@@ -130,7 +130,7 @@ class Body(XmlHandler):
         return warnings
 
     def place_paragraph(self, paragraph: Paragraph) -> None:
-        """Put a finished paragraph into the table or note in which it stands, else into the document."""
+        """Put a finished paragraph into its table or note, else into the document."""
         text = "".join(paragraph.pieces)
         place = self._places[-1] if self._places else None
         if isinstance(place, Note):
@@ -155,7 +155,7 @@ class Body(XmlHandler):
             self.builder.add_note(note)
 
     def begin_box(self) -> None:
-        """Begin a box of text: its paragraphs are not cells of the table that holds it, but stay in a note."""
+        """Begin a text box: inside a table its paragraphs are no cell text; inside a note they stay in the note."""
         self._places.append(next((place for place in self._places if isinstance(place, Note)), None))
 
     def end_cell(self) -> None:
@@ -165,14 +165,14 @@ class Body(XmlHandler):
             table.cell = []
 
     def end_row(self) -> None:
-        """End a row of a table; one without words is left out."""
+        """End a row of a table; a row without words is left out."""
         if isinstance(table := self._places[-1] if self._places else None, Table):
             if any(table.cells):
                 table.rows.append(" | ".join(table.cells))
             table.cells = []
 
     def end_table(self) -> None:
-        """End a table; one in a cell becomes words of the cell."""
+        """End a table; a table in a cell becomes words of the cell."""
         table = self._places.pop()
         outer = self._places[-1] if self._places else None
         if not isinstance(table, Table):

@@ -30,7 +30,7 @@ _MAIN = ".document.main+xml", "template.main+xml", "template.macroEnabledTemplat
 _RELATED = frozenset(("styles", "footnotes", "endnotes", "core-properties"))
 _HEADING = re.compile(r"heading ?([1-9])")
 _CONTENTS = re.compile(r"toc ?(\d|heading)|table of figures")
-# What stands in these is not text of the document: deleted, moved away, a second version of a drawing, code of a field.
+# The content of these is no text of the document: deleted, moved away, a second version of a drawing, field code.
 _SKIPPED = frozenset(
     (
         *("w:del", "w:moveFrom", "w:instrText", "w:delText", "w:delInstrText", "mc:Fallback", "w:sectPr"),
@@ -56,7 +56,7 @@ def read_docx(file: BinaryIO, path: str, name: str) -> Document:
     Args:
         file: open and seekable.
         path: as the user gave it, for messages.
-        name: stands in for a missing title.
+        name: replaces a missing title.
 
     Raises:
         CorruptFileError: it is damaged, or no Word document.
@@ -80,7 +80,7 @@ def read_docx(file: BinaryIO, path: str, name: str) -> Document:
 
 
 def _read_notes(package: Package, kind: str, body: WordBody) -> None:
-    """Give the body the notes of one kind; what stands outside of them is no text."""
+    """Give the body the notes of one kind; text outside of notes is dropped."""
     part = WordBody(DocumentBuilder(package.shown), body.styles)
     package.read(package.part(kind), part, MAX_ELEMENTS)
     body.notes |= part.notes
@@ -89,14 +89,14 @@ def _read_notes(package: Package, kind: str, body: WordBody) -> None:
 
 
 class Package(Archive):
-    """An open Word file: which part is the main one, and where the others are.
+    """An open Word file that knows its main part and the names of the other parts.
 
     Args:
         file: seekable.
         shown: its name in messages.
 
     Raises:
-        CorruptFileError: it is no whole ZIP file, or holds no text of a Word document.
+        CorruptFileError: it is no whole ZIP file, or has no Word text in it.
         LimitError: its directory is too large.
     """
 
@@ -107,7 +107,7 @@ class Package(Archive):
         self._parts = self._related(f"{folder}/_rels/{base}.rels", folder) | self._related("_rels/.rels", "")
 
     def part(self, kind: str) -> str:
-        """Name of a part by its kind ("styles", "footnotes", "core-properties"); "" if there is none."""
+        """Look up the name of a part by its kind ("styles", "footnotes", "core-properties"); "" if there is none."""
         return self._parts.get(kind, "")
 
     def _find_main(self) -> str:
@@ -129,7 +129,7 @@ class Package(Archive):
 
 @dataclass(slots=True)
 class _Types(XmlHandler):
-    """Names of the parts that state that they are the main one."""
+    """Names of the parts that call themselves the main part."""
 
     main: list[str] = field(default_factory=list)
 
@@ -140,7 +140,7 @@ class _Types(XmlHandler):
 
 @dataclass(slots=True)
 class _Relations(XmlHandler):
-    """Kind of relation -> name of the part; parts outside the file are passed over."""
+    """Map each kind of relation to the name of its part; parts outside the file are skipped."""
 
     folder: str
     targets: dict[str, str] = field(default_factory=dict)
@@ -156,10 +156,10 @@ class _Relations(XmlHandler):
 
 @dataclass(slots=True)
 class WordStyles(Styles):
-    """The styles part. Word gives styles of all families identifiers of one kind, kept here as paragraph styles."""
+    """The styles part. Identifiers are unique among all families in Word; all are kept as paragraph styles."""
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
-        """Take note of a style or of one of its properties."""
+        """Record a style or one of its properties."""
         style, value = self._current, attributes.get("w:val", "")
         if name == "w:style":
             self._current = TextStyle()
@@ -174,7 +174,7 @@ class WordStyles(Styles):
             style.hidden = switched_on(attributes)
 
     def level(self, identifier: str) -> int:
-        """Level of a heading style, by its name ("heading 2") or its outline level; 0 for any other."""
+        """Find the level of a heading style by its name ("heading 2") or outline level; 0 for any other style."""
         for style in self.lineage("paragraph", identifier):
             if match := _HEADING.fullmatch(style.name):
                 return int(match.group(1))
@@ -188,12 +188,12 @@ class WordStyles(Styles):
 
 
 def switched_on(attributes: dict[str, str]) -> bool:
-    """Whether an on-off property of Word says yes, which it does by standing there."""
+    """Whether an on-off property of Word is on; without a value it is."""
     return attributes.get("w:val", "true") not in ("0", "false", "off", "none")
 
 
 def outline_level(value: str) -> int | None:
-    """Level of a heading, 1 the outermost; 0 for text; None if it is not stated."""
+    """Parse the level of a heading, 1 the outermost; 0 for text; None if it is not stated."""
     if not value.isdecimal() or len(value) > 2:
         return None
     return int(value) + 1 if int(value) < _BODY_LEVEL else 0
@@ -204,7 +204,7 @@ class WordBody(Body):
     """The body in the main part, or the part with footnotes or endnotes.
 
     Attributes:
-        notes: text of each note by kind ("w:footnote") and identifier; one that is referred to is taken out.
+        notes: text of each note by kind ("w:footnote") and identifier; removed once it is referred to.
     """
 
     styles: WordStyles
@@ -273,7 +273,7 @@ class WordBody(Body):
             self._write(text)
 
     def finish(self) -> None:
-        """End the part: give out a last paragraph whose end was deleted."""
+        """End the part: place the last paragraph, if its end was deleted."""
         if self._joined:
             self.place_paragraph(self._joined)
             self._joined = None
@@ -303,7 +303,7 @@ class WordBody(Body):
             paragraph.hidden = self.styles.is_hidden("paragraph", value)
         elif name == "w:outlineLvl" and self._in_properties:
             paragraph.level = outline_level(value)
-        elif name in _ENDED and self._in_properties:  # the next paragraph goes on in it, and gives the style
+        elif name in _ENDED and self._in_properties:  # the next paragraph continues it, and gives the style
             paragraph.goes_on = True
         elif name == "w:vanish" and self._in_run and not self._in_properties:
             self._vanished = switched_on(attributes)

@@ -27,8 +27,8 @@ _FORMAT = ZipFormat(
         "http://purl.org/dc/elements/1.1/": "dc",
     },
 )
-# What stands in these is not text of the document: deleted text, comments, names of pictures, numbers of notes, and
-# lists that the editor makes of headings. A bibliography is kept, but for the pattern of its entries.
+# The content of these is no text of the document: deleted text, comments, names of pictures, numbers of notes, and
+# the editor's own lists of headings. A bibliography is kept, except for the pattern of its entries.
 _SKIPPED = frozenset(
     (
         *("text:tracked-changes", "office:annotation", "svg:title", "svg:desc", "text:note-citation"),
@@ -52,7 +52,7 @@ def read_odt(file: BinaryIO, path: str, name: str) -> Document:
     Args:
         file: open and seekable.
         path: as the user gave it, for messages.
-        name: stands in for a missing title.
+        name: replaces a missing title.
 
     Raises:
         CorruptFileError: it is damaged, or no OpenDocument text.
@@ -103,7 +103,7 @@ class OdtStyles(Styles):
     """
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
-        """Take note of a style or of one of its properties."""
+        """Record a style or one of its properties."""
         if name == "style:style":
             identifier = attributes.get("style:name", "")
             shown = attributes.get("style:display-name", identifier).replace("_20_", " ")
@@ -119,18 +119,18 @@ class OdtStyles(Styles):
             self._current = TextStyle()
 
     def undefined(self, identifier: str) -> TextStyle:
-        """The style by the name from which its identifier was made."""
+        """Make the style by the name behind its identifier."""
         return TextStyle(identifier.replace("_20_", " ").lower())
 
 
 def outline_level(value: str) -> int | None:
-    """Level of a heading, 1 the outermost; None if it is not stated."""
+    """Parse the level of a heading, 1 the outermost; None if it is not stated."""
     return int(value) if value.isdecimal() and 0 < len(value) <= 2 else None
 
 
 @dataclass(slots=True)
 class OdtBody(Body):
-    """The body in `content.xml`, which begins with styles of its own; notes stand where they are referred to."""
+    """The body in `content.xml`; automatic styles come first, and a note is inside the paragraph that refers to it."""
 
     _within: bool = False
     _index_titles: int = 0
@@ -182,7 +182,7 @@ class OdtBody(Body):
             self._within = False
 
     def characters(self, text: str) -> None:
-        """Take text that stands in a paragraph."""
+        """Take text of a paragraph."""
         if self._paragraphs and not self._skipping:
             self._paragraphs[-1].pieces.append(text)
 

@@ -1,1 +1,1 @@
-"""PDF to Document: a reader process, its lines, their layout, paragraphs and headings."""
+"""Read PDFs into a `Document`: reader processes, lines, layout and paragraphs."""

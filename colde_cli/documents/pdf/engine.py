@@ -1,13 +1,13 @@
-"""Read a PDF with PDFium: a script that runs in a process of its own, never imported by colde.
+"""Read a PDF with PDFium, as a script in a separate process; colde never imports it.
 
-PDFium knows no memory limit, can loop for ever and can abort its process: the process sets limits on itself. Of colde
-it imports `limits` and `fields` alone, since a start costs some 30 ms.
+PDFium has no memory limit, can loop for ever and can abort its process, so the process sets limits on itself. From
+colde it imports only `limits` and `fields`, since a start costs some 30 ms.
 
     stdin     the file (seekable)
     COLDE_READER_REQUEST   JSON: password, first, last (1-based pages), path (for `sys.path`), and the limits
     stdout    JSON lines: one `document` or `refused`, then one `page` per page, then `end`
 
-If the process dies, it died at the page that it began and did not finish.
+If the process dies, the page that it began and did not finish is to blame.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ LetterStyle = tuple[float, str, int, bool, int, bool]
 
 
 def bookmarks(document: Handle) -> list[tuple[int, str, int]]:
-    """Level, title and page (0 where there is none) of the outline's entries, loops cut."""
+    """List level, title and page (0 for none) of the outline's entries; loops are cut."""
     found: list[tuple[int, str, int]] = []
     seen: set[int] = set()
     stack = [(1, pdfium.FPDFBookmark_GetFirstChild(document, None))]
@@ -62,7 +62,7 @@ def bookmarks(document: Handle) -> list[tuple[int, str, int]]:
 
 
 def target_page(document: Handle, mark: Handle) -> int:
-    """1-based page a bookmark leads to; 0 if it leads nowhere."""
+    """Find the 1-based page that a bookmark leads to; 0 if it leads nowhere."""
     target = pdfium.FPDFBookmark_GetDest(document, mark)
     if not target:
         action = pdfium.FPDFBookmark_GetAction(mark)
@@ -113,14 +113,14 @@ class PageReader:
         pdfium.FPDFText_ClosePage(handle)
 
     def placed(self, entry: Entry) -> list[object]:
-        """A value filled in, in the form of a line."""
+        """Put a filled-in value into the form of a line."""
         text, x0, base, x1, size = entry
         styles = [[size, "", 0, False, 0, False, len(text)]]
         text = _NO_CHARACTER.sub("\ufffd", text)
         return [text, x0 - self.left, base - self.foot, x1 - self.left, 0, 0, False, styles]
 
     def _read_rules(self, page: Handle) -> Iterator[tuple[float, float, float]]:
-        """Left and right end and height of thin horizontal strokes, which may underline a heading."""
+        """Yield left end, right end and height of thin horizontal strokes; they may underline a heading."""
         left, foot, right, top = (ctypes.c_float() for _ in range(4))
         for index in range(min(pdfium.FPDFPage_CountObjects(page), _MAX_OBJECTS)):
             item = pdfium.FPDFPage_GetObject(page, index)
@@ -144,12 +144,12 @@ class PageReader:
             and self.words[-1][0].endswith(SOFT_HYPHEN)
             and abs(y - self.words[-1][2]) > style[0] / 2
         ):
-            self._flush()  # PDFium joined a word over the line's end; the lines stay two
+            self._flush()  # PDFium joined a word over the line's end; keep two lines
         self.words.append((word + SOFT_HYPHEN if hyphen else word, x, y, style))
         self.last = end - 1
 
     def _style(self, index: int) -> LetterStyle:
-        """Size, font, weight, italic, angle, hidden of the text object that a character belongs to."""
+        """Read size, font, weight, italic, angle and hidden from a character's text object."""
         item = pdfium.FPDFText_GetTextObject(self.text, index)
         if not item:
             return self.words[-1][3] if self.words else self._nothing
@@ -184,7 +184,7 @@ class PageReader:
         return known
 
     def _flush(self) -> None:
-        """End the line: gather the styles of its words, and where it stands along its own direction."""
+        """End the line: gather the styles of its words, and its place along its own direction."""
         if not self.words:
             return
         runs: list[list[Any]] = []
@@ -206,7 +206,7 @@ class PageReader:
         self.words = []
 
     def _mark(self, base: float, runs: list[list[Any]]) -> int:
-        """Letters at the line's end that are small and raised: the mark of a footnote."""
+        """Count the small raised letters at the line's end: the mark of a footnote."""
         size = max(style[0] for style, _ in runs)
         count = 0
         while count < 3 and self.last - count > 0:
@@ -219,12 +219,12 @@ class PageReader:
 
     @staticmethod
     def _is_under(rule: tuple[float, float, float], x0: float, x1: float, base: float) -> bool:
-        """Whether a rule begins and ends with the line and stands just below its baseline."""
+        """Whether a rule begins and ends with the line, just below its baseline."""
         left, right, height = rule
         return abs(left - x0) < 3 and abs(right - x1) < 3 and base - 4.5 < height < base + 0.5
 
     def _turn(self, x: float, y: float, angle: int) -> tuple[float, float]:
-        """A point after turning the page so that text at `angle` runs from left to right."""
+        """Turn a point as the page must turn for text at `angle` to run from left to right."""
         x, y = x - self.left, y - self.foot
         if angle == 0:
             return x, y
@@ -278,7 +278,7 @@ def main() -> None:
 
 
 def is_blank(page: Handle, *, filled: bool) -> bool:
-    """Whether nothing is on the page; the frames of a form that is filled in do not count."""
+    """Whether nothing is on the page; the frames of a filled-in form do not count."""
     items = range(min(pdfium.FPDFPage_CountObjects(page), _MAX_OBJECTS))
     if not filled:
         return not items

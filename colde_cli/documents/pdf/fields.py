@@ -1,8 +1,8 @@
-"""What is filled in on a page of a PDF: values of form fields, and the text of text boxes and stamps.
+"""Read the filled-in values on a page of a PDF: form fields, text boxes and stamps.
 
-They stand in annotations, not in the page's content. PDFium reads the text of an annotation's appearance only where
-the annotation is drawn into the page, which happens here to a copy. A field's value (/V) is read as well where its
-appearance does not show it.
+They are annotations, not part of the page's content. PDFium reads the text of an annotation's appearance only after the
+annotation is drawn into the page; this is done to a copy. A field's value (/V) is read as well if its appearance does
+not show it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Handle = Any  # a pointer of ctypes, or a function of the library
 Entry = tuple[str, float, float, float, float]
 
 ON = "[x]"
-"""Stands for a checkbox or a radio button that is on."""
+"""Text of a checkbox or a radio button that is on."""
 _FILLED = frozenset((pdfium.FPDF_ANNOT_WIDGET, pdfium.FPDF_ANNOT_FREETEXT, pdfium.FPDF_ANNOT_STAMP))
 _UNSEEN = 2 | 32  # the flags Hidden and NoView (ISO 32000-1, table 165)
 _MOST = 5_000  # entries of one page
@@ -29,7 +29,7 @@ _FILL_LINE = re.compile("_{2,}|\\.{3,}")
 
 
 def utf16(call: Handle, *arguments: object, most: int = 1 << 20) -> str:
-    """A string from one of PDFium's functions that fill a UTF-16 buffer, unless it takes more than `most` bytes."""
+    """Call a PDFium function that fills a UTF-16 buffer; return its string, "" if it takes more than `most` bytes."""
     size = call(*arguments, None, 0)
     if not 2 < size < most:
         return ""
@@ -39,11 +39,11 @@ def utf16(call: Handle, *arguments: object, most: int = 1 << 20) -> str:
 
 
 class _Field:
-    """An annotation: its box (left, foot, right, top), its value, and the lines that its appearance shows."""
+    """An annotation: its box (left, foot, right, top), its value, and the lines of its appearance."""
 
     def __init__(self, box: tuple[float, float, float, float], value: str, *, always: bool) -> None:
         self.box, self.value = box, value
-        self.always = always  # the value counts beside what the appearance shows
+        self.always = always  # the value counts even if the appearance shows text
         self.lines: list[Entry] = []
 
     def holds(self, x: float, y: float) -> bool:
@@ -51,12 +51,12 @@ class _Field:
         return left - 1 <= x <= right + 1 and foot - 1 <= y <= top + 1
 
     def entries(self) -> list[Entry]:
-        """The appearance's lines, and the value's where they do not show it."""
+        """List the lines of the appearance, and those of the value if the appearance does not show it."""
         shown = "".join("".join(line[0].split()) for line in self.lines)
         value = "".join(self.value.split())
         if not value or (shown and not self.always):
             return self.lines
-        if shown == value:  # which may be spread over boxes for single letters
+        if shown == value:  # shown perhaps as one box for each letter
             return self._value_lines()
         return self.lines if value in shown else self.lines + self._value_lines()
 
@@ -76,7 +76,7 @@ def _long(call: Handle, *arguments: object) -> str:
 
 
 def is_filled(page: Handle) -> bool:
-    """Whether anything is filled in on the page; where there is too much to look at, something may be."""
+    """Whether anything is filled in on the page; True if there are too many annotations to look at."""
     count = pdfium.FPDFPage_GetAnnotCount(page)
     for index in range(min(count, _MOST)):
         annotation = pdfium.FPDFPage_GetAnnot(page, index)
@@ -88,10 +88,10 @@ def is_filled(page: Handle) -> bool:
 
 
 class FormReader:
-    """Reads what is filled in on the pages of a document.
+    """Reads the filled-in values on the pages of a document.
 
     Attributes:
-        dynamic: the form is made of XFA, which has values that the pages do not show.
+        dynamic: the form is an XFA form; its pages do not show all values.
     """
 
     def __init__(self, document: Handle) -> None:
@@ -101,9 +101,9 @@ class FormReader:
         self._form: Handle = None
 
     def entries(self, page: Handle, number: int) -> tuple[list[Entry], int]:
-        """The entries of page `number` (from 0), and how many annotations could not be read.
+        """List the entries of page `number` (from 0), and count the annotations that could not be read.
 
-        The page's annotations are drawn into its dictionary: read its own text from `page` alone.
+        Annotations are drawn into the page's dictionary: read the page's own text from `page`, which was loaded before.
         """
         self._form = self._form or pdfium.FPDFDOC_InitFormFillEnvironment(self._document, self._info)
         count = pdfium.FPDFPage_GetAnnotCount(page)
@@ -114,7 +114,7 @@ class FormReader:
         fields = list(self._fields(page, count))
         if pdfium.FPDFPage_Flatten(page, pdfium.FLAT_NORMALDISPLAY) == pdfium.FLATTEN_SUCCESS:
             drawn = pdfium.FPDF_LoadPage(self._document, number)
-            for _ in range(own):  # what is left are the annotations
+            for _ in range(own):  # only the annotations are left
                 item = pdfium.FPDFPage_GetObject(drawn, 0)
                 if pdfium.FPDFPage_RemoveObject(drawn, item):
                     pdfium.FPDFPageObj_Destroy(item)
@@ -126,7 +126,7 @@ class FormReader:
         return new, 0
 
     def _fields(self, page: Handle, count: int) -> Iterator[_Field]:
-        """What is filled in; annotations of other kinds, and those that are read here, are taken off the page."""
+        """Yield the filled-in fields; take these, and annotations of other kinds, off the page."""
         for index in reversed(range(count)):
             annotation = pdfium.FPDFPage_GetAnnot(page, index)
             kind = pdfium.FPDFAnnot_GetSubtype(annotation)
@@ -145,7 +145,7 @@ class FormReader:
                 yield found
 
     def _value(self, annotation: Handle, kind: int) -> tuple[str, bool]:
-        """The value, and whether the appearance is to be read as well."""
+        """Return the value, and whether to read the appearance as well."""
         if kind != pdfium.FPDF_ANNOT_WIDGET:
             is_box = kind == pdfium.FPDF_ANNOT_FREETEXT
             return _long(pdfium.FPDFAnnot_GetStringValue, annotation, b"Contents") if is_box else "", True
@@ -160,7 +160,7 @@ class FormReader:
             ) else "", False
         value = _long(pdfium.FPDFAnnot_GetFormFieldValue, form, annotation)
         if field_kind in (pdfium.FPDF_FORMFIELD_COMBOBOX, pdfium.FPDF_FORMFIELD_LISTBOX):
-            # The appearance of a list shows all that could be chosen.
+            # The appearance of a list shows all of its choices.
             return "\n".join(self._chosen(annotation)) or value, False
         return value or _long(pdfium.FPDFAnnot_GetStringValue, annotation, b"V"), True
 
@@ -171,7 +171,7 @@ class FormReader:
 
 
 def _share_out(page: Handle, fields: list[_Field]) -> None:
-    """Give the text of a page that shows annotations alone to the fields whose boxes it stands in, line by line."""
+    """Give each line of a page that shows only annotations to the field with the box around it."""
     text = pdfium.FPDFText_LoadPage(page)
     x, y = ctypes.c_double(), ctypes.c_double()
     letters: list[tuple[str, float, float]] = []
@@ -201,7 +201,7 @@ def _end_line(owner: _Field | None, letters: list[tuple[str, float, float]], siz
 
 
 def _is_in_content(text: Handle, line: Entry) -> bool:
-    """Whether the page's own text says the same in the same place, as in a form that was printed with its values."""
+    """Whether the page's own text is the same in the same place, as in a form printed with its values."""
     words, x0, base, x1, size = line
     box = (x0 - 2, base + size, x1 + 2, base - 0.3 * size)
     count = pdfium.FPDFText_GetBoundedText(text, *box, None, 0)

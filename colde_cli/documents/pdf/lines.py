@@ -1,7 +1,7 @@
-"""Lines of a PDF: decode them as a reader process sends them, and keep those that are text.
+"""Decode the lines that a PDF reader process sends, and keep the lines of text.
 
 `decode_page` makes `Line`s with a place and a style. `text_lines` leaves out running heads, page numbers, rotated and
-invisible text, and puts the values of form fields where they are read.
+invisible text, and inserts the values of form fields in reading order.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ _LETTERS = str.maketrans({**_LIGATURES, **_BULLETS, 0xA0: " ", 0x200B: "", 0xFEF
 _LEFT_OVER = re.compile("[\ud800-\udfff\ue000-\uf8ff]")
 _UNKNOWN_BULLET = re.compile(r"^\ufffd(?= \w)")
 _MATHS = re.compile("[\U0001d400-\U0001d7ff]+")
-# Old TeX sets an accent as a letter of its own, before or after the one that it belongs to.
+# Old TeX sets an accent as a separate letter, before or after its base letter.
 _LOOSE_ACCENT = re.compile(
     r"(?<=[^\W\d_]) ?([´`¨ˆ˜]) ?([aeiouyncszAEIOUYNCSZı])|(?<!\w)([´`¨ˆ˜])([AEIOUaeiouÖÜ])"
 )
 _COMBINING = {"´": "\u0301", "`": "\u0300", "¨": "\u0308", "ˆ": "\u0302", "˜": "\u0303"}
-_EDGE = 0.07  # share of a page's height, at its top and at its foot, where running heads stand
+_EDGE = 0.07  # running heads lie within this share of a page's height from its top or foot
 _EDGE_LINES = 3
 _MOST_FURNITURE = 0.5
 _STAMP = 0.2
@@ -63,10 +63,10 @@ class Line:
         italic: share of letters in an italic font.
         angle: direction of the text in degrees; 0 is upright.
         hidden: share of letters that are not painted.
-        mark: letters at the end that are the mark of a footnote.
+        mark: number of letters in the footnote mark at its end.
         ruled: the line is underlined, from end to end.
-        lead: letters in bold or italic at its beginning, if it ends in neither; else 0.
-        filled_in: the value of a form field, or text of a box that was put on the page.
+        lead: number of letters in bold or italic at its beginning, if it ends in neither; else 0.
+        filled_in: it is the value of a form field, or the text of a text box or stamp.
     """
 
     text: str
@@ -87,7 +87,7 @@ class Line:
 
     @property
     def title(self) -> str:
-        """The text without a footnote's mark."""
+        """The text without the mark of a footnote."""
         return self.text[: len(self.text) - self.mark].rstrip() or self.text
 
     @property
@@ -97,7 +97,7 @@ class Line:
 
     @property
     def lead_end(self) -> int:
-        """Offset in `text` at which the opening in another type ends."""
+        """Offset in `text` after the opening in another type."""
         letters = 0
         for offset, letter in enumerate(self.text):
             if letters >= self.lead:
@@ -112,7 +112,7 @@ class Line:
 
     @property
     def style(self) -> LineStyle:
-        """Its type, which headings of one level share."""
+        """Its type; headings of one level share it."""
         return LineStyle(self.size, self.bold > 0.6, self.font, self.italic > 0.6)
 
 
@@ -128,19 +128,19 @@ class LineStyle:
 
 @dataclass(frozen=True, slots=True)
 class PdfPage:
-    """One page: its lines, the values filled in, and how much of it could not be read.
+    """One page: its lines, its filled-in values, and how much of it could not be read.
 
     Attributes:
         number: 1-based.
         width: in points.
         height: in points.
         lines: in the order of the content stream.
-        unreadable: characters without a meaning in Unicode.
-        suspect: characters whose meaning the reader guessed.
+        unreadable: number of characters without a meaning in Unicode.
+        suspect: number of characters with a meaning that the reader guessed.
         failed: the page could not be read at all.
         blank: nothing is on it, neither text nor pictures.
         entries: values of form fields, and the text of text boxes and stamps.
-        unread: form fields and text boxes that could not be read.
+        unread: number of form fields and text boxes that could not be read.
     """
 
     number: int
@@ -156,7 +156,7 @@ class PdfPage:
 
     @property
     def characters(self) -> int:
-        """How many characters are written on it."""
+        """Count the characters on the page."""
         return sum(len(line.text) for line in (*self.lines, *self.entries))
 
 
@@ -251,8 +251,8 @@ class TextLayout:
 
     Attributes:
         lines: text lines of all pages.
-        left_out: how many lines were left out, by reason.
-        letters_left_out: letters of rotated, hidden and off-page lines.
+        left_out: number of lines left out, by reason.
+        letters_left_out: number of letters in rotated, hidden and off-page lines.
     """
 
     lines: list[Line] = field(default_factory=list)
@@ -288,7 +288,7 @@ def _painted(page: PdfPage, layout: TextLayout) -> list[Line]:
     width, height = (page.width, page.height) if main % 180 == 0 else (page.height, page.width)
     on_page = [line for line in level if -2 < line.base < height + 2 and line.x0 < width and line.x1 > 0]
     seen = [line for line in on_page if line.hidden < 0.5]
-    # The words of a scanned page are invisible text from OCR, perhaps beside a visible stamp.
+    # The words of a scanned page are invisible text from OCR, perhaps next to a visible stamp.
     kept = seen if _letters(seen) > _STAMP * _letters(on_page) else on_page or level
     layout.left_out[ROTATED] += len(page.lines) - len(level)
     layout.left_out[INVISIBLE] += len(level) - len(kept)
@@ -297,13 +297,13 @@ def _painted(page: PdfPage, layout: TextLayout) -> list[Line]:
 
 
 def _quarter(angle: int) -> int:
-    """The angle, rounded to a quarter turn if it is near one, as in a skewed scan."""
+    """Round an angle to a quarter turn if it is near one, as in a skewed scan."""
     nearest = round(angle / 90) * 90
     return nearest % 360 if abs(angle - nearest) <= _SKEW else angle
 
 
 def _without_doubles(lines: list[Line]) -> list[Line]:
-    """Make one bold line of two that are printed a hair apart to look bold."""
+    """Merge two equal lines, printed a hair apart to look bold, into one bold line."""
     kept: list[Line] = []
     places: defaultdict[str, list[int]] = defaultdict(list)
     for line in lines:
@@ -322,7 +322,7 @@ def _is_close(line: Line, other: Line) -> bool:
 
 
 def _running(pages: list[list[Line]]) -> set[int]:
-    """Identities of lines that repeat at the same height of several pages; numbers may differ."""
+    """Find the ids of lines that repeat at the same height on several pages; numbers may differ."""
     places: defaultdict[tuple[str, int], list[Line]] = defaultdict(list)
     for lines in pages:
         for line in _edge_lines(lines):
@@ -364,7 +364,7 @@ def _page_numbers(page: PdfPage, lines: list[Line]) -> set[int]:
 
 
 def with_entries(lines: list[Line], pages: Sequence[PdfPage]) -> list[Line]:
-    """Insert the values filled in: behind the line beside them, else at the end of their page."""
+    """Insert the filled-in values: after the line to their left, else at the end of their page."""
     if not any(page.entries for page in pages):
         return lines
     written: dict[int, list[Line]] = {page.number: [] for page in pages}
@@ -383,7 +383,7 @@ def _insert(lines: list[Line], entry: Line) -> None:
 
 
 def in_row(line: Line, entry: Line) -> bool:
-    """Whether `entry` stands to the right of a line, as a value does beside its label."""
+    """Whether `entry` is to the right of a line, as a value is to the right of its label."""
     near = 0.6 * max(line.size, entry.size)
     return line.page == entry.page and abs(line.base - entry.base) < near and line.x0 <= entry.x0
 

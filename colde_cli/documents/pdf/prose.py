@@ -1,4 +1,4 @@
-"""Join lines to paragraphs, and paragraphs to a text: hyphens at line ends, interruptions, the offsets of pages."""
+"""Join lines to paragraphs, and paragraphs to a text, across hyphens, interruptions and page breaks."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _FIRST_PART = re.compile(r"([^\W\d_]+)")
 
 
 class Geometry:
-    """Measures by which the first and last lines of paragraphs are told: leading and column edges.
+    """Finds the first and last lines of paragraphs by leading and column edges.
 
     Args:
         lines: of the document.
@@ -42,7 +42,7 @@ class Geometry:
         return line.x1 < self._ends[line.page, round(line.x0 / 40)] - 2.5 * line.size
 
     def begins_paragraph(self, before: Line, line: Line, after: Line | None) -> bool:
-        """Whether `line` begins a paragraph, `before` and `after` being its neighbours in content order."""
+        """Whether `line` begins a paragraph, given its neighbours in content order."""
         if abs(before.size - line.size) > 0.12 * self.body_size or _CAPTION.match(line.text):
             return True
         gap = before.base - line.base
@@ -69,7 +69,7 @@ class Geometry:
         return bool(_CAPTION.match(lines[0].text)) or not self.is_text(lines[0])
 
     def _indented(self, before: Line, line: Line, after: Line | None, *, moved: bool) -> bool:
-        """Whether a line has a first-line indent; if the next one is indented too, both hang from the line before."""
+        """Whether a line has a first-line indent; if the next line has it too, both are a hanging indent."""
         step = 0.7 * line.size
         if after is not None and after.page == line.page and after.base < line.base:
             back = line.x0 - after.x0
@@ -78,9 +78,9 @@ class Geometry:
 
 
 def paragraphs(geometry: Geometry, lines: Sequence[Line]) -> list[list[Line]]:
-    """Join lines to paragraphs; a paragraph that a figure, table or footnote interrupts is joined and follows it.
+    """Join lines to paragraphs; a paragraph interrupted by a figure, table or footnote is joined and placed after it.
 
-    It follows so that pages ascend: the interruption stands on the page on which the paragraph begins.
+    Placed there, pages ascend: the interruption is on the page on which the paragraph begins.
     """
     pieces = _pieces(geometry, lines)
     whole: list[list[Line]] = []
@@ -92,7 +92,7 @@ def paragraphs(geometry: Geometry, lines: Sequence[Line]) -> list[list[Line]]:
             index += 1
         else:
             whole.extend(pieces[index + 1 : resumed])
-            pieces[resumed] = pieces[index] + pieces[resumed]  # which may be interrupted again
+            pieces[resumed] = pieces[index] + pieces[resumed]  # it may be interrupted again
             index = resumed
     return whole
 
@@ -109,7 +109,7 @@ def _pieces(geometry: Geometry, lines: Sequence[Line]) -> list[list[Line]]:
 
 
 def _joins(geometry: Geometry, piece: Sequence[Line], line: Line, after: Line | None) -> bool:
-    """Whether a line continues a paragraph; a value filled in does so only beside its last line."""
+    """Whether a line continues a paragraph; a filled-in value does so only in the row of its last line."""
     last = piece[-1]
     if line.filled_in or (last.filled_in and in_row(last, line)):
         return in_row(last, line)
@@ -118,7 +118,7 @@ def _joins(geometry: Geometry, piece: Sequence[Line], line: Line, after: Line | 
 
 
 def _resumed(geometry: Geometry, pieces: Sequence[Sequence[Line]], index: int) -> int:
-    """Index of the piece that continues an interrupted paragraph; `index` if it is not interrupted."""
+    """Find the piece that continues an interrupted paragraph; `index` if it is not interrupted."""
     last = pieces[index][-1]
     if not geometry.is_text(last) or _ENDS.search(last.title) or geometry.is_aside(pieces[index]):
         return index
@@ -132,7 +132,7 @@ def _resumed(geometry: Geometry, pieces: Sequence[Sequence[Line]], index: int) -
 
 
 def _goes_on(last: Line, first: Line) -> bool:
-    """Whether a line can continue the sentence that another leaves unfinished."""
+    """Whether one line can continue the unfinished sentence of another."""
     if _BULLET.match(first.text) or _CAPTION.match(first.text):
         return False
     return not first.text[:1].isupper() or last.text.endswith(",")
@@ -169,7 +169,7 @@ class ProseWriter:
         return start
 
     def text(self) -> str:
-        """The whole text; pages after the last line begin at its end."""
+        """Return the whole text; pages after the last line begin at its end."""
         self.page_starts += [self.length] * (self._pages - len(self.page_starts))
         return "".join(self._pieces)
 
@@ -177,14 +177,14 @@ class ProseWriter:
 class Hyphens:
     """Decides whether a hyphen at a line's end belongs to the word.
 
-    A word is written as elsewhere in the document, joined or with its hyphen. If it stands nowhere else, a hyphen
-    between two words of the document is kept, and all others are removed.
+    A word is written as elsewhere in the document, joined or with its hyphen. If it occurs nowhere else, a hyphen
+    between two words of the document is kept, and every other hyphen is removed.
     """
 
     def __init__(self, lines: Iterable[str]) -> None:
         self._words: Counter[str] = Counter()
         for line in lines:
-            # The first and last words of a line may be parts of words, and no evidence.
+            # The first and last words of a line may be parts of words, so they are no evidence.
             whole = line.partition(" ")[2].rpartition(" ")[0]
             self._words.update(word.casefold() for word in _WORD.findall(whole))
 

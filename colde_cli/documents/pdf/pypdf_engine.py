@@ -1,7 +1,7 @@
-"""Read a PDF with pypdf, where PDFium refuses or dies: a script that runs in a process of its own.
+"""Read a PDF with pypdf if PDFium refuses it or dies, as a script in a separate process.
 
-It speaks the protocol of `engine.py`. It is slower and knows less of the geometry, but it opens damaged files and
-ciphers that PDFium does not, and it tells why a file cannot be opened.
+It answers in the protocol of `engine.py`. It is slower and knows less of the geometry. But it opens damaged files and
+ciphers that PDFium cannot open, and it says why a file cannot be opened.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from colde_cli.documents.limits import limit_process, limit_step, send  # noqa: 
 
 Handle = Any  # an object of pypdf, which is only imported under limits
 ON = "[x]"
-"""Stands for a checkbox or a radio button that is on."""
+"""Text of a checkbox or a radio button that is on."""
 _UNSEEN = 2 | 32  # the flags Hidden and NoView (ISO 32000-1, table 165)
 _PUSH = 1 << 16  # the flag of push buttons, which have no value
 _MOST_PARENTS = 50
@@ -29,7 +29,7 @@ _UNREADABLE = re.compile("[\x00\x01\x03-\x08\x0b\x0c\x0e-\x1f\ufffd\ue000-\uf8ff
 
 
 def bookmarks(reader: Handle) -> list[tuple[int, str, int]]:
-    """Level, title and page (0 where there is none) of the outline's entries."""
+    """List level, title and page (0 for none) of the outline's entries."""
     found: list[tuple[int, str, int]] = []
 
     def walk(entries: list[Any], level: int) -> None:
@@ -48,7 +48,7 @@ def bookmarks(reader: Handle) -> list[tuple[int, str, int]]:
 
 
 def is_dynamic(reader: Handle) -> bool:
-    """Whether the form is made of XFA, which has values that the pages do not show."""
+    """Whether the form is an XFA form; its pages do not show all values."""
     root = reader.root_object
     return bool(root.get("/NeedsRendering")) and "/XFA" in (root.get("/AcroForm") or {})
 
@@ -88,11 +88,11 @@ class LineGatherer:
 
 
 class EntryReader:
-    """Gathers what is filled in on a page: values of form fields, and the text of text boxes and stamps.
+    """Gathers the filled-in values of a page: form fields, text boxes and stamps.
 
     Attributes:
         lines: as `LineGatherer` gathers them.
-        unread: annotations that could not be read.
+        unread: number of annotations that could not be read.
     """
 
     def __init__(self, page: Handle) -> None:
@@ -132,7 +132,7 @@ class EntryReader:
         self._place(item, shown, value, always=kind == "/Widget")
 
     def _shown(self, item: Handle) -> str:
-        """The text of the appearance."""
+        """Read the text of the appearance."""
         looks = (item.get("/AP") or {}).get("/N")
         looks = looks.get_object() if looks is not None else None
         return str(self._page.extract_xform_text(looks)) if hasattr(looks, "get_data") else ""
@@ -153,7 +153,7 @@ class EntryReader:
 
 
 def _inherited(item: Handle, name: str) -> Handle:
-    """An entry of a field, which may stand in one of those that it is part of."""
+    """Look up an entry in a field, else in the fields that contain it."""
     for _ in range(_MOST_PARENTS):
         if name in item:
             return item[name]
@@ -164,7 +164,7 @@ def _inherited(item: Handle, name: str) -> Handle:
 
 
 def _value(item: Handle) -> str:
-    """The value of a text or of a choice, which is shown by another name than it is kept."""
+    """Read the value of a text field, or the shown name of a choice."""
     value = _inherited(item, "/V")
     options = dict(
         pair for pair in _inherited(item, "/Opt") or () if isinstance(pair, list) and len(pair) == 2

@@ -1,6 +1,6 @@
-"""Read PDFs: have a reader process send the pages, find headings, and lay out text, sections and a report.
+"""Read PDFs: run a reader process, find headings, and lay out text, sections and a report.
 
-PDFium reads first (`engine.py`); pypdf reads what it refuses or dies of (`pypdf_engine.py`). Lines become text in
+PDFium reads first (`engine.py`). If it refuses a file or dies, pypdf reads it (`pypdf_engine.py`). Lines become text in
 `lines.py` and `prose.py`, headings are found in `headings/`.
 """
 
@@ -62,7 +62,7 @@ MAX_CHARACTERS = 20_000_000
 """Characters of one document; the longest books have five million."""
 _RESTARTS = 3
 _GUESSED = 0.3
-_LOST = 0.1  # share of letters without a meaning that is too much even in a short text
+_LOST = 0.1  # share of letters without a meaning; too many even in a short text
 _BROKEN = 0.0005  # share of words that lack letters
 _ENOUGH_WORDS = 50
 _BROKEN_WORD = re.compile(r"[^\W\d_]\ufffd[^\W\d_]|(?<!\w)\ufffd[a-z]{3}")
@@ -81,15 +81,15 @@ def read_pdf(
     Args:
         file: open and seekable, with a file descriptor.
         path: as the user gave it, for messages.
-        name: stands in for a missing title.
-        password: of an encrypted file; None and "" try the empty one.
+        name: replaces a missing title.
+        password: of an encrypted file; None and "" try the empty password.
         pages: first and last page to read, 1-based; None for all.
 
     Raises:
         PasswordError: encrypted, and the password is missing or wrong.
         CorruptFileError: no reader can open it.
         LimitError: its pages take more memory or time than allowed.
-        NoTextError: none of the pages has text.
+        NoTextError: no page has text.
         OptionError: the pages are not in the document.
     """
     first, last = pages or (1, 0)
@@ -110,7 +110,7 @@ def read_pdf(
 
 
 def _answer(file: BinaryIO, path: str, password: str | None, first: int, last: int) -> Answer:
-    """Read with PDFium, and if it refuses or dies, with pypdf, which also knows why."""
+    """Read with PDFium; if it refuses or dies, read with pypdf, which also knows the reason."""
     answer = run_reader(_PDFIUM, file, password, first, last)
     if answer.too_long:
         raise LimitError(
@@ -176,8 +176,8 @@ class Answer:
         title: from its metadata.
         outline: its bookmarks.
         died: the process ended early (a limit, or a crash).
-        characters: number of characters of the pages read.
-        dynamic: the form is made of XFA, which has values that the pages do not show.
+        characters: number of characters on the pages read so far.
+        dynamic: the form is an XFA form; its pages do not show all values.
     """
 
     refused: str | None = None
@@ -196,7 +196,7 @@ class Answer:
 
 
 def run_reader(script: str, file: BinaryIO, password: str | None, first: int, last: int) -> Answer:
-    """Read pages `first` to `last` (0: the last there is) of an open file with one of the reader scripts."""
+    """Read pages `first` to `last` (0: the last page of the file) of an open file with one of the reader scripts."""
     answer = Answer()
     given_up = 0
     while True:
@@ -214,7 +214,7 @@ def run_reader(script: str, file: BinaryIO, password: str | None, first: int, la
 def _run_once(
     script: str, file: BinaryIO, password: str | None, span: tuple[int, int], answer: Answer
 ) -> int:
-    """Run one process; returns the page at which it died, 0 if at none."""
+    """Run one process; return the page at which it died, 0 if it did not."""
     begun, finished = 0, False
     with _process(script, file, password, span) as messages:
         for message in messages:
@@ -263,7 +263,7 @@ def _process(
 def _lay_out(
     scene: Scene, headings: Sequence[Heading], pages: int
 ) -> tuple[str, tuple[Section, ...], tuple[int, ...]]:
-    """Write all lines as paragraphs under their headings; returns text, sections, and where pages begin."""
+    """Write all lines as paragraphs under their headings; return text, sections, and the offsets of pages."""
     writer = ProseWriter(pages, Hyphens(line.text for line in scene.lines))
     geometry = Geometry(scene.lines, scene.body_size, scene.leading)
     end = headings[0].first if headings else len(scene.lines)
@@ -378,7 +378,7 @@ def _reads_like_language(layout: TextLayout) -> bool:
 
 
 def _broken_words(layout: TextLayout) -> int:
-    """How many words lack a letter; 0 if no more than the formulas of a paper cause."""
+    """Count the words that lack a letter; 0 if the formulas of a paper can explain them."""
     broken = sum(len(_BROKEN_WORD.findall(line.text)) for line in layout.lines if "\ufffd" in line.text)
     words = sum(line.text.count(" ") + 1 for line in layout.lines)
     return broken if broken > _BROKEN * words else 0
@@ -405,7 +405,7 @@ def _have(numbers: Sequence[int]) -> str:
 
 
 def _pages(numbers: Sequence[int]) -> str:
-    """`Page 4`, `Pages 2–9, 12`: neighbours together, ten entries at most."""
+    """Write page numbers: `Page 4`, `Pages 2–9, 12`; neighbours are joined, at most ten entries."""
     runs: list[list[int]] = []
     for number in numbers:
         if runs and number == runs[-1][-1] + 1:

@@ -1,1 +1,1 @@
-"""LaTeX to a `Document`."""
+"""Read LaTeX into a `Document`."""

@@ -1,4 +1,4 @@
-"""The meaning of LaTeX commands for the text; commands not listed here vanish and leave their arguments."""
+"""List the LaTeX commands with a meaning for the text; other commands vanish and leave their arguments."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _ARGUMENTS = {
     3: "newenvironment renewenvironment definecolor",
 }
 DROPPED = {name: count for count, names in _ARGUMENTS.items() for name in names.split()}
-"""Command -> how many of its first arguments are no text."""
+"""Command -> number of its first arguments that are no text."""
 
 UNSEEN = frozenset("tikzpicture picture pspicture axis CCSXML".split())
 """Environments that are drawings or data."""
@@ -72,7 +72,7 @@ ACCENTS = frozenset(_ACCENTS)
 ACCENTED = re.compile(
     r"[ \t]*(?:\{[ \t]*(?:\\([ij])(?![A-Za-z])|([^\W\d_]))?[ \t]*\}|\\([ij])(?![A-Za-z])|([^\W\d_]))"
 )
-"""What an accent stands on: a letter, in braces or not."""
+"""The letter under an accent, in braces or not."""
 
 _MATH_FORMAT = re.compile(
     r"\\(?:left|right|underbrace|overbrace|big|Big|bigg|Bigg|displaystyle|textstyle|limits|nolimits|nonumber|notag|quad|qquad"
@@ -101,12 +101,12 @@ _SCRIPT = re.compile(r"\s*([_^])\s*")
 
 
 def accented(accent: str, letter: str) -> str:
-    """A letter with an accent, as one character where Unicode has it."""
+    """Put an accent on a letter, as one character if Unicode has it."""
     return unicodedata.normalize("NFC", letter + _ACCENTS[accent])
 
 
 def formula(source: str) -> str:
-    """A formula as a line of text: its characters, Greek letters and signs, the names of other commands; no braces."""
+    """Write a formula as a line of text: characters, Greek letters, signs, names of other commands; no braces."""
     text = _MATH_FORMAT.sub(" ", _MATH_LABEL.sub(" ", source)).replace("\\\\", " ")
     text = _NAME.sub(lambda found: f" {_SIGNS.get(found[1], found[1])} ", text)
     words = text.translate(dict.fromkeys(map(ord, "{}&$~\\"), " ")).split()

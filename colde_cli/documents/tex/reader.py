@@ -80,7 +80,7 @@ def read_tex(data: bytes, path: str, name: str) -> Document:
     Args:
         data: of the file.
         path: as the user gave it, for messages.
-        name: stands in for a missing title.
+        name: replaces a missing title.
 
     Raises:
         UnsupportedFormatError: the bytes are no text.
@@ -128,11 +128,11 @@ class Scanner:
     """Scans a source and fills a builder.
 
     Attributes:
-        title: of the document, once met.
+        title: of the document, once found.
         muted: only title and author are taken (in the preamble).
         inputs: names of files that the source includes; they are not read.
-        bibliography: the references lie in another file.
-        drawings: environments left out.
+        bibliography: the references are in another file.
+        drawings: number of environments left out.
     """
 
     builder: DocumentBuilder
@@ -212,7 +212,7 @@ class Scanner:
         return " ".join(_closed(text).split())
 
     def _command(self, source: Source, name: str, at: int, end: int, depth: int) -> int:
-        """Act on a command; returns the offset at which to go on, as all handlers do."""
+        """Act on a command; like all handlers, return the offset at which to continue."""
         kinds = (
             (self._author_commands.commands, self._expand),
             (_WORDED, self._worded),
@@ -227,7 +227,7 @@ class Scanner:
         return act(source, name, at, end, depth)
 
     def _plain(self, source: Source, name: str, at: int, end: int, depth: int) -> int:
-        """Act on any other command: some end a paragraph, all vanish with their arguments that are no text."""
+        """Act on any other command: it vanishes with its arguments that are no text, and may end a paragraph."""
         if name in BREAKS:
             self.flush()
         elif name == "appendix":
@@ -239,14 +239,14 @@ class Scanner:
         return self._after_groups(source, DROPPED.get(name, 0), at, end)
 
     def _character(self, source: Source, name: str, at: int, end: int, depth: int) -> int:
-        """Write a letter or sign; the blank that ends the command of a letter vanishes."""
+        """Write a letter or sign; the blank after the command of a letter vanishes."""
         word = WORDS[name]
         self._write(word)
         found = BLANK.match(source.text, at, end) if len(word) == 1 and word.isalpha() else None
         return found.end() if found else at
 
     def _after_options(self, source: Source, at: int, end: int) -> int:
-        """Skip options directly behind a command: `[` after a blank may be text."""
+        """Skip options directly after a command: `[` after a blank may be text."""
         return source.after_option(at, end) if source.text.startswith("[", at) else at
 
     def _after_groups(self, source: Source, count: int, at: int, end: int) -> int:
@@ -284,7 +284,7 @@ class Scanner:
         return bounds[1] + 1
 
     def _caption(self, text: str) -> None:
-        """Add a caption as a paragraph, before the table in which it stands."""
+        """Add a caption as a paragraph, before its table."""
         if not self._tables:
             self.flush()
         self.builder.add_paragraph(text)
@@ -405,7 +405,7 @@ class Scanner:
         return self._author_commands.define(source, command, at, end)
 
     def _expand(self, source: Source, name: str, at: int, end: int, depth: int) -> int:
-        """Read the expansion of a command of the author; one that calls itself for ever leaves its arguments."""
+        """Read the expansion of an author's command; a command that calls itself for ever leaves its arguments."""
         call = self._author_commands.call(source, name, at, end)
         if call.text is None or depth >= _MAX_DEPTH:
             self._write(" ".join(call.values))
@@ -415,5 +415,5 @@ class Scanner:
 
 
 def _closed(text: str) -> str:
-    """Text without the blanks that vanished citations leave before a full stop."""
+    """Remove the blanks that vanished citations leave before a full stop."""
     return restore(_GAP.sub(r"\1", text))

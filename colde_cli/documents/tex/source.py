@@ -27,10 +27,10 @@ _UNSEEN = frozenset(("comment", "filecontents", "filecontents*"))
 _ARGUMENTS = re.compile(r"(?:[ \t]*\[[^\]\n]*\])?(?:\{[a-z+]+\}(?=[ \t]*\n))?[ \t]*\n?")
 _IF_OR_FI = re.compile(r"\\(if[A-Za-z@]*|fi)(?![A-Za-z@])")
 BLANK = re.compile(r"[ \t]*\n?[ \t]*")
-"""Blanks that may stand between a command and its argument."""
+"""Blanks allowed between a command and its argument."""
 _BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
 MAX_EXPANSION = 2_000_000
-"""Characters into which all calls of the author's commands may expand."""
+"""Most characters from the expansion of all calls of the author's commands."""
 _MAX_COMMANDS = 5000
 _MAX_BODY = 5000
 _DEFINITION = re.compile(r"\s*\{?\s*\\([A-Za-z@]+)\s*\}?\s*(?:\[(\d)\])?\s*(\[[^\]]{0,200}\])?\s*(?=\{)")
@@ -66,7 +66,7 @@ def prepare(source: str) -> str:
 
 
 def _verbatim(text: str, at: int, environment: str) -> tuple[str, int]:
-    """Paragraph of the verbatim environment that begins before `at`, and the offset of its end."""
+    """Return the paragraph of the verbatim environment that begins before `at`, and the offset of its end."""
     closing = f"\\end{{{environment}}}"
     end = text.find(closing, at)
     end = len(text) if end < 0 else end
@@ -79,7 +79,7 @@ def _verbatim(text: str, at: int, environment: str) -> tuple[str, int]:
 
 
 def _after_fi(text: str, at: int) -> int:
-    """Offset of the end of the condition that begins before `at`."""
+    """Find the offset of the end of the condition that begins before `at`."""
     depth = 1
     for found in _IF_OR_FI.finditer(text, at):
         depth += -1 if found.group(1) == "fi" else 1
@@ -94,7 +94,7 @@ def restore(text: str) -> str:
 
 
 def match_braces(text: str, most: int) -> dict[int, int] | None:
-    """Offset of each opening brace -> offset of its closing one; None if there are more than `most`."""
+    """Map the offset of each opening brace to that of its closing brace; None if there are more than `most`."""
     pairs: dict[int, int] = {}
     opened: list[int] = []
     for found in _BRACE.finditer(text):
@@ -114,7 +114,7 @@ class Source:
     Attributes:
         text: prepared, or the expansion of a command of the author.
         pairs: offset of each opening brace -> offset of its closing one.
-        missing: strings that do not occur before an offset, so that none is searched for twice.
+        missing: strings that do not occur before an offset, so that no string is searched for twice.
     """
 
     text: str
@@ -122,7 +122,7 @@ class Source:
     missing: set[tuple[str, int]] = field(default_factory=set)
 
     def find(self, wanted: str, at: int, end: int) -> int:
-        """Offset of the next `wanted` before `end`, else -1."""
+        """Find the offset of the next `wanted` before `end`, else -1."""
         if (wanted, end) in self.missing:
             return -1
         found = self.text.find(wanted, at, end)
@@ -131,14 +131,14 @@ class Source:
         return found
 
     def group(self, at: int, end: int) -> tuple[int, int] | None:
-        """Bounds of the text within the next braces; None if something else comes next."""
+        """Find the bounds of the text within the next braces; None if something else comes next."""
         found = BLANK.match(self.text, at, end)
         start = found.end() if found else at
         close = self.pairs.get(start, end) if start < end else end
         return (start + 1, close) if close < end else None
 
     def after_option(self, at: int, end: int) -> int:
-        """Offset behind an argument in square brackets; `at` if there is none."""
+        """Find the offset after an argument in square brackets; `at` if there is none."""
         found = BLANK.match(self.text, at, end)
         start = found.end() if found else at
         if not self.text.startswith("[", start) or start >= end:
@@ -157,7 +157,7 @@ class _Command:
     """A command that the author defines.
 
     Attributes:
-        count: of its arguments.
+        count: number of its arguments.
         default: of the first argument, if that is optional.
         body: its definition.
     """
@@ -174,7 +174,7 @@ class Call:
     Attributes:
         text: its expansion; None if that would be too long.
         values: its arguments.
-        after: offset behind them.
+        after: offset after the arguments.
     """
 
     text: str | None
@@ -188,14 +188,14 @@ class AuthorCommands:
 
     Attributes:
         commands: by name.
-        grown: characters of all expansions so far, plus a charge for every call.
+        grown: number of characters of all expansions so far, plus a charge for every call.
     """
 
     commands: dict[str, _Command] = field(default_factory=dict)
     grown: int = 0
 
     def define(self, source: Source, command: str, at: int, end: int) -> int:
-        r"""Remember the definition behind `\newcommand` or `\def`; returns the offset behind it."""
+        r"""Remember the definition after `\newcommand` or `\def`; return the offset after it."""
         primitive = command == "def"
         found = (_DEF if primitive else _DEFINITION).match(source.text, at, end)
         bounds = source.group(found.end(), end) if found else None
@@ -208,7 +208,7 @@ class AuthorCommands:
         return bounds[1] + 1
 
     def call(self, source: Source, name: str, at: int, end: int) -> Call:
-        """Expand a command with the arguments behind it."""
+        """Expand a command with the arguments after it."""
         command = self.commands[name]
         values: list[str] = []
         if command.default is not None:
