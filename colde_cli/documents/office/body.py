@@ -118,7 +118,9 @@ class Body(XmlHandler):
     contents: int = 0
     _skipping: int = 0  # depth inside an element that is left out
     _paragraphs: list[Paragraph] = field(default_factory=list)
-    _places: list[Table | Note | None] = field(default_factory=list)  # None: a box, with a separate flow of text
+    _places: list[Table | Note | None] = field(
+        default_factory=list
+    )  # None: a box, with a separate flow of text
 
     def warnings(self) -> list[str]:
         """Write sentences on tracked changes and hidden text."""
