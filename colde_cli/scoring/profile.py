@@ -179,6 +179,7 @@ class FieldDocument:
 
     Attributes:
         chunk_vectors: [n, H], without the field's centre.
+        opening: weighed by the model alone.
     """
 
     document_vector: FloatArray
@@ -220,7 +221,8 @@ class Field:
             document.shares,
             document.domains,
             self._weighed(document.terms),
-            self._weighed(document.opening),
+            # Only domains of the model weigh the opening, and its lexicon knows them.
+            document.opening,
         )
 
     def weights_by_domain(self, score_weights: ScoreWeights) -> Floats:
