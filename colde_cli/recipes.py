@@ -39,6 +39,13 @@ TOWER_LEARNING_RATE = 1e-3
 Elongation = Literal["none", "loss", "view"]
 
 
+class BaseName(StrEnum):
+    """The recipes to start from."""
+
+    DEFAULT = "default"
+    PAPER = "paper"
+
+
 class Ablation(StrEnum):
     """The parts that can be left out: sections; attention and Bi-LSTM; contrastive loss and sections."""
 
@@ -186,6 +193,16 @@ class Recipe(_Json):
             help="Add section and chunk embeddings before BERT, as the paper does, or after it (cacheable).",
         ),
     ] = "post"
+    chunk_tokens: Annotated[
+        int,
+        option(
+            "--chunk-tokens",
+            panel=NETWORK,
+            min=16,
+            max=512,
+            help="Tokens of a chunk, the model's two included; no more than the backbone reads.",
+        ),
+    ] = 512
     chunk_pool: Annotated[
         Literal["mean", "cls", "pooler"],
         option("--chunk-pool", panel=NETWORK, help="Which vector of BERT represents a chunk."),
@@ -233,6 +250,17 @@ class Recipe(_Json):
             "without it, the score is the cosine of the paper.",
         ),
     ] = True
+    chunk_loss: Annotated[
+        float,
+        option(
+            "--chunk-loss",
+            panel=OBJECTIVE,
+            min=0,
+            max=1,
+            metavar="SHARE",
+            help="Share of the loss that trains the chunk score: SupCon on the soft maximum over chunks.",
+        ),
+    ] = 0.0
     elongation: Annotated[
         Elongation,
         option(
@@ -260,10 +288,13 @@ class Recipe(_Json):
     patience: Patience = 5
 
     @classmethod
-    def of(cls, given: Mapping[str, Any]) -> Recipe:
-        """Make the recipe of the options that were given; the learning rate depends on what is trained."""
+    def of(cls, given: Mapping[str, Any], base: BaseName = BaseName.DEFAULT) -> Recipe:
+        """Make the recipe of the options that were given, the others as in `base`.
+
+        The default learning rate depends on what is trained.
+        """
         rate = FROZEN_LEARNING_RATE if given.get("freeze_backbone") else LEARNING_RATE
-        return cls(**{"learning_rate": rate, **given})
+        return cls(**{"learning_rate": rate, **(PAPER if base is BaseName.PAPER else {}), **given})
 
     def check(self) -> None:
         """Refuse options that contradict each other.
@@ -279,6 +310,12 @@ class Recipe(_Json):
             )
         if self.freeze_backbone and self.trainable_layers is not None:
             raise OptionError("--freeze-backbone trains no layer of BERT; leave out --trainable-layers.")
+        if self.chunk_loss and self.freeze_backbone:
+            raise OptionError("--chunk-loss trains BERT; leave out --freeze-backbone.")
+        if self.chunk_loss and self.loss_used == "cosine":
+            raise OptionError(
+                "--chunk-loss needs a contrastive loss; leave out --loss cosine or --ablation no-cl."
+            )
         if self.loss_used == "cosine" and self.elongation == "view":
             raise OptionError("--elongation view needs a contrastive loss; take --elongation loss.")
 
@@ -308,7 +345,7 @@ class Recipe(_Json):
         return ModelConfig(
             backbone=backbone.fields,
             backbone_name=backbone.name,
-            chunk_tokens=min(512, int(backbone.fields["max_position_embeddings"])),
+            chunk_tokens=min(self.chunk_tokens, int(backbone.fields["max_position_embeddings"])),
             chunk_pool=self.chunk_pool,
             chunk_position=self.chunk_position,
             sections=self.sections_used,
@@ -319,6 +356,24 @@ class Recipe(_Json):
             residual_share=self.residual_share,
             dropout=self.dropout,
         )
+
+
+PAPER: dict[str, Any] = {
+    "freeze_backbone": False,
+    "chunk_position": "input",
+    "chunk_tokens": 512,
+    "residual": "none",
+    "combine": False,
+    "loss": "supcon",
+    "temperature": 0.5,
+    "learning_rate": 5e-5,
+    "batch_size": 50,
+    "epochs": 25,
+    "sections": 2,
+    "heads": 4,
+    "projection": 256,
+}
+"""What the CoLDE paper states, as fields of a `Recipe` (§3, §4.1): BERT is trained, the score is the cosine."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -128,6 +128,8 @@ def test_what_is_refused_before_anything_is_computed(data: Path, backbone: Path,
     assert "--trainable-layers" in refusal(*given, "--freeze-backbone", "--trainable-layers", 1)
     assert "--trainable-layers 9" in refusal(*given, "--trainable-layers", 9)
     assert "--heads 5" in refusal(*given, "--heads", 5)
+    assert "--chunk-loss" in refusal(*given, "--freeze-backbone", "--chunk-loss", 0.5)
+    assert "--chunk-loss" in refusal(*given, "--ablation", "no-cl", "--chunk-loss", 0.5)
     assert "--epochs 0" in refusal(*given, "--epochs", 0)
     assert "share" in refusal(*given, "--validation", "0.9")
     assert "missing.jsonl" in refusal(*given, "--validation", tmp_path / "missing.jsonl")

@@ -222,3 +222,21 @@ def test_options_that_are_not_given_are_the_recipes_own(
     assert tuned == Recipe(learning_rate=0.1, combine=False, seed=2)
     sizes = (("heads", 2), ("hidden", 16))
     assert smith == TowerRecipe("smith", learning_rate=5e-5, network=sizes, fixed_scale=True, seed=2)
+
+
+def test_the_recipe_of_the_paper(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its options are CoLDE's own, unless others are given."""
+    jobs = []
+    monkeypatch.setattr("colde_cli.commands.train._run", lambda job, quiet, max_time: jobs.append(job) or 0)
+    command = ("train", data, "-o", tmp_path / "mine", "--recipe", "paper")
+    assert run(capsys, *command).status == 0
+    assert run(capsys, *command, "--batch-size", 100, "--combine").status == 0
+    paper, changed = (job.recipe for job in jobs)
+    paper.check()
+    assert (paper.chunk_position, paper.residual, paper.combine) == ("input", "none", False)
+    assert (paper.temperature, paper.learning_rate, paper.batch_size) == (0.5, 5e-5, 50)
+    assert (paper.chunk_tokens, paper.freeze_backbone, paper.chunk_loss) == (512, False, 0)
+    assert (changed.batch_size, changed.combine, changed.chunk_position) == (100, True, "input")
+    check_trouble(run(capsys, *command, "--system", "dssm"), "--recipe means nothing")

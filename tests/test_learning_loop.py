@@ -113,6 +113,7 @@ VARIANTS = {
     "paper": {"freeze_backbone": False, "epochs": 2, "chunk_position": "input", "chunk_pool": "pooler"},
     "by file": {"batches": "by-file"},
     "fine-tuned mean": {"freeze_backbone": False, "epochs": 2, "residual": "mean"},
+    "chunks": {"freeze_backbone": False, "epochs": 2, "chunk_loss": 0.5, "elongation": "view"},
     "bf16": {"freeze_backbone": False, "epochs": 2, "precision": "bf16"},
 }
 

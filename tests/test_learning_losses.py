@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from math import exp, log
 from random import Random
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
@@ -16,11 +18,14 @@ from torch.nn import functional
 from colde_cli.learning.losses import (
     PairLoss,
     Variant,
+    chunk_loss,
     cosine_loss,
     elongation_loss,
+    soft_maximum_scores,
     supcon,
     supcon_per_anchor,
 )
+from colde_cli.scoring.score import counterparts
 
 VARIANTS: tuple[Variant, ...] = ("supcon", "sincere")
 
@@ -171,6 +176,53 @@ def test_cosine_loss_by_hand() -> None:
     assert float(cosine_loss(vectors, same([0, 0, 1]))) == pytest.approx(0.25)
     assert float(cosine_loss(vectors, same([0, 1, 2]))) == pytest.approx(0.5 / 3 / 2)
     assert float(cosine_loss(vectors[:2], same([0, 0]))) == pytest.approx(0.25)
+
+
+@dataclass
+class Chunked:
+    """The chunks of a document, as far as the chunk score needs them."""
+
+    centred_unit_vectors: np.ndarray
+    shares: np.ndarray
+
+
+CHUNKS = torch.stack([on_circle(0, 90), on_circle(30, 30), on_circle(60, 180)])
+SHARES = torch.tensor([[0.5, 0.5], [1.0, 0.0], [0.75, 0.25]], dtype=torch.float64)
+
+
+def test_soft_maximum_by_hand() -> None:
+    """Document 1 has one chunk; the second place of its row is padding."""
+    t = 0.1
+    forth = t * log(0.5 * exp(math.cos(math.pi / 6) / t) + 0.5 * exp(0.5 / t))
+    back = math.cos(math.pi / 6)
+    scores = soft_maximum_scores(CHUNKS, SHARES, t)
+    assert float(scores[0, 1]) == pytest.approx((forth + back) / 2)
+    torch.testing.assert_close(scores, scores.T)
+    torch.testing.assert_close(scores.diagonal(), torch.ones(3, dtype=torch.float64))
+
+
+@given(st.integers(0, 2**31), st.lists(st.integers(1, 5), min_size=2, max_size=5), st.floats(0.02, 1))
+def test_the_soft_maximum_is_the_score_that_is_served(seed: int, counts: list[int], sharpness: float) -> None:
+    generator = torch.Generator().manual_seed(seed)
+    chunks = functional.normalize(torch.randn(len(counts), max(counts), 4, generator=generator), dim=2)
+    present = torch.arange(max(counts)) < torch.tensor(counts)[:, None]
+    drawn = torch.rand(present.shape, generator=generator).clamp(min=0.05) * present
+    shares = drawn / drawn.sum(1, keepdim=True)
+    scores = soft_maximum_scores(chunks, shares, sharpness)
+    rows = [
+        Chunked(chunks[row, :count].numpy(), shares[row, :count].numpy()) for row, count in enumerate(counts)
+    ]
+    for i, one in enumerate(rows):
+        for j, other in enumerate(rows):
+            assert float(scores[i, j]) == pytest.approx(counterparts(one, other, sharpness), abs=1e-4)
+
+
+def test_golden_chunk_loss() -> None:
+    loss = chunk_loss(CHUNKS, SHARES, same([0, 0, 1]), 0.1)
+    scores = soft_maximum_scores(CHUNKS, SHARES, 0.1)
+    by_hand = [log(1 + exp((scores[i, 2] - scores[0, 1]) / 0.05)) for i in (0, 1)]
+    assert float(loss) == pytest.approx(sum(by_hand) / 2)
+    assert float(loss) == pytest.approx(0.7304, abs=5e-5)
 
 
 def test_elongation_loss_by_hand() -> None:

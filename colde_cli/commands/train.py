@@ -14,7 +14,7 @@ from rich.console import Console
 
 from colde_cli.commands.train_options import SystemName, make_recipe, with_recipe_options
 from colde_cli.errors import OptionError
-from colde_cli.recipes import DEFAULT_BACKBONE, MODEL, Recipe, option
+from colde_cli.recipes import DEFAULT_BACKBONE, MODEL, BaseName, Recipe, option
 from colde_cli.settings import parse_duration
 
 if TYPE_CHECKING:
@@ -172,6 +172,14 @@ def train(
             help=f"What to train: colde, or for comparison {OTHER_SYSTEMS} (docs/systems.md).",
         ),
     ] = SystemName.COLDE,
+    recipe: Annotated[
+        BaseName,
+        option(
+            "--recipe",
+            panel=MODEL,
+            help="Defaults of CoLDE's options. paper: what the CoLDE paper states, BERT trained end to end.",
+        ),
+    ] = BaseName.DEFAULT,
     backbone: Annotated[
         str,
         option(
@@ -236,7 +244,7 @@ def train(
     from colde_cli.commands.options import require_extra
 
     require_extra("train", "colde train")
-    recipe = make_recipe(context, system.value)
+    made = make_recipe(context, system.value, recipe)
     if (output is None) == (prepare is None):
         raise OptionError("Name either the model to write, with --output, or a file of data, with --prepare.")
     from colde_cli.learning.job import Job
@@ -244,7 +252,7 @@ def train(
     job = Job(
         data=tuple(data),
         output=output or Path(),
-        recipe=recipe,
+        recipe=made,
         backbone=backbone,
         pairs=pairs,
         validation=_validation(validation),

@@ -14,7 +14,7 @@ import typer
 from typer.models import OptionInfo
 
 from colde_cli.errors import OptionError
-from colde_cli.recipes import PANELS, GivenAs, Recipe, TowerRecipe
+from colde_cli.recipes import PANELS, BaseName, GivenAs, Recipe, TowerRecipe
 
 _RECIPES: tuple[type[Recipe | TowerRecipe], ...] = (Recipe, TowerRecipe)
 
@@ -91,8 +91,10 @@ def with_recipe_options(command: Callable[..., None]) -> Callable[..., None]:
     return command
 
 
-def make_recipe(context: typer.Context, system: str) -> Recipe | TowerRecipe:
-    """Make the recipe of a system from the options that were given.
+def make_recipe(
+    context: typer.Context, system: str, base: BaseName = BaseName.DEFAULT
+) -> Recipe | TowerRecipe:
+    """Make the recipe of a system from the options that were given, and for CoLDE from a recipe to start from.
 
     Raises:
         OptionError: an option means nothing to the system, or has a value that the system does not know.
@@ -102,13 +104,13 @@ def make_recipe(context: typer.Context, system: str) -> Recipe | TowerRecipe:
     tower = None if system == SystemName.COLDE else system_named(system)
     options, kind = recipe_options(), TowerRecipe if tower else Recipe
     refused = {name for name, each in options.items() if kind not in each.defaults}
-    refused |= tower.unused_options if tower else set()
+    refused |= tower.unused_options | {"recipe"} if tower else set()
     given = [item for item in context.command.params if item.name and _was_given(context, item.name)]
     for item in given:
         if item.name in refused:
             raise OptionError(f"{item.opts[0]} means nothing to --system {system}; leave it out.")
     values = {item.name: _field_value(context.params[item.name]) for item in given if item.name in options}
-    return tower.recipe(values) if tower else Recipe.of(values)
+    return tower.recipe(values) if tower else Recipe.of(values, base)
 
 
 def _was_given(context: typer.Context, name: str) -> bool:

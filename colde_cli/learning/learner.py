@@ -11,16 +11,18 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
+from torch.nn import functional
 
 from colde_cli.learning.augmentation import Needed, ViewOptions, Views, training_views, whole_views
 from colde_cli.learning.gradient_cache import ChunkSource, plan
 from colde_cli.learning.loop import Task
-from colde_cli.learning.losses import cosine_loss, elongation_loss, supcon
+from colde_cli.learning.losses import chunk_loss, cosine_loss, elongation_loss, supcon
 from colde_cli.learning.networks.colde import Colde
 from colde_cli.learning.processes import ALONE, Processes
 from colde_cli.learning.sampling import FieldSampler, GroupSampler
 from colde_cli.learning.tokens import ChunkStore
 from colde_cli.recipes import Recipe
+from colde_cli.scoring.fit import USUAL
 
 CENTER_SAMPLE = 512
 """Number of chunks whose mean is the centre, while BERT is trained."""
@@ -76,6 +78,32 @@ class ColdeLearner:
 
     def _loss(self, vectors: Tensor, needed: Needed, views: Views, positives: Tensor) -> Tensor:
         """Compute the loss of a batch from the vectors of its chunks."""
+        share = self.recipe.chunk_loss
+        loss = self._document_loss(vectors, needed, views, positives)
+        if not share:
+            return loss
+        return (1 - share) * loss + share * self._chunk_loss(vectors, needed, views, positives)
+
+    def _chunk_loss(self, vectors: Tensor, needed: Needed, views: Views, positives: Tensor) -> Tensor:
+        """Compute the chunk-level loss; each document has the chunks of its sections, without repetitions."""
+        rows = [needed.places[row, :length] for row, length in enumerate(views.lengths)]
+        shown = len(views) - views.elongated
+        documents = [
+            np.unique(np.concatenate([rows[row] for row in range(shown) if views.owners[row] == owner]))
+            for owner in range(len(positives))
+        ]
+        lengths = [self.task.texts.lengths_of(needed.chunks[places]) - 2 for places in documents]
+        most = max(map(len, documents))
+        table = np.stack([np.pad(places, (0, most - len(places))) for places in documents])
+        weights = np.stack([np.pad(counts / counts.sum(), (0, most - len(counts))) for counts in lengths])
+        centred = functional.normalize(vectors - self.network.head.center, dim=-1)
+        chunks = _rows_of(centred, torch.from_numpy(table).to(self.device))
+        shares = torch.from_numpy(weights.astype(np.float32)).to(self.device)
+        variant = "sincere" if self.recipe.loss_used == "sincere" else "supcon"
+        return chunk_loss(chunks, shares, positives, USUAL.sharpness, variant)
+
+    def _document_loss(self, vectors: Tensor, needed: Needed, views: Views, positives: Tensor) -> Tensor:
+        """Compute the loss of the document vectors."""
         rows = self._head(vectors, needed, views)
         owners = torch.from_numpy(views.owners).to(self.device)
         related = positives[owners][:, owners]
@@ -98,7 +126,7 @@ class ColdeLearner:
             torch.from_numpy(array).to(self.device)
             for array in (needed.places, views.lengths, views.partners, views.sections, views.chunk_ids)
         )
-        rows: Tensor = self.network.head(vectors[places], *others).vectors
+        rows: Tensor = self.network.head(_rows_of(vectors, places), *others).vectors
         return rows
 
     def end_epoch(self) -> None:
@@ -127,6 +155,14 @@ class ColdeLearner:
         """Return the trained weights, and the centre, which follows them."""
         trained = {name: weight for name, weight in self.network.named_parameters() if weight.requires_grad}
         return {**trained, "head.center": self.network.head.center}
+
+
+def _rows_of(vectors: Tensor, places: Tensor) -> Tensor:
+    """Return `vectors[places]`, with a gradient that is the same in every run.
+
+    Threads add up the gradient of plain indexing in an order that changes from run to run.
+    """
+    return functional.embedding(places, vectors)
 
 
 def _sampler(task: ColdeTask, recipe: Recipe) -> FieldSampler | GroupSampler:

@@ -78,9 +78,16 @@ def supcon_per_anchor(
     Returns:
         Losses [R] (0 where an anchor has no positive) and the mask bool [R] of anchors that have one.
     """
-    own = itself(vectors)
+    return supcon_of_scores(cosines(vectors, vectors), positives, temperature, variant)
+
+
+def supcon_of_scores(
+    scores: Tensor, positives: Tensor, temperature: float, variant: Variant = "supcon"
+) -> tuple[Tensor, Tensor]:
+    """`supcon_per_anchor` for scores [R, R] that are not cosines of R vectors."""
+    own = itself(scores)
     positives = positives & ~own
-    scores = cosines(vectors, vectors) / temperature
+    scores = scores / temperature
     lowest = torch.finfo(scores.dtype).min
     if variant == "sincere":
         negatives = scores.masked_fill(positives | own, lowest).logsumexp(1, keepdim=True)
@@ -90,6 +97,49 @@ def supcon_per_anchor(
     counts = positives.sum(1)
     losses = (normaliser - scores).masked_fill(~positives, 0.0).sum(1) / counts.clamp(min=1)
     return losses, counts > 0
+
+
+CHUNK_TEMPERATURE = 0.05
+
+
+def soft_maximum_scores(chunks: Tensor, shares: Tensor, sharpness: float) -> Tensor:
+    """The chunk scores of all pairs of a batch, as `scoring.score` serves them.
+
+    score(a, b) = (t log Σ_i s_i exp(max_j a_i·b_j / t) + the same from b to a) / 2
+
+    Args:
+        chunks: [B, C, H], centred chunk vectors of unit length; what lies past a document's chunks is ignored.
+        shares: [B, C], the share of each chunk in its document, 0 past its chunks; rows sum to 1.
+        sharpness: t.
+
+    Returns:
+        [B, B], symmetric, in [-1, 1] but for rounding.
+    """
+    count, most, hidden = chunks.shape
+    flat = chunks.reshape(-1, hidden)
+    table = cosines(flat, flat).view(count, most, count, most)
+    lowest = torch.finfo(table.dtype).min
+    best = table.masked_fill(shares == 0, lowest).amax(3)
+    weighed = best / sharpness + shares.to(best.dtype).log()[:, :, None]
+    one_way = sharpness * weighed.logsumexp(1)
+    return (one_way + one_way.T) / 2
+
+
+def chunk_loss(
+    chunks: Tensor, shares: Tensor, positives: Tensor, sharpness: float, variant: Variant = "supcon"
+) -> Tensor:
+    """SupCon on the chunk scores of the documents of a batch, the mean over anchors with a positive.
+
+    Args:
+        chunks: [B, C, H], as for `soft_maximum_scores`.
+        shares: [B, C].
+        positives: bool [B, B], symmetric; the diagonal is ignored.
+        sharpness: t of the soft maximum.
+        variant: of the denominator.
+    """
+    scores = soft_maximum_scores(chunks, shares, sharpness)
+    losses, valid = supcon_of_scores(scores, positives, CHUNK_TEMPERATURE, variant)
+    return losses.sum() / valid.sum().clamp(min=1)
 
 
 TEMPERATURE = 0.05
