@@ -239,4 +239,6 @@ def test_the_recipe_of_the_paper(
     assert (paper.temperature, paper.learning_rate, paper.batch_size) == (0.5, 5e-5, 50)
     assert (paper.chunk_tokens, paper.freeze_backbone, paper.chunk_loss) == (512, False, 0)
     assert (changed.batch_size, changed.combine, changed.chunk_position) == (100, True, "input")
-    check_trouble(run(capsys, *command, "--system", "dssm"), "--recipe means nothing")
+    refused = run(capsys, *command, "--system", "dssm")
+    check_trouble(refused)
+    assert "--recipe means nothing" in refused.err
