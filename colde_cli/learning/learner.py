@@ -16,7 +16,7 @@ from torch.nn import functional
 from colde_cli.learning.augmentation import Needed, ViewOptions, Views, training_views, whole_views
 from colde_cli.learning.gradient_cache import ChunkSource, plan
 from colde_cli.learning.loop import Task
-from colde_cli.learning.losses import chunk_loss, cosine_loss, elongation_loss, supcon
+from colde_cli.learning.losses import Variant, chunk_loss, cosine_loss, elongation_loss, supcon
 from colde_cli.learning.networks.colde import Colde
 from colde_cli.learning.processes import ALONE, Processes
 from colde_cli.learning.sampling import FieldSampler, GroupSampler
@@ -99,7 +99,7 @@ class ColdeLearner:
         centred = functional.normalize(vectors - self.network.head.center, dim=-1)
         chunks = _rows_of(centred, torch.from_numpy(table).to(self.device))
         shares = torch.from_numpy(weights.astype(np.float32)).to(self.device)
-        variant = "sincere" if self.recipe.loss_used == "sincere" else "supcon"
+        variant: Variant = "sincere" if self.recipe.loss_used == "sincere" else "supcon"
         return chunk_loss(chunks, shares, positives, USUAL.sharpness, variant)
 
     def _document_loss(self, vectors: Tensor, needed: Needed, views: Views, positives: Tensor) -> Tensor:
