@@ -55,7 +55,7 @@ def keep_for_main(context: typer.Context, parameter: typer.CallbackParam, value:
 
 
 def check_score(value: float | None) -> float | None:
-    """Callback: refuse what cannot be a score, such as 90 for 0.9."""
+    """Callback: refuse an impossible score, such as 90 for 0.9."""
     if value is not None and not -1 <= value <= 1:
         raise typer.BadParameter(f"{value:g} is not a score; scores lie between -1 and 1, such as 0.9.")
     return value
@@ -116,7 +116,7 @@ class Reporter:
             note(f"{info.name} ({info.precision}) on {info.device}. {info.reason}")
 
     def about_document(self, document: Document) -> None:
-        """Print what could not be read of a document, and with `--verbose` what was left out on purpose."""
+        """Warn about the unreadable parts of a document; with `--verbose` also note the parts left out on purpose."""
         for sentence in document.report.warnings:
             self.warning(f"{document.path}: {sentence}")
         if self.verbose:

@@ -138,13 +138,13 @@ def cut_points(text: str, offsets: list[tuple[int, int]], capacity: int) -> list
 
 
 def sentence_tokens(text: str, offsets: list[tuple[int, int]]) -> list[int]:
-    """The tokens that begin a sentence, ascending; the number of tokens may stand at the end."""
+    """Find the tokens that begin a sentence, ascending; the last entry may be the number of tokens."""
     token_starts = [start for start, _ in offsets]
     return sorted({bisect_left(token_starts, start) for start in sentence_starts(text)})
 
 
 def begins_word(offsets: list[tuple[int, int]], token: int) -> bool:
-    """Whether a token, not the first, stands apart from the one before it."""
+    """Whether a token other than the first has a gap before it."""
     return offsets[token][0] > offsets[token - 1][1]
 
 

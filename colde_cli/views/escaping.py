@@ -25,7 +25,7 @@ _FORMULA = re.compile(r"[=+\-@\t\r\n＝＋－＠]")
 
 
 def visible(text: str, *, lines: bool = False) -> str:
-    """Text with every character that could steer a terminal written as its escape, of a backslash and a number.
+    """Escape every character that could steer a terminal, as a backslash and a number.
 
     Args:
         text: of a model, a path or a setting.
@@ -60,7 +60,7 @@ def _broken(match: re.Match[str]) -> str:
 
 
 def spreadsheet(text: str) -> str:
-    """Text on one line that no spreadsheet takes for a formula: an apostrophe precedes what begins like one.
+    """Put text on one line that no spreadsheet takes for a formula: one that begins like a formula gets an apostrophe.
 
     This follows OWASP (CSV injection); the writer quotes the cells.
     """

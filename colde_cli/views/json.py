@@ -1,4 +1,4 @@
-"""Results as JSON. The schemas beside this file are the contract; a field is only ever added."""
+"""Results as JSON. The schemas in this folder are the contract; fields may be added but never removed."""
 
 from __future__ import annotations
 

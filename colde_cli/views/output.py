@@ -113,9 +113,9 @@ def _check_place(output: Path, inputs: Iterable[str]) -> None:
 def deliver(
     text: str, output: Path | None, chosen: Format = Format.TABLE, pager: bool | None = False
 ) -> None:
-    """Write text to standard output, or to a file by way of a temporary one beside it.
+    """Write text to standard output, or to a file through a temporary file next to it.
 
-    Devices and pipes are written to directly; of a link the target is replaced. Characters that the encoding lacks
+    Devices and pipes are written to directly; for a link the target is replaced. Characters that the encoding lacks
     (half a character in a file's name; most characters if standard output is not UTF-8) become escapes of the format.
 
     Args:

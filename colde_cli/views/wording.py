@@ -72,7 +72,7 @@ def shorten(text: str, width: int) -> str:
 
 
 def replace_file_name(sentence: str, file: str, name: str) -> str:
-    """A message with another name for a file; only where the file's name is a whole word, since it may be "a"."""
+    """Replace the name of a file in a message, only where it is a whole word: the name may be "a"."""
     match = re.search(rf"(?<!\S){re.escape(file)}(?!\w)", sentence)
     return f"{sentence[: match.start()]}{name}{sentence[match.end() :]}" if match else sentence
 
@@ -244,10 +244,10 @@ def score_parts(parts: Sequence[ScorePart]) -> str:
 
 
 def reasons(comparison: Comparison) -> str:
-    """What speaks for and against a relation, in one line of at most 100 characters; "" if nothing can be said.
+    """Give reasons for and against a relation in one line of at most 100 characters; "" without reasons.
 
-    The score is the weighted mean of its parts. A part above the threshold raises the score over it, one below pulls
-    it under, each by its weight times the difference. The strongest part of the verdict's side comes first.
+    The score is the weighted mean of its parts. Each part pulls the score above or below the threshold, by its weight
+    times its difference to the threshold. The strongest part on the side of the verdict comes first.
     """
     threshold = comparison.threshold
     if threshold is None or len(comparison.parts) < 2:
@@ -300,7 +300,7 @@ def share(extent: Extent) -> str:
 
 
 def same_texts(comparison: Comparison) -> str:
-    """That the texts are the same, apart from what was ignored and pages without text."""
+    """State that the texts are the same, apart from ignored differences and pages without text."""
     reports = (comparison.a.document.report, comparison.b.document.report)
     unread = any(report.pages_without_text for report in reports)
     return f"the texts are the same{apart_from(comparison.ignore, ('pages without text',) * unread)}"
@@ -313,7 +313,7 @@ def apart_from(ignore: IgnoreOptions, others: Sequence[str] = ()) -> str:
 
 
 def ignored_line(comparison: Comparison) -> str:
-    """What was ignored, on one line; "" for nothing."""
+    """List the ignored differences on one line; "" for none."""
     ignore = comparison.ignore
     facts = [_IGNORED[name] for name in ignore.names]
     if ignore.like:

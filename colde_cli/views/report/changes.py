@@ -115,7 +115,7 @@ def _section_name(document: Document, passages: Sequence[Passage]) -> str:
 
 
 def change_excerpt(pair: PassagePair) -> tuple[Piece, ...]:
-    """A few words by which a reader knows the pair."""
+    """Choose a few words that identify the pair."""
     if not pair.edits:
         return (Piece(PieceKind.STAYED, short(pair.a_text or pair.b_text, 2 * _EXCERPT), gap=False),)
     return pieces(pair, _CONTEXT, _EXCERPT, only=_flagged_edit(pair))

@@ -116,7 +116,7 @@ class Summary:
 
 
 def summary(comparison: Comparison) -> Summary:
-    """Everything on the first screen but the flagged changes."""
+    """Summarise the comparison for the first screen, without the flagged changes."""
     changes = comparison.section_changes
     both, counts, model = extents(comparison.passages), comparison.summary, comparison.model
     return Summary(
