@@ -261,6 +261,15 @@ class Recipe(_Json):
             help="Share of the loss that trains the chunk score: SupCon on the soft maximum over chunks.",
         ),
     ] = 0.0
+    hard_negatives: Annotated[
+        int,
+        option(
+            "--hard-negatives",
+            panel=OBJECTIVE,
+            min=0,
+            help="Show with a document one of the N of its file that are nearest by words and unrelated; 0: none.",
+        ),
+    ] = 0
     elongation: Annotated[
         Elongation,
         option(

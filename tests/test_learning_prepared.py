@@ -25,6 +25,11 @@ PAIRS = [
 ]
 
 
+END_TO_END = (
+    "--hard-negatives 2 --chunk-loss 0.5 --chunk-tokens 24 --batches by-file --precision bf16".split()
+)
+
+
 @pytest.fixture(scope="module")
 def backbone(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_backbone(tmp_path_factory.mktemp("backbones") / "tiny")
@@ -55,7 +60,7 @@ def files_of(folder: Path) -> dict[str, bytes]:
     return found
 
 
-@pytest.mark.parametrize("options", [["--freeze-backbone"], ["--chunk-position", "input"]])
+@pytest.mark.parametrize("options", [["--freeze-backbone"], ["--chunk-position", "input"], END_TO_END])
 def test_training_from_it_gives_the_same_bytes(
     data: Path, backbone: Path, tmp_path: Path, options: list[str]
 ) -> None:

@@ -33,6 +33,34 @@ def test_everybody_meets_a_partner_and_is_seen(items: TrainingData, size: int, s
     assert {number for number in range(count) if len(positives.partners(number))} <= seen
 
 
+@given(graphs(), st.integers(3, 12), st.integers(0, 3))
+def test_with_hard_negatives_everybody_still_meets_a_partner(
+    items: TrainingData, size: int, seed: int
+) -> None:
+    positives = Positives.of(items)
+    count = len(items.documents)
+    mask = positives.mask(range(count))
+    if mask.sum() == count:
+        return
+    hard = {number: np.flatnonzero(~mask[number])[:3] for number in range(count)}
+    plain, sampler = (GroupSampler(positives, range(count), size, seed, found) for found in (None, hard))
+    batches = [batch.tolist() for batch in sampler.epoch(1)]
+    assert batches == [batch.tolist() for batch in sampler.epoch(1)]
+    met: set[int] = set()
+    for batch in batches:
+        assert len(set(batch)) == len(batch) <= size
+        met.update(one for one in batch if mask[one, batch].sum() > 1)
+    assert met == set(plain.partners)
+
+
+def test_every_batch_holds_a_hard_negative() -> None:
+    """Ten classes of two; the hard negative of both documents of a class is the first of the next class."""
+    items = data(*[(f"class {number // 2}", []) for number in range(20)])
+    hard = {number: np.array([(number // 2 * 2 + 2) % 20]) for number in range(20)}
+    for batch in GroupSampler(Positives.of(items), range(20), 6, 0, hard).epoch(0):
+        assert any(int(hard[one][0]) in batch for one in batch.tolist())
+
+
 def test_only_the_documents_named() -> None:
     items = data(*[("a", [])] * 4, *[("b", [])] * 4)
     batches = GroupSampler(Positives.of(items), [0, 1, 4, 5], 4, 0).epoch(0)

@@ -15,6 +15,7 @@ from torch.nn import functional
 
 from colde_cli.learning.augmentation import Needed, ViewOptions, Views, training_views, whole_views
 from colde_cli.learning.gradient_cache import ChunkSource, plan
+from colde_cli.learning.hard_negatives import HardNegatives
 from colde_cli.learning.loop import Task
 from colde_cli.learning.losses import Variant, chunk_loss, cosine_loss, elongation_loss, supcon
 from colde_cli.learning.networks.colde import Colde
@@ -45,6 +46,7 @@ class ColdeLearner:
         recipe: Recipe,
         device: torch.device,
         processes: Processes = ALONE,
+        hard: HardNegatives | None = None,
     ) -> None:
         self.network: Colde = network.to(device)
         self.source = source
@@ -55,7 +57,7 @@ class ColdeLearner:
         self._views = ViewOptions(
             recipe.sections_used, recipe.window, network.config.max_chunks, recipe.elongation
         )
-        self._sampler = _sampler(task, recipe)
+        self._sampler = _sampler(task, recipe, hard)
         self._trains_encoder = any(weight.requires_grad for weight in network.encoder.parameters())
 
     def batches(self, epoch: int) -> list[NDArray[np.int64]]:
@@ -165,11 +167,11 @@ def _rows_of(vectors: Tensor, places: Tensor) -> Tensor:
     return functional.embedding(places, vectors)
 
 
-def _sampler(task: ColdeTask, recipe: Recipe) -> FieldSampler | GroupSampler:
+def _sampler(task: ColdeTask, recipe: Recipe, hard: HardNegatives | None) -> FieldSampler | GroupSampler:
     training, size = task.split.training, recipe.batch_size
     if recipe.batches == "by-file":
-        return FieldSampler(task.positives, training, task.files, size, recipe.seed)
-    return GroupSampler(task.positives, training, size, recipe.seed)
+        return FieldSampler(task.positives, training, task.files, size, recipe.seed, hard)
+    return GroupSampler(task.positives, training, size, recipe.seed, hard)
 
 
 @torch.no_grad()

@@ -21,6 +21,7 @@ from colde_cli.learning.backbone import Backbone, load_backbone
 from colde_cli.learning.card import CardFacts, write_card
 from colde_cli.learning.export.export import calibration_chunks, export_model, frozen_encoder, new_folder
 from colde_cli.learning.gradient_cache import ChunkSource, FrozenChunks, TrainedChunks, micro_tokens
+from colde_cli.learning.hard_negatives import hard_negatives
 from colde_cli.learning.job import (
     Job,
     TaskData,
@@ -88,7 +89,13 @@ def train_model(
     if saved is None:
         sample = None if job.recipe.freeze_backbone else CENTER_SAMPLE
         set_center(model, source, task, sample, job.recipe.seed)
-    learner = ColdeLearner(model, source, task, job.recipe, device, processes)
+    hard = None
+    if job.recipe.hard_negatives:
+        display.phase("Finding hard negatives")
+        hard = hard_negatives(
+            store, backbone.tokenizer, read.positives, read.split.training, files, job.recipe.hard_negatives
+        )
+    learner = ColdeLearner(model, source, task, job.recipe, device, processes, hard)
     with ExitStack() as stack:
         journal = [stack.enter_context(Journal(job.workshop))] if processes.main else []
         outcome = train(

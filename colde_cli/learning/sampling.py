@@ -6,7 +6,7 @@ The batches of an epoch depend on the seed and the number of the epoch only, so 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -98,8 +98,11 @@ class FieldSampler:
         fields: NDArray[np.int64],
         size: int,
         seed: int,
+        hard: Mapping[int, NDArray[np.int64]] | None = None,
     ) -> None:
         """Sample from `documents`, whose fields are `fields[document]`, `size` to a batch.
+
+        `hard` are the hard negatives of each document; see `GroupSampler`.
 
         Raises:
             DataError: no two documents of one field belong together.
@@ -110,7 +113,7 @@ class FieldSampler:
         for field in np.unique(fields[allowed]).tolist():
             members = allowed[fields[allowed] == field]
             if any(np.isin(positives.partners(int(member)), members).any() for member in members):
-                self.samplers.append(GroupSampler(positives, members, size, seed))
+                self.samplers.append(GroupSampler(positives, members, size, seed, hard))
         if not self.samplers:
             raise DataError("No two documents of one file belong together; train with --batches mixed.")
 
@@ -126,12 +129,19 @@ class GroupSampler:
 
     In every epoch each document that has a partner is seen at least once, and never without one. Documents
     without a partner fill up to a quarter of every batch.
+
+    With hard negatives, one of those of a document comes along with it; it still has its own turn with a partner.
     """
 
     def __init__(
-        self, positives: Positives, documents: Sequence[int] | NDArray[np.int64], size: int, seed: int
+        self,
+        positives: Positives,
+        documents: Sequence[int] | NDArray[np.int64],
+        size: int,
+        seed: int,
+        hard: Mapping[int, NDArray[np.int64]] | None = None,
     ) -> None:
-        """Sample from `documents`, `size` to a batch.
+        """Sample from `documents`, `size` to a batch; `hard` are the hard negatives of each document.
 
         Raises:
             DataError: none of them has a partner.
@@ -146,6 +156,8 @@ class GroupSampler:
         loners = min(len(self.loners), int(_LONERS * size))
         self._loners_per_batch = loners if size - loners >= 2 else 0
         self._room = max(2, size - self._loners_per_batch)
+        # A document, a partner and a hard negative must fit.
+        self._hard = (hard or {}) if self._room >= 3 else {}
 
     def epoch(self, number: int) -> list[NDArray[np.int64]]:
         """Return the batches of one epoch, documents as numbers, none twice in a batch."""
@@ -158,11 +170,12 @@ class GroupSampler:
             if anchor in seen:
                 continue
             group = self._group(anchor, batch, seen, generator)
-            if len(batch) + len(group) > self._room:
+            hard = self._hard_negative(anchor, generator)
+            if len(batch) + len(group) + len(hard) > self._room:
                 batches.append(self._finished(batch, generator))
                 batch = {}
                 group = self._group(anchor, batch, seen, generator)
-            batch.update(dict.fromkeys(group))
+            batch.update(dict.fromkeys([*group, *hard]))
             seen.update(group)
         self._top_up(batch, generator)
         batches.append(self._finished(batch, generator))
@@ -178,6 +191,11 @@ class GroupSampler:
         fresh = [other for other in partners if other not in seen] or partners
         return [anchor, fresh[generator.integers(len(fresh))]]
 
+    def _hard_negative(self, anchor: int, generator: np.random.Generator) -> list[int]:
+        """Draw one of the hard negatives of a document; none where it has none."""
+        near = self._hard.get(anchor, ())
+        return [int(near[generator.integers(len(near))])] if len(near) else []
+
     def _top_up(self, batch: dict[int, None], generator: np.random.Generator) -> None:
         """Fill the last batch with documents seen before: a batch of two has nothing to tell apart."""
         for anchor in generator.permutation(list(self.partners)).tolist():
@@ -191,7 +209,9 @@ class GroupSampler:
         """Add its share of documents without a partner to the batch."""
         loners = np.zeros(0, np.int64)
         if self._loners_per_batch:
-            loners = generator.choice(self.loners, self._loners_per_batch, replace=False)
+            # Some may be there already, as hard negatives.
+            free = np.setdiff1d(self.loners, list(batch))
+            loners = generator.choice(free, min(len(free), self._loners_per_batch), replace=False)
         return np.concatenate([np.array(list(batch), np.int64), loners])
 
 
