@@ -15,9 +15,9 @@ from difflib import SequenceMatcher
 from itertools import pairwise
 from typing import Literal
 
+from colde_cli.documents.chunking import sentence_starts
 from colde_cli.documents.document import Document, Part, Section, Span, assemble
 from colde_cli.documents.passages import Passage, passages
-from colde_cli.documents.sentences import sentence_starts
 from colde_cli.similarity.flags import Mention, numbers
 
 _SYNONYMS = dict(

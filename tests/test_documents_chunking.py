@@ -9,9 +9,8 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from colde_cli.documents.chunking import Chunker, cut_points
+from colde_cli.documents.chunking import Chunker, cut_points, sentence_starts
 from colde_cli.documents.document import Part, Span, assemble, pages_of
-from colde_cli.documents.sentences import sentence_starts
 
 
 @dataclass

@@ -12,10 +12,9 @@ from colde_cli.documents.document import Part, assemble
 from colde_cli.similarity.alignment import PassagePair, align
 from colde_cli.similarity.comparison import Comparison
 from colde_cli.similarity.flags import Flag, FlagKind
-from colde_cli.views.folding import WrappedFacts
 from colde_cli.views.passages import Redline
 from colde_cli.views.terminal import comparison_table
-from colde_cli.views.wording import flag_words
+from colde_cli.views.wording import WrappedFacts, flag_words
 
 
 @pytest.fixture(scope="module")

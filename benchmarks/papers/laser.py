@@ -29,8 +29,7 @@ from numpy.typing import ArrayLike, NDArray
 from paper_data import RUNS, PaperSet, load_set
 from reporting import write_table
 
-from colde_cli.documents.chunking import TextTokenizer
-from colde_cli.documents.sentences import sentence_starts
+from colde_cli.documents.chunking import TextTokenizer, sentence_starts
 from colde_cli.encoder.cache import Cache
 from colde_cli.encoder.encoder import Encoder, open_tokenizer
 from colde_cli.encoder.layout import TOKENIZER

@@ -17,7 +17,7 @@ from colde_cli.scoring.profile import Field, FieldInfo
 from colde_cli.scoring.score import Scorable, ScorePart, cosines, document_scores, verdict
 from colde_cli.settings import CORPUS
 from colde_cli.similarity.boilerplate import Boilerplate
-from colde_cli.similarity.json_data import field_data, model_data, pages_data, parts_data, rounded
+from colde_cli.similarity.comparison import field_data, model_data, pages_data, parts_data, rounded
 
 MATCHES = 3
 """Pairs of sections that explain a hit."""

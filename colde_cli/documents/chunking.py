@@ -6,6 +6,7 @@ that costs little (SMITH's greedy sentence filling, Yang et al. 2020, §3.2).
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -13,7 +14,6 @@ from itertools import pairwise
 from typing import Protocol
 
 from colde_cli.documents.document import Chunk, Document, Section, Span
-from colde_cli.documents.sentences import sentence_starts
 
 # A chunk may end early with a sentence if it is at least this full; otherwise it ends with a word.
 _MIN_FILL = 0.75
@@ -185,3 +185,36 @@ def _next_cut(
         if starts_word(cut):
             return cut
     return limit
+
+
+# Short forms after which a full stop rarely ends a sentence, in papers, patents and legal prose.
+_ABBREVIATIONS = re.compile(
+    r"al|approx|art|arts|assn|ca|cf|ch|chap|cl|co|corp|dept|dr|ed|eds|e\.g|eq|eqs|esp|est|etc|ex|fig|figs"
+    r"|i\.e|inc|jr|ltd|mr|mrs|ms|no|nos|op|p|para|paras|pat|pp|prof|reg|rev|ref|refs|sec|secs|sect|st|ser"
+    r"|u\.s|u\.k|v|viz|vol|vols|vs"
+)
+_END = re.compile(r"""([.!?…]["'”’)\]]*)\s+(?=["'“‘(\[]?[^\W_])|\n\s*\n\s*""")
+_LAST_WORD = re.compile(r"([^\s(\[“\"']+)$")
+
+
+def sentence_starts(text: str) -> list[int]:
+    """Find the offsets at which sentences begin, ascending; the first is 0 for any text.
+
+    A full stop ends a sentence if the next word does not start in lower case and the word before is neither an
+    abbreviation nor a single initial. A blank line ends a sentence without a full stop.
+    """
+    ends = (match for match in _END.finditer(text) if match.group(1) is None or _ends_sentence(text, match))
+    starts = [0, *(match.end() for match in ends)]
+    return starts if starts[-1] < len(text) or len(starts) == 1 else starts[:-1]
+
+
+def _ends_sentence(text: str, match: re.Match[str]) -> bool:
+    following = text[match.end() : match.end() + 4].lstrip("\"'“‘([")[:1] if match.end() < len(text) else ""
+    if following.islower():
+        return False
+    if not match.group(1).startswith("."):
+        return True
+    word = _LAST_WORD.search(text, max(0, match.start() - 40), match.start())
+    token = word.group(1).casefold() if word else ""
+    is_initial = len(token) == 1 and token.isalpha()
+    return not (is_initial or _ABBREVIATIONS.fullmatch(token))

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from zlib import crc32
 
+from colde_cli.documents.chunking import sentence_starts
 from colde_cli.documents.document import Document, Span
-from colde_cli.documents.sentences import sentence_starts
 
 MAX_WORDS = 90
 """Most words of a passage, about 120 tokens; a longer paragraph is cut, if it has sentences."""

@@ -16,10 +16,10 @@ from hashlib import sha256
 from itertools import islice, pairwise
 from pathlib import PurePath
 
+from colde_cli.documents.chunking import sentence_starts
 from colde_cli.documents.document import Document, Ignored, Section, Span
 from colde_cli.documents.passages import stripped
 from colde_cli.documents.selection import remove_spans
-from colde_cli.documents.sentences import sentence_starts
 from colde_cli.errors import NoTextError
 from colde_cli.similarity.candidates import PairCandidate, WordCosines, lexical_candidates
 from colde_cli.similarity.section_changes import name

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from colde_cli.evaluation.result import Evaluation, Figure, PairedTest, SetResult, SystemResult
-from colde_cli.similarity.json_data import rounded
+from colde_cli.similarity.comparison import rounded
 
 if TYPE_CHECKING:
     from colde_cli.corpus.ranking import Ranking

@@ -12,11 +12,12 @@ from rich.text import Text
 
 from colde_cli.similarity.alignment import State
 from colde_cli.similarity.section_changes import SectionState
-from colde_cli.views.folding import WrappedFacts, WrappedParagraph
 from colde_cli.views.redline import PieceKind, marked, pieces
 from colde_cli.views.wording import (
     MOST_FLAGS,
     STATE_WORDS,
+    WrappedFacts,
+    WrappedParagraph,
     flag_words,
     heading,
     pair_state,

@@ -15,11 +15,11 @@ from rich.text import Text
 
 from colde_cli.similarity.alignment import extents
 from colde_cli.similarity.comparison import COUNTERPART
-from colde_cli.views.folding import WrappedFacts
 from colde_cli.views.heatmap import HeatMap, score_style
 from colde_cli.views.passages import counts, flagged_part, passage_parts
 from colde_cli.views.wording import (
     VERDICTS,
+    WrappedFacts,
     apart_from,
     closer_than,
     closest_parts,

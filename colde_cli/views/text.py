@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from colde_cli.documents.sentences import sentence_starts
+from colde_cli.documents.chunking import sentence_starts
 from colde_cli.views.wording import plain
 
 if TYPE_CHECKING:

@@ -16,9 +16,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from colde_cli.documents.chunking import TextTokenizer, special_token
+from colde_cli.documents.chunking import TextTokenizer, sentence_starts, special_token
 from colde_cli.documents.document import Document, Section
-from colde_cli.documents.sentences import sentence_starts
 from colde_cli.encoder.towers.layout import TowerConfig
 from colde_cli.errors import ModelError
 
