@@ -28,8 +28,7 @@ from colde_cli.errors import NoTextError
 from colde_cli.similarity.alignment import align
 from colde_cli.similarity.boilerplate import Boilerplate, Sentence, sentences
 from colde_cli.similarity.flags import Flag, flags
-from colde_cli.similarity.redline import redline
-from colde_cli.similarity.words import NOTHING_IGNORED
+from colde_cli.similarity.redline import NOTHING_IGNORED, redline
 
 BANDS = (0.98, 0.95, 0.9, 0.8)
 _MOST = 600  # sentences of a document

@@ -36,9 +36,8 @@ if TYPE_CHECKING:
     from colde_cli.documents.selection import select
     from colde_cli.encoder.cache import Cache
     from colde_cli.encoder.encoder import Encoder
-    from colde_cli.encoder.encoding import Encoding, RuntimeInfo
+    from colde_cli.encoder.encoding import DocumentEncoder, Encoding, RuntimeInfo
     from colde_cli.encoder.loading import open_encoder
-    from colde_cli.encoder.protocol import DocumentEncoder
     from colde_cli.errors import (
         ColdeError,
         CorruptFileError,
@@ -61,9 +60,8 @@ if TYPE_CHECKING:
     from colde_cli.similarity.boilerplate import Boilerplate
     from colde_cli.similarity.comparison import ChunkMatch, Comparison, compare_encodings
     from colde_cli.similarity.flags import Flag, FlagKind
-    from colde_cli.similarity.redline import Edit
+    from colde_cli.similarity.redline import Edit, IgnoreOptions
     from colde_cli.similarity.section_changes import Outline, SectionChange, SectionState
-    from colde_cli.similarity.words import IgnoreOptions
 
 __version__ = "0.1.0"
 
@@ -175,9 +173,8 @@ _MODULES = {
     "documents.selection": ("select",),
     "encoder.cache": ("Cache",),
     "encoder.encoder": ("Encoder",),
-    "encoder.encoding": ("Encoding", "RuntimeInfo"),
+    "encoder.encoding": ("DocumentEncoder", "Encoding", "RuntimeInfo"),
     "encoder.loading": ("open_encoder",),
-    "encoder.protocol": ("DocumentEncoder",),
     "errors": (
         "ColdeError",
         "CorruptFileError",
@@ -214,13 +211,12 @@ _MODULES = {
         "Flag",
         "FlagKind",
     ),
-    "similarity.redline": ("Edit",),
+    "similarity.redline": ("Edit", "IgnoreOptions"),
     "similarity.section_changes": (
         "Outline",
         "SectionChange",
         "SectionState",
     ),
-    "similarity.words": ("IgnoreOptions",),
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
 

@@ -19,15 +19,14 @@ from colde_cli.documents.sandbox import readers
 from colde_cli.documents.selection import select
 from colde_cli.errors import OptionError
 from colde_cli.settings import DEFAULT_MODEL, profile_folder
-from colde_cli.similarity.words import NOTHING_IGNORED, IgnoreOptions
+from colde_cli.similarity.redline import NOTHING_IGNORED, IgnoreOptions
 
 # Models and arrays take a tenth of a second to import: only where they are used, while documents are being read.
 if TYPE_CHECKING:
     from colde_cli.corpus.collecting import Skipped
     from colde_cli.corpus.ranking import Ranking
     from colde_cli.encoder.cache import Cache
-    from colde_cli.encoder.encoding import Encoding
-    from colde_cli.encoder.protocol import DocumentEncoder
+    from colde_cli.encoder.encoding import DocumentEncoder, Encoding
     from colde_cli.encoder.runtime import Progress
     from colde_cli.scoring.profile import Field, FieldProfile
     from colde_cli.similarity.boilerplate import Boilerplate

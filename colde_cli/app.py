@@ -93,7 +93,7 @@ def _report(sentence: str, *, debug: bool) -> NoReturn:
     if debug:
         traceback.print_exc()
     else:
-        from colde_cli.views.messages import fail
+        from colde_cli.views.output import fail
 
         fail(sentence)
     sys.exit(TROUBLE)
@@ -119,7 +119,7 @@ def main() -> None:
     ) -> None:
         """Print warnings of the library, such as an unusable cache, as lines like all others."""
         if not state.get("quiet"):
-            from colde_cli.views.messages import warn
+            from colde_cli.views.output import warn
 
             warn(str(message))
 

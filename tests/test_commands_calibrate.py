@@ -19,7 +19,7 @@ from colde_cli.encoder.layout import open_folder
 from colde_cli.errors import DataError
 from colde_cli.evaluation.calibrate import refit
 from colde_cli.evaluation.systems import StoredVerdicts
-from colde_cli.scoring.calibration import Calibration, probability
+from colde_cli.scoring.config import Calibration, probability
 
 Capture = pytest.CaptureFixture[str]
 

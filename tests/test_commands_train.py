@@ -22,7 +22,7 @@ from colde_cli.commands.train import train
 from colde_cli.encoder.encoder import Encoder
 from colde_cli.errors import ColdeError
 from colde_cli.evaluation.data import read_data
-from colde_cli.learning.interruption import TIME_UP
+from colde_cli.learning.loop import TIME_UP
 
 APP = typer.Typer(context_settings={"help_option_names": ["-h", "--help"]})
 APP.command()(train)

@@ -13,7 +13,7 @@ pytest.importorskip("torch")
 from command_line import check_trouble, run
 from tiny_backbone import write_backbone, write_documents
 
-from colde_cli.commands.train_options import SystemName, recipe_options
+from colde_cli.commands.train import SystemName, recipe_options
 from colde_cli.encoder.loading import open_encoder
 from colde_cli.evaluation.data import read_data
 from colde_cli.learning.towers.registry import SYSTEMS

@@ -9,7 +9,7 @@ from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
 from colde_cli.documents.chunking import TextTokenizer, plain_tokenizer
 from colde_cli.documents.document import Part, assemble
-from colde_cli.encoder.towers.layout import TowerConfig
+from colde_cli.encoder.layout import TowerConfig
 from colde_cli.encoder.towers.packing import Rows, document_text, packing, section_text, stack
 
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "bee", "hive", "##s", "."]

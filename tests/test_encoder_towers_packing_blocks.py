@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer, models, pre_tokenizers
 
-from colde_cli.encoder.towers.layout import TowerConfig
+from colde_cli.encoder.layout import TowerConfig
 from colde_cli.encoder.towers.packing import Sentence, fill_blocks, pack_blocks, read_sentences
 
 WORDS = "[PAD] [UNK] [CLS] [SEP] . red oak elm sun sky Ash Bay Elm".split()

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tower_texts import WORDS, text_on, word_tokenizer
 
-from colde_cli.encoder.towers.layout import TowerConfig
+from colde_cli.encoder.layout import TowerConfig
 from colde_cli.encoder.towers.packing import BUCKETS, Rows, pack_sentences, pack_trigrams, trigram_ids
 
 TOKENIZER = word_tokenizer()

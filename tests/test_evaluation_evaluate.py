@@ -30,7 +30,7 @@ from colde_cli.evaluation.systems import (
     mean_of_chunks,
     tfidf,
 )
-from colde_cli.scoring.calibration import Calibration
+from colde_cli.scoring.config import Calibration
 
 
 @dataclass(frozen=True)

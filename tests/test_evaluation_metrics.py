@@ -22,7 +22,7 @@ from colde_cli.evaluation.metrics import (
     weighted_brier,
     weighted_verdict_metrics,
 )
-from colde_cli.scoring.calibration import probability
+from colde_cli.scoring.config import probability
 from colde_cli.scoring.fit import best_threshold, fit_calibration
 
 Scored = tuple[NDArray[np.bool_], NDArray[np.float64]]

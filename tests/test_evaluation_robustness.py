@@ -12,21 +12,28 @@ import pytest
 
 from colde_cli.documents.document import Document, Part, assemble
 from colde_cli.documents.reading import read
-from colde_cli.encoder.encoder import Encoder
+from colde_cli.encoder.encoder import Encoder, rearranged, without
 from colde_cli.encoder.encoding import Encoding
-from colde_cli.encoder.rearranging import rearranged, without
 from colde_cli.errors import OptionError
 from colde_cli.evaluation.data import LabelledPair
-from colde_cli.evaluation.robustness import RobustnessOptions, RobustnessReport, robustness
 from colde_cli.evaluation.robustness.protocols import (
     ElongationOptions,
+    RobustnessOptions,
     elongated,
+    robustness,
     shortened,
     shuffled_document,
     shuffled_rows,
     tiled,
 )
-from colde_cli.evaluation.robustness.report import ProtocolReport, auc, pair_figures, ranks, spearman
+from colde_cli.evaluation.robustness.report import (
+    ProtocolReport,
+    RobustnessReport,
+    auc,
+    pair_figures,
+    ranks,
+    spearman,
+)
 
 EXAMPLES = ("field-study-v1.pdf", "field-study-v2.pdf", "supply-agreement.pdf")
 SMALL = RobustnessOptions(ElongationOptions(times=(1, 2, 4), text_documents=3, max_tokens=9000), shuffles=2)

@@ -42,7 +42,7 @@ HEAVY = (
     *("onnxruntime", "torch", "transformers", "pypdf", "pypdfium2", "numpy", "tokenizers", "sqlite3"),
     *("selectolax", "jinja2"),
 )
-# The classes behind `encoder.protocol.DocumentEncoder`: models are opened with `encoder.loading.open_encoder`.
+# The classes behind `encoder.encoding.DocumentEncoder`: models are opened with `encoder.loading.open_encoder`.
 ENCODERS = {"colde_cli.encoder.encoder", "colde_cli.encoder.towers.tower_encoder"}
 TRAINING = {"torch", "transformers", "optimum", "onnx", "safetensors", "sklearn", "accelerate", "tensorboard"}
 

@@ -15,8 +15,7 @@ ort = pytest.importorskip("onnxruntime")
 
 from colde_cli.encoder.layout import ModelConfig, open_folder
 from colde_cli.errors import OptionError
-from colde_cli.learning.export.export import export_model
-from colde_cli.learning.export.graphs import halve, write_chunk_encoder, write_head
+from colde_cli.learning.export.export import export_model, halve, write_chunk_encoder, write_head
 from colde_cli.learning.export.shared_weights import share_weights
 from colde_cli.learning.export.smooth_quant import activation_maxima, prepare, quantize, weight_products
 from colde_cli.learning.networks.colde import Colde, load_colde, save_weights

@@ -1,7 +1,9 @@
-"""The training loop: it learns, it stops and goes on exactly, it keeps the best."""
+"""The training loop: it learns, stops and goes on exactly, keeps the best, writes a log and obeys signals."""
 
 from __future__ import annotations
 
+import json
+import signal
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,7 +21,17 @@ from colde_cli.learning.augmentation import whole_views
 from colde_cli.learning.backbone import Backbone, load_backbone
 from colde_cli.learning.gradient_cache import FrozenChunks, TrainedChunks, activation_bytes, micro_tokens
 from colde_cli.learning.learner import ColdeLearner, ColdeTask, set_center
-from colde_cli.learning.loop import Outcome, Stopped, Task, parameter_groups, rate_factor, train
+from colde_cli.learning.loop import (
+    TIME_UP,
+    Interruption,
+    Journal,
+    Outcome,
+    Stopped,
+    Task,
+    parameter_groups,
+    rate_factor,
+    train,
+)
 from colde_cli.learning.networks.colde import Colde
 from colde_cli.learning.run import build_model
 from colde_cli.learning.sampling import Positives
@@ -295,3 +307,69 @@ def test_memory_decides_how_much_goes_through_bert(backbone: Backbone) -> None:
     assert weights + micro_tokens(whole, 10**7) * activation_bytes(whole.bert.config, longest) <= 10**7
     with pytest.raises(OptionError, match="--max-memory"):
         micro_tokens(whole, 10**5)
+
+
+def lines(folder: Path) -> list[dict[str, float]]:
+    return [json.loads(line) for line in (folder / "metrics.jsonl").read_text(encoding="utf-8").splitlines()]
+
+
+def test_a_run_taken_up_writes_on(tmp_path: Path) -> None:
+    with Journal(tmp_path) as journal:
+        journal.started(6, 0)
+        journal.validated({"epoch": 0, "auc": 0.5})
+        for step in (1, 2, 3):
+            journal.stepped({"step": step, "epoch": 0, "loss": 1 / step})
+        journal.validated({"epoch": 1, "auc": 0.6})
+        journal.stepped({"step": 4, "epoch": 1, "loss": 0.2})
+    with (tmp_path / "metrics.jsonl").open("a", encoding="utf-8") as file:
+        file.write('{"event": "step", "step"')  # killed while it wrote
+    with Journal(tmp_path) as journal:
+        journal.started(6, 3)
+        journal.stepped({"step": 4, "epoch": 1, "loss": 0.3})
+    events = [(line["event"], line["step"]) for line in lines(tmp_path)]
+    assert events == [
+        ("validation", 0),
+        ("step", 1),
+        ("step", 2),
+        ("step", 3),
+        ("validation", 3),
+        ("step", 4),
+    ]
+    assert lines(tmp_path)[-1]["loss"] == 0.3
+
+
+def test_a_new_run_begins_a_new_log(tmp_path: Path) -> None:
+    for _ in range(2):
+        with Journal(tmp_path) as journal:
+            journal.started(1, 0)
+            journal.stepped({"step": 1, "epoch": 0, "loss": 1.0})
+    assert len(lines(tmp_path)) == 1
+
+
+def test_a_signal_before_training_interrupts_at_once() -> None:
+    with pytest.raises(KeyboardInterrupt), Interruption():
+        signal.raise_signal(signal.SIGINT)
+    with pytest.raises(SystemExit) as ended, Interruption():
+        signal.raise_signal(signal.SIGTERM)
+    assert ended.value.code == 143
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_during_training_is_noted(number: signal.Signals, status: int) -> None:
+    before = signal.getsignal(number)
+    with Interruption() as interruption:
+        assert not interruption.asked()
+        signal.raise_signal(number)
+        assert interruption.asked()
+        assert interruption.status == status
+        with pytest.raises((KeyboardInterrupt, SystemExit)):
+            signal.raise_signal(number)
+    assert signal.getsignal(number) is before
+
+
+def test_the_time_is_up_after_a_batch_at_least() -> None:
+    with Interruption(1e-9) as interruption:
+        assert [interruption.asked() for _ in range(3)] == [False, True, True]
+        assert interruption.status == TIME_UP
+    with Interruption(3600) as interruption:
+        assert not any(interruption.asked() for _ in range(3))

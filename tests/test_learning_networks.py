@@ -24,6 +24,7 @@ from colde_cli.encoder.layout import WEIGHTS, ModelConfig, ModelFolder
 from colde_cli.errors import ModelError
 from colde_cli.learning.losses import cosine_loss, supcon
 from colde_cli.learning.networks.colde import (
+    BiLSTM,
     ChunkEncoder,
     Colde,
     DocumentHead,
@@ -32,7 +33,6 @@ from colde_cli.learning.networks.colde import (
     load_colde,
     save_weights,
 )
-from colde_cli.learning.networks.layers import BiLSTM
 
 HIDDEN = 24
 BACKBONE = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from colde_cli.encoder.towers.layout import TowerConfig
+from colde_cli.encoder.layout import TowerConfig
 from colde_cli.learning.networks.arci import ArcI
 
 

@@ -11,7 +11,7 @@ torch = pytest.importorskip("torch")
 
 from tiny_tower import tiny_backbone, untrained, write_tower
 
-from colde_cli.encoder.towers.layout import open_tower_folder
+from colde_cli.encoder.layout import open_tower_folder
 from colde_cli.encoder.towers.packing import Rows, stack
 from colde_cli.errors import ModelError, OptionError
 from colde_cli.learning.backbone import Backbone

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from colde_cli.encoder.towers.layout import TowerConfig
+from colde_cli.encoder.layout import TowerConfig
 from colde_cli.encoder.towers.packing import Rows, pack_trigrams, stack
 from colde_cli.learning.networks.dssm import Dssm
 

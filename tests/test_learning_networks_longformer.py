@@ -11,7 +11,7 @@ torch = pytest.importorskip("torch")
 
 from tiny_tower import tiny_backbone, untrained
 
-from colde_cli.encoder.towers.layout import TowerConfig
+from colde_cli.encoder.layout import TowerConfig
 from colde_cli.encoder.towers.packing import Rows, stack
 from colde_cli.learning.backbone import load_backbone
 from colde_cli.learning.networks.longformer import LongformerTower, longformer_of_bert

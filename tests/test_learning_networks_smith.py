@@ -15,8 +15,8 @@ ort = pytest.importorskip("onnxruntime")
 from torch import Tensor
 from transformers import BertConfig, BertModel
 
-from colde_cli.encoder.towers.layout import TowerConfig
-from colde_cli.learning.export.graphs import write_graph
+from colde_cli.encoder.layout import TowerConfig
+from colde_cli.learning.export.export import write_graph
 from colde_cli.learning.networks.smith import Smith
 from colde_cli.learning.towers.registry import COMBINATIONS, Combination, SmithSizes, smith_dim
 

@@ -19,9 +19,9 @@ from torch.nn import functional
 from tower_texts import VOCABULARY, padded, text_on, word_tokenizer
 
 from colde_cli.documents.chunking import TextTokenizer
-from colde_cli.encoder.towers.layout import TowerConfig
+from colde_cli.encoder.layout import TowerConfig
 from colde_cli.encoder.towers.packing import Rows, pack_sentences, pack_trigrams, stack
-from colde_cli.learning.export.graphs import write_graph
+from colde_cli.learning.export.export import write_graph
 from colde_cli.learning.networks.arci import ArcI
 from colde_cli.learning.networks.dssm import Dssm
 from colde_cli.learning.networks.han import Han

@@ -20,9 +20,8 @@ from tiny_backbone import write_backbone, write_documents
 from colde_cli.commands.train import Display
 from colde_cli.errors import OptionError
 from colde_cli.learning.gradient_cache import cached_backward
-from colde_cli.learning.job import Job
 from colde_cli.learning.processes import ALONE, Processes, join
-from colde_cli.learning.run import train_model
+from colde_cli.learning.run import Job, train_model
 from colde_cli.recipes import Recipe
 
 TESTS = Path(__file__).parent

@@ -9,11 +9,18 @@ pytest.importorskip("torch")
 
 from tiny_backbone import write_backbone
 
-from colde_cli.documents.chunking import Chunker
+from colde_cli.documents.chunking import Chunker, plain_tokenizer
 from colde_cli.documents.document import Document, Part, assemble
 from colde_cli.errors import DataError
 from colde_cli.learning import tokens
-from colde_cli.learning.tokens import chunk_documents, tokenize_documents
+from colde_cli.learning.tokens import (
+    SPECIALS,
+    bare_tokenizer,
+    chunk_documents,
+    learn_vocabulary,
+    tokenize_documents,
+    vocabulary_size,
+)
 
 
 @pytest.fixture(scope="module")
@@ -55,3 +62,30 @@ def test_several_processes_give_the_same(tokenizer: str, monkeypatch: pytest.Mon
 def test_a_document_without_words(tokenizer: str) -> None:
     with pytest.raises(DataError, match="'blank' has no words"):
         chunk_documents([document(1), Document("", "blank", " ", ())], tokenizer, 16)
+
+
+TEXTS = ["The hive, the queen.", "A hive and a bee; the end.", "Zebra yak"]
+
+
+def test_the_most_frequent_words_are_known_and_all_others_are_one() -> None:
+    made = learn_vocabulary(TEXTS, size=8)
+    tokenizer = plain_tokenizer(made)
+    assert vocabulary_size(made) == 8
+    assert [tokenizer.token_to_id(token) for token in SPECIALS] == [0, 1, 2, 3]
+    assert tokenizer.encode("THE hive zebra", add_special_tokens=False).ids == [
+        tokenizer.token_to_id("the"),
+        tokenizer.token_to_id("hive"),
+        1,
+    ]
+
+
+def test_the_order_of_the_texts_does_not_matter() -> None:
+    # Of the many words that occur once only some fit.
+    assert learn_vocabulary(TEXTS, 9) == learn_vocabulary(TEXTS[::-1], 9)
+
+
+def test_a_bare_tokenizer_says_where_words_are() -> None:
+    tokenizer = plain_tokenizer(bare_tokenizer())
+    encoded = tokenizer.encode("Bees fly.", add_special_tokens=False)
+    assert encoded.ids == [1, 1, 1]
+    assert encoded.offsets == [(0, 4), (5, 8), (8, 9)]

@@ -14,7 +14,7 @@ torch = pytest.importorskip("torch")
 
 from tokenizers import Tokenizer, models
 
-from colde_cli.encoder.towers.layout import TowerConfig
+from colde_cli.encoder.layout import TowerConfig
 from colde_cli.encoder.towers.packing import Rows, stack
 from colde_cli.errors import OptionError
 from colde_cli.learning.losses import block_means, masked_block_loss

@@ -15,7 +15,7 @@ torch = pytest.importorskip("torch")
 from tokenizers import Tokenizer, models, pre_tokenizers
 from torch import Tensor
 
-from colde_cli.encoder.towers.layout import TowerConfig
+from colde_cli.encoder.layout import TowerConfig
 from colde_cli.learning.losses import info_nce
 from colde_cli.learning.networks.bert import BertTower
 from colde_cli.learning.towers.registry import LASER3

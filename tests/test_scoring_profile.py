@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from colde_cli.encoder.layout import ModelConfig
 from colde_cli.errors import ModelError
 from colde_cli.scoring.adapt import MOST_DOCUMENTS, learn_profile, part_table, random_pairs
-from colde_cli.scoring.calibration import Calibration
-from colde_cli.scoring.config import FIELD_PARTS, Domain, ScoreWeights
+from colde_cli.scoring.config import FIELD_PARTS, Calibration, Domain, ScoreWeights
 from colde_cli.scoring.lexicon import BUCKETS, Lexicon, Terms
 from colde_cli.scoring.profile import (
     LEAST_DOCUMENTS,

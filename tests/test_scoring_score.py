@@ -11,10 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from colde_cli.corpus.store import Card
-from colde_cli.encoder.layout import ModelConfig
-from colde_cli.encoder.towers.layout import TowerConfig
-from colde_cli.scoring.calibration import Calibration, probability
-from colde_cli.scoring.config import PARTS, Domain, ScoreWeights
+from colde_cli.encoder.layout import ModelConfig, TowerConfig
+from colde_cli.scoring.config import PARTS, Calibration, Domain, ScoreWeights, probability
 from colde_cli.scoring.lexicon import Terms
 from colde_cli.scoring.score import (
     cosine,

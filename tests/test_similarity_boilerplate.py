@@ -12,7 +12,7 @@ from colde_cli.documents.reading import read
 from colde_cli.errors import NoTextError
 from colde_cli.similarity.alignment import State, align
 from colde_cli.similarity.boilerplate import Boilerplate
-from colde_cli.similarity.words import NOTHING_IGNORED, IgnoreOptions
+from colde_cli.similarity.redline import NOTHING_IGNORED, IgnoreOptions
 
 LAW = "This Agreement shall be governed by the laws of the State of New York."
 SECRET = "Each party shall keep the terms of this Agreement secret for three years after it has ended."

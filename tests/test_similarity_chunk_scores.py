@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from colde_cli.documents.document import Chunk, Span
-from colde_cli.scoring.calibration import Calibration, probability
+from colde_cli.scoring.config import Calibration, probability
 from colde_cli.scoring.score import cosine, cosines
 from colde_cli.similarity.chunk_scores import (
     TELLING,

@@ -1,20 +1,38 @@
-"""Redline: what differs is marked, what typesetting did is not."""
+"""Redline: what differs is marked; what typesetting did, and what the user ignores, is not."""
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
+
 import pytest
+from command_line import V1
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from colde_cli.similarity.redline import redline
+from colde_cli.documents.document import Document, Part, assemble
+from colde_cli.documents.reading import read
+from colde_cli.similarity.alignment import State, align
+from colde_cli.similarity.comparison import content
+from colde_cli.similarity.flags import flags
+from colde_cli.similarity.redline import (
+    NOTHING_IGNORED,
+    IgnoreOptions,
+    normal,
+    redline,
+    run_together,
+    squeezed,
+    words,
+)
+from colde_cli.similarity.section_changes import SectionState, section_changes
 
-words = st.lists(
+some_words = st.lists(
     st.sampled_from("the pump, runs. at night 31 % “never” low-cost (no) its".split()), max_size=25
 )
 
 
-def marked(a: str, b: str) -> list[tuple[str, str]]:
-    return [(a[e.a.start : e.a.end], b[e.b.start : e.b.end]) for e in redline(a, b)]
+def marked(a: str, b: str, ignore: IgnoreOptions = NOTHING_IGNORED) -> list[tuple[str, str]]:
+    return [(a[e.a.start : e.a.end], b[e.b.start : e.b.end]) for e in redline(a, b, ignore=ignore)]
 
 
 @pytest.mark.parametrize(
@@ -50,7 +68,7 @@ def test_edits_are_as_small_as_they_read(a: str, b: str, expected: list[tuple[st
 
 
 @settings(max_examples=80, deadline=None)
-@given(words, words)
+@given(some_words, some_words)
 def test_the_edits_make_one_text_of_the_other(a: list[str], b: list[str]) -> None:
     one, two = " ".join(a), " ".join(b)
     made, done = "", 0
@@ -61,6 +79,192 @@ def test_the_edits_make_one_text_of_the_other(a: list[str], b: list[str]) -> Non
 
 
 @settings(max_examples=40, deadline=None)
-@given(words)
+@given(some_words)
 def test_a_text_has_no_edits_against_itself(text: list[str]) -> None:
     assert redline(" ".join(text), "  \n".join(text)) == ()
+
+
+CASE, WHITESPACE, NUMBERS = (
+    IgnoreOptions(case=True),
+    IgnoreOptions(whitespace=True),
+    IgnoreOptions(numbers=True),
+)
+TEXTS = [
+    "The pump lifts water from the well into the tower every night while the whole town is asleep.",
+    "The council shall levy a tax of EUR 40 on every house, payable by 3 March, and does not refund it.",
+    "Der Fluß steigt über die Straße, und Ärzte fahren täglich 17 km weit in die äußeren Dörfer.",
+    "See Section 3.2(a) and Article IV: 12 of 31 wells were dry by 8 January 2024, one in three.",
+]
+
+
+def document(*paragraphs: str, heading: str = "1 Report") -> Document:
+    return assemble("", "", [Part(heading, "\n\n".join(paragraphs))])
+
+
+@pytest.mark.parametrize(
+    ("ignore", "a", "b"),
+    [
+        (CASE, "THE SUPPLIER SHALL NOT BE LIABLE", "The Supplier shall not be liable"),
+        (CASE, "Straße", "STRASSE"),
+        (CASE, "the Oﬃce", "THE OFFICE"),
+        (NUMBERS, "It fell by 31 % in 2020.", "It fell by 7.5 % in 1999."),
+        (NUMBERS, "within thirty (30) days", "within forty-five (45) days"),
+        (NUMBERS, "of 8 January 2024,", "of March 15th, 2025,"),
+        (NUMBERS, "of 2024-01-08 or 08/01/2024", "of 3 May 2025 or May 2026"),
+        (NUMBERS, "a fee of $1.4 million", "a fee of $900,000"),
+        (NUMBERS, "two hundred and five cases", "9 cases"),
+        (NUMBERS, "under Section 3.2(a)(iv)", "under Section 11.4(b)(2)"),
+        (NUMBERS, "(a) The Buyer pays.", "(iii) The Buyer pays."),
+        (NUMBERS, "in Article IV and Schedule B", "in Article 9 and Schedule C"),
+        (NUMBERS, "1\u202f400 cases on the 31st day", "17 cases on the 2nd day"),
+        (NUMBERS, "COVID-19 and H2O", "COVID-21 and H3O"),
+        (WHITESPACE, "the data base at 5 %", "the database at 5%"),
+    ],
+)
+def test_what_is_ignored_is_no_edit(ignore: IgnoreOptions, a: str, b: str) -> None:
+    assert marked(a, b, ignore) == marked(b, a, ignore) == []
+    assert normal(a, ignore) == normal(b, ignore)
+    assert normal(a, NOTHING_IGNORED) != normal(b, NOTHING_IGNORED)
+
+
+@pytest.mark.parametrize(
+    ("ignore", "a", "b", "expected"),
+    [
+        (NUMBERS, "31 days from 3 May", "45 weeks from 9 June", [("days", "weeks")]),
+        (NUMBERS, "a fee of EUR 40", "a fee of USD 45", [("EUR", "USD")]),
+        (NUMBERS, "you may 10 times", "you must 12 times", [("may", "must")]),
+        (NUMBERS, "between one and three", "between 2 and 5 years", [("", "years")]),
+        (NUMBERS, "the function f(x)", "the function f(y)", [("x", "y")]),
+        (NUMBERS, "in this section a party", "in this section the party", [("a", "the")]),
+        (NUMBERS, "from 3 to 5", "from 3", [("to 5", "")]),
+        (CASE, "The Buyer pays 5", "the seller pays 6", [("Buyer", "seller"), ("5", "6")]),
+        (WHITESPACE, "the Buyer pays", "the buyer pays", [("Buyer", "buyer")]),
+    ],
+)
+def test_what_is_not_ignored_still_is(
+    ignore: IgnoreOptions, a: str, b: str, expected: list[tuple[str, str]]
+) -> None:
+    assert marked(a, b, ignore) == expected
+    assert normal(a, ignore) != normal(b, ignore)
+
+
+def test_a_date_is_one_word_where_numbers_are_ignored() -> None:
+    found = words("On 8 January 2024 it rained.", NUMBERS)
+    assert [word.key for word in found] == ["On", "0", "it", "rained", "."]
+    assert (found[1].start, found[1].end) == (3, 17)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "kinds"),
+    [
+        ("30 days", "45 days", []),
+        ("30 days", "45 weeks", ["unit"]),
+        ("EUR 1,400", "EUR 2,000,000", []),
+        ("EUR 1,400", "USD 1,600", ["amount"]),
+        ("EUR 1,400", "5 %", ["amount"]),
+        ("8 January 2024", "15 March 2025", []),
+        ("shall deliver", "may deliver", ["modal"]),
+        ("shall deliver", "shall not deliver", ["negation"]),
+        ("within 30 days of 8 January 2024 ", "", []),
+    ],
+)
+def test_flags_of_numbers_go_and_units_tell(before: str, after: str, kinds: list[str]) -> None:
+    text = "The Supplier shall deliver the malt within 30 days of 8 January 2024 at EUR 1,400 per lot."
+    found = flags(text, text.replace(before, after), NUMBERS)
+    assert [flag.kind.value for flag in found] == kinds
+
+
+def test_flags_of_names_that_differ_in_case_go() -> None:
+    a, b = "It was read by Ottilie Brandt twice.", "It was read by Ottilie BRandt twice."
+    assert [flag.kind.value for flag in flags(a, b)] == ["name"]
+    assert flags(a, b, CASE) == ()
+    other = "It was read by Friedrich Osei twice."
+    assert [flag.kind.value for flag in flags(a, other, CASE)] == ["name"]
+
+
+def test_headings_that_differ_in_numbers_are_not_renamed() -> None:
+    a, b = (document(TEXTS[0], heading=f"2 Results of {year}") for year in (2020, 2021))
+    found = align(a, b, None, NUMBERS)
+    assert [change.state for change in section_changes(found, a, b)] == [SectionState.RENAMED]
+    assert [change.state for change in section_changes(found, a, b, NUMBERS)] == [SectionState.MATCHED]
+    assert content(a, NUMBERS) == content(b, NUMBERS)
+
+
+def test_a_short_passage_divided_differently_has_a_partner() -> None:
+    a, b = document(TEXTS[0], "Data base."), document(TEXTS[0], "Database.")
+    assert align(a, b, None).summary[State.SAME] == 1
+    assert align(a, b, None, WHITESPACE).summary[State.SAME] == 2
+
+
+@settings(max_examples=40)
+@given(st.lists(st.sampled_from(TEXTS), min_size=1, max_size=5))
+def test_ignoring_case_a_text_is_the_same_as_its_swapped_case(texts: list[str]) -> None:
+    a, b = document(*texts), document(*(text.swapcase() for text in texts))
+    found = align(a, b, None, CASE)
+    assert {pair.state for pair in found.pairs} == {State.SAME}
+    assert not any(pair.edits or pair.flags for pair in found.pairs)
+    upper = document(*(text.upper() for text in texts), heading="1 REPORT")
+    assert content(document(*texts), CASE) == content(upper, CASE)
+
+
+@settings(max_examples=60)
+@given(st.lists(st.sampled_from(TEXTS), min_size=1, max_size=5), st.data())
+def test_ignoring_numbers_every_number_may_be_another(texts: list[str], data: st.DataObject) -> None:
+    def other(match: re.Match[str]) -> str:
+        return str(data.draw(st.integers(0, 10 ** len(match[0]) - 1))).rjust(len(match[0]), "7")
+
+    a, b = document(*texts), document(*(re.sub(r"\d+", other, text) for text in texts))
+    found = align(a, b, None, NUMBERS)
+    assert {pair.state for pair in found.pairs} == {State.SAME}
+    assert not any(pair.edits or pair.flags for pair in found.pairs)
+    assert content(a, NUMBERS) == content(b, NUMBERS)
+
+
+@settings(max_examples=60)
+@given(
+    st.lists(
+        st.sampled_from(["The", "pump,", "5", "%", "“low-cost”", "(no)", "oﬃce", "May", "–"]), max_size=12
+    )
+)
+def test_ignoring_white_space_blanks_may_stand_anywhere(pieces: list[str]) -> None:
+    one, two = "  \n".join(pieces), "".join(pieces)
+    assert normal(one, WHITESPACE) == normal(two, WHITESPACE)
+    assert not redline(one, one.replace("\n", ""), ignore=WHITESPACE)
+
+
+@settings(max_examples=60)
+@given(st.text(), st.text(), st.builds(IgnoreOptions, st.booleans(), st.booleans(), st.booleans()))
+def test_ignoring_more_never_makes_more_edits_of_equal_texts(a: str, b: str, ignore: IgnoreOptions) -> None:
+    assert redline(a, a, ignore=ignore) == ()
+    if normal(a, NOTHING_IGNORED) == normal(b, NOTHING_IGNORED):
+        assert normal(a, ignore) == normal(b, ignore)
+
+
+def test_a_real_paper_in_capitals_differs_in_nothing_but_case() -> None:
+    """Sentences are found by their capitals: paragraphs may be cut elsewhere, and still answer each other."""
+    a = read(V1)
+    b = replace(a, text=a.text.upper())
+    assert len(b.text) == len(a.text)
+    found = align(a, b, None, CASE)
+    assert {pair.state for pair in found.pairs} == {State.SAME}
+
+
+@pytest.mark.parametrize(
+    ("text", "run", "starts"),
+    [
+        ("low-cost pump", "lowcostpump", [0, 3, 3, 7]),
+        ("a -- b", "ab", [0, 1, 1, 1]),
+        ("3-5 - x-", "3-5-x-", [0, 1, 2, 3, 4, 5]),
+        ("- a", "-a", [0, 1]),
+        ("", "", []),
+    ],
+)
+def test_words_are_squeezed_without_hyphens_between_letters(text: str, run: str, starts: list[int]) -> None:
+    assert squeezed(words(text)) == (run, starts)
+
+
+@given(st.text(st.sampled_from("ab1- .,\n"), max_size=30))
+def test_squeezed_words_are_the_text_run_together(text: str) -> None:
+    run, starts = squeezed(words(text))
+    assert run == run_together(text)
+    assert len(starts) == len(words(text))

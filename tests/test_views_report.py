@@ -18,7 +18,7 @@ from lxml import html
 
 from colde_cli.similarity.alignment import State, align
 from colde_cli.similarity.comparison import Comparison
-from colde_cli.similarity.words import IgnoreOptions
+from colde_cli.similarity.redline import IgnoreOptions
 from colde_cli.views.escaping import harmless
 from colde_cli.views.redline import marked
 from colde_cli.views.report.changes import change_excerpt

@@ -7,7 +7,7 @@ from pathlib import Path
 from tiny_backbone import write_backbone
 from torch import nn
 
-from colde_cli.encoder.towers.layout import TowerConfig
+from colde_cli.encoder.layout import TowerConfig
 from colde_cli.learning.backbone import Backbone, load_backbone
 from colde_cli.learning.towers.registry import SYSTEMS
 from colde_cli.recipes import TowerRecipe

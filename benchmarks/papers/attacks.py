@@ -24,8 +24,7 @@ from reporting import spread, write_table
 from colde_cli.encoder.cache import Cache
 from colde_cli.encoder.encoder import Encoder
 from colde_cli.evaluation.data import LabelledPair
-from colde_cli.evaluation.robustness import RobustnessOptions, robustness
-from colde_cli.evaluation.robustness.protocols import ElongationOptions
+from colde_cli.evaluation.robustness.protocols import ElongationOptions, RobustnessOptions, robustness
 from colde_cli.evaluation.robustness.report import ProtocolReport
 from colde_cli.recipes import Recipe
 

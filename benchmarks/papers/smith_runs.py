@@ -26,7 +26,7 @@ from torch.nn import functional
 
 from colde_cli.documents.chunking import plain_tokenizer, special_token
 from colde_cli.encoder.cache import digest, file_digest
-from colde_cli.encoder.towers.layout import TowerConfig
+from colde_cli.encoder.layout import TowerConfig
 from colde_cli.encoder.towers.packing import Rows, document_text, pack_blocks
 from colde_cli.evaluation.data import LabelledPair, TrainingData, read_data, read_pairs
 from colde_cli.learning import loop
@@ -36,9 +36,9 @@ from colde_cli.learning.losses import ALPHA
 from colde_cli.learning.networks.smith import Smith
 from colde_cli.learning.sampling import Positives
 from colde_cli.learning.splits import Split, split_by_pairs
-from colde_cli.learning.towers.learner import TowerLearner
 from colde_cli.learning.towers.pretraining import MaskingVocabulary, PretrainingRecipe, pretrain
 from colde_cli.learning.towers.registry import SYSTEMS
+from colde_cli.learning.towers.run import TowerLearner
 from colde_cli.recipes import TowerRecipe
 
 

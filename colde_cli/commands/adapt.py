@@ -55,7 +55,7 @@ def adapt(
     """
     from colde_cli import api
     from colde_cli.scoring.profile import LEAST_DOCUMENTS
-    from colde_cli.views.messages import note, progress
+    from colde_cli.views.output import note, progress
     from colde_cli.views.wording import plural
 
     reporter = Reporter(quiet)

@@ -28,7 +28,7 @@ from colde_cli.commands.options import (
 from colde_cli.errors import DataError
 
 if TYPE_CHECKING:
-    from colde_cli.encoder.protocol import DocumentEncoder
+    from colde_cli.encoder.encoding import DocumentEncoder
     from colde_cli.evaluation.calibrate import Quality, Refit
     from colde_cli.evaluation.evaluation_set import EvaluationSet
 
@@ -91,7 +91,7 @@ def _refit(encoder: DocumentEncoder, sets: list[EvaluationSet], seed: int, repor
 
     from colde_cli.evaluation.calibrate import refit
     from colde_cli.evaluation.systems import ModelSystem, joined_verdicts
-    from colde_cli.views.messages import progress
+    from colde_cli.views.output import progress
 
     related, scores, stored = [], [], []
     with progress("Encoding", "chunks", show=not reporter.quiet) as advance:

@@ -119,7 +119,7 @@ def diff(
     ignored differences, 1 if they differ, 2 if something went wrong.
     """
     from colde_cli import api
-    from colde_cli.similarity.words import IgnoreOptions
+    from colde_cli.similarity.redline import IgnoreOptions
 
     like = ignore_like or []
     ignore = IgnoreOptions(ignore_case, ignore_whitespace, ignore_numbers, tuple(map(str, like)))
@@ -132,7 +132,7 @@ def diff(
     for document in (*pair.templates, pair.a, pair.b):
         reporter.about_document(document)
     warn_if_nothing_ignored((pair.a, pair.b), like, reporter)
-    from colde_cli.views.messages import progress
+    from colde_cli.views.output import progress
 
     aligned = chosen in (Format.HTML, Format.CSV) or level in (Level.PASSAGE, Level.ALL)
     with progress("Encoding", "chunks", show=not quiet) as advance:

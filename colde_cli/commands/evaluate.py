@@ -162,7 +162,7 @@ def _make_attack(names: str | None, seed: int) -> Attack | None:
     """
     if names is None:
         return None
-    from colde_cli.evaluation.robustness import PROTOCOLS
+    from colde_cli.evaluation.robustness.protocols import PROTOCOLS
 
     chosen = list(dict.fromkeys(name.strip() for name in names.split(",")))
     unknown = [name for name in chosen if name not in PROTOCOLS]
@@ -175,7 +175,7 @@ def _make_attack(names: str | None, seed: int) -> Attack | None:
         model: ModelSystem, evaluation_set: EvaluationSet, threshold: float | None
     ) -> RobustnessResult:
         from colde_cli.evaluation.result import RobustnessResult
-        from colde_cli.evaluation.robustness import robustness
+        from colde_cli.evaluation.robustness.protocols import robustness
 
         report = robustness(
             model.encoder,
@@ -203,7 +203,7 @@ def _measure(
 ) -> Evaluation:
     from colde_cli.evaluation.evaluate import evaluate as measure
     from colde_cli.evaluation.systems import BASELINES, CHUNK_BASELINES, make_baselines
-    from colde_cli.views.messages import progress
+    from colde_cli.views.output import progress
 
     wanted = list(dict.fromkeys(item.value for item in baselines))
     names = list(BASELINES) if BaselineName.ALL.value in wanted else wanted

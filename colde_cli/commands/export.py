@@ -59,8 +59,7 @@ def export(
     """
     require_extra("train", "colde export")
     from colde_cli import settings
-    from colde_cli.encoder.layout import ENCODER_GRAPHS
-    from colde_cli.encoder.towers.layout import is_tower
+    from colde_cli.encoder.layout import ENCODER_GRAPHS, is_tower
     from colde_cli.learning.export.export import SHIPPED, calibration_chunks, export_model
 
     folder = settings.resolve_model(model)
@@ -83,8 +82,7 @@ def _export_tower(folder: Path, precisions: Sequence[str], sources: Sequence[Pat
         OptionError: a precision is not fp32.
     """
     from colde_cli.documents.chunking import plain_tokenizer
-    from colde_cli.encoder.layout import TOKENIZER
-    from colde_cli.encoder.towers.layout import TOWER_GRAPH, open_tower_folder
+    from colde_cli.encoder.layout import TOKENIZER, TOWER_GRAPH, open_tower_folder
     from colde_cli.encoder.towers.packing import document_text, packing
     from colde_cli.errors import OptionError
     from colde_cli.learning.towers.export import export_tower

@@ -182,7 +182,7 @@ def _both(old: _Version, new: _Version, options: _Options) -> str:
 def _compared(documents: list[Document], options: _Options) -> str:
     """Warnings, then the table: on stderr the warnings would disturb the pager."""
     from colde_cli import api
-    from colde_cli.similarity.words import IgnoreOptions
+    from colde_cli.similarity.redline import IgnoreOptions
     from colde_cli.views.terminal import comparison_table
 
     ignore = IgnoreOptions(*options.ignore, tuple(map(str, options.like)))

@@ -44,7 +44,7 @@ def models(
 ) -> None:
     """List the models that --model finds by name, or describe one."""
     from colde_cli import settings
-    from colde_cli.views.messages import warn
+    from colde_cli.views.output import warn
 
     chosen = choose_format(format, None)
     if name is not None:
@@ -80,9 +80,8 @@ def summarise(folder: Path) -> ModelSummary:
     Raises:
         ModelError: it is not a model.
     """
-    from colde_cli.encoder.layout import ENCODER_GRAPHS, WEIGHTS
+    from colde_cli.encoder.layout import ENCODER_GRAPHS, TOWER_GRAPH, WEIGHTS
     from colde_cli.encoder.loading import open_model
-    from colde_cli.encoder.towers.layout import TOWER_GRAPH
 
     try:
         model = open_model(folder)

@@ -17,7 +17,7 @@ from colde_cli.settings import DEFAULT_MODEL
 
 if TYPE_CHECKING:
     from colde_cli.documents.document import Document
-    from colde_cli.encoder.protocol import DocumentEncoder
+    from colde_cli.encoder.encoding import DocumentEncoder
 
 # Panels of the help.
 DATA, IGNORE, MODEL, OUTPUT = "Data", "Differences to ignore", "Model", "Output"
@@ -103,14 +103,14 @@ class Reporter:
     def warning(self, sentence: str) -> None:
         """Print a warning, unless `--quiet`."""
         if not self.quiet:
-            from colde_cli.views.messages import warn
+            from colde_cli.views.output import warn
 
             warn(sentence)
 
     def about_model(self, encoder: DocumentEncoder) -> None:
         """Print which model runs where, with `--verbose`."""
         if self.verbose:
-            from colde_cli.views.messages import note
+            from colde_cli.views.output import note
 
             info = encoder.info
             note(f"{info.name} ({info.precision}) on {info.device}. {info.reason}")
@@ -120,7 +120,7 @@ class Reporter:
         for sentence in document.report.warnings:
             self.warning(f"{document.path}: {sentence}")
         if self.verbose:
-            from colde_cli.views.messages import note
+            from colde_cli.views.output import note
 
             for sentence in document.report.notes:
                 note(f"{document.path}: {sentence}")

@@ -87,7 +87,7 @@ def rank(
     """
     from colde_cli import api
     from colde_cli.corpus.collecting import walk
-    from colde_cli.similarity.words import IgnoreOptions
+    from colde_cli.similarity.redline import IgnoreOptions
 
     ignore = IgnoreOptions(like=tuple(map(str, ignore_like or ())))
     chosen = choose_format(format, output, (query, *map(str, corpus), *ignore.like), FORMATS)
@@ -104,7 +104,7 @@ def rank(
         reporter.warning(f"Skipped {folder.path}: {folder.reason}.")
     for document in (*search.templates, search.query.document):
         reporter.about_document(document)
-    from colde_cli.views.messages import progress
+    from colde_cli.views.output import progress
 
     with progress("Searching", "documents", len(search.files), show=not quiet) as advance:
         ranking = search.rank(top=top, min_score=min_score, explain=explain, progress=advance)

@@ -1,27 +1,142 @@
-"""`colde train`: progress bars on a terminal, a line for each epoch elsewhere, the result on stdout."""
+"""`colde train`: progress bars on a terminal, a line for each epoch elsewhere, the result on stdout.
+
+The options of a recipe are made from the fields of the recipes, and a recipe is made from the options given.
+"""
 
 from __future__ import annotations
 
+import inspect
 import shlex
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from copy import copy
+from dataclasses import dataclass, fields
+from enum import StrEnum
+from functools import cache
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Annotated, Any, Self
+from typing import TYPE_CHECKING, Annotated, Any, Self, get_args, get_type_hints
 
 import typer
 from rich.console import Console
+from typer.models import OptionInfo
 
-from colde_cli.commands.train_options import SystemName, make_recipe, with_recipe_options
 from colde_cli.errors import OptionError
-from colde_cli.recipes import DEFAULT_BACKBONE, MODEL, BaseName, Recipe, option
+from colde_cli.recipes import DEFAULT_BACKBONE, MODEL, PANELS, BaseName, GivenAs, Recipe, TowerRecipe, option
 from colde_cli.settings import parse_duration
 
 if TYPE_CHECKING:
     from rich.progress import TaskID
 
-    from colde_cli.learning.job import Job
     from colde_cli.learning.loop import Outcome
+    from colde_cli.learning.run import Job
+
+_RECIPES: tuple[type[Recipe | TowerRecipe], ...] = (Recipe, TowerRecipe)
+
+
+class SystemName(StrEnum):
+    """What can be trained; the registry of `learning.towers` says how."""
+
+    COLDE = "colde"
+    ARCI = "arci"
+    DSSM = "dssm"
+    HAN = "han"
+    MATCHBERT = "matchbert"
+    SBERT = "sbert"
+    SLONG = "slong"
+    SMASH = "smash"
+    SMITH = "smith"
+    SMITH_SHORT = "smith-short"
+
+
+@dataclass(frozen=True, slots=True)
+class RecipeOption:
+    """An option of one recipe, or of both.
+
+    Attributes:
+        kind: its type on the command line.
+        option: names, panel and help.
+        defaults: by recipe.
+    """
+
+    kind: Any
+    option: OptionInfo
+    defaults: dict[type[Recipe | TowerRecipe], Any]
+
+    def parameter(self, name: str) -> inspect.Parameter:
+        """Declare the option as a parameter of the command."""
+        option, kind = copy(self.option), self.kind
+        default, *others = self.defaults.values()
+        if others and others[0] != default and not isinstance(option.show_default, str):
+            option.show_default = f"{default}; other systems: {others[0]}"
+        if isinstance(option.show_default, str) or default == ():
+            # The recipe has the default, which depends on the system or on other options.
+            kind, default = kind | None, None
+        place = inspect.Parameter.KEYWORD_ONLY
+        return inspect.Parameter(name, place, default=default, annotation=Annotated[kind, option])
+
+
+@cache
+def recipe_options() -> Mapping[str, RecipeOption]:
+    """Read the options from the fields of the recipes, by name, panel by panel."""
+    found: dict[str, RecipeOption] = {}
+    for recipe in _RECIPES:
+        hints = get_type_hints(recipe, include_extras=True)
+        for item in fields(recipe):
+            kind, *notes = get_args(hints[item.name]) or (None,)
+            for declared in [note for note in notes if isinstance(note, OptionInfo)]:
+                given_as = [note.kind for note in notes if isinstance(note, GivenAs)]
+                known = found.setdefault(item.name, RecipeOption((given_as or [kind])[0], declared, {}))
+                known.defaults[recipe] = item.default
+    panels = {name: PANELS.index(str(each.option.rich_help_panel)) for name, each in found.items()}
+    return {name: found[name] for name in sorted(found, key=panels.__getitem__)}
+
+
+def with_recipe_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options of the recipes, in the place of its `**options`."""
+    hints = get_type_hints(command, include_extras=True)
+    signature = inspect.signature(command)
+    stated = [
+        parameter.replace(annotation=hints[name])
+        for name, parameter in signature.parameters.items()
+        if parameter.kind is not inspect.Parameter.VAR_KEYWORD
+    ]
+    more = [each.parameter(name) for name, each in recipe_options().items()]
+    command.__signature__ = signature.replace(parameters=[*stated, *more])  # type: ignore[attr-defined]
+    return command
+
+
+def make_recipe(
+    context: typer.Context, system: str, base: BaseName = BaseName.DEFAULT
+) -> Recipe | TowerRecipe:
+    """Make the recipe of a system from the options that were given, and for CoLDE from a recipe to start from.
+
+    Raises:
+        OptionError: an option means nothing to the system, or has a value that the system does not know.
+    """
+    from colde_cli.learning.towers.registry import system_named
+
+    tower = None if system == SystemName.COLDE else system_named(system)
+    options, kind = recipe_options(), TowerRecipe if tower else Recipe
+    refused = {name for name, each in options.items() if kind not in each.defaults}
+    refused |= tower.unused_options | {"recipe"} if tower else set()
+    given = [item for item in context.command.params if item.name and _was_given(context, item.name)]
+    for item in given:
+        if item.name in refused:
+            raise OptionError(f"{item.opts[0]} means nothing to --system {system}; leave it out.")
+    values = {item.name: _field_value(context.params[item.name]) for item in given if item.name in options}
+    return tower.recipe(values) if tower else Recipe.of(values, base)
+
+
+def _was_given(context: typer.Context, name: str) -> bool:
+    source = context.get_parameter_source(name)
+    return source is not None and source.name in ("COMMANDLINE", "ENVIRONMENT")
+
+
+def _field_value(value: object) -> object:
+    """Return what a recipe holds: a list becomes a tuple that does not depend on its order."""
+    return tuple(sorted({str(item) for item in value})) if isinstance(value, list) else value
+
 
 _DATA, _RUN = "Data", "Run"
 OTHER_SYSTEMS = ", ".join(name.value for name in SystemName if name is not SystemName.COLDE)
@@ -247,7 +362,7 @@ def train(
     made = make_recipe(context, system.value, recipe)
     if (output is None) == (prepare is None):
         raise OptionError("Name either the model to write, with --output, or a file of data, with --prepare.")
-    from colde_cli.learning.job import Job
+    from colde_cli.learning.run import Job
 
     job = Job(
         data=tuple(data),
@@ -283,7 +398,7 @@ def _validation(text: str) -> Path | float:
 def _prepare(job: Job[Any], path: Path, quiet: bool) -> None:
     """Write the data of a job to one file, and say what it holds."""
     from colde_cli.learning.backbone import load_backbone
-    from colde_cli.learning.job import prepare_data
+    from colde_cli.learning.run import prepare_data
 
     if not isinstance(job.recipe, Recipe):
         raise OptionError("--prepare writes data for --system colde; the other systems read the texts.")
@@ -298,8 +413,7 @@ def _prepare(job: Job[Any], path: Path, quiet: bool) -> None:
 
 def _run(job: Job[Any], quiet: bool, max_time: float | None) -> int:
     """Train, show how it goes, and return the exit status."""
-    from colde_cli.learning.interruption import Interruption
-    from colde_cli.learning.loop import Stopped
+    from colde_cli.learning.loop import Interruption, Stopped
     from colde_cli.learning.processes import join
 
     train_model: Callable[..., Outcome]

@@ -15,8 +15,7 @@ from colde_cli.corpus.store import Card, Store
 from colde_cli.documents.document import Document
 from colde_cli.documents.reading import SUPPORTED_SUFFIXES, read
 from colde_cli.documents.sandbox import readers
-from colde_cli.encoder.encoding import Encoding
-from colde_cli.encoder.protocol import DocumentEncoder
+from colde_cli.encoder.encoding import DocumentEncoder, Encoding
 from colde_cli.errors import DocumentError, MissingFileError, NoTextError
 from colde_cli.settings import usable_cores
 from colde_cli.similarity.boilerplate import Boilerplate

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from colde_cli.corpus.collecting import Collector, CorpusReader, Skipped
 from colde_cli.corpus.store import Store
+from colde_cli.encoder.encoding import DocumentEncoder
 from colde_cli.encoder.loading import learn_field, model_statistics
-from colde_cli.encoder.protocol import DocumentEncoder
 from colde_cli.errors import DocumentError, OptionError
 from colde_cli.files import atomic_folder
 from colde_cli.scoring.profile import LEAST_DOCUMENTS, Field, FieldProfile

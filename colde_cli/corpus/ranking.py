@@ -11,8 +11,7 @@ from colde_cli.corpus.collecting import Collector, CorpusReader, Skipped
 from colde_cli.corpus.fields import corpus_field
 from colde_cli.corpus.store import Card
 from colde_cli.documents.document import Document, SectionKind
-from colde_cli.encoder.encoding import Encoding, RuntimeInfo
-from colde_cli.encoder.protocol import DocumentEncoder
+from colde_cli.encoder.encoding import DocumentEncoder, Encoding, RuntimeInfo
 from colde_cli.scoring.profile import Field, FieldInfo
 from colde_cli.scoring.score import Scorable, ScorePart, cosines, document_scores, verdict
 from colde_cli.settings import CORPUS

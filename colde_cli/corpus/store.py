@@ -30,8 +30,7 @@ from numpy.typing import NDArray
 import colde_cli
 from colde_cli.documents.document import Chunk, Document, Ignored, ReadReport, Section, SectionKind, Span
 from colde_cli.encoder.cache import Cache, digest, file_digest
-from colde_cli.encoder.encoding import Encoding
-from colde_cli.encoder.protocol import DocumentEncoder
+from colde_cli.encoder.encoding import DocumentEncoder, Encoding
 from colde_cli.scoring.lexicon import Terms
 from colde_cli.scoring.profile import ARRAYS, FieldProfile
 

@@ -7,9 +7,8 @@ from pathlib import Path
 
 from colde_cli import settings
 from colde_cli.encoder.cache import Cache
-from colde_cli.encoder.layout import ModelFolder, open_folder
-from colde_cli.encoder.protocol import DocumentEncoder
-from colde_cli.encoder.towers.layout import TowerFolder, is_tower, open_tower_folder
+from colde_cli.encoder.encoding import DocumentEncoder
+from colde_cli.encoder.layout import ModelFolder, TowerFolder, is_tower, open_folder, open_tower_folder
 from colde_cli.errors import OptionError
 from colde_cli.scoring.adapt import learn_profile
 from colde_cli.scoring.profile import Field, FieldProfile, ModelStatistics

@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from colde_cli.encoder.encoding import EncoderConfig
 from colde_cli.encoder.layout import CONFIG
-from colde_cli.encoder.protocol import EncoderConfig
 from colde_cli.errors import DataError, OptionError
 from colde_cli.evaluation.metrics import (
     expected_calibration_error,
@@ -21,7 +21,7 @@ from colde_cli.evaluation.metrics import (
 )
 from colde_cli.evaluation.systems import StoredVerdicts
 from colde_cli.files import atomic_file, atomic_folder
-from colde_cli.scoring.calibration import Calibration, probability
+from colde_cli.scoring.config import Calibration, probability
 from colde_cli.scoring.fit import best_threshold, fit_calibration
 
 Bools = NDArray[np.bool_]

@@ -42,7 +42,7 @@ from colde_cli.evaluation.statistics import (
     query_draws,
 )
 from colde_cli.evaluation.systems import ModelSystem, PairScorer, ScoringSystem
-from colde_cli.scoring.calibration import Calibration, probability
+from colde_cli.scoring.config import Calibration, probability
 from colde_cli.scoring.fit import best_threshold, fit_calibration
 
 Bools = NDArray[np.bool_]

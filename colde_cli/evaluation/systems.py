@@ -9,12 +9,11 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from colde_cli.encoder.encoding import Encoding
+from colde_cli.encoder.encoding import DocumentEncoder, Encoding
 from colde_cli.encoder.loading import learn_field, open_field
-from colde_cli.encoder.protocol import DocumentEncoder
 from colde_cli.errors import DataError
 from colde_cli.evaluation.evaluation_set import EvaluationSet, members
-from colde_cli.scoring.calibration import Calibration
+from colde_cli.scoring.config import Calibration
 from colde_cli.scoring.profile import Field, FieldDocument
 from colde_cli.scoring.score import document_scores, verdict
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from colde_cli.encoder.protocol import EncoderConfig
+from colde_cli.encoder.encoding import EncoderConfig
 from colde_cli.evaluation.data import DataFile
 from colde_cli.evaluation.metrics import PairMetrics
 from colde_cli.learning.loop import Outcome

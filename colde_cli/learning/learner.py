@@ -15,12 +15,11 @@ from torch.nn import functional
 
 from colde_cli.learning.augmentation import Needed, ViewOptions, Views, training_views, whole_views
 from colde_cli.learning.gradient_cache import ChunkSource, plan
-from colde_cli.learning.hard_negatives import HardNegatives
 from colde_cli.learning.loop import Task
 from colde_cli.learning.losses import Variant, chunk_loss, cosine_loss, elongation_loss, supcon
 from colde_cli.learning.networks.colde import Colde
 from colde_cli.learning.processes import ALONE, Processes
-from colde_cli.learning.sampling import FieldSampler, GroupSampler
+from colde_cli.learning.sampling import FieldSampler, GroupSampler, HardNegatives
 from colde_cli.learning.tokens import ChunkStore
 from colde_cli.recipes import Recipe
 from colde_cli.scoring.fit import USUAL

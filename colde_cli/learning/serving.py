@@ -15,7 +15,7 @@ from colde_cli.encoder.encoder import Encoder
 from colde_cli.encoder.encoding import Encoding
 from colde_cli.encoder.layout import CONFIG, DOMAINS, LEXICON, TOKENIZER, ModelConfig, open_folder
 from colde_cli.evaluation.metrics import PairMetrics, pair_metrics
-from colde_cli.learning.job import TaskData
+from colde_cli.learning.splits import TaskData
 from colde_cli.learning.tokens import ChunkStore
 from colde_cli.scoring.domains import Domains
 from colde_cli.scoring.fit import USUAL, best_threshold, fit_calibration, fit_score_weights, part_table

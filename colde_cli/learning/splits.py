@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from colde_cli.errors import DataError
-from colde_cli.evaluation.data import LabelledPair, TrainingData
+from colde_cli.evaluation.data import DataFile, LabelledPair, TrainingData
 from colde_cli.learning.sampling import Positives
 
 # More pairs than this make the figures hardly more certain.
@@ -33,6 +33,16 @@ class Split:
     pairs: NDArray[np.int64]
     related: NDArray[np.bool_]
     judged: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TaskData:
+    """The data of a job, read and checked."""
+
+    data: TrainingData
+    files: tuple[DataFile, ...]
+    positives: Positives
+    split: Split
 
 
 def split_by_pairs(data: TrainingData, pairs: Sequence[LabelledPair]) -> Split:

@@ -11,8 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from colde_cli.scoring.calibration import Calibration
-from colde_cli.scoring.config import PARTS, Domain, ScoreWeights
+from colde_cli.scoring.config import PARTS, Calibration, Domain, ScoreWeights
 from colde_cli.scoring.score import Scorable, part_score
 
 Bools = NDArray[np.bool_]

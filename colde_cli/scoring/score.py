@@ -14,8 +14,7 @@ from typing import Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from colde_cli.scoring.calibration import Calibration, probability
-from colde_cli.scoring.config import FIELD_PARTS, PARTS, ScoreWeights
+from colde_cli.scoring.config import FIELD_PARTS, PARTS, Calibration, ScoreWeights, probability
 from colde_cli.scoring.lexicon import Terms, overlap
 from colde_cli.scoring.profile import Field
 

@@ -15,7 +15,7 @@ from enum import StrEnum
 
 from colde_cli.documents.document import Document, Span
 from colde_cli.documents.passages import Passage, passages_of_both
-from colde_cli.encoder.protocol import DocumentEncoder
+from colde_cli.encoder.encoding import DocumentEncoder
 from colde_cli.encoder.runtime import Progress
 from colde_cli.similarity.candidates import (
     ChunkCosines,
@@ -30,8 +30,16 @@ from colde_cli.similarity.candidates import (
 from colde_cli.similarity.flags import Flag, flags
 from colde_cli.similarity.matching import Group, Matching, Thresholds, in_order, join
 from colde_cli.similarity.numbers import renumbered
-from colde_cli.similarity.redline import Edit, redline
-from colde_cli.similarity.words import NOTHING_IGNORED, IgnoreOptions, normal, plain, run_together, words
+from colde_cli.similarity.redline import (
+    NOTHING_IGNORED,
+    Edit,
+    IgnoreOptions,
+    normal,
+    plain,
+    redline,
+    run_together,
+    words,
+)
 
 ALIKE = 0.5
 """Lowest wording of two passages that read alike, so that a small difference is flagged."""

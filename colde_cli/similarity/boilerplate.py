@@ -22,8 +22,8 @@ from colde_cli.documents.passages import stripped
 from colde_cli.documents.selection import remove_spans
 from colde_cli.errors import NoTextError
 from colde_cli.similarity.candidates import PairCandidate, WordCosines, lexical_candidates
+from colde_cli.similarity.redline import NOTHING_IGNORED, IgnoreOptions, Word, squeezed, words
 from colde_cli.similarity.section_changes import name
-from colde_cli.similarity.words import NOTHING_IGNORED, IgnoreOptions, Word, squeezed, words
 
 LEAST = 6
 """Fewest words of a sentence that is searched for by itself. A shorter one ("None.") says little about its origin."""

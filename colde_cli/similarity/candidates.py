@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from colde_cli.documents.document import Chunk
 from colde_cli.documents.passages import Passage
-from colde_cli.encoder.protocol import DocumentEncoder
+from colde_cli.encoder.encoding import DocumentEncoder
 from colde_cli.encoder.runtime import Progress
 from colde_cli.scoring.score import cosines
 

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from colde_cli.documents.document import Document, Ignored
 from colde_cli.documents.passages import Passage, whole_pages
-from colde_cli.encoder.encoding import Encoding, RuntimeInfo
-from colde_cli.encoder.protocol import DocumentEncoder
+from colde_cli.encoder.encoding import DocumentEncoder, Encoding, RuntimeInfo
 from colde_cli.encoder.runtime import Progress
 from colde_cli.scoring.profile import Field, FieldInfo
 from colde_cli.scoring.score import ScorePart, cosines, verdict
@@ -24,8 +23,8 @@ from colde_cli.similarity.chunk_scores import (
     shared_stretches,
     with_shared_wording,
 )
+from colde_cli.similarity.redline import NOTHING_IGNORED, IgnoreOptions, normal
 from colde_cli.similarity.section_changes import Outline, SectionChange, outline, section_changes
-from colde_cli.similarity.words import NOTHING_IGNORED, IgnoreOptions, normal
 
 FloatArray = NDArray[np.float32]
 

@@ -24,8 +24,7 @@ from colde_cli.similarity.numbers import (
     footnote_marks,
     names_something,
 )
-from colde_cli.similarity.redline import Edit, redline
-from colde_cli.similarity.words import NOTHING_IGNORED, IgnoreOptions, normal, plain
+from colde_cli.similarity.redline import NOTHING_IGNORED, Edit, IgnoreOptions, normal, plain, redline
 
 
 class FlagKind(StrEnum):

@@ -20,7 +20,7 @@ from colde_cli.documents.passages import Passage
 from colde_cli.similarity.alignment import Alignment, PassagePair, State
 from colde_cli.similarity.candidates import PairCandidate
 from colde_cli.similarity.matching import Matching, Thresholds, in_order
-from colde_cli.similarity.words import NOTHING_IGNORED, IgnoreOptions, run_together
+from colde_cli.similarity.redline import NOTHING_IGNORED, IgnoreOptions, run_together
 
 FloatArray = NDArray[np.float32]
 

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from colde_cli.similarity.alignment import Extent, PassagePair
     from colde_cli.similarity.comparison import Comparison
     from colde_cli.similarity.flags import Flag
+    from colde_cli.similarity.redline import IgnoreOptions
     from colde_cli.similarity.section_changes import SectionChange
-    from colde_cli.similarity.words import IgnoreOptions
 
 VERDICTS = {True: "Related", False: "Not related", None: "No verdict"}
 """Names of `Comparison.related`."""

@@ -1,6 +1,6 @@
 """Read LaTeX: one pass over the source turns it into headings, paragraphs and notes.
 
-`source.py` prepares the source, `macros.py` lists what commands mean, and `Scanner` acts on them.
+`source.py` lists what commands mean and prepares the source; `Scanner` acts on them.
 """
 
 from __future__ import annotations
@@ -10,9 +10,10 @@ from dataclasses import dataclass, field, replace
 
 from colde_cli.documents.builder import DocumentBuilder
 from colde_cli.documents.document import Document
-from colde_cli.documents.tex.macros import (
+from colde_cli.documents.tex.source import (
     ACCENTED,
     ACCENTS,
+    BLANK,
     BREAKS,
     DEFINITIONS,
     DROPPED,
@@ -24,10 +25,14 @@ from colde_cli.documents.tex.macros import (
     TABLES,
     UNSEEN,
     WORDS,
+    AuthorCommands,
+    Source,
     accented,
     formula,
+    match_braces,
+    prepare,
+    restore,
 )
-from colde_cli.documents.tex.source import BLANK, AuthorCommands, Source, match_braces, prepare, restore
 from colde_cli.documents.text import decode, shown_as
 from colde_cli.errors import LimitError
 

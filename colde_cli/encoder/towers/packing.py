@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from colde_cli.documents.chunking import TextTokenizer, sentence_starts, special_token
 from colde_cli.documents.document import Document, Section
-from colde_cli.encoder.towers.layout import TowerConfig
+from colde_cli.encoder.layout import TowerConfig
 from colde_cli.errors import ModelError
 
 

@@ -18,7 +18,7 @@ from colde_cli.documents.document import Chunk, Document
 from colde_cli.encoder.cache import Cache, digest, file_digest, remembered
 from colde_cli.encoder.encoder import open_tokenizer
 from colde_cli.encoder.encoding import Encoding, RuntimeInfo
-from colde_cli.encoder.layout import TOKENIZER
+from colde_cli.encoder.layout import TOKENIZER, TOWER_GRAPH, TowerConfig, TowerFolder, open_tower_folder
 from colde_cli.encoder.runtime import (
     PRECISIONS,
     Contract,
@@ -30,7 +30,6 @@ from colde_cli.encoder.runtime import (
     probe_cuda,
     run_graph,
 )
-from colde_cli.encoder.towers.layout import TOWER_GRAPH, TowerConfig, TowerFolder, open_tower_folder
 from colde_cli.encoder.towers.packing import Rows, document_text, packing, section_text
 from colde_cli.errors import NoTextError, OptionError
 

@@ -1,15 +1,22 @@
-"""Which chunks show the quantiser the range of every channel."""
+"""Write the ONNX graphs of a trained CoLDE: chunk encoder in fp32, fp16 and int8, and document head."""
 
 from __future__ import annotations
 
 import hashlib
 import heapq
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
+import onnx
+import torch
+from torch import Tensor, nn
+from torch.jit._trace import TracerWarning
 
 from colde_cli.encoder.cache import Cache
 from colde_cli.encoder.encoder import Encoder
@@ -24,10 +31,9 @@ from colde_cli.encoder.layout import (
 )
 from colde_cli.errors import OptionError
 from colde_cli.files import atomic_folder
-from colde_cli.learning.export.graphs import halve, write_chunk_encoder, write_head
 from colde_cli.learning.export.shared_weights import share_weights
 from colde_cli.learning.export.smooth_quant import quantize
-from colde_cli.learning.networks.colde import ChunkEncoder, Colde, load_colde, save_weights
+from colde_cli.learning.networks.colde import ChunkEncoder, Colde, DocumentHead, load_colde, save_weights
 
 COUNT = 64
 # Short chunks say little: their few tokens rarely reach the extremes.
@@ -150,3 +156,141 @@ def new_folder(folder: Path, config: str, tokenizer: str) -> Iterator[Path]:
         for name, text in ((CONFIG, config), (TOKENIZER, tokenizer)):
             (staged / name).write_text(text, encoding="utf-8")
         yield staged
+
+
+def halve(source: Path, target: Path) -> None:
+    """Write a copy of the masked fp32 chunk encoder that stores and computes in fp16.
+
+    Token ids stay int64 and chunk vectors float32. Constants beyond fp16 (the mask's large negative number)
+    are clamped, which is what they are for.
+    """
+    from onnxruntime.transformers.float16 import convert_float_to_float16
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # one line for every constant below fp16's smallest number
+        model = convert_float_to_float16(onnx.load(source), keep_io_types=True)
+    onnx.save(model, target)
+
+
+OPSET = 17
+
+Axes = dict[str, dict[int, str]]
+
+
+class UnmaskedChunkEncoder(nn.Module):
+    """Token ids of one chunk at its exact length to its vector, without a mask: the fast graph for CPUs.
+
+    The embeddings and the layers of BERT are called one after the other because `BertModel.forward` builds a
+    mask even where none is given.
+    """
+
+    def __init__(self, encoder: ChunkEncoder) -> None:
+        super().__init__()
+        self.encoder = encoder
+
+    def forward(
+        self, input_ids: Tensor, section_ids: Tensor | None = None, chunk_ids: Tensor | None = None
+    ) -> Tensor:
+        """`[N, L]` token ids (and `[N]` positions) to `[N, H]`."""
+        bert = self.encoder.bert
+        embedded = bert.embeddings(**self.encoder.embedding_inputs(input_ids, section_ids, chunk_ids))
+        return self.encoder.pooled(bert.encoder(embedded).last_hidden_state, None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Graph:
+    """What optimum's exporter asks of an `OnnxConfig`: names and axes of a graph, and an example to trace.
+
+    Its own `OnnxConfig` classes derive these from architectures that it knows, which ours are not.
+    """
+
+    example: Mapping[str, Tensor]
+    inputs: Axes
+    outputs: Axes
+    values_override: None = None
+
+    def generate_dummy_inputs(self, **_: object) -> dict[str, Tensor]:
+        return dict(self.example)
+
+    def rename_ambiguous_inputs(self, inputs: dict[str, Tensor]) -> dict[str, Tensor]:
+        return inputs
+
+    def ordered_inputs(self, _: nn.Module) -> Axes:
+        return self.inputs
+
+    def patch_model_for_export(self, _: nn.Module, **__: object) -> torch.no_grad:
+        return torch.no_grad()
+
+
+def write_graph(
+    module: nn.Module, example: Mapping[str, Tensor], inputs: Axes, outputs: Axes, target: Path
+) -> None:
+    """Trace `module` on `example` and write an ONNX graph with the named inputs, outputs and free axes.
+
+    Args:
+        module: takes the example's tensors as keyword arguments, in the order of `inputs`.
+        example: tensors whose free axes have distinct sizes of at least 3, which the tracer cannot mistake
+            for constants.
+        inputs: name to `{axis: name of the axis}`.
+        outputs: the same, in the order the module returns them.
+        target: the file to write.
+    """
+    from optimum.exporters.onnx.convert import export_pytorch
+
+    module.config = SimpleNamespace(return_dict=True)  # type: ignore[assignment]
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with warnings.catch_warnings():
+        # The tracer warns of sizes that it takes for constants (heads, hidden units: they are) and of an LSTM
+        # traced with several rows; the tests compare graph and module over many shapes.
+        warnings.filterwarnings("ignore", category=TracerWarning)
+        warnings.filterwarnings("ignore", message="Exporting a model to ONNX with a batch_size")
+        warnings.filterwarnings("ignore", message="Constant folding")
+        warnings.filterwarnings("ignore", category=DeprecationWarning)
+        export_pytorch(module, _Graph(example, inputs, outputs), opset=OPSET, output=target)
+
+
+def write_chunk_encoder(encoder: ChunkEncoder, target: Path, *, masked: bool) -> None:
+    """Write the chunk encoder: token ids `[N, L]` (and mask, and positions) to chunk vectors `[N, H]`.
+
+    Args:
+        encoder: in evaluation mode, with eager attention.
+        target: the file to write.
+        masked: with an attention mask for padded batches, or without, for one chunk at its exact length.
+    """
+    vocabulary = encoder.bert.embeddings.word_embeddings.num_embeddings
+    ids = torch.arange(3 * 7).reshape(3, 7) % vocabulary
+    example, inputs = {"input_ids": ids}, {"input_ids": {0: "chunks", 1: "tokens"}}
+    if masked:
+        example["attention_mask"] = torch.ones_like(ids)
+        inputs["attention_mask"] = inputs["input_ids"]
+    if encoder.takes_positions:
+        for name in ("section_ids", "chunk_ids"):
+            example[name], inputs[name] = torch.zeros(3, dtype=torch.int64), {0: "chunks"}
+    module = encoder if masked else UnmaskedChunkEncoder(encoder)
+    write_graph(module, example, inputs, {"chunk_vectors": {0: "chunks"}}, target)
+
+
+def write_head(head: DocumentHead, target: Path) -> None:
+    """Write the document head; see `colde_cli.encoder.layout` for its inputs and outputs."""
+    sections, chunks, hidden = 3, 5, head.center.shape[0]
+    example = {
+        "chunk_vectors": torch.linspace(-1, 1, sections * chunks * hidden).reshape(sections, chunks, hidden),
+        "lengths": torch.tensor([5, 3, 4]),
+        "partners": torch.tensor([1, 2, 0]),
+        "section_ids": torch.zeros(sections, dtype=torch.int64),
+        "chunk_ids": torch.arange(chunks).repeat(sections, 1),
+    }
+    rows, grid = {0: "sections"}, {0: "sections", 1: "chunks"}
+    inputs = {
+        "chunk_vectors": grid,
+        "lengths": rows,
+        "partners": rows,
+        "section_ids": rows,
+        "chunk_ids": grid,
+    }
+    outputs: Axes = {
+        "vectors": rows,
+        "attention": {0: "sections", 1: "chunks", 2: "partner_chunks"},
+        "directions": grid,
+    }
+    write_graph(head, example, inputs, outputs, target)

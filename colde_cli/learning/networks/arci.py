@@ -7,7 +7,7 @@ from itertools import pairwise
 from torch import Tensor, nn
 from torch.nn import functional
 
-from colde_cli.encoder.towers.layout import TowerConfig
+from colde_cli.encoder.layout import TowerConfig
 
 EMBEDDING = 200
 CHANNELS = (128, 256, 256)

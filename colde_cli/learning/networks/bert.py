@@ -8,8 +8,7 @@ from typing import Literal
 from torch import Tensor, nn
 from torch.nn import functional
 
-from colde_cli.encoder.layout import ModelConfig
-from colde_cli.encoder.towers.layout import TowerConfig
+from colde_cli.encoder.layout import ModelConfig, TowerConfig
 from colde_cli.learning.networks.colde import ChunkEncoder
 
 

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from colde_cli.encoder.towers.layout import TowerConfig
+from colde_cli.encoder.layout import TowerConfig
 
 HIDDEN = (300, 300)
 """Units of the layers below the vector (Huang et al. 2013, Fig. 1)."""

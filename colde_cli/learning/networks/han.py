@@ -9,8 +9,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from colde_cli.encoder.towers.layout import TowerConfig
-from colde_cli.learning.networks.layers import reverse_rows
+from colde_cli.encoder.layout import TowerConfig
+from colde_cli.learning.networks.colde import reverse_rows
 
 
 class BiGru(nn.Module):

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 from transformers import LongformerConfig, LongformerModel
 
-from colde_cli.encoder.towers.layout import TowerConfig
+from colde_cli.encoder.layout import TowerConfig
 from colde_cli.learning.backbone import Backbone
 
 

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from colde_cli.encoder.towers.layout import TowerConfig
+from colde_cli.encoder.layout import TowerConfig
 from colde_cli.learning.networks.han import SequenceEncoder, by_paragraph, without_gaps
 
 EMBEDDING = 200

@@ -17,7 +17,7 @@ from torch.utils.checkpoint import checkpoint
 from transformers import BertConfig, BertModel
 from transformers.models.bert.modeling_bert import BertLMPredictionHead
 
-from colde_cli.encoder.towers.layout import TowerConfig
+from colde_cli.encoder.layout import TowerConfig
 from colde_cli.learning.losses import block_means, masked_block_loss
 from colde_cli.learning.towers.registry import SmithSizes, smith_dim
 

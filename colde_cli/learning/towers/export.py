@@ -11,14 +11,13 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import nn
 
-from colde_cli.encoder.layout import WEIGHTS
+from colde_cli.encoder.layout import TOWER_GRAPH, WEIGHTS, TowerConfig, TowerFolder, open_tower_folder
 from colde_cli.encoder.runtime import Contract, open_session
-from colde_cli.encoder.towers.layout import TOWER_GRAPH, TowerConfig, TowerFolder, open_tower_folder
 from colde_cli.encoder.towers.packing import Rows
 from colde_cli.encoder.towers.tower_encoder import TowerRunner
 from colde_cli.errors import ModelError
 from colde_cli.files import atomic_file
-from colde_cli.learning.export.graphs import write_graph
+from colde_cli.learning.export.export import write_graph
 from colde_cli.learning.towers.registry import SYSTEMS
 
 TOLERANCE = 1e-4
@@ -97,7 +96,7 @@ def save_tower(network: nn.Module, path: Path) -> None:
 
 
 def write_tower_graph(network: nn.Module, config: TowerConfig, target: Path) -> None:
-    """Trace a network in evaluation mode on rows of its own kind; see `encoder.towers.layout` for the contract."""
+    """Trace a network in evaluation mode on rows of its own kind; see `encoder.layout` for the contract."""
     count, length = min(config.max_rows, _ROWS), min(config.row_tokens, _TOKENS)
     places = torch.arange(count * length)
     rows = 1 + places.reshape(1, count, length) % (config.vocab_size - 1)

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field, fields
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from colde_cli.encoder.towers.layout import TowerConfig
+from colde_cli.encoder.layout import TowerConfig
 from colde_cli.errors import OptionError
 from colde_cli.recipes import TOWER_LEARNING_RATE, TowerRecipe
 

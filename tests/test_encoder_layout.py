@@ -7,12 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from colde_cli.encoder.layout import ModelFolder
+from colde_cli.encoder.layout import ModelFolder, TowerConfig, TowerFolder, open_tower_folder
 from colde_cli.encoder.loading import open_encoder, open_model
-from colde_cli.encoder.towers.layout import TowerConfig, TowerFolder, open_tower_folder
 from colde_cli.encoder.towers.packing import packing
 from colde_cli.errors import ModelError
-from colde_cli.scoring.calibration import Calibration
+from colde_cli.scoring.config import Calibration
 
 CONFIG = TowerConfig(
     "han",

@@ -18,9 +18,8 @@ from colde_cli.learning import checkpoint
 from colde_cli.learning.loop import Outcome, Stopped, Task, train
 from colde_cli.learning.sampling import Positives
 from colde_cli.learning.splits import Split
-from colde_cli.learning.towers import learner as module
-from colde_cli.learning.towers.learner import TowerLearner, TowerTask
-from colde_cli.learning.towers.run import rows_digest
+from colde_cli.learning.towers import run as module
+from colde_cli.learning.towers.run import TowerLearner, TowerTask, rows_digest
 from colde_cli.recipes import TowerRecipe
 
 CPU = torch.device("cpu")
