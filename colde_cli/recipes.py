@@ -218,7 +218,8 @@ class Recipe(_Json):
         option(
             "--residual",
             panel=NETWORK,
-            help="mean: the mean of the chunk vectors has a share in the score. none: the paper's score.",
+            help="mean: the mean of the chunk vectors has a share in the cosine, see --residual-share. "
+            "none: the paper's cosine.",
         ),
     ] = "mean"
     residual_share: Annotated[
@@ -247,7 +248,7 @@ class Recipe(_Json):
             "--combine/--no-combine",
             panel=NETWORK,
             help="Give chunks and rare words a share in the score, fitted to the validation pairs; "
-            "without it, the score is the cosine of the paper.",
+            "without it, the score is the cosine of document vectors (the paper's with --residual none only).",
         ),
     ] = True
     chunk_loss: Annotated[
@@ -382,7 +383,7 @@ PAPER: dict[str, Any] = {
     "heads": 4,
     "projection": 256,
 }
-"""What the CoLDE paper states, as fields of a `Recipe` (§3, §4.1): BERT is trained, the score is the cosine."""
+"""What the CoLDE paper states, as fields of a `Recipe`: BERT is trained, and the score is the cosine of z."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -449,6 +450,10 @@ class TowerRecipe(_Json):
         bool,
         option("--fixed-scale", panel=TOWER, help="Keep α = 6 and β = 0 in the loss, as SMITH does."),
     ] = False
+    scale_rate: Annotated[
+        float,
+        option("--scale-lr", panel=TOWER, min=0, help="Highest learning rate of α and β in the loss."),
+    ] = 0.01
     precision: Precision = "fp32"
     seed: Seed = 0
     patience: Patience = 5

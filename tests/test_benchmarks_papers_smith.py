@@ -61,15 +61,6 @@ def test_documents_are_cut_to_passages(script: Any) -> None:
     assert [item.ids.tolist() for item in found] == [[[2, 9, 3]] * 2] * 2
 
 
-def test_scores_start_where_the_loss_feels_them(script: Any) -> None:
-    runs = script("smith_runs")
-    cosines = np.array([0.95, 0.96, 0.97])
-    alpha, beta = runs.scale(cosines)
-    assert (alpha * cosines + beta).std() == pytest.approx(1.0)
-    assert (alpha * cosines + beta).mean() == pytest.approx(0.0)
-    assert runs.scale(np.full(3, 1.0)) == (1000.0, -1000.0)
-
-
 def test_the_dot_product_is_not_bounded(script: Any) -> None:
     import torch
 

@@ -13,6 +13,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from tiny_backbone import write_backbone, write_documents
+from torch import nn
 
 from colde_cli.errors import ModelError, OptionError
 from colde_cli.evaluation.data import read_data
@@ -25,6 +26,7 @@ from colde_cli.learning.loop import (
     TIME_UP,
     Interruption,
     Journal,
+    Optimiser,
     Outcome,
     Stopped,
     Task,
@@ -32,6 +34,7 @@ from colde_cli.learning.loop import (
     rate_factor,
     train,
 )
+from colde_cli.learning.losses import PairLoss
 from colde_cli.learning.networks.colde import Colde
 from colde_cli.learning.run import build_model
 from colde_cli.learning.sampling import Positives
@@ -286,6 +289,18 @@ def test_no_decay_on_what_is_no_matrix(backbone: Backbone) -> None:
         assert "embedding" not in names[id(weight)]
         assert "bias" not in names[id(weight)]
     assert "head.attention.norm.weight" in {names[id(weight)] for weight in spared["params"]}
+
+
+def test_a_module_may_have_a_rate_of_its_own() -> None:
+    loss = PairLoss(learning_rate=0.3)
+    network = nn.ModuleDict({"network": nn.Linear(2, 2), "loss": loss})
+    *shared, own = parameter_groups(network, 0.01)
+    assert [weight for group in shared for weight in group["params"]] == list(network["network"].parameters())
+    assert not any("lr" in group for group in shared)
+    assert own == {"params": [loss.gain, loss.shift], "weight_decay": 0.0, "lr": 0.3}
+    optimiser = Optimiser(network, 100, 1e-3, 0.01)
+    rates = [group["lr"] for group in optimiser.adamw.param_groups]
+    assert rates == pytest.approx([1e-3 * rate_factor(100)(0)] * 2 + [0.3 * rate_factor(100)(0)])
 
 
 def test_the_rate_rises_and_falls() -> None:

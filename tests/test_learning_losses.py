@@ -246,8 +246,10 @@ def test_golden_value() -> None:
     loss = PairLoss()
     assert loss(left, right, related).item() == pytest.approx(expected, rel=1e-6)
     with torch.no_grad():
-        loss.alpha.fill_(2)
-        loss.beta.fill_(-1)
+        loss.start.copy_(torch.tensor([4.0, -1.0]))
+        loss.gain.fill_(0.5)
+        loss.shift.fill_(-0.5)
+    assert (loss.alpha.item(), loss.beta.item()) == (2, -1)
     expected = (log(1 + exp(-1)) + log(1 + exp(-1)) + log(1 + exp(0.2))) / 3
     assert loss(left, right, related).item() == pytest.approx(expected, rel=1e-6)
 
@@ -258,4 +260,15 @@ def test_the_scale_is_learnt_unless_it_is_kept() -> None:
         loss = PairLoss(learnt)
         value = loss(vectors.clone().requires_grad_(), vectors.flip(0), torch.tensor([1, 0]))
         value.backward()
-        assert (loss.alpha.grad is not None, loss.beta.grad is not None) == (learnt, learnt)
+        assert (loss.gain.grad is not None, loss.shift.grad is not None) == (learnt, learnt)
+
+
+def test_the_scale_starts_where_the_loss_feels_the_cosines() -> None:
+    loss = PairLoss()
+    scores = torch.tensor([0.99, 0.97, 0.98, 0.95])
+    loss.start_at(scores)
+    logits = loss.alpha * scores + loss.beta
+    assert logits.mean().item() == pytest.approx(0, abs=1e-3)
+    assert logits.std(correction=0).item() == pytest.approx(1, abs=1e-2)
+    loss.start_at(torch.ones(3))
+    assert (loss.alpha.item(), loss.beta.item()) == (1000, -1000)

@@ -42,7 +42,7 @@ BACKBONE = {
 
 def config_of(combine: Combination = "normal", **changes: Any) -> TowerConfig:
     network = {**SIZES, "combine": combine, **changes}
-    dim = HIDDEN if combine == "normal" else 2 * HIDDEN
+    dim = network["hidden"] * (1 if combine == "normal" else 2)
     return TowerConfig("smith", "blocks", 12, 10, dim, network, vocab_size=WORDS)
 
 
@@ -205,6 +205,19 @@ def test_sizes_of_the_paper() -> None:
         SmithSizes.of({"window": 3})
     with pytest.raises(ValueError, match="not 'relu'"):
         SmithSizes.of({"dense": "relu"})
+    with pytest.raises(ValueError, match="not negative"):
+        SmithSizes.of({"deviation": -1.0})
+
+
+def test_untrained_vectors_differ_more_than_with_the_deviation_of_bert() -> None:
+    generator = torch.Generator().manual_seed(0)
+    rows = torch.randint(5, WORDS, (8, 6, 12), generator=generator)
+    spread = {}
+    for deviation in (0.02, 0.0):
+        torch.manual_seed(0)
+        vectors = run(Smith(config_of(hidden=64, deviation=deviation)).eval(), rows)
+        spread[deviation] = float((vectors @ vectors.T)[torch.triu_indices(8, 8, 1).unbind()].std())
+    assert spread[0.0] > 20 * spread[0.02]
 
 
 def test_only_the_last_layers_are_trained() -> None:

@@ -167,7 +167,7 @@ def test_graph_equals_pytorch_for_any_shape(case: Case, tmp_path: Path) -> None:
 
 @every_tower
 def test_learns_to_tell_two_subjects_apart(case: Case) -> None:
-    """With the loss of all towers: binary cross-entropy of sigmoid(6 cos + beta), beta learnt (SMITH, §3.5)."""
+    """With the loss of all towers: binary cross-entropy of sigmoid(6 cos + beta), beta learnt (SMITH)."""
     network = case.build().train()
     beta = nn.Parameter(torch.zeros(()))
     optimiser = torch.optim.AdamW([*network.parameters(), beta], lr=2e-3)

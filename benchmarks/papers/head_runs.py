@@ -145,7 +145,7 @@ def train(paper_set: PaperSet, recipe: Recipe) -> tuple[Run, Colde]:
 
 @torch.no_grad()
 def pair_scores(model: Colde, source: FrozenChunks, paper_set: PaperSet, split: str) -> NDArray[np.float64]:
-    """Cosines of document vectors, every document read whole (§4.1), [P]."""
+    """Cosines of document vectors, every document read whole, [P]."""
     model.eval()
     numbers = paper_set.numbers
     pairs = np.array([(numbers[a], numbers[b]) for a, b in paper_set.pairs(split)], np.int64)

@@ -39,7 +39,7 @@ ELONGATED: dict[str, Recipe] = {
     "CoLDE + views": replace(PAPER, elongation="view"),
     "our recipe + L_len": replace(OURS, elongation="loss", elongation_weight=0.3),
 }
-"""LA(SER)³ plugged into CoLDE (§4 of that paper, at chunk level)."""
+"""LA(SER)³ plugged into CoLDE (§3 of that paper, at chunk level)."""
 
 BATCHES = (16, 32, 64, 128)
 WINDOWS = (1, 4, 8)

@@ -14,7 +14,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -55,7 +55,7 @@ class Start:
         epochs: passes over the passages.
         rate: of learning.
         batch: passages in a batch.
-        std: of the weights that a layer starts with; BERT's is 0.02, and 0.125 is 1/√64.
+        std: of the weights that a layer starts with; BERT's is 0.02, and 0 is 1/√`hidden`, as in `colde train`.
         dropout: everywhere, in training.
         seed: of the weights, masks and batches.
     """
@@ -68,7 +68,7 @@ class Start:
     epochs: int = 3
     rate: float = 2e-3
     batch: int = 32
-    std: float = 0.125
+    std: float = 0.0
     dropout: float = 0.0
     seed: int = 0
 
@@ -82,7 +82,8 @@ class Setting:
         blocks: read of a document, in training and in the test.
         combine: as in `SmithSizes`.
         dot: score by 6 times the dot product of vectors that are not normalised, as the public code does.
-        fitted: let α and β of the loss start where scores of training pairs have mean 0 and deviation 1.
+        fitted: let α and β of the loss start where scores of training pairs have mean 0 and deviation 1, as in
+            `colde train`; otherwise at 6 and 0.
         epochs: passes over the pairs.
         rate: of learning.
         batch: pairs in a batch.
@@ -274,9 +275,6 @@ def _packed(folder: Path, data: TrainingData) -> NDArray[np.int32]:
     return kept
 
 
-Floats = NDArray[np.float64]
-
-
 @dataclass(slots=True)
 class SmithRun:
     """The result of a setting.
@@ -309,12 +307,6 @@ class DotLoss(nn.Module):
         return functional.binary_cross_entropy_with_logits(logits, related.float())
 
 
-def scale(cosines: Floats) -> tuple[float, float]:
-    """α and β with which α cos + β has mean 0 and deviation 1; α is 1,000 at most."""
-    alpha = 1 / max(float(cosines.std()), 1e-3)
-    return alpha, -alpha * float(cosines.mean())
-
-
 class _Curve:
     """Remembers the validations."""
 
@@ -332,35 +324,21 @@ class _Curve:
         self.rows.append({name: float(values[name]) for name in ("epoch", "loss", "auc", "accuracy")})
 
 
-class _Learner(TowerLearner):
-    """The tower of `colde train`, with the loss of SMITH's public code (`dot`) or a fitted scale."""
+class _DotLearner(TowerLearner):
+    """The tower of `colde train` with the loss of SMITH's public code."""
 
-    dot = False
+    def __init__(self, *given: Any) -> None:  # noqa: ANN401 - as `TowerLearner`
+        super().__init__(*given)
+        self.loss = DotLoss()  # type: ignore[assignment]
+        self.network = nn.ModuleDict({"network": self.tower})
 
-    def fit_loss(self) -> None:
-        """Let α cos + β start with mean 0 and deviation 1 on pairs of the first batches.
+    def comparable(self, vectors: Tensor) -> Tensor:
+        """Leave vectors at their own length."""
+        return vectors
 
-        Untrained cosines lie close together, far from 0: from α = 6 and β = 0 hundreds of steps go by before the loss
-        is below that of a constant.
-        """
-        cosines = self.pair_scores(np.concatenate(self.sampler.epoch(0)[:4])[:, :2])
-        alpha, beta = scale(cosines)
-        nn.init.constant_(self.loss.alpha, alpha)
-        nn.init.constant_(self.loss.beta, beta)
-
-    def scores(self) -> Floats:
-        return self.pair_scores(self.task.split.pairs)
-
-    @torch.no_grad()
-    def pair_scores(self, pairs: NDArray[np.int64]) -> Floats:
-        """Scores of pairs of documents [P, 2]."""
-        self.tower.eval()
-        documents, places = np.unique(pairs, return_inverse=True)
-        parts = np.array_split(documents, max(1, len(documents) // 64))
-        table = torch.cat([self.vectors(part.tolist()) for part in parts]).double()
-        table = table if self.dot else functional.normalize(table)
-        left, right = places.reshape(-1, 2).T
-        return np.asarray((table[left] * table[right]).sum(1).numpy())
+    def state(self) -> dict[str, Tensor]:
+        """Return the trained weights."""
+        return {name: weight for name, weight in self.network.named_parameters() if weight.requires_grad}
 
 
 def run_all(
@@ -405,11 +383,10 @@ def train(data: SmithSet, setting: Setting, folder: Path) -> SmithRun:
     )
     files = np.zeros(len(data.rows), np.int64)
     task = Task(data.documents(setting.blocks), data.positives, data.split, files, data.name)
-    learner, curve = _Learner(network, task, recipe, torch.device("cpu")), _Curve()
-    if setting.dot:
-        learner.dot, learner.loss = True, DotLoss()  # type: ignore[assignment]
-    elif setting.fitted:
-        learner.fit_loss()
+    learner = (_DotLearner if setting.dot else TowerLearner)(network, task, recipe, torch.device("cpu"))
+    curve = _Curve()
+    if setting.fitted and not setting.dot:
+        learner.fit_scale()
     outcome = loop.train(learner, recipe, [curve], None, keep_untrained=False)
     return SmithRun(
         data=data.name,
@@ -468,26 +445,14 @@ def build(
         "attention_hidden": start.hidden,
         "paper_compat": compat,
         "dropout": start.dropout,
+        "deviation": start.std,
     }
     system = SYSTEMS["smith"]
     recipe = TowerRecipe("smith", network=tuple(sizes.items()), row_tokens=ROW_TOKENS, max_rows=blocks)
     torch.manual_seed(start.seed)
     network = system.build(system.config(recipe, None, len(data.kept)))
     assert isinstance(network, Smith)
-    _draw(network, start.std)
     return network
-
-
-def _draw(network: Smith, std: float) -> None:
-    """Draw the weights of all layers anew, but those of the attention that combines, which are PyTorch's own.
-
-    With BERT's 0.02 a layer of 64 units passes on a sixth of what it gets: what the first token gathers of a block is
-    lost beside the token itself, and two documents begin with a cosine of 0.9999.
-    """
-    for part in (network.words, network.blocks, network.block_dense, network.document_dense):
-        for module in part.modules():
-            if isinstance(module, nn.Linear):
-                nn.init.normal_(module.weight, std=std)
 
 
 def passages(rows: NDArray[np.int32], blocks: int) -> list[Rows]:

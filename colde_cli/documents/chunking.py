@@ -1,7 +1,7 @@
 """Cut sections into chunks of at most 512 tokens, `[CLS]` and `[SEP]` included (CoLDE §3.1).
 
 Each chunk lies within one section. Chunks never overlap and together cover every token. They end with a sentence where
-that costs little (SMITH's greedy sentence filling, Yang et al. 2020, §3.2).
+that costs little (SMITH's greedy sentence filling, Yang et al. 2020, §4.1.1).
 """
 
 from __future__ import annotations

@@ -62,7 +62,7 @@ class Encoder:
     The constructor opens the sessions in the background, so that documents can be read meanwhile.
 
     With `chunk_position="input"` the vector of a chunk depends on its place in the document. As documents are not
-    split at inference (CoLDE §4.1), every chunk is in section 0 and q counts through the document, up to
+    split at inference (CoLDE), every chunk is in section 0 and q counts through the document, up to
     `max_chunks` - 1. Section vectors are made from the same chunk vectors.
     """
 

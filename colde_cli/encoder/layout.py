@@ -99,7 +99,7 @@ class ModelConfig:
         dropout: of attention output and projection in training.
         threshold: document score at which the verdict flips, fitted on validation pairs; None if not fitted.
         calibration: of the document score; None if not fitted.
-        score_weights: of the parts of the document score; None for CoLDE's cosine alone.
+        score_weights: of the parts of the document score; None for the cosine of document vectors alone.
         system: "colde"; the other systems have a `TowerConfig`.
     """
 

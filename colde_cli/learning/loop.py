@@ -283,19 +283,32 @@ class Optimiser:
 
 
 def parameter_groups(network: nn.Module, weight_decay: float) -> list[dict[str, Any]]:
-    """Split the trained weights in two groups: matrices decay; biases, norms, gates and embeddings do not."""
+    """Group the trained weights: matrices decay; biases, norms, gates and embeddings do not.
+
+    Those of a module with a `learning_rate` of its own form groups of their own, after these two.
+    """
     spared = {
         id(weight)
         for module in network.modules()
         if isinstance(module, nn.Embedding | nn.LayerNorm)
         for weight in module.parameters(recurse=False)
     }
-    groups: dict[bool, list[nn.Parameter]] = {True: [], False: []}
+    rates = {
+        id(weight): float(module.learning_rate)  # type: ignore[arg-type]
+        for module in network.modules()
+        if hasattr(module, "learning_rate")
+        for weight in module.parameters()
+    }
+    groups: dict[tuple[bool, float | None], list[nn.Parameter]] = {(True, None): [], (False, None): []}
     for weight in network.parameters():
         if weight.requires_grad:
-            groups[weight.ndim > 1 and id(weight) not in spared].append(weight)
-    decays = ((True, weight_decay), (False, 0.0))
-    return [{"params": groups[kind], "weight_decay": decay} for kind, decay in decays]
+            decays = weight.ndim > 1 and id(weight) not in spared
+            groups.setdefault((decays, rates.get(id(weight))), []).append(weight)
+    return [
+        {"params": weights, "weight_decay": weight_decay if decays else 0.0}
+        | ({} if rate is None else {"lr": rate})
+        for (decays, rate), weights in groups.items()
+    ]
 
 
 def rate_factor(steps: int) -> Callable[[int], float]:

@@ -188,17 +188,49 @@ def elongation_loss(
 
 
 ALPHA = 6.0
-"""Scale of the cosine at the start: SMITH's constant."""
+"""Scale of the cosine: SMITH's constant."""
+_LARGEST_SCALE = 1000.0
 
 
 class PairLoss(nn.Module):
-    """BCE(σ(α cos(s, t) + β), y), the mean over pairs; α starts at 6 and β at 0."""
+    """BCE(σ(α cos(s, t) + β), y), the mean over pairs; α = 6 and β = 0 unless `start_at` or training changes them.
 
-    def __init__(self, learnt: bool = True) -> None:
-        """Learn α and β, or keep them, as SMITH and MatchBERT do."""
+    What is learnt is a gain g and a shift h of the logits: α = g·α₀ and β = g·β₀ + h. They begin at 1 and 0 whatever α₀
+    and β₀ are, so that one learning rate fits cosines of any spread.
+
+    Attributes:
+        learning_rate: of gain and shift; read by `loop.parameter_groups`.
+    """
+
+    start: Tensor
+
+    def __init__(self, learnt: bool = True, learning_rate: float = 0.01) -> None:
+        """Learn gain and shift, or keep α = 6 and β = 0, as SMITH and MatchBERT do."""
         super().__init__()
-        self.alpha = nn.Parameter(torch.tensor(ALPHA), requires_grad=learnt)
-        self.beta = nn.Parameter(torch.tensor(0.0), requires_grad=learnt)
+        self.learning_rate = learning_rate
+        self.gain = nn.Parameter(torch.tensor(1.0), requires_grad=learnt)
+        self.shift = nn.Parameter(torch.tensor(0.0), requires_grad=learnt)
+        self.register_buffer("start", torch.tensor([ALPHA, 0.0]))
+
+    @property
+    def alpha(self) -> Tensor:
+        """α, the scale of the cosine."""
+        return self.gain * self.start[0]
+
+    @property
+    def beta(self) -> Tensor:
+        """β, the logit of two documents at a right angle."""
+        return self.gain * self.start[1] + self.shift
+
+    @torch.no_grad()
+    def start_at(self, scores: Tensor) -> None:
+        """Choose α₀ and β₀ so that the logits of these cosines [P] have mean 0 and deviation 1; α₀ is 1,000 at most.
+
+        Cosines of an untrained network lie close together, far from 0. From α = 6 and β = 0 the loss begins near 3, and
+        hundreds of steps go by before it is below that of a constant.
+        """
+        scale = 1 / max(float(scores.std(correction=0)), 1 / _LARGEST_SCALE)
+        self.start.copy_(torch.tensor([scale, -scale * float(scores.mean())]))
 
     def forward(self, left: Tensor, right: Tensor, related: Tensor) -> Tensor:
         """Compute the loss of B pairs.

@@ -62,7 +62,7 @@ def fit_served(staged: Path, read: TaskData, store: ChunkStore, *, combine: bool
         staged: the model's folder, with its graphs.
         read: documents, and the validation pairs.
         store: chunks of all documents.
-        combine: whether the score has all parts; else it is CoLDE's cosine.
+        combine: whether the score has all parts; else it is the cosine of document vectors.
         device: as for `Encoder.load`.
     """
     config = open_folder(staged).config

@@ -50,7 +50,7 @@ def calibration_of(values: dict[str, Any]) -> Calibration:
 PARTS = ("document", "chunks", "words", "opening")
 """The parts of a document score, each in [-1, 1] and 1 for a document and itself:
 
-- "document": the cosine of the document vectors, which is CoLDE's own score (§3.3);
+- "document": the cosine of the document vectors: CoLDE's own score (§3.3) if the model has no residual;
 - "chunks": how well the chunks of each document find a counterpart in the other;
 - "words": the rare words, and pairs of neighbouring words, that both documents hold;
 - "opening": the same for the first words of each.

@@ -1,8 +1,8 @@
 """Score two documents: the only place where a score is computed, for every command and every measurement.
 
-CoLDE's own score is the cosine of the document vectors (§3.3). One vector blurs small details that decide, so a model
-may add further parts (`scoring.config.PARTS`). Each part is symmetric, does not change when a document is repeated m
-times, and is 1 for a document and itself.
+CoLDE's own score is the cosine of the document vectors, without a residual (§3.3). One vector blurs small details that
+decide, so a model may add further parts (`scoring.config.PARTS`). Each part is symmetric, does not change when a
+document is repeated m times, and is 1 for a document and itself.
 """
 
 from __future__ import annotations

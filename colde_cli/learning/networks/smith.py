@@ -77,6 +77,14 @@ class Smith(nn.Module):
         self.block_dense = _dense(hidden, sizes)
         self.document_dense = _dense(hidden, sizes)
         self.weigh = _weigher(hidden, sizes) if sizes.combine == "attention" else None
+        self._draw(sizes.deviation or hidden**-0.5, words=config.backbone is None)
+
+    def _draw(self, deviation: float, words: bool) -> None:
+        """Draw the weights of all layers, those over words too if nothing pretrained replaces them."""
+        parts = [self.blocks, self.block_dense, self.document_dense, *([self.words] if words else [])]
+        for module in (module for part in parts for module in part.modules()):
+            if isinstance(module, nn.Linear):
+                nn.init.normal_(module.weight, std=deviation)
 
     def load_bert(self, weights: Mapping[str, Tensor]) -> None:
         """Take the weights of the backbone (`BertModel`, names without prefix); a pooler it lacks stays random.
@@ -191,8 +199,7 @@ def _transformer(
 
 def _dense(hidden: int, sizes: SmithSizes) -> nn.Module:
     linear = nn.Linear(hidden, hidden)
-    # As BERT begins: a bias would be a direction that all untrained vectors share.
-    nn.init.normal_(linear.weight, std=0.02)
+    # A bias would be a direction that all untrained vectors share.
     nn.init.zeros_(linear.bias)
     return nn.Sequential(linear, nn.Tanh()) if sizes.dense == "tanh" else linear
 

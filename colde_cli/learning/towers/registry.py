@@ -39,6 +39,9 @@ class SmithSizes:
         dense: the layer before each L2 norm, "linear" or "tanh".
         attention_hidden: V, units of the attention that combines.
         dropout: everywhere, in training.
+        deviation: standard deviation of the initial weights of all layers, but those of a backbone; 0 is 1/√H. BERT's,
+            and the public code's, is 0.02: a layer of 256 units then passes on a third of what it gets, what the first
+            token gathers of a block is lost beside the token itself, and all documents begin with nearly one vector.
         paper_compat: as in the public code, combine over `max_rows` slots, padded ones included, and leave the
             result at its own length.
     """
@@ -52,6 +55,7 @@ class SmithSizes:
     dense: Literal["linear", "tanh"] = "linear"
     attention_hidden: int = 256
     dropout: float = 0.1
+    deviation: float = 0.0
     paper_compat: bool = False
 
     @classmethod
@@ -69,6 +73,8 @@ class SmithSizes:
             raise ValueError(f"SMITH knows no combination {sizes.combine!r}, only {', '.join(COMBINATIONS)}")
         if sizes.dense not in ("linear", "tanh"):
             raise ValueError(f"the dense layer is linear or tanh, not {sizes.dense!r}")
+        if sizes.deviation < 0:
+            raise ValueError("a standard deviation is not negative")
         return sizes
 
 

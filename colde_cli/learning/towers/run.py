@@ -108,6 +108,8 @@ def train_tower(
         _learn_unlabelled(parts, documents, job.recipe, device, display)
     task = Task(packed, read.positives, read.split, files, run)
     learner = TowerLearner(parts.network, task, job.recipe, device)
+    if saved is None and job.recipe.epochs and not job.recipe.fixed_scale:
+        learner.fit_scale()
     with Journal(job.workshop) as journal:
         outcome = train(
             learner,
@@ -255,6 +257,8 @@ def _write_tower(
 # Tokens of the documents that go through the network together, padding included. A batch is cut into parts of this
 # size, whose gradients add up to that of the batch.
 _TOKENS = 16_384
+# Batches whose pairs tell where the cosines of the untrained network lie.
+_FIRST = 4
 
 TowerTask: TypeAlias = Task[Sequence[Rows]]
 
@@ -264,7 +268,7 @@ class TowerLearner:
 
     def __init__(self, tower: nn.Module, task: TowerTask, recipe: TowerRecipe, device: torch.device) -> None:
         self.tower = tower.to(device)
-        self.loss = PairLoss(learnt=not recipe.fixed_scale).to(device)
+        self.loss = PairLoss(not recipe.fixed_scale, recipe.scale_rate).to(device)
         self.network = nn.ModuleDict({"network": self.tower, "loss": self.loss})
         self.task = task
         self.recipe = recipe
@@ -323,18 +327,30 @@ class TowerLearner:
     def end_epoch(self) -> None:
         """Nothing to do."""
 
-    @torch.no_grad()
+    def fit_scale(self) -> None:
+        """Let the loss begin where it feels the cosines of the pairs of the first batches; once, before training."""
+        pairs = np.concatenate(self.batches(0)[:_FIRST])[:, :2]
+        self.loss.start_at(torch.from_numpy(self.pair_scores(pairs)))
+
     def scores(self) -> NDArray[np.float64]:
         """Return the cosine of every validation pair."""
+        return self.pair_scores(self.task.split.pairs)
+
+    @torch.no_grad()
+    def pair_scores(self, pairs: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the cosines of pairs of documents [P, 2], and leave the network in evaluation mode."""
         self.tower.eval()
-        documents, places = np.unique(self.task.split.pairs, return_inverse=True)
+        documents, places = np.unique(pairs, return_inverse=True)
         vectors: dict[int, Tensor] = {}
         for part in self._groups(documents):
             vectors.update(zip(part, self.vectors(documents[part].tolist()).cpu(), strict=True))
-        table = torch.stack([vectors[place] for place in range(len(documents))]).double()
-        table = nn.functional.normalize(table)
+        table = self.comparable(torch.stack([vectors[place] for place in range(len(documents))]).double())
         left, right = places.reshape(-1, 2).T
         return np.asarray((table[left] * table[right]).sum(1).numpy())
+
+    def comparable(self, vectors: Tensor) -> Tensor:
+        """Scale vectors [n, D] so that their products are scores: to unit length."""
+        return nn.functional.normalize(vectors)
 
     def _groups(self, documents: NDArray[np.int64]) -> Iterator[list[int]]:
         """Group documents of like size, as places in `documents`, so that little is padding."""
@@ -349,5 +365,6 @@ class TowerLearner:
             yield group
 
     def state(self) -> dict[str, Tensor]:
-        """Return the trained weights."""
-        return {name: weight for name, weight in self.network.named_parameters() if weight.requires_grad}
+        """Return the trained weights, and where the loss began."""
+        trained = {name: weight for name, weight in self.network.named_parameters() if weight.requires_grad}
+        return trained if self.recipe.fixed_scale else {**trained, "loss.start": self.loss.start}
