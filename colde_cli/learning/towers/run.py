@@ -366,5 +366,7 @@ class TowerLearner:
 
     def state(self) -> dict[str, Tensor]:
         """Return the trained weights, and where the loss began."""
-        trained = {name: weight for name, weight in self.network.named_parameters() if weight.requires_grad}
-        return trained if self.recipe.fixed_scale else {**trained, "loss.start": self.loss.start}
+        state: dict[str, Tensor] = {
+            name: weight for name, weight in self.network.named_parameters() if weight.requires_grad
+        }
+        return state if self.recipe.fixed_scale else {**state, "loss.start": self.loss.start}
