@@ -89,6 +89,13 @@ def test_the_order_is_by_score_then_path(capsys: Capture, corpus: Path, query: P
     assert Path(value["results"][-1]["path"]).name == "tax.md"
 
 
+def test_of_equal_documents_the_first_by_path_are_listed(capsys: Capture, corpus: Path, query: Path) -> None:
+    for name in ("q", "n", "m", "o"):
+        shutil.copy(corpus / "pump.txt", corpus / f"{name}.txt")
+    value = ranked(capsys, query, corpus, "-k", "3")
+    assert [Path(hit["path"]).name for hit in value["results"]] == ["well.txt", "m.txt", "n.txt"]
+
+
 def test_top_and_min_score_limit_the_list(capsys: Capture, corpus: Path, query: Path) -> None:
     assert len(ranked(capsys, query, corpus, "-k", "1")["results"]) == 1
     nothing = run(capsys, "rank", query, corpus, "--min-score", "0.9999")

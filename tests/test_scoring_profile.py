@@ -3,90 +3,31 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from made_up import CONFIG, WEIGHTS, learned, lexicon, made, statistics, terms
 
-from colde_cli.encoder.layout import ModelConfig
 from colde_cli.errors import ModelError
-from colde_cli.scoring.adapt import MOST_DOCUMENTS, learn_profile, part_table, random_pairs
-from colde_cli.scoring.config import FIELD_PARTS, Calibration, Domain, ScoreWeights
-from colde_cli.scoring.lexicon import BUCKETS, Lexicon, Terms
+from colde_cli.scoring.adapt import MOST_DOCUMENTS, part_table, random_pairs
+from colde_cli.scoring.config import FIELD_PARTS
+from colde_cli.scoring.lexicon import BUCKETS, Terms
 from colde_cli.scoring.profile import (
     LEAST_DOCUMENTS,
     PRIOR_DOCUMENTS,
     Field,
     FieldProfile,
-    ModelStatistics,
     blended_centre,
     blended_spreads,
     share_of_texts,
 )
 from colde_cli.scoring.score import document_score, document_scores, part_score, verdict
 
-SIZE = 6
-LAWS = Domain("laws", 0.4, 0.2, 0.1, 0.3, threshold=0.6, calibration=Calibration())
-WEIGHTS = ScoreWeights(0.1, 0.3, 0.4, 0.2, domains=(LAWS,))
-CONFIG = ModelConfig({}, "", score_weights=WEIGHTS, threshold=0.4, calibration=Calibration())
-CENTRE = np.linspace(-1, 1, SIZE, dtype=np.float32)
 counts = st.integers(1, 5000)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class MadeUp:
-    """A document of random vectors and words."""
-
-    document_vector: np.ndarray
-    chunk_vectors: np.ndarray
-    centred_unit_vectors: np.ndarray
-    shares: np.ndarray
-    domains: np.ndarray
-    terms: Terms | None
-    opening: Terms | None
-
-
-def unit(vectors: np.ndarray) -> np.ndarray:
-    found: np.ndarray = vectors / np.linalg.norm(vectors, axis=-1, keepdims=True)
-    return found.astype(np.float32)
-
-
-def terms(generator: np.random.Generator) -> Terms:
-    buckets = np.flatnonzero(generator.random(30) < 0.4).astype(np.int32)
-    weights = generator.random(len(buckets)) + 0.1
-    return Terms(buckets, (weights / (np.linalg.norm(weights) or 1)).astype(np.float32))
-
-
-def made(seed: int, law: float = 0.0) -> MadeUp:
-    generator = np.random.default_rng(seed)
-    vectors = (generator.normal(size=(1 + seed % 4, SIZE)) + 3).astype(np.float32)
-    shares = generator.random(len(vectors)) + 0.1
-    return MadeUp(
-        unit(generator.normal(size=SIZE)),
-        vectors,
-        unit(vectors - CENTRE),
-        (shares / shares.sum()).astype(np.float32),
-        np.array([1 - law, law], np.float32),
-        terms(generator),
-        terms(generator),
-    )
-
-
-def lexicon() -> Lexicon:
-    frequencies = np.zeros(2 * BUCKETS, np.uint16)
-    frequencies[:30] = np.arange(30)
-    return Lexicon(frequencies, 100, np.zeros(8, bool), 4.0)
-
-
-def statistics(fingerprint: str = "model") -> ModelStatistics:
-    return ModelStatistics(CENTRE, lexicon(), fingerprint)
-
-
-def learned(documents: int = 20) -> FieldProfile:
-    return learn_profile("field", [made(seed) for seed in range(documents)], statistics(), WEIGHTS)
 
 
 @pytest.fixture(scope="module")

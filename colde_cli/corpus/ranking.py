@@ -7,13 +7,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
+
 from colde_cli.corpus.collecting import Collector, CorpusReader, Skipped
 from colde_cli.corpus.fields import corpus_field
 from colde_cli.corpus.store import Card
 from colde_cli.documents.document import Document, SectionKind
 from colde_cli.encoder.encoding import DocumentEncoder, Encoding, RuntimeInfo
+from colde_cli.scoring.many import ACCURACY, scores_with_many
 from colde_cli.scoring.profile import Field, FieldInfo
-from colde_cli.scoring.score import Scorable, ScorePart, cosines, document_scores, verdict
+from colde_cli.scoring.score import Scorable, ScorePart, cosines, verdict
 from colde_cli.settings import CORPUS
 from colde_cli.similarity.boilerplate import Boilerplate
 from colde_cli.similarity.comparison import field_data, model_data, pages_data, parts_data, rounded
@@ -311,12 +314,33 @@ def _best(
     if not cards:
         return []
     first: Scorable = query if field is None else field.adapt(query)
-    scores = document_scores([first] * len(cards), cards, encoder.config, field)
-    ordered = sorted(zip(scores.tolist(), cards, strict=True), key=lambda pair: (-pair[0], pair[1].path))
-    listed = [pair for pair in ordered if min_score is None or pair[0] >= min_score][:top]
-    hits = []
-    for place, (_, card) in enumerate(listed, 1):
-        found = verdict(first, card, encoder.config, field)
-        given = (found.score, found.probability)
-        hits.append(Hit(place, card.path, card.title, *given, parts=found.parts, percentile=found.percentile))
-    return hits
+    found = [
+        (verdict(first, card, encoder.config, field), card)
+        for card in _best_cards(query, cards, encoder, field, top)
+    ]
+    ordered = sorted(found, key=lambda pair: (-pair[0].score, pair[1].path))
+    listed = [pair for pair in ordered if min_score is None or pair[0].score >= min_score][:top]
+    return [
+        Hit(
+            place,
+            card.path,
+            card.title,
+            said.score,
+            said.probability,
+            parts=said.parts,
+            percentile=said.percentile,
+        )
+        for place, (said, card) in enumerate(listed, 1)
+    ]
+
+
+def _best_cards(
+    query: Encoding, cards: Sequence[Card], encoder: DocumentEncoder, field: Field | None, top: int
+) -> list[Card]:
+    """The cards that can be among the `top` best, and few others.
+
+    Scores of many documents at once differ in their last digits. So they choose, and do not order.
+    """
+    scores = scores_with_many(query, cards, encoder.config, field)
+    least = np.sort(scores)[-min(top, len(cards))] - 2 * ACCURACY
+    return [cards[number] for number in np.flatnonzero(scores >= least).tolist()]

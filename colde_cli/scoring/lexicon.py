@@ -141,19 +141,26 @@ class Lexicon:
             documents: of the field.
             field_share: weight of the field, in [0, 1].
         """
-        buckets = terms.buckets.astype(np.int64)
-        here, there = self._log_rarity(buckets), _log_rarity(frequencies[buckets], documents)
-        blended = (1 - field_share) * here + field_share * there
-        weights = terms.weights * ((blended + 1) / (here + 1)) ** self.power
+        factors = self.field_factors(frequencies, documents, field_share, terms.buckets.astype(np.int64))
+        weights = terms.weights * factors
         length = np.linalg.norm(weights)
         return Terms(terms.buckets, (weights / (length if length else 1.0)).astype(np.float32))
+
+    def field_factors(
+        self, frequencies: NDArray[np.uint16], documents: int, field_share: float, buckets: IntArray | slice
+    ) -> NDArray[np.float64]:
+        """The factors by which a field changes the weights of buckets, before they get unit length; see `in_field`."""
+        here, there = self._log_rarity(buckets), _log_rarity(frequencies[buckets], documents)
+        blended = (1 - field_share) * here + field_share * there
+        factors: NDArray[np.float64] = ((blended + 1) / (here + 1)) ** self.power
+        return factors
 
     def _rarity(self, buckets: IntArray) -> NDArray[np.float64]:
         """Smoothed inverse document frequency of each bucket, to the power."""
         rarity: NDArray[np.float64] = (self._log_rarity(buckets) + 1) ** self.power
         return rarity
 
-    def _log_rarity(self, buckets: IntArray) -> NDArray[np.float64]:
+    def _log_rarity(self, buckets: IntArray | slice) -> NDArray[np.float64]:
         return _log_rarity(self.frequencies[buckets], self.documents)
 
 

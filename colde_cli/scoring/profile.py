@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -237,6 +238,15 @@ class Field:
         inverse = 1 / np.maximum(self.profile.spreads, 1e-3)
         weights[0, [FIELD_PARTS.index(name) for name in SPREAD_PARTS]] = inverse / inverse.sum()
         return weights
+
+    @cached_property
+    def word_factors(self) -> FloatArray:
+        """The factor by which the field changes the weight of each bucket, [2 * BUCKETS]."""
+        share = share_of_texts(self.profile.documents)
+        factors = self._lexicon.field_factors(
+            self.profile.frequencies, self.profile.documents, share, slice(None)
+        )
+        return factors.astype(np.float32)
 
     def _weighed(self, terms: Terms | None) -> Terms | None:
         if terms is None:

@@ -103,7 +103,8 @@ class Verdict:
     percentile: float | None = None
 
 
-_COSINE_ALONE = ScoreWeights()
+COSINE_ALONE = ScoreWeights()
+"""Of a model that states no weights."""
 
 
 def document_score(a: Scorable, b: Scorable, config: ScoringConfig, field: Field | None = None) -> float:
@@ -120,7 +121,8 @@ def document_scores(
         left: the first document of each pair.
         right: the second document of each pair.
         config: of the model that encoded them all.
-        field: score them within this field; documents of many pairs are best adapted to it before.
+        field: score them within this field; documents of many pairs are best adapted to it before. One document
+            with many others is scored faster by `scoring.many`.
     """
     scores = [document_score(a, b, config, field) for a, b in zip(left, right, strict=True)]
     return np.asarray(scores, np.float64)
@@ -130,10 +132,10 @@ def score_parts(
     a: Scorable, b: Scorable, config: ScoringConfig, field: Field | None = None
 ) -> tuple[ScorePart, ...]:
     """The parts of a document score that have a weight, in the order of `PARTS` or `FIELD_PARTS`."""
-    score_weights = config.score_weights or _COSINE_ALONE
+    score_weights = config.score_weights or COSINE_ALONE
     names: tuple[str, ...] = PARTS
     if field is None:
-        by_domain = _weights_by_domain(score_weights)
+        by_domain = weights_by_domain(score_weights)
     else:
         names, by_domain = FIELD_PARTS, field.weights_by_domain(score_weights)
         a, b = field.adapt(a), field.adapt(b)
@@ -156,7 +158,7 @@ def verdict(a: Scorable, b: Scorable, config: ScoringConfig, field: Field | None
         return Verdict(score, parts, None, None, field.profile.percentile(score))
     if config.threshold is None or config.calibration is None:
         return Verdict(score, parts, config.threshold, None)
-    score_weights = config.score_weights or _COSINE_ALONE
+    score_weights = config.score_weights or COSINE_ALONE
     shares = domain_shares(a, b, score_weights)
     thresholds = np.array([config.threshold, *(domain.threshold for domain in score_weights.domains)])
     calibrations = [config.calibration, *(domain.calibration for domain in score_weights.domains)]
@@ -177,7 +179,7 @@ def domain_shares(a: Scorable, b: Scorable, score_weights: ScoreWeights) -> NDAr
     return shares
 
 
-def _weights_by_domain(score_weights: ScoreWeights) -> NDArray[np.float64]:
+def weights_by_domain(score_weights: ScoreWeights) -> NDArray[np.float64]:
     """The weights of the parts for "other" and for each domain, [1 + K, 4]."""
     rows = (score_weights, *score_weights.domains)
     return np.array([[float(getattr(row, name)) for name in PARTS] for row in rows], np.float64)
