@@ -298,13 +298,38 @@ class Recipe(_Json):
     patience: Patience = 5
 
     @classmethod
-    def of(cls, given: Mapping[str, Any], base: BaseName = BaseName.DEFAULT) -> Recipe:
+    def of(
+        cls,
+        given: Mapping[str, Any],
+        base: BaseName = BaseName.DEFAULT,
+        start: ModelConfig | None = None,
+    ) -> Recipe:
         """Make the recipe of the options that were given, the others as in `base`.
 
         The default learning rate depends on what is trained.
+
+        Args:
+            given: values by field.
+            base: the recipe that gives the others.
+            start: the model to continue from, whose network stays as it is.
+
+        Raises:
+            OptionError: an option asks for another network than that of `start`.
         """
         rate = FROZEN_LEARNING_RATE if given.get("freeze_backbone") else LEARNING_RATE
-        return cls(**{"learning_rate": rate, **(PAPER if base is BaseName.PAPER else {}), **given})
+        values = {"learning_rate": rate, **(PAPER if base is BaseName.PAPER else {})}
+        if start is None:
+            return cls(**{**values, **given})
+        network = _network_of(start)
+        if "no-lstm" in given.get("ablations", ()):
+            raise OptionError("--ablation no-lstm needs a new head; leave out --init.")
+        for name in given.keys() & network.keys() - _FREE:
+            if given[name] != network[name]:
+                raise OptionError(
+                    f"--{name.replace('_', '-')} {given[name]} is not that of the model to continue from, "
+                    f"{network[name]}; leave it out."
+                )
+        return cls(**{**values, **network, **given})
 
     def check(self) -> None:
         """Refuse options that contradict each other.
@@ -312,8 +337,6 @@ class Recipe(_Json):
         Raises:
             OptionError: they do.
         """
-        if not self.epochs:
-            raise OptionError("--epochs 0 trains nothing; give it 1 at least.")
         if self.freeze_backbone and self.chunk_position == "input":
             raise OptionError(
                 "--freeze-backbone needs --chunk-position post: with input, chunk vectors depend on their place."
@@ -366,6 +389,25 @@ class Recipe(_Json):
             residual_share=self.residual_share,
             dropout=self.dropout,
         )
+
+
+# What a network can change while its weights stay.
+_FREE = {"chunk_tokens", "residual_share", "dropout"}
+
+
+def _network_of(config: ModelConfig) -> dict[str, Any]:
+    """The fields of a recipe that describe the network of a model."""
+    return {
+        "sections": config.sections,
+        "chunk_position": config.chunk_position,
+        "chunk_tokens": config.chunk_tokens,
+        "chunk_pool": config.chunk_pool,
+        "heads": config.attention_heads,
+        "projection": config.projection,
+        "residual": config.residual,
+        "residual_share": config.residual_share,
+        "dropout": config.dropout,
+    }
 
 
 PAPER: dict[str, Any] = {

@@ -10,6 +10,7 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 import typer
 from typer.testing import CliRunner, Result
@@ -23,6 +24,7 @@ from colde_cli.encoder.encoder import Encoder
 from colde_cli.errors import ColdeError
 from colde_cli.evaluation.data import read_data
 from colde_cli.learning.loop import TIME_UP
+from colde_cli.learning.tokens import chunk_documents
 
 APP = typer.Typer(context_settings={"help_option_names": ["-h", "--help"]})
 APP.command()(train)
@@ -198,3 +200,74 @@ def test_a_signal_saves_the_run(
     assert "other options" in refusal(*given, "--resume")
     more = write_documents(tmp_path / "more.jsonl", per_subject=9)
     assert "other options, data" in refusal(more, *given[1:], "--epochs", 2000, "--resume")
+
+
+def test_a_model_is_continued_with_its_head(data: Path, backbone: Path, tmp_path: Path) -> None:
+    """The first epoch of the second run starts where the first run ended."""
+    first, second = tmp_path / "first", tmp_path / "second"
+    options = [*QUICK, "--no-combine", "--patience", 0]
+    assert colde(data, "-o", first, "--backbone", backbone, *options, "--residual", "none").exit_code == 0
+    given = [*QUICK[:4], *QUICK[6:], "--no-combine", "--patience", 0]
+    result = colde(data, "-o", second, "--init", first, *given)
+    assert result.exit_code == 0, result.output
+    best = max(line["auc"] for line in journal(tmp_path / "first.training") if line["event"] == "validation")
+    assert journal(tmp_path / "second.training")[0]["auc"] == pytest.approx(best)
+    config = json.loads((second / "config.json").read_text(encoding="utf-8"))
+    assert (config["projection"], config["residual"], config["backbone_name"]) == (16, "none", "tiny")
+    card = (second / "README.md").read_text(encoding="utf-8")
+    assert "first, before" in card
+
+
+@pytest.fixture(scope="module", params=["post", "input"])
+def start(request: pytest.FixtureRequest, backbone: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The weights, tokenizer and configuration of a trained model, and nothing else."""
+    folder = tmp_path_factory.mktemp("starts")
+    whole, data = folder / "whole", write_documents(folder / "data.jsonl")
+    result = colde(data, "-o", whole, "--backbone", backbone, *QUICK, "--chunk-position", request.param)
+    assert result.exit_code == 0, result.output
+    (folder / "start").mkdir()
+    for name in ("model.safetensors", "tokenizer.json", "config.json"):
+        (folder / "start" / name).write_bytes((whole / name).read_bytes())
+    return folder / "start"
+
+
+def test_a_model_is_finished_without_training(
+    start: Path, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its weights stay; graphs, lexicon, threshold and card are new. Only the documents of the pairs are encoded."""
+    from safetensors.numpy import load_file
+
+    monkeypatch.setattr("colde_cli.learning.run._FINAL_SAMPLE", 3)
+    judged = tmp_path / "pairs.jsonl"
+    pairs = [("bees-0", "bees-1", 1), ("bees-0", "boats-0", 0)]
+    judged.write_text("".join(json.dumps({"a": a, "b": b, "label": y}) + "\n" for a, b, y in pairs))
+    given = ["--init", start, "--epochs", 0, "--chunk-tokens", 24, "--device", "cpu", "--validation", judged]
+    result = colde(data, "-o", tmp_path / "finished", *given)
+    assert result.exit_code == 0, result.output
+    assert "best epoch" not in result.stdout
+    before, after = (load_file(path / "model.safetensors") for path in (start, tmp_path / "finished"))
+    assert before.keys() == after.keys()
+    changed = [name for name, values in after.items() if not np.array_equal(values, before[name])]
+    assert changed == ["head.center"]
+    encoder = Encoder.load(tmp_path / "finished", device="cpu")
+    assert encoder.config.chunk_tokens == 24
+    assert encoder.config.threshold is not None
+    assert (tmp_path / "finished" / "lexicon.npz").is_file()
+    assert "Nothing was trained" in (tmp_path / "finished" / "README.md").read_text(encoding="utf-8")
+
+    if encoder.config.chunk_position == "post":
+        named = {item.id: item.document for item in read_data([data]).documents}
+        tokenizer = (start / "tokenizer.json").read_text(encoding="utf-8")
+        needed = chunk_documents([named[name] for name in ("bees-0", "bees-1", "boats-0")], tokenizer, 24)
+        assert f"Encoding the chunks ({len(needed) + 3})" in result.stderr
+
+
+def test_what_a_continued_model_cannot_change(
+    start: Path, data: Path, backbone: Path, tmp_path: Path
+) -> None:
+    given = [data, "-o", tmp_path / "mine", "--init", start]
+    assert "--projection 32" in refusal(*given, "--projection", 32)
+    assert "--ablation no-lstm" in refusal(*given, "--ablation", "no-lstm")
+    assert "leave out --backbone" in refusal(*given, "--backbone", backbone)
+    assert "--init means nothing" in refusal(*given, "--system", "sbert")
+    assert "no model" in refusal(*given[:3], "--init", tmp_path / "missing")

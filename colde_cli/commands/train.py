@@ -28,6 +28,7 @@ from colde_cli.settings import parse_duration
 if TYPE_CHECKING:
     from rich.progress import TaskID
 
+    from colde_cli.encoder.layout import ModelConfig, ModelFolder
     from colde_cli.learning.loop import Outcome
     from colde_cli.learning.run import Job
 
@@ -107,25 +108,35 @@ def with_recipe_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def make_recipe(
-    context: typer.Context, system: str, base: BaseName = BaseName.DEFAULT
+    context: typer.Context,
+    system: str,
+    base: BaseName = BaseName.DEFAULT,
+    start: ModelConfig | None = None,
 ) -> Recipe | TowerRecipe:
-    """Make the recipe of a system from the options that were given, and for CoLDE from a recipe to start from.
+    """Make the recipe of a system from the options that were given.
+
+    Args:
+        context: of the command.
+        system: name of the system.
+        base: gives CoLDE's other options.
+        start: the model to continue from.
 
     Raises:
-        OptionError: an option means nothing to the system, or has a value that the system does not know.
+        OptionError: an option means nothing to the system, or has a value that the system or the model to continue
+            from does not know.
     """
     from colde_cli.learning.towers.registry import system_named
 
     tower = None if system == SystemName.COLDE else system_named(system)
     options, kind = recipe_options(), TowerRecipe if tower else Recipe
     refused = {name for name, each in options.items() if kind not in each.defaults}
-    refused |= tower.unused_options | {"recipe"} if tower else set()
+    refused |= tower.unused_options | {"recipe", "init"} if tower else set()
     given = [item for item in context.command.params if item.name and _was_given(context, item.name)]
     for item in given:
         if item.name in refused:
             raise OptionError(f"{item.opts[0]} means nothing to --system {system}; leave it out.")
     values = {item.name: _field_value(context.params[item.name]) for item in given if item.name in options}
-    return tower.recipe(values) if tower else Recipe.of(values, base)
+    return tower.recipe(values) if tower else Recipe.of(values, base, start)
 
 
 def _was_given(context: typer.Context, name: str) -> bool:
@@ -212,18 +223,21 @@ class Display:
         self._bars.stop()
         if self._quiet:
             return
-        if not outcome.progress.best_epoch:
+        if outcome.progress.epoch and not outcome.progress.best_epoch:
             self._console.print(
-                "No epoch was better than the untrained model, which was kept.", style="yellow"
+                "No epoch was better than the model before training, which was kept.", style="yellow"
             )
         kept = outcome.served or outcome.trained
         others = [("its vectors alone", outcome.trained)] if outcome.served else []
-        others.append(("untrained", outcome.untrained))
+        if outcome.progress.epoch:
+            others.append(("untrained" if job.init is None else "before", outcome.untrained))
         areas = ", ".join(f"{name} {metrics.field_auc:.4f}" for name, metrics in others)
         best = ", ".join(f"{metrics.f1:.4f}" for _, metrics in others)
+        epoch = f", best epoch {outcome.progress.best_epoch}" if outcome.progress.epoch else ""
         sys.stdout.write(
-            f"{job.output}: validation AUC {kept.field_auc:.4f} ({areas}), F1 {kept.f1:.4f} ({best}), "
-            f"threshold {kept.threshold:.4f}, {kept.pairs:,} pairs, best epoch {outcome.progress.best_epoch}\n"
+            f"{job.output}: validation AUC {kept.field_auc:.4f}{areas and f' ({areas})'}, "
+            f"F1 {kept.f1:.4f}{best and f' ({best})'}, threshold {kept.threshold:.4f}, "
+            f"{kept.pairs:,} pairs{epoch}\n"
         )
 
 
@@ -304,6 +318,16 @@ def train(
             help="BERT to start from: a folder, a colde model, or a name on the Hugging Face hub.",
         ),
     ] = DEFAULT_BACKBONE,
+    init: Annotated[
+        str | None,
+        option(
+            "--init",
+            panel=MODEL,
+            metavar="NAME|FOLDER",
+            help="Continue from this CoLDE model, its head included; with --epochs 0, only export and fit it anew.",
+            show_default=False,
+        ),
+    ] = None,
     device: Annotated[
         str,
         option(
@@ -359,7 +383,8 @@ def train(
     from colde_cli.commands.options import require_extra
 
     require_extra("train", "colde train")
-    made = make_recipe(context, system.value, recipe)
+    start = _open_start(init, _was_given(context, "backbone"))
+    made = make_recipe(context, system.value, recipe, start.config if start else None)
     if (output is None) == (prepare is None):
         raise OptionError("Name either the model to write, with --output, or a file of data, with --prepare.")
     from colde_cli.learning.run import Job
@@ -368,7 +393,8 @@ def train(
         data=tuple(data),
         output=output or Path(),
         recipe=made,
-        backbone=backbone,
+        backbone=str(start.path) if start else backbone,
+        init=start.path if start else None,
         pairs=pairs,
         validation=_validation(validation),
         device=device,
@@ -382,6 +408,18 @@ def train(
         _prepare(job, prepare, quiet)
     else:
         raise typer.Exit(_run(job, quiet, max_time))
+
+
+def _open_start(init: str | None, backbone_given: bool) -> ModelFolder | None:
+    """Open the model to continue from, which brings its own backbone."""
+    if init is None:
+        return None
+    if backbone_given:
+        raise OptionError("--init brings its own backbone; leave out --backbone.")
+    from colde_cli.encoder.layout import open_folder
+    from colde_cli.settings import resolve_model
+
+    return open_folder(resolve_model(init))
 
 
 def _validation(text: str) -> Path | float:

@@ -34,6 +34,7 @@ class CardFacts:
         judged: whether somebody judged the validation pairs; else labels and links made them.
         note: of the person who trained it (licence, purpose).
         served: figures of the finished model, where its score has more parts than the trained cosine.
+        start: name of the model that the run continued from; "" without.
     """
 
     name: str
@@ -43,6 +44,7 @@ class CardFacts:
     judged: bool
     note: str = ""
     served: PairMetrics | None = None
+    start: str = ""
 
 
 def write_card(
@@ -82,15 +84,18 @@ def _figures(facts: CardFacts, outcome: Outcome) -> str:
     origin = "judged pairs" if facts.judged else "pairs made from labels and links, negatives drawn at random"
     trained, untrained = outcome.trained, outcome.untrained
     columns = [("this model", facts.served or trained), ("its vectors alone", trained)]
-    columns = [*(columns if facts.served else columns[:1]), ("the same, untrained", untrained)]
+    columns = columns if facts.served else columns[:1]
+    if outcome.progress.epoch:
+        columns = [*columns, (f"{facts.start}, before" if facts.start else "the same, untrained", untrained)]
     rows = [
         " | ".join([f"| {name}", *(_value(found, key) for _, found in columns)]) for name, key in _FIGURES
     ]
     titles = " | ".join(title for title, _ in columns)
     table = "\n".join([f"| | {titles} |", "|---" * (len(columns) + 1) + "|", *(f"{row} |" for row in rows)])
     return (
-        f"{trained.pairs:,} {origin}, {trained.positives:,} of them related. The epoch was chosen and the "
-        "threshold fitted on these very pairs, so the figures flatter; measure on pairs of your own."
+        f"{trained.pairs:,} {origin}, {trained.positives:,} of them related. "
+        f"{'The epoch was chosen and the' if outcome.progress.epoch else 'The'} threshold fitted on these very "
+        "pairs, so the figures flatter; measure on pairs of your own."
         f"\n\n{table}"
     )
 
@@ -103,9 +108,11 @@ def _recipe(recipe: Recipe | TowerRecipe, outcome: Outcome) -> str:
     rows = [f"| {name} | {_shown(value)} |" for name, value in recipe.to_json().items()]
     progress = outcome.progress
     ended = (
-        f"Best after epoch {progress.best_epoch} of {progress.epoch} ({progress.step:,} steps)."
+        "Nothing was trained: the weights are those of the model that the run started from."
+        if not progress.epoch
+        else f"Best after epoch {progress.best_epoch} of {progress.epoch} ({progress.step:,} steps)."
         if progress.best_epoch
-        else f"No epoch of {progress.epoch} was better than the untrained model, which is what this is."
+        else f"No epoch of {progress.epoch} was better than the model before training, which is what this is."
     )
     return "\n".join(["| option | value |", "|---|---|", *rows]) + f"\n\n{ended}"
 

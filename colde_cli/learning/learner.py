@@ -186,9 +186,7 @@ def set_center(model: Colde, source: ChunkSource, task: ColdeTask, sample: int |
         sample: number of chunks to take the mean of; None takes all.
         seed: of the sample, which is always the same.
     """
-    chunks = np.concatenate([task.texts.chunks_of(int(number)) for number in task.split.training])
-    if sample is not None and len(chunks) > sample:
-        chunks = np.sort(np.random.default_rng([seed, 3]).choice(chunks, sample, replace=False))
+    chunks = center_chunks(task, sample, seed)
     starts = task.texts.documents[:-1]
     total = torch.zeros(model.config.hidden_size, dtype=torch.float64)
     for start in range(0, len(chunks), _BLOCK):
@@ -197,3 +195,11 @@ def set_center(model: Colde, source: ChunkSource, task: ColdeTask, sample: int |
         places = part - starts[np.searchsorted(starts, part, side="right") - 1]
         total += source.vectors(Needed(part, zeros, places, zeros[:, None])).double().sum(0).cpu()
     model.head.center.copy_(total / len(chunks))
+
+
+def center_chunks(task: ColdeTask, sample: int | None, seed: int) -> NDArray[np.int64]:
+    """Choose the chunks whose mean is the centre: all of the training documents, or a sample, ascending."""
+    chunks = np.concatenate([task.texts.chunks_of(int(number)) for number in task.split.training])
+    if sample is not None and len(chunks) > sample:
+        chunks = np.sort(np.random.default_rng([seed, 3]).choice(chunks, sample, replace=False))
+    return chunks

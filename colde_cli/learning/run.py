@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from colde_cli.encoder.cache import Cache
-from colde_cli.encoder.layout import CARD, WEIGHTS
+from colde_cli.encoder.layout import CARD, WEIGHTS, ModelFolder, open_folder
 from colde_cli.errors import DataError, DeviceError, ModelError, OptionError
 from colde_cli.evaluation.data import DataFile, read_data, read_pairs
 from colde_cli.evaluation.metrics import PairMetrics
@@ -29,9 +29,9 @@ from colde_cli.learning.backbone import Backbone, load_backbone
 from colde_cli.learning.card import CardFacts, write_card
 from colde_cli.learning.export.export import calibration_chunks, export_model, frozen_encoder, new_folder
 from colde_cli.learning.gradient_cache import ChunkSource, FrozenChunks, TrainedChunks, micro_tokens
-from colde_cli.learning.learner import CENTER_SAMPLE, ColdeLearner, ColdeTask, set_center
+from colde_cli.learning.learner import CENTER_SAMPLE, ColdeLearner, ColdeTask, center_chunks, set_center
 from colde_cli.learning.loop import Journal, Observer, Outcome, Task, train
-from colde_cli.learning.networks.colde import Colde, save_weights
+from colde_cli.learning.networks.colde import Colde, load_colde, save_weights
 from colde_cli.learning.prepared import Inputs, JudgedPairs, is_prepared, read_prepared, write_prepared
 from colde_cli.learning.processes import ALONE, Processes
 from colde_cli.learning.sampling import Positives, hard_negatives
@@ -61,6 +61,7 @@ class Job(Generic[R]):
         data: files of documents, or one that `prepare_data` wrote.
         output: the model folder to write.
         backbone: see `load_backbone`; unused by systems without one.
+        init: folder of the CoLDE model to continue from, also named as `backbone`; None for a new head.
         pairs: file of judged training pairs.
         validation: file of judged pairs, or the share of the documents to hold back.
         device: "auto", "cpu", "cuda" or "cuda:N".
@@ -75,6 +76,7 @@ class Job(Generic[R]):
     output: Path
     recipe: R
     backbone: str
+    init: Path | None = None
     pairs: Path | None = None
     validation: Path | float = 0.1
     device: str = "auto"
@@ -253,6 +255,8 @@ def run_digest(job: Job[Any], read: TaskData, texts: str, weights: Mapping[str, 
 _VECTORS = "vectors.npy"
 # Chunks encoded between two writes of the table.
 _BLOCK = 512
+# Chunks whose mean is the centre of a model that is finished without training.
+_FINAL_SAMPLE = 4096
 
 
 def train_model(
@@ -267,26 +271,30 @@ def train_model(
         Stopped: `stop` returned True; the run is saved in `job.workshop`.
     """
     job.recipe.check()
+    if not job.recipe.epochs and job.init is None:
+        raise OptionError("--epochs 0 trains nothing; give it 1 at least, or name a model with --init.")
     if processes.count > 1 and job.recipe.freeze_backbone:
         raise OptionError("--freeze-backbone trains in one process; start it without accelerate launch.")
     check_folders(job)
     device = processes.device or torch_device(job.device)
     display.phase("Reading the documents")
+    start = None if job.init is None else open_folder(job.init)
     backbone = load_backbone(job.backbone)
     inputs = read_inputs(job, backbone)
     read = make_task(job, inputs)
-    model = build_model(job.recipe, backbone)
+    model = build_model(job.recipe, backbone, start)
     tokens = read_tokens(inputs, backbone, display)
     store = tokens.chunked(backbone.tokenizer, model.config.chunk_tokens)
     files = np.array([item.file for item in read.data.documents], np.int64)
-    run = run_digest(job, read, store.digest(), backbone.weights)
+    run = run_digest(job, read, store.digest(), model.state_dict() if start else backbone.weights)
     task = Task(store, read.positives, read.split, files, run)
     saved = checkpoint.load(job.workshop, run) if job.resume else None
     calibration_ids = _calibration_ids(task)
     if processes.main:
         open_workshop(job)
+    frozen = job.recipe.freeze_backbone or (not job.recipe.epochs and not model.encoder.takes_positions)
     source: ChunkSource
-    if job.recipe.freeze_backbone:
+    if frozen:
         source = _frozen(job, model, task, backbone.tokenizer, calibration_ids, device, display)
     else:
         model.to(device)
@@ -294,8 +302,7 @@ def train_model(
         source = TrainedChunks(model.encoder, store, at_once, device, job.recipe.precision, processes)
     display.phase("Preparing")
     if saved is None:
-        sample = None if job.recipe.freeze_backbone else CENTER_SAMPLE
-        set_center(model, source, task, sample, job.recipe.seed)
+        set_center(model, source, task, _center_sample(job.recipe), job.recipe.seed)
     hard = None
     if job.recipe.hard_negatives:
         display.phase("Finding hard negatives")
@@ -321,18 +328,35 @@ def train_model(
     return replace(outcome, served=served if job.recipe.combine else None)
 
 
-def build_model(recipe: Recipe, backbone: Backbone) -> Colde:
-    """Build the untrained model: pretrained BERT, new head; only the weights to be trained require gradients.
+def _center_sample(recipe: Recipe) -> int | None:
+    """The number of chunks whose mean is the centre; None for all, where each has its vector anyway."""
+    if not recipe.epochs:
+        return _FINAL_SAMPLE
+    return None if recipe.freeze_backbone else CENTER_SAMPLE
+
+
+def build_model(recipe: Recipe, backbone: Backbone, start: ModelFolder | None = None) -> Colde:
+    """Build the model to train; only the weights to be trained require gradients.
+
+    Args:
+        recipe: says what the network is like.
+        backbone: the pretrained BERT, for a new head.
+        start: the model to continue from instead, whose network `recipe` describes.
 
     Raises:
-        ModelError: the backbone's weights do not fit its configuration.
+        ModelError: weights do not fit their configuration.
     """
     torch.manual_seed(recipe.seed)
-    model = Colde(recipe.model_config(backbone))
-    try:
-        model.encoder.load_bert(backbone.weights)
-    except (ValueError, KeyError) as error:
-        raise ModelError(f"The backbone {backbone.name} is not a whole BERT: {error}.") from error
+    config = recipe.model_config(backbone)
+    if start is not None:
+        kept = replace(config, max_chunks=start.config.max_chunks, lstm_hidden=start.config.lstm_hidden)
+        model = load_colde(replace(start, config=kept))
+    else:
+        model = Colde(config)
+        try:
+            model.encoder.load_bert(backbone.weights)
+        except (ValueError, KeyError) as error:
+            raise ModelError(f"The backbone {backbone.name} is not a whole BERT: {error}.") from error
     if recipe.freeze_backbone:
         model.encoder.requires_grad_(False)
     elif recipe.trainable_layers is not None:
@@ -356,13 +380,20 @@ def _frozen(
 ) -> FrozenChunks:
     path = job.workshop / _VECTORS
     if not (job.resume and path.is_file()):
-        display.phase("Encoding the chunks", len(task.texts))
+        chunks = np.arange(len(task.texts)) if job.recipe.epochs else _chunks_to_finish(task, job.recipe)
+        display.phase("Encoding the chunks", len(chunks))
         with frozen_vectors(model, tokenizer, calibration_ids, job.device) as encode:
-            _write_table(task.texts, encode, model.config.hidden_size, path, display)
+            _write_table(task.texts, chunks, encode, model.config.hidden_size, path, display)
     return FrozenChunks(np.load(path, mmap_mode="r"), device)
 
 
-Encode = Callable[[ChunkStore, range], NDArray[np.float32]]
+def _chunks_to_finish(task: ColdeTask, recipe: Recipe) -> NDArray[np.int64]:
+    """The chunks that a model needs to be finished: those of the validation pairs, and a sample for the centre."""
+    judged = [task.texts.chunks_of(int(number)) for number in np.unique(task.split.pairs)]
+    return np.unique(np.concatenate([*judged, center_chunks(task, _FINAL_SAMPLE, recipe.seed)]))
+
+
+Encode = Callable[[ChunkStore, Iterable[int]], NDArray[np.float32]]
 
 
 @contextmanager
@@ -378,14 +409,19 @@ def frozen_vectors(
 
 
 def _write_table(
-    store: ChunkStore, encode: Encode, hidden: int, path: Path, display: TrainingDisplay
+    store: ChunkStore,
+    chunks: NDArray[np.int64],
+    encode: Encode,
+    hidden: int,
+    path: Path,
+    display: TrainingDisplay,
 ) -> None:
-    """Write all chunk vectors to a memory-mapped file, which appears whole or not at all."""
+    """Write the vectors of these chunks to a memory-mapped file of all, which appears whole or not at all."""
     with atomic_file(path) as staged:
         table = np.lib.format.open_memmap(staged, "w+", np.float32, (len(store), hidden))
-        for start in range(0, len(store), _BLOCK):
-            numbers = range(start, min(start + _BLOCK, len(store)))
-            table[numbers.start : numbers.stop] = encode(store, numbers)
+        for start in range(0, len(chunks), _BLOCK):
+            numbers = chunks[start : start + _BLOCK]
+            table[numbers] = encode(store, numbers.tolist())
             display.advance(len(numbers))
         table.flush()
 
@@ -412,6 +448,7 @@ def _write_model(
             read.split.judged,
             job.note,
             served.metrics,
+            job.init.name if job.init else "",
         )
         card = write_card(facts, served.config, job.recipe, outcome)
         (staged / CARD).write_text(card, encoding="utf-8")
