@@ -488,6 +488,25 @@ class TowerRecipe(_Json):
             help="Passes over the documents without labels; --epochs 0 stops after them.",
         ),
     ] = 1
+    anchor: Annotated[
+        Literal["first", "random"],
+        option("--anchor", panel=TOWER, help="The sentence of a document that LA(SER)³ starts from."),
+    ] = "first"
+    repeat: Annotated[
+        Literal["random", "twice"],
+        option(
+            "--repeat", panel=TOWER, help="How often LA(SER)³ repeats a text: by chance, or always twice."
+        ),
+    ] = "random"
+    longest: Annotated[
+        int,
+        option(
+            "--longest",
+            panel=TOWER,
+            min=3,
+            help="L_max of LA(SER)³: most tokens of a repeated text, the model's two included.",
+        ),
+    ] = 256
     fixed_scale: Annotated[
         bool,
         option("--fixed-scale", panel=TOWER, help="Keep α = 6 and β = 0 in the loss, as SMITH does."),

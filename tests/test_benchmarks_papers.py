@@ -204,6 +204,27 @@ def test_elongated_tokens_have_room(script: Any) -> None:
     assert laser.draw_sentences([f"Too short. {sentence} Short too.", "Nothing."], 5) == [sentence]
 
 
+def test_a_result_is_kept_for_its_data_and_code_alone(script: Any, tmp_path: Path) -> None:
+    paper_data = script("paper_data")
+    for name in ("docs", "pairs"):
+        (tmp_path / f"{name}.jsonl.gz").write_bytes(b"one")
+    known = paper_data.run_key(tmp_path)
+    assert paper_data.run_key(tmp_path) == known != paper_data.run_key(tmp_path, b"another encoder")
+    for name in ("docs", "pairs"):
+        (tmp_path / f"{name}.jsonl.gz").write_bytes(b"other")
+        changed = paper_data.run_key(tmp_path)
+        assert changed != known
+        known = changed
+    code = tmp_path / "code"
+    digests = []
+    for text in ("", "a = 1", "a = 2"):
+        code.mkdir(exist_ok=True)
+        (code / "script.py").write_text(text)
+        paper_data.code_digest.cache_clear()
+        digests.append(paper_data.code_digest((code,)))
+    assert len(set(digests)) == 3
+
+
 def test_a_sample_has_related_and_unrelated_pairs(script: Any) -> None:
     labelled = [("a", "b", True), ("a", "c", True), ("a", "d", False), ("b", "d", False), ("c", "d", False)]
     pairs = [LabelledPair(*values) for values in labelled]
@@ -229,6 +250,7 @@ def test_from_documents_to_scores(script: Any, tmp_path: Path, monkeypatch: pyte
     recipe = replace(recipes.PAPER, epochs=2, batch_size=8, heads=4)
     run = head_runs.run_one(paper_set, recipe)
     assert (run.epochs, len(run.curve)) == (2, 3)
+    assert run.steps in (3, 6)
     assert len(run.test) == len(paper_set.pairs("test"))
     again = head_runs.run_one(paper_set, recipe)
     assert again.test == run.test
@@ -243,7 +265,7 @@ def test_from_documents_to_scores(script: Any, tmp_path: Path, monkeypatch: pyte
     row = script("curves").row(paper_set, "batch 8", [run])
     assert len(row) == len(script("curves").HEADER)
     rows = script("colde").full_rows(
-        paper_set, {"−LSTM": tuple(head_runs.of_split([run], split) for split in ("validation", "test"))}
+        paper_set, {"−LSTM": tuple(head_runs.of_split([run], split) for split in ("validation", "test"))}, {}
     )
     assert [len(line) for line in rows] == [len(script("colde").HEADER)]
 

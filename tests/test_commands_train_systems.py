@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("torch")
 
 from command_line import check_trouble, run
-from tiny_backbone import write_backbone, write_documents
+from tiny_backbone import SUBJECTS, write_backbone, write_documents
 
 from colde_cli.commands.train import SystemName, recipe_options
 from colde_cli.encoder.loading import open_encoder
@@ -150,6 +150,34 @@ def test_documents_teach_before_their_labels_do(
     assert np.abs(vectors[0] - vectors[1]).max() > 1e-5
 
 
+def test_every_option_of_laser3_changes_what_is_learnt(
+    backbone: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = tmp_path / "data.jsonl"
+    lines = [
+        {
+            "id": f"{subject}-{number}",
+            "label": subject,
+            "text": " ".join(
+                f"The {' '.join(words[at : at + 3])}." for at in (number, number + 4, number + 8)
+            ),
+        }
+        for subject, words in SUBJECTS.items()
+        for number in (0, 1)
+    ]
+    data.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    document = read_data([data]).documents[0].document
+    given = [data, "--system", "sbert", "--backbone", backbone, *QUICK, "--epochs", 0, "-q"]
+    vectors = []
+    for more in ([], ["--anchor", "random"], ["--repeat", "twice"], ["--longest", 12]):
+        output = tmp_path / str(len(vectors))
+        done = run(capsys, "train", *given, "-o", output, "--pretrain", "self-reference", *more)
+        assert done.status == 0, done.err
+        vectors.append(open_encoder(output, device="cpu").encode(document).document_vector)
+    for place, one in enumerate(vectors):
+        assert all(np.abs(one - other).max() > 1e-6 for other in vectors[place + 1 :])
+
+
 def test_what_means_nothing_to_a_system_is_refused(
     data: Path,
     backbone: Path,
@@ -178,6 +206,10 @@ def test_what_means_nothing_to_a_system_is_refused(
         "--system", "smith", "--trainable-layers", 1
     )
     assert "--pretrain wp is not for --system sbert" in refusal("--system", "sbert", "--pretrain", "wp")
+    needs = "needs --pretrain with one of: simcse, two-spans, self-reference"
+    for option in ("--anchor=random", "--repeat=twice", "--longest=64"):
+        assert needs in refusal("--system", "sbert", option)
+    assert needs in refusal("--system", "smith", "--pretrain", "wp", "--anchor=random")
     assert "sbert has pool=mean" in refusal("--system", "sbert", "--network", "size=3")
     assert "nothing to resume" in refusal("--system", "sbert", "--resume")
     monkeypatch.setenv("COLDE_HEADS", "4")
@@ -209,9 +241,10 @@ def test_options_that_are_not_given_are_the_recipes_own(
         ["--freeze-backbone", "--max-memory", "1GB", *ablations],
         ["--lr", "0.1", "--no-combine"],
         ["--system", "smith", "--network", "hidden=16", "--network", "heads=2", "--fixed-scale"],
+        ["--system", "sbert", "--pretrain", "self-reference", "--anchor", "random", "--repeat", "twice"],
     ):
         assert run(capsys, "train", data, "-o", tmp_path / "mine", *given).status == 0
-    frozen, tuned, smith = (job.recipe for job in jobs)
+    frozen, tuned, smith, laser = (job.recipe for job in jobs)
     assert frozen == Recipe(
         freeze_backbone=True,
         learning_rate=1e-3,
@@ -222,6 +255,8 @@ def test_options_that_are_not_given_are_the_recipes_own(
     assert tuned == Recipe(learning_rate=0.1, combine=False, seed=2)
     sizes = (("heads", 2), ("hidden", 16))
     assert smith == TowerRecipe("smith", learning_rate=5e-5, network=sizes, fixed_scale=True, seed=2)
+    made = {"anchor": "random", "repeat": "twice", "longest": 256, "seed": 2}
+    assert laser == TowerRecipe("sbert", learning_rate=2e-5, pretrain="self-reference", **made)
 
 
 def test_the_recipe_of_the_paper(

@@ -5,8 +5,9 @@
 Trains CoLDE (the paper's recipe and ours) and its ablations −Aug, −LSTM and −CL on every set, a run for every seed,
 and scores the baselines, the untrained heads among them. Two tables go to runs/papers/: pairs as the paper has them
 (related and random ones), and all pairs. The threshold is the one with the best F1 on the validation pairs of the same
-kind. Chunk vectors come from colde's cache; those it lacks are encoded (about 12 chunks a second and core). The
-paper's other rows are trained by `colde train --system`; see docs/results.md.
+kind. "steps": updates of the weights that were kept, for every seed. Chunk vectors come from colde's cache; those it
+lacks are encoded (about 12 chunks a second and core). The paper's other rows are trained by `colde train --system`; see
+docs/results.md.
 """
 
 from __future__ import annotations
@@ -37,8 +38,19 @@ Scores = Mapping[str, tuple[NDArray[np.float64], NDArray[np.float64]]]
 """Name of a system to its scores of the validation pairs [seeds, P] and of the test pairs [seeds, P]."""
 
 REFERENCE = "−LSTM"
-PAPER_HEADER = ("set", "system", "precision", "recall", "F1", "accuracy", "AUC")
-HEADER = ("set", "system", "F1", "accuracy", "AUC", "AUC, random", "AUC, hard", "p, seeds", "p, pairs")
+PAPER_HEADER = ("set", "system", "steps", "precision", "recall", "F1", "accuracy", "AUC")
+HEADER = (
+    "set",
+    "system",
+    "steps",
+    "F1",
+    "accuracy",
+    "AUC",
+    "AUC, random",
+    "AUC, hard",
+    "p, seeds",
+    "p, pairs",
+)
 
 
 def measure(paper_set: PaperSet, scores: Scores, negatives: str) -> dict[str, dict[str, list[float]]]:
@@ -54,16 +66,16 @@ def measure(paper_set: PaperSet, scores: Scores, negatives: str) -> dict[str, di
     return found
 
 
-def paper_rows(paper_set: PaperSet, scores: Scores) -> list[list[str]]:
+def paper_rows(paper_set: PaperSet, scores: Scores, steps: Mapping[str, str]) -> list[list[str]]:
     """Rows as in the paper: as many random negatives as related pairs."""
     found = measure(paper_set, scores, "random")
     return [
-        [paper_set.name, name, *(spread(values[figure]) for figure in FIGURES)]
+        [paper_set.name, name, steps.get(name, "–"), *(spread(values[figure]) for figure in FIGURES)]
         for name, values in found.items()
     ]
 
 
-def full_rows(paper_set: PaperSet, scores: Scores) -> list[list[str]]:
+def full_rows(paper_set: PaperSet, scores: Scores, steps: Mapping[str, str]) -> list[list[str]]:
     """Rows of all pairs, with the tests against −LSTM."""
     found = {kind: measure(paper_set, scores, kind) for kind in ("all", "random", "hard")}
     base, base_auc = scores[REFERENCE][1], found["all"][REFERENCE]["auc"]
@@ -73,7 +85,8 @@ def full_rows(paper_set: PaperSet, scores: Scores) -> list[list[str]]:
         pairs = None if name == REFERENCE else pairs_p(paper_set.evaluation_set.pairs, scores[name][1], base)
         kinds = [spread(found[kind][name]["auc"]) for kind in ("all", "random", "hard")]
         figured = [spread(values["f1"]), spread(values["accuracy"]), *kinds]
-        rows.append([paper_set.name, name, *figured, p_value(seeds), p_value(pairs)])
+        tested = [p_value(seeds), p_value(pairs)]
+        rows.append([paper_set.name, name, steps.get(name, "–"), *figured, *tested])
     return rows
 
 
@@ -96,7 +109,9 @@ def main() -> None:
             scores = {
                 name: (of_split(some, "validation"), of_split(some, "test")) for name, some in runs.items()
             }
+            steps = {name: ", ".join(str(run.steps) for run in some) for name, some in runs.items()}
             for name in ("CoLDE", "CoLDE, our recipe"):
+                steps[f"{name}, untrained"] = "0"
                 scores[f"{name}, untrained"] = (
                     untrained(runs[name], "validation"),
                     untrained(runs[name], "test"),
@@ -109,8 +124,8 @@ def main() -> None:
                 f"{paper_set.name}: {documents:,} training documents, {paper_set.related('test').sum()} related of "
                 f"{len(paper_set.evaluation_set.pairs)} test pairs, {options.seeds} seeds, {seconds:.0f} s a run."
             )
-            paper += paper_rows(paper_set, scores)
-            full += full_rows(paper_set, scores)
+            paper += paper_rows(paper_set, scores, steps)
+            full += full_rows(paper_set, scores, steps)
     listed = "\n".join(f"- {note}" for note in notes)
     title = "CoLDE, Table 2: pairs as in the paper (related and random, 1:1)"
     write_table(RUNS / "table2-paper.md", title, PAPER_HEADER, paper, f"\n{listed}\n")

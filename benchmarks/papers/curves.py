@@ -25,7 +25,7 @@ FIGURES = {
     "7": ("CoLDE, Figure 7: most chunks of a section in training", figure_7),
     "sections": ("CoLDE, §4.5.4: sections in training", sections),
 }
-HEADER = ("set", "training", "accuracy", "F1", "AUC", "best epoch", "validation accuracy by epoch", "")
+HEADER = ("set", "training", "accuracy", "F1", "AUC", "steps", "validation accuracy by epoch", "")
 
 
 def row(paper_set: PaperSet, name: str, runs: Sequence[Run]) -> list[str]:
@@ -40,7 +40,7 @@ def row(paper_set: PaperSet, name: str, runs: Sequence[Run]) -> list[str]:
         paper_set.name,
         name,
         *(spread([item[figure] for item in found]) for figure in ("accuracy", "f1", "auc")),
-        ", ".join(str(run.best_epoch) for run in runs),
+        ", ".join(str(run.steps) for run in runs),
         " ".join(f"{value:.2f}" for value in curve),
         sparkline(curve),
     ]

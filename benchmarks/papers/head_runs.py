@@ -47,6 +47,7 @@ class Run:
         training: documents that trained.
         epochs: passes made.
         best_epoch: the one whose weights were kept.
+        steps: updates of these weights.
         seconds: it took.
         validation: scores of the validation pairs.
         test: scores of the test pairs.
@@ -60,6 +61,7 @@ class Run:
     training: int
     epochs: int
     best_epoch: int
+    steps: int
     seconds: float
     validation: list[float]
     test: list[float]
@@ -102,9 +104,8 @@ def run_all(paper_set: PaperSet, recipes: dict[str, Recipe], seeds: Iterable[int
 
 
 def run_one(paper_set: PaperSet, recipe: Recipe) -> Run:
-    """Train, or read an earlier run of the same recipe on as many documents."""
-    count = len(paper_set.task.split.training)
-    folder = RUNS / "heads" / paper_set.name / f"{recipe.digest()[:12]}-{count}"
+    """Train, or read an earlier run of the same recipe, documents, pairs, encoder and code."""
+    folder = RUNS / "heads" / paper_set.name / f"{recipe.digest()[:12]}-{paper_set.key}"
     result = folder / "run.json"
     if result.is_file():
         return Run(**json.loads(result.read_text(encoding="utf-8")))
@@ -134,6 +135,7 @@ def train(paper_set: PaperSet, recipe: Recipe) -> tuple[Run, Colde]:
         training=len(paper_set.task.split.training),
         epochs=outcome.progress.epoch,
         best_epoch=outcome.progress.best_epoch,
+        steps=sum(len(learner.batches(epoch)) for epoch in range(outcome.progress.best_epoch)),
         seconds=time.perf_counter() - began,
         validation=list(outcome.scores),
         test=pair_scores(model, source, paper_set, "test").tolist(),
@@ -246,7 +248,7 @@ Scores = dict[str, dict[str, list[float]]]
 
 def baseline_scores(paper_set: PaperSet, encoder: Encoder) -> Scores:
     """Scores of every baseline; chunk vectors come from `encoder`."""
-    path = RUNS / "controls" / f"{paper_set.name}.json"
+    path = RUNS / "controls" / f"{paper_set.name}-{paper_set.key}.json"
     if path.is_file():
         found: Scores = json.loads(path.read_text(encoding="utf-8"))
         return found

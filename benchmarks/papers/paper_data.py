@@ -9,14 +9,16 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+import colde_cli
 from colde_cli.encoder.cache import digest, file_digest
 from colde_cli.encoder.encoder import Encoder
-from colde_cli.encoder.layout import TOKENIZER
+from colde_cli.encoder.layout import TOKENIZER, WEIGHTS
 from colde_cli.evaluation.data import TrainingData, read_data, read_pairs
 from colde_cli.evaluation.evaluation_set import EvaluationSet, make_evaluation_set, members
 from colde_cli.learning.learner import ColdeTask
@@ -26,7 +28,27 @@ from colde_cli.learning.splits import Split, split_by_pairs
 from colde_cli.learning.tokens import ChunkStore, chunk_documents
 
 RUNS = Path("runs/papers")
-"""The folder of all results of these scripts; delete it to start anew."""
+"""The folder of all results of these scripts. What is kept there is keyed by data, model and code."""
+ROOMS = ("documents", "encoder", "scoring", "evaluation", "learning", "recipes.py")
+"""The parts of the package that results come from."""
+
+
+@cache
+def code_digest(folders: tuple[Path, ...] = (Path(__file__).parent,)) -> bytes:
+    """Hash the Python code of `ROOMS` and of some folders, those of these scripts; a change trains everything anew."""
+    package = Path(colde_cli.__file__).parent
+    files = [
+        file
+        for root in (*(package / room for room in ROOMS), *folders)
+        for file in ([root] if root.suffix else sorted(root.rglob("*.py")))
+    ]
+    return digest(*(file.name.encode() + file_digest(file) for file in files))
+
+
+def run_key(folder: Path, *more: bytes) -> str:
+    """Hash what a result depends on beside its options: documents and pairs of a set, code, and `more`."""
+    data = (file_digest(folder / f"{name}.jsonl.gz") for name in ("docs", "pairs"))
+    return digest(*data, code_digest(), *more).hex()[:12]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,6 +62,7 @@ class PaperSet:
         store: chunks of all documents.
         vectors: [n, H] float32, zeros for chunks that are not needed.
         task: the training task of a head.
+        key: hash of documents, pairs, training documents, encoder and code.
     """
 
     name: str
@@ -49,6 +72,7 @@ class PaperSet:
     store: ChunkStore
     vectors: NDArray[np.float32]
     task: ColdeTask
+    key: str = ""
 
     @property
     def numbers(self) -> dict[str, int]:
@@ -90,7 +114,8 @@ def load_set(folder: Path, encoder: Encoder, most: int | None = None) -> PaperSe
     vectors = _vectors(store, needed_documents(split, evaluation_set, data.numbers()), encoder)
     files = np.zeros(len(data.documents), np.int64)
     task = Task(store, positives, split, files, folder.name)
-    return PaperSet(folder.name, folder, data, evaluation_set, store, vectors, task)
+    key = run_key(folder, split.training.tobytes(), file_digest(encoder.folder.file(WEIGHTS)))
+    return PaperSet(folder.name, folder, data, evaluation_set, store, vectors, task, key)
 
 
 def load_sets(folders: Sequence[Path], encoder: Encoder, most: Sequence[int] | None) -> list[PaperSet]:
@@ -135,7 +160,7 @@ def _chunks(folder: Path, data: TrainingData, encoder: Encoder) -> ChunkStore:
     """The chunks of all documents, kept in a file since cutting takes a minute."""
     tokenizer = encoder.folder.file(TOKENIZER)
     size = encoder.config.chunk_tokens
-    key = digest(file_digest(folder / "docs.jsonl.gz"), file_digest(tokenizer), str(size).encode()).hex()[:12]
+    key = run_key(folder, file_digest(tokenizer), str(size).encode())
     path = RUNS / "chunks" / f"{folder.name}-{key}.npz"
     if not path.is_file():
         documents = [item.document for item in data.documents]

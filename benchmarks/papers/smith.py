@@ -23,7 +23,7 @@ from paper_data import RUNS
 from reporting import LabelledSplit, figures, spread, write_table
 from smith_runs import SmithRun, SmithSet, figure_4, load_smith_set, run_all, table_5, table_6, table_7
 
-HEADER = ("set", "SMITH", "accuracy", "F1", "AUC", "AUC, hard", "best epoch", "validation AUC by epoch")
+HEADER = ("set", "SMITH", "accuracy", "F1", "AUC", "AUC, hard", "steps", "validation AUC by epoch")
 TABLES = {
     "5": ("SMITH, Table 5: pre-training", table_5),
     "6": ("SMITH, Table 6: layers", table_6),
@@ -51,7 +51,7 @@ def row(data: SmithSet, name: str, runs: Sequence[SmithRun]) -> list[str]:
         name,
         *(spread([item[figure] for item in found["even"]]) for figure in ("accuracy", "f1", "auc")),
         spread([item["auc"] for item in found["hard"]]),
-        ", ".join(str(run.best_epoch) for run in runs),
+        ", ".join(str(run.steps) for run in runs),
         " ".join(f"{value:.2f}" for value in mean_curve(runs)),
     ]
 

@@ -19,13 +19,12 @@ from typing import Any, Literal
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from paper_data import RUNS
+from paper_data import RUNS, run_key
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 from torch.nn import functional
 
 from colde_cli.documents.chunking import plain_tokenizer, special_token
-from colde_cli.encoder.cache import digest, file_digest
 from colde_cli.encoder.layout import TowerConfig
 from colde_cli.encoder.towers.packing import Rows, document_text, pack_blocks
 from colde_cli.evaluation.data import LabelledPair, TrainingData, read_data, read_pairs
@@ -180,6 +179,7 @@ class SmithSet:
         positives: which documents belong together.
         split: documents that train, and the validation pairs: related and random ones, as many of each.
         pairs: the test pairs.
+        key: hash of documents, pairs, training documents, vocabulary and code.
     """
 
     name: str
@@ -189,6 +189,7 @@ class SmithSet:
     positives: Positives
     split: Split
     pairs: tuple[LabelledPair, ...]
+    key: str
 
     @property
     def masking(self) -> MaskingVocabulary:
@@ -219,7 +220,10 @@ def load_smith_set(folder: Path, most: int | None = None) -> SmithSet:
     packed = _packed(folder, data)
     kept = frequent(packed[training], backbone_specials(backbone()), RARE)
     test = tuple(pair for pair in pairs if pair.split == "test")
-    return SmithSet(folder.name, data, renumbered(packed, kept), kept, Positives.of(data), split, test)
+    found_key = run_key(folder, split.training.tobytes(), kept.tobytes())
+    return SmithSet(
+        folder.name, data, renumbered(packed, kept), kept, Positives.of(data), split, test, found_key
+    )
 
 
 def even(pairs: Sequence[LabelledPair]) -> list[LabelledPair]:
@@ -260,8 +264,8 @@ def backbone_specials(found: Backbone) -> list[int]:
 def _packed(folder: Path, data: TrainingData) -> NDArray[np.int32]:
     """Blocks in BERT's ids [N, BLOCKS, ROW_TOKENS], kept in a file."""
     found = backbone()
-    key = digest(file_digest(folder / "docs.jsonl.gz"), found.tokenizer.encode()).hex()[:12]
-    path = RUNS / "smith" / "rows" / f"{folder.name}-{ROW_TOKENS}-{BLOCKS}-{key}.npy"
+    name = f"{folder.name}-{ROW_TOKENS}-{BLOCKS}-{run_key(folder, found.tokenizer.encode())}.npy"
+    path = RUNS / "smith" / "rows" / name
     if not path.is_file():
         tokenizer = plain_tokenizer(found.tokenizer)
         config = TowerConfig("smith", "blocks", ROW_TOKENS, BLOCKS, 1)
@@ -283,6 +287,7 @@ class SmithRun:
         data: name of the set.
         training: documents that trained.
         best_epoch: the one whose weights were kept.
+        steps: updates of these weights.
         seconds: of CPU that fine-tuning took.
         validation: scores of the validation pairs.
         test: scores of all test pairs.
@@ -292,6 +297,7 @@ class SmithRun:
     data: str
     training: int
     best_epoch: int
+    steps: int
     seconds: float
     validation: list[float]
     test: list[float]
@@ -357,9 +363,8 @@ def run_all(
 
 
 def run_one(data: SmithSet, setting: Setting) -> SmithRun:
-    """Train, or read what an earlier call trained by the same setting on as many documents."""
-    count = len(data.split.training)
-    target = RUNS / "smith" / data.name / f"{key(setting)}-{count}.json"
+    """Train, or read what an earlier call trained by the same setting, documents, pairs and code."""
+    target = RUNS / "smith" / data.name / f"{key(setting)}-{data.key}.json"
     if target.is_file():
         return SmithRun(**json.loads(target.read_text(encoding="utf-8"))["run"])
     run = train(data, setting, RUNS / "smith" / data.name)
@@ -392,6 +397,7 @@ def train(data: SmithSet, setting: Setting, folder: Path) -> SmithRun:
         data=data.name,
         training=len(data.split.training),
         best_epoch=outcome.progress.best_epoch,
+        steps=sum(len(learner.batches(epoch)) for epoch in range(outcome.progress.best_epoch)),
         seconds=time.process_time() - began,
         validation=list(outcome.scores),
         test=learner.pair_scores(data.places()).tolist(),
@@ -413,7 +419,7 @@ def pretrained(data: SmithSet, start: Start, folder: Path) -> Mapping[str, Tenso
     """The weights that fine-tuning starts from, kept on disk where they took time."""
     if start.pretrain == "none":
         return build(data, start).state_dict()
-    path = folder / f"start-{key(start)}-{len(data.split.training)}.safetensors"
+    path = folder / f"start-{key(start)}-{data.key}.safetensors"
     if not path.is_file():
         network = build(data, start)
         recipe = PretrainingRecipe(start.pretrain, start.epochs, start.batch, start.rate, seed=start.seed)

@@ -158,12 +158,16 @@ class TowerSystem:
         """Make the recipe of the options that were given, `network` as NAME=VALUE.
 
         Raises:
-            OptionError: the system has no size of that name, or lacks the objective of `pretrain`.
+            OptionError: the system has no size of that name, or lacks the objective of `pretrain`; or an option of
+                LA(SER)³ was given without one of its objectives.
         """
         objective = given.get("pretrain", "none")
         if objective not in ("none", *self.pretraining):
             listed = ", ".join(("none", *self.pretraining))
             raise OptionError(f"--pretrain {objective} is not for --system {self.name}, which has: {listed}.")
+        unused = [name for name in LASER3_OPTIONS if name in given and objective not in LASER3]
+        if unused:
+            raise OptionError(f"--{unused[0]} needs --pretrain with one of: {', '.join(LASER3)}.")
         values = {"learning_rate": self.learning_rate, **given}
         values["network"] = parse_sizes(self, given.get("network", ()))
         return TowerRecipe(system=self.name, **values)
@@ -253,6 +257,8 @@ LASER3 = (
     "intra-reference+two-spans",
 )
 """Objectives of a BERT over one row on unlabelled documents: LA(SER)³'s, and their bases."""
+LASER3_OPTIONS = ("anchor", "repeat", "longest")
+"""Fields of `TowerRecipe` that only these objectives read."""
 # The sizes of each paper, or of its public code.
 _SMITH = asdict(SmithSizes())
 _RECURRENT = {"embedding": 200, "hidden": 50, "dropout": 0.0}

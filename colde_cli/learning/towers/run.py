@@ -158,7 +158,8 @@ def _learn_unlabelled(
         masking = PretrainingRecipe(objective=objective, **options)
         pretrain(network, [rows for _, rows in documents], vocabulary, masking, device, count)
         return
-    pairs = PairOptions(objective=objective, row_tokens=parts.config.row_tokens)
+    longest = min(recipe.longest, parts.config.row_tokens)
+    pairs = PairOptions(objective, longest, recipe.anchor, recipe.repeat)
     sentences = [split for text, _ in documents if (split := split_sentences(text, plain)) is not None]
     laser = UnsupervisedRecipe(pairs=pairs, **options)
     train_unsupervised(network, sentences, specials_of(plain), laser, device, count)
