@@ -90,10 +90,7 @@ def compare(
         passages: also align the passages. Without, the scores come sooner and `Comparison.passages` is empty.
         ignore: what counts as no difference; text of the documents in `ignore.like` is left out of both.
         field: name or folder of a field profile to score with; see `adapt`.
-        skip_sections: as for `read`, of both documents.
-        only_sections: as for `read`, of both documents.
-        pages: as for `read`, of both files.
-        password: of encrypted PDFs.
+        skip_sections, only_sections, pages, password: as for `read`, of both documents.
         encoder: an open model, or a function that opens one; the five arguments below are then not used.
         model: name on the model path, or a folder.
         device: "auto", "cpu", "cuda" or "cuda:N".
@@ -148,18 +145,13 @@ def rank(
         field: "corpus" scores with the statistics of the corpus, if it has 15 documents or more; a name or folder is
             that of a field profile; None scores as `compare` does.
         password: of encrypted PDFs.
-        encoder: as for `compare`, like the five arguments that follow.
-        model: name on the model path, or a folder.
-        device: "auto", "cpu", "cuda" or "cuda:N".
-        precision: "auto", "int8", "fp16" or "fp32".
-        threads: chunks encoded at the same time on the CPU; one per usable core if None.
+        encoder, model, device, precision, threads: as for `compare`.
         cache: where encodings are kept: with one, files of an earlier run are not even read again.
         progress: called with the number of files just done, from any thread.
 
     Raises:
         DocumentError: the query cannot be read, or a folder or file of the corpus does not exist.
-        ModelError: there is no such model, or it is not complete.
-        DeviceError: the device is not there.
+        ModelError, DeviceError: as for `compare`.
         OptionError: there is no document in the corpus, or an option is not valid.
     """
     open_model = _opener(encoder, model, device, precision, threads, cache)
@@ -186,20 +178,13 @@ def adapt(
     Args:
         documents: as the corpus of `rank`.
         name_or_folder: a name, by which `compare` and `rank` find the profile, or the path of a folder for it.
-        glob: which files of folders to take, relative to the folder.
-        password: of encrypted PDFs.
-        encoder: as for `compare`, like the five arguments that follow.
-        model: name on the model path, or a folder.
-        device: "auto", "cpu", "cuda" or "cuda:N".
-        precision: "auto", "int8", "fp16" or "fp32".
-        threads: chunks encoded at the same time on the CPU; one per usable core if None.
-        cache: where encodings are kept, as for `rank`.
+        glob, password, cache: as for `rank`.
+        encoder, model, device, precision, threads: as for `compare`.
         progress: called with the number of files just done.
 
     Raises:
         DocumentError: none of the documents can be read, or a folder or file does not exist.
-        ModelError: there is no such model, or it is not complete.
-        DeviceError: the device is not there.
+        ModelError, DeviceError: as for `compare`.
         OptionError: there is no document, the model can have no profiles, or the profile cannot be written.
     """
     from colde_cli.corpus.fields import adapt_files, save_profile

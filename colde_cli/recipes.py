@@ -19,7 +19,6 @@ from colde_cli.settings import parse_size
 
 if TYPE_CHECKING:
     from colde_cli.encoder.layout import ModelConfig
-    from colde_cli.learning.backbone import Backbone
 
 PANELS = (MODEL, NETWORK, OBJECTIVE, TOWER, TRAINING) = (
     *("Model", "CoLDE only: network", "CoLDE only: objective"),
@@ -61,10 +60,18 @@ class GivenAs:
     kind: Any
 
 
-def option(*names: str, panel: str, help: str, **more: Any) -> Any:  # noqa: ANN401 - as typer.Option
-    """Declare an option, which the environment may give as COLDE_<OPTION> as well."""
+def option(*names: str, help: str, panel: str | None = None, **settings: Any) -> Any:  # noqa: ANN401
+    """Declare an option that can also be set in the environment: `--skip-sections` as COLDE_SKIP_SECTIONS.
+
+    Args:
+        names: `--name`, then short forms.
+        help: one or two sentences.
+        panel: group of the option in the help.
+        settings: further arguments of `typer.Option`.
+    """
     variable = "COLDE_" + names[0].lstrip("-").partition("/")[0].replace("-", "_").upper()
-    return typer.Option(*names, rich_help_panel=panel, help=help, envvar=variable, show_envvar=False, **more)
+    shared = {"help": help, "rich_help_panel": panel, "envvar": variable, "show_envvar": False}
+    return typer.Option(*names, **(shared | settings))
 
 
 def _bytes(text: str) -> int:
@@ -108,7 +115,12 @@ TrainableLayers = Annotated[
 ]
 Precision = Annotated[
     Literal["fp32", "bf16"],
-    option("--precision", panel=TRAINING, help="Arithmetic of BERT while it is trained."),
+    option(
+        "--precision",
+        panel=TRAINING,
+        envvar="COLDE_TRAIN_PRECISION",  # COLDE_PRECISION chooses the graph to run
+        help="Arithmetic of BERT while it is trained.",
+    ),
 ]
 Seed = Annotated[int, option("--seed", panel=TRAINING, min=0, help="Seed of all random choices.")]
 Patience = Annotated[
@@ -361,34 +373,6 @@ class Recipe(_Json):
     def sections_used(self) -> int:
         """The number of sections, after the ablations: without views or contrast a document is not cut."""
         return 1 if {"no-aug", "no-cl"} & set(self.ablations) else self.sections
-
-    def model_config(self, backbone: Backbone) -> ModelConfig:
-        """Describe the model that this recipe trains.
-
-        Raises:
-            OptionError: the heads do not divide the backbone's hidden size, or it has too few layers.
-        """
-        from colde_cli.encoder.layout import ModelConfig
-
-        hidden, layers = int(backbone.fields["hidden_size"]), int(backbone.fields["num_hidden_layers"])
-        if hidden % self.heads:
-            raise OptionError(f"--heads {self.heads} does not divide the backbone's {hidden} hidden units.")
-        if self.trainable_layers is not None and self.trainable_layers > layers:
-            raise OptionError(f"--trainable-layers {self.trainable_layers}, but the backbone has {layers}.")
-        return ModelConfig(
-            backbone=backbone.fields,
-            backbone_name=backbone.name,
-            chunk_tokens=min(self.chunk_tokens, int(backbone.fields["max_position_embeddings"])),
-            chunk_pool=self.chunk_pool,
-            chunk_position=self.chunk_position,
-            sections=self.sections_used,
-            attention_heads=self.heads,
-            lstm_hidden=0 if "no-lstm" in self.ablations else 256,
-            projection=self.projection,
-            residual=self.residual,
-            residual_share=self.residual_share,
-            dropout=self.dropout,
-        )
 
 
 # What a network can change while its weights stay.

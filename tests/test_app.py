@@ -12,9 +12,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import typer
 from command_line import OTHER, ROOT, V1, V2, check_trouble, run, run_process
 
 import colde_cli
+from colde_cli.app import app
 
 Capture = pytest.CaptureFixture[str]
 
@@ -32,6 +34,29 @@ def test_help_is_everywhere(capsys: Capture, command: tuple[str, ...], flag: str
     result = run(capsys, *command, flag)
     assert (result.status, result.err) == (0, "")
     assert "Usage: " + " ".join(("colde", *command)) in result.out
+
+
+def test_every_option_has_a_variable_of_its_name() -> None:
+    commands = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+    options = [
+        (name, option)
+        for name, command in commands.items()
+        for option in command.params
+        if option.param_type_name == "option"
+    ]
+    others = {
+        (name, option.opts[0]): option.envvar
+        for name, option in options
+        if option.envvar != "COLDE_" + option.opts[0].lstrip("-").replace("-", "_").upper()
+    }
+    assert others == {
+        ("export", "--precision"): None,
+        ("text", "--for-git"): None,
+        ("train", "--precision"): "COLDE_TRAIN_PRECISION",
+    }
+    assert {option.envvar for _, option in options if "--no-combine" in option.secondary_opts} == {
+        "COLDE_COMBINE"
+    }
 
 
 def test_the_version_is_that_of_the_package(capsys: Capture) -> None:

@@ -68,14 +68,14 @@ def test_a_copy_leaves_the_model_as_it_is(
     capsys: Capture, data: list[str], model: Path, tmp_path: Path
 ) -> None:
     text = (model / "config.json").read_text(encoding="utf-8")
-    target = tmp_path / "copy"
+    target = tmp_path / "copy\x1b[31m"
     result = run(capsys, "calibrate", model, *data, "--split", "train", "-o", target)
     assert result.status == 0
-    assert result.out.startswith(f"{target}: ")
+    assert result.out.startswith(rf"{tmp_path}/copy\x1b[31m: ")
     assert (model / "config.json").read_text(encoding="utf-8") == text
     assert (target / "config.json").read_text(encoding="utf-8") != text
     assert Encoder.load(target, device="cpu").head is not None
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["copy", "mine"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [target.name, "mine"]
 
 
 def test_targets_that_are_refused_before_the_work(

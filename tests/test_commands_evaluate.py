@@ -198,3 +198,18 @@ def test_mistakes_are_status_2(capsys: Capture, data: list[str], tmp_path: Path)
         result = run(capsys, "evaluate", *arguments)
         check_trouble(result)
         assert part in result.err
+
+
+def test_a_document_that_a_line_names_by_path_is_not_overwritten(capsys: Capture, tmp_path: Path) -> None:
+    docs, pairs = write_judged(tmp_path)
+    first, *others = docs.read_text(encoding="utf-8").splitlines()
+    document = json.loads(first)
+    page = tmp_path / "page.html"
+    page.write_text(document.pop("text"), encoding="utf-8")
+    lines = [json.dumps({**document, "path": "page.html"}), *others]
+    docs.write_text("\n".join(lines), encoding="utf-8")
+    before = page.read_bytes()
+    result = run(capsys, "evaluate", MODEL, "--docs", docs, "--pairs", pairs, "-o", page)
+    check_trouble(result)
+    assert "one of the documents to read" in result.err
+    assert page.read_bytes() == before

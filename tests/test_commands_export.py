@@ -16,13 +16,14 @@ Capture = pytest.CaptureFixture[str]
 
 @pytest.fixture
 def copy(tmp_path: Path, model_folder: Path) -> Path:
-    return shutil.copytree(model_folder, tmp_path / "copy")
+    """A model in a folder whose name would colour a terminal."""
+    return shutil.copytree(model_folder, tmp_path / "copy\x1b[31m")
 
 
 def test_fp32_is_written_and_diff_runs_it(copy: Path, capsys: Capture) -> None:
     result = run(capsys, "export", copy, "--precision", "fp32")
     assert result.status == 0
-    assert result.out.startswith(str(copy / "chunk_encoder.onnx"))
+    assert result.out.startswith(rf"{copy.parent}/copy\x1b[31m/chunk_encoder.onnx")
     compared = run(capsys, "diff", V1, OTHER, "--model", copy, "--precision", "fp32", "--format", "json")
     value = json.loads(compared.out)
     assert value["model"]["precision"] == "fp32"

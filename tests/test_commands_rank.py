@@ -147,6 +147,8 @@ def test_documents_that_were_half_read_are_told_from_the_cache_too(
         assert result.err.splitlines() == [f"Warning: {said['path']}: {said['warnings'][0]}"]
     assert run(capsys, "rank", query, corpus, "-q").err == ""
     assert ranked(capsys, corpus / "wait.pdf", corpus)["warnings"] == [said]
+    for output in ("csv", "markdown"):
+        assert "wait.pdf" in run(capsys, "rank", query, corpus, "--format", output, "-q").out
 
 
 @pytest.mark.parametrize("kind", ["itself", "nested", "symlink", "hard link", "left out"])

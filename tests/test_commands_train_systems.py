@@ -236,6 +236,7 @@ def test_options_that_are_not_given_are_the_recipes_own(
     jobs = []
     monkeypatch.setattr("colde_cli.commands.train._run", lambda job, quiet, max_time: jobs.append(job) or 0)
     monkeypatch.setenv("COLDE_SEED", "2")
+    monkeypatch.setenv("COLDE_PRECISION", "auto")  # of the graph that the other commands run
     ablations = ["--ablation", "no-lstm", "--ablation", "no-aug", "--ablation", "no-aug"]
     for given in (
         ["--freeze-backbone", "--max-memory", "1GB", *ablations],

@@ -50,13 +50,14 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Tiny:
     from colde_cli.learning.backbone import load_backbone
     from colde_cli.learning.export.export import export_model
     from colde_cli.learning.networks.colde import Colde, save_weights
+    from colde_cli.learning.run import model_config
     from colde_cli.recipes import Recipe
 
     def make(**changes: object) -> Encoder:
         folder = tmp_path_factory.mktemp("model")
         backbone = load_backbone(str(write_backbone(tmp_path_factory.mktemp("backbone"))))
         config = replace(
-            Recipe(projection=8, residual="none").model_config(backbone),
+            model_config(Recipe(projection=8, residual="none"), backbone),
             max_chunks=6,
             threshold=0.5,
             **changes,

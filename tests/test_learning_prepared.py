@@ -132,6 +132,7 @@ def test_what_is_refused(data: Path, backbone: Path, tmp_path: Path) -> None:
     assert "--system colde" in refusal(data, "--prepare", tmp_path / "x.npz", "--system", "dssm")
     assert "--output" in refusal(data)
     assert "--prepare" in refusal(data, *given, "--prepare", tmp_path / "x.npz")
+    assert "another file for --prepare" in refusal(data, "--backbone", backbone, "--prepare", data)
     assert "cannot be written" in refusal(
         data, "--backbone", backbone, "--prepare", tmp_path / "no" / "x.npz"
     )

@@ -21,6 +21,7 @@ from colde_cli.learning.backbone import load_backbone
 from colde_cli.learning.export.export import export_model
 from colde_cli.learning.gradient_cache import TrainedChunks
 from colde_cli.learning.networks.colde import Colde, save_weights
+from colde_cli.learning.run import model_config
 from colde_cli.learning.tokens import chunk_documents
 from colde_cli.recipes import Recipe
 
@@ -32,7 +33,7 @@ def positioned_model(folder: Path) -> tuple[Colde, str]:
     backbone = load_backbone(str(write_backbone(folder)))
     recipe = Recipe(chunk_position="input", chunk_pool="pooler", sections=3, projection=16, residual="none")
     torch.manual_seed(0)
-    model = Colde(replace(recipe.model_config(backbone), max_chunks=4)).eval()
+    model = Colde(replace(model_config(recipe, backbone), max_chunks=4)).eval()
     # As fp16, in which the backbone is stored: the comparison is of positions, not of rounding.
     model.encoder.load_bert({name: weight.half().float() for name, weight in backbone.weights.items()})
     generator = torch.Generator().manual_seed(1)

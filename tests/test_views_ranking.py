@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import csv
 import os
 import re
+from io import StringIO
 from unittest.mock import patch
 
 from hand_made import words
@@ -14,7 +16,7 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from colde_cli.corpus.collecting import Skipped
-from colde_cli.corpus.ranking import Hit, Match, MatchedSection, Ranking
+from colde_cli.corpus.ranking import HalfRead, Hit, Match, MatchedSection, Ranking
 from colde_cli.encoder.encoding import RuntimeInfo
 from colde_cli.scoring.score import ScorePart
 from colde_cli.views.csv import ranking_csv
@@ -47,6 +49,9 @@ rankings = st.builds(
     st.integers(0, 10**6),
     st.integers(0, 10**6),
     st.lists(st.builds(Skipped, words, words), max_size=2).map(tuple),
+    half_read=st.lists(
+        st.builds(HalfRead, words, st.lists(words, min_size=1, max_size=2).map(tuple)), max_size=2
+    ).map(tuple),
 )
 
 
@@ -68,9 +73,24 @@ def test_no_line_is_wider_than_the_terminal_or_steers_it(
 @settings(max_examples=40)
 def test_other_formats_hold_hostile_words_too(ranking: Ranking) -> None:
     page = GFM.render(ranking_markdown(ranking))
-    ours = set("p table thead tbody tr th td strong span sub details summary".split())
+    ours = set("p table thead tbody tr th td br strong span sub details summary".split())
     assert set(re.findall(r"<([a-z][a-z0-9]*)[^<>]*>", page)) <= ours
     assert page.count("<tr>") == bool(ranking.results) + len(ranking.results) + sum(
         1 + len(hit.matches) for hit in ranking.results if hit.matches
-    ) + (1 + len(ranking.skipped) if ranking.skipped else 0)
+    ) + sum(1 + len(files) for files in (ranking.skipped, ranking.half_read) if files)
     assert ranking_csv(ranking).count("\r\n") == 1 + sum(max(1, len(hit.matches)) for hit in ranking.results)
+
+
+def test_what_was_not_read_of_a_document_stands_in_every_format() -> None:
+    half_read = (HalfRead("q.pdf", ("1 page has no text.",)), HalfRead("a=b.pdf", ("Cut.", "Old.")))
+    hits = (Hit(1, "a=b.pdf", "A", 0.5, None), Hit(2, "c.pdf", "C", 0.4, None))
+    ranking = Ranking(
+        "q.pdf", "Q", RuntimeInfo("by-hand", "fp32", "cpu"), hits, 2, 2, (), half_read=half_read
+    )
+    rows = list(csv.DictReader(StringIO(ranking_csv(ranking))))
+    assert [row["warnings"] for row in rows] == ["Cut. Old.", ""]
+    assert [row["query_warnings"] for row in rows] == ["1 page has no text."] * 2
+    text = ranking_markdown(ranking)
+    assert "2 documents not read whole" in text
+    assert "| q.pdf | 1 page has no text. |\n| a=b.pdf | Cut.<br>Old. |" in text
+    assert [item["path"] for item in ranking.to_dict()["warnings"]] == ["q.pdf", "a=b.pdf"]

@@ -11,6 +11,7 @@ from colde_cli.commands.options import (
     OUTPUT,
     DebugOption,
     DeviceOption,
+    GlobOption,
     ModelChoice,
     ModelOption,
     NoCacheOption,
@@ -19,8 +20,8 @@ from colde_cli.commands.options import (
     QuietOption,
     Reporter,
     ThreadsOption,
-    option,
 )
+from colde_cli.recipes import option
 from colde_cli.settings import DEFAULT_MODEL
 
 
@@ -35,10 +36,7 @@ def adapt(
             "--output", "-o", panel=OUTPUT, metavar="NAME|FOLDER", help="Name of the profile, or its folder."
         ),
     ],
-    glob: Annotated[
-        str | None,
-        option("--glob", metavar="PATTERN", help="Which files of the folders to read, such as '**/*.pdf'."),
-    ] = None,
+    glob: GlobOption = None,
     password: PasswordOption = None,
     quiet: QuietOption = False,
     debug: DebugOption = False,

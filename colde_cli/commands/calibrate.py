@@ -22,10 +22,10 @@ from colde_cli.commands.options import (
     SplitName,
     ThreadsOption,
     VerboseOption,
-    option,
     require_extra,
 )
 from colde_cli.errors import DataError
+from colde_cli.recipes import option
 
 if TYPE_CHECKING:
     from colde_cli.encoder.encoding import DocumentEncoder
@@ -111,9 +111,11 @@ def _refit(encoder: DocumentEncoder, sets: list[EvaluationSet], seed: int, repor
 
 
 def _report(refit: Refit, folder: Path) -> str:
+    from colde_cli.views.escaping import visible
+
     old = "none" if refit.old_threshold is None else f"{refit.old_threshold:.3f}"
     lines = [
-        f"{folder}: fitted on {refit.pairs:,} pairs, {refit.positives:,} of them related",
+        f"{visible(str(folder))}: fitted on {refit.pairs:,} pairs, {refit.positives:,} of them related",
         f"threshold    {old} → {refit.threshold:.3f}",
         f"calibration  {refit.calibration.kind}",
         "",

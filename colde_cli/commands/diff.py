@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,6 +16,9 @@ from colde_cli.commands.options import (
     IgnoreLikeOption,
     IgnoreNumbersOption,
     IgnoreWhitespaceOption,
+    Level,
+    LevelOption,
+    ListedOption,
     ModelChoice,
     ModelOption,
     NoCacheOption,
@@ -33,10 +35,10 @@ from colde_cli.commands.options import (
     VerboseOption,
     check_score,
     format_option,
-    option,
     parse_pages,
     warn_if_nothing_ignored,
 )
+from colde_cli.recipes import option
 from colde_cli.settings import DEFAULT_MODEL
 from colde_cli.views.output import Format, choose_format, deliver
 
@@ -44,16 +46,6 @@ if TYPE_CHECKING:
     from colde_cli.similarity.comparison import Comparison
 
 FORMATS = (Format.TABLE, Format.JSON, Format.MARKDOWN, Format.HTML, Format.CSV)
-
-
-class Level(StrEnum):
-    """How deep the table goes."""
-
-    DOCUMENT = "document"
-    SECTION = "section"
-    CHUNK = "chunk"
-    PASSAGE = "passage"
-    ALL = "all"
 
 
 def diff(
@@ -75,21 +67,8 @@ def diff(
             help="Score with the statistics of a field, learned with colde adapt.",
         ),
     ] = None,
-    level: Annotated[
-        Level,
-        option(
-            "--level",
-            panel=OUTPUT,
-            metavar="LEVEL",
-            help="How deep to go: document, section, chunk, passage, or all (sections and passages).",
-        ),
-    ] = Level.ALL,
-    top: Annotated[
-        int,
-        option(
-            "--top", "-n", panel=OUTPUT, metavar="N", min=1, help="Passages or chunks of each kind to list."
-        ),
-    ] = 10,
+    level: LevelOption = Level.ALL,
+    top: ListedOption = 10,
     format: Annotated[Format | None, format_option("table|json|markdown|html|csv")] = None,
     output: OutputOption = None,
     pager: PagerOption = None,

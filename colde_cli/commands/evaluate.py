@@ -26,11 +26,11 @@ from colde_cli.commands.options import (
     ThreadsOption,
     VerboseOption,
     format_option,
-    option,
     require_extra,
 )
 from colde_cli.errors import OptionError
-from colde_cli.views.output import Format, choose_format, deliver
+from colde_cli.recipes import option
+from colde_cli.views.output import Format, choose_format, deliver, refuse_inputs
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -144,6 +144,8 @@ def evaluate(
     attack = _make_attack(robustness, seed)
     reporter = Reporter(quiet, verbose)
     sets = read_evaluation_sets(docs, pairs, validation or [], split.value)
+    # Documents can be files of their own, which the lines of --docs name.
+    refuse_inputs(output, (document.path for item in sets for document in item.documents.values()))
     plan = MeasurementPlan(split.value, retrieval, bootstrap, seed)
     options = {"device": device, "precision": precision, "threads": threads, "no_cache": no_cache}
     evaluation = _measure(models, baseline or [], sets, plan, reporter, options, attack, field)

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from colde_cli.commands.options import option, require_extra
+from colde_cli.commands.options import require_extra
+from colde_cli.recipes import option
 
 if TYPE_CHECKING:
     from colde_cli.documents.document import Document
@@ -65,14 +66,20 @@ def export(
     folder = settings.resolve_model(model)
     if is_tower(folder):
         path = _export_tower(folder, [item.value for item in precision or ()], calibration or [])
-        typer.echo(f"{path}  {path.stat().st_size / 1e6:.1f} MB")
+        _report(path)
         return
     precisions = [item.value for item in precision] if precision else list(SHIPPED)
     ids = calibration_chunks(_chunk_ids(folder, calibration or []))
     export_model(folder, ids, precisions)
     for name in precisions:
         path = folder / ENCODER_GRAPHS[name]
-        typer.echo(f"{path}  {path.stat().st_size / 1e6:.1f} MB")
+        _report(path)
+
+
+def _report(path: Path) -> None:
+    from colde_cli.views.escaping import visible
+
+    typer.echo(f"{visible(str(path))}  {path.stat().st_size / 1e6:.1f} MB")
 
 
 def _export_tower(folder: Path, precisions: Sequence[str], sources: Sequence[Path]) -> Path:

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from colde_cli.commands.diff import Level
 from colde_cli.commands.options import (
     DebugOption,
     DeviceOption,
@@ -23,6 +22,9 @@ from colde_cli.commands.options import (
     IgnoreLikeOption,
     IgnoreNumbersOption,
     IgnoreWhitespaceOption,
+    Level,
+    LevelOption,
+    ListedOption,
     ModelChoice,
     ModelOption,
     NoCacheOption,
@@ -30,7 +32,6 @@ from colde_cli.commands.options import (
     PrecisionOption,
     SkipSectionsOption,
     ThreadsOption,
-    option,
 )
 from colde_cli.errors import DocumentError, NoTextError, OptionError
 from colde_cli.settings import DEFAULT_MODEL
@@ -60,13 +61,8 @@ def git_diff(
     ignore_whitespace: IgnoreWhitespaceOption = False,
     ignore_numbers: IgnoreNumbersOption = False,
     ignore_like: IgnoreLikeOption = None,
-    level: Annotated[
-        Level,
-        option("--level", metavar="LEVEL", help="How deep to go: document, section, chunk, passage, or all."),
-    ] = Level.PASSAGE,
-    top: Annotated[
-        int, option("--top", "-n", metavar="N", min=1, help="Passages of each kind to list.")
-    ] = 10,
+    level: LevelOption = Level.PASSAGE,
+    top: ListedOption = 10,
     debug: DebugOption = False,
     model: ModelOption = DEFAULT_MODEL,
     device: DeviceOption = "auto",

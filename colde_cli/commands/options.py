@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from colde_cli.errors import MissingExtraError, OptionError
+from colde_cli.recipes import option
 from colde_cli.settings import DEFAULT_MODEL
 
 if TYPE_CHECKING:
@@ -21,20 +22,6 @@ if TYPE_CHECKING:
 
 # Panels of the help.
 DATA, IGNORE, MODEL, OUTPUT = "Data", "Differences to ignore", "Model", "Output"
-
-
-def option(*names: str, help: str, panel: str | None = None, **settings: Any) -> Any:  # noqa: ANN401
-    """Declare an option that can also be set in the environment: `--skip-sections` as COLDE_SKIP_SECTIONS.
-
-    Args:
-        names: `--name`, then short forms.
-        help: one or two sentences.
-        panel: group of the option in the help.
-        settings: further arguments of `typer.Option`.
-    """
-    variable = "COLDE_" + names[0].partition("/")[0].lstrip("-").replace("-", "_").upper()
-    shared = {"help": help, "rich_help_panel": panel, "envvar": variable, "show_envvar": False}
-    return typer.Option(*names, **(shared | settings))
 
 
 def format_option(formats: str, default: str = "a table") -> Any:  # noqa: ANN401
@@ -186,6 +173,10 @@ class ModelChoice:
         )
 
 
+GlobOption = Annotated[
+    str | None,
+    option("--glob", metavar="PATTERN", help="Which files of the folders to read, such as '**/*.pdf'."),
+]
 PasswordOption = Annotated[
     str | None, option("--password", metavar="TEXT", help="Password of encrypted PDFs.")
 ]
@@ -255,6 +246,31 @@ def warn_if_nothing_ignored(documents: Sequence[Document], files: Sequence[Path]
     if files and not any(report is not None and (report.stretches or report.sections) for report in reports):
         names = ", ".join(path.name for path in files)
         reporter.warning(f"{names} and the two documents have no sentence in common; nothing was left out.")
+
+
+class Level(StrEnum):
+    """How deep the table of a comparison goes."""
+
+    DOCUMENT = "document"
+    SECTION = "section"
+    CHUNK = "chunk"
+    PASSAGE = "passage"
+    ALL = "all"
+
+
+LevelOption = Annotated[
+    Level,
+    option(
+        "--level",
+        panel=OUTPUT,
+        metavar="LEVEL",
+        help="How deep to go: document, section, chunk, passage, or all (sections and passages).",
+    ),
+]
+ListedOption = Annotated[
+    int,
+    option("--top", "-n", panel=OUTPUT, metavar="N", min=1, help="Passages or chunks of each kind to list."),
+]
 
 
 class SplitName(StrEnum):

@@ -12,6 +12,7 @@ from colde_cli.commands.options import (
     DebugOption,
     DeviceOption,
     ExitZeroOption,
+    GlobOption,
     IgnoreLikeOption,
     ModelChoice,
     ModelOption,
@@ -26,8 +27,8 @@ from colde_cli.commands.options import (
     VerboseOption,
     check_score,
     format_option,
-    option,
 )
+from colde_cli.recipes import option
 from colde_cli.settings import DEFAULT_MODEL
 from colde_cli.views.output import Format, choose_format, deliver, refuse_inputs
 
@@ -50,10 +51,7 @@ def rank(
         ),
     ] = None,
     explain: Annotated[bool, option("--explain", help="Show which sections and pages match.")] = False,
-    glob: Annotated[
-        str | None,
-        option("--glob", metavar="PATTERN", help="Which files of the folders to read, such as '**/*.pdf'."),
-    ] = None,
+    glob: GlobOption = None,
     field: Annotated[
         str,
         option(

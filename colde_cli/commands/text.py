@@ -19,10 +19,10 @@ from colde_cli.commands.options import (
     SkipSectionsOption,
     VerboseOption,
     format_option,
-    option,
     parse_pages,
 )
 from colde_cli.errors import DocumentError, OptionError
+from colde_cli.recipes import option
 from colde_cli.views.output import Format, choose_format, deliver
 from colde_cli.views.wording import replace_file_name
 

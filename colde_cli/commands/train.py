@@ -24,6 +24,8 @@ from typer.models import OptionInfo
 from colde_cli.errors import OptionError
 from colde_cli.recipes import DEFAULT_BACKBONE, MODEL, PANELS, BaseName, GivenAs, Recipe, TowerRecipe, option
 from colde_cli.settings import parse_duration
+from colde_cli.views.escaping import visible
+from colde_cli.views.output import refuse_inputs
 
 if TYPE_CHECKING:
     from rich.progress import TaskID
@@ -215,7 +217,8 @@ class Display:
         """Say that the run is saved, and how to go on."""
         self._bars.stop()
         self._console.print(
-            f"Stopped and saved in {job.workshop}. Go on with the same command and --resume.", markup=False
+            f"Stopped and saved in {visible(str(job.workshop))}. Go on with the same command and --resume.",
+            markup=False,
         )
 
     def finished(self, job: Job[Any], outcome: Outcome) -> None:
@@ -235,7 +238,7 @@ class Display:
         best = ", ".join(f"{metrics.f1:.4f}" for _, metrics in others)
         epoch = f", best epoch {outcome.progress.best_epoch}" if outcome.progress.epoch else ""
         sys.stdout.write(
-            f"{job.output}: validation AUC {kept.field_auc:.4f}{areas and f' ({areas})'}, "
+            f"{visible(str(job.output))}: validation AUC {kept.field_auc:.4f}{areas and f' ({areas})'}, "
             f"F1 {kept.f1:.4f}{best and f' ({best})'}, threshold {kept.threshold:.4f}, "
             f"{kept.pairs:,} pairs{epoch}\n"
         )
@@ -440,12 +443,14 @@ def _prepare(job: Job[Any], path: Path, quiet: bool) -> None:
 
     if not isinstance(job.recipe, Recipe):
         raise OptionError("--prepare writes data for --system colde; the other systems read the texts.")
+    validation = job.validation if isinstance(job.validation, Path) else None
+    refuse_inputs(path, (*job.data, job.pairs, validation), "--prepare")
     with Display(quiet) as display:
         task = prepare_data(job, load_backbone(job.backbone), path, display)
     if not quiet:
         sys.stdout.write(
-            f"{path}: {len(task.data.documents):,} documents, {len(task.split.pairs):,} validation pairs, "
-            f"{path.stat().st_size / 1e6:.1f} MB\n"
+            f"{visible(str(path))}: {len(task.data.documents):,} documents, "
+            f"{len(task.split.pairs):,} validation pairs, {path.stat().st_size / 1e6:.1f} MB\n"
         )
 
 

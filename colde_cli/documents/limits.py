@@ -13,6 +13,11 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
+ON = "[x]"
+"""Text of a checkbox or a radio button of a PDF that is on."""
+HIDDEN = 2 | 32
+"""The flags Hidden and NoView of what a PDF does not show (ISO 32000-1, table 165)."""
+
 
 def limit_process(request: Mapping[str, Any]) -> None:
     """Limit memory, processor time and core dumps, where the system can.

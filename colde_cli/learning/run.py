@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from colde_cli.encoder.cache import Cache
-from colde_cli.encoder.layout import CARD, WEIGHTS, ModelFolder, open_folder
+from colde_cli.encoder.layout import CARD, WEIGHTS, ModelConfig, ModelFolder, open_folder
 from colde_cli.errors import DataError, DeviceError, ModelError, OptionError
 from colde_cli.evaluation.data import DataFile, read_data, read_pairs
 from colde_cli.evaluation.metrics import PairMetrics
@@ -328,6 +328,33 @@ def train_model(
     return replace(outcome, served=served if job.recipe.combine else None)
 
 
+def model_config(recipe: Recipe, backbone: Backbone) -> ModelConfig:
+    """Describe the model that a recipe trains.
+
+    Raises:
+        OptionError: the heads do not divide the backbone's hidden size, or it has too few layers.
+    """
+    hidden, layers = int(backbone.fields["hidden_size"]), int(backbone.fields["num_hidden_layers"])
+    if hidden % recipe.heads:
+        raise OptionError(f"--heads {recipe.heads} does not divide the backbone's {hidden} hidden units.")
+    if recipe.trainable_layers is not None and recipe.trainable_layers > layers:
+        raise OptionError(f"--trainable-layers {recipe.trainable_layers}, but the backbone has {layers}.")
+    return ModelConfig(
+        backbone=backbone.fields,
+        backbone_name=backbone.name,
+        chunk_tokens=min(recipe.chunk_tokens, int(backbone.fields["max_position_embeddings"])),
+        chunk_pool=recipe.chunk_pool,
+        chunk_position=recipe.chunk_position,
+        sections=recipe.sections_used,
+        attention_heads=recipe.heads,
+        lstm_hidden=0 if "no-lstm" in recipe.ablations else 256,
+        projection=recipe.projection,
+        residual=recipe.residual,
+        residual_share=recipe.residual_share,
+        dropout=recipe.dropout,
+    )
+
+
 def _center_sample(recipe: Recipe) -> int | None:
     """The number of chunks whose mean is the centre; None for all, where each has its vector anyway."""
     if not recipe.epochs:
@@ -347,7 +374,7 @@ def build_model(recipe: Recipe, backbone: Backbone, start: ModelFolder | None = 
         ModelError: weights do not fit their configuration.
     """
     torch.manual_seed(recipe.seed)
-    config = recipe.model_config(backbone)
+    config = model_config(recipe, backbone)
     if start is not None:
         kept = replace(config, max_chunks=start.config.max_chunks, lstm_hidden=start.config.lstm_hidden)
         model = load_colde(replace(start, config=kept))

@@ -15,13 +15,12 @@ from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from tokenizers import Tokenizer
 
 from colde_cli.errors import DataError
 from colde_cli.evaluation.data import LabelledPair, TrainingData
-from colde_cli.learning.tokens import ChunkStore
+from colde_cli.learning.tokens import ChunkStore, word_continuations
 from colde_cli.scoring.fit import USUAL
-from colde_cli.scoring.lexicon import BUCKETS, Lexicon, Terms, continuations
+from colde_cli.scoring.lexicon import BUCKETS, Lexicon, Terms
 
 
 @dataclass(frozen=True, slots=True)
@@ -330,7 +329,7 @@ def hard_negatives(
         fields: int64 [N], the field of each document.
         count: most negatives of a document.
     """
-    continues = _continuations(tokenizer)
+    continues = word_continuations(tokenizer)
     found: dict[int, NDArray[np.int64]] = {}
     for field in np.unique(fields[documents]):
         members = documents[fields[documents] == field]
@@ -340,11 +339,6 @@ def hard_negatives(
             nearest = np.argsort(-row, kind="stable")[:count]
             found[number] = members[nearest[row[nearest] >= 0]]
     return found
-
-
-def _continuations(tokenizer: str) -> NDArray[np.bool_]:
-    read = Tokenizer.from_str(tokenizer)
-    return continuations([read.id_to_token(number) or "" for number in range(read.get_vocab_size())])
 
 
 def _terms(store: ChunkStore, members: NDArray[np.int64], continues: NDArray[np.bool_]) -> list[Terms]:

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from tokenizers import Tokenizer
 
 from colde_cli.encoder.cache import Cache
 from colde_cli.encoder.encoder import Encoder
@@ -16,10 +15,10 @@ from colde_cli.encoder.encoding import Encoding
 from colde_cli.encoder.layout import CONFIG, DOMAINS, LEXICON, TOKENIZER, ModelConfig, open_folder
 from colde_cli.evaluation.metrics import PairMetrics, pair_metrics
 from colde_cli.learning.splits import TaskData
-from colde_cli.learning.tokens import ChunkStore
+from colde_cli.learning.tokens import ChunkStore, word_continuations
 from colde_cli.scoring.domains import Domains
 from colde_cli.scoring.fit import USUAL, best_threshold, fit_calibration, fit_score_weights, part_table
-from colde_cli.scoring.lexicon import Lexicon, continuations
+from colde_cli.scoring.lexicon import Lexicon
 from colde_cli.scoring.score import document_scores, verdict
 
 
@@ -115,13 +114,12 @@ def _fit_weights(
 
 
 def _learn_lexicon(staged: Path, read: TaskData, store: ChunkStore) -> Lexicon:
-    tokenizer = Tokenizer.from_file(str(staged / TOKENIZER))
-    pieces = [tokenizer.id_to_token(number) or "" for number in range(tokenizer.get_vocab_size())]
+    continues = word_continuations((staged / TOKENIZER).read_text(encoding="utf-8"))
     texts = (
         [store.tokens(int(chunk)).tolist() for chunk in store.chunks_of(int(number))]
         for number in read.split.training
     )
-    return Lexicon.learn(texts, continuations(pieces), USUAL.rarity)
+    return Lexicon.learn(texts, continues, USUAL.rarity)
 
 
 def _encode_pairs(encoder: Encoder, read: TaskData, store: ChunkStore) -> _ValidationPairs:

@@ -29,6 +29,7 @@ from colde_cli.documents.chunking import (
 )
 from colde_cli.documents.document import Chunk, Document, Span
 from colde_cli.errors import DataError
+from colde_cli.scoring.lexicon import continuations
 
 # Below this many documents, starting processes takes longer than they save.
 _PARALLEL = 500
@@ -226,6 +227,14 @@ def _start_worker(tokenizer: str) -> None:
 
 def _read_in_worker(document: Document) -> Tokenized:
     return _workers[0].read(document)
+
+
+def word_continuations(tokenizer: str) -> NDArray[np.bool_]:
+    """Whether a token continues the word before it, bool [vocabulary]; `tokenizer` is the text of `tokenizer.json`."""
+    from tokenizers import Tokenizer
+
+    read = Tokenizer.from_str(tokenizer)
+    return continuations([read.id_to_token(number) or "" for number in range(read.get_vocab_size())])
 
 
 SPECIALS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]")

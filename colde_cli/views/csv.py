@@ -29,11 +29,15 @@ PASSAGE_COLUMNS = (
     "redline",
 )
 _PLACE = ("section", "first_page", "last_page")
-RANKING_COLUMNS = (
-    *("rank", "score", "probability", "title", "path", "match_score"),
+_MATCH_COLUMNS = (
+    "match_score",
     *(f"query_{name}" for name in _PLACE),
     *(f"hit_{name}" for name in (*_PLACE, "text")),
-    "percentile",
+)
+RANKING_COLUMNS = (
+    *("rank", "score", "probability", "title", "path"),
+    *_MATCH_COLUMNS,
+    *("percentile", "warnings", "query_warnings"),
 )
 EVALUATION_COLUMNS = ("field", "system", "figure", "value", "low", "high", "p", "p_holm")
 
@@ -48,7 +52,10 @@ def comparison_csv(comparison: Comparison) -> str:
 
 def ranking_csv(ranking: Ranking) -> str:
     """A row for each hit, or for each match of a hit that has some, under `RANKING_COLUMNS`."""
-    return _quoted_table(RANKING_COLUMNS, (row for hit in ranking.results for row in _hit_rows(hit)))
+    warnings = {read.path: " ".join(read.warnings) for read in ranking.half_read}
+    query = warnings.get(ranking.query_path, "")
+    rows = ((*row, warnings.get(hit.path, ""), query) for hit in ranking.results for row in _hit_rows(hit))
+    return _quoted_table(RANKING_COLUMNS, rows)
 
 
 def _quoted_table(columns: Sequence[str], rows: Iterable[Sequence[Cell]]) -> str:
@@ -88,7 +95,7 @@ def _hit_rows(hit: Hit) -> Iterator[Sequence[Cell]]:
     first = (hit.rank, round(hit.score, _DECIMALS), probability, hit.title, hit.path)
     percentile = None if hit.percentile is None else round(hit.percentile, _DECIMALS)
     if not hit.matches:
-        yield (*first, *(None for _ in RANKING_COLUMNS[len(first) : -1]), percentile)
+        yield (*first, *(None for _ in _MATCH_COLUMNS), percentile)
     for match in hit.matches:
         yield (*first, *_match(match), percentile)
 

@@ -108,10 +108,14 @@ def _documents(comparison: Comparison) -> str:
     rows = []
     for name, encoding in (("A", comparison.a), ("B", comparison.b)):
         document, pages = encoding.document, encoding.document.report.pages
-        path = "standard input" if document.path == "-" else markdown(document.path)
+        path = _path(document.path)
         counts = (f"{pages:,}" if pages else "", f"{len(document.sections):,}", f"{encoding.tokens:,}")
         rows.append((f"**{name}**", markdown(shorten(document.title, 160)), path, *counts))
     return table(("", "Title", "File", "Pages", "Sections", "Tokens"), rows, (3, 4, 5))
+
+
+def _path(path: str) -> str:
+    return "standard input" if path == "-" else markdown(path)
 
 
 def _footer(comparison: Comparison, verbose: bool) -> str:
@@ -279,6 +283,11 @@ def _ranking_blocks(ranking: Ranking) -> Iterator[str]:
     if ranking.skipped:
         files = [(markdown(skipped.path), markdown(skipped.reason)) for skipped in ranking.skipped]
         yield folded(f"{plural(len(files), 'file')} skipped", table(("File", "Reason"), files))
+    if ranking.half_read:
+        read = [
+            (markdown(item.path), "<br>".join(map(markdown, item.warnings))) for item in ranking.half_read
+        ]
+        yield folded(f"{plural(len(read), 'document')} not read whole", table(("File", "Warnings"), read))
     if ranking.field is not None:
         yield f"A hit is closer to the query than this share of pairs of {markdown(field_name(ranking.field))}."
     model = ranking.model

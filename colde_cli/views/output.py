@@ -89,12 +89,13 @@ def _either(offered: Collection[Format]) -> str:
     return f"{', '.join(others)} or {last}"
 
 
-def refuse_inputs(output: Path | None, inputs: Iterable[str | Path]) -> None:
+def refuse_inputs(output: Path | None, inputs: Iterable[str | Path | None], option: str = "--output") -> None:
     """Refuse an output file that is also read, by whatever name or link.
 
     Args:
         output: the value of --output.
-        inputs: files to read; "-" is the file behind standard input.
+        inputs: files to read; "-" is the file behind standard input, None is passed over.
+        option: that named the output.
 
     Raises:
         OptionError: the output is one of them.
@@ -102,11 +103,11 @@ def refuse_inputs(output: Path | None, inputs: Iterable[str | Path]) -> None:
     if output is None or not output.is_file():
         return
     target = output.stat()
-    for other in inputs:
+    for other in (item for item in inputs if item is not None):
         with contextlib.suppress(OSError, ValueError):  # a file that does not exist is not the output
             if os.path.samestat(target, os.fstat(0) if str(other) == "-" else Path(other).stat()):
                 raise OptionError(
-                    f"{output} is one of the documents to read; name another file for --output."
+                    f"{output} is one of the documents to read; name another file for {option}."
                 )
 
 

@@ -14,14 +14,13 @@ from typing import Any
 
 import pypdfium2_raw as pdfium
 
+from colde_cli.documents.limits import HIDDEN, ON
+
 Handle = Any  # a pointer of ctypes, or a function of the library
 # Text, left end, baseline, right end and size, in points of the page's own coordinates.
 Entry = tuple[str, float, float, float, float]
 
-ON = "[x]"
-"""Text of a checkbox or a radio button that is on."""
 _FILLED = frozenset((pdfium.FPDF_ANNOT_WIDGET, pdfium.FPDF_ANNOT_FREETEXT, pdfium.FPDF_ANNOT_STAMP))
-_UNSEEN = 2 | 32  # the flags Hidden and NoView (ISO 32000-1, table 165)
 _MOST = 5_000  # entries of one page
 _MOST_OPTIONS = 1_000
 _SIZE = 10.0  # in points, of a value without an appearance
@@ -130,7 +129,7 @@ class FormReader:
         for index in reversed(range(count)):
             annotation = pdfium.FPDFPage_GetAnnot(page, index)
             kind = pdfium.FPDFAnnot_GetSubtype(annotation)
-            seen = not pdfium.FPDFAnnot_GetFlags(annotation) & _UNSEEN
+            seen = not pdfium.FPDFAnnot_GetFlags(annotation) & HIDDEN
             found, draw = None, False
             if seen and kind in _FILLED:
                 value, draw = self._value(annotation, kind)

@@ -17,12 +17,9 @@ from typing import Any
 REQUEST = json.loads(os.environ["COLDE_READER_REQUEST"])
 sys.path.extend(REQUEST["path"])
 
-from colde_cli.documents.limits import limit_process, limit_step, send  # noqa: E402
+from colde_cli.documents.limits import HIDDEN, ON, limit_process, limit_step, send  # noqa: E402
 
 Handle = Any  # an object of pypdf, which is only imported under limits
-ON = "[x]"
-"""Text of a checkbox or a radio button that is on."""
-_UNSEEN = 2 | 32  # the flags Hidden and NoView (ISO 32000-1, table 165)
 _PUSH = 1 << 16  # the flag of push buttons, which have no value
 _MOST_PARENTS = 50
 _UNREADABLE = re.compile("[\x00\x01\x03-\x08\x0b\x0c\x0e-\x1f\ufffd\ue000-\uf8ff]")
@@ -116,7 +113,7 @@ class EntryReader:
                 self.unread += 1
 
     def _annotation(self, item: Handle) -> None:
-        kind, unseen = item.get("/Subtype"), int(item.get("/F", 0)) & _UNSEEN
+        kind, unseen = item.get("/Subtype"), int(item.get("/F", 0)) & HIDDEN
         if unseen or kind not in ("/Widget", "/FreeText", "/Stamp"):
             return
         shown, value = self._shown(item), str(item.get("/Contents") or "") if kind == "/FreeText" else ""
