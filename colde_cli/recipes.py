@@ -197,6 +197,14 @@ class Recipe(_Json):
         int,
         option("--window", panel=OBJECTIVE, min=0, help="Most chunks of a section shown at once; 0 for all."),
     ] = 8
+    window_start: Annotated[
+        Literal["random", "first"],
+        option(
+            "--window-start",
+            panel=OBJECTIVE,
+            help="Where the window of a section begins; first: the section is truncated.",
+        ),
+    ] = "random"
     chunk_position: Annotated[
         Literal["input", "post"],
         option(

@@ -19,6 +19,7 @@ from colde_cli.evaluation.data import LabelledPair
 from colde_cli.evaluation.robustness.protocols import (
     ElongationOptions,
     RobustnessOptions,
+    chunks_within,
     elongated,
     robustness,
     shortened,
@@ -36,7 +37,9 @@ from colde_cli.evaluation.robustness.report import (
 )
 
 EXAMPLES = ("field-study-v1.pdf", "field-study-v2.pdf", "supply-agreement.pdf")
-SMALL = RobustnessOptions(ElongationOptions(times=(1, 2, 4), text_documents=3, max_tokens=9000), shuffles=2)
+SMALL = RobustnessOptions(
+    ElongationOptions(times=(1, 2, 4), text_documents=3, max_tokens=9000), shuffles=2, first_tokens=(1, 100)
+)
 Tiny = Callable[..., Encoder]
 
 
@@ -237,7 +240,11 @@ def test_the_first_chunks_alone(
     assert [chunk.ids for chunk in read_short.chunks] == [chunk.ids for chunk in first.chunks]
     np.testing.assert_allclose(read_short.document_vector, first.document_vector, atol=1e-5)
     rows = protocol(report, "First").pairs
-    assert rows[0].attack == "first 1 (5 of 5 cut)"
+    assert [row.attack for row in rows[:2]] == ["first 1 (5 of 5 cut)", "first 100 (5 of 5 cut)"]
+    ends = np.cumsum([len(chunk.ids) - 2 for chunk in encoding.chunks])
+    assert chunks_within(encoding, int(ends[1])) == 2
+    assert chunks_within(encoding, int(ends[1]) - 1) == 1
+    assert chunks_within(encoding, 1) == 1
     assert rows[-1].attack == "all"
     assert rows[-1].figures.moved_related == 0
 

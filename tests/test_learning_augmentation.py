@@ -99,6 +99,15 @@ def test_windows_and_positions(seed: int, count: int, window: int) -> None:
         assert 0 <= positions.min() <= positions.max() < 16
 
 
+def test_a_window_may_begin_with_its_section() -> None:
+    chunks, starts = store([0] * 30), set()
+    for seed in range(20):
+        shown = views(chunks, 0, seed=seed, window=4, window_start="first")
+        assert [row.tolist() for row in shown.chunks] == [[0, 1, 2, 3], [15, 16, 17, 18]]
+        starts.add(int(views(chunks, 0, seed=seed, window=4).chunks[0][0]))
+    assert len(starts) > 3
+
+
 def test_offsets_reach_every_number() -> None:
     seen = {int(views(store([0, 1]), 0, seed=seed, max_chunks=4).positions[0][0]) for seed in range(40)}
     assert seen == {0, 1, 2, 3}

@@ -1,4 +1,4 @@
-"""Measure CoLDE's Figures 6 and 7 and §4.5.4: batch size, chunks of a section in training, number of sections.
+"""Measure CoLDE's Figures 6 and 7 and the number of sections: batch size, tokens of a section that training reads.
 
     python benchmarks/papers/curves.py FOLDER... [--seeds 3] [--most N...] [--figure 6|7|sections]
 
@@ -22,8 +22,8 @@ from colde_cli.encoder.cache import Cache
 
 FIGURES = {
     "6": ("CoLDE, Figure 6: batch size", figure_6),
-    "7": ("CoLDE, Figure 7: most chunks of a section in training", figure_7),
-    "sections": ("CoLDE, §4.5.4: sections in training", sections),
+    "7": ("CoLDE, Figure 7: sections truncated in training", figure_7),
+    "sections": ("CoLDE: sections in training", sections),
 }
 HEADER = ("set", "training", "accuracy", "F1", "AUC", "steps", "validation accuracy by epoch", "")
 

@@ -42,7 +42,8 @@ ELONGATED: dict[str, Recipe] = {
 """LA(SER)³ plugged into CoLDE (§3 of that paper, at chunk level)."""
 
 BATCHES = (16, 32, 64, 128)
-WINDOWS = (1, 4, 8)
+CAPS = {"1k": 2, "2k": 4, "4k": 8, "8k": 16}
+"""Tokens of a section in training, and that many chunks of 512."""
 SECTIONS = (2, 3, 4, 5)
 
 
@@ -52,12 +53,12 @@ def figure_6() -> dict[str, Recipe]:
 
 
 def figure_7() -> dict[str, Recipe]:
-    """Chunks of a section that training sees; tests read whole documents."""
-    return {f"window {size}": replace(PAPER, window=size) for size in WINDOWS}
+    """Tokens of a section that training sees, from its first one on; tests read whole documents."""
+    return {f"{cap} tokens": replace(PAPER, window=size, window_start="first") for cap, size in CAPS.items()}
 
 
 def sections() -> dict[str, Recipe]:
-    """Into how many sections training cuts a document (§4.5.4)."""
+    """Into how many sections training cuts a document."""
     return {f"{count} sections": replace(PAPER, sections=count) for count in SECTIONS}
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +26,7 @@ class ViewOptions:
     Attributes:
         sections: S, sections of a document; 1 for no augmentation.
         window: most chunks of a section that are shown; 0 shows all.
+        window_start: where they begin, at a random chunk or at the section's first one.
         max_chunks: Q, rows of the chunk embedding, and the most chunks of an elongated section.
         elongation: add rows that repeat a section (LA(SER)³), for a loss of their own or as views.
     """
@@ -33,6 +35,7 @@ class ViewOptions:
     window: int
     max_chunks: int
     elongation: Elongation = "none"
+    window_start: Literal["random", "first"] = "random"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -203,7 +206,7 @@ def _document_rows(
     groups = [chunks[begin:end] for begin, end in pairwise(cuts)]
     rows = []
     for place, group in enumerate(groups):
-        shown = _window(group, options.window, generator)
+        shown = _window(group, options, generator)
         partner = place if own_partner else (place + 1) % len(groups)
         positions = _positions(len(shown), options.max_chunks, generator)
         rows.append(_Row(shown, positions, place, first + partner, owner))
@@ -232,12 +235,13 @@ def _elongated(
     return _Row(chunks, positions, row.section, partner, row.owner)
 
 
-def _window(group: IntArray, window: int, generator: np.random.Generator) -> IntArray:
-    """Choose a random run of at most `window` chunks; this also keeps beginnings from weighing too much."""
-    if not window or len(group) <= window:
+def _window(group: IntArray, options: ViewOptions, generator: np.random.Generator) -> IntArray:
+    """Choose a run of at most `window` chunks; a random one keeps beginnings from weighing too much."""
+    if not options.window or len(group) <= options.window:
         return group
-    start = int(generator.integers(len(group) - window + 1))
-    return group[start : start + window]
+    first = options.window_start == "first"
+    start = 0 if first else int(generator.integers(len(group) - options.window + 1))
+    return group[start : start + options.window]
 
 
 def _positions(count: int, max_chunks: int, generator: np.random.Generator) -> IntArray:

@@ -54,7 +54,11 @@ class ColdeLearner:
         self.device = device
         self.processes = processes
         self._views = ViewOptions(
-            recipe.sections_used, recipe.window, network.config.max_chunks, recipe.elongation
+            recipe.sections_used,
+            recipe.window,
+            network.config.max_chunks,
+            recipe.elongation,
+            recipe.window_start,
         )
         self._sampler = _sampler(task, recipe, hard)
         self._trains_encoder = any(weight.requires_grad for weight in network.encoder.parameters())

@@ -1,4 +1,4 @@
-"""The robustness protocols: read only the first chunks, shuffle the sections, or repeat the text of documents.
+"""The robustness protocols: read only the first tokens, shuffle the sections, or repeat the text of documents.
 
 A `Bench` encodes documents once, and scores pairs of them as they are and under attack.
 """
@@ -131,17 +131,25 @@ def pair_scores(
     return np.concatenate(scores), np.array(tokens, np.int64)
 
 
-def length(bench: Bench, counts: Sequence[int]) -> ProtocolReport:
-    """Read only the first chunks of both documents of every pair, for each of the `counts` of chunks."""
+def length(bench: Bench, caps: Sequence[int]) -> ProtocolReport:
+    """Truncate both documents of every pair to each of these numbers of tokens (the caps of CoLDE's Figure 7)."""
     against_itself, pairs = [], []
-    for count in counts:
-        encodings = {name: _first(bench, name, count) for name in bench.encodings}
-        cut = sum(len(item.chunks) > count for item in bench.encodings.values())
-        title = f"first {count} ({cut} of {len(encodings)} cut)"
+    for cap in caps:
+        counts = {name: chunks_within(encoding, cap) for name, encoding in bench.encodings.items()}
+        encodings = {name: _first(bench, name, count) for name, count in counts.items()}
+        cut = sum(len(bench.encodings[name].chunks) > count for name, count in counts.items())
+        title = f"first {cap:,} ({cut} of {len(encodings)} cut)"
         against_itself.append(bench.self_row(title, encodings.__getitem__, list(encodings)))
         pairs.append(bench.pair_row(title, "both", encodings.__getitem__, encodings.__getitem__))
     pairs.append(replace(bench.clean_row(), attack="all"))
-    return ProtocolReport("length", "First chunks only", tuple(against_itself), tuple(pairs))
+    note = "Whole chunks are kept: those that end within the cap, and the first one always."
+    return ProtocolReport("length", "First tokens only", tuple(against_itself), tuple(pairs), (note,))
+
+
+def chunks_within(encoding: Encoding, cap: int) -> int:
+    """Count the chunks that end within the first `cap` tokens of a document; at least 1."""
+    ends = np.cumsum([len(chunk.ids) - 2 for chunk in encoding.chunks])
+    return max(1, int((ends <= cap).sum()))
 
 
 def shortened(document: Document, end: int) -> Document:
@@ -372,12 +380,12 @@ class RobustnessOptions:
 
     Attributes:
         shuffles: number of random orders of the sections of every document.
-        first_chunks: numbers of chunks to read, for "length".
+        first_tokens: numbers of tokens to read, for "length", `[CLS]` and `[SEP]` not counted.
     """
 
     elongation: ElongationOptions = field(default_factory=ElongationOptions)
     shuffles: int = 1
-    first_chunks: tuple[int, ...] = (1, 2, 4, 8)
+    first_tokens: tuple[int, ...] = (1024, 2048, 4096, 8192)
 
 
 def robustness(
@@ -424,7 +432,7 @@ def robustness(
 
 def _run(name: str, bench: Bench, options: RobustnessOptions) -> Iterable[ProtocolReport]:
     if name == "length":
-        return [length(bench, options.first_chunks)]
+        return [length(bench, options.first_tokens)]
     if name == "shuffle":
         return [shuffle(bench, options.shuffles)]
     return elongation(bench, options.elongation)
