@@ -152,7 +152,7 @@ class Encoder:
             return None
         names = [name for name in (HEAD_GRAPH, TOKENIZER, LEXICON, DOMAINS) if self.folder.has(name)]
         files = (file_digest(self.folder.file(name)) for name in names)
-        # Thresholds may be fitted anew without a profile's becoming wrong.
+        # Without the thresholds: a profile stays right if they are fitted anew.
         bare = replace(
             score_weights,
             domains=tuple(
@@ -206,7 +206,7 @@ class Encoder:
         return np.stack([vectors[key] for key in keys])
 
     def encode_passages(self, texts: Sequence[str], progress: Progress | None = None) -> FloatArray:
-        """Encode texts that stand alone: centred unit vectors [n, H], of each text that of its first chunk.
+        """Encode texts that stand alone, each by its first chunk: centred unit vectors [n, H].
 
         A text without a token gets zeros.
         """
@@ -369,7 +369,7 @@ def rearranged(
     )
     vectors = _vectors(encoding, chunks, order, encoder)
     output = encoder.head.run([vectors], chunk_ids=[numbers])
-    # The opening follows the numbers q, as everything does that depends on the order of chunks.
+    # The numbers q are the order of the chunks, for the opening as well.
     terms, opening = encoder.words(sorted(chunks, key=lambda chunk: chunk.index))
     return replace(
         encoding,

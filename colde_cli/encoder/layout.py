@@ -1,7 +1,7 @@
 """The folders of models: their files, and the fields of `config.json`. First those of a CoLDE model.
 
     NAME/
-      config.json                         everything in `ModelConfig`
+      config.json                    everything in `ModelConfig`
       tokenizer.json
       model.safetensors              the weights: backbone fp16, head fp32
       chunk_encoder.onnx             fp32, masked, written on demand by `colde export`

@@ -245,7 +245,7 @@ def _window(group: IntArray, options: ViewOptions, generator: np.random.Generato
 
 
 def _positions(count: int, max_chunks: int, generator: np.random.Generator) -> IntArray:
-    """Number chunks from a random offset: whole documents have higher numbers than sections ever would."""
+    """Number chunks from a random offset, so that the high numbers of whole documents are trained as well."""
     offset = int(generator.integers(max(0, max_chunks - count) + 1))
     return np.minimum(np.arange(offset, offset + count), max_chunks - 1)
 

@@ -135,7 +135,7 @@ class ColdeLearner:
         return rows
 
     def end_epoch(self) -> None:
-        """Measure the centre anew: the chunk vectors have moved, and the exported model would have this centre."""
+        """Measure the centre anew, as the exported model will have it: the chunk vectors have moved."""
         if self._trains_encoder:
             set_center(self.network, self.source, self.task, CENTER_SAMPLE, self.recipe.seed)
 

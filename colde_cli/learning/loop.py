@@ -327,7 +327,7 @@ METRICS = "metrics.jsonl"
 
 
 class Journal:
-    """Writes a JSON object a line for every batch and every validation; `event` says which of the two."""
+    """Writes a line of JSON for every batch and for every validation; `event` says which it is."""
 
     def __init__(self, folder: Path) -> None:
         """Write into `folder`."""
@@ -409,8 +409,8 @@ class Interruption:
     def asked(self) -> bool:
         """Return whether a signal was received or the time is up.
 
-        The loop asks before every batch. The first question is never answered by the time, so that a run goes on
-        by a batch at least, however long its data takes to read.
+        The loop asks before every batch. The time counts from its second question on: however long the data takes
+        to read, a run goes on by one batch at least.
         """
         late = self._armed and self._deadline is not None and time.monotonic() >= self._deadline
         self._armed = True

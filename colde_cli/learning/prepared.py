@@ -132,7 +132,7 @@ def _described(item: TrainingDocument) -> dict[str, Any]:
 
 
 def _document(values: dict[str, Any], path: Path) -> TrainingDocument:
-    """Make a document without its text: one empty section, which is where training looks for none."""
+    """Make a document without its text, with one empty section; training reads its tokens."""
     section = Section(0, "", 0, SectionKind.BODY, Span(0, 0), 0)
     document = Document("", values["id"], "", (section,))
     related = tuple(values["related"])

@@ -1,9 +1,9 @@
 """Train one model in several processes, as `accelerate launch` starts them.
 
 Every process draws the same batch and holds the same weights; only BERT's work is shared. Each process encodes some of
-the chunks, all vectors are put together, head and loss run alike in every process, and each sends the gradient of its
-own chunks backward. The sum of these gradients is that of the whole batch, so that the number of processes does not
-change the result. A loss for each process, as is usual, would see fewer negatives.
+the chunks, and then gets the vectors of all. Head and loss run alike in every process. Each sends the gradient of its
+own chunks backward, and the sum of these gradients is that of the whole batch. So the number of processes does not
+change the result. With a loss for each process, as is usual, a document would see fewer negatives.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Processes:
         return order[self.number :: self.count]
 
     def total(self, tensor: Tensor) -> Tensor:
-        """Sum a tensor over all processes; a row that is zero in all processes but one comes from that one."""
+        """Sum a tensor over all processes. A row that one process fills and the others leave zero is thus shared."""
         if self.count == 1:
             return tensor
         from accelerate.utils import reduce

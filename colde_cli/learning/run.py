@@ -356,7 +356,7 @@ def model_config(recipe: Recipe, backbone: Backbone) -> ModelConfig:
 
 
 def _center_sample(recipe: Recipe) -> int | None:
-    """The number of chunks whose mean is the centre; None for all, where each has its vector anyway."""
+    """How many chunks to take the mean of for the centre; None for all, if each has its vector anyway."""
     if not recipe.epochs:
         return _FINAL_SAMPLE
     return None if recipe.freeze_backbone else CENTER_SAMPLE

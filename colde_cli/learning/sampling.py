@@ -86,7 +86,7 @@ def _join(relation: defaultdict[int, set[int]], one: int, other: int) -> None:
 
 # At most this share of a batch are documents without a partner, which only repel.
 _LONERS = 0.25
-# How often the negative of a document is one that was judged unrelated to it, where there is one.
+# The share of draws that take a document judged unrelated, if there is one. The others are random.
 _JUDGED = 0.5
 # Draws of a negative before all unrelated documents are listed.
 _DRAWS = 16
@@ -137,7 +137,7 @@ class GroupSampler:
     In every epoch each document that has a partner is seen at least once, and never without one. Documents
     without a partner fill up to a quarter of every batch.
 
-    With hard negatives, one of those of a document comes along with it; it still has its own turn with a partner.
+    A document brings one of its hard negatives along, if it has any. That one still has its own turn with a partner.
     """
 
     def __init__(
@@ -225,8 +225,8 @@ class GroupSampler:
 class PairSampler:
     """Draws a related and an unrelated partner for every document that belongs with another.
 
-    The related partner is random. The unrelated one was judged so in half of the draws, where there is such a one;
-    else it is random within the field of the document, where negatives are harder.
+    The related partner is random. Half of the unrelated ones were judged unrelated, if any were. The others are random
+    documents of the same field, which are harder to tell apart.
     """
 
     def __init__(

@@ -2,6 +2,7 @@
 
 A passage may stay without a partner. Candidates are taken best first; a candidate that keeps the order needs a lower
 score.
+
 The matching with the largest sum of scores (`scipy.optimize.linear_sum_assignment`) gives 19 of 8,970 passages of 120
 version pairs another partner (`benchmarks/alignment.py assignment`): not worth SciPy in every installation.
 """
@@ -28,8 +29,8 @@ MOST = 4
 """Most passages on one side of a group."""
 
 _GAIN = 0.5
-"""Joining two groups must save this share of their differing words. If one group has an empty side, joining must save
-this share of twice that group's words, once for each document."""
+"""Joining two groups must save this share of their differing words. If one group has an empty side, the share is of
+twice that group's words: they count once for each document."""
 
 _LEAST_SAVED = 3
 """Fewest words that joining must save."""

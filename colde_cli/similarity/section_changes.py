@@ -126,7 +126,7 @@ class _Flows:
     def __init__(self, alignment: Alignment, count_a: int, count_b: int) -> None:
         self.of_a, self.of_b = np.zeros((count_a, count_b)), np.zeros((count_a, count_b))
         self.words_a, self.words_b = np.zeros(count_a), np.zeros(count_b)
-        # Two sections map to whether all their shared passages are the same; then the section pairs of each section.
+        # Whether all passages that two sections share are the same; and the pairs that each section is part of.
         self._untouched: dict[_SectionPair, bool] = defaultdict(lambda: True)
         self._pairs_a: dict[int | None, set[_SectionPair]] = defaultdict(set)
         self._pairs_b: dict[int | None, set[_SectionPair]] = defaultdict(set)

@@ -167,7 +167,7 @@ def pack_trigrams(text: str, tokenizer: TextTokenizer | None, config: TowerConfi
 
 
 def _plain(text: str) -> str:
-    """Lower case, an accented letter one character: as word vocabularies have it too."""
+    """Lower-case a text and make an accented letter one character, as word vocabularies do."""
     return unicodedata.normalize("NFKC", text).lower()
 
 

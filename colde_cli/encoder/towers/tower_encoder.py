@@ -188,7 +188,7 @@ class TowerEncoder:
         return np.stack(rows) if rows else np.zeros((0, self.config.dim), np.float32)
 
     def encode_passages(self, texts: Sequence[str], progress: Progress | None = None) -> FloatArray:
-        """Encode texts that stand alone: vectors [n, D], of each text that of its first chunk.
+        """Encode texts that stand alone, each by its first chunk: vectors [n, D].
 
         A text without a token gets zeros.
         """

@@ -1,7 +1,7 @@
 """S-LONG: the first 4,096 tokens through a Longformer (Beltagy et al. 2020), the first token's vector.
 
-The embeddings, feed-forward layers and weights are those of `transformers`; attention is written anew, because theirs
-gathers the global tokens by shapes that depend on the data, which no ONNX graph of free length allows. Here only the
+The embeddings, feed-forward layers and weights are those of `transformers`. Attention is written anew: theirs gathers
+the global tokens into shapes that depend on the data, and an ONNX graph of free length cannot do that. Here only the
 first token is global, the one that classifies, and nothing needs gathering. The tests compare both.
 """
 

@@ -39,9 +39,9 @@ class SmithSizes:
         dense: the layer before each L2 norm, "linear" or "tanh".
         attention_hidden: V, units of the attention that combines.
         dropout: everywhere, in training.
-        deviation: standard deviation of the initial weights of all layers, but those of a backbone; 0 is 1/√H. BERT's,
-            and the public code's, is 0.02: a layer of 256 units then passes on a third of what it gets, what the first
-            token gathers of a block is lost beside the token itself, and all documents begin with nearly one vector.
+        deviation: standard deviation of the initial weights of all layers, but those of a backbone; 0 is 1/√H. BERT
+            and the public code have 0.02. A layer of 256 units then passes on a third of its input. The first token's
+            own vector outweighs what it gathers from its block, and all documents begin with nearly the same vector.
         paper_compat: as in the public code, combine over `max_rows` slots, padded ones included, and leave the
             result at its own length.
     """

@@ -329,7 +329,7 @@ class TowerLearner:
         """Nothing to do."""
 
     def fit_scale(self) -> None:
-        """Let the loss begin where it feels the cosines of the pairs of the first batches; once, before training."""
+        """Fit the scale of the loss to the cosines of the first batches, once, before training."""
         pairs = np.concatenate(self.batches(0)[:_FIRST])[:, :2]
         self.loss.start_at(torch.from_numpy(self.pair_scores(pairs)))
 
@@ -366,7 +366,7 @@ class TowerLearner:
             yield group
 
     def state(self) -> dict[str, Tensor]:
-        """Return the trained weights, and where the loss began."""
+        """Return the trained weights, and the scale at which the loss began."""
         state: dict[str, Tensor] = {
             name: weight for name, weight in self.network.named_parameters() if weight.requires_grad
         }
