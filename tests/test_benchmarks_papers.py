@@ -180,11 +180,19 @@ def test_part_similarity_by_hand(laser: ModuleType) -> None:
 def test_intra_document_similarity_by_hand(laser: ModuleType) -> None:
     parts = [on_circle(0, 60), on_circle(90, 90, 90)]
     documents = on_circle(0, 90)
-    assert laser.intra_document_similarity(parts, documents) == pytest.approx((0.75 + 1) / 2)
+    assert laser.intra_document_similarity(parts, documents, 0.0) == pytest.approx((0.75 + 1) / 2)
     assert laser.intra_document_similarity(parts, documents, 0.25) == pytest.approx((0.75 + 1) / 2 - 0.25)
     # In a space where everything points one way, parts are as near as strangers are.
     one_way = on_circle(45, 45)
-    assert laser.intra_document_similarity([one_way, one_way], one_way) == pytest.approx(0)
+    common = laser.token_anisotropy([one_way, one_way])
+    assert laser.intra_document_similarity([one_way, one_way], one_way, common) == pytest.approx(0)
+
+
+def test_the_baseline_is_of_tokens_of_different_texts(laser: ModuleType) -> None:
+    # Tokens of one text are alike, those of the two texts stand at a right angle.
+    assert laser.token_anisotropy([on_circle(0, 0, 0), on_circle(90)]) == pytest.approx(0, abs=1e-12)
+    drawn = laser.token_anisotropy([on_circle(0, 90), on_circle(0)], draws=200)
+    assert 0.3 < drawn < 0.7
 
 
 def test_vectors_without_direction_are_refused(laser: ModuleType) -> None:
@@ -195,7 +203,7 @@ def test_vectors_without_direction_are_refused(laser: ModuleType) -> None:
     with pytest.raises(ValueError, match="one part"):
         laser.part_similarity(np.zeros((0, 2)), [1, 0])
     with pytest.raises(ValueError, match="longer"):
-        laser.intra_document_similarity([on_circle(0)], on_circle(0, 1))
+        laser.intra_document_similarity([on_circle(0)], on_circle(0, 1), 0.0)
 
 
 def test_elongated_tokens_have_room(script: Any) -> None:
@@ -204,7 +212,40 @@ def test_elongated_tokens_have_room(script: Any) -> None:
     assert len(laser.elongated([7] * 100, 16)) == 500
     assert len(laser.elongated([7] * 600, 2)) == 600
     sentence = "One two three four five six seven eight nine ten eleven."
-    assert laser.draw_sentences([f"Too short. {sentence} Short too.", "Nothing."], 5) == [sentence]
+    texts = {
+        "a": f"Too short. {sentence} Short too.",
+        "b": sentence,
+        "c": "Nothing.",
+        "d": sentence,
+        "e": sentence,
+    }
+    labelled = [("a", "c", True), ("a", "b", True), ("b", "d", False), ("d", "e", False)]
+    drawn = laser.draw_pairs([LabelledPair(*values) for values in labelled], texts, 5)
+    # "c" has no sentence that is long enough, and "b" was drawn already.
+    assert [(pair.first, pair.second, pair.related) for pair in drawn] == [
+        (sentence, sentence, True),
+        (sentence, sentence, False),
+    ]
+
+
+def test_pairs_of_repeated_sentences(laser: ModuleType, tmp_path: Path) -> None:
+    from tiny_backbone import write_backbone
+
+    from colde_cli.learning.backbone import load_backbone
+
+    checkpoint = laser.Checkpoint("tiny", load_backbone(str(write_backbone(tmp_path / "bert"))))
+    pairs = [
+        laser.SentencePair("hive queen brood", "hive queen honey", True),
+        laser.SentencePair("keel mast sail", "dough yeast crust", False),
+    ]
+    laser.TIMES = (1, 2)
+    first, second = laser.sentence_rows("made up", checkpoint, pairs)
+    assert [len(row) for row in (first, second)] == [len(laser.SENTENCES)] * 2
+    assert first[-1] == second[-1]  # one baseline
+    states, fits = checkpoint.states("hive queen brood", 2)
+    assert (states.shape, fits) == ((8, 32), True)
+    again = laser.repeat(checkpoint, pairs, 1)
+    assert f"{float(again.sides[0][0] @ again.sides[1][0]):.3f}" == first[4] == first[6]
 
 
 def test_a_result_is_kept_for_its_data_and_code_alone(script: Any, tmp_path: Path) -> None:

@@ -1,39 +1,50 @@
-"""Measure LA(SER)³'s Figures 1 to 4 on frozen MiniLM: repeated sentences in one chunk, and the space of chunks.
+"""Measure LA(SER)³'s Figures 1 to 4: pairs of repeated sentences in one chunk; and the space of chunk vectors.
 
-    python benchmarks/papers/laser.py FOLDER... [--sentences 200]
+    python benchmarks/papers/laser.py FOLDER... [--pairs 50] [--checkpoint NAME=BACKBONE...] [--table sentences|space]
 
-Per set, from test documents: sentences of 10 to 20 words, each repeated m times in one text (at most 510 tokens).
+The paper repeats sentences of STS-b. Here a sentence of 10 to 20 words is drawn from each document of test pairs,
+related and unrelated ones by turns, and repeated m times in one text (at most 510 tokens). Per set, checkpoint and m:
 
-    self        cosine of a sentence and itself ×m (Figure 1)
-    anisotropy  mean cosine of pairs of sentences, both ×m (Figures 2 and 4; it should not change)
-    intra       mean cosine of a text's tokens and their mean, minus that anisotropy (Figure 3)
+    related, unrelated   mean cosine of the two sentences of a pair, both repeated m times (Figures 1 and 2)
+    one side             the same of related pairs, the first sentence alone repeated
+    intra                mean cosine of a text's tokens and their mean, minus the baseline (Figure 3)
+    anisotropy           mean cosine of texts of different documents (Figure 4)
+    baseline             mean cosine of random tokens of different texts, not repeated: one for all m
 
-And for chunk vectors of whole documents: anisotropy of chunks and of documents, and intra-document similarity of
-chunks, raw and centred on the mean chunk of the validation documents. Token states come from the PyTorch weights of the
-shipped model, chunk vectors from its int8 graph. Anisotropy is taken as in Ethayarajh 2019: repeating a text draws its
-token vectors towards each other, and intra-document similarity minus anisotropy tells by how much.
+The paper compares a checkpoint as it was pre-trained with one after contrastive training: give both, for example
+`--checkpoint vanilla=nreimers/MiniLM-L6-H384-uncased tuned=sentence-transformers/all-MiniLM-L6-v2`. Without
+`--checkpoint` it is the shipped model's backbone, which was trained contrastively.
+
+"space": for chunk vectors of whole documents the anisotropy of chunks and of documents, and the intra-document
+similarity of chunks, raw and centred on the mean chunk of the validation documents, from the int8 graph.
 """
 
 from __future__ import annotations
 
 import argparse
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import torch
+from attacks import balanced
 from head_runs import open_encoder
 from numpy.typing import ArrayLike, NDArray
 from paper_data import RUNS, PaperSet, load_set
 from reporting import write_table
 
-from colde_cli.documents.chunking import TextTokenizer, sentence_starts
+from colde_cli import settings
+from colde_cli.documents.chunking import plain_tokenizer, sentence_starts
 from colde_cli.encoder.cache import Cache
-from colde_cli.encoder.encoder import Encoder, open_tokenizer
-from colde_cli.encoder.layout import TOKENIZER
-from colde_cli.learning.networks.colde import ChunkEncoder, load_colde
+from colde_cli.evaluation.data import LabelledPair, read_data, read_pairs
+from colde_cli.learning.backbone import Backbone, load_backbone
+from colde_cli.learning.networks.colde import ChunkEncoder
+from colde_cli.learning.run import model_config
+from colde_cli.learning.towers.unsupervised import specials_of
+from colde_cli.recipes import Recipe
 
 TIMES = (1, 2, 4, 8, 16, 100)
 WORDS = (10, 20)
@@ -76,25 +87,28 @@ def part_similarity(parts: ArrayLike, document: ArrayLike) -> float:
     return float((units @ whole[0]).mean())
 
 
-def intra_document_similarity(
-    parts: Sequence[ArrayLike], documents: ArrayLike, baseline: float | None = None
-) -> float:
-    """Mean over documents of `part_similarity`, minus anisotropy.
+def intra_document_similarity(parts: Sequence[ArrayLike], documents: ArrayLike, baseline: float) -> float:
+    """Mean over documents of `part_similarity`, minus the anisotropy of random parts.
 
     Args:
         parts: for each of N documents [n_i, D].
         documents: [N, D]; usually the mean of the parts.
-        baseline: the anisotropy to subtract; that of `documents` if None. Use one baseline for all lengths of a text,
-            or the figure shows two changes at once.
+        baseline: mean cosine of random parts of different documents. Use one for all lengths of a text, or the figure
+            shows two changes at once.
 
     Raises:
         ValueError: numbers of documents differ, a document has no part, or a vector has length zero.
     """
     wholes = np.asarray(documents, np.float64)
-    if baseline is None:
-        baseline = anisotropy(wholes)
     similarities = [part_similarity(rows, whole) for rows, whole in zip(parts, wholes, strict=True)]
     return float(np.mean(similarities)) - baseline
+
+
+def token_anisotropy(texts: Sequence[Floats], draws: int = 20, seed: int = 0) -> float:
+    """Mean cosine of random tokens of different texts: one token of each text [L_i, D], drawn several times."""
+    generator = np.random.default_rng(seed)
+    drawn = [[rows[generator.integers(len(rows))] for rows in texts] for _ in range(draws)]
+    return float(np.mean([anisotropy(tokens) for tokens in drawn]))
 
 
 def _units(vectors: ArrayLike) -> Doubles:
@@ -106,20 +120,33 @@ def _units(vectors: ArrayLike) -> Doubles:
     return units
 
 
-def draw_sentences(texts: Sequence[str], count: int, seed: int = 0) -> list[str]:
-    """Draw one sentence of 10 to 20 words from each of `count` random texts."""
-    generator = random.Random(seed)
-    order = list(texts)
-    generator.shuffle(order)
-    found = []
-    for text in order:
-        bounds = [*sentence_starts(text), len(text)]
-        sentences = [text[a:b].strip() for a, b in pairwise(bounds)]
-        fitting = [item for item in sentences if WORDS[0] <= len(item.split()) <= WORDS[1]]
-        if fitting:
-            found.append(generator.choice(fitting))
-        if len(found) == count:
-            break
+@dataclass(frozen=True, slots=True)
+class SentencePair:
+    """A sentence of each document of a pair."""
+
+    first: str
+    second: str
+    related: bool
+
+
+def draw_sentence(text: str, generator: random.Random) -> str | None:
+    """Draw a sentence of 10 to 20 words; None if there is none."""
+    bounds = [*sentence_starts(text), len(text)]
+    sentences = [text[a:b].strip() for a, b in pairwise(bounds)]
+    fitting = [item for item in sentences if WORDS[0] <= len(item.split()) <= WORDS[1]]
+    return generator.choice(fitting) if fitting else None
+
+
+def draw_pairs(pairs: Sequence[LabelledPair], texts: Mapping[str, str], count: int) -> list[SentencePair]:
+    """Draw sentences for the first `count` pairs of which both documents have one; no document twice."""
+    generator, used = random.Random(0), set[str]()
+    found: list[SentencePair] = []
+    for pair in pairs:
+        drawn = [draw_sentence(texts[name], generator) for name in (pair.a, pair.b)]
+        if len(found) == count or None in drawn or {pair.a, pair.b} & used:
+            continue
+        used |= {pair.a, pair.b}
+        found.append(SentencePair(drawn[0] or "", drawn[1] or "", pair.related))
     return found
 
 
@@ -128,33 +155,75 @@ def elongated(ids: Sequence[int], times: int) -> list[int]:
     return list(ids) * max(1, min(times, _ROOM // len(ids)))
 
 
-def states(encoder: ChunkEncoder, ids: Sequence[int], specials: tuple[int, int]) -> Floats:
-    """Token states [L, H] of one text, specials around it."""
-    row = torch.tensor([[specials[0], *ids, specials[1]]])
-    with torch.no_grad():
-        found = encoder.bert(input_ids=row).last_hidden_state[0]
-    return np.asarray(found.numpy())
+class Checkpoint:
+    """A BERT whose token states are looked at."""
+
+    def __init__(self, name: str, backbone: Backbone) -> None:
+        self.name = name
+        self.encoder = ChunkEncoder(model_config(Recipe(), backbone))
+        self.encoder.load_bert(backbone.weights)
+        self.encoder.eval()
+        self.tokenizer = plain_tokenizer(backbone.tokenizer)
+
+    def states(self, sentence: str, times: int) -> tuple[Floats, bool]:
+        """Token states [L, H] of a sentence m times over, and whether all repetitions fit."""
+        first, last = specials_of(self.tokenizer)
+        ids = self.tokenizer.encode(sentence, add_special_tokens=False).ids
+        longer = elongated(ids, times)
+        with torch.no_grad():
+            found = self.encoder.bert(input_ids=torch.tensor([[first, *longer, last]])).last_hidden_state[0]
+        return np.asarray(found.numpy()), len(longer) == times * len(ids)
 
 
-def sentence_rows(
-    name: str, encoder: ChunkEncoder, tokenizer: TextTokenizer, sentences: Sequence[str]
-) -> list[list[str]]:
+@dataclass(frozen=True, slots=True)
+class Repeated:
+    """Sentences of pairs, m times over, in one checkpoint.
+
+    Attributes:
+        tokens: states of each text, first sentences before second ones, [L_i, H].
+        vectors: their means, of unit length, [2 P, H].
+        reached: share of the texts that hold all m repetitions.
+    """
+
+    tokens: list[Floats]
+    vectors: Doubles
+    reached: float
+
+    @property
+    def sides(self) -> tuple[Doubles, Doubles]:
+        """The vectors of the first and of the second sentences, [P, H] each."""
+        half = len(self.vectors) // 2
+        return self.vectors[:half], self.vectors[half:]
+
+
+def repeat(checkpoint: Checkpoint, pairs: Sequence[SentencePair], times: int) -> Repeated:
+    """Encode the sentences of all pairs, m times over."""
+    sentences = [pair.first for pair in pairs] + [pair.second for pair in pairs]
+    tokens, fits = zip(*(checkpoint.states(sentence, times) for sentence in sentences), strict=True)
+    vectors = _units(np.stack([item.mean(axis=0) for item in tokens]))
+    return Repeated(list(tokens), vectors, float(np.mean(fits)))
+
+
+def sentence_rows(name: str, checkpoint: Checkpoint, pairs: Sequence[SentencePair]) -> list[list[str]]:
     """A row for every m."""
-    encoded = [list(tokenizer.encode(text, add_special_tokens=True).ids) for text in sentences]
-    specials = (encoded[0][0], encoded[0][-1])
-    bare = [ids[1:-1] for ids in encoded]
-    rows, first = [], np.zeros(0)
+    related = np.array([pair.related for pair in pairs])
+    once = repeat(checkpoint, pairs, 1)
+    baseline = token_anisotropy(once.tokens)
+    rows = []
     for times in TIMES:
-        tokens = [states(encoder, elongated(ids, times), specials) for ids in bare]
-        vectors = np.stack([item.mean(axis=0) for item in tokens])
-        units = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
-        first = units if times == 1 else first
-        alike = (units * first).sum(axis=1)
-        common = anisotropy(vectors)
-        inside = intra_document_similarity(tokens, vectors, common)
-        reached = np.mean([times <= _ROOM // len(ids) for ids in bare])
-        figures = (f"{alike.mean():.3f}", f"{alike.min():.3f}", f"{common:.3f}", f"{inside:.3f}")
-        rows.append([name, f"×{times}", f"{100 * reached:.0f} %", *figures])
+        longer = once if times == 1 else repeat(checkpoint, pairs, times)
+        both = (longer.sides[0] * longer.sides[1]).sum(axis=1)
+        one = (longer.sides[0] * once.sides[1]).sum(axis=1)
+        figures = (
+            both[related].mean(),
+            both[~related].mean(),
+            one[related].mean(),
+            intra_document_similarity(longer.tokens, longer.vectors, baseline),
+            anisotropy(longer.vectors),
+            baseline,
+        )
+        shown = [f"{round(float(value), 3) + 0.0:.3f}" for value in figures]
+        rows.append([name, checkpoint.name, f"×{times}", f"{100 * longer.reached:.0f} %", *shown])
     return rows
 
 
@@ -179,14 +248,27 @@ def space_rows(paper_set: PaperSet) -> list[list[str]]:
     return rows
 
 
-def measure(paper_set: PaperSet, shipped: Encoder, count: int) -> tuple[list[list[str]], list[list[str]]]:
-    """The rows of both tables."""
-    names = sorted({name for pair in paper_set.pairs("test") for name in pair})
-    texts = [paper_set.evaluation_set.documents[name].text for name in names]
-    encoder = load_colde(shipped.folder).encoder
-    tokenizer = open_tokenizer(shipped.folder.file(TOKENIZER))
-    sentences = draw_sentences(texts, count)
-    return sentence_rows(paper_set.name, encoder, tokenizer, sentences), space_rows(paper_set)
+def set_pairs(folder: Path, count: int) -> list[SentencePair]:
+    """Sentences of a set's test pairs."""
+    data = read_data([folder / "docs.jsonl.gz"])
+    pairs = read_pairs(folder / "pairs.jsonl.gz", data.numbers())
+    texts = {item.id: item.document.text for item in data.documents}
+    return draw_pairs(balanced([pair for pair in pairs if pair.split == "test"]), texts, count)
+
+
+SENTENCES = (
+    "set",
+    "checkpoint",
+    "m",
+    "reach it",
+    "related",
+    "unrelated",
+    "one side",
+    "intra",
+    "anisotropy",
+    "baseline",
+)
+SPACE = ("set", "chunk vectors", "anisotropy, chunks", "anisotropy, documents", "intra-document")
 
 
 def main() -> None:
@@ -195,22 +277,28 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("folders", nargs="+", type=Path)
-    parser.add_argument("--sentences", type=int, default=200)
+    parser.add_argument("--pairs", type=int, default=50)
+    parser.add_argument("--checkpoint", nargs="+", default=[f"tuned={settings.DEFAULT_MODEL}"])
+    parser.add_argument("--table", choices=("sentences", "space"), help="only this one")
     options = parser.parse_args()
-    short, space = [], []
-    with Cache.open() as cache:
-        shipped = open_encoder(cache)
-        for folder in options.folders:
+    if options.table != "space":
+        named = [text.partition("=") for text in options.checkpoint]
+        checkpoints = [Checkpoint(name, load_backbone(backbone)) for name, _, backbone in named]
+        rows = [
+            row
+            for folder in options.folders
+            for pairs in [set_pairs(folder, options.pairs)]
+            for checkpoint in checkpoints
+            for row in sentence_rows(folder.name, checkpoint, pairs)
+        ]
+        title = "LA(SER)³, Figures 1 to 4: pairs of sentences m times over"
+        write_table(RUNS / "laser-sentences.md", title, SENTENCES, rows)
+    if options.table != "sentences":
+        with Cache.open() as cache:
+            shipped = open_encoder(cache)
             # No training documents are looked at, so that none need be encoded.
-            some, others = measure(load_set(folder, shipped, 0), shipped, options.sentences)
-            short += some
-            space += others
-    header = ("set", "m", "reach it", "self", "self, lowest", "anisotropy", "intra")
-    title = "LA(SER)³, Figures 1 to 4: sentences m times over in frozen MiniLM"
-    write_table(RUNS / "laser-sentences.md", title, header, short)
-    header = ("set", "chunk vectors", "anisotropy, chunks", "anisotropy, documents", "intra-document")
-    title = "Space of frozen MiniLM chunk vectors"
-    write_table(RUNS / "laser-space.md", title, header, space)
+            rows = [row for folder in options.folders for row in space_rows(load_set(folder, shipped, 0))]
+        write_table(RUNS / "laser-space.md", "Space of frozen MiniLM chunk vectors", SPACE, rows)
 
 
 if __name__ == "__main__":
