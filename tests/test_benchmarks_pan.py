@@ -109,7 +109,7 @@ def test_files(pan: Any, corpus: Path) -> None:
     with pytest.raises(DataError, match="no truth"):
         pan.read_corpus(corpus)
     (corpus / "src" / "source1.txt").unlink()
-    with pytest.raises(DataError, match="source1.* is not there"):
+    with pytest.raises(DataError, match="is not there"):
         pan.read_corpus(corpus)
     (corpus / "pairs").write_text("susp1.txt\n")
     with pytest.raises(DataError, match="line 1"):
