@@ -77,7 +77,7 @@ def test_diff_with_a_field_is_as_the_schema_says_in_every_format(capsys: Capture
     said = "pairs of the field crafts"
     for format in ("table", "markdown", "html"):
         assert said in run(capsys, "diff", V1, V2, "--field", "crafts", "--format", format).out
-    assert "a field has no threshold" in run(capsys, "diff", V1, V2, "--field", "crafts").out
+    assert "the field is not calibrated" in run(capsys, "diff", V1, V2, "--field", "crafts").out
 
 
 def test_without_a_field_diff_says_nothing_of_one(capsys: Capture) -> None:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
+import jsonschema
 import numpy as np
 import pytest
-from command_line import check_trouble, run
+from command_line import EXAMPLES, V1, V2, check_trouble, run
 from judged_data import write_judged
 
 pytest.importorskip("sklearn")
@@ -20,8 +23,10 @@ from colde_cli.errors import DataError
 from colde_cli.evaluation.calibrate import refit
 from colde_cli.evaluation.systems import StoredVerdicts
 from colde_cli.scoring.config import Calibration, probability
+from colde_cli.scoring.profile import FieldInfo, FieldProfile
 
 Capture = pytest.CaptureFixture[str]
+RANK_SCHEMA = "schemas/colde.rank.1.json"
 
 
 @pytest.fixture(scope="module")
@@ -123,3 +128,81 @@ def test_figures_after_come_from_pairs_that_took_no_part() -> None:
     assert bare.after == found.after
     with pytest.raises(DataError, match="4 related"):
         refit(np.arange(20) < 4, np.arange(20) / 20, None, None)
+
+
+# Field profiles
+
+
+@pytest.fixture
+def profiles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("COLDE_PROFILES", str(tmp_path / "profiles"))
+    return tmp_path / "profiles"
+
+
+def shown(capsys: Capture, *arguments: str | Path) -> dict[str, Any]:
+    value: dict[str, Any] = json.loads(run(capsys, *arguments, "--format", "json").out)
+    return value
+
+
+def test_the_documents_of_the_pairs_make_a_calibrated_field(
+    capsys: Capture, data: list[str], profiles: Path
+) -> None:
+    result = run(capsys, "calibrate", "colde-minilm-l6", *data, "--field", "docs", "-o", "gardens")
+    assert (result.status, result.err) == (0, "")
+    assert result.out.startswith(f"{profiles / 'gardens'}: fitted on 66 pairs, 12 of them related")
+    assert "none → " in result.out
+    profile = FieldProfile.load(profiles / "gardens")
+    assert profile.info == FieldInfo("gardens", 12)
+    assert profile.calibrated is not None
+    assert profile.calibrated.pairs == 66
+
+    document = shown(capsys, "diff", V1, V2, "--field", "gardens")["document"]
+    assert document["threshold"] == pytest.approx(profile.calibrated.threshold, abs=1e-4)
+    assert document["related"] is True
+    assert document["probability"] > 0.5
+    for format in ("table", "markdown", "html"):
+        out = run(capsys, "diff", V1, V2, "--field", "gardens", "--format", format, "--level", "all").out
+        assert "probability" in out
+        assert "the field gardens" in out
+    value = shown(capsys, "rank", V1, EXAMPLES, "--glob", "*.pdf", "--field", "gardens")
+    jsonschema.validate(value, json.loads(files("colde_cli.views").joinpath(RANK_SCHEMA).read_text("utf-8")))
+    assert value["results"][0]["probability"] == document["probability"]
+    evaluated = shown(capsys, "evaluate", "colde-minilm-l6", *data, "--field", "gardens", "--bootstrap", "0")
+    (found,) = evaluated["fields"][0]["results"]
+    assert found["calibration_from"] == "model"
+    assert "fitted to 66 labelled pairs" in " ".join(found["notes"])
+
+
+def test_a_profile_is_calibrated_in_place_or_copied(
+    capsys: Capture, data: list[str], profiles: Path, tmp_path: Path
+) -> None:
+    run(capsys, "calibrate", "colde-minilm-l6", *data, "--field", "docs", "-o", "one")
+    first = FieldProfile.load(profiles / "one")
+    calibrate = ("calibrate", "colde-minilm-l6", *data, "--split", "train", "--field", "one")
+    copied = run(capsys, *calibrate, "-o", tmp_path / "two")
+    assert copied.status == 0
+    assert (FieldProfile.load(profiles / "one").calibrated, FieldProfile.load(tmp_path / "two").name) == (
+        first.calibrated,
+        "two",
+    )
+    assert run(capsys, *calibrate).status == 0
+    again = FieldProfile.load(profiles / "one")
+    assert again.calibrated == FieldProfile.load(tmp_path / "two").calibrated != first.calibrated
+    assert (again.name, again.documents) == ("one", first.documents)
+    assert np.array_equal(again.scores, first.scores)
+
+
+def test_profiles_that_cannot_be_calibrated_are_refused_before_the_work(
+    capsys: Capture, data: list[str], profiles: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "letters").mkdir()
+    (tmp_path / "letters" / "letter.txt").write_text("Dear council")
+    for arguments, said in (
+        (("--field", "docs"), "name it with -o NAME"),
+        (("--field", "absent"), "There is no field profile 'absent'"),
+        (("--field", "docs", "-o", tmp_path / "letters"), "is not a field profile and is not overwritten"),
+        (("--field", "docs", "-o", "x", *data[:4]), "one data set"),
+    ):
+        result = run(capsys, "calibrate", "colde-minilm-l6", *data, *arguments)
+        check_trouble(result)
+        assert said in result.err

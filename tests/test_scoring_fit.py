@@ -10,9 +10,18 @@ import pytest
 pytest.importorskip("sklearn")
 
 from colde_cli.corpus.store import Card
-from colde_cli.scoring.config import PARTS, Domain, ScoreWeights
-from colde_cli.scoring.fit import ENOUGH, USUAL, ScoreFit, fit_score_weights, part_table
+from colde_cli.scoring.config import PARTS, Calibration, Domain, ScoreWeights, probability
+from colde_cli.scoring.fit import (
+    ENOUGH,
+    USUAL,
+    ScoreFit,
+    fit_calibration,
+    fit_score_weights,
+    fit_within_field,
+    part_table,
+)
 from colde_cli.scoring.lexicon import Terms
+from colde_cli.scoring.profile import FieldProfile
 from colde_cli.scoring.score import part_score
 
 NAMES = ("papers", "laws", "poems")
@@ -156,3 +165,68 @@ def test_the_table_holds_every_part_in_order() -> None:
     wanted = [[part_score(name, a, b, USUAL) for name in PARTS] for a, b in zip(left, right, strict=True)]
     assert table.tolist() == wanted
     assert part_table([], [], USUAL).shape == (0, len(PARTS))
+
+
+# Within a field
+
+
+def field_profile(spread: float = 0.15, documents: int = 100) -> FieldProfile:
+    scores = np.sort(np.random.default_rng(0).normal(0.3, spread, 2000)).astype(np.float32)
+    empty = np.zeros(0, np.float32)
+    return FieldProfile("field", documents, "model", empty, np.zeros(0, np.uint16), np.zeros(3), scores)
+
+
+def pairs_of_field(count: int, seed: int, slope: float) -> tuple[np.ndarray, np.ndarray]:
+    """Labels drawn by the log-odds slope · (score - 0.45)."""
+    generator = np.random.default_rng(seed)
+    scores = generator.normal(0.4, 0.15, count)
+    return generator.random(count) < probability(scores, Calibration("platt", slope, -0.45 * slope)), scores
+
+
+def test_few_pairs_of_a_field_leave_the_slope_near_the_usual_one() -> None:
+    usual, scores = 1.5 / field_profile().scores.std(), np.arange(10) / 20
+    # The first can be told apart without an error, the second not at all: slopes without end, and of 0.
+    apart, mixed = np.arange(10) >= 5, np.arange(10) % 2 == 1
+    steep, flat = (fit_within_field(related, scores, field_profile())[1].slope for related in (apart, mixed))
+    assert 0.4 * usual < flat < usual < steep < 1.6 * usual
+
+
+def test_many_pairs_of_a_field_decide_the_slope() -> None:
+    related, scores = pairs_of_field(900, 1, 25.0)
+    _, found = fit_within_field(related, scores, field_profile())
+    assert found.slope == pytest.approx(fit_calibration(related, scores).slope, rel=0.1)
+    assert fit_within_field(*pairs_of_field(1000, 1, 25.0), field_profile())[1].kind == "isotonic"
+
+
+def test_the_probabilities_of_a_field_are_those_of_new_pairs() -> None:
+    """Closer to the true ones than Platt's sigmoid alone, over many draws of 20 pairs."""
+    grid = np.linspace(0.2, 0.6, 9)
+    true = probability(grid, Calibration("platt", 10.0, -4.5))
+    errors = []
+    for seed in range(40):
+        related, scores = pairs_of_field(20, seed, 10.0)
+        if min(related.sum(), (~related).sum()) < 5:
+            continue
+        both = fit_within_field(related, scores, field_profile())[1], fit_calibration(related, scores)
+        errors.append([np.abs(probability(grid, found) - true).mean() for found in both])
+    here, plain = np.mean(errors, axis=0)
+    assert here < plain
+    assert here < 0.12
+
+
+def test_the_threshold_of_a_field_has_the_best_expected_f1() -> None:
+    related, scores = pairs_of_field(60, 3, 12.0)
+    threshold, found = fit_within_field(related, scores, field_profile())
+    likely = probability(scores, found)
+
+    def expected(at: float) -> float:
+        return float(2 * likely[scores >= at].sum() / ((scores >= at).sum() + likely.sum()))
+
+    assert expected(threshold) == pytest.approx(max(expected(score) for score in scores))
+    assert scores.min() < threshold < scores.max()
+
+
+def test_a_field_of_few_documents_has_the_usual_spread() -> None:
+    related, scores = np.arange(10) >= 5, np.arange(10) / 10
+    small, other = (fit_within_field(related, scores, field_profile(spread, 5)) for spread in (0.01, 0.9))
+    assert small == other

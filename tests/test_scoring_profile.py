@@ -14,12 +14,13 @@ from made_up import CONFIG, WEIGHTS, learned, lexicon, made, statistics, terms
 
 from colde_cli.errors import ModelError
 from colde_cli.scoring.adapt import MOST_DOCUMENTS, part_table, random_pairs
-from colde_cli.scoring.config import FIELD_PARTS
+from colde_cli.scoring.config import FIELD_PARTS, Calibration
 from colde_cli.scoring.lexicon import BUCKETS, Terms
 from colde_cli.scoring.profile import (
     LEAST_DOCUMENTS,
     PRIOR_DOCUMENTS,
     Field,
+    FieldCalibration,
     FieldProfile,
     blended_centre,
     blended_spreads,
@@ -182,6 +183,17 @@ def test_a_document_is_adapted_once(field: Field) -> None:
     assert field.adapt(adapted) is adapted
 
 
+def test_labelled_pairs_give_threshold_and_probability(profile: FieldProfile) -> None:
+    fitted = FieldCalibration(0.3, Calibration("platt", 8.0, -2.0), 40)
+    plain, found = (
+        verdict(made(1), made(2), CONFIG, Field(item, statistics()))
+        for item in (profile, replace(profile, calibrated=fitted))
+    )
+    assert found.threshold == 0.3
+    assert found.probability == pytest.approx(1 / (1 + np.exp(2 - 8 * found.score)))
+    assert (found.score, found.percentile) == (plain.score, plain.percentile)
+
+
 # Percentiles
 
 
@@ -222,6 +234,41 @@ def test_a_profile_is_read_as_it_was_written(profile: FieldProfile, tmp_path: Pa
         "documents": 20,
         "model": "model",
     }
+
+
+@pytest.mark.parametrize(
+    "calibration",
+    [
+        Calibration("platt", 8.0, -2.5),
+        Calibration("isotonic", scores=(0.1, 0.4), probabilities=(0.0, 0.9)),
+    ],
+)
+def test_a_calibration_is_read_as_it_was_written(
+    profile: FieldProfile, tmp_path: Path, calibration: Calibration
+) -> None:
+    fitted = FieldCalibration(0.3, calibration, 40)
+    replace(profile, calibrated=fitted).save(tmp_path)
+    assert FieldProfile.load(tmp_path).calibrated == fitted
+
+
+@pytest.mark.parametrize(
+    "calibrated",
+    [
+        "[]",
+        '{"threshold": 0.3}',
+        '{"threshold": 0.3, "pairs": 40, "calibration": {"slope": "steep"}}',
+        '{"threshold": 0.3, "pairs": 40, "calibration": {"kind": "isotonic"}}',
+        '{"threshold": NaN, "pairs": 40, "calibration": {}}',
+        '{"threshold": 0.3, "pairs": 40, "calibration": {"slope": Infinity}}',
+    ],
+)
+def test_a_damaged_calibration_is_told(profile: FieldProfile, tmp_path: Path, calibrated: str) -> None:
+    profile.save(tmp_path)
+    path = tmp_path / "profile.json"
+    header = path.read_text(encoding="utf-8")
+    path.write_text(header.replace('"format"', f'"calibrated": {calibrated}, "format"'))
+    with pytest.raises(ModelError, match=r"profile\.json is damaged"):
+        FieldProfile.load(tmp_path)
 
 
 def test_the_same_profile_gives_the_same_bytes(profile: FieldProfile, tmp_path: Path) -> None:

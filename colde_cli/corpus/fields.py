@@ -11,7 +11,7 @@ from colde_cli.encoder.encoding import DocumentEncoder
 from colde_cli.encoder.loading import learn_field, model_statistics
 from colde_cli.errors import DocumentError, OptionError
 from colde_cli.files import atomic_folder
-from colde_cli.scoring.profile import LEAST_DOCUMENTS, Field, FieldProfile
+from colde_cli.scoring.profile import HEADER, LEAST_DOCUMENTS, STATISTICS, Field, FieldProfile
 from colde_cli.scoring.score import Scorable
 from colde_cli.settings import CORPUS
 
@@ -71,15 +71,24 @@ def adapt_files(
     return learn_field(name, ordered, encoder).profile, skipped
 
 
+def check_profile_folder(folder: Path) -> None:
+    """Check that a profile can be written there, before any work.
+
+    Raises:
+        OptionError: the folder holds something else.
+    """
+    others = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
+    if set(others) - {HEADER, STATISTICS} or (folder.exists() and not folder.is_dir()):
+        raise OptionError(f"{folder} is not a field profile and is not overwritten; choose another name.")
+
+
 def save_profile(profile: FieldProfile, folder: Path) -> None:
     """Write a profile, in place of one that the folder holds.
 
     Raises:
         OptionError: the folder holds something else, or cannot be written.
     """
-    others = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
-    if set(others) - {"profile.json", "profile.npz"} or (folder.exists() and not folder.is_dir()):
-        raise OptionError(f"{folder} is not a field profile and is not overwritten; choose another name.")
+    check_profile_folder(folder)
     try:
         with atomic_folder(folder) as staged:
             profile.save(staged)

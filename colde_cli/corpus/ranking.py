@@ -60,7 +60,7 @@ class Hit:
         rank: from 1.
         path: as found.
         title: as printed, else the file's name.
-        probability: the score calibrated; None where the model is not calibrated, and within a field.
+        probability: the score calibrated; None where the model, or the field, is not calibrated.
         matches: the sections that match, best first; empty unless asked for.
         parts: the score is their weighted mean.
         percentile: share of random pairs of the field with a lower score, in [0, 1]; None without a field.

@@ -145,7 +145,8 @@ class Store:
         key = _profile_key(fingerprint, keys)
 
         def make(path: Path, header: Header, arrays: Arrays) -> FieldProfile:
-            return FieldProfile(name, len(keys), fingerprint, **{item: arrays[item] for item in ARRAYS})
+            known: dict[str, Any] = {item: arrays[item] for item in ARRAYS}
+            return FieldProfile(name, len(keys), fingerprint, **known)
 
         return _opened(self._get([key]).get(key), Path(), make)
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -22,10 +24,14 @@ from colde_cli.evaluation.metrics import (
 from colde_cli.evaluation.systems import StoredVerdicts
 from colde_cli.files import atomic_file, atomic_folder
 from colde_cli.scoring.config import Calibration, probability
-from colde_cli.scoring.fit import best_threshold, fit_calibration
+from colde_cli.scoring.fit import best_threshold, fit_calibration, fit_within_field
+from colde_cli.scoring.profile import FieldProfile
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
+
+Fit = Callable[[Bools, Floats], tuple[float, Calibration]]
+"""Fits threshold and calibration to labels and scores of pairs."""
 
 FOLDS = 5
 
@@ -55,7 +61,7 @@ class Refit:
         pairs: number of pairs that they are fitted to.
         positives: number of related ones among them.
         old_threshold: of the model; None without one.
-        threshold: the best F1 over all pairs.
+        threshold: fitted to all pairs.
         calibration: fitted to all pairs.
         before: quality of the old ones on all pairs.
         after: quality of new ones on pairs outside their fit (5-fold cross-validation).
@@ -70,8 +76,23 @@ class Refit:
     after: Quality
 
 
+def fit_to_model(related: Bools, scores: Floats) -> tuple[float, Calibration]:
+    """The threshold with the best F1 and a calibration, for many pairs."""
+    return best_threshold(related, scores), fit_calibration(related, scores)
+
+
+def fit_to_field(profile: FieldProfile) -> Fit:
+    """What fits threshold and calibration to few pairs of a field."""
+    return partial(fit_within_field, profile=profile)
+
+
 def refit(
-    related: Bools, scores: Floats, threshold: float | None, stored: StoredVerdicts | None, seed: int = 0
+    related: Bools,
+    scores: Floats,
+    threshold: float | None,
+    stored: StoredVerdicts | None,
+    seed: int = 0,
+    fit: Fit = fit_to_model,
 ) -> Refit:
     """Fit threshold and calibration to labelled pairs.
 
@@ -81,6 +102,7 @@ def refit(
         threshold: the model's present one.
         stored: the model's present verdicts on the pairs; None without a stored threshold.
         seed: of the folds.
+        fit: gives threshold and calibration.
 
     Raises:
         DataError: fewer than five related or five unrelated pairs.
@@ -88,27 +110,29 @@ def refit(
     if min(related.sum(), (~related).sum()) < FOLDS:
         raise DataError(
             f"There are {int(related.sum())} related and {int((~related).sum())} unrelated pairs; "
-            f"calibration needs {FOLDS} of each at least, and means little below a hundred."
+            f"calibration needs {FOLDS} of each at least."
         )
+    new_threshold, calibration = fit(related, scores)
     return Refit(
         pairs=len(related),
         positives=int(related.sum()),
         old_threshold=threshold,
-        threshold=best_threshold(related, scores),
-        calibration=fit_calibration(related, scores),
+        threshold=new_threshold,
+        calibration=calibration,
         before=_quality(related, *((stored.called, stored.probabilities) if stored else (None, None))),
-        after=_cross_validated(related, scores, seed),
+        after=_cross_validated(related, scores, seed, fit),
     )
 
 
-def _cross_validated(related: Bools, scores: Floats, seed: int) -> Quality:
+def _cross_validated(related: Bools, scores: Floats, seed: int, fit: Fit) -> Quality:
     from sklearn.model_selection import StratifiedKFold
 
     called, probabilities = np.zeros(len(related), bool), np.zeros(len(related))
     folds = StratifiedKFold(FOLDS, shuffle=True, random_state=seed)
     for fitting, held in folds.split(scores[:, None], related):
-        called[held] = scores[held] >= best_threshold(related[fitting], scores[fitting])
-        probabilities[held] = probability(scores[held], fit_calibration(related[fitting], scores[fitting]))
+        threshold, calibration = fit(related[fitting], scores[fitting])
+        called[held] = scores[held] >= threshold
+        probabilities[held] = probability(scores[held], calibration)
     return _quality(related, called, probabilities)
 
 

@@ -9,13 +9,13 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from colde_cli.encoder.encoding import DocumentEncoder, Encoding
+from colde_cli.encoder.encoding import DocumentEncoder, EncoderConfig, Encoding
 from colde_cli.encoder.loading import learn_field, open_field
 from colde_cli.errors import DataError
 from colde_cli.evaluation.evaluation_set import EvaluationSet, members
 from colde_cli.scoring.config import Calibration
-from colde_cli.scoring.profile import Field, FieldDocument
-from colde_cli.scoring.score import document_scores, verdict
+from colde_cli.scoring.profile import Field, FieldCalibration, FieldDocument
+from colde_cli.scoring.score import Scorable, document_scores, verdict
 
 FloatArray = NDArray[np.float64]
 IdPairs = Sequence[tuple[str, str]]
@@ -100,14 +100,22 @@ class ModelSystem:
             encoder: of the model.
             retrieval: encode the documents of the gallery, too.
             field: score within this field: `DOCS` is that of each set's documents, another value is the name or
-                folder of a profile. The threshold and calibration of the model then do not apply.
+                folder of a profile. Threshold and calibration are then those of the profile, if it has any.
             progress: called with every number of chunks encoded.
+
+        Raises:
+            ModelError: there is no such profile, it is damaged, or another model made it.
+            OptionError: the model can have no profiles.
         """
         self.name = name
         self.encoder = encoder
-        self.threshold = encoder.config.threshold if field is None else None
-        self.calibration = encoder.config.calibration if field is None else None
-        self._field = field
+        self._in_documents = field == DOCS
+        self._field = open_field(field, encoder) if field is not None and not self._in_documents else None
+        fitted: EncoderConfig | FieldCalibration | None = encoder.config
+        if field is not None:
+            fitted = None if self._field is None else self._field.profile.calibrated
+        self.threshold = None if fitted is None else fitted.threshold
+        self.calibration = None if fitted is None else fitted.calibration
         self._fields: dict[str, Field] = {}
         self._retrieval = retrieval
         self._progress = progress
@@ -124,46 +132,40 @@ class ModelSystem:
 
     def field(self, evaluation_set: EvaluationSet) -> Field | None:
         """The field in which the documents of a set are scored; None for no field."""
-        if self._field is None:
-            return None
+        if not self._in_documents:
+            return self._field
         if evaluation_set.name not in self._fields:
-            if self._field == DOCS:
-                documents = list(self.encodings(evaluation_set).values())
-                opened = learn_field(evaluation_set.name, documents, self.encoder)
-            else:
-                opened = open_field(self._field, self.encoder)
-            self._fields[evaluation_set.name] = opened
+            documents = list(self.encodings(evaluation_set).values())
+            self._fields[evaluation_set.name] = learn_field(evaluation_set.name, documents, self.encoder)
         return self._fields[evaluation_set.name]
 
     def open(self, evaluation_set: EvaluationSet) -> PairScorer:
         """See `ScoringSystem`."""
-        encodings, field = self.encodings(evaluation_set), self.field(evaluation_set)
+        documents: Mapping[str, Scorable] = self.encodings(evaluation_set)
+        field, config = self.field(evaluation_set), self.encoder.config
         if field is not None:
-            return _within(field, encodings, self.encoder)
+            documents = {name: field.adapt(item) for name, item in documents.items()}
 
         def scores(pairs: IdPairs) -> FloatArray:
-            left, right = [encodings[a] for a, _ in pairs], [encodings[b] for _, b in pairs]
-            return document_scores(left, right, self.encoder.config)
+            left, right = [documents[a] for a, _ in pairs], [documents[b] for _, b in pairs]
+            return document_scores(left, right, config, field)
 
         def stored(pairs: IdPairs) -> StoredVerdicts:
-            verdicts = [verdict(encodings[a], encodings[b], self.encoder.config) for a, b in pairs]
+            verdicts = [verdict(documents[a], documents[b], config, field) for a, b in pairs]
             called = [item.threshold is not None and item.score >= item.threshold for item in verdicts]
             known = [item.probability for item in verdicts if item.probability is not None]
             probabilities = np.array(known) if len(known) == len(verdicts) else None
             return StoredVerdicts(np.array(called, bool), probabilities)
 
-        return PairScorer(scores, stored=None if self.threshold is None else stored)
+        notes = () if field is None else (f"{field_note(field)} {_labels_note(field)}",)
+        return PairScorer(scores, notes, None if self.threshold is None else stored)
 
 
-def _within(field: Field, encodings: dict[str, Encoding], encoder: DocumentEncoder) -> PairScorer:
-    """Score documents within a field."""
-    adapted = {name: field.adapt(encoding) for name, encoding in encodings.items()}
-
-    def scores(pairs: IdPairs) -> FloatArray:
-        left, right = [adapted[a] for a, _ in pairs], [adapted[b] for _, b in pairs]
-        return document_scores(left, right, encoder.config, field)
-
-    return PairScorer(scores, (f"{field_note(field)} No label was used.",))
+def _labels_note(field: Field) -> str:
+    fitted = field.profile.calibrated
+    if fitted is None:
+        return "No label was used."
+    return f"Its threshold and probabilities were fitted to {fitted.pairs:,} labelled pairs."
 
 
 def field_note(field: Field) -> str:

@@ -10,17 +10,23 @@ A small field teaches little, so its statistics are blended with those of the mo
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from colde_cli.errors import ModelError
 from colde_cli.files import load_arrays
-from colde_cli.scoring.config import FIELD_PARTS, PARTS, ScoreWeights
+from colde_cli.scoring.config import (
+    FIELD_PARTS,
+    PARTS,
+    Calibration,
+    ScoreWeights,
+    calibration_of,
+)
 from colde_cli.scoring.lexicon import BUCKETS, Lexicon, Terms
 
 if TYPE_CHECKING:
@@ -74,6 +80,21 @@ class FieldInfo:
     documents: int
 
 
+@dataclass(frozen=True, slots=True)
+class FieldCalibration:
+    """What labelled pairs of a field taught; see `scoring.fit.fit_within_field`.
+
+    Attributes:
+        threshold: score within the field from which two documents count as related.
+        calibration: of scores within the field.
+        pairs: number of labelled pairs.
+    """
+
+    threshold: float
+    calibration: Calibration
+    pairs: int
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class FieldProfile:
     """The statistics of a field, not blended with anything.
@@ -85,6 +106,7 @@ class FieldProfile:
         frequencies: uint16 [2 * BUCKETS], documents that hold a term of each bucket.
         spreads: [3], standard deviations of `SPREAD_PARTS` over random pairs, blended with usual ones.
         scores: float32 [r], scores of random pairs of documents, ascending.
+        calibrated: threshold and probability; None without labelled pairs.
     """
 
     name: str
@@ -94,6 +116,7 @@ class FieldProfile:
     frequencies: NDArray[np.uint16]
     spreads: Floats
     scores: FloatArray
+    calibrated: FieldCalibration | None = None
 
     @property
     def info(self) -> FieldInfo:
@@ -109,13 +132,15 @@ class FieldProfile:
 
     def save(self, folder: Path) -> None:
         """Write the profile into an empty folder; the same content gives the same bytes."""
-        header = {
+        header: dict[str, Any] = {
             "kind": "colde field profile",
             "format": FORMAT,
             "name": self.name,
             "documents": self.documents,
             "model": self.fingerprint,
         }
+        if self.calibrated is not None:
+            header["calibrated"] = asdict(self.calibrated)
         text = json.dumps(header, indent=2, ensure_ascii=False) + "\n"
         (folder / HEADER).write_text(text, encoding="utf-8")
         with (folder / STATISTICS).open("wb") as file:
@@ -128,10 +153,11 @@ class FieldProfile:
         Raises:
             ModelError: the folder holds none, a damaged one, or one of a later version.
         """
-        name, documents, fingerprint = _header(folder)
+        name, documents, fingerprint, calibrated = _header(folder)
         path = folder / STATISTICS
         try:
-            profile = cls(name, documents, fingerprint, *load_arrays(path, *ARRAYS))
+            arrays: dict[str, Any] = dict(zip(ARRAYS, load_arrays(path, *ARRAYS), strict=True))
+            profile = cls(name, documents, fingerprint, **arrays, calibrated=calibrated)
         except ModelError as error:
             raise ModelError(f"{path} {_DAMAGED}") from error
         if not profile._is_sound():
@@ -156,8 +182,8 @@ ARRAYS = ("centre", "frequencies", "spreads", "scores")
 _DAMAGED = "is damaged; make the profile again with colde adapt."
 
 
-def _header(folder: Path) -> tuple[str, int, str]:
-    """Name, number of documents and model of the profile in a folder."""
+def _header(folder: Path) -> tuple[str, int, str, FieldCalibration | None]:
+    """Name, number of documents, model and calibration of the profile in a folder."""
     path = folder / HEADER
     if not path.is_file():
         raise ModelError(f"{folder} is not a field profile; make one with: colde adapt DOCUMENTS -o NAME")
@@ -165,13 +191,26 @@ def _header(folder: Path) -> tuple[str, int, str]:
         values = json.loads(path.read_text(encoding="utf-8"))
         version, documents = int(values["format"]), int(values["documents"])
         name, fingerprint = str(values["name"]), str(values["model"])
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        calibrated = _calibrated(values.get("calibrated"))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ModelError(f"{path} {_DAMAGED}") from error
     if documents < 1:
         raise ModelError(f"{path} {_DAMAGED}")
     if version > FORMAT:
         raise ModelError(f"{path} was written by a later colde; upgrade with: pip install -U colde")
-    return name, documents, fingerprint
+    return name, documents, fingerprint, calibrated
+
+
+def _calibrated(values: dict[str, Any] | None) -> FieldCalibration | None:
+    if values is None:
+        return None
+    threshold, pairs = float(values["threshold"]), int(values["pairs"])
+    calibration = calibration_of(values["calibration"])
+    numbers = (calibration.slope, calibration.intercept, *calibration.scores, *calibration.probabilities)
+    without_knots = calibration.kind == "isotonic" and not calibration.scores
+    if without_knots or not np.isfinite([threshold, *numbers]).all():
+        raise ValueError("no calibration")
+    return FieldCalibration(threshold, calibration, pairs)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

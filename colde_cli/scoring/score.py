@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from colde_cli.scoring.config import FIELD_PARTS, PARTS, Calibration, ScoreWeights, probability
 from colde_cli.scoring.lexicon import Terms, overlap
-from colde_cli.scoring.profile import Field
+from colde_cli.scoring.profile import Field, FieldProfile
 
 FloatArray = NDArray[np.float32]
 Overlap = TypeVar("Overlap", float, NDArray[np.float64])
@@ -147,15 +147,16 @@ def score_parts(
 
 
 def verdict(a: Scorable, b: Scorable, config: ScoringConfig, field: Field | None = None) -> Verdict:
-    """Score, threshold and probability of two documents; within a field, score and percentile.
+    """Score, threshold and probability of two documents, and the percentile within a field.
 
     Weights, threshold and probability are averaged over the domains, by the shares that the two documents have in them.
-    Threshold and probability were fitted to scores without a field, and say nothing about others.
+    Within a field, threshold and probability are those that `colde calibrate` fitted to pairs of the field: those of
+    the model hold for scores without a field.
     """
     parts = score_parts(a, b, config, field)
     score = _mean(parts)
     if field is not None:
-        return Verdict(score, parts, None, None, field.profile.percentile(score))
+        return _within_field(score, parts, field.profile)
     if config.threshold is None or config.calibration is None:
         return Verdict(score, parts, config.threshold, None)
     score_weights = config.score_weights or COSINE_ALONE
@@ -164,6 +165,13 @@ def verdict(a: Scorable, b: Scorable, config: ScoringConfig, field: Field | None
     calibrations = [config.calibration, *(domain.calibration for domain in score_weights.domains)]
     probabilities = np.array([float(probability(score, calibration)) for calibration in calibrations])
     return Verdict(score, parts, float(shares @ thresholds), float(shares @ probabilities))
+
+
+def _within_field(score: float, parts: tuple[ScorePart, ...], profile: FieldProfile) -> Verdict:
+    known, percentile = profile.calibrated, profile.percentile(score)
+    if known is None:
+        return Verdict(score, parts, None, None, percentile)
+    return Verdict(score, parts, known.threshold, float(probability(score, known.calibration)), percentile)
 
 
 def _mean(parts: Sequence[ScorePart]) -> float:

@@ -268,6 +268,8 @@ def _ranking_blocks(ranking: Ranking) -> Iterator[str]:
     yield f"Documents most similar to **{markdown(shorten(ranking.query_title, 160))}**"
     if ranking.results:
         likely = "Probability" if ranking.field is None else "Closer than"
+        if ranking.results[0].probability is not None and ranking.field is not None:
+            likely = "Probability, closer than"
         yield table(("", "Score", likely, "Document", "File"), map(_hit, ranking.results), (0, 1, 2))
     else:
         yield "No document is similar enough."
@@ -296,10 +298,15 @@ def _ranking_blocks(ranking: Ranking) -> Iterator[str]:
 
 
 def _hit(hit: Hit) -> tuple[str, ...]:
-    likely = "" if hit.probability is None else percent(hit.probability)
-    if hit.percentile is not None:
-        likely = share_of_pairs(hit.percentile)
-    return str(hit.rank), f"{hit.score:.2f}", likely, markdown(shorten(hit.title, 160)), markdown(hit.path)
+    likely = [] if hit.probability is None else [percent(hit.probability)]
+    likely += [] if hit.percentile is None else [share_of_pairs(hit.percentile)]
+    return (
+        str(hit.rank),
+        f"{hit.score:.2f}",
+        ", ".join(likely),
+        markdown(shorten(hit.title, 160)),
+        markdown(hit.path),
+    )
 
 
 def _place(place: MatchedSection) -> str:

@@ -114,7 +114,7 @@ def field_name(field: FieldInfo) -> str:
 
 def no_threshold(comparison: Comparison) -> str:
     """Why there is no verdict."""
-    return "this model has no threshold" if comparison.field is None else "a field has no threshold"
+    return "this model has no threshold" if comparison.field is None else "the field is not calibrated"
 
 
 def percent(probability: float) -> str:

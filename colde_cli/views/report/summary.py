@@ -174,16 +174,15 @@ def _on_gauge(score: float) -> float:
 
 
 def _because(comparison: Comparison) -> str:
-    if comparison.threshold is None:
-        words = f"Score {comparison.score:.2f}; {no_threshold(comparison)}"
-        if comparison.field is None:
-            return f"{words}."
-        return f"{words}; {closer_than(comparison.percentile, comparison.field)}."
-    side = "at or above" if comparison.related else "below"
-    words = f"Score {comparison.score:.2f}, {side} the threshold of {comparison.threshold:.2f}"
-    if comparison.probability is None:
-        return f"{words}."
-    return f"{words}; probability {percent(comparison.probability)}."
+    facts = [f"Score {comparison.score:.2f}; {no_threshold(comparison)}"]
+    if comparison.threshold is not None:
+        side = "at or above" if comparison.related else "below"
+        facts = [f"Score {comparison.score:.2f}, {side} the threshold of {comparison.threshold:.2f}"]
+    if comparison.probability is not None and comparison.threshold is not None:
+        facts.append(f"probability {percent(comparison.probability)}")
+    if comparison.field is not None:
+        facts.append(closer_than(comparison.percentile, comparison.field))
+    return f"{'; '.join(facts)}."
 
 
 def _bar(letter: str, extent: Extent) -> WordBar:
