@@ -26,7 +26,7 @@ from rapidfuzz.distance import Indel
 from colde_cli.documents.document import Document, Part, assemble
 from colde_cli.errors import NoTextError
 from colde_cli.similarity.alignment import align
-from colde_cli.similarity.boilerplate import Boilerplate, Sentence, sentences
+from colde_cli.similarity.boilerplate import Boilerplate, ComparedSentence, sentences
 from colde_cli.similarity.flags import Flag, flags
 from colde_cli.similarity.redline import NOTHING_IGNORED, redline
 
@@ -34,7 +34,7 @@ BANDS = (0.98, 0.95, 0.9, 0.8)
 _MOST = 600  # sentences of a document
 _LEAST = 30
 
-Clauses = Mapping[str, Sequence[Sentence]]
+Clauses = Mapping[str, Sequence[ComparedSentence]]
 
 
 def read_documents(path: Path) -> dict[str, Document]:
@@ -87,7 +87,7 @@ def bands(
     return counts
 
 
-def _text(document: Document, clause: Sentence) -> str:
+def _text(document: Document, clause: ComparedSentence) -> str:
     return document.text[clause.span.start : clause.span.end]
 
 

@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -121,6 +122,38 @@ def test_views_run_no_model() -> None:
     assert [
         name(path) for path in views if re.search(r"\.encode(_\w+)?\(.*document", path.read_text("utf-8"))
     ] == []
+
+
+@cache
+def names_in(path: Path) -> set[str]:
+    """The names that a file defines or imports at its top level, and the files beside it if it is a package."""
+    found = {other.stem for other in path.parent.iterdir()} if path.name == "__init__.py" else set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ClassDef | ast.FunctionDef):
+            found.add(node.name)
+        elif isinstance(node, ast.alias):
+            found.add(node.asname or node.name)
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            found.add(node.id)
+    return found
+
+
+def test_scripts_and_tests_import_what_there_is() -> None:
+    # Benchmarks are not type-checked and take too long to run: a name that is gone would be found by nobody.
+    missing = []
+    scripts = [path for folder in ("benchmarks", "docs", "tests") for path in (ROOT / folder).rglob("*.py")]
+    for path in scripts:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and imported_room(node.module or "") is not None:
+                module = ROOT.joinpath(*(node.module or "").split("."))
+                home = module / "__init__.py" if module.is_dir() else module.with_suffix(".py")
+                known = names_in(home) if home.is_file() else set()
+                missing += [
+                    f"{path.name}: {node.module}.{alias.name}"
+                    for alias in node.names
+                    if alias.name not in known
+                ]
+    assert missing == []
 
 
 def test_files_stay_readable() -> None:
