@@ -150,6 +150,27 @@ def test_the_cell_of_a_passage(script: Any) -> None:
     assert levels.chunk_pair(triple, chunks, chunks) == (1, 1)
 
 
+def test_triples_of_related_documents(script: Any) -> None:
+    from colde_cli.evaluation.data import TrainingDocument
+    from colde_cli.evaluation.evaluation_set import make_evaluation_set
+
+    levels = script("levels")
+    rows = [
+        TrainingDocument(name, assemble(name, name, [Part("", f"Text {name}.")]), None, (), None, "")
+        for name in "abcdef"
+    ]
+    pairs = [
+        LabelledPair("a", "b", True, "cites"),
+        LabelledPair("a", "c", False, "hard"),
+        LabelledPair("b", "d", False, "random"),
+        LabelledPair("e", "f", True, "cites"),
+    ]
+    found = levels.related_triples(make_evaluation_set("made up", rows, pairs), 5)
+    # "e" and "f" stand in no random pair.
+    assert [(item.one.path, item.similar.path, item.different.path) for item in found] == [("b", "a", "d")]
+    assert levels.best(np.array([[0.1, 0.5], [0.3, 0.2]], np.float32)) == pytest.approx(0.4)
+
+
 def on_circle(*degrees: float) -> np.ndarray:
     angles = np.deg2rad(degrees)
     return np.stack([np.cos(angles), np.sin(angles)], axis=1)

@@ -1,10 +1,14 @@
-"""Measure CoLDE's Figures 4 and 5: does similarity at three levels show the passage that two documents share?
+"""Measure CoLDE's Figures 4 and 5: do the three levels of similarity tell related from unrelated documents?
 
-    python benchmarks/papers/levels.py FOLDER... [--seeds 3] [--cases 40] [--most N...]
+    python benchmarks/papers/levels.py FOLDER... [--seeds 3] [--cases 40] [--most N...] [--shipped]
 
-The paper shows heat maps of chosen triples: D1 is similar to D2 and not to D3. Here triples are made: D3 is unrelated
-to D1, and D2 is D3 with a passage of 60 to 250 words of D1, copied or lightly reworded by turns (planting.py).
-Reported over all triples and seeds:
+The paper shows heat maps of chosen triples: D1 is similar to D2 and not to D3. "related" takes such triples from the
+test pairs: D1 and D2 are related, D1 and D3 are a random pair. Reported is the share of triples in which D2 is ahead of
+D3: by document score; by the mean over sections, or chunks, of D1 of the best cell in the other document, for cosines
+and E; and by the mean of the highest attention of each chunk, in multiples of uniform attention.
+
+"planted" makes triples: D3 is unrelated to D1, and D2 is D3 with a passage of 60 to 250 words of D1, copied or lightly
+reworded by turns (planting.py). Reported over all triples and seeds:
 
     document    share of triples in which D1 is closer to D2 than to D3, and the mean difference of the scores
     section     the cell of the two sections that share the passage, among all cells of D1 x D2
@@ -12,6 +16,8 @@ Reported over all triples and seeds:
                 product E
 
 For a cell: how often it is the highest, in percent, and the median of its rank as a share of all cells (0.5 is chance).
+
+Heads are trained for a few steps on frozen vectors. `--shipped` measures the shipped model instead and trains nothing.
 """
 
 from __future__ import annotations
@@ -27,19 +33,22 @@ from typing import Any
 import numpy as np
 from head_runs import open_encoder, run_all, serve
 from numpy.typing import NDArray
-from paper_data import RUNS, PaperSet, load_sets
+from paper_data import RUNS, PaperSet, labelled_set, load_sets
 from recipes import TABLE_2
 from reporting import write_table
 
+from colde_cli import settings
 from colde_cli.documents.document import Chunk, Document, Span
 from colde_cli.encoder.cache import Cache
 from colde_cli.encoder.encoder import Encoder
+from colde_cli.evaluation.evaluation_set import EvaluationSet
 from colde_cli.scoring.score import cosines, document_score
 from colde_cli.similarity.chunk_scores import explanation
 from colde_cli.similarity.comparison import compare_encodings
 
 SYSTEMS = ("CoLDE", "CoLDE, our recipe", "−LSTM")
 CELLS = ("section", "chunk, cosine", "chunk, attention", "chunk, E")
+LEVELS = ("document", *CELLS)
 HEADER = ("set", "system", "document: D2 first", "rise", *(f"{name}: first, rank" for name in CELLS))
 
 Values = NDArray[np.float32]
@@ -64,12 +73,37 @@ class Triple:
     planted: Span
 
 
-def triples(paper_set: PaperSet, count: int, seed: int = 0) -> list[Triple]:
-    """So many triples of test documents that nobody called related."""
+@dataclass(frozen=True, slots=True)
+class RelatedTriple:
+    """D1, a document that is related to it, and one that is not."""
+
+    one: Document
+    similar: Document
+    different: Document
+
+
+def related_triples(data: EvaluationSet, count: int) -> list[RelatedTriple]:
+    """The first so many related test pairs, each with the partner of one of the two in a random pair."""
+    others: dict[str, str] = {}
+    for pair in data.pairs:
+        if not pair.related and pair.relation == "random":
+            others |= {pair.a: pair.b, pair.b: pair.a}
+    found = []
+    for pair in (pair for pair in data.pairs if pair.related):
+        for one, similar in ((pair.a, pair.b), (pair.b, pair.a)):
+            if one in others and others[one] != similar:
+                names = (one, similar, others[one])
+                found.append(RelatedTriple(*(data.documents[name] for name in names)))
+                break
+    return found[:count]
+
+
+def triples(data: EvaluationSet, count: int, seed: int = 0) -> list[Triple]:
+    """So many planted triples of test documents that nobody called related."""
     plant = _planting().plant_passage
-    documents = {item.id: item.document for item in paper_set.data.documents}
-    related = {frozenset((pair.a, pair.b)) for pair in paper_set.evaluation_set.pairs if pair.related}
-    names = sorted({name for pair in paper_set.evaluation_set.pairs for name in (pair.a, pair.b)})
+    documents = data.documents
+    related = {frozenset((pair.a, pair.b)) for pair in data.pairs if pair.related}
+    names = sorted({name for pair in data.pairs for name in (pair.a, pair.b)})
     generator = random.Random(seed)
     found: list[Triple] = []
     while len(found) < count:
@@ -150,6 +184,32 @@ def examine(triple: Triple, encoder: Encoder) -> dict[str, Any]:
     }
 
 
+def best(values: Values) -> float:
+    """Mean over rows of the highest value."""
+    return float(values.max(axis=1).mean())
+
+
+def examine_related(triple: RelatedTriple, encoder: Encoder) -> dict[str, bool]:
+    """Whether D2 is ahead of D3 at each level."""
+    one, *others = encoder.encode_many([triple.one, triple.similar, triple.different])
+    found = []
+    for other in others:
+        comparison = compare_encodings(one, other, encoder, passages=False)
+        alike = cosines(one.centred_unit_vectors, other.centred_unit_vectors)
+        attention = comparison.attention_a_to_b
+        explained = explanation(attention, comparison.attention_b_to_a, alike)
+        found.append(
+            {
+                "document": comparison.score,
+                "section": best(comparison.section_scores),
+                "chunk, cosine": best(alike),
+                "chunk, attention": best(attention * attention.shape[1]),
+                "chunk, E": best(explained),
+            }
+        )
+    return {name: found[0][name] > found[1][name] for name in found[0]}
+
+
 def cells(found: Sequence[Mapping[str, Any]]) -> list[str]:
     """The figures of many triples."""
     rises = [item["rise"] for item in found]
@@ -160,36 +220,68 @@ def cells(found: Sequence[Mapping[str, Any]]) -> list[str]:
     return shown
 
 
+Encoders = Mapping[str, Sequence[Encoder]]
+"""Name of a system to its models, one for every seed."""
+
+
+def encoders_of(paper_set: PaperSet, seeds: int, opened: tuple[Encoder, Cache]) -> Encoders:
+    """Train the heads that are missing, and serve them."""
+    runs = run_all(paper_set, {name: TABLE_2[name] for name in SYSTEMS}, range(seeds))
+    return {name: [serve(run, paper_set, *opened) for run in some] for name, some in runs.items()}
+
+
+def measure(
+    data: EvaluationSet, encoders: Encoders, cases: int
+) -> tuple[list[list[str]], list[list[str]], str]:
+    """The rows of planted and of related triples of a set, and a note on them."""
+    planted, related = triples(data, cases), related_triples(data, cases)
+    one, other = [], []
+    for name, some in encoders.items():
+        found = [examine(triple, encoder) for encoder in some for triple in planted]
+        one.append([data.name, name, *cells(found)])
+        ahead = [examine_related(triple, encoder) for encoder in some for triple in related]
+        shares = [100 * np.mean([item[level] for item in ahead]) for level in LEVELS]
+        other.append([data.name, name, *(f"{share:.0f} %" for share in shares)])
+        print(" | ".join(one[-1]), " | ".join(other[-1]), sep="\n", flush=True)
+    sizes = [len(item.one.sections) * len(item.similar.sections) for item in planted]
+    note = (
+        f"- {data.name}: {len(planted)} planted and {len(related)} related triples, "
+        f"a median of {np.median(sizes):.0f} section cells a planted triple.\n"
+    )
+    return one, other, note
+
+
 def main() -> None:
-    """Train what is missing, plant, compare, and write the table."""
+    """Train what is missing, compare, and write both tables."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("folders", nargs="+", type=Path)
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--cases", type=int, default=40)
+    parser.add_argument("--shipped", action="store_true", help="measure the shipped model and train nothing")
     parser.add_argument(
         "--most", type=int, nargs="+", help="training documents at most; one number, or one a set"
     )
     options = parser.parse_args()
-    rows, notes = [], []
+    planted, related, notes = [], [], "\n"
     with Cache.open() as cache:
         shipped = open_encoder(cache)
-        for paper_set in load_sets(options.folders, shipped, options.most):
-            planted = triples(paper_set, options.cases)
-            runs = run_all(paper_set, {name: TABLE_2[name] for name in SYSTEMS}, range(options.seeds))
-            for name, some in runs.items():
-                encoders = [serve(run, paper_set, shipped, cache) for run in some]
-                found = [examine(triple, encoder) for encoder in encoders for triple in planted]
-                rows.append([paper_set.name, name, *cells(found)])
-            sizes = [len(item.one.sections) * len(item.similar.sections) for item in planted]
-            notes.append(
-                f"{paper_set.name}: {len(planted)} triples, {options.seeds} seeds, a median of "
-                f"{np.median(sizes):.0f} section cells a triple."
-            )
-    title = "CoLDE, Figures 4 and 5: three levels on made triples"
-    listed = "\n" + "\n".join(f"- {note}" for note in notes)
-    write_table(RUNS / "figure-4.md", title, HEADER, rows, listed)
+        if options.shipped:
+            sets = [(labelled_set(folder), {settings.DEFAULT_MODEL: [shipped]}) for folder in options.folders]
+        else:
+            sets = [
+                (found.evaluation_set, encoders_of(found, options.seeds, (shipped, cache)))
+                for found in load_sets(options.folders, shipped, options.most)
+            ]
+        for data, encoders in sets:
+            one, other, note = measure(data, encoders, options.cases)
+            planted, related, notes = planted + one, related + other, notes + note
+    name = "-shipped" if options.shipped else ""
+    title = "CoLDE, Figures 4 and 5: three levels on planted triples"
+    write_table(RUNS / f"figure-4{name}.md", title, HEADER, planted, notes)
+    title = "CoLDE, Figures 4 and 5: triples in which the related document is ahead"
+    write_table(RUNS / f"figure-4-related{name}.md", title, ("set", "system", *LEVELS), related, notes)
 
 
 if __name__ == "__main__":

@@ -20,7 +20,12 @@ from colde_cli.encoder.cache import digest, file_digest
 from colde_cli.encoder.encoder import Encoder
 from colde_cli.encoder.layout import TOKENIZER, WEIGHTS
 from colde_cli.evaluation.data import TrainingData, read_data, read_pairs
-from colde_cli.evaluation.evaluation_set import EvaluationSet, make_evaluation_set, members
+from colde_cli.evaluation.evaluation_set import (
+    EvaluationSet,
+    make_evaluation_set,
+    members,
+    read_evaluation_sets,
+)
 from colde_cli.learning.learner import ColdeTask
 from colde_cli.learning.loop import Task
 from colde_cli.learning.sampling import Positives
@@ -116,6 +121,12 @@ def load_set(folder: Path, encoder: Encoder, most: int | None = None) -> PaperSe
     task = Task(store, positives, split, files, folder.name)
     key = run_key(folder, split.training.tobytes(), file_digest(encoder.folder.file(WEIGHTS)))
     return PaperSet(folder.name, folder, data, evaluation_set, store, vectors, task, key)
+
+
+def labelled_set(folder: Path) -> EvaluationSet:
+    """Read a set's documents and pairs alone; nothing is cut or encoded."""
+    (found,) = read_evaluation_sets([folder / "docs.jsonl.gz"], [folder / "pairs.jsonl.gz"], [], "test")
+    return found
 
 
 def load_sets(folders: Sequence[Path], encoder: Encoder, most: Sequence[int] | None) -> list[PaperSet]:
