@@ -157,7 +157,7 @@ _TRAINING = (
     "options",
     "validation AUC before",
     "kept",
-    "epoch kept",
+    "updates of these weights",
     "training, s",
     "measuring, s",
 )
@@ -253,17 +253,17 @@ def _training(folder: Path, names: Sequence[str]) -> Iterator[list[object]]:
     for name in names:
         train, measure = (_facts(folder / f"{name}.{kind}.txt") for kind in ("train", "measure"))
         if train and measure:
-            before, kept, epoch = _validation(folder / "models" / f"{name}.training" / "metrics.jsonl")
-            cells = [train["documents"], train["options"], before, kept, epoch]
+            before, kept, steps = _validation(folder / "models" / f"{name}.training" / "metrics.jsonl")
+            cells = [train["documents"], train["options"], before, kept, steps]
             yield [name, *cells, train["seconds"], measure["seconds"]]
 
 
 def _validation(journal: Path) -> tuple[str, str, int]:
-    """Validation AUC (mean of the sets) before training and of the kept weights, and the epoch of these."""
-    events = map(json.loads, journal.read_text(encoding="utf-8").splitlines())
-    values = [event["field_auc"] for event in events if event["event"] == "validation"]
-    epoch = max(range(len(values)), key=values.__getitem__)
-    return f"{values[0]:.3f}", f"{values[epoch]:.3f}", epoch
+    """Validation AUC (mean of the sets) before training and of the kept weights, and the updates of these."""
+    lines = map(json.loads, journal.read_text(encoding="utf-8").splitlines())
+    events = [line for line in lines if line["event"] == "validation"]
+    best = max(events, key=lambda event: event["field_auc"])
+    return f"{events[0]['field_auc']:.3f}", f"{best['field_auc']:.3f}", int(best["step"])
 
 
 def _facts(path: Path) -> dict[str, Any]:

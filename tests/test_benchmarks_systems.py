@@ -91,6 +91,15 @@ def test_tables_have_a_row_a_system_and_a_column_a_set(systems: ModuleType, tmp_
     (tmp_path / "han.json").write_text(report(names, "han", 0.75))
     (tmp_path / "han-seed1.json").write_text(report(names, "han-seed1", 0.85))
     (tmp_path / "colde-x.json").write_text(report(names, "colde-x", 0.9, "BM25"))
+    (tmp_path / "han.train.txt").write_text(
+        json.dumps({"seconds": 5, "options": "--epochs 2", "documents": 9})
+    )
+    (tmp_path / "han.measure.txt").write_text(json.dumps({"seconds": 4}))
+    journal = tmp_path / "models" / "han.training" / "metrics.jsonl"
+    journal.parent.mkdir(parents=True)
+    events = [("validation", 0, 0.5), ("step", 1, 0.0), ("validation", 7, 0.75), ("validation", 14, 0.7)]
+    lines = [json.dumps({"event": kind, "step": step, "field_auc": auc}) + "\n" for kind, step, auc in events]
+    journal.write_text("".join(lines))
     target = tmp_path / "data"
     systems.write_tables(
         tmp_path, ["colde-x", "han", "han-seed1", "gone"], ["p", "q"], {"both": ["p", "q"]}, target
@@ -102,6 +111,6 @@ def test_tables_have_a_row_a_system_and_a_column_a_set(systems: ModuleType, tmp_
         "han,.800 ± .071,.800 ± .071,.800 ± .071",
     ]
     assert (target / "systems-auc-hard.csv").is_file()
-    assert (
-        (target / "systems-training.csv").read_text(encoding="utf-8").startswith("system,documents,options")
-    )
+    header, row = (target / "systems-training.csv").read_text(encoding="utf-8").splitlines()
+    assert header.startswith("system,documents,options")
+    assert row == "han,9,--epochs 2,0.500,0.750,7,5,4"

@@ -135,7 +135,7 @@ def train(paper_set: PaperSet, recipe: Recipe) -> tuple[Run, Colde]:
         training=len(paper_set.task.split.training),
         epochs=outcome.progress.epoch,
         best_epoch=outcome.progress.best_epoch,
-        steps=sum(len(learner.batches(epoch)) for epoch in range(outcome.progress.best_epoch)),
+        steps=outcome.progress.best_step,
         seconds=time.perf_counter() - began,
         validation=list(outcome.scores),
         test=pair_scores(model, source, paper_set, "test").tolist(),

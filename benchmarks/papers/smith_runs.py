@@ -397,7 +397,7 @@ def train(data: SmithSet, setting: Setting, folder: Path) -> SmithRun:
         data=data.name,
         training=len(data.split.training),
         best_epoch=outcome.progress.best_epoch,
-        steps=sum(len(learner.batches(epoch)) for epoch in range(outcome.progress.best_epoch)),
+        steps=outcome.progress.best_step,
         seconds=time.process_time() - began,
         validation=list(outcome.scores),
         test=learner.pair_scores(data.places()).tolist(),

@@ -110,7 +110,8 @@ def _recipe(recipe: Recipe | TowerRecipe, outcome: Outcome) -> str:
     ended = (
         "Nothing was trained: the weights are those of the model that the run started from."
         if not progress.epoch
-        else f"Best after epoch {progress.best_epoch} of {progress.epoch} ({progress.step:,} steps)."
+        else f"Best after epoch {progress.best_epoch} of {progress.epoch}, which is what this is: "
+        f"{progress.best_step:,} of {progress.step:,} updates."
         if progress.best_epoch
         else f"No epoch of {progress.epoch} was better than the model before training, which is what this is."
     )

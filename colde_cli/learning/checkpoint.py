@@ -25,6 +25,7 @@ class Progress:
         step: batches done in all.
         loss: sum of the losses of this epoch's batches.
         best_epoch: the epoch that was validated best; 0 is the untrained model.
+        best_step: batches done by then, which is the number of updates of the weights that are kept.
         best_auc: its ROC-AUC; -1 before the first validation.
         stale: epochs since the best one.
     """
@@ -34,6 +35,7 @@ class Progress:
     step: int = 0
     loss: float = 0.0
     best_epoch: int = 0
+    best_step: int = 0
     best_auc: float = -1.0
     stale: int = 0
 
@@ -54,7 +56,7 @@ class Progress:
         self.stale += 1
         best = auc > self.best_auc
         if best:
-            self.best_auc, self.best_epoch, self.stale = auc, self.epoch, 0
+            self.best_auc, self.best_epoch, self.best_step, self.stale = auc, self.epoch, self.step, 0
         return best
 
 
