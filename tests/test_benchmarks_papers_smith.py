@@ -41,6 +41,8 @@ def test_tables_change_one_thing_at_a_time(script: Any) -> None:
         assert standard in settings.values()
         assert all(differences(setting, standard) <= options for setting in settings.values())
         assert len({smith.key(setting) for setting in settings.values()}) == len(settings)
+        after = {name: setting.after("wp+sp") for name, setting in settings.items()}
+        assert all(differences(after[name], settings[name]) <= {"pretrain"} for name in settings)
 
 
 def test_rare_words_are_one(script: Any) -> None:

@@ -103,6 +103,10 @@ class Setting:
         """The same with another seed, from the pre-training on."""
         return replace(self, seed=seed, start=replace(self.start, seed=seed))
 
+    def after(self, pretrain: Literal["wp", "wp+sp"]) -> Setting:
+        """The same after pre-training."""
+        return replace(self, start=replace(self.start, pretrain=pretrain))
+
 
 def key(setting: Setting | Start) -> str:
     """Hash of all fields of a setting."""
