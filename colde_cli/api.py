@@ -187,9 +187,10 @@ def adapt(
         ModelError, DeviceError: as for `compare`.
         OptionError: there is no document, the model can have no profiles, or the profile cannot be written.
     """
-    from colde_cli.corpus.fields import adapt_files, save_profile
+    from colde_cli.corpus.fields import adapt_files, check_profile_folder, save_profile
 
     folder = profile_folder(name_or_folder)
+    check_profile_folder(folder)
     files, unlisted = _files(documents, glob, "learn from")
     opened = _opener(encoder, model, device, precision, threads, cache)()
     profile, skipped = adapt_files(files, folder.name, opened, password=password, progress=progress)

@@ -162,7 +162,7 @@ def resolve_profile(name_or_folder: str | Path) -> Path:
         ModelError: neither a known name nor a folder.
     """
     for folder in (profile_folder(name_or_folder), Path(name_or_folder).expanduser()):
-        if folder.is_dir():
+        if os.path.isdir(folder):  # noqa: PTH112 - False for a name that no file can have
             return folder
     names = sorted(path.parent.name for path in profiles_dir().glob("*/profile.json"))
     known = f"known are: {', '.join(names)}." if names else "make one with: colde adapt DOCUMENTS -o NAME"

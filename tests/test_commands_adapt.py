@@ -5,15 +5,19 @@ from __future__ import annotations
 import csv
 import json
 import shutil
+from dataclasses import replace
 from importlib.resources import files
 from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import jsonschema
+import numpy as np
 import pytest
 from command_line import EXAMPLES, V1, V2, check_trouble, run
 from judged_data import write_judged
+
+from colde_cli.scoring.profile import FieldProfile
 
 pytestmark = pytest.mark.usefixtures("kept_cache")
 
@@ -136,6 +140,63 @@ def test_a_damaged_profile_is_trouble(capsys: Capture, corpus: Path, profiles: P
     result = run(capsys, "diff", V1, V2, "--field", "crafts")
     check_trouble(result)
     assert "damaged" in result.err
+
+
+LONG = 300 * "n"
+
+
+@pytest.mark.parametrize(
+    ("field", "said"),
+    [
+        *((name, "There is no field profile") for name in ("craft", "a/b", "../crafts", "caf\udce9", LONG)),
+        *((name, "is not a field profile") for name in ("", ".", "..")),
+        (V1, "There is no field profile"),
+    ],
+)
+def test_a_field_that_is_none_is_trouble(capsys: Capture, corpus: Path, field: str | Path, said: str) -> None:
+    for arguments in (("diff", V1, V2), ("rank", V1, corpus)):
+        result = run(capsys, *arguments, "--field", field)
+        check_trouble(result)
+        assert said in result.err
+
+
+@pytest.mark.parametrize("name", ["caf\udce9", LONG])
+def test_a_name_that_no_profile_can_have_is_refused_before_the_work(
+    capsys: Capture, corpus: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("colde_cli.corpus.fields.adapt_files", None)
+    check_trouble(run(capsys, "adapt", corpus, "-o", name))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ('"model": "', '"model": "0', "was made with another model"),
+        ('"format": 1', '"format": 9', "was written by a later colde"),
+        ('"name": "', '"name": "caf\udce9', "profile.json is damaged"),
+        ('"documents": 16', '"documents": 1e999', "profile.json is damaged"),
+        ('"documents": 16', '"documents": 1', "profile.npz is damaged"),
+    ],
+)
+def test_a_profile_that_does_not_fit_is_trouble(
+    capsys: Capture, corpus: Path, profiles: Path, old: str, new: str, said: str
+) -> None:
+    run(capsys, "adapt", corpus, "-o", "crafts")
+    path = profiles / "crafts" / "profile.json"
+    changed = path.read_text(encoding="utf-8").replace(old, new)
+    path.write_bytes(changed.encode(errors="surrogateescape"))
+    result = run(capsys, "diff", V1, V2, "--field", "crafts")
+    check_trouble(result)
+    assert said in result.err
+
+
+def test_a_centre_of_another_size_is_trouble(capsys: Capture, corpus: Path, profiles: Path) -> None:
+    run(capsys, "adapt", corpus, "-o", "crafts")
+    profile = FieldProfile.load(profiles / "crafts")
+    replace(profile, centre=np.zeros(5, np.float32)).save(profiles / "crafts")
+    result = run(capsys, "diff", V1, V2, "--field", "crafts")
+    check_trouble(result)
+    assert "crafts is damaged" in result.err
 
 
 def test_an_unknown_field_lists_the_known(capsys: Capture, corpus: Path) -> None:

@@ -75,10 +75,17 @@ def check_profile_folder(folder: Path) -> None:
     """Check that a profile can be written there, before any work.
 
     Raises:
-        OptionError: the folder holds something else.
+        OptionError: the folder holds something else, or its name is not valid.
     """
-    others = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
-    if set(others) - {HEADER, STATISTICS} or (folder.exists() and not folder.is_dir()):
+    try:
+        folder.name.encode()
+        others = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
+        taken = bool(others - {HEADER, STATISTICS}) or (folder.exists() and not folder.is_dir())
+    except UnicodeEncodeError as error:
+        raise OptionError(f"The name {folder.name!a} is not UTF-8; choose another name.") from error
+    except OSError as error:
+        raise OptionError(f"{folder} cannot be written: {error.strerror or error}.") from error
+    if taken:
         raise OptionError(f"{folder} is not a field profile and is not overwritten; choose another name.")
 
 

@@ -173,6 +173,7 @@ class FieldProfile:
             and "".join(array.dtype.kind for array in arrays) == "fuff"
             and all(np.isfinite(array).all() for array in (self.centre, self.spreads, self.scores))
             and (np.diff(self.scores) >= 0).all()
+            and self.frequencies.max() <= self.documents
         )
 
 
@@ -192,7 +193,9 @@ def _header(folder: Path) -> tuple[str, int, str, FieldCalibration | None]:
         version, documents = int(values["format"]), int(values["documents"])
         name, fingerprint = str(values["name"]), str(values["model"])
         calibrated = _calibrated(values.get("calibrated"))
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+    except OSError as error:
+        raise ModelError(f"{path} cannot be read: {error.strerror or error}.") from error
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
         raise ModelError(f"{path} {_DAMAGED}") from error
     if documents < 1:
         raise ModelError(f"{path} {_DAMAGED}")
@@ -238,12 +241,14 @@ class Field:
         """Blend the two.
 
         Raises:
-            ModelError: the profile was made with another model.
+            ModelError: the profile was made with another model, or is damaged.
         """
         if profile.fingerprint != statistics.fingerprint:
             raise ModelError(
-                f"The profile {profile.name} was made with another model; make it again with colde adapt --model."
+                f"The profile {profile.name} was made with another model; make it again with colde adapt."
             )
+        if profile.centre.shape != statistics.centre.shape:
+            raise ModelError(f"The profile {profile.name} {_DAMAGED}")
         self.profile = profile
         self._lexicon = statistics.lexicon
         self.centre = blended_centre(profile.centre, profile.documents, statistics.centre)
