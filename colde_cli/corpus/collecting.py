@@ -40,15 +40,26 @@ def walk(
     Raises:
         MissingFileError: one of the places does not exist.
     """
-    pattern = tuple((glob if "/" in glob else f"**/{glob}").split("/")) if glob else ("**",)
+    pattern = tuple((glob if "/" in glob else f"**/{glob}").split("/")) if glob else ()
     paths: dict[str, Path] = {}
+    folders: dict[Path, str] = {}
     for place in places:
         if not place.exists():
             raise MissingFileError(f"There is no file or folder {place}.")
         for path in _files(place, on_error) if place.is_dir() else (place,):
-            if path == place or _fits(path.relative_to(place).parts, pattern):
-                paths.setdefault(os.path.realpath(path), path)
+            if not pattern or path == place or _fits(path.relative_to(place).parts, pattern):
+                paths.setdefault(_real(path, folders), path)
     return list(paths.values())
+
+
+def _real(path: Path, folders: dict[Path, str]) -> str:
+    """The path without links; `folders` remembers those of folders, of which many files may have the same."""
+    if path.is_symlink() or not path.name or path.name == "..":
+        return os.path.realpath(path)
+    folder = path.parent
+    if folder not in folders:
+        folders[folder] = os.path.realpath(folder)
+    return f"{folders[folder]}{os.sep}{path.name}"
 
 
 def _files(root: Path, on_error: Callable[[OSError], None] | None) -> Iterator[Path]:

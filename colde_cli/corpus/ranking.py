@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -261,7 +262,8 @@ def rank_files(
         field: whose statistics to use; "corpus" learns those of the corpus, None uses the model's alone.
         progress: called with the number of files just done.
     """
-    files = [path for path in corpus if not _same_file(path, query.document.path)]
+    itself = _identity(query.document.path)
+    files = [path for path in corpus if itself is None or _identity(path) != itself]
     reader = CorpusReader(password, boilerplate)
     collector = Collector(encoder, reader)
     cards = collector.cards(files, progress or (lambda number: None))
@@ -296,11 +298,13 @@ def _half_read(query: Encoding, cards: Sequence[Card]) -> Iterator[HalfRead]:
             yield HalfRead(path, warnings)
 
 
-def _same_file(path: Path, other: str) -> bool:
+def _identity(path: str | Path) -> tuple[int, int] | None:
+    """What is the same for all names of a file; None where there is no file."""
     try:
-        return path.samefile(other)
-    except OSError:
-        return False
+        status = os.stat(path)  # noqa: PTH116 - a Path of each of many files takes longer than to look
+    except (OSError, ValueError):
+        return None
+    return status.st_dev, status.st_ino
 
 
 def _best(
