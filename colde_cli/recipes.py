@@ -92,6 +92,16 @@ Batches = Annotated[
         help="by-file: take negatives from the same DATA file, one field of knowledge; they are harder.",
     ),
 ]
+HeadLearningRate = Annotated[
+    float | None,
+    option(
+        "--head-lr",
+        panel=NETWORK,
+        min=0,
+        help="Highest learning rate of the part above BERT.",
+        show_default="as --lr",
+    ),
+]
 LearningRate = Annotated[
     float,
     option(
@@ -119,7 +129,7 @@ Precision = Annotated[
         "--precision",
         panel=TRAINING,
         envvar="COLDE_TRAIN_PRECISION",  # COLDE_PRECISION chooses the graph to run
-        help="Arithmetic of BERT while it is trained.",
+        help="Arithmetic of BERT while it is trained; its weights are updated in fp32 in any case.",
     ),
 ]
 Seed = Annotated[int, option("--seed", panel=TRAINING, min=0, help="Seed of all random choices.")]
@@ -167,7 +177,30 @@ class Recipe(_Json):
     batch_size: BatchSize = 50
     batches: Batches = "mixed"
     learning_rate: LearningRate = LEARNING_RATE
+    head_learning_rate: HeadLearningRate = None
     weight_decay: WeightDecay = 0.01
+    average: Annotated[
+        float,
+        option(
+            "--average",
+            panel=NETWORK,
+            min=0,
+            max=0.9999,
+            metavar="DECAY",
+            help="Validate and keep an exponential moving average of the weights, e.g. 0.99; 0: the last ones.",
+        ),
+    ] = 0.0
+    keep_pretrained: Annotated[
+        float,
+        option(
+            "--keep-pretrained",
+            panel=NETWORK,
+            min=0,
+            max=1,
+            metavar="SHARE",
+            help="Mix so much of the backbone as it was before training into the one that is kept (WiSE-FT).",
+        ),
+    ] = 0.0
     temperature: Annotated[
         float,
         option(
@@ -205,6 +238,15 @@ class Recipe(_Json):
             help="Where the window of a section begins; first: the section is truncated.",
         ),
     ] = "random"
+    windows: Annotated[
+        int,
+        option(
+            "--windows",
+            panel=OBJECTIVE,
+            min=0,
+            help="Show so many chunks of a document, spread over it, in place of --window; 0: do not.",
+        ),
+    ] = 0
     chunk_position: Annotated[
         Literal["input", "post"],
         option(
@@ -282,6 +324,28 @@ class Recipe(_Json):
             help="Share of the loss that trains the chunk score: SupCon on the soft maximum over chunks.",
         ),
     ] = 0.0
+    mean_loss: Annotated[
+        float,
+        option(
+            "--mean-loss",
+            panel=OBJECTIVE,
+            min=0,
+            max=1,
+            metavar="SHARE",
+            help="Share of the loss that trains the mean of the chunk vectors: SupCon on the cosines of centred means.",
+        ),
+    ] = 0.0
+    memory_bank: Annotated[
+        int,
+        option(
+            "--memory-bank",
+            panel=OBJECTIVE,
+            min=0,
+            metavar="BATCHES",
+            help="In --chunk-loss and --mean-loss, also compare with the documents of so many batches before, by the "
+            "vectors they had then; 0: none.",
+        ),
+    ] = 0
     hard_negatives: Annotated[
         int,
         option(
@@ -363,14 +427,28 @@ class Recipe(_Json):
             )
         if self.freeze_backbone and self.trainable_layers is not None:
             raise OptionError("--freeze-backbone trains no layer of BERT; leave out --trainable-layers.")
-        if self.chunk_loss and self.freeze_backbone:
-            raise OptionError("--chunk-loss trains BERT; leave out --freeze-backbone.")
-        if self.chunk_loss and self.loss_used == "cosine":
-            raise OptionError(
-                "--chunk-loss needs a contrastive loss; leave out --loss cosine or --ablation no-cl."
-            )
+        self._check_shares()
         if self.loss_used == "cosine" and self.elongation == "view":
             raise OptionError("--elongation view needs a contrastive loss; take --elongation loss.")
+
+    def _check_shares(self) -> None:
+        """Refuse what the losses of chunk vectors cannot be."""
+        shares = {"--chunk-loss": self.chunk_loss, "--mean-loss": self.mean_loss}
+        for name in (name for name, share in shares.items() if share):
+            if self.freeze_backbone:
+                raise OptionError(f"{name} trains BERT; leave out --freeze-backbone.")
+            if self.loss_used == "cosine":
+                raise OptionError(
+                    f"{name} needs a contrastive loss; leave out --loss cosine or --ablation no-cl."
+                )
+        if sum(shares.values()) > 1:
+            raise OptionError("--chunk-loss and --mean-loss are shares of one loss; give them 1 at most.")
+        if self.memory_bank and not any(shares.values()):
+            raise OptionError("--memory-bank needs --chunk-loss or --mean-loss, which compare with it.")
+        if self.keep_pretrained and self.freeze_backbone:
+            raise OptionError("--freeze-backbone keeps BERT as it is; leave out --keep-pretrained.")
+        if 0 < self.windows < self.sections_used:
+            raise OptionError(f"--windows {self.windows} is too few for {self.sections_used} sections.")
 
     @property
     def loss_used(self) -> Literal["supcon", "sincere", "cosine"]:

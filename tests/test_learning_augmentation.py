@@ -178,3 +178,20 @@ def test_times_never_exceed_the_bound(chunks: int, maximum: int, seed: int) -> N
 def test_times_cover_their_range() -> None:
     rng = np.random.default_rng(0)
     assert {draw_times(10, 64, rng) for _ in range(300)} == {1, 2, 3, 4, 5, 6}
+
+
+@given(st.integers(2, 40), st.integers(1, 3), st.integers(2, 9), st.integers(0, 50))
+def test_windows_are_spread_over_the_document(chunks: int, sections: int, windows: int, seed: int) -> None:
+    """Of every equal part of a section one chunk is shown, in order; of a short section all."""
+    windows = max(windows, sections)
+    made = views(store([0] * chunks), 0, seed=seed, sections=sections, windows=windows)
+    cuts = cut_sections([0] * chunks, store([0] * chunks).lengths_of(np.arange(chunks)), sections)
+    each = windows // (len(cuts) - 1)
+    for row, (begin, end) in zip(made.chunks, pairwise(cuts), strict=True):
+        assert len(row) == min(each, end - begin)
+        if end - begin > each:
+            edges = [
+                (part * (end - begin) // each, (part + 1) * (end - begin) // each) for part in range(each)
+            ]
+            assert all(low <= number - begin < high for number, (low, high) in zip(row, edges, strict=True))
+        assert sorted(set(row.tolist())) == row.tolist()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -17,9 +16,17 @@ from torch.autograd.graph import saved_tensors_hooks
 from transformers import BertConfig, BertModel
 
 from colde_cli.encoder.layout import ModelConfig
-from colde_cli.learning.gradient_cache import activation_bytes, cached_backward, micro_batches, plan
+from colde_cli.learning.augmentation import Needed
+from colde_cli.learning.gradient_cache import (
+    TrainedChunks,
+    activation_bytes,
+    cached_backward,
+    micro_batches,
+    plan,
+)
 from colde_cli.learning.losses import supcon
 from colde_cli.learning.networks.colde import Colde
+from colde_cli.learning.tokens import ChunkStore
 
 LENGTHS = (5, 3, 9, 9, 4, 7, 6, 3)
 SECTIONS = torch.tensor([0, 0, 1, 1, 0, 0, 1, 1])
@@ -153,18 +160,45 @@ def test_last_layers_alone() -> None:
     assert {name.split(".")[3] for name in gradients(colde.encoder) if ".layer." in f".{name}"} == {"1"}
 
 
-def test_autocast_is_opened_around_the_encoder_and_its_gradients_are_whole() -> None:
-    def narrow() -> torch.autocast:
-        return torch.autocast("cpu", torch.bfloat16)
+def source(colde: Colde, precision: str) -> tuple[TrainedChunks, Needed]:
+    """The chunks of `batch()` as one document, all of which are needed."""
+    chunks = batch()
+    ends = np.cumsum([0, *map(len, chunks)])
+    numbers = np.arange(len(chunks))
+    store = ChunkStore(np.concatenate(chunks), ends, numbers.astype(np.int32), np.array([0, len(chunks)]))
+    made = TrainedChunks(colde.encoder, store, 20, torch.device("cpu"), precision)
+    return made, Needed(numbers, SECTIONS.numpy(), NUMBERS.numpy(), numbers[:, None])
 
-    wide, narrowed = model(0.0), model(0.0)
-    cached_backward(wide.encoder, batch(), loss_with(wide), micro_tokens=20, autocast=nullcontext)
-    cached_backward(narrowed.encoder, batch(), loss_with(narrowed), micro_tokens=20, autocast=narrow)
-    one, other = gradients(wide), gradients(narrowed)
+
+@pytest.mark.parametrize("chunk_position", ["post", "input"])
+def test_bf16_works_on_a_copy_and_the_gradients_reach_the_weights(chunk_position: str) -> None:
+    wide, narrow = model(0.0, chunk_position), model(0.0, chunk_position)
+    for colde, precision in ((wide, "fp32"), (narrow, "bf16")):
+        made, needed = source(colde, precision)
+        made.backward(needed, loss_with(colde))
+    one, other = gradients(wide), gradients(narrow)
     assert one.keys() == other.keys()
+    assert {gradient.dtype for gradient in other.values()} == {torch.float32}
     flat = [torch.cat([gradient.flatten() for gradient in each.values()]) for each in (one, other)]
     assert float(torch.cosine_similarity(flat[0], flat[1], dim=0)) > 0.99
     assert not torch.equal(flat[0], flat[1])
+    made.backward(needed, loss_with(narrow))
+    for name, gradient in gradients(narrow).items():
+        torch.testing.assert_close(gradient, 2 * other[name], rtol=1e-4, atol=1e-6, msg=name)
+
+
+def test_updates_too_small_for_bf16_add_up() -> None:
+    """A thousand steps of 1e-5 on a weight of 1: in bf16 each would be rounded away."""
+    colde = model(0.0)
+    made, needed = source(colde, "bf16")
+    norm = colde.encoder.bert.encoder.layer[1].output.LayerNorm.weight
+    before = made.vectors(needed)
+    with torch.no_grad():
+        for _ in range(1000):
+            norm -= 1e-5
+    torch.testing.assert_close(norm, torch.full_like(norm, 0.99), rtol=0, atol=1e-4)
+    torch.testing.assert_close(made.vectors(needed), 0.99 * before, rtol=0.01, atol=0.005)
+    assert not torch.equal(made.vectors(needed), before)
 
 
 @given(st.lists(st.integers(1, 60), max_size=40), st.integers(1, 200))

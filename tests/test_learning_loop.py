@@ -101,8 +101,8 @@ def learner(task: ColdeTask, backbone: Backbone, recipe: Recipe) -> ColdeLearner
     if recipe.freeze_backbone:
         every = whole_views(task.texts, range(len(task.texts.documents) - 1)).needed(False)
         source = FrozenChunks(trained.vectors(every).numpy(), CPU)
-    set_center(model, source, task, None, recipe.seed)
-    return ColdeLearner(model, source, task, recipe, CPU)
+    centers = set_center(model, source, task, None, recipe.seed)
+    return ColdeLearner(model, source, task, recipe, CPU, centers=centers)
 
 
 def run(made: ColdeLearner, folder: Path, notes: Notes | None = None, **options: object) -> Outcome:
@@ -130,6 +130,22 @@ VARIANTS = {
     "fine-tuned mean": {"freeze_backbone": False, "epochs": 2, "residual": "mean"},
     "chunks": {"freeze_backbone": False, "epochs": 2, "chunk_loss": 0.5, "elongation": "view"},
     "bf16": {"freeze_backbone": False, "epochs": 2, "precision": "bf16"},
+    "means and memory": {
+        "freeze_backbone": False,
+        "epochs": 3,
+        "chunk_loss": 0.4,
+        "mean_loss": 0.3,
+        "memory_bank": 5,
+        "windows": 2,
+        "batches": "by-file",
+    },
+    "averaged": {
+        "freeze_backbone": False,
+        "epochs": 2,
+        "average": 0.9,
+        "keep_pretrained": 0.3,
+        "head_learning_rate": 1e-2,
+    },
 }
 
 

@@ -16,11 +16,13 @@ from torch import Tensor
 from torch.nn import functional
 
 from colde_cli.learning.losses import (
+    ChunkRows,
     PairLoss,
     Variant,
-    chunk_loss,
+    contrast,
     cosine_loss,
     elongation_loss,
+    mean_scores,
     soft_maximum_scores,
     supcon,
     supcon_per_anchor,
@@ -188,6 +190,7 @@ class Chunked:
 
 CHUNKS = torch.stack([on_circle(0, 90), on_circle(30, 30), on_circle(60, 180)])
 SHARES = torch.tensor([[0.5, 0.5], [1.0, 0.0], [0.75, 0.25]], dtype=torch.float64)
+ROWS = ChunkRows(CHUNKS, SHARES)
 
 
 def test_soft_maximum_by_hand() -> None:
@@ -195,7 +198,7 @@ def test_soft_maximum_by_hand() -> None:
     t = 0.1
     forth = t * log(0.5 * exp(math.cos(math.pi / 6) / t) + 0.5 * exp(0.5 / t))
     back = math.cos(math.pi / 6)
-    scores = soft_maximum_scores(CHUNKS, SHARES, t)
+    scores = soft_maximum_scores(ROWS, ROWS, t)
     assert float(scores[0, 1]) == pytest.approx((forth + back) / 2)
     torch.testing.assert_close(scores, scores.T)
     torch.testing.assert_close(scores.diagonal(), torch.ones(3, dtype=torch.float64))
@@ -208,7 +211,9 @@ def test_the_soft_maximum_is_the_score_that_is_served(seed: int, counts: list[in
     present = torch.arange(max(counts)) < torch.tensor(counts)[:, None]
     drawn = torch.rand(present.shape, generator=generator).clamp(min=0.05) * present
     shares = drawn / drawn.sum(1, keepdim=True)
-    scores = soft_maximum_scores(chunks, shares, sharpness)
+    # Lengths of vectors do not count.
+    rows_given = ChunkRows(3 * chunks, shares)
+    scores = soft_maximum_scores(rows_given, rows_given, sharpness)
     rows = [
         Chunked(chunks[row, :count].numpy(), shares[row, :count].numpy()) for row, count in enumerate(counts)
     ]
@@ -217,12 +222,42 @@ def test_the_soft_maximum_is_the_score_that_is_served(seed: int, counts: list[in
             assert float(scores[i, j]) == pytest.approx(counterparts(one, other, sharpness), abs=1e-4)
 
 
-def test_golden_chunk_loss() -> None:
-    loss = chunk_loss(CHUNKS, SHARES, same([0, 0, 1]), 0.1)
-    scores = soft_maximum_scores(CHUNKS, SHARES, 0.1)
+def test_golden_contrast_of_chunk_scores() -> None:
+    scores = soft_maximum_scores(ROWS, ROWS, 0.1)
+    loss = contrast(scores, same([0, 0, 1]), 0.05)
     by_hand = [log(1 + exp((scores[i, 2] - scores[0, 1]) / 0.05)) for i in (0, 1)]
     assert float(loss) == pytest.approx(sum(by_hand) / 2)
     assert float(loss) == pytest.approx(0.7304, abs=5e-5)
+
+
+def test_golden_contrast_of_means() -> None:
+    """The means point to 45, 30 and 120 degrees; the padding of document 1 does not count."""
+    scores = mean_scores(ROWS, ROWS)
+    assert float(scores[0, 1]) == pytest.approx(math.cos(math.radians(15)))
+    assert float(scores[1, 2]) == pytest.approx(0.0, abs=1e-12)
+    loss = contrast(scores, same([0, 0, 1]), 0.07)
+    by_hand = [log(1 + exp((scores[i, 2] - scores[0, 1]) / 0.07)) for i in (0, 1)]
+    assert float(loss) == pytest.approx(sum(by_hand) / 2)
+    assert float(loss) == pytest.approx(2.0e-5, abs=5e-6)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_others_join_the_contrast_without_being_anchors(variant: Variant) -> None:
+    """Two anchors and a memory of three: a row of the whole batch of five, but for the columns of other anchors."""
+    vectors, labels = on_circle(0, 50, 20, 70, 100), same([0, 1, 0, 1, 0])
+    scores = vectors @ vectors.T
+    losses = contrast(scores[:2], labels[:2], 0.5, variant)
+    whole, _ = supcon_per_anchor(vectors, labels, 0.5, variant)
+    assert float(losses) == pytest.approx(float(whole[:2].mean()))
+
+
+def test_rows_of_different_widths_follow_one_another() -> None:
+    narrow = ChunkRows(CHUNKS[1:2, :1], SHARES[1:2, :1])
+    joined = narrow.followed_by(ROWS)
+    expected = ChunkRows(CHUNKS[[1, 0, 1, 2]], SHARES[[1, 0, 1, 2]])
+    torch.testing.assert_close(joined.shares, expected.shares)
+    for score in (lambda a, b: soft_maximum_scores(a, b, 0.1), mean_scores):
+        torch.testing.assert_close(score(joined, ROWS), score(expected, ROWS))
 
 
 def test_elongation_loss_by_hand() -> None:

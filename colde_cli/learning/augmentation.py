@@ -25,8 +25,9 @@ class ViewOptions:
 
     Attributes:
         sections: S, sections of a document; 1 for no augmentation.
-        window: most chunks of a section that are shown; 0 shows all.
+        window: most chunks of a section that are shown, in a run; 0 shows all.
         window_start: where they begin, at a random chunk or at the section's first one.
+        windows: chunks of a document that are shown, spread over it, in place of a run of each section; 0 for the run.
         max_chunks: Q, rows of the chunk embedding, and the most chunks of an elongated section.
         elongation: add rows that repeat a section (LA(SER)³), for a loss of their own or as views.
     """
@@ -36,6 +37,7 @@ class ViewOptions:
     max_chunks: int
     elongation: Elongation = "none"
     window_start: Literal["random", "first"] = "random"
+    windows: int = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -206,7 +208,7 @@ def _document_rows(
     groups = [chunks[begin:end] for begin, end in pairwise(cuts)]
     rows = []
     for place, group in enumerate(groups):
-        shown = _window(group, options, generator)
+        shown = _shown(group, options, len(groups), generator)
         partner = place if own_partner else (place + 1) % len(groups)
         positions = _positions(len(shown), options.max_chunks, generator)
         rows.append(_Row(shown, positions, place, first + partner, owner))
@@ -233,6 +235,21 @@ def _elongated(
     partner = count + place if row.partner == place else row.partner
     chunks, positions = np.tile(row.chunks, repeats), np.tile(row.positions, repeats)
     return _Row(chunks, positions, row.section, partner, row.owner)
+
+
+def _shown(group: IntArray, options: ViewOptions, sections: int, generator: np.random.Generator) -> IntArray:
+    """Choose the chunks of one of so many sections that are shown."""
+    if options.windows:
+        return _spread(group, max(1, options.windows // sections), generator)
+    return _window(group, options, generator)
+
+
+def _spread(group: IntArray, count: int, generator: np.random.Generator) -> IntArray:
+    """Choose a random chunk of each of `count` equal runs, so that every part of a long document is seen in time."""
+    if len(group) <= count:
+        return group
+    cuts = np.arange(count + 1) * len(group) // count
+    return group[generator.integers(cuts[:-1], cuts[1:])]
 
 
 def _window(group: IntArray, options: ViewOptions, generator: np.random.Generator) -> IntArray:

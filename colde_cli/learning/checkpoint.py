@@ -72,6 +72,8 @@ class Checkpoint:
         optimiser: state of AdamW.
         scheduler: state of the learning rate.
         random: states of PyTorch's generators: the CPU's, and each GPU's.
+        averages: of the weights, where they are averaged.
+        memory: what the system remembers of earlier batches.
     """
 
     run: str
@@ -82,6 +84,8 @@ class Checkpoint:
     optimiser: dict[str, Any]
     scheduler: dict[str, Any]
     random: list[Tensor] = field(default_factory=list)
+    averages: dict[str, Tensor] = field(default_factory=dict)
+    memory: dict[str, Tensor] = field(default_factory=dict)
 
 
 def save(checkpoint: Checkpoint, folder: Path) -> None:

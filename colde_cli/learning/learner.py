@@ -5,6 +5,7 @@ For validation the documents are read whole.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
@@ -13,10 +14,29 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional
 
-from colde_cli.learning.augmentation import Needed, ViewOptions, Views, training_views, whole_views
+from colde_cli.learning.augmentation import (
+    Needed,
+    ViewOptions,
+    Views,
+    side_by_side,
+    training_views,
+    whole_views,
+)
 from colde_cli.learning.gradient_cache import ChunkSource, plan
 from colde_cli.learning.loop import Task
-from colde_cli.learning.losses import Variant, chunk_loss, cosine_loss, elongation_loss, supcon
+from colde_cli.learning.losses import (
+    CHUNK_TEMPERATURE,
+    MEAN_TEMPERATURE,
+    ChunkRows,
+    Variant,
+    contrast,
+    cosine_loss,
+    elongation_loss,
+    mean_scores,
+    soft_maximum_scores,
+    supcon,
+)
+from colde_cli.learning.memory import ChunkMemory
 from colde_cli.learning.networks.colde import Colde
 from colde_cli.learning.processes import ALONE, Processes
 from colde_cli.learning.sampling import FieldSampler, GroupSampler, HardNegatives
@@ -46,7 +66,12 @@ class ColdeLearner:
         device: torch.device,
         processes: Processes = ALONE,
         hard: HardNegatives | None = None,
+        centers: Tensor | None = None,
     ) -> None:
+        """Learn from `task` with the vectors of `source`.
+
+        `centers` [F, H] are those of the files, as `set_center` returns them; without, the head's is used for all.
+        """
         self.network: Colde = network.to(device)
         self.source = source
         self.task = task
@@ -59,8 +84,15 @@ class ColdeLearner:
             network.config.max_chunks,
             recipe.elongation,
             recipe.window_start,
+            recipe.windows,
         )
         self._sampler = _sampler(task, recipe, hard)
+        count = int(task.files.max()) + 1
+        head_center = network.head.center
+        self._centers = (head_center.expand(count, -1) if centers is None else centers).clone().to(device)
+        self._memory = _memory(task, recipe, network.config.hidden_size) if recipe.memory_bank else None
+        if recipe.head_learning_rate is not None:
+            network.head.learning_rate = recipe.head_learning_rate  # read by `loop.parameter_groups`
         self._trains_encoder = any(weight.requires_grad for weight in network.encoder.parameters())
 
     def batches(self, epoch: int) -> list[NDArray[np.int64]]:
@@ -72,40 +104,73 @@ class ColdeLearner:
         self.network.train()
         generator = np.random.default_rng([self.recipe.seed, 2, step])
         views = training_views(self.task.texts, batch, self._views, generator)
-        positives = torch.from_numpy(self.task.positives.mask(batch)).to(self.device)
         needed = views.needed(self.source.positioned)
-        loss = self.source.backward(needed, lambda vectors: self._loss(vectors, needed, views, positives))
+        shown: list[ChunkRows] = []
+
+        def loss_of(vectors: Tensor) -> Tensor:
+            shown.append(self._chunk_rows(vectors, needed, views))
+            return self._loss(vectors, needed, views, shown[0], _Batch(batch, step))
+
+        loss = self.source.backward(needed, loss_of)
+        if self._memory is not None:
+            self._memory.keep(batch, shown[0], step)
         # The same in all processes but for rounding, which would add up.
         for weight in self.network.head.parameters():
             if weight.grad is not None:
                 weight.grad = self.processes.from_main(weight.grad)
         return loss
 
-    def _loss(self, vectors: Tensor, needed: Needed, views: Views, positives: Tensor) -> Tensor:
-        """Compute the loss of a batch from the vectors of its chunks."""
-        share = self.recipe.chunk_loss
+    def _loss(self, vectors: Tensor, needed: Needed, views: Views, shown: ChunkRows, batch: _Batch) -> Tensor:
+        """Compute the loss of a batch from the vectors of its chunks: shares of up to three losses."""
+        chunk_share, mean_share = self.recipe.chunk_loss, self.recipe.mean_loss
+        positives = torch.from_numpy(self.task.positives.mask(batch.documents)).to(self.device)
         loss = self._document_loss(vectors, needed, views, positives)
-        if not share:
+        if not chunk_share and not mean_share:
             return loss
-        return (1 - share) * loss + share * self._chunk_loss(vectors, needed, views, positives)
+        others = self._others(batch)
+        numbers = np.concatenate([batch.documents, others])
+        related = torch.from_numpy(self.task.positives.mask(numbers)[: len(batch.documents)]).to(self.device)
+        rows = columns = self._centred(shown, batch.documents)
+        if self._memory is not None and len(others):
+            recalled = self._memory.rows(others)
+            recalled = ChunkRows(recalled.vectors.to(self.device), recalled.shares.to(self.device))
+            columns = rows.followed_by(self._centred(recalled, others))
+        variant: Variant = "sincere" if self.recipe.loss_used == "sincere" else "supcon"
+        loss = (1 - chunk_share - mean_share) * loss
+        if chunk_share:
+            scores = soft_maximum_scores(rows, columns, USUAL.sharpness)
+            loss = loss + chunk_share * contrast(scores, related, CHUNK_TEMPERATURE, variant)
+        if mean_share:
+            loss = loss + mean_share * contrast(
+                mean_scores(rows, columns), related, MEAN_TEMPERATURE, variant
+            )
+        return loss
 
-    def _chunk_loss(self, vectors: Tensor, needed: Needed, views: Views, positives: Tensor) -> Tensor:
-        """Compute the chunk-level loss; each document has the chunks of its sections, without repetitions."""
+    def _others(self, batch: _Batch) -> NDArray[np.int64]:
+        """Return the documents of the memory that a batch is compared with."""
+        return self._memory.recall(batch.documents, batch.step) if self._memory else np.zeros(0, np.int64)
+
+    def _centred(self, rows: ChunkRows, documents: NDArray[np.int64]) -> ChunkRows:
+        """Centre chunk vectors as they will be served: by the field, where the batches are of one, else by all."""
+        if self.recipe.batches == "by-file":
+            center = self._centers[torch.from_numpy(self.task.files[documents]).to(self.device)][:, None]
+        else:
+            center = self.network.head.center
+        return ChunkRows(rows.vectors - center, rows.shares)
+
+    def _chunk_rows(self, vectors: Tensor, needed: Needed, views: Views) -> ChunkRows:
+        """Return the chunks of the documents of a batch, each once, whatever its rows repeat."""
         rows = [needed.places[row, :length] for row, length in enumerate(views.lengths)]
         shown = len(views) - views.elongated
         documents = [
             np.unique(np.concatenate([rows[row] for row in range(shown) if views.owners[row] == owner]))
-            for owner in range(len(positives))
+            for owner in range(int(views.owners.max()) + 1)
         ]
         lengths = [self.task.texts.lengths_of(needed.chunks[places]) - 2 for places in documents]
-        most = max(map(len, documents))
-        table = np.stack([np.pad(places, (0, most - len(places))) for places in documents])
-        weights = np.stack([np.pad(counts / counts.sum(), (0, most - len(counts))) for counts in lengths])
-        centred = functional.normalize(vectors - self.network.head.center, dim=-1)
-        chunks = _rows_of(centred, torch.from_numpy(table).to(self.device))
-        shares = torch.from_numpy(weights.astype(np.float32)).to(self.device)
-        variant: Variant = "sincere" if self.recipe.loss_used == "sincere" else "supcon"
-        return chunk_loss(chunks, shares, positives, USUAL.sharpness, variant)
+        table = side_by_side(documents)
+        weights = [np.pad(counts / counts.sum(), (0, table.shape[1] - len(counts))) for counts in lengths]
+        shares = torch.from_numpy(np.stack(weights).astype(np.float32)).to(self.device)
+        return ChunkRows(_rows_of(vectors, torch.from_numpy(table).to(self.device)), shares)
 
     def _document_loss(self, vectors: Tensor, needed: Needed, views: Views, positives: Tensor) -> Tensor:
         """Compute the loss of the document vectors."""
@@ -137,7 +202,8 @@ class ColdeLearner:
     def end_epoch(self) -> None:
         """Measure the centre anew, as the exported model will have it: the chunk vectors have moved."""
         if self._trains_encoder:
-            set_center(self.network, self.source, self.task, CENTER_SAMPLE, self.recipe.seed)
+            centers = set_center(self.network, self.source, self.task, CENTER_SAMPLE, self.recipe.seed)
+            self._centers.copy_(centers)
 
     @torch.no_grad()
     def scores(self) -> NDArray[np.float64]:
@@ -161,6 +227,26 @@ class ColdeLearner:
         trained = {name: weight for name, weight in self.network.named_parameters() if weight.requires_grad}
         return {**trained, "head.center": self.network.head.center}
 
+    def memory(self) -> dict[str, Tensor]:
+        """Return the centres of the files, and the memory bank."""
+        bank = self._memory.state() if self._memory is not None else {}
+        return {"centers": self._centers, **bank}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Batch:
+    """The documents of a batch, and its step."""
+
+    documents: NDArray[np.int64]
+    step: int
+
+
+def _memory(task: ColdeTask, recipe: Recipe, hidden: int) -> ChunkMemory:
+    """Make room for the chunks of a document that are shown at most."""
+    longest = int(np.diff(task.texts.documents).max())
+    shown = recipe.windows or recipe.window * recipe.sections_used or longest
+    return ChunkMemory(task.files, min(shown, longest), hidden, recipe.memory_bank)
+
 
 def _rows_of(vectors: Tensor, places: Tensor) -> Tensor:
     """Return `vectors[places]`, with a gradient that is the same in every run.
@@ -178,7 +264,7 @@ def _sampler(task: ColdeTask, recipe: Recipe, hard: HardNegatives | None) -> Fie
 
 
 @torch.no_grad()
-def set_center(model: Colde, source: ChunkSource, task: ColdeTask, sample: int | None, seed: int) -> None:
+def set_center(model: Colde, source: ChunkSource, task: ColdeTask, sample: int | None, seed: int) -> Tensor:
     """Set the head's centre to the mean chunk vector of the training documents, each read whole.
 
     Chunk scores are cosines of centred vectors: all texts share one large direction, which says nothing about them.
@@ -189,16 +275,24 @@ def set_center(model: Colde, source: ChunkSource, task: ColdeTask, sample: int |
         task: names the training documents.
         sample: number of chunks to take the mean of; None takes all.
         seed: of the sample, which is always the same.
+
+    Returns:
+        The mean of each file's chunks, [F, H]; the head's centre for files without any.
     """
     chunks = center_chunks(task, sample, seed)
-    starts = task.texts.documents[:-1]
-    total = torch.zeros(model.config.hidden_size, dtype=torch.float64)
+    owners = np.searchsorted(task.texts.documents, chunks, side="right") - 1
+    files = torch.from_numpy(task.files[owners])
+    totals = torch.zeros(int(task.files.max()) + 1, model.config.hidden_size, dtype=torch.float64)
     for start in range(0, len(chunks), _BLOCK):
-        part = chunks[start : start + _BLOCK]
-        zeros = np.zeros_like(part)
-        places = part - starts[np.searchsorted(starts, part, side="right") - 1]
-        total += source.vectors(Needed(part, zeros, places, zeros[:, None])).double().sum(0).cpu()
-    model.head.center.copy_(total / len(chunks))
+        part = slice(start, start + _BLOCK)
+        zeros = np.zeros_like(chunks[part])
+        places = chunks[part] - task.texts.documents[owners[part]]
+        vectors = source.vectors(Needed(chunks[part], zeros, places, zeros[:, None]))
+        totals.index_add_(0, files[part], vectors.double().cpu())
+    counts = files.bincount(minlength=len(totals))[:, None]
+    model.head.center.copy_(totals.sum(0) / len(chunks))
+    means = (totals / counts.clamp(min=1)).float()
+    return torch.where(counts > 0, means, model.head.center.cpu())
 
 
 def center_chunks(task: ColdeTask, sample: int | None, seed: int) -> NDArray[np.int64]:

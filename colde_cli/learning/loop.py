@@ -25,6 +25,7 @@ from torch import Tensor, nn
 
 from colde_cli.evaluation.metrics import PairMetrics, pair_metrics
 from colde_cli.learning import checkpoint
+from colde_cli.learning.averaging import KeptWeights
 from colde_cli.learning.checkpoint import Checkpoint, Progress
 from colde_cli.learning.processes import Processes
 from colde_cli.learning.sampling import Positives
@@ -85,6 +86,9 @@ class Learner(Protocol):
 
     def state(self) -> Mapping[str, Tensor]:
         """Return the tensors that training changes, by name; not copies."""
+
+    def memory(self) -> Mapping[str, Tensor]:
+        """Return what later batches depend on beside `state`, by name; not copies."""
 
 
 class Observer(Protocol):
@@ -153,7 +157,11 @@ def train(
         Stopped: `stop` returned True; the run is saved.
     """
     steps = sum(len(learner.batches(epoch)) for epoch in range(recipe.epochs))
-    run = _Run(learner, Optimiser(learner.network, steps, recipe.learning_rate, recipe.weight_decay), folder)
+    kept = KeptWeights(learner.network)
+    if isinstance(recipe, Recipe):
+        kept = KeptWeights(learner.network, recipe.average, recipe.keep_pretrained)
+    optimiser = Optimiser(learner.network, steps, recipe.learning_rate, recipe.weight_decay)
+    run = _Run(learner, optimiser, kept, folder)
     if resume is None:
         run.measure_untrained(keep_untrained)
     else:
@@ -174,16 +182,18 @@ def train(
             loss = learner.backward(batches[progress.batch], progress.step)
             figures = run.optimiser.step()
             progress.add_batch(loss)
+            run.kept.follow(progress.step)
             for observer in observers:
                 observer.stepped({"step": progress.step, "epoch": progress.epoch, "loss": loss, **figures})
             if every and progress.step % every == 0:
                 run.save()
-        learner.end_epoch()
-        metrics = validation_metrics(learner.task, learner.scores())
         mean_loss = progress.end_epoch(len(batches))
+        with run.kept.in_place():
+            learner.end_epoch()
+            metrics = validation_metrics(learner.task, learner.scores())
+            run.keep_if_best(metrics)
         for observer in observers:
             observer.validated({"epoch": progress.epoch, "loss": mean_loss, **metrics.to_json()})
-        run.keep_if_best(metrics)
         run.save()
 
     run.set_weights(run.best)
@@ -193,12 +203,14 @@ def train(
 
 
 class _Run:
-    """The state of a run: progress, optimiser, the best weights so far, and the baseline."""
+    """The state of a run: progress, optimiser, the weights to be kept, the best so far, and the baseline."""
 
     untrained: PairMetrics
 
-    def __init__(self, learner: Learner, optimiser: Optimiser, folder: Path | None) -> None:
-        self.learner, self.optimiser, self.folder = learner, optimiser, folder
+    def __init__(
+        self, learner: Learner, optimiser: Optimiser, kept: KeptWeights, folder: Path | None
+    ) -> None:
+        self.learner, self.optimiser, self.kept, self.folder = learner, optimiser, kept, folder
         self.progress = Progress()
         self.best = self.weights()
 
@@ -215,7 +227,7 @@ class _Run:
 
     def weights(self) -> dict[str, Tensor]:
         """Copy what training changes, to the CPU."""
-        return {name: tensor.detach().cpu().clone() for name, tensor in self.learner.state().items()}
+        return _copies(self.learner.state())
 
     @torch.no_grad()
     def set_weights(self, weights: Mapping[str, Tensor]) -> None:
@@ -236,6 +248,8 @@ class _Run:
             optimiser=self.optimiser.adamw.state_dict(),
             scheduler=self.optimiser.schedule.state_dict(),
             random=checkpoint.random_states(),
+            averages=_copies(self.kept.averages),
+            memory=_copies(self.learner.memory()),
         )
         checkpoint.save(saved, self.folder)
 
@@ -244,9 +258,16 @@ class _Run:
         self.progress, self.best = saved.progress, saved.best
         self.untrained = PairMetrics(**saved.untrained)
         self.set_weights(saved.weights)
+        self.kept.restore(saved.averages)
+        for name, tensor in self.learner.memory().items():
+            tensor.copy_(saved.memory[name])
         self.optimiser.adamw.load_state_dict(saved.optimiser)
         self.optimiser.schedule.load_state_dict(saved.scheduler)
         checkpoint.set_random_states(saved.random)
+
+
+def _copies(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    return {name: tensor.detach().cpu().clone() for name, tensor in tensors.items()}
 
 
 def validation_metrics(task: Task[Any], scores: NDArray[np.float64]) -> PairMetrics:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -54,8 +54,7 @@ def supcon(vectors: Tensor, positives: Tensor, temperature: float, variant: Vari
     The paper prints the sum. The mean has the same minimum and a learning rate that does not depend on the
     size of the batch.
     """
-    losses, valid = supcon_per_anchor(vectors, positives, temperature, variant)
-    return losses.sum() / valid.sum().clamp(min=1)
+    return contrast(cosines(vectors, vectors), positives, temperature, variant)
 
 
 def supcon_per_anchor(
@@ -84,8 +83,11 @@ def supcon_per_anchor(
 def supcon_of_scores(
     scores: Tensor, positives: Tensor, temperature: float, variant: Variant = "supcon"
 ) -> tuple[Tensor, Tensor]:
-    """`supcon_per_anchor` for scores [R, R] that are not cosines of R vectors."""
-    own = itself(scores)
+    """`supcon_per_anchor` for scores [R, C] that are not cosines of R vectors.
+
+    Columns past the first R belong to others than the anchors: to a memory bank.
+    """
+    own = torch.eye(*scores.shape, dtype=torch.bool, device=scores.device)
     positives = positives & ~own
     scores = scores / temperature
     lowest = torch.finfo(scores.dtype).min
@@ -100,45 +102,77 @@ def supcon_of_scores(
 
 
 CHUNK_TEMPERATURE = 0.05
+MEAN_TEMPERATURE = 0.07
 
 
-def soft_maximum_scores(chunks: Tensor, shares: Tensor, sharpness: float) -> Tensor:
-    """The chunk scores of all pairs of a batch, as `scoring.score` serves them.
+class ChunkRows(NamedTuple):
+    """The centred chunk vectors of B documents of up to C chunks.
 
-    score(a, b) = (t log Σ_i s_i exp(max_j a_i·b_j / t) + the same from b to a) / 2
+    Attributes:
+        vectors: [B, C, H]; what lies past a document's chunks is ignored.
+        shares: [B, C], the share of each chunk in its document, 0 past its chunks; rows sum to 1.
+    """
+
+    vectors: Tensor
+    shares: Tensor
+
+    def followed_by(self, others: ChunkRows) -> ChunkRows:
+        """These documents, then the others."""
+        most = max(self.shares.shape[1], others.shares.shape[1])
+        parts = [ChunkRows(*(_widened(part, most) for part in rows)) for rows in (self, others)]
+        return ChunkRows(*(torch.cat(part) for part in zip(*parts, strict=True)))
+
+
+def _widened(rows: Tensor, most: int) -> Tensor:
+    """Pad the second dimension with zeros."""
+    return functional.pad(rows, (0, 0) * (rows.ndim - 2) + (0, most - rows.shape[1]))
+
+
+def soft_maximum_scores(rows: ChunkRows, columns: ChunkRows, sharpness: float) -> Tensor:
+    """The chunk scores of documents with others, as `scoring.score` serves them.
+
+    score(a, b) = (t log Σ_i s_i exp(max_j cos(a_i, b_j) / t) + the same from b to a) / 2
 
     Args:
-        chunks: [B, C, H], centred chunk vectors of unit length; what lies past a document's chunks is ignored.
-        shares: [B, C], the share of each chunk in its document, 0 past its chunks; rows sum to 1.
+        rows: B documents a.
+        columns: M documents b.
         sharpness: t.
 
     Returns:
-        [B, B], symmetric, in [-1, 1] but for rounding.
+        [B, M], in [-1, 1] but for rounding.
     """
-    count, most, hidden = chunks.shape
-    flat = chunks.reshape(-1, hidden)
-    table = cosines(flat, flat).view(count, most, count, most)
+    left, right = (functional.normalize(side.vectors, dim=-1).flatten(0, 1) for side in (rows, columns))
+    table = cosines(left, right).view(*rows.shares.shape, *columns.shares.shape)
     lowest = torch.finfo(table.dtype).min
-    best = table.masked_fill(shares == 0, lowest).amax(3)
-    weighed = best / sharpness + shares.to(best.dtype).log()[:, :, None]
-    one_way = sharpness * weighed.logsumexp(1)
-    return (one_way + one_way.T) / 2
+    nearest = table.masked_fill(columns.shares == 0, lowest).amax(3)
+    forth = _soft_maximum(nearest, rows.shares[:, :, None], sharpness, 1)
+    nearest = table.masked_fill((rows.shares == 0)[:, :, None, None], lowest).amax(1)
+    return (forth + _soft_maximum(nearest, columns.shares, sharpness, 2)) / 2
 
 
-def chunk_loss(
-    chunks: Tensor, shares: Tensor, positives: Tensor, sharpness: float, variant: Variant = "supcon"
-) -> Tensor:
-    """SupCon on the chunk scores of the documents of a batch, the mean over anchors with a positive.
+def _soft_maximum(values: Tensor, shares: Tensor, sharpness: float, dimension: int) -> Tensor:
+    return sharpness * (values / sharpness + shares.to(values.dtype).log()).logsumexp(dimension)
+
+
+def mean_scores(rows: ChunkRows, columns: ChunkRows) -> Tensor:
+    """The cosines of the mean chunk vectors of documents with those of others, [B, M]; all chunks weigh the same."""
+    return cosines(*(_unit_means(side) for side in (rows, columns)))
+
+
+def _unit_means(rows: ChunkRows) -> Tensor:
+    return functional.normalize((rows.vectors * (rows.shares > 0)[:, :, None]).sum(1), dim=-1)
+
+
+def contrast(scores: Tensor, positives: Tensor, temperature: float, variant: Variant = "supcon") -> Tensor:
+    """SupCon on scores of pairs: the mean over anchors with a positive; 0 if none has.
 
     Args:
-        chunks: [B, C, H], as for `soft_maximum_scores`.
-        shares: [B, C].
-        positives: bool [B, B], symmetric; the diagonal is ignored.
-        sharpness: t of the soft maximum.
+        scores: [R, C], of R anchors with themselves and with C - R others.
+        positives: bool [R, C]; the diagonal is ignored.
+        temperature: τ.
         variant: of the denominator.
     """
-    scores = soft_maximum_scores(chunks, shares, sharpness)
-    losses, valid = supcon_of_scores(scores, positives, CHUNK_TEMPERATURE, variant)
+    losses, valid = supcon_of_scores(scores, positives, temperature, variant)
     return losses.sum() / valid.sum().clamp(min=1)
 
 

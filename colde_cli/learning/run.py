@@ -298,18 +298,21 @@ def train_model(
         source = _frozen(job, model, task, backbone.tokenizer, calibration_ids, device, display)
     else:
         model.to(device)
-        at_once = micro_tokens(model.encoder, job.recipe.max_memory)
+        at_once = micro_tokens(
+            model.encoder, job.recipe.max_memory, model.config.chunk_tokens, job.recipe.precision
+        )
         source = TrainedChunks(model.encoder, store, at_once, device, job.recipe.precision, processes)
     display.phase("Preparing")
+    centers = None
     if saved is None:
-        set_center(model, source, task, _center_sample(job.recipe), job.recipe.seed)
+        centers = set_center(model, source, task, _center_sample(job.recipe), job.recipe.seed)
     hard = None
     if job.recipe.hard_negatives:
         display.phase("Finding hard negatives")
         hard = hard_negatives(
             store, backbone.tokenizer, read.positives, read.split.training, files, job.recipe.hard_negatives
         )
-    learner = ColdeLearner(model, source, task, job.recipe, device, processes, hard)
+    learner = ColdeLearner(model, source, task, job.recipe, device, processes, hard, centers)
     with ExitStack() as stack:
         journal = [stack.enter_context(Journal(job.workshop))] if processes.main else []
         outcome = train(

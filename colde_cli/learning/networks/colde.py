@@ -288,6 +288,7 @@ class DocumentHead(nn.Module):
     """
 
     center: Tensor
+    learning_rate: float
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()

@@ -371,3 +371,7 @@ class TowerLearner:
             name: weight for name, weight in self.network.named_parameters() if weight.requires_grad
         }
         return state if self.recipe.fixed_scale else {**state, "loss.start": self.loss.start}
+
+    def memory(self) -> dict[str, Tensor]:
+        """Remember nothing: a batch depends on the weights alone."""
+        return {}
