@@ -244,7 +244,8 @@ class Recipe(_Json):
             "--windows",
             panel=OBJECTIVE,
             min=0,
-            help="Show so many chunks of a document, spread over it, in place of --window; 0: do not.",
+            help="Show so many chunks of a document, spread over it, in place of --window, and validate on twice as "
+            "many; 0: do not.",
         ),
     ] = 0
     chunk_position: Annotated[
@@ -304,6 +305,17 @@ class Recipe(_Json):
             help="Dropout of the attention's output and of the projection.",
         ),
     ] = 0.1
+    backbone_dropout: Annotated[
+        float | None,
+        option(
+            "--backbone-dropout",
+            panel=NETWORK,
+            min=0,
+            max=0.9,
+            help="Dropout within BERT while it is trained; 0 is faster.",
+            show_default="the backbone's",
+        ),
+    ] = None
     combine: Annotated[
         bool,
         option(

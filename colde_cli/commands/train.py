@@ -198,8 +198,9 @@ class Display:
 
     def started(self, steps: int, done: int) -> None:
         """Begin the training."""
-        self.phase("Training", steps)
-        self.advance(done)
+        if steps:
+            self.phase("Training", steps)
+            self.advance(done)
 
     def stepped(self, values: dict[str, float]) -> None:
         """Show the loss of a batch."""

@@ -94,8 +94,8 @@ def _figures(facts: CardFacts, outcome: Outcome) -> str:
     table = "\n".join([f"| | {titles} |", "|---" * (len(columns) + 1) + "|", *(f"{row} |" for row in rows)])
     return (
         f"{trained.pairs:,} {origin}, {trained.positives:,} of them related. "
-        f"{'The epoch was chosen and the' if outcome.progress.epoch else 'The'} threshold fitted on these very "
-        "pairs, so the figures flatter; measure on pairs of your own."
+        f"{'The epoch was chosen and the threshold' if outcome.progress.epoch else 'The threshold was'} fitted on "
+        "these very pairs, so the figures flatter; measure on pairs of your own."
         f"\n\n{table}"
     )
 

@@ -1,6 +1,6 @@
 """How CoLDE learns from a batch: views, chunk vectors, document head, contrastive loss (CoLDE §3.3).
 
-For validation the documents are read whole.
+For validation the documents are read whole, or in windows if they train in windows.
 """
 
 from __future__ import annotations
@@ -207,13 +207,15 @@ class ColdeLearner:
 
     @torch.no_grad()
     def scores(self) -> NDArray[np.float64]:
-        """Return the cosine of every validation pair, its documents read whole."""
+        """Return the cosine of every validation pair, its documents read whole, or twice as many windows of them."""
         self.network.eval()
         documents, pairs = np.unique(self.task.split.pairs, return_inverse=True)
+        most = 2 * self.recipe.windows
         counts = np.diff(self.task.texts.documents)[documents]
+        counts = np.minimum(counts, most) if most else counts
         vectors: dict[int, Tensor] = {}
         for part in plan([int(count) ** 2 for count in counts], _ATTENTION):
-            views = whole_views(self.task.texts, documents[part])
+            views = whole_views(self.task.texts, documents[part], most)
             needed = views.needed(self.source.positioned)
             rows = self._head(self.source.vectors(needed), needed, views).cpu()
             vectors.update(zip(part, rows, strict=True))

@@ -253,6 +253,7 @@ def run_digest(job: Job[Any], read: TaskData, texts: str, weights: Mapping[str, 
 
 
 _VECTORS = "vectors.npy"
+_DROPOUTS = ("hidden_dropout_prob", "attention_probs_dropout_prob")
 # Chunks encoded between two writes of the table.
 _BLOCK = 512
 # Chunks whose mean is the centre of a model that is finished without training.
@@ -342,8 +343,10 @@ def model_config(recipe: Recipe, backbone: Backbone) -> ModelConfig:
         raise OptionError(f"--heads {recipe.heads} does not divide the backbone's {hidden} hidden units.")
     if recipe.trainable_layers is not None and recipe.trainable_layers > layers:
         raise OptionError(f"--trainable-layers {recipe.trainable_layers}, but the backbone has {layers}.")
+    chosen = recipe.backbone_dropout
+    dropouts = {} if chosen is None else dict.fromkeys(_DROPOUTS, chosen)
     return ModelConfig(
-        backbone=backbone.fields,
+        backbone=backbone.fields | dropouts,
         backbone_name=backbone.name,
         chunk_tokens=min(recipe.chunk_tokens, int(backbone.fields["max_position_embeddings"])),
         chunk_pool=recipe.chunk_pool,

@@ -169,6 +169,7 @@ class ChunkEncoder(nn.Module):
     def __init__(self, config: ModelConfig, attention: Literal["sdpa", "eager"] = "sdpa") -> None:
         """Build with random weights; `attention="eager"` is for export to ONNX."""
         super().__init__()
+        self.config = config
         self.pool = config.chunk_pool
         fields = {key: value for key, value in config.backbone.items() if key != "model_type"}
         self.takes_positions = config.chunk_position == "input"
@@ -197,6 +198,14 @@ class ChunkEncoder(nn.Module):
         if missing:
             raise ValueError(f"the pretrained weights lack {missing[0]} in the right shape")
         self.bert.load_state_dict({name: state[name] for name in own})
+
+    def twin(self, attention: Literal["sdpa", "eager"]) -> ChunkEncoder:
+        """Copy the encoder, with another implementation of attention; the same weights require gradients."""
+        twin = ChunkEncoder(self.config, attention)
+        twin.load_state_dict(self.state_dict())
+        for copy, weight in zip(twin.parameters(), self.parameters(), strict=True):
+            copy.requires_grad_(weight.requires_grad)
+        return twin
 
     def train_only(self, layers: int) -> None:
         """Freeze everything below the last `layers` Transformer layers (0 freezes BERT as a whole)."""
