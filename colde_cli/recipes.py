@@ -474,22 +474,13 @@ class Recipe(_Json):
 
 
 # What a network can change while its weights stay.
-_FREE = {"chunk_tokens", "residual_share", "dropout"}
+_FREE = frozenset({"chunk_tokens", "residual_share", "dropout"})
 
 
 def _network_of(config: ModelConfig) -> dict[str, Any]:
     """The fields of a recipe that describe the network of a model."""
-    return {
-        "sections": config.sections,
-        "chunk_position": config.chunk_position,
-        "chunk_tokens": config.chunk_tokens,
-        "chunk_pool": config.chunk_pool,
-        "heads": config.attention_heads,
-        "projection": config.projection,
-        "residual": config.residual,
-        "residual_share": config.residual_share,
-        "dropout": config.dropout,
-    }
+    fixed = ("sections", "chunk_position", "chunk_pool", "projection", "residual")
+    return {name: getattr(config, name) for name in (*fixed, *_FREE)} | {"heads": config.attention_heads}
 
 
 PAPER: dict[str, Any] = {
