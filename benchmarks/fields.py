@@ -107,7 +107,7 @@ def main() -> None:
         field = ModelSystem("field", encoder, retrieval=False, field=DOCS)
         served = ModelSystem("served", encoder, retrieval=False)
         if options.percentiles:
-            print(f"{folder.name}, documents of the {options.split} pairs")
+            print(f"{folder.name}, {len(field.encodings(evaluation_set))} documents")
         else:
             print_figures(evaluation_set, [field, served], options.split)
         print_uniformity(evaluation_set, field, options.splits)

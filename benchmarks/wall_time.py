@@ -1,9 +1,10 @@
 """Wall time of the command as a user meets it: a fresh process, nothing cached.
 
-    python benchmarks/wall_time.py A.pdf B.pdf [--repetitions 7]
+    python benchmarks/wall_time.py A.pdf B.pdf [--field NAME] [--repetitions 7]
 
 Runs `python -c pass`, `colde --help` and `colde diff A.pdf B.pdf --no-cache` in turn, so that all meet the same
-neighbours on the machine, and prints the median and the fastest of each.
+neighbours on the machine, and prints the median and the fastest of each. With `--field`, also the diff within this
+field, and the median of its ratios to the diff without.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n", maxsplit=1)[0])
     parser.add_argument("a", type=Path)
     parser.add_argument("b", type=Path)
+    parser.add_argument("--field")
     parser.add_argument("--repetitions", type=int, default=7)
     options = parser.parse_args()
     colde = [sys.executable, "-m", "colde_cli"]
@@ -45,13 +47,18 @@ def main() -> None:
         "colde --help": [*colde, "--help"],
         "colde diff": [*colde, "diff", str(options.a), str(options.b), "--no-cache"],
     }
+    if options.field is not None:
+        commands["colde diff --field"] = [*commands["colde diff"], "--field", options.field]
     times: dict[str, list[float]] = {name: [] for name in commands}
     for _ in range(options.repetitions):
         for name, command in commands.items():
             times[name].append(wall_time(command))
     print(f"{platform.machine()}, {os.cpu_count()} cores, {options.repetitions} repetitions, interleaved")
     for name, values in times.items():
-        print(f"{name:16} median {statistics.median(values):.2f} s, fastest {min(values):.2f} s")
+        print(f"{name:18} median {statistics.median(values):.2f} s, fastest {min(values):.2f} s")
+    if options.field is not None:
+        both = zip(times["colde diff --field"], times["colde diff"], strict=True)
+        print(f"colde diff --field / colde diff: median {statistics.median(a / b for a, b in both):.3f}")
 
 
 if __name__ == "__main__":

@@ -73,6 +73,14 @@ def test_words_are_weighed_by_hand() -> None:
     assert found.weights == pytest.approx(expected / np.linalg.norm(expected), rel=1e-6)
 
 
+def test_factors_of_all_buckets_are_those_of_each(field: Field) -> None:
+    weighed = Terms(np.arange(40, dtype=np.int32), np.ones(40, np.float32))
+    share, profile = share_of_texts(field.profile.documents), field.profile
+    found = lexicon().in_field(weighed, profile.frequencies, profile.documents, share)
+    factors = field.word_factors[:40]
+    assert found.weights == pytest.approx(factors / np.linalg.norm(factors), rel=1e-6)
+
+
 def test_words_keep_their_weights_where_the_field_has_none() -> None:
     weighed = terms(np.random.default_rng(5))
     found = lexicon().in_field(weighed, np.zeros(2 * BUCKETS, np.uint16), 10, 0.0)

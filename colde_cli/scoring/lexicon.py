@@ -27,6 +27,8 @@ BUCKETS = 1 << 19
 
 _LONGEST = 64
 """Word pieces of a word whose place counts; all further ones share the last place."""
+_FREQUENCIES = 1 << 16
+"""Number of document frequencies that there can be: they are kept in 16 bits."""
 _RARE = 2
 """Document frequencies below this count as this: most such words are names or misread."""
 
@@ -166,6 +168,8 @@ class Lexicon:
 
 def _log_rarity(frequencies: NDArray[np.uint16], documents: int) -> NDArray[np.float64]:
     """Logarithm of the smoothed inverse document frequency."""
+    if len(frequencies) > _FREQUENCIES:  # Each logarithm once.
+        return _log_rarity(np.arange(_FREQUENCIES, dtype=np.uint16), documents)[frequencies]
     rarity: NDArray[np.float64] = np.log((1 + documents) / (1.0 + np.maximum(frequencies, _RARE)))
     return rarity
 
