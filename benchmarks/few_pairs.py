@@ -64,7 +64,9 @@ def score(evaluation_set: EvaluationSet, encoder: Encoder) -> Scored:
     adapted = {name: field.adapt(item) for name, item in encodings.items()}
     pairs = evaluation_set.pairs
     inside = [verdict(adapted[pair.a], adapted[pair.b], encoder.config, field) for pair in pairs]
-    outside = [verdict(encodings[pair.a], encodings[pair.b], encoder.config) for pair in pairs]
+    outside = [
+        verdict(encodings[pair.a], encodings[pair.b], encoder.config, encoder.domain_fields) for pair in pairs
+    ]
     names = sorted({part.name for item in inside for part in item.parts})
     found = [{part.name: part.score for part in item.parts} for item in inside]
     return Scored(

@@ -142,7 +142,7 @@ def occlusion(a: Encoding, b: Encoding, chunk: int, encoder: Encoder, seed: int)
         return None
     other = random.Random(seed).choice(others)
     occluded = [without(b, chunk, encoder), without(b, other, encoder)]
-    scores = document_scores([a, a], occluded, encoder.config)
+    scores = document_scores([a, a], occluded, encoder.config, encoder.domain_fields)
     return bool(scores[0] < scores[1])
 
 

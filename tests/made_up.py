@@ -10,11 +10,13 @@ from colde_cli.encoder.layout import ModelConfig
 from colde_cli.scoring.adapt import learn_profile
 from colde_cli.scoring.config import Calibration, Domain, ScoreWeights
 from colde_cli.scoring.lexicon import BUCKETS, Lexicon, Terms
-from colde_cli.scoring.profile import FieldProfile, ModelStatistics
+from colde_cli.scoring.profile import DomainFields, FieldProfile, ModelStatistics
 
 SIZE = 6
-LAWS = Domain("laws", 0.4, 0.2, 0.1, 0.3, threshold=0.6, calibration=Calibration())
-WEIGHTS = ScoreWeights(0.1, 0.3, 0.4, 0.2, domains=(LAWS,))
+LAWS = Domain(
+    "laws", 0.6, Calibration(), colde=0.3, mean=0.1, chunks=0.2, words=0.1, mentions=0.1, opening=0.2
+)
+WEIGHTS = ScoreWeights(0.1, 0.1, 0.2, 0.3, 0.2, 0.1, domains=(LAWS,))
 CONFIG = ModelConfig({}, "", score_weights=WEIGHTS, threshold=0.4, calibration=Calibration())
 CENTRE = np.linspace(-1, 1, SIZE, dtype=np.float32)
 
@@ -43,8 +45,15 @@ def terms(generator: np.random.Generator) -> Terms:
     return Terms(buckets, (weights / (np.linalg.norm(weights) or 1)).astype(np.float32))
 
 
+def opening_of(words: Terms) -> Terms:
+    """A text's first words, which stand in the text: every other one of them."""
+    weights = words.weights[::2]
+    return Terms(words.buckets[::2], weights / np.float32(np.linalg.norm(weights) or 1))
+
+
 def made(seed: int, law: float = 0.0) -> MadeUp:
     generator = np.random.default_rng(seed)
+    words = terms(generator)
     vectors = (generator.normal(size=(1 + seed % 4, SIZE)) + 3).astype(np.float32)
     shares = generator.random(len(vectors)) + 0.1
     return MadeUp(
@@ -53,8 +62,8 @@ def made(seed: int, law: float = 0.0) -> MadeUp:
         unit(vectors - CENTRE),
         (shares / shares.sum()).astype(np.float32),
         np.array([1 - law, law], np.float32),
-        terms(generator),
-        terms(generator),
+        words,
+        opening_of(words),
     )
 
 
@@ -66,6 +75,10 @@ def lexicon() -> Lexicon:
 
 def statistics(fingerprint: str = "model") -> ModelStatistics:
     return ModelStatistics(CENTRE, lexicon(), fingerprint)
+
+
+def domain_fields() -> DomainFields:
+    return DomainFields.learn([[made(seed).chunk_vectors for seed in range(30)]])
 
 
 def learned(documents: int = 20) -> FieldProfile:

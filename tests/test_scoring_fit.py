@@ -14,6 +14,8 @@ from colde_cli.scoring.config import PARTS, Calibration, Domain, ScoreWeights, p
 from colde_cli.scoring.fit import (
     ENOUGH,
     USUAL,
+    FitPairs,
+    PartTables,
     ScoreFit,
     fit_calibration,
     fit_score_weights,
@@ -30,7 +32,8 @@ NAMES = ("papers", "laws", "poems")
 def judged(
     gains: Sequence[float], seed: int = 0, each: int = 300, noise: float = 0.2
 ) -> tuple[np.ndarray, np.ndarray]:
-    """As many related pairs as unrelated ones, and parts that rise so much where a pair is related."""
+    """As many related pairs as unrelated ones, and parts that rise so much where a pair is related; 0 for the last."""
+    gains = [*gains, *[0.0] * (len(PARTS) - len(gains))]
     generator = np.random.default_rng(seed)
     related = np.arange(2 * each) % 2 == 0
     table = generator.normal(0, noise, (2 * each, len(PARTS))) + np.outer(related, gains)
@@ -41,7 +44,21 @@ def fitted(*sets: tuple[np.ndarray, np.ndarray]) -> ScoreFit:
     """The fit of several domains, in this order."""
     related, table = (np.concatenate([one[place] for one in sets]) for place in (0, 1))
     domains = np.repeat(np.arange(len(sets)), [len(one[0]) for one in sets])
-    return fit_score_weights(related, table, domains, NAMES[: len(sets)])
+    return fit(related, table, domains, NAMES[: len(sets)])
+
+
+def fit(
+    related: np.ndarray,
+    table: np.ndarray,
+    domains: np.ndarray,
+    names: Sequence[str],
+    start: ScoreWeights = USUAL,
+) -> ScoreFit:
+    """The fit of parts that no statistics change, each pair of two documents of its own."""
+    documents = np.arange(2 * len(related)).reshape(-1, 2)
+    return fit_score_weights(
+        FitPairs(related, documents, domains, names), PartTables(table, table, table), start
+    )
 
 
 def weights(found: ScoreWeights | Domain) -> np.ndarray:
@@ -56,7 +73,7 @@ def test_shares_for_too_few_pairs_are_weights() -> None:
 
 @pytest.mark.parametrize("part", range(len(PARTS)))
 def test_the_part_that_tells_has_nearly_all(part: int) -> None:
-    found = fitted(judged(np.eye(len(PARTS))[part] * 0.3)).score_weights
+    found = fitted(judged(np.eye(len(PARTS))[part] * 0.3, each=2000)).score_weights
     assert weights(found)[part] > 0.85
     assert weights(found).sum() == pytest.approx(1)
 
@@ -64,7 +81,7 @@ def test_the_part_that_tells_has_nearly_all(part: int) -> None:
 def test_parts_count_by_what_they_tell() -> None:
     """Of independent normal parts of one spread the best weights are as the differences of the means (Fisher)."""
     found = fitted(judged([0.3, 0.1, 0.2, 0.0], each=5000)).score_weights
-    assert weights(found) == pytest.approx([1 / 2, 1 / 6, 1 / 3, 0], abs=0.03)
+    assert weights(found) == pytest.approx([1 / 2, 1 / 6, 1 / 3, 0, 0, 0], abs=0.03)
 
 
 def test_no_weight_is_negative() -> None:
@@ -75,13 +92,13 @@ def test_no_weight_is_negative() -> None:
 
 
 def test_where_nothing_helps_the_usual_weights_stay() -> None:
-    assert weights(fitted(judged([-0.3] * 4)).score_weights) == pytest.approx(weights(USUAL))
+    assert weights(fitted(judged([-0.3] * len(PARTS))).score_weights) == pytest.approx(weights(USUAL))
 
 
 def test_too_few_pairs_keep_the_usual_weights() -> None:
     few, enough = (fitted(judged([0.5, 0, 0, 0], each=each)) for each in (ENOUGH - 1, ENOUGH))
     assert weights(few.score_weights) == pytest.approx(weights(USUAL))
-    assert weights(enough.score_weights)[0] > 0.8
+    assert weights(enough.score_weights)[0] > 0.7
     # Those of one side do not make up for those of the other.
     related, table = judged([0.5, 0, 0, 0])
     kept = ~related | (np.cumsum(related) < ENOUGH)
@@ -92,7 +109,7 @@ def test_too_few_pairs_keep_the_usual_weights() -> None:
 def test_what_is_fitted_keeps_the_constants() -> None:
     start = ScoreWeights(sharpness=0.5, saturation=0.2, rarity=1.5, opening_words=7)
     related, table = judged([0.1, 0.2, 0.3, 0.1])
-    found = fit_score_weights(related, table, np.zeros(len(related), np.int64), ["one"], start).score_weights
+    found = fit(related, table, np.zeros(len(related), np.int64), ["one"], start).score_weights
     assert (found.sharpness, found.saturation, found.rarity, found.opening_words) == (0.5, 0.2, 1.5, 7)
 
 
@@ -109,7 +126,7 @@ def test_which_domain_scores_high_has_no_say() -> None:
     (related, table), other = judged([0.2, 0, 0, 0], 1), judged([0.2, 0, 0, 0], 2)
     kept = related | (np.arange(len(related)) < 150)
     plain = fitted((related[kept], table[kept]), other)
-    raised = table[kept] + np.array([0, 0, 0.5, 0])
+    raised = table[kept] + np.array([0, 0, 0.5, 0, 0, 0])
     shifted = fitted((related[kept], raised), other)
     assert weights(shifted.score_weights) == pytest.approx(weights(plain.score_weights), abs=0.01)
     assert weights(shifted.score_weights)[2] < 0.15
@@ -117,14 +134,22 @@ def test_which_domain_scores_high_has_no_say() -> None:
 
 def test_every_set_with_enough_pairs_is_a_domain_of_its_own() -> None:
     gains = ([0.4, 0, 0, 0], [0, 0.4, 0, 0])
-    fit = fitted(judged(gains[0], 1), judged(gains[1], 2), judged([0, 0, 0.4, 0], 3, each=ENOUGH - 1))
-    assert fit.domains == (0, 1)
-    assert [domain.name for domain in fit.score_weights.domains] == ["papers", "laws"]
-    for part, domain in enumerate(fit.score_weights.domains):
+    found = fitted(judged(gains[0], 1), judged(gains[1], 2), judged([0, 0, 0.4, 0], 3, each=ENOUGH - 1))
+    assert found.domains == (0, 1)
+    assert [domain.name for domain in found.score_weights.domains] == ["papers", "laws"]
+    for part, domain in enumerate(found.score_weights.domains):
         assert weights(domain).sum() == pytest.approx(1)
         assert weights(domain).min() >= 0
-        assert weights(domain)[part] > 0.8
-        assert weights(domain)[part] > weights(fit.score_weights)[part]
+        assert weights(domain)[part] > 0.75
+        assert weights(domain)[part] > weights(found.score_weights)[part]
+
+
+def test_weights_within_a_field_are_shares() -> None:
+    in_field = fitted(judged([0.3, 0, 0.1], 1), judged([0.2, 0, 0.3], 2)).score_weights.in_field
+    assert len(in_field) == len(PARTS)
+    assert sum(in_field) == pytest.approx(1)
+    assert min(in_field) >= 0
+    assert in_field[0] + in_field[2] > 0.8
 
 
 def test_one_domain_is_no_choice() -> None:
@@ -134,9 +159,9 @@ def test_one_domain_is_no_choice() -> None:
 
 
 def test_thresholds_lie_between_and_probabilities_rise() -> None:
-    fit = fitted(judged([0.3] * 4, 1), judged([0.3] * 4, 2))
-    verdicts = [(fit.threshold, fit.calibration)]
-    verdicts += [(domain.threshold, domain.calibration) for domain in fit.score_weights.domains]
+    found = fitted(judged([0.3] * 4, 1), judged([0.3] * 4, 2))
+    verdicts = [(found.threshold, found.calibration)]
+    verdicts += [(domain.threshold, domain.calibration) for domain in found.score_weights.domains]
     assert len(verdicts) == 3
     for threshold, calibration in verdicts:
         assert 0 < threshold < 0.3
@@ -146,8 +171,10 @@ def test_thresholds_lie_between_and_probabilities_rise() -> None:
 def test_what_holds_for_other_domains_was_measured_on_domains_left_out() -> None:
     """Each domain tells by another part: the verdict for a third must not rest on weights that saw the domain."""
     sure = judged([0.8, 0, 0, 0], 1), judged([0, 0.8, 0, 0], 2)
-    fit = fitted(*sure)
-    assert fit.calibration.slope < min(domain.calibration.slope for domain in fit.score_weights.domains) / 2
+    found = fitted(*sure)
+    assert (
+        found.calibration.slope < min(domain.calibration.slope for domain in found.score_weights.domains) / 2
+    )
 
 
 def test_the_table_holds_every_part_in_order() -> None:
@@ -173,7 +200,9 @@ def test_the_table_holds_every_part_in_order() -> None:
 def field_profile(spread: float = 0.15, documents: int = 100) -> FieldProfile:
     scores = np.sort(np.random.default_rng(0).normal(0.3, spread, 2000)).astype(np.float32)
     empty = np.zeros(0, np.float32)
-    return FieldProfile("field", documents, "model", empty, np.zeros(0, np.uint16), np.zeros(3), scores)
+    return FieldProfile(
+        "field", documents, "model", empty, empty, empty, np.zeros(0, np.uint16), np.zeros(len(PARTS)), scores
+    )
 
 
 def pairs_of_field(count: int, seed: int, slope: float) -> tuple[np.ndarray, np.ndarray]:

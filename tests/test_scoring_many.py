@@ -8,30 +8,31 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from made_up import CENTRE, CONFIG, SIZE, learned, made, statistics
+from made_up import CENTRE, CONFIG, SIZE, domain_fields, learned, made, statistics
 
 from colde_cli.scoring.config import ScoreWeights
 from colde_cli.scoring.lexicon import Terms
 from colde_cli.scoring.many import ACCURACY, scores_with_many
-from colde_cli.scoring.profile import Field
+from colde_cli.scoring.profile import DomainFields, Field
 from colde_cli.scoring.score import document_scores
 
 FIELD = Field(learned(), statistics())
+FIELDS = domain_fields()
 NOTHING = Terms(np.zeros(0, np.int32), np.zeros(0, np.float32))
 MANY = [made(seed, law=seed % 5 / 4) for seed in range(600)]
 """More than two blocks."""
 
 
-@pytest.mark.parametrize("field", [None, FIELD], ids=["model", "field"])
+@pytest.mark.parametrize("field", [None, FIELD, FIELDS], ids=["model", "field", "domains"])
 @given(st.integers(0, 50), st.floats(0, 1))
-def test_scores_are_those_of_single_pairs(field: Field | None, seed: int, law: float) -> None:
+def test_scores_are_those_of_single_pairs(field: Field | DomainFields | None, seed: int, law: float) -> None:
     query, documents = made(seed, law), MANY[:40]
     single = document_scores([query] * len(documents), documents, CONFIG, field)
     assert scores_with_many(query, documents, CONFIG, field) == pytest.approx(single, abs=1e-6)
 
 
-@pytest.mark.parametrize("field", [None, FIELD], ids=["model", "field"])
-def test_blocks_do_not_show(field: Field | None) -> None:
+@pytest.mark.parametrize("field", [None, FIELD, FIELDS], ids=["model", "field", "domains"])
+def test_blocks_do_not_show(field: Field | DomainFields | None) -> None:
     query = made(1)
     single = document_scores([query] * len(MANY), MANY, CONFIG, field)
     assert scores_with_many(query, MANY, CONFIG, field) == pytest.approx(single, abs=1e-6)
@@ -39,9 +40,9 @@ def test_blocks_do_not_show(field: Field | None) -> None:
     assert scores_with_many(query, [], CONFIG, field).shape == (0,)
 
 
-@pytest.mark.parametrize("field", [None, FIELD], ids=["model", "field"])
-def test_documents_without_words_and_chunks_at_the_centre(field: Field | None) -> None:
-    centre = CENTRE if field is None else field.centre
+@pytest.mark.parametrize("field", [None, FIELD, FIELDS], ids=["model", "field", "domains"])
+def test_documents_without_words_and_chunks_at_the_centre(field: Field | DomainFields | None) -> None:
+    centre = field.whitening.centre if isinstance(field, Field) else CENTRE
     documents = [
         replace(made(2), terms=NOTHING, opening=NOTHING),
         made(3),

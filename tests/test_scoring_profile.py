@@ -14,9 +14,10 @@ from made_up import CONFIG, WEIGHTS, learned, lexicon, made, statistics, terms
 
 from colde_cli.errors import ModelError
 from colde_cli.scoring.adapt import MOST_DOCUMENTS, part_table, random_pairs
-from colde_cli.scoring.config import FIELD_PARTS, Calibration
+from colde_cli.scoring.config import PARTS, Calibration
 from colde_cli.scoring.lexicon import BUCKETS, Terms
 from colde_cli.scoring.profile import (
+    ARRAYS,
     LEAST_DOCUMENTS,
     PRIOR_DOCUMENTS,
     Field,
@@ -55,7 +56,7 @@ def test_a_larger_field_moves_centre_spreads_and_words_more(one: int, other: int
     small, large = min(one, other), max(one, other)
     ones, zeros = np.ones(1, np.float32), np.zeros(1, np.float32)
     assert 0 < blended_centre(ones, small, zeros)[0] <= blended_centre(ones, large, zeros)[0] < 1.0
-    wide = np.full(3, 5.0)
+    wide = np.full(len(PARTS), 5.0)
     assert (blended_spreads(wide, small) <= blended_spreads(wide, large)).all()
     assert 0 < share_of_texts(small) <= share_of_texts(large) < 0.5
 
@@ -110,7 +111,7 @@ def test_its_scores_are_those_of_all_pairs(profile: FieldProfile, field: Field) 
 def test_the_table_of_parts_is_that_of_single_scores(field: Field) -> None:
     documents = [field.adapt(made(seed)) for seed in range(8)]
     pairs = random_pairs(8, 100, np.random.default_rng(0))
-    single = [[part_score(p, documents[a], documents[b], WEIGHTS) for p in FIELD_PARTS] for a, b in pairs]
+    single = [[part_score(p, documents[a], documents[b], WEIGHTS) for p in PARTS] for a, b in pairs]
     assert part_table(documents, pairs, WEIGHTS) == pytest.approx(np.array(single), abs=1e-6)
 
 
@@ -137,18 +138,19 @@ def test_learning_twice_gives_the_same(profile: FieldProfile) -> None:
 def test_one_document_is_a_field_without_pairs() -> None:
     alone = learned(1)
     assert (alone.documents, len(alone.scores), alone.percentile(0.5)) == (1, 0, None)
-    assert alone.spreads == pytest.approx(blended_spreads(np.zeros(3), 0))
+    assert alone.spreads == pytest.approx(blended_spreads(np.zeros(len(PARTS)), 0))
 
 
 # Scores within a field
 
 
 def test_weights_by_hand(profile: FieldProfile) -> None:
-    equal = replace(profile, spreads=np.array([0.1, 0.2, 0.4]))
-    weights = Field(equal, statistics()).weights_by_domain(WEIGHTS)
-    # 1 / .1 : 1 / .2 : 1 / .4 = 4 : 2 : 1, for chunks, words and mean.
-    assert weights[0] == pytest.approx([0, 4 / 7, 2 / 7, 0, 1 / 7])
-    assert weights[1] == pytest.approx([0.4, 0.2, 0.1, 0.3, 0])
+    spread = replace(profile, spreads=np.array([1, 0.1, 0.2, 0.4, 1, 1]))
+    score_weights = replace(WEIGHTS, in_field=(0, 0.2, 0.2, 0.6, 0, 0))
+    weights = Field(spread, statistics()).weights_by_domain(score_weights)
+    # .2 / .1 : .2 / .2 : .6 / .4 = 4 : 2 : 3, for mean, chunks and words.
+    assert weights[0] == pytest.approx([0, 4 / 9, 2 / 9, 3 / 9, 0, 0])
+    assert weights[1] == pytest.approx([0.3, 0.1, 0.2, 0.1, 0.1, 0.2])
 
 
 @given(st.integers(0, 50), st.integers(0, 50), st.floats(0, 1))
@@ -170,10 +172,12 @@ def test_a_document_and_itself_score_one(field: Field, seed: int, law: float) ->
 def test_a_domain_of_the_model_keeps_its_weights(field: Field) -> None:
     found = verdict(made(1, law=1.0), made(2, law=1.0), CONFIG, field)
     assert [(part.name, part.weight) for part in found.parts] == [
-        ("document", 0.4),
+        ("colde", 0.3),
+        ("mean", 0.1),
         ("chunks", 0.2),
         ("words", 0.1),
-        ("opening", 0.3),
+        ("mentions", 0.1),
+        ("opening", 0.2),
     ]
 
 
@@ -232,12 +236,12 @@ def test_a_profile_is_read_as_it_was_written(profile: FieldProfile, tmp_path: Pa
     again = FieldProfile.load(tmp_path)
     assert again.info == profile.info
     assert again.fingerprint == profile.fingerprint
-    for name in ("centre", "frequencies", "spreads", "scores"):
+    for name in ARRAYS:
         assert np.array_equal(getattr(again, name), getattr(profile, name))
     header = json.loads((tmp_path / "profile.json").read_text())
     assert header == {
         "kind": "colde field profile",
-        "format": 1,
+        "format": 2,
         "name": "field",
         "documents": 20,
         "model": "model",
@@ -326,7 +330,7 @@ def test_a_damaged_header_is_told(profile: FieldProfile, tmp_path: Path, header:
 def test_a_profile_of_a_later_version_is_told(profile: FieldProfile, tmp_path: Path) -> None:
     profile.save(tmp_path)
     path = tmp_path / "profile.json"
-    path.write_text(path.read_text().replace('"format": 1', '"format": 2'))
+    path.write_text(path.read_text().replace('"format": 2', '"format": 3'))
     with pytest.raises(ModelError, match="later colde"):
         FieldProfile.load(tmp_path)
 
@@ -342,4 +346,6 @@ def test_the_profile_of_another_model_is_refused(profile: FieldProfile) -> None:
 
 
 def test_the_model_counts_for_ten_documents() -> None:
-    assert blended_spreads(np.full(3, 2.0), PRIOR_DOCUMENTS)[0] == pytest.approx(((4 + 0.12**2) / 2) ** 0.5)
+    assert blended_spreads(np.full(len(PARTS), 2.0), PRIOR_DOCUMENTS)[0] == pytest.approx(
+        ((4 + 0.18**2) / 2) ** 0.5
+    )

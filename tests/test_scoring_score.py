@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from made_up import opening_of
 
 from colde_cli.corpus.store import Card
 from colde_cli.encoder.layout import ModelConfig, TowerConfig
@@ -25,10 +26,10 @@ from colde_cli.scoring.score import (
     verdict,
 )
 
-ALL = ScoreWeights(document=0.1, chunks=0.3, words=0.4, opening=0.2)
+ALL = ScoreWeights(colde=0.1, mean=0.1, chunks=0.2, words=0.3, mentions=0.2, opening=0.1)
 DOMAINS = (
-    Domain("laws", 0.0, 0.1, 0.9, 0.0, threshold=0.6, calibration=Calibration(slope=20.0, intercept=-12.0)),
-    Domain("poems", 0.5, 0.25, 0.0, 0.25, threshold=0.2, calibration=Calibration(slope=5.0, intercept=-1.0)),
+    Domain("laws", 0.6, Calibration(slope=20.0, intercept=-12.0), chunks=0.1, words=0.9),
+    Domain("poems", 0.2, Calibration(slope=5.0, intercept=-1.0), colde=0.5, chunks=0.25, opening=0.25),
 )
 BY_DOMAIN = replace(ALL, domains=DOMAINS)
 SIZE = 6
@@ -57,6 +58,7 @@ def made(seed: int, chunks: int = 4) -> Card:
     """A document of random vectors and words."""
     generator = np.random.default_rng(seed)
     shares, domains = generator.random(chunks) + 0.1, generator.random(1 + len(DOMAINS)) ** 4
+    words = terms(generator)
     return Card(
         path=f"{seed}.txt",
         title=f"{seed}",
@@ -64,8 +66,8 @@ def made(seed: int, chunks: int = 4) -> Card:
         chunk_vectors=np.zeros((chunks, SIZE), np.float32),
         centred_unit_vectors=unit(generator.normal(size=(chunks, SIZE))),
         shares=(shares / shares.sum()).astype(np.float32),
-        terms=terms(generator),
-        opening=terms(generator),
+        terms=words,
+        opening=opening_of(words),
         domains=(domains / domains.sum()).astype(np.float32),
     )
 
@@ -131,7 +133,7 @@ def test_without_further_parts_the_score_is_the_cosine(score_weights: ScoreWeigh
     for encoder in (model(score_weights), tower()):
         assert document_score(a, b, encoder) == wanted
         (part,) = score_parts(a, b, encoder)
-        assert (part.name, part.score, part.weight) == ("document", wanted, 1.0)
+        assert (part.name, part.score, part.weight) == ("colde", wanted, 1.0)
 
 
 def tower() -> TowerConfig:
@@ -150,10 +152,10 @@ def tower() -> TowerConfig:
 
 def test_parts_without_a_share_are_left_out() -> None:
     a, b = (replace(made(seed), terms=None, opening=None) for seed in (1, 2))
-    score_weights = ScoreWeights(document=0.25, chunks=0.75)
+    score_weights = ScoreWeights(colde=0.25, chunks=0.75)
     assert not score_weights.reads_words
-    assert [part.name for part in score_parts(a, b, model(score_weights))] == ["document", "chunks"]
-    only = ScoreWeights(document=0, opening=1)
+    assert [part.name for part in score_parts(a, b, model(score_weights))] == ["colde", "chunks"]
+    only = ScoreWeights(colde=0, opening=1)
     assert only.reads_words
     assert [part.name for part in score_parts(made(1), made(2), model(only))] == ["opening"]
 
@@ -176,7 +178,7 @@ def test_shares_threshold_and_probability_are_those_of_the_domain() -> None:
     mixed = verdict(of_domains(a, 0, 1, 0), of_domains(b, 0, 0, 1), encoder)
     assert mixed.threshold == pytest.approx((0.6 + 0.2) / 2)
     assert {part.name: part.weight for part in mixed.parts} == pytest.approx(
-        {"document": 0.25, "chunks": 0.175, "words": 0.45, "opening": 0.125}
+        {"colde": 0.25, "chunks": 0.175, "words": 0.45, "opening": 0.125}
     )
 
 
@@ -200,7 +202,11 @@ def test_a_model_that_was_not_fitted_gives_a_score_alone() -> None:
 def test_an_unknown_part_and_missing_words_are_refused() -> None:
     with pytest.raises(ValueError, match="weather"):
         part_score("weather", made(1), made(2), ALL)
-    for name, lacking in (("words", {"terms": None}), ("opening", {"opening": None})):
+    for name, lacking in (
+        ("words", {"terms": None}),
+        ("opening", {"opening": None}),
+        ("mentions", {"opening": None}),
+    ):
         bare = replace(made(1), **lacking)  # type: ignore[arg-type]
         for pair in ((bare, made(2)), (made(2), bare)):
             with pytest.raises(ValueError, match=name):
@@ -266,6 +272,16 @@ def test_saturation_keeps_the_order() -> None:
     found = [saturated(float(value), ALL.saturation) for value in values]
     assert np.all(np.diff(found) > 0)
     assert all(score >= value for score, value in zip(found, values, strict=True))
+
+
+def test_mentions_are_the_share_of_an_opening_that_stands_in_the_other() -> None:
+    # Of A's opening the word 4 stands in B: .64; of B's opening the word 9 does not stand in A, the word 4 does: .36.
+    of_a = Terms(np.array([1, 4], np.int32), np.array([0.6, 0.8], np.float32))
+    of_b = Terms(np.array([4, 9], np.int32), np.array([0.6, 0.8], np.float32))
+    a, b = (replace(made(seed), terms=found, opening=found) for seed, found in ((1, of_a), (2, of_b)))
+    assert part_score("mentions", a, b, ALL) == pytest.approx(saturated(0.5, ALL.saturation), abs=1e-6)
+    nothing = replace(b, terms=Terms(np.zeros(0, np.int32), np.zeros(0, np.float32)))
+    assert part_score("mentions", a, nothing, ALL) == pytest.approx(saturated(0.18, ALL.saturation), abs=1e-6)
 
 
 def test_words_are_the_cosine_of_what_both_hold() -> None:

@@ -29,7 +29,7 @@ pages = st.none() | st.tuples(st.integers(1, 99), st.integers(99, 2000))
 matches = st.builds(
     Match, scores, st.builds(MatchedSection, words, pages), st.builds(MatchedSection, words, pages, words)
 )
-parts = st.just((ScorePart("document", 0.4, 0.5), ScorePart("words", 0.6, 0.5)))
+parts = st.just((ScorePart("colde", 0.4, 0.5), ScorePart("words", 0.6, 0.5)))
 hits = st.builds(
     Hit,
     st.integers(1, 999),

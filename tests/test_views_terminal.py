@@ -63,8 +63,8 @@ def drawn(heatmap: HeatMap, width: int, *, colour: bool) -> str:
 
 
 def test_the_reasons_of_a_verdict_begin_with_its_side(versions: Comparison, strangers: Comparison) -> None:
-    assert reasons(versions).startswith("Alike in rare words (1.00), ")
-    assert reasons(strangers).startswith("Unlike in rare words (0.15), ")
+    assert reasons(versions).startswith("Alike in ")
+    assert reasons(strangers).startswith("Unlike in ")
     for comparison in (versions, strangers):
         assert reasons(comparison) in comparison_table(comparison, "document", 1)
         assert "score from" not in comparison_table(comparison, "document", 1)
@@ -76,7 +76,7 @@ COSINE, OVERLAP = st.floats(-1, 1), st.floats(0, 1)
 
 @given(st.tuples(COSINE, COSINE, OVERLAP, OVERLAP), st.floats(0.01, 1), st.booleans())
 def test_reasons_fit_on_one_line(values: tuple[float, ...], threshold: float, related: bool) -> None:
-    names = ("document", "chunks", "words", "opening")
+    names = ("colde", "chunks", "words", "opening")
     parts = tuple(ScorePart(name, value, 0.25) for name, value in zip(names, values, strict=True))
     line = reasons(Parts(parts, threshold, related))  # type: ignore[arg-type]
     assert len(line) <= 100
@@ -94,7 +94,7 @@ class Parts:
 
 
 def test_without_a_threshold_no_reason_is_given() -> None:
-    parts = (ScorePart("document", 0.9, 0.5), ScorePart("words", 0.1, 0.5))
+    parts = (ScorePart("colde", 0.9, 0.5), ScorePart("words", 0.1, 0.5))
     assert reasons(Parts(parts, None, None)) == ""  # type: ignore[arg-type]
     assert closest_parts(parts, 0.5) == "Closest in meaning"
     assert closest_parts(parts[:1], 0.5) == ""

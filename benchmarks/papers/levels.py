@@ -176,7 +176,8 @@ def examine(triple: Triple, encoder: Encoder) -> dict[str, Any]:
     attention = there * there.shape[1] + back * back.shape[0]
     explained = explanation(comparison.attention_a_to_b, comparison.attention_b_to_a, alike)
     return {
-        "rise": document_score(one, similar, encoder.config) - document_score(one, different, encoder.config),
+        "rise": document_score(one, similar, encoder.config, encoder.domain_fields)
+        - document_score(one, different, encoder.config, encoder.domain_fields),
         "section": place_of_cell(comparison.section_scores, *sections),
         "chunk, cosine": place_of_cell(alike, row, column),
         "chunk, attention": place_of_cell(attention, row, column),

@@ -319,7 +319,7 @@ def _best(
         return []
     first: Scorable = query if field is None else field.adapt(query)
     found = [
-        (verdict(first, card, encoder.config, field), card)
+        (verdict(first, card, encoder.config, field or encoder.domain_fields), card)
         for card in _best_cards(query, cards, encoder, field, top)
     ]
     ordered = sorted(found, key=lambda pair: (-pair[0].score, pair[1].path))
@@ -345,6 +345,6 @@ def _best_cards(
 
     Scores of many documents at once differ in their last digits. So they choose, and do not order.
     """
-    scores = scores_with_many(query, cards, encoder.config, field)
+    scores = scores_with_many(query, cards, encoder.config, field or encoder.domain_fields)
     least = np.sort(scores)[-min(top, len(cards))] - 2 * ACCURACY
     return [cards[number] for number in np.flatnonzero(scores >= least).tolist()]

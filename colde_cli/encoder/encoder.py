@@ -25,6 +25,7 @@ from colde_cli.encoder.head import HeadRunner
 from colde_cli.encoder.layout import (
     DOMAINS,
     ENCODER_GRAPHS,
+    FIELDS,
     HEAD_GRAPH,
     LEXICON,
     TOKENIZER,
@@ -47,7 +48,7 @@ from colde_cli.errors import ModelError, NoTextError
 from colde_cli.scoring.config import Calibration
 from colde_cli.scoring.domains import Domains
 from colde_cli.scoring.lexicon import Lexicon, Terms
-from colde_cli.scoring.profile import ModelStatistics
+from colde_cli.scoring.profile import DomainFields, ModelStatistics
 
 FloatArray = NDArray[np.float32]
 IntArray = NDArray[np.int64]
@@ -150,7 +151,7 @@ class Encoder:
         lexicon, score_weights = self._lexicon.result(), self.config.score_weights
         if lexicon is None or score_weights is None:
             return None
-        names = [name for name in (HEAD_GRAPH, TOKENIZER, LEXICON, DOMAINS) if self.folder.has(name)]
+        names = [name for name in (HEAD_GRAPH, TOKENIZER, LEXICON, DOMAINS, FIELDS) if self.folder.has(name)]
         files = (file_digest(self.folder.file(name)) for name in names)
         # Without the thresholds: a profile stays right if they are fitted anew.
         bare = replace(
@@ -160,7 +161,26 @@ class Encoder:
             ),
         )
         fingerprint = digest(repr(bare).encode(), *files).hex()
-        return ModelStatistics(self.head.centre(self.config.hidden_size), lexicon, fingerprint)
+        covariance = None if self.domain_fields is None else self.domain_fields.covariance
+        return ModelStatistics(self.head.centre(self.config.hidden_size), lexicon, fingerprint, covariance)
+
+    @cached_property
+    def domain_fields(self) -> DomainFields | None:
+        """The statistics of the model's own domains; None for a model without them.
+
+        Raises:
+            ModelError: the file is damaged.
+        """
+        score_weights = self.config.score_weights
+        if score_weights is None or not score_weights.domains or not self.folder.has(FIELDS):
+            return None
+        fields = DomainFields.load(self.folder.file(FIELDS))
+        sizes = {len(item.centre) for item in fields.whitenings}
+        if len(fields.whitenings) != len(score_weights.domains) or sizes != {self.config.hidden_size}:
+            raise ModelError(
+                f"{self.folder.path / FIELDS} does not fit the model's config.json; fetch the model again."
+            )
+        return fields
 
     def attention(self, a: Encoding, b: Encoding) -> tuple[FloatArray, FloatArray]:
         """Chunk-wise attention of A over B [n_a, n_b] and of B over A [n_b, n_a]; rows sum to 1.

@@ -14,7 +14,7 @@ from colde_cli.encoder.cache import Cache
 from colde_cli.encoder.layout import ModelConfig, ModelFolder, TowerConfig, TowerFolder
 from colde_cli.encoder.runtime import Progress
 from colde_cli.scoring.lexicon import Terms
-from colde_cli.scoring.profile import ModelStatistics
+from colde_cli.scoring.profile import DomainFields, ModelStatistics
 
 FloatArray = NDArray[np.float32]
 
@@ -98,6 +98,10 @@ class DocumentEncoder(Protocol):
     @property
     def statistics(self) -> ModelStatistics | None:
         """What field profiles are blended with; None for a model without a lexicon, which has no profiles."""
+
+    @property
+    def domain_fields(self) -> DomainFields | None:
+        """The statistics of the model's own domains; None for a model without them."""
 
     def chunk(self, document: Document) -> tuple[Chunk, ...]:
         """Cut a document into chunks."""

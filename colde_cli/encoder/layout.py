@@ -9,6 +9,7 @@
       chunk_encoder_fp16.onnx        fp16, masked: batches (GPU)
       document_head.onnx             chunk vectors -> section vectors, attention
       domains.npz                    the prototypes of the domains; only where the score depends on them
+      fields.npz                     the whitenings of the domains, as optional as these
       lexicon.npz                    how common words are; only where the score counts words
       README.md                      the card
 
@@ -70,6 +71,7 @@ EARLIER_GRAPHS = "onnx"
 """The folder in which models of earlier versions have their graphs."""
 LEXICON = "lexicon.npz"
 DOMAINS = "domains.npz"
+FIELDS = "fields.npz"
 ENCODER_GRAPHS = {
     "int8": "chunk_encoder_quantized.onnx",
     "fp16": "chunk_encoder_fp16.onnx",

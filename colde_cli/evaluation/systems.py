@@ -145,13 +145,14 @@ class ModelSystem:
         field, config = self.field(evaluation_set), self.encoder.config
         if field is not None:
             documents = {name: field.adapt(item) for name, item in documents.items()}
+        statistics = field or self.encoder.domain_fields
 
         def scores(pairs: IdPairs) -> FloatArray:
             left, right = [documents[a] for a, _ in pairs], [documents[b] for _, b in pairs]
-            return document_scores(left, right, config, field)
+            return document_scores(left, right, config, statistics)
 
         def stored(pairs: IdPairs) -> StoredVerdicts:
-            verdicts = [verdict(documents[a], documents[b], config, field) for a, b in pairs]
+            verdicts = [verdict(documents[a], documents[b], config, statistics) for a, b in pairs]
             called = [item.threshold is not None and item.score >= item.threshold for item in verdicts]
             known = [item.probability for item in verdicts if item.probability is not None]
             probabilities = np.array(known) if len(known) == len(verdicts) else None

@@ -7,18 +7,27 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from colde_cli.encoder.cache import Cache
 from colde_cli.encoder.encoder import Encoder
 from colde_cli.encoder.encoding import Encoding
-from colde_cli.encoder.layout import CONFIG, DOMAINS, LEXICON, TOKENIZER, ModelConfig, open_folder
+from colde_cli.encoder.layout import CONFIG, DOMAINS, FIELDS, LEXICON, TOKENIZER, ModelConfig, open_folder
 from colde_cli.evaluation.metrics import PairMetrics, pair_metrics
 from colde_cli.learning.splits import TaskData
 from colde_cli.learning.tokens import ChunkStore, word_continuations
+from colde_cli.scoring.adapt import learn_profile
 from colde_cli.scoring.domains import Domains
-from colde_cli.scoring.fit import USUAL, best_threshold, fit_calibration, fit_score_weights, part_table
+from colde_cli.scoring.fit import (
+    USUAL,
+    FitPairs,
+    PartTables,
+    best_threshold,
+    fit_calibration,
+    fit_score_weights,
+    part_table,
+)
 from colde_cli.scoring.lexicon import Lexicon
+from colde_cli.scoring.profile import DomainFields, Field, ModelStatistics, within
 from colde_cli.scoring.score import document_scores, verdict
 
 
@@ -40,16 +49,27 @@ class _ValidationPairs:
     """The validation pairs, encoded.
 
     Attributes:
-        related: bool [P].
-        domains: int [P], the training file of each pair, an index of `names`.
-        names: of the files, without suffix.
+        judged: labels, numbers of documents, training files.
+        encodings: by number of document.
     """
 
-    left: list[Encoding]
-    right: list[Encoding]
-    related: NDArray[np.bool_]
-    domains: NDArray[np.int64]
-    names: tuple[str, ...]
+    judged: FitPairs
+    encodings: dict[int, Encoding]
+
+    @property
+    def left(self) -> list[Encoding]:
+        """The first document of each pair."""
+        return [self.encodings[number] for number in self.judged.documents[:, 0].tolist()]
+
+    @property
+    def right(self) -> list[Encoding]:
+        """The second document of each pair."""
+        return [self.encodings[number] for number in self.judged.documents[:, 1].tolist()]
+
+    def of_domain(self, code: int) -> list[Encoding]:
+        """The documents of a domain, each once."""
+        numbers = np.unique(self.judged.documents[self.judged.domains == code])
+        return [self.encodings[number] for number in numbers.tolist()]
 
 
 def fit_served(staged: Path, read: TaskData, store: ChunkStore, *, combine: bool, device: str) -> Served:
@@ -70,22 +90,25 @@ def fit_served(staged: Path, read: TaskData, store: ChunkStore, *, combine: bool
         _learn_lexicon(staged, read, store).save(staged / LEXICON)
         _write(config, staged)
     with Cache.open() as cache:
-        pairs = _encode_pairs(Encoder.load(staged, device=device, cache=cache), read, store)
+        encoder = Encoder.load(staged, device=device, cache=cache)
+        pairs = _encode_pairs(encoder, read, store)
+    fields = None
     if combine:
-        config, pairs = _fit_weights(config, pairs, staged)
+        config, pairs, fields = _fit_weights(encoder, pairs, staged)
     else:
-        scores = document_scores(pairs.left, pairs.right, config)
-        config = config.fitted(best_threshold(pairs.related, scores), fit_calibration(pairs.related, scores))
+        scores, related = document_scores(pairs.left, pairs.right, config), pairs.judged.related
+        config = config.fitted(best_threshold(related, scores), fit_calibration(related, scores))
     _write(config, staged)
-    return Served(config, _measure(pairs, config))
+    return Served(config, _measure(pairs, config, fields))
 
 
-def _measure(pairs: _ValidationPairs, config: ModelConfig) -> PairMetrics:
+def _measure(pairs: _ValidationPairs, config: ModelConfig, fields: DomainFields | None) -> PairMetrics:
     """Measure the verdicts on the validation pairs, each at the threshold of its domains."""
-    verdicts = [verdict(a, b, config) for a, b in zip(pairs.left, pairs.right, strict=True)]
-    order = pair_metrics(pairs.related, [item.score for item in verdicts], fields=pairs.domains)
+    related = pairs.judged.related
+    verdicts = [verdict(a, b, config, fields) for a, b in zip(pairs.left, pairs.right, strict=True)]
+    order = pair_metrics(related, [item.score for item in verdicts], fields=pairs.judged.domains)
     margins = [item.score - (item.threshold or 0.0) for item in verdicts]
-    called = pair_metrics(pairs.related, margins, 0.0)
+    called = pair_metrics(related, margins, 0.0)
     return replace(
         order,
         threshold=float(config.threshold or 0.0),
@@ -97,20 +120,51 @@ def _measure(pairs: _ValidationPairs, config: ModelConfig) -> PairMetrics:
 
 
 def _fit_weights(
-    config: ModelConfig, pairs: _ValidationPairs, staged: Path
-) -> tuple[ModelConfig, _ValidationPairs]:
+    encoder: Encoder, pairs: _ValidationPairs, staged: Path
+) -> tuple[ModelConfig, _ValidationPairs, DomainFields | None]:
     """Fit weights and domains; the pairs come back with the domains of their documents."""
-    table = part_table(pairs.left, pairs.right, USUAL)
-    fit = fit_score_weights(pairs.related, table, pairs.domains, pairs.names)
+    codes = pairs.judged.codes
+    fields = _learn_domains([pairs.of_domain(code) for code in codes], staged) if codes else None
+    fit = fit_score_weights(pairs.judged, _part_tables(encoder, pairs, fields))
     config = replace(
-        config, score_weights=fit.score_weights, threshold=fit.threshold, calibration=fit.calibration
+        encoder.config, score_weights=fit.score_weights, threshold=fit.threshold, calibration=fit.calibration
     )
-    if fit.domains:
-        domains = Domains.learn([_means(pairs, code) for code in fit.domains])
-        domains.save(staged / DOMAINS)
-        left, right = ([_with_domains(item, domains) for item in side] for side in (pairs.left, pairs.right))
-        pairs = replace(pairs, left=left, right=right)
-    return config, pairs
+    if codes:
+        domains = Domains.load(staged / DOMAINS)
+        placed = {number: _with_domains(item, domains) for number, item in pairs.encodings.items()}
+        pairs = replace(pairs, encodings=placed)
+    return config, pairs, fields
+
+
+def _learn_domains(documents: Sequence[Sequence[Encoding]], staged: Path) -> DomainFields:
+    """Learn the prototypes and the statistics of the domains, and write them."""
+    vectors = [[item.chunk_vectors for item in of_domain] for of_domain in documents]
+    means = [np.stack([chunks.mean(0) for chunks in of_domain]) for of_domain in vectors]
+    Domains.learn(means).save(staged / DOMAINS)
+    DomainFields.learn(vectors).save(staged / FIELDS)
+    return DomainFields.load(staged / FIELDS)
+
+
+def _part_tables(encoder: Encoder, pairs: _ValidationPairs, fields: DomainFields | None) -> PartTables:
+    """The parts of the pairs, under the statistics of the model, of their domain, and of a field of its documents."""
+    plain = part_table(pairs.left, pairs.right, USUAL)
+    tables = PartTables(plain, plain.copy(), plain.copy())
+    if fields is None:
+        return tables
+    lexicon = Lexicon.load(encoder.folder.file(LEXICON), USUAL.rarity)
+    centre = encoder.head.centre(encoder.config.hidden_size)
+    statistics = ModelStatistics(centre, lexicon, "", fields.covariance)
+    left, right = pairs.left, pairs.right
+    for place, code in enumerate(pairs.judged.codes):
+        rows = np.flatnonzero(pairs.judged.domains == code)
+        sides = [[side[row] for row in rows] for side in (left, right)]
+        whitening = fields.whitenings[place]
+        seen = [[within(item, whitening, item.terms) for item in side] for side in sides]
+        tables.domain[rows] = part_table(seen[0], seen[1], USUAL)
+        profile = learn_profile(str(code), pairs.of_domain(code), statistics, USUAL)
+        adapted = part_table(sides[0], sides[1], USUAL, Field(profile, statistics))
+        tables.field[rows] = adapted / profile.spreads
+    return tables
 
 
 def _learn_lexicon(staged: Path, read: TaskData, store: ChunkStore) -> Lexicon:
@@ -127,22 +181,10 @@ def _encode_pairs(encoder: Encoder, read: TaskData, store: ChunkStore) -> _Valid
     documents = [read.data.documents[number].document for number in numbers]
     encoded = encoder.encode_chunked(documents, [store.chunks(number) for number in numbers])
     encodings = dict(zip(numbers, encoded, strict=True))
-    left, right = read.split.pairs.T.tolist()
-    return _ValidationPairs(
-        [encodings[number] for number in left],
-        [encodings[number] for number in right],
-        read.split.related,
-        np.array([read.data.documents[number].file for number in left], np.int64),
-        tuple(Path(file.name).name.partition(".")[0] for file in read.data.files),
-    )
-
-
-def _means(pairs: _ValidationPairs, domain: int) -> NDArray[np.float32]:
-    """The mean chunk vector of every document of a domain, each once: [N, H]."""
-    sides: Sequence[list[Encoding]] = (pairs.left, pairs.right)
-    chosen = np.flatnonzero(pairs.domains == domain)
-    documents = {id(side[row]): side[row] for side in sides for row in chosen}
-    return np.stack([item.chunk_vectors.mean(0) for item in documents.values()])
+    files = [read.data.documents[number].file for number in read.split.pairs[:, 0].tolist()]
+    names = tuple(Path(file.name).name.partition(".")[0] for file in read.data.files)
+    judged = FitPairs(read.split.related, read.split.pairs, np.array(files, np.int64), names)
+    return _ValidationPairs(judged, encodings)
 
 
 def _with_domains(encoding: Encoding, domains: Domains) -> Encoding:

@@ -8,10 +8,9 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from colde_cli.scoring.config import FIELD_PARTS, ScoreWeights
-from colde_cli.scoring.lexicon import BUCKETS, Terms
+from colde_cli.scoring.config import PARTS, ScoreWeights
+from colde_cli.scoring.lexicon import BUCKETS, Terms, mention
 from colde_cli.scoring.profile import (
-    SPREAD_PARTS,
     Field,
     FieldDocument,
     FieldProfile,
@@ -19,6 +18,13 @@ from colde_cli.scoring.profile import (
     blended_spreads,
 )
 from colde_cli.scoring.score import Scorable, counterparts, domain_shares, saturated, unit_rows
+from colde_cli.scoring.whitening import (
+    Whitening,
+    blended_covariance,
+    covariance_of,
+    isotropic,
+    mean_of_means,
+)
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -44,14 +50,20 @@ def learn_profile(
         score_weights: of the model.
     """
     count = len(documents)
-    centre = np.mean([item.chunk_vectors.mean(0, dtype=np.float64) for item in documents], axis=0)
+    vectors = [item.chunk_vectors for item in documents]
+    centre = mean_of_means(vectors)
+    model = isotropic(len(centre)) if statistics.covariance is None else statistics.covariance
+    covariance = blended_covariance(covariance_of(vectors, centre), count, model)
+    whitening = Whitening.learn(centre, covariance)
     unscored = FieldProfile(
         name,
         count,
         statistics.fingerprint,
-        centre.astype(np.float32),
+        centre,
+        whitening.directions,
+        whitening.gains,
         _frequencies(documents),
-        blended_spreads(np.zeros(len(SPREAD_PARTS)), 0),
+        blended_spreads(np.zeros(len(PARTS)), 0),
         np.zeros(0, np.float32),
     )
     generator = np.random.default_rng(_SEED)
@@ -62,8 +74,7 @@ def learn_profile(
     if not len(pairs):
         return unscored
     table = part_table(adapted, pairs, score_weights)
-    columns = [FIELD_PARTS.index(part) for part in SPREAD_PARTS]
-    profile = replace(unscored, spreads=blended_spreads(table[:, columns].std(0), count))
+    profile = replace(unscored, spreads=blended_spreads(table.std(0), count))
     by_domain = Field(profile, statistics).weights_by_domain(score_weights)
     weights = [domain_shares(adapted[a], adapted[b], score_weights) @ by_domain for a, b in pairs]
     scores = np.sort(np.einsum("pk,pk->p", table, np.array(weights)))
@@ -85,7 +96,7 @@ def random_pairs(count: int, most: int, generator: np.random.Generator) -> Ints:
 
 
 def part_table(documents: Sequence[FieldDocument], pairs: Ints, score_weights: ScoreWeights) -> Floats:
-    """The parts of the scores of pairs, [P, 5] in the order of `FIELD_PARTS`.
+    """The parts of the scores of pairs, [P, 6] in the order of `PARTS`.
 
     They are those of `scoring.score`, several times faster: what the pairs of a document share is done once.
 
@@ -95,18 +106,29 @@ def part_table(documents: Sequence[FieldDocument], pairs: Ints, score_weights: S
         score_weights: of the model.
     """
     document_vectors = unit_rows(np.stack([item.document_vector for item in documents]))
-    means = unit_rows(np.stack([item.chunk_vectors.mean(0) for item in documents]))
+    means = unit_rows(np.stack([item.centred_unit_vectors.mean(0) for item in documents]))
+    terms, openings = [item.terms for item in documents], [item.opening for item in documents]
     a, b = pairs.T
+    saturation = score_weights.saturation
     columns = {
-        "document": np.einsum("pd,pd->p", document_vectors[a], document_vectors[b]),
-        "chunks": [counterparts(documents[i], documents[j], score_weights.sharpness) for i, j in pairs],
-        "words": saturated(_overlaps([item.terms for item in documents], pairs), score_weights.saturation),
-        "opening": saturated(
-            _overlaps([item.opening for item in documents], pairs), score_weights.saturation
-        ),
+        "colde": np.einsum("pd,pd->p", document_vectors[a], document_vectors[b]),
         "mean": np.einsum("pd,pd->p", means[a], means[b]),
+        "chunks": [counterparts(documents[i], documents[j], score_weights.sharpness) for i, j in pairs],
+        "words": saturated(_overlaps(terms, pairs), saturation),
+        "mentions": saturated(_mentions(openings, terms, pairs), saturation),
+        "opening": saturated(_overlaps(openings, pairs), saturation),
     }
-    return np.stack([np.asarray(columns[part], np.float64) for part in FIELD_PARTS], axis=1)
+    return np.stack([np.asarray(columns[part], np.float64) for part in PARTS], axis=1)
+
+
+def _mentions(openings: Sequence[Terms | None], terms: Sequence[Terms | None], pairs: Ints) -> Floats:
+    """What the documents of each pair hold of each other's opening, [P]; 0 where one has no words."""
+    found = np.zeros(len(pairs))
+    for row, (a, b) in enumerate(pairs.tolist()):
+        one, other, first, second = openings[a], openings[b], terms[a], terms[b]
+        if one is not None and other is not None and first is not None and second is not None:
+            found[row] = (mention(one, second) + mention(other, first)) / 2
+    return found
 
 
 def _overlaps(terms: Sequence[Terms | None], pairs: Ints) -> Floats:

@@ -47,17 +47,16 @@ def calibration_of(values: dict[str, Any]) -> Calibration:
     return Calibration(**read)
 
 
-PARTS = ("document", "chunks", "words", "opening")
+PARTS = ("colde", "mean", "chunks", "words", "mentions", "opening")
 """The parts of a document score, each in [-1, 1] and 1 for a document and itself:
 
-- "document": the cosine of the document vectors: CoLDE's own score (§3.3) if the model has no residual;
+- "colde": the cosine of the document vectors: CoLDE's own score (§3.3) if the model has no residual;
+- "mean": the cosine of the means of the centred unit chunk vectors;
 - "chunks": how well the chunks of each document find a counterpart in the other;
 - "words": the rare words, and pairs of neighbouring words, that both documents hold;
-- "opening": the same for the first words of each.
+- "mentions": the words of each document's opening that stand anywhere in the other;
+- "opening": the words that both openings hold.
 """
-
-FIELD_PARTS = (*PARTS, "mean")
-"""The parts of a document score within a field; "mean" is the cosine of the mean chunk vectors."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,18 +65,20 @@ class Domain:
 
     Attributes:
         name: the training file of the domain, without suffix.
-        document: weight of this part, as in `ScoreWeights`; likewise the next three.
         threshold: document score at which the verdict flips.
         calibration: of the document score.
+        colde: weight of this part, as in `ScoreWeights`; likewise the next five.
     """
 
     name: str
-    document: float
-    chunks: float
-    words: float
-    opening: float
     threshold: float
     calibration: Calibration
+    colde: float = 0.0
+    mean: float = 0.0
+    chunks: float = 0.0
+    words: float = 0.0
+    mentions: float = 0.0
+    opening: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,35 +86,53 @@ class ScoreWeights:
     """The weights of the parts, and the constants that the parts need. A document score is the weighted mean.
 
     Attributes:
-        document: weight of this part (see `PARTS`), at least 0; the four weights sum to 1. Likewise the next three.
+        colde: weight of this part (see `PARTS`), at least 0; the six weights sum to 1. Likewise the next five.
         sharpness: t of the soft maximum over chunks: near 0 the best chunk decides, far above it the mean of all.
         saturation: overlap of words that is scored as one half.
         rarity: power of the inverse document frequency.
         opening_words: number of words that the opening of a document has.
-        domains: domains with weights of their own; the four weights above are for documents of no known domain.
+        domains: domains with weights of their own; the six weights above are for documents of no known domain.
+        in_field: weights of the parts, in the order of `PARTS`, for documents of no known domain within a field; there
+            each part is first divided by its spread over random pairs of the field.
     """
 
-    document: float = 1.0
+    colde: float = 1.0
+    mean: float = 0.0
     chunks: float = 0.0
     words: float = 0.0
+    mentions: float = 0.0
     opening: float = 0.0
     sharpness: float = 0.06
     saturation: float = 0.03
     rarity: float = 4.0
     opening_words: int = 100
     domains: tuple[Domain, ...] = ()
+    in_field: tuple[float, ...] = (0.0, 0.2, 0.2, 0.2, 0.2, 0.2)
+
+    @property
+    def by_domain(self) -> NDArray[np.float64]:
+        """The weights of the parts for "other" and for each domain, [1 + K, 6]."""
+        rows = [[getattr(row, name) for name in PARTS] for row in (self, *self.domains)]
+        return np.array(rows, np.float64)
 
     @property
     def reads_words(self) -> bool:
         """Whether the score needs a lexicon."""
-        in_domains = any(domain.words + domain.opening > 0 for domain in self.domains)
-        return self.words + self.opening > 0 or in_domains
+        first = PARTS.index("words")
+        return bool((self.by_domain[:, first:] > 0).any())
 
 
 def score_weights_of(values: dict[str, Any]) -> ScoreWeights:
     """Read score weights from the values of `config.json`."""
+    read = _renamed(values)
     domains = [
-        Domain(**{**domain, "calibration": calibration_of(domain["calibration"])})
+        Domain(**{**_renamed(domain), "calibration": calibration_of(domain["calibration"])})
         for domain in values.get("domains") or ()
     ]
-    return ScoreWeights(**{**values, "domains": tuple(domains)})
+    in_field = tuple(values.get("in_field") or ScoreWeights().in_field)
+    return ScoreWeights(**{**read, "domains": tuple(domains), "in_field": in_field})
+
+
+def _renamed(values: dict[str, Any]) -> dict[str, Any]:
+    """Weights with the present names of the parts: "colde" was called "document"."""
+    return {"colde" if name == "document" else name: value for name, value in values.items()}

@@ -5,30 +5,81 @@ Needs scikit-learn and SciPy, which the extra `train` or `evaluate` brings.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from colde_cli.scoring.config import PARTS, Calibration, Domain, ScoreWeights, probability
-from colde_cli.scoring.profile import LEAST_DOCUMENTS, FieldProfile
+from colde_cli.scoring.profile import LEAST_DOCUMENTS, DomainFields, Field, FieldProfile
 from colde_cli.scoring.score import Scorable, part_score
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-USUAL = ScoreWeights(document=0.14, chunks=0.35, words=0.38, opening=0.13)
-"""Weights for a model with too few pairs to fit its own: about those of the shipped model."""
+USUAL = ScoreWeights(colde=0.05, mean=0.05, chunks=0.35, words=0.3, mentions=0.2, opening=0.05)
+"""Weights for a model with too few pairs to fit its own: about those of the shipped model, and some of "colde"."""
 
 ENOUGH = 50
 """Number of related pairs, and of unrelated ones, that a fit of weights needs."""
 
 _RIDGE = 1e-4
-_DOMAIN_RIDGE = 1e-3
+_DOMAIN_RIDGE = 3e-4
 """Strength with which the coefficients of a domain are held near the common ones; chosen by cross-validation on the
-validation pairs of the shipped model (0.1, 0.03, 0.01, 0.003, 0.001)."""
+validation pairs of the shipped model (0.01, 0.003, 0.001, 0.0003)."""
+_FIELD_RIDGE = 0.3
+"""Strength with which coefficients of standardised parts are held near 0, which makes them more equal; chosen by
+leaving one of seven fields out (0.001, 0.01, 0.1, 0.3)."""
+
+_GAIN = 0.0005
+"""Rise of the ROC-AUC of pairs that were left out for which a part is dropped. Smaller ones are noise."""
+
+_SPLITS = 6
+"""Random halves of the documents of a domain, each half fitted and measured once, which decide on the parts."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PartTables:
+    """The parts of P pairs, [P, 6] each, in the order of `PARTS`, under three kinds of statistics.
+
+    Attributes:
+        model: those of the model alone.
+        domain: those of the domain of the pair.
+        field: those of the field that the pair's documents are, each part divided by its spread over random pairs.
+    """
+
+    model: Floats
+    domain: Floats
+    field: Floats
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FitPairs:
+    """P labelled pairs.
+
+    Attributes:
+        related: bool [P].
+        documents: int [P, 2], numbers of the documents.
+        domains: int [P], the domain of each pair, an index of `names`.
+        names: of the domains.
+    """
+
+    related: Bools
+    documents: Ints
+    domains: Ints
+    names: Sequence[str]
+
+    @property
+    def codes(self) -> list[int]:
+        """The domains with enough pairs for weights of their own; none if there are fewer than two."""
+        codes = [
+            code
+            for code in np.unique(self.domains).tolist()
+            if has_enough(self.related[self.domains == code])
+        ]
+        return codes if len(codes) > 1 else []
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,77 +99,194 @@ class ScoreFit:
     domains: tuple[int, ...] = ()
 
 
-def part_table(left: Sequence[Scorable], right: Sequence[Scorable], score_weights: ScoreWeights) -> Floats:
-    """The scores of all parts for P pairs of documents, [P, 4] in the order of `PARTS`."""
-    rows = [
-        [part_score(name, a, b, score_weights) for name in PARTS] for a, b in zip(left, right, strict=True)
-    ]
+def part_table(
+    left: Sequence[Scorable],
+    right: Sequence[Scorable],
+    score_weights: ScoreWeights,
+    field: Field | DomainFields | None = None,
+) -> Floats:
+    """The scores of all parts for P pairs of documents, [P, 6] in the order of `PARTS`."""
+    pairs = zip(left, right, strict=True)
+    seen = pairs if field is None else (field.adapt_pair(a, b) for a, b in pairs)
+    rows = [[part_score(name, a, b, score_weights) for name in PARTS] for a, b in seen]
     return np.array(rows, np.float64).reshape(len(rows), len(PARTS))
 
 
-def fit_score_weights(
-    related: Bools, table: Floats, domains: Ints, names: Sequence[str], start: ScoreWeights = USUAL
-) -> ScoreFit:
+def fit_score_weights(pairs: FitPairs, tables: PartTables, start: ScoreWeights = USUAL) -> ScoreFit:
     """Fit the weights that best tell related pairs from unrelated ones, with thresholds and calibrations.
 
-    A domain with enough pairs gets weights of its own, held near the common ones. The verdict for documents of no
-    known domain is fitted to scores that each domain gets from the weights of the others.
+    A domain with enough pairs gets weights of its own, held near the common ones. The weights for documents of no known
+    domain are fitted to all domains, and their verdict to scores that each domain gets from the weights of the others.
+    A part that harms has no weight: without it, pairs that were left out of the fit are told better. These are the
+    pairs of a whole domain for the weights of "other", and those of half the documents for the weights of a domain.
 
     Args:
-        related: bool [P].
-        table: [P, 4], of `part_table`.
-        domains: int [P], the domain of each pair, an index of `names`.
-        names: of the domains.
+        pairs: labelled.
+        tables: their parts.
         start: gives the constants, and the weights where there are too few pairs or no part helps.
     """
-    common = _coefficients(related, table, domains, start)
-    score_weights = _with_weights(start, common)
-    codes = [code for code in np.unique(domains).tolist() if _enough(related[domains == code])]
-    if len(codes) < 2:
-        scores = table @ _normal(common)
-        return ScoreFit(score_weights, best_threshold(related, scores), fit_calibration(related, scores))
+    related, domains, codes = pairs.related, pairs.domains, pairs.codes
+    if not codes:
+        common = _coefficients(related, tables.model, domains, start)
+        scores = tables.model @ _normal(common)
+        return ScoreFit(
+            _with_weights(start, common), best_threshold(related, scores), fit_calibration(related, scores)
+        )
+    usual = np.array([float(getattr(start, name)) for name in PARTS])
+
+    kept = _earned(pairs, tables, usual)
+    common = _fitted(related, tables.model, domains, kept, usual, _RIDGE)
+    shares = _normal(_fitted(related, tables.field, domains, kept, usual, _FIELD_RIDGE))
+    score_weights = replace(_with_weights(start, common), in_field=tuple(shares.tolist()))
+    towards = _fitted(related, tables.domain, domains, kept, usual, _RIDGE)
     fitted = tuple(
-        _fit_domain(names[code], related[domains == code], table[domains == code], common) for code in codes
+        _fit_domain(
+            pairs.names[code], related[domains == code], tables.domain[domains == code], kept, towards
+        )
+        for code in codes
     )
-    held_out = _held_out_scores(related, table, domains, start)
+    scores = _held_out_scores(related, tables.model, domains, kept, usual, _RIDGE)
     return ScoreFit(
         replace(score_weights, domains=fitted),
-        best_threshold(related, held_out),
-        fit_calibration(related, held_out),
+        best_threshold(related, scores),
+        fit_calibration(related, scores),
         tuple(codes),
     )
 
 
-def _held_out_scores(related: Bools, table: Floats, domains: Ints, start: ScoreWeights) -> Floats:
+def _earned(pairs: FitPairs, tables: PartTables, usual: Floats) -> Bools:
+    """The parts that earn their weight, bool [6]: drop one after the other while pairs that were left out gain.
+
+    A part that known domains need is kept.
+    """
+    kept = np.ones(len(PARTS), bool)
+    best, known = _left_out_auc(pairs, tables, kept, usual)
+    while kept.sum() > 1:
+        parts = np.flatnonzero(kept)
+        without = [
+            _left_out_auc(pairs, tables, kept & (np.arange(len(kept)) != part), usual) for part in parts
+        ]
+        gains = [found - best if of_known >= known else -1.0 for found, of_known in without]
+        place = int(np.argmax(gains))
+        if gains[place] < _GAIN:
+            break
+        best, known = without[place]
+        kept[parts[place]] = False
+    return kept
+
+
+def _left_out_auc(pairs: FitPairs, tables: PartTables, kept: Bools, usual: Floats) -> tuple[float, float]:
+    """How well pairs are told that were left out of the fit: all kinds of them, and those of known domains alone."""
+    related, domains = pairs.related, pairs.domains
+    unknown = [
+        _mean_auc(related, _held_out_scores(related, table, domains, kept, usual, _RIDGE), domains)
+        for table in (tables.model, tables.domain)
+    ]
+    known = _known_auc(pairs, tables.domain, kept, usual)
+    return float(np.mean([*unknown, known])), known
+
+
+def _mean_auc(related: Bools, scores: Floats, domains: Ints) -> float:
+    """The mean over domains of the ROC-AUC; a domain with pairs of one label only has none."""
+    found = [_auc(related[domains == code], scores[domains == code]) for code in np.unique(domains)]
+    return float(np.nanmean(found))
+
+
+def _auc(related: Bools, scores: Floats) -> float:
+    from scipy.stats import rankdata
+
+    count = int(related.sum())
+    if count in (0, len(related)):
+        return float("nan")
+    above = rankdata(scores)[related].sum() - count * (count + 1) / 2
+    return float(above / (count * (len(related) - count)))
+
+
+def _known_auc(pairs: FitPairs, table: Floats, kept: Bools, usual: Floats) -> float:
+    """How well weights of a domain tell pairs of documents that they were not fitted to: ROC-AUC, mean of domains."""
+    related, domains = pairs.related, pairs.domains
+    found: list[float] = []
+    for code in pairs.codes:
+        inside = domains == code
+        towards = _fitted(related[~inside], table[~inside], domains[~inside], kept, usual, _RIDGE)
+        measured = [
+            _auc(
+                related[test],
+                table[test] @ _domain_coefficients(related[train], table[train], kept, towards),
+            )
+            for train, test in _halves(pairs, np.flatnonzero(inside))
+        ]
+        found += [float(np.nanmean(measured))] if measured else []
+    return float(np.mean(found)) if found else 0.0
+
+
+def _halves(pairs: FitPairs, rows: Ints) -> Iterator[tuple[Ints, Ints]]:
+    """Pairs to fit and pairs to measure, without a document in common and without a link between the two."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    names, ends = np.unique(pairs.documents[rows], return_inverse=True)
+    ends = ends.reshape(-1, 2)
+    links = ends[pairs.related[rows]]
+    graph = coo_array((np.ones(len(links)), (links[:, 0], links[:, 1])), shape=(len(names), len(names)))
+    count, groups = connected_components(graph, directed=False)
+    generator = np.random.default_rng(0)
+    for _ in range(_SPLITS):
+        first = (generator.random(count) < 0.5)[groups][ends]
+        sides = rows[first.all(1)], rows[~first.any(1)]
+        if all(_both_labels(pairs.related[side]) for side in sides):
+            yield sides
+            yield sides[1], sides[0]
+
+
+def _both_labels(related: Bools) -> bool:
+    """Whether there are at least five pairs of either label."""
+    return bool(min(related.sum(), (~related).sum()) >= 5)
+
+
+def _held_out_scores(
+    related: Bools, table: Floats, domains: Ints, kept: Bools, usual: Floats, ridge: float
+) -> Floats:
     """Score the pairs of each domain with weights fitted to the other domains: [P]."""
     scores = np.zeros(len(related))
     for code in np.unique(domains):
         inside = domains == code
-        others = _coefficients(related[~inside], table[~inside], domains[~inside], start)
+        others = _fitted(related[~inside], table[~inside], domains[~inside], kept, usual, ridge)
         scores[inside] = table[inside] @ _normal(others)
     return scores
 
 
-def _fit_domain(name: str, related: Bools, table: Floats, common: Floats) -> Domain:
-    one_domain = np.zeros(len(related), np.int64)
-    coefficients = _logistic(related, table, one_domain, common, _DOMAIN_RIDGE)
-    weights = _normal(coefficients if coefficients.sum() > 0 else common)
+def _fit_domain(name: str, related: Bools, table: Floats, kept: Bools, common: Floats) -> Domain:
+    weights = _normal(_domain_coefficients(related, table, kept, common))
     scores = table @ weights
-    document, chunks, words, opening = weights.tolist()
     threshold, calibration = best_threshold(related, scores), fit_calibration(related, scores)
-    return Domain(name, document, chunks, words, opening, threshold, calibration)
+    return Domain(name, threshold, calibration, **dict(zip(PARTS, weights.tolist(), strict=True)))
+
+
+def _domain_coefficients(related: Bools, table: Floats, kept: Bools, common: Floats) -> Floats:
+    """Coefficients of one domain, held near the common ones."""
+    one_domain, found = np.zeros(len(related), np.int64), np.zeros(len(PARTS))
+    found[kept] = _logistic(related, table[:, kept], one_domain, common[kept], _DOMAIN_RIDGE)
+    return found if found.sum() > 0 else common
 
 
 def _coefficients(related: Bools, table: Floats, domains: Ints, start: ScoreWeights) -> Floats:
     """Fitted coefficients of the parts; the weights of `start` where there are too few pairs or no part helps."""
     usual = np.array([float(getattr(start, name)) for name in PARTS])
-    if not _enough(related):
+    if not has_enough(related):
         return usual
-    coefficients = _logistic(related, table, domains, np.zeros(len(PARTS)), _RIDGE)
-    return coefficients if coefficients.sum() > 0 else usual
+    return _fitted(related, table, domains, np.ones(len(PARTS), bool), usual, _RIDGE)
 
 
-def _enough(related: Bools) -> bool:
+def _fitted(related: Bools, table: Floats, domains: Ints, kept: Bools, usual: Floats, ridge: float) -> Floats:
+    """Fitted coefficients of the parts that are kept, 0 for the others; the usual ones where no part helps."""
+    found = np.zeros(len(PARTS))
+    found[kept] = _logistic(related, table[:, kept], domains, np.zeros(int(kept.sum())), ridge)
+    return found if found.sum() > 0 else usual * kept + 1e-9 * kept
+
+
+def has_enough(related: Bools) -> bool:
+    """Whether there are enough related and unrelated pairs to fit weights."""
     return bool(min(related.sum(), (~related).sum()) >= ENOUGH)
 
 
@@ -129,8 +297,7 @@ def _normal(coefficients: Floats) -> Floats:
 
 
 def _with_weights(score_weights: ScoreWeights, coefficients: Floats) -> ScoreWeights:
-    document, chunks, words, opening = _normal(coefficients).tolist()
-    return replace(score_weights, document=document, chunks=chunks, words=words, opening=opening)
+    return replace(score_weights, **dict(zip(PARTS, _normal(coefficients).tolist(), strict=True)))
 
 
 def _logistic(related: Bools, table: Floats, domains: Ints, towards: Floats, ridge: float) -> Floats:

@@ -65,6 +65,18 @@ def overlap(a: Terms, b: Terms) -> float:
     return min(1.0, float(a.weights[here] @ b.weights[there]))
 
 
+def mention(opening: Terms, terms: Terms) -> float:
+    """The share of an opening that stands anywhere in a text, in [0, 1].
+
+    A word counts by the square of its weight, as it does in the cosine of a text with itself.
+    """
+    if not len(terms.buckets):
+        return 0.0
+    places = np.minimum(np.searchsorted(terms.buckets, opening.buckets), len(terms.buckets) - 1)
+    weights = opening.weights[terms.buckets[places] == opening.buckets]
+    return min(1.0, float(weights @ weights))
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Lexicon:
     """Document frequencies of words and pairs of words.

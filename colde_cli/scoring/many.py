@@ -11,17 +11,17 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from colde_cli.scoring.config import FIELD_PARTS, PARTS, ScoreWeights
+from colde_cli.scoring.config import PARTS, ScoreWeights
 from colde_cli.scoring.lexicon import BUCKETS, Terms
-from colde_cli.scoring.profile import Field
+from colde_cli.scoring.profile import DomainFields, Field, within
 from colde_cli.scoring.score import (
     COSINE_ALONE,
     Scorable,
     ScoringConfig,
     saturated,
     unit_rows,
-    weights_by_domain,
 )
+from colde_cli.scoring.whitening import Whitening
 
 Floats = NDArray[np.float64]
 FloatArray = NDArray[np.float32]
@@ -36,7 +36,10 @@ _BLOCK = 256
 
 
 def scores_with_many(
-    query: Scorable, documents: Sequence[Scorable], config: ScoringConfig, field: Field | None = None
+    query: Scorable,
+    documents: Sequence[Scorable],
+    config: ScoringConfig,
+    field: Field | DomainFields | None = None,
 ) -> Floats:
     """The scores of a document with N others, [N], equal to `document_score` but for `ACCURACY`.
 
@@ -46,42 +49,63 @@ def scores_with_many(
         config: of the model that encoded them all.
         field: score them within this field.
     """
-    scorer = _OneToMany(query, config.score_weights or COSINE_ALONE, field)
-    blocks = [documents[start : start + _BLOCK] for start in range(0, len(documents), _BLOCK)]
-    return np.concatenate([np.zeros(0), *(scorer.scores(block) for block in blocks)])
+    score_weights = config.score_weights or COSINE_ALONE
+    rows = np.zeros(len(documents), np.int64)
+    if isinstance(field, DomainFields):
+        rows = np.array([field.row(query, item) for item in documents], np.int64)
+    scores = np.zeros(len(documents))
+    for row in np.unique(rows).tolist():
+        scorer = _OneToMany(query, score_weights, field, row)
+        numbers = np.flatnonzero(rows == row)
+        for start in range(0, len(numbers), _BLOCK):
+            block = numbers[start : start + _BLOCK]
+            scores[block] = scorer.scores([documents[number] for number in block])
+    return scores
 
 
 class _OneToMany:
-    """A query made ready to be scored with blocks of documents."""
+    """A query made ready to be scored with blocks of documents.
 
-    def __init__(self, query: Scorable, score_weights: ScoreWeights, field: Field | None) -> None:
-        self._score_weights, self._field = score_weights, field
-        self._names: tuple[str, ...] = PARTS if field is None else FIELD_PARTS
-        self._by_domain = (
-            weights_by_domain(score_weights) if field is None else field.weights_by_domain(score_weights)
-        )
-        self._query = query if field is None else field.adapt(query)
+    Attributes:
+        row: the domain in which the query and the documents are scored, if `field` is `DomainFields`.
+    """
+
+    def __init__(
+        self, query: Scorable, score_weights: ScoreWeights, field: Field | DomainFields | None, row: int
+    ) -> None:
+        self._score_weights = score_weights
+        self._by_domain = score_weights.by_domain if field is None else field.weights_by_domain(score_weights)
+        self._field: Field | None = None
+        self._whitening: Whitening | None = None
+        self._query: Scorable = query
+        if isinstance(field, Field):
+            self._field, self._whitening, self._query = field, field.whitening, field.adapt(query)
+        elif field is not None and row:
+            self._whitening = field.whitenings[row - 1]
+            self._query = within(query, self._whitening, query.terms)
         self._domains = query.domains.astype(np.float64)
 
     def scores(self, documents: Sequence[Scorable]) -> Floats:
         """The scores of the query with a block of documents, [B]."""
         wanted = self._by_domain.sum(axis=0) > 0
-        table = np.zeros((len(documents), len(self._names)))
+        table = np.zeros((len(documents), len(PARTS)))
         chunks = self._chunk_parts(documents)
-        for column, name in enumerate(self._names):
+        for column, name in enumerate(PARTS):
             if wanted[column]:
                 table[:, column] = chunks[name] if name in chunks else self._part(name, documents)
         scores: Floats = (table * (self._domain_shares(documents) @ self._by_domain)).sum(axis=1)
         return scores
 
     def _part(self, name: str, documents: Sequence[Scorable]) -> Floats:
-        if name == "document":
+        if name == "colde":
             vectors = unit_rows(np.stack([item.document_vector for item in documents]))
             cosines: Floats = np.clip(vectors @ unit_rows(self._query.document_vector[None])[0], -1.0, 1.0)
             return cosines
         if name == "words":
             factors = None if self._field is None else self._field.word_factors
             return self._overlaps(self._query.terms, [item.terms for item in documents], factors)
+        if name == "mentions":
+            return self._mentions(documents)
         return self._overlaps(self._query.opening, [item.opening for item in documents], None)
 
     def _domain_shares(self, documents: Sequence[Scorable]) -> Floats:
@@ -94,21 +118,20 @@ class _OneToMany:
 
     def _chunk_parts(self, documents: Sequence[Scorable]) -> dict[str, Floats]:
         """The parts that need all chunk vectors."""
-        if self._field is None:
+        if self._whitening is None:
             vectors = np.concatenate([item.centred_unit_vectors for item in documents])
         else:
-            vectors = np.concatenate([item.chunk_vectors for item in documents]) - self._field.centre
+            vectors = unit_rows(
+                self._whitening.apply(np.concatenate([item.chunk_vectors for item in documents]))
+            )
         lengths = np.array([len(item.shares) for item in documents])
         starts = np.cumsum(lengths) - lengths
-        cosines = vectors @ self._query.centred_unit_vectors.T
-        parts: dict[str, Floats] = {}
-        if self._field is not None:
-            norms = np.sqrt(np.einsum("mh,mh->m", vectors, vectors))
-            cosines /= np.maximum(norms, np.finfo(np.float32).tiny)[:, None]
-            sums = np.add.reduceat(vectors, starts, axis=0)
-            parts["mean"] = (unit_rows(sums) @ unit_rows(self._query.chunk_vectors.mean(0)[None])[0]).astype(
-                np.float64
-            )
+        query = self._query.centred_unit_vectors
+        cosines = vectors @ query.T
+        means = unit_rows(np.add.reduceat(vectors, starts, axis=0))
+        parts: dict[str, Floats] = {
+            "mean": np.clip(means @ unit_rows(query.mean(0)[None])[0], -1.0, 1.0).astype(np.float64)
+        }
         shares = np.concatenate([item.shares for item in documents])
         parts["chunks"] = self._counterparts(np.clip(cosines, -1.0, 1.0), starts, lengths, shares)
         return parts
@@ -135,6 +158,24 @@ class _OneToMany:
         scores: Floats = np.clip(both / 2, -1.0, 1.0)
         return scores
 
+    def _mentions(self, documents: Sequence[Scorable]) -> Floats:
+        """Saturated mentions of the openings of either side in the other, [B]."""
+        own, opening = self._query.terms, self._query.opening
+        terms, openings = (
+            _known([item.terms for item in documents]),
+            _known([item.opening for item in documents]),
+        )
+        if own is None or opening is None:
+            raise ValueError("an encoding has no words")
+        there, here = np.zeros(2 * BUCKETS, np.float32), np.zeros(2 * BUCKETS, np.float32)
+        there[opening.buckets] = opening.weights**2
+        here[own.buckets] = 1
+        of_query = _sums(there.take(np.concatenate([item.buckets for item in terms])), _lengths(terms))
+        weights = np.concatenate([item.weights for item in openings])
+        found = here.take(np.concatenate([item.buckets for item in openings])) * weights**2
+        both = np.minimum(of_query, 1.0) + np.minimum(_sums(found, _lengths(openings)), 1.0)
+        return saturated(both / 2, self._score_weights.saturation)
+
     def _overlaps(
         self, query: Terms | None, documents: Sequence[Terms | None], factors: FloatArray | None
     ) -> Floats:
@@ -145,10 +186,10 @@ class _OneToMany:
             documents: words that the model alone has weighed.
             factors: [2 * BUCKETS], by which the field changes a weight; None where it changes none.
         """
-        known = [item for item in documents if item is not None]
-        if query is None or len(known) < len(documents):
+        known = _known(documents)
+        if query is None:
             raise ValueError("an encoding has no words")
-        lengths = np.array([len(item.buckets) for item in known])
+        lengths = _lengths(known)
         buckets = np.concatenate([item.buckets for item in known])
         weights = np.concatenate([item.weights for item in known])
         spread_out = np.zeros(2 * BUCKETS, np.float32)
@@ -159,6 +200,17 @@ class _OneToMany:
         if factors is not None:
             sums /= np.maximum(np.sqrt(_sums(weights * weights, lengths)), np.finfo(np.float32).tiny)
         return saturated(np.minimum(sums, 1.0), self._score_weights.saturation)
+
+
+def _known(documents: Sequence[Terms | None]) -> list[Terms]:
+    known = [item for item in documents if item is not None]
+    if len(known) < len(documents):
+        raise ValueError("an encoding has no words")
+    return known
+
+
+def _lengths(documents: Sequence[Terms]) -> Ints:
+    return np.array([len(item.buckets) for item in documents], np.int64)
 
 
 def _sums(values: FloatArray, lengths: Ints) -> Floats:

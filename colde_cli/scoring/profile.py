@@ -10,6 +10,7 @@ A small field teaches little, so its statistics are blended with those of the mo
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
@@ -20,14 +21,17 @@ from numpy.typing import NDArray
 
 from colde_cli.errors import ModelError
 from colde_cli.files import load_arrays
-from colde_cli.scoring.config import (
-    FIELD_PARTS,
-    PARTS,
-    Calibration,
-    ScoreWeights,
-    calibration_of,
-)
+from colde_cli.scoring.config import PARTS, Calibration, ScoreWeights, calibration_of
 from colde_cli.scoring.lexicon import BUCKETS, Lexicon, Terms
+from colde_cli.scoring.whitening import (
+    RANK,
+    Whitening,
+    blended_covariance,
+    composed,
+    covariance_of,
+    mean_of_means,
+    principal,
+)
 
 if TYPE_CHECKING:
     from colde_cli.scoring.score import Scorable
@@ -35,12 +39,9 @@ if TYPE_CHECKING:
 FloatArray = NDArray[np.float32]
 Floats = NDArray[np.float64]
 
-FORMAT = 1
+FORMAT = 2
 HEADER = "profile.json"
 STATISTICS = "profile.npz"
-
-SPREAD_PARTS = ("chunks", "words", "mean")
-"""The parts that make the score of documents of no known domain."""
 
 PRIOR_DOCUMENTS = 10
 """Documents that the model's centre and spreads count for. Of 0, 2, 5, 10 and 20, chosen on validation pairs of three
@@ -53,9 +54,8 @@ the same pairs. A small field calls every word rare that it lacks."""
 LEAST_DOCUMENTS = 15
 """Fewer documents have fewer than 105 pairs: too few for a percentile."""
 
-_USUAL_SPREADS = np.array([0.12, 0.15, 0.20])
-"""Spreads of `SPREAD_PARTS` over random pairs of contracts, judgments and papers (validation): 0.11 to 0.12, 0.14 to
-0.17 and 0.19 to 0.21."""
+_USUAL_SPREADS = np.array([0.18, 0.09, 0.08, 0.14, 0.21, 0.13])
+"""Spreads of `PARTS` over random pairs of a field: about the means of seven fields (validation)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,11 +65,13 @@ class ModelStatistics:
     Attributes:
         centre: [H], the vector that it subtracts from chunk vectors.
         fingerprint: names the model; of all its files that a profile depends on.
+        covariance: [H, H], of the chunk vectors of a usual field, with trace 1; None if the model knows none.
     """
 
     centre: FloatArray
     lexicon: Lexicon
     fingerprint: str
+    covariance: Floats | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,14 +99,16 @@ class FieldCalibration:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FieldProfile:
-    """The statistics of a field, not blended with anything.
+    """The statistics of a field.
 
     Attributes:
         documents: how many it was learned from.
         fingerprint: of the model that encoded them, see `ModelStatistics`.
         centre: [H], the mean over documents of their mean chunk vectors.
+        directions: [k, H], of the whitening (`Whitening`), in which the covariance of the model has a part.
+        gains: [k], of these directions.
         frequencies: uint16 [2 * BUCKETS], documents that hold a term of each bucket.
-        spreads: [3], standard deviations of `SPREAD_PARTS` over random pairs, blended with usual ones.
+        spreads: [6], standard deviations of `PARTS` over random pairs, blended with usual ones.
         scores: float32 [r], scores of random pairs of documents, ascending.
         calibrated: threshold and probability; None without labelled pairs.
     """
@@ -113,6 +117,8 @@ class FieldProfile:
     documents: int
     fingerprint: str
     centre: FloatArray
+    directions: FloatArray
+    gains: FloatArray
     frequencies: NDArray[np.uint16]
     spreads: Floats
     scores: FloatArray
@@ -144,7 +150,8 @@ class FieldProfile:
         text = json.dumps(header, indent=2, ensure_ascii=False) + "\n"
         (folder / HEADER).write_text(text, encoding="utf-8")
         with (folder / STATISTICS).open("wb") as file:
-            np.savez_compressed(file, **{name: getattr(self, name) for name in ARRAYS})
+            arrays = {name: getattr(self, name) for name in ARRAYS}
+            np.savez_compressed(file, **arrays | {"directions": self.directions.astype(np.float16)})
 
     @classmethod
     def load(cls, folder: Path) -> FieldProfile:
@@ -157,6 +164,7 @@ class FieldProfile:
         path = folder / STATISTICS
         try:
             arrays: dict[str, Any] = dict(zip(ARRAYS, load_arrays(path, *ARRAYS), strict=True))
+            arrays["directions"] = arrays["directions"].astype(np.float32)
             profile = cls(name, documents, fingerprint, **arrays, calibrated=calibrated)
         except ModelError as error:
             raise ModelError(f"{path} {_DAMAGED}") from error
@@ -167,17 +175,19 @@ class FieldProfile:
     def _is_sound(self) -> bool:
         """Whether the arrays can be those of a profile: their shapes, kinds and order."""
         arrays = [getattr(self, name) for name in ARRAYS]
-        shapes = (self.centre.ndim, self.frequencies.shape, self.spreads.shape, self.scores.ndim)
+        size = len(self.centre) if self.centre.ndim == 1 else 0
+        kept = (min(RANK, size),)
+        shapes = [(size,), (*kept, size), kept, (2 * BUCKETS,), (len(PARTS),), (self.scores.size,)]
         return bool(
-            shapes == (1, (2 * BUCKETS,), (len(SPREAD_PARTS),), 1)
-            and "".join(array.dtype.kind for array in arrays) == "fuff"
-            and all(np.isfinite(array).all() for array in (self.centre, self.spreads, self.scores))
+            [array.shape for array in arrays] == shapes
+            and "".join(array.dtype.kind for array in arrays) == "fffuff"
+            and all(np.isfinite(array).all() for array in arrays)
             and (np.diff(self.scores) >= 0).all()
             and self.frequencies.max() <= self.documents
         )
 
 
-ARRAYS = ("centre", "frequencies", "spreads", "scores")
+ARRAYS = ("centre", "directions", "gains", "frequencies", "spreads", "scores")
 """The arrays of a profile, as they are kept."""
 
 _DAMAGED = "is damaged; make the profile again with colde adapt."
@@ -221,7 +231,7 @@ class FieldDocument:
     """A document as it looks within a field; a `Scorable`.
 
     Attributes:
-        chunk_vectors: [n, H], without the field's centre.
+        centred_unit_vectors: [n, H], whitened within the field, of unit length.
         opening: weighed by the model alone.
     """
 
@@ -232,6 +242,103 @@ class FieldDocument:
     domains: FloatArray
     terms: Terms | None
     opening: Terms | None
+
+
+def within(document: Scorable, whitening: Whitening, terms: Terms | None) -> FieldDocument:
+    """The document with its chunk vectors whitened, and with these weighed words."""
+    whitened = whitening.apply(document.chunk_vectors)
+    norms = np.linalg.norm(whitened, axis=1, keepdims=True)
+    return FieldDocument(
+        document.document_vector,
+        document.chunk_vectors,
+        whitened / np.maximum(norms, np.finfo(np.float32).tiny),
+        document.shares,
+        document.domains,
+        terms,
+        # Words of the opening name the kind of a document: what a whole field has in common counts.
+        document.opening,
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DomainFields:
+    """What a model knows of its own domains: a pair of documents is whitened within the domain it belongs to most.
+
+    Attributes:
+        whitenings: of each domain, in the order of `ScoreWeights.domains`. Documents of no known domain have the
+            centre of the model alone.
+        covariance: [H, H], the mean of the domains' covariances, with trace 1.
+    """
+
+    whitenings: tuple[Whitening, ...]
+    covariance: Floats
+
+    @classmethod
+    def learn(cls, documents: Sequence[Sequence[FloatArray]]) -> DomainFields:
+        """Learn them from the chunk vectors [n, H] of each domain's documents."""
+        centres = [mean_of_means(vectors) for vectors in documents]
+        covariances = [
+            covariance_of(vectors, centre) for vectors, centre in zip(documents, centres, strict=True)
+        ]
+        common = composed(*principal(np.mean(covariances, axis=0)))
+        blended = [
+            blended_covariance(covariance, len(vectors), common)
+            for covariance, vectors in zip(covariances, documents, strict=True)
+        ]
+        return cls(tuple(map(Whitening.learn, centres, blended)), common)
+
+    @classmethod
+    def load(cls, path: Path) -> DomainFields:
+        """Read the fields of a model.
+
+        Raises:
+            ModelError: the file is damaged.
+        """
+        centres, directions, gains, *common = load_arrays(path, *_DOMAIN_ARRAYS)
+        whitenings = map(Whitening, centres, directions.astype(np.float32), gains)
+        return cls(tuple(whitenings), composed(common[0].astype(np.float32), common[1], float(common[2])))
+
+    def save(self, path: Path) -> None:
+        """Write them; the same content gives the same bytes."""
+        directions, variances, rest = principal(self.covariance)
+        each = self.whitenings
+        arrays: tuple[NDArray[Any], ...] = (
+            np.stack([item.centre for item in each]),
+            np.stack([item.directions for item in each]).astype(np.float16),
+            np.stack([item.gains for item in each]),
+            directions.astype(np.float16),
+            variances,
+            np.asarray(rest, np.float64),
+        )
+        with path.open("wb") as file:
+            values: dict[str, Any] = dict(zip(_DOMAIN_ARRAYS, arrays, strict=True))
+            np.savez(file, **values)
+
+    def row(self, a: Scorable, b: Scorable) -> int:
+        """The domain of a pair, of those with a whitening: 0 for "other", else its number from 1."""
+        return int((a.domains + b.domains).argmax())
+
+    def adapt_pair(self, a: Scorable, b: Scorable) -> tuple[Scorable, Scorable]:
+        """Both documents within the domain of the pair; unchanged in no known domain."""
+        row = self.row(a, b)
+        if not row:
+            return a, b
+        whitening = self.whitenings[row - 1]
+        return within(a, whitening, a.terms), within(b, whitening, b.terms)
+
+    def weights_by_domain(self, score_weights: ScoreWeights) -> Floats:
+        """Those of the model."""
+        return score_weights.by_domain
+
+
+_DOMAIN_ARRAYS = (
+    "centres",
+    "directions",
+    "gains",
+    "common_directions",
+    "common_variances",
+    "common_rest",
+)
 
 
 class Field:
@@ -251,36 +358,28 @@ class Field:
             raise ModelError(f"The profile {profile.name} {_DAMAGED}")
         self.profile = profile
         self._lexicon = statistics.lexicon
-        self.centre = blended_centre(profile.centre, profile.documents, statistics.centre)
+        centre = blended_centre(profile.centre, profile.documents, statistics.centre)
+        self.whitening = Whitening(centre, profile.directions, profile.gains)
+
+    def adapt_pair(self, a: Scorable, b: Scorable) -> tuple[Scorable, Scorable]:
+        """Both documents within the field."""
+        return self.adapt(a), self.adapt(b)
 
     def adapt(self, document: Scorable) -> FieldDocument:
-        """The document with the field's centre and word weights; unchanged where it has them already."""
+        """The document with the field's whitening and word weights; unchanged where it has them already."""
         if isinstance(document, FieldDocument):
             return document
-        centred = document.chunk_vectors - self.centre
-        norms = np.linalg.norm(centred, axis=1, keepdims=True)
-        return FieldDocument(
-            document.document_vector,
-            centred,
-            centred / np.maximum(norms, np.finfo(np.float32).tiny),
-            document.shares,
-            document.domains,
-            self._weighed(document.terms),
-            # Only domains of the model weigh the opening, and its lexicon knows them.
-            document.opening,
-        )
+        return within(document, self.whitening, self._weighed(document.terms))
 
     def weights_by_domain(self, score_weights: ScoreWeights) -> Floats:
-        """Weights of `FIELD_PARTS` for each domain, "other" first: [1 + K, 5].
+        """Weights of `PARTS` for each domain, "other" first: [1 + K, 6].
 
-        The parts of documents of no known domain get weights inversely proportional to their spread over random pairs,
-        which is a mean of standardised parts. A domain of the model keeps the weights that labelled pairs gave it.
+        For documents of no known domain each part is divided by its spread over random pairs of the field, and weighed
+        by `ScoreWeights.in_field`. A domain of the model keeps the weights that labelled pairs gave it.
         """
-        weights = np.zeros((1 + len(score_weights.domains), len(FIELD_PARTS)))
-        for row, domain in enumerate(score_weights.domains, 1):
-            weights[row, : len(PARTS)] = [float(getattr(domain, name)) for name in PARTS]
-        inverse = 1 / np.maximum(self.profile.spreads, 1e-3)
-        weights[0, [FIELD_PARTS.index(name) for name in SPREAD_PARTS]] = inverse / inverse.sum()
+        weights = score_weights.by_domain
+        standard = np.array(score_weights.in_field) / np.maximum(self.profile.spreads, 1e-3)
+        weights[0] = standard / standard.sum()
         return weights
 
     @cached_property
@@ -307,7 +406,7 @@ def blended_centre(field: FloatArray, documents: int, model: FloatArray) -> Floa
 
 
 def blended_spreads(spreads: Floats, documents: int) -> Floats:
-    """Spreads [3] of a field of so many documents; usual variances count for `PRIOR_DOCUMENTS`."""
+    """Spreads [6] of a field of so many documents; usual variances count for `PRIOR_DOCUMENTS`."""
     share = documents / (documents + PRIOR_DOCUMENTS)
     blended: Floats = np.sqrt(share * spreads**2 + (1 - share) * _USUAL_SPREADS**2)
     return blended

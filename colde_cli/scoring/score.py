@@ -14,9 +14,9 @@ from typing import Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from colde_cli.scoring.config import FIELD_PARTS, PARTS, Calibration, ScoreWeights, probability
-from colde_cli.scoring.lexicon import Terms, overlap
-from colde_cli.scoring.profile import Field, FieldProfile
+from colde_cli.scoring.config import PARTS, Calibration, ScoreWeights, probability
+from colde_cli.scoring.lexicon import Terms, mention, overlap
+from colde_cli.scoring.profile import DomainFields, Field, FieldProfile
 
 FloatArray = NDArray[np.float32]
 Overlap = TypeVar("Overlap", float, NDArray[np.float64])
@@ -75,7 +75,7 @@ class ScorePart:
     """One part of a document score.
 
     Attributes:
-        name: one of `PARTS`, or of `FIELD_PARTS` within a field.
+        name: one of `PARTS`.
         score: in [-1, 1].
         weight: in the domains of the two documents, above 0.
     """
@@ -107,13 +107,18 @@ COSINE_ALONE = ScoreWeights()
 """Of a model that states no weights."""
 
 
-def document_score(a: Scorable, b: Scorable, config: ScoringConfig, field: Field | None = None) -> float:
+def document_score(
+    a: Scorable, b: Scorable, config: ScoringConfig, field: Field | DomainFields | None = None
+) -> float:
     """The score of two documents, in [-1, 1]: the weighted mean of its parts."""
     return _mean(score_parts(a, b, config, field))
 
 
 def document_scores(
-    left: Sequence[Scorable], right: Sequence[Scorable], config: ScoringConfig, field: Field | None = None
+    left: Sequence[Scorable],
+    right: Sequence[Scorable],
+    config: ScoringConfig,
+    field: Field | DomainFields | None = None,
 ) -> NDArray[np.float64]:
     """The scores of P pairs of documents, [P].
 
@@ -122,31 +127,31 @@ def document_scores(
         right: the second document of each pair.
         config: of the model that encoded them all.
         field: score them within this field; documents of many pairs are best adapted to it before. One document
-            with many others is scored faster by `scoring.many`.
+            with many others is scored faster by `scoring.many`. `DomainFields` are those of the model itself.
     """
     scores = [document_score(a, b, config, field) for a, b in zip(left, right, strict=True)]
     return np.asarray(scores, np.float64)
 
 
 def score_parts(
-    a: Scorable, b: Scorable, config: ScoringConfig, field: Field | None = None
+    a: Scorable, b: Scorable, config: ScoringConfig, field: Field | DomainFields | None = None
 ) -> tuple[ScorePart, ...]:
-    """The parts of a document score that have a weight, in the order of `PARTS` or `FIELD_PARTS`."""
+    """The parts of a document score that have a weight, in the order of `PARTS`."""
     score_weights = config.score_weights or COSINE_ALONE
-    names: tuple[str, ...] = PARTS
-    if field is None:
-        by_domain = weights_by_domain(score_weights)
-    else:
-        names, by_domain = FIELD_PARTS, field.weights_by_domain(score_weights)
-        a, b = field.adapt(a), field.adapt(b)
+    by_domain = score_weights.by_domain
+    if field is not None:
+        by_domain = field.weights_by_domain(score_weights)
+        a, b = field.adapt_pair(a, b)
     return tuple(
         ScorePart(name, part_score(name, a, b, score_weights), float(weight))
-        for name, weight in zip(names, domain_shares(a, b, score_weights) @ by_domain, strict=True)
+        for name, weight in zip(PARTS, domain_shares(a, b, score_weights) @ by_domain, strict=True)
         if weight > 0
     )
 
 
-def verdict(a: Scorable, b: Scorable, config: ScoringConfig, field: Field | None = None) -> Verdict:
+def verdict(
+    a: Scorable, b: Scorable, config: ScoringConfig, field: Field | DomainFields | None = None
+) -> Verdict:
     """Score, threshold and probability of two documents, and the percentile within a field.
 
     Weights, threshold and probability are averaged over the domains, by the shares that the two documents have in them.
@@ -155,7 +160,7 @@ def verdict(a: Scorable, b: Scorable, config: ScoringConfig, field: Field | None
     """
     parts = score_parts(a, b, config, field)
     score = _mean(parts)
-    if field is not None:
+    if isinstance(field, Field):
         return _within_field(score, parts, field.profile)
     if config.threshold is None or config.calibration is None:
         return Verdict(score, parts, config.threshold, None)
@@ -187,28 +192,30 @@ def domain_shares(a: Scorable, b: Scorable, score_weights: ScoreWeights) -> NDAr
     return shares
 
 
-def weights_by_domain(score_weights: ScoreWeights) -> NDArray[np.float64]:
-    """The weights of the parts for "other" and for each domain, [1 + K, 4]."""
-    rows = (score_weights, *score_weights.domains)
-    return np.array([[float(getattr(row, name)) for name in PARTS] for row in rows], np.float64)
-
-
 def part_score(name: str, a: Scorable, b: Scorable, score_weights: ScoreWeights) -> float:
     """One part of a document score, in [-1, 1].
 
     Raises:
         ValueError: there is no such part, or an encoding lacks the words that it needs.
     """
-    if name == "document":
+    if name == "colde":
         return cosine(a.document_vector, b.document_vector)
     if name == "mean":
-        return cosine(a.chunk_vectors.mean(0), b.chunk_vectors.mean(0))
+        return cosine(a.centred_unit_vectors.mean(0), b.centred_unit_vectors.mean(0))
     if name == "chunks":
         return counterparts(a, b, score_weights.sharpness)
-    left, right = {"words": (a.terms, b.terms), "opening": (a.opening, b.opening)}.get(name, (None, None))
-    if left is None or right is None:
+    if name not in PARTS:
+        raise ValueError(f"there is no part {name}")
+    return saturated(_shared_words(name, a, b), score_weights.saturation)
+
+
+def _shared_words(name: str, a: Scorable, b: Scorable) -> float:
+    """The overlap of "words" or "opening", or the mean of what each document holds of the other's opening."""
+    if a.terms is None or b.terms is None or a.opening is None or b.opening is None:
         raise ValueError(f"an encoding has no {name}")
-    return saturated(overlap(left, right), score_weights.saturation)
+    if name == "mentions":
+        return (mention(a.opening, b.terms) + mention(b.opening, a.terms)) / 2
+    return overlap(a.terms, b.terms) if name == "words" else overlap(a.opening, b.opening)
 
 
 def cosines(a: FloatArray, b: FloatArray) -> FloatArray:

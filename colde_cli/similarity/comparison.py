@@ -182,7 +182,7 @@ def compare_encodings(
         field: score the documents within this field.
         progress: called with the number of passages just encoded.
     """
-    found = verdict(a, b, encoder.config, field)
+    found = verdict(a, b, encoder.config, field or encoder.domain_fields)
     a_to_b, b_to_a = encoder.attention(a, b)
     alike = ChunkCosines(a.chunks, b.chunks, cosines(a.centred_unit_vectors, b.centred_unit_vectors))
     return Comparison(

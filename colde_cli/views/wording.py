@@ -36,13 +36,16 @@ STATE_WORDS = {
 }
 """States of passages, in the order of `State`."""
 PART_NAMES = {
-    "document": "meaning",
+    "colde": "meaning",
+    "mean": "subject",
     "chunks": "closest chunks",
     "words": "rare words",
+    "mentions": "mentions",
     "opening": "opening",
-    "mean": "subject",
 }
 """Parts of a score, by `ScorePart.name`."""
+_MOST_REASONS = 4
+"""Parts that are named: more do not fit on a line."""
 MOST_FLAGS = 6
 """Flags of one kind that are named above a redline: in a table every number may differ."""
 _UNNAMED = {"front": "(front matter)", "abstract": "(abstract)"}
@@ -250,12 +253,14 @@ def reasons(comparison: Comparison) -> str:
     """Give reasons for and against a relation in one line of at most 100 characters; "" without reasons.
 
     The score is the weighted mean of its parts. Each part pulls the score above or below the threshold, by its weight
-    times its difference to the threshold. The strongest part on the side of the verdict comes first.
+    times its difference to the threshold. The strongest part on the side of the verdict comes first; of many parts the
+    weakest are left out.
     """
     threshold = comparison.threshold
     if threshold is None or len(comparison.parts) < 2:
         return ""
     ordered = sorted(comparison.parts, key=lambda part: -part.weight * abs(part.score - threshold))
+    ordered = ordered[:_MOST_REASONS]
     alike = [_part(part) for part in ordered if part.score >= threshold]
     unlike = [_part(part) for part in ordered if part.score < threshold]
     sides = [f"{word} in {listed(names)}" for word, names in (("alike", alike), ("unlike", unlike)) if names]

@@ -148,6 +148,10 @@ class TowerEncoder:
     def statistics(self) -> None:
         """None: towers have no lexicon, and so no field profiles."""
 
+    @property
+    def domain_fields(self) -> None:
+        """None: towers have no domains."""
+
     def chunk(self, document: Document) -> tuple[Chunk, ...]:
         """Cut a document into chunks.
 

@@ -91,7 +91,9 @@ class Bench:
             clean, changed = self.encodings[name], attacked(name)
             unchanged = cosine(clean.document_vector, clean.document_vector)
             cosines.append(unchanged - cosine(clean.document_vector, changed.document_vector))
-            before, after = document_scores([clean, clean], [clean, changed], self.encoder.config)
+            before, after = document_scores(
+                [clean, clean], [clean, changed], self.encoder.config, self.encoder.domain_fields
+            )
             scores.append(float(before - after))
         return SelfRow(
             attack,
@@ -126,7 +128,7 @@ def pair_scores(
     for start in range(0, len(pairs), _BLOCK):
         some = pairs[start : start + _BLOCK]
         firsts, seconds = [left(pair.a) for pair in some], [right(pair.b) for pair in some]
-        scores.append(document_scores(firsts, seconds, encoder.config))
+        scores.append(document_scores(firsts, seconds, encoder.config, encoder.domain_fields))
         tokens += [(a.tokens, b.tokens) for a, b in zip(firsts, seconds, strict=True)]
     return np.concatenate(scores), np.array(tokens, np.int64)
 
