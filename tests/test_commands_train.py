@@ -21,9 +21,12 @@ from tiny_backbone import write_backbone, write_documents
 
 from colde_cli.commands.train import train
 from colde_cli.encoder.encoder import Encoder
+from colde_cli.encoder.layout import open_folder, weight_files
 from colde_cli.errors import ColdeError
 from colde_cli.evaluation.data import read_data
+from colde_cli.learning.backbone import load_backbone
 from colde_cli.learning.loop import TIME_UP
+from colde_cli.learning.networks.colde import load_colde
 from colde_cli.learning.tokens import chunk_documents
 
 APP = typer.Typer(context_settings={"help_option_names": ["-h", "--help"]})
@@ -276,3 +279,37 @@ def test_what_a_continued_model_cannot_change(
     assert "leave out --backbone" in refusal(*given, "--backbone", backbone)
     assert "--init means nothing" in refusal(*given, "--system", "sbert")
     assert "no model" in refusal(*given[:3], "--init", tmp_path / "missing")
+
+
+def test_weights_in_shards_give_the_same_model(data: Path, backbone: Path, tmp_path: Path) -> None:
+    """A folder of shards serves, continues and is a backbone like one with a single file."""
+    options = ["--backbone", backbone, *QUICK, "--epochs", 1]
+    assert colde(data, "-o", tmp_path / "whole", *options).exit_code == 0
+    shards = tmp_path / "shards"
+    assert colde(data, "-o", shards, *options, "--max-shard-size", "50kB").exit_code == 0
+    names = sorted(path.name for path in shards.glob("*.safetensors"))
+    assert len(names) > 2
+    assert names[0] == f"model-00001-of-{len(names):05}.safetensors"
+    index = json.loads((shards / "model.safetensors.index.json").read_text(encoding="utf-8"))
+    assert sorted(set(index["weight_map"].values())) == names
+
+    whole, split = (load_colde(open_folder(tmp_path / name)).state_dict() for name in ("whole", "shards"))
+    assert whole.keys() == split.keys()
+    assert all(np.array_equal(whole[name], split[name]) for name in whole)
+    assert load_backbone(str(shards)).weights.keys() == load_backbone(str(tmp_path / "whole")).weights.keys()
+    document = read_data([data]).documents[0].document
+    vectors = [
+        Encoder.load(tmp_path / name, device="cpu").encode(document).document_vector
+        for name in ("whole", "shards")
+    ]
+    assert np.array_equal(*vectors)
+
+    (shards / names[1]).unlink()
+    assert names[1] in refusal(data, "-o", tmp_path / "more", "--init", shards, *QUICK[:4])
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"weight_map": {}}', '{"weight_map": {"a": "../other"}}'])
+def test_a_wrong_index_of_shards_is_named(text: str, tmp_path: Path) -> None:
+    (tmp_path / "model.safetensors.index.json").write_text(text, encoding="utf-8")
+    with pytest.raises(ColdeError, match=r"index\.json"):
+        weight_files(tmp_path)

@@ -49,7 +49,7 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Tiny:
     torch = pytest.importorskip("torch")
     from tiny_backbone import write_backbone
 
-    from colde_cli.encoder.layout import CONFIG, TOKENIZER, WEIGHTS
+    from colde_cli.encoder.layout import CONFIG, TOKENIZER
     from colde_cli.learning.backbone import load_backbone
     from colde_cli.learning.export.export import export_model
     from colde_cli.learning.networks.colde import Colde, save_weights
@@ -73,7 +73,7 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Tiny:
                 table.data = torch.randn(table.shape, generator=generator).half().float()
         (folder / CONFIG).write_text(model.config.to_json(), encoding="utf-8")
         (folder / TOKENIZER).write_text(backbone.tokenizer, encoding="utf-8")
-        save_weights(model, folder / WEIGHTS)
+        save_weights(model, folder)
         export_model(folder, precisions=("fp32",))
         return Encoder.load(folder, device="cpu", precision="fp32")
 

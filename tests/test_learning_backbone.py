@@ -48,7 +48,7 @@ def test_the_backbone_of_a_colde_model(folder: Path, tmp_path: Path) -> None:
     model.encoder.load_bert(pretrained.weights)
     (tmp_path / CONFIG).write_text(model.config.to_json(), encoding="utf-8")
     (tmp_path / TOKENIZER).write_text(pretrained.tokenizer, encoding="utf-8")
-    save_weights(model, tmp_path / WEIGHTS)
+    save_weights(model, tmp_path)
     backbone = load_backbone(str(tmp_path))
     assert backbone.name == "original"
     key = "encoder.layer.1.output.dense.weight"

@@ -174,7 +174,7 @@ def test_fp16_stays_close(tmp_path: Path) -> None:
 def model_on_disk(folder: Path) -> Path:
     folder.mkdir()
     model = tiny()
-    save_weights(model, folder / "model.safetensors")
+    save_weights(model, folder)
     (folder / "config.json").write_text(model.config.to_json())
     return folder
 
@@ -209,7 +209,7 @@ def test_graphs_that_share_weights_give_the_same_bytes(tmp_path: Path, name: str
     quantize(whole["plain"], whole["int8"], samples(8, seed=1))
     write_head(model.head, whole["head"])
     shared = Path(shutil.copy(whole[name], folder))
-    share_weights(shared, folder / "model.safetensors")
+    share_weights(shared, [folder / "model.safetensors"])
     ids = np.asarray(samples(1, seed=5), np.int64)
     rng = np.random.default_rng(5)
     feed = {
@@ -241,7 +241,7 @@ def test_graphs_of_other_weights_differ_though_they_refer_to_the_same_places(tmp
         model = load_colde(open_folder(folder))
         with torch.no_grad():
             model.encoder.bert.embeddings.word_embeddings.weight.add_(shift)
-        save_weights(model, folder / "model.safetensors")
+        save_weights(model, folder)
         export_model(folder, precisions=("fp16",))
         graphs.append(folder / "chunk_encoder_fp16.onnx")
     assert graphs[0].stat().st_size == graphs[1].stat().st_size

@@ -368,7 +368,7 @@ def test_roundtrip_keeps_the_head_and_halves_the_backbone(tmp_path: Path) -> Non
     torch.manual_seed(0)
     colde = Colde(replace(CONFIG, residual="mean", chunk_position="input"))
     awake(colde)
-    save_weights(colde, tmp_path / WEIGHTS)
+    save_weights(colde, tmp_path)
     stored = load_file(tmp_path / WEIGHTS)
     assert stored.keys() == colde.state_dict().keys()
     again = load_colde(ModelFolder(tmp_path, colde.config))
@@ -382,7 +382,7 @@ def test_roundtrip_keeps_the_head_and_halves_the_backbone(tmp_path: Path) -> Non
 
 
 def test_weights_that_do_not_fit_name_the_file(tmp_path: Path) -> None:
-    save_weights(Colde(CONFIG), tmp_path / WEIGHTS)
+    save_weights(Colde(CONFIG), tmp_path)
     with pytest.raises(ModelError, match=WEIGHTS):
         load_colde(ModelFolder(tmp_path, replace(CONFIG, projection=13)))
     with pytest.raises(ModelError, match=WEIGHTS):

@@ -14,7 +14,7 @@ from tiny_backbone import write_backbone, write_documents
 
 from colde_cli.encoder.cache import Cache
 from colde_cli.encoder.encoder import Encoder
-from colde_cli.encoder.layout import CONFIG, TOKENIZER, WEIGHTS
+from colde_cli.encoder.layout import CONFIG, TOKENIZER
 from colde_cli.evaluation.data import read_data
 from colde_cli.learning.augmentation import whole_views
 from colde_cli.learning.backbone import load_backbone
@@ -47,7 +47,7 @@ def exported(model: Colde, tokenizer: str, folder: Path) -> Path:
     folder.mkdir()
     (folder / CONFIG).write_text(model.config.to_json(), encoding="utf-8")
     (folder / TOKENIZER).write_text(tokenizer, encoding="utf-8")
-    save_weights(model, folder / WEIGHTS)
+    save_weights(model, folder)
     export_model(folder, precisions=("fp32",))
     return folder
 

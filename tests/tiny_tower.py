@@ -30,10 +30,11 @@ def write_tower(folder: Path, backbone: Backbone, system: str = "sbert") -> Path
     """The folder of an untrained tower, with its graph."""
     from colde_cli.encoder.towers.packing import Rows
     from colde_cli.learning.export.export import new_folder
-    from colde_cli.learning.towers.export import export_tower, save_tower
+    from colde_cli.learning.towers.export import export_tower
+    from colde_cli.learning.weights import save_tensors
 
     network, config = untrained(backbone, system)
     with new_folder(folder, config.to_json(), backbone.tokenizer) as staged:
-        save_tower(network, staged / "model.safetensors")
+        save_tensors(network.state_dict(), staged)
         export_tower(staged, [Rows.of([[2, 5, 6, 3]])])
     return folder

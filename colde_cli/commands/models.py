@@ -80,7 +80,7 @@ def summarise(folder: Path) -> ModelSummary:
     Raises:
         ModelError: it is not a model.
     """
-    from colde_cli.encoder.layout import ENCODER_GRAPHS, TOWER_GRAPH, WEIGHTS
+    from colde_cli.encoder.layout import ENCODER_GRAPHS, TOWER_GRAPH, WEIGHTS, WEIGHTS_INDEX
     from colde_cli.encoder.loading import open_model
 
     try:
@@ -98,7 +98,7 @@ def summarise(folder: Path) -> ModelSummary:
         precisions=tuple(name for name, graph in graphs.items() if model.has(graph)),
         megabytes=round(size / 1e6, 1),
         threshold=config.threshold,
-        trainable=model.has(WEIGHTS),
+        trainable=model.has(WEIGHTS) or model.has(WEIGHTS_INDEX),
     )
 
 

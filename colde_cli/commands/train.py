@@ -23,7 +23,7 @@ from typer.models import OptionInfo
 
 from colde_cli.errors import OptionError
 from colde_cli.recipes import DEFAULT_BACKBONE, MODEL, PANELS, BaseName, GivenAs, Recipe, TowerRecipe, option
-from colde_cli.settings import parse_duration
+from colde_cli.settings import parse_duration, parse_size
 from colde_cli.views.escaping import visible
 from colde_cli.views.output import refuse_inputs
 
@@ -249,6 +249,10 @@ def _seconds(text: str) -> float:
     return parse_duration(text, "--max-time")
 
 
+def _shard(text: str) -> int:
+    return parse_size(text, "--max-shard-size")
+
+
 @with_recipe_options
 def train(
     context: typer.Context,
@@ -367,6 +371,17 @@ def train(
     overwrite: Annotated[
         bool, option("--overwrite", panel=_RUN, help="Replace the model folder, or an unfinished run.")
     ] = False,
+    max_shard_size: Annotated[
+        int | None,
+        option(
+            "--max-shard-size",
+            panel=_RUN,
+            metavar="SIZE",
+            parser=_shard,
+            help="Write the weights in files of at most this size, e.g. 20MB, with an index.",
+            show_default="one file",
+        ),
+    ] = None,
     card_note: Annotated[
         str,
         option(
@@ -405,6 +420,7 @@ def train(
         resume=resume,
         overwrite=overwrite,
         checkpoint_every=checkpoint_every,
+        shard_bytes=max_shard_size,
         command=shlex.join(["colde", *sys.argv[1:]]),
         note=card_note,
     )

@@ -3,7 +3,8 @@
     NAME/
       config.json                    everything in `ModelConfig`
       tokenizer.json
-      model.safetensors              the weights: backbone fp16, head fp32
+      model.safetensors              the weights: backbone fp16, head fp32; or in shards,
+                                     model-00001-of-0000N.safetensors with model.safetensors.index.json
       chunk_encoder.onnx             fp32, masked, written on demand by `colde export`
       chunk_encoder_quantized.onnx   int8, unmasked: one chunk a call at its exact length (CPU)
       chunk_encoder_fp16.onnx        fp16, masked: batches (GPU)
@@ -65,6 +66,8 @@ FORMAT = 1
 CONFIG = "config.json"
 TOKENIZER = "tokenizer.json"
 WEIGHTS = "model.safetensors"
+WEIGHTS_INDEX = "model.safetensors.index.json"
+"""Names the file of each tensor, where the weights are in shards."""
 CARD = "README.md"
 HEAD_GRAPH = "document_head.onnx"
 EARLIER_GRAPHS = "onnx"
@@ -392,3 +395,25 @@ def is_tower(path: Path) -> bool:
     except (json.JSONDecodeError, UnicodeDecodeError, RecursionError):
         return False
     return isinstance(values, dict) and "packing" in values
+
+
+def weight_files(folder: Path) -> list[Path]:
+    """The files that hold a model's weights: `model.safetensors`, or the shards that its index names.
+
+    Raises:
+        ModelError: the folder lacks one of them, or the index is damaged.
+    """
+    index = folder / WEIGHTS_INDEX
+    names = [WEIGHTS]
+    if index.is_file() and not (folder / WEIGHTS).is_file():
+        try:
+            names = sorted(set(json.loads(index.read_text(encoding="utf-8"))["weight_map"].values()))
+            inside = bool(names) and all(Path(name).name == name for name in names)
+        except (ValueError, LookupError, TypeError, AttributeError) as error:
+            raise ModelError(f"{index} is damaged; fetch the model again.") from error
+        if not inside:
+            raise ModelError(f"{index} names files of other folders; fetch the model again.")
+    for name in names:
+        if not (folder / name).is_file():
+            raise ModelError(f"The model {folder} lacks {name}.")
+    return [folder / name for name in names]

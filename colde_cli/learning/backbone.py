@@ -13,8 +13,9 @@ from typing import Any
 from torch import Tensor
 
 from colde_cli import settings
-from colde_cli.encoder.layout import CONFIG, TOKENIZER, WEIGHTS
+from colde_cli.encoder.layout import CONFIG, TOKENIZER, WEIGHTS, WEIGHTS_INDEX
 from colde_cli.errors import ModelError
+from colde_cli.learning.weights import load_tensors
 from colde_cli.recipes import DEFAULT_BACKBONE
 
 # Packages that bring a backbone along, so that it need not be fetched.
@@ -121,7 +122,7 @@ def _downloaded(get: Callable[[str], str]) -> Path:
 def _of_colde(folder: Path, config: dict[str, Any]) -> Backbone:
     weights = {
         name.removeprefix(_COLDE_PREFIX): tensor
-        for name, tensor in _tensors(folder / WEIGHTS).items()
+        for name, tensor in _tensors(folder).items()
         if name.startswith(_COLDE_PREFIX)
     }
     name = str(config.get("backbone_name") or folder.name)
@@ -133,7 +134,7 @@ def _of_bert(folder: Path, name: str, config: dict[str, Any]) -> Backbone:
 
     from colde_cli.learning.networks.colde import bert_fields
 
-    tensors = _tensors(folder / WEIGHTS)
+    tensors = _tensors(folder)
     # A BERT saved with a task on top (masked words, say) has its weights under "bert.".
     nested = {key.removeprefix("bert."): value for key, value in tensors.items() if key.startswith("bert.")}
     return Backbone(name, bert_fields(BertConfig(**config)), nested or tensors, _text(folder / TOKENIZER))
@@ -149,24 +150,22 @@ def _of_longformer(folder: Path, name: str, config: dict[str, Any]) -> Backbone:
 
     whole = LongformerConfig(**config)
     prefix = "longformer."
-    tensors = _tensors(folder / WEIGHTS)
+    tensors = _tensors(folder)
     nested = {key.removeprefix(prefix): value for key, value in tensors.items() if key.startswith(prefix)}
     fields = {field: getattr(whole, field) for field in names}
     return Backbone(name, fields, nested or tensors, _text(folder / TOKENIZER))
 
 
-def _tensors(path: Path) -> dict[str, Tensor]:
+def _tensors(folder: Path) -> dict[str, Tensor]:
     from safetensors import SafetensorError
-    from safetensors.torch import load_file
 
-    if not path.is_file():
-        raise ModelError(f"The backbone {path.parent} lacks {path.name}; save it with safe serialisation.")
+    if not any((folder / name).is_file() for name in (WEIGHTS, WEIGHTS_INDEX)):
+        raise ModelError(f"The backbone {folder} lacks {WEIGHTS}; save it with safe serialisation.")
     try:
-        return {
-            name: tensor.float() for name, tensor in load_file(path).items() if tensor.is_floating_point()
-        }
+        found = load_tensors(folder).items()
     except (SafetensorError, OSError) as error:
-        raise ModelError(f"{path} is damaged ({error}); fetch it again.") from error
+        raise ModelError(f"The weights in {folder} are damaged ({error}); fetch them again.") from error
+    return {name: tensor.float() for name, tensor in found if tensor.is_floating_point()}
 
 
 def _text(path: Path) -> str:

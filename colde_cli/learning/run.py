@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from colde_cli.encoder.cache import Cache
-from colde_cli.encoder.layout import CARD, WEIGHTS, ModelConfig, ModelFolder, open_folder
+from colde_cli.encoder.layout import CARD, ModelConfig, ModelFolder, open_folder
 from colde_cli.errors import DataError, DeviceError, ModelError, OptionError
 from colde_cli.evaluation.data import DataFile, read_data, read_pairs
 from colde_cli.evaluation.metrics import PairMetrics
@@ -68,6 +68,7 @@ class Job(Generic[R]):
         resume: go on with the run that was stopped.
         overwrite: replace the model folder, or an unfinished run.
         checkpoint_every: steps between checkpoints; 0 writes one after every epoch only.
+        shard_bytes: most bytes of a file of weights; None for one file.
         command: the command line, for the card.
         note: text for the card.
     """
@@ -83,6 +84,7 @@ class Job(Generic[R]):
     resume: bool = False
     overwrite: bool = False
     checkpoint_every: int = 0
+    shard_bytes: int | None = None
     command: str = "colde train"
     note: str = ""
 
@@ -470,7 +472,7 @@ def _write_model(
 ) -> PairMetrics:
     """Write the model folder, and return the validation figures of the model as it is served."""
     with new_folder(job.output, model.config.to_json(), tokenizer) as staged:
-        save_weights(model, staged / WEIGHTS)
+        save_weights(model, staged, job.shard_bytes)
         export_model(staged, calibration_ids)
         served = fit_served(staged, read, store, combine=job.recipe.combine, device=job.device)
         facts = CardFacts(

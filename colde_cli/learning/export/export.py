@@ -26,8 +26,8 @@ from colde_cli.encoder.layout import (
     ENCODER_GRAPHS,
     HEAD_GRAPH,
     TOKENIZER,
-    WEIGHTS,
     open_folder,
+    weight_files,
 )
 from colde_cli.errors import OptionError
 from colde_cli.files import atomic_folder
@@ -84,7 +84,7 @@ def frozen_encoder(
         folder.mkdir()
         (folder / CONFIG).write_text(model.config.to_json(), encoding="utf-8")
         (folder / TOKENIZER).write_text(tokenizer, encoding="utf-8")
-        save_weights(model, folder / WEIGHTS)
+        save_weights(model, folder)
         export_model(folder, calibration_ids)
         yield Encoder.load(folder, device=device, cache=cache)
 
@@ -121,7 +121,7 @@ def export_model(
         for precision in precisions:
             write_encoder(model.encoder, precision, calibration_ids, staged / ENCODER_GRAPHS[precision])
         for graph in graphs:
-            share_weights(staged / graph, folder / WEIGHTS)
+            share_weights(staged / graph, weight_files(folder))
         for graph in graphs:
             (staged / graph).replace(folder / graph)
             (folder / EARLIER_GRAPHS / graph).unlink(missing_ok=True)

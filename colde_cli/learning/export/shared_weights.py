@@ -1,4 +1,4 @@
-"""Let graphs refer to `model.safetensors` instead of holding its weights a second time.
+"""Let graphs refer to `model.safetensors`, or its shards, instead of holding the weights a second time.
 
 An initializer that equals a stored tensor becomes ONNX external data: the file, and the offset and length of the
 tensor's bytes in it. Exporters transpose matrices, order the gates of an LSTM anew and widen fp16 to fp32. Such
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -33,21 +33,9 @@ _FORMS: dict[str, tuple[tuple[str, dict[str, object]], ...]] = {
 Floats = NDArray[np.float16] | NDArray[np.float32]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class StoredTensor:
-    """A tensor of a safetensors file.
-
-    Attributes:
-        offset: of its first byte in the file.
-    """
-
-    values: Floats
-    offset: int
-
-
 @dataclass(frozen=True, slots=True)
-class _WeightsFile:
-    """The file that graphs refer to; `checksum` is its SHA-1, as the ONNX specification asks."""
+class WeightsFile:
+    """A file that graphs refer to; `checksum` is its SHA-1, as the ONNX specification asks."""
 
     name: str
     checksum: str
@@ -64,20 +52,31 @@ class _WeightsFile:
         return tensor
 
 
-def share_weights(graph: Path, weights: Path) -> None:
+@dataclass(frozen=True, slots=True, eq=False)
+class StoredTensor:
+    """A tensor of a safetensors file.
+
+    Attributes:
+        offset: of its first byte in the file.
+    """
+
+    values: Floats
+    offset: int
+    file: WeightsFile
+
+
+def share_weights(graph: Path, weights: Sequence[Path]) -> None:
     """Replace what a graph holds of the weights by references to them; the graph's outputs stay the same.
 
     Args:
         graph: an ONNX file, rewritten in place. Its references hold once it lies in the folder of `weights`.
-        weights: a safetensors file. A graph names its checksum, so that graphs of other weights differ.
+        weights: safetensors files. A graph names their checksums, so that graphs of other weights differ.
     """
-    stored = stored_tensors(weights)
-    with weights.open("rb") as file:
-        target = _WeightsFile(weights.name, hashlib.file_digest(file, "sha1").hexdigest())
+    stored = [tensor for path in weights for tensor in stored_tensors(path)]
     model = onnx.load(graph)
     kept, nodes = [], []
     for initializer in model.graph.initializer:
-        shared = _shared(initializer, stored, target) if len(initializer.raw_data) >= _SMALLEST else None
+        shared = _shared(initializer, stored) if len(initializer.raw_data) >= _SMALLEST else None
         kept.extend(shared[0] if shared else [initializer])
         nodes.extend(shared[1] if shared else [])
     nodes.extend(model.graph.node)
@@ -89,6 +88,8 @@ def share_weights(graph: Path, weights: Path) -> None:
 
 def stored_tensors(path: Path) -> list[StoredTensor]:
     """The fp16 and fp32 tensors of a safetensors file, mapped into memory."""
+    with path.open("rb") as opened:
+        file = WeightsFile(path.name, hashlib.file_digest(opened, "sha1").hexdigest())
     data = np.memmap(path, np.uint8, mode="r")
     start = 8 + int.from_bytes(data[:8].tobytes(), "little")
     header = json.loads(data[8:start].tobytes())
@@ -98,12 +99,12 @@ def stored_tensors(path: Path) -> list[StoredTensor]:
         if entry["dtype"] in _TYPES:
             first, end = (start + offset for offset in entry["data_offsets"])
             values = data[first:end].view(_TYPES[entry["dtype"]]).reshape(entry["shape"])
-            tensors.append(StoredTensor(values, first))
+            tensors.append(StoredTensor(values, first, file))
     return tensors
 
 
 def _shared(
-    initializer: TensorProto, stored: list[StoredTensor], target: _WeightsFile
+    initializer: TensorProto, stored: list[StoredTensor]
 ) -> tuple[list[TensorProto], list[NodeProto]] | None:
     """References and nodes that give an initializer's values; None where no stored tensor does."""
     wanted = numpy_helper.to_array(initializer)
@@ -112,18 +113,20 @@ def _shared(
     for tensor in stored:
         form = _form(tensor.values, wanted)
         if form is not None:
-            return _reference(initializer, tensor, form, target)
+            return _reference(initializer, tensor, form)
     return None
 
 
 def _reference(
-    initializer: TensorProto, tensor: StoredTensor, form: str, target: _WeightsFile
+    initializer: TensorProto, tensor: StoredTensor, form: str
 ) -> tuple[list[TensorProto], list[NodeProto]]:
     name, number = initializer.name, initializer.data_type
     steps: list[tuple[str, dict[str, object]]] = list(_FORMS[form])
     if helper.np_dtype_to_tensor_dtype(tensor.values.dtype) != number:
         steps.append(("Cast", {"to": number}))
-    pieces = [target.tensor(*piece) for piece in _pieces(tensor, form, f"{name}/stored" if steps else name)]
+    pieces = [
+        tensor.file.tensor(*piece) for piece in _pieces(tensor, form, f"{name}/stored" if steps else name)
+    ]
     inputs, nodes = [piece.name for piece in pieces], []
     for place, (operator, attributes) in enumerate(steps, start=1):
         output = name if place == len(steps) else f"{name}/formed"

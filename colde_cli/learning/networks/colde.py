@@ -15,13 +15,13 @@ from typing import Literal, NamedTuple
 
 import torch
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 from torch.nn import functional
 from transformers import BertConfig, BertModel
 
-from colde_cli.encoder.layout import WEIGHTS, ModelConfig, ModelFolder
+from colde_cli.encoder.layout import ModelConfig, ModelFolder
 from colde_cli.errors import ModelError
+from colde_cli.learning.weights import load_tensors, save_tensors
 
 
 def length_mask(lengths: Tensor, width: int) -> Tensor:
@@ -371,14 +371,13 @@ class Colde(nn.Module):
         self.head = DocumentHead(config)
 
 
-def save_weights(model: Colde, path: Path) -> None:
-    """Write `model.safetensors`: the backbone in fp16, everything else in fp32."""
+def save_weights(model: Colde, folder: Path, shard_bytes: int | None = None) -> None:
+    """Write the weights into a folder, see `save_tensors`: the backbone in fp16, everything else in fp32."""
     tensors = {}
     for name, tensor in model.state_dict().items():
         narrow = name.startswith(_BACKBONE) and tensor.is_floating_point()
-        tensors[name] = tensor.detach().cpu().to(torch.float16 if narrow else tensor.dtype).contiguous()
-    save_file(tensors, path, metadata={"format": "pt"})
-    path.chmod(0o644)  # safetensors makes it readable by its owner only; a model is there to be shared
+        tensors[name] = tensor.to(torch.float16 if narrow else tensor.dtype)
+    save_tensors(tensors, folder, shard_bytes)
 
 
 def load_colde(folder: ModelFolder, attention: Literal["sdpa", "eager"] = "sdpa") -> Colde:
@@ -387,10 +386,11 @@ def load_colde(folder: ModelFolder, attention: Literal["sdpa", "eager"] = "sdpa"
     Raises:
         ModelError: the weights are missing, damaged, or do not fit `config.json`.
     """
-    path = folder.file(WEIGHTS)
     try:
         model = Colde(folder.config, attention)
-        model.load_state_dict({name: tensor.float() for name, tensor in load_file(path).items()})
+        model.load_state_dict({name: tensor.float() for name, tensor in load_tensors(folder.path).items()})
     except (RuntimeError, ValueError, SafetensorError) as error:
-        raise ModelError(f"{path} does not fit the model's config.json; train or fetch it again.") from error
+        raise ModelError(
+            f"The weights in {folder.path} do not fit the model's config.json; train or fetch it again."
+        ) from error
     return model.eval()

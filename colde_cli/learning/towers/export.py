@@ -8,10 +8,9 @@ from pathlib import Path
 import numpy as np
 import torch
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
 from torch import nn
 
-from colde_cli.encoder.layout import TOWER_GRAPH, WEIGHTS, TowerConfig, TowerFolder, open_tower_folder
+from colde_cli.encoder.layout import TOWER_GRAPH, TowerConfig, TowerFolder, open_tower_folder
 from colde_cli.encoder.runtime import Contract, open_session
 from colde_cli.encoder.towers.packing import Rows
 from colde_cli.encoder.towers.tower_encoder import TowerRunner
@@ -19,6 +18,7 @@ from colde_cli.errors import ModelError
 from colde_cli.files import atomic_file
 from colde_cli.learning.export.export import write_graph
 from colde_cli.learning.towers.registry import SYSTEMS
+from colde_cli.learning.weights import load_tensors
 
 TOLERANCE = 1e-4
 """Largest difference of a number between the vectors of network and graph."""
@@ -79,20 +79,14 @@ def load_tower(folder: TowerFolder, *, for_export: bool = False) -> nn.Module:
         raise ModelError(
             f"{folder.path} is of the system {folder.config.system!r}, which this version lacks."
         )
-    path = folder.file(WEIGHTS)
     try:
         network = system.build(folder.config, for_export=for_export)
-        network.load_state_dict(load_file(path))
+        network.load_state_dict(load_tensors(folder.path))
     except (RuntimeError, KeyError, SafetensorError) as error:
-        raise ModelError(f"{path} does not fit the model's config.json; train it again.") from error
+        raise ModelError(
+            f"The weights in {folder.path} do not fit the model's config.json; train it again."
+        ) from error
     return network.eval()
-
-
-def save_tower(network: nn.Module, path: Path) -> None:
-    """Write `model.safetensors`, fp32."""
-    tensors = {name: value.detach().cpu().contiguous() for name, value in network.state_dict().items()}
-    save_file(tensors, path, metadata={"format": "pt"})
-    path.chmod(0o644)  # as `save_weights` does
 
 
 def write_tower_graph(network: nn.Module, config: TowerConfig, target: Path) -> None:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from colde_cli.documents.chunking import plain_tokenizer
-from colde_cli.encoder.layout import CARD, WEIGHTS, TowerConfig
+from colde_cli.encoder.layout import CARD, TowerConfig
 from colde_cli.encoder.towers.packing import Rows, document_text, packing, stack
 from colde_cli.errors import DataError, ModelError, OptionError
 from colde_cli.learning import checkpoint
@@ -41,7 +41,7 @@ from colde_cli.learning.run import (
 from colde_cli.learning.sampling import PairSampler
 from colde_cli.learning.splits import TaskData
 from colde_cli.learning.tokens import bare_tokenizer, learn_vocabulary, vocabulary_size
-from colde_cli.learning.towers.export import export_tower, save_tower
+from colde_cli.learning.towers.export import export_tower
 from colde_cli.learning.towers.pretraining import PretrainingRecipe, masking_vocabulary, pretrain
 from colde_cli.learning.towers.registry import MASKING, SYSTEMS, TowerSystem
 from colde_cli.learning.towers.unsupervised import (
@@ -51,6 +51,7 @@ from colde_cli.learning.towers.unsupervised import (
     split_sentences,
     train_unsupervised,
 )
+from colde_cli.learning.weights import save_tensors
 from colde_cli.recipes import TowerRecipe
 from colde_cli.scoring.fit import fit_calibration
 
@@ -250,7 +251,7 @@ def _write_tower(
     card = write_card(facts, config, job.recipe, outcome)
     with new_folder(job.output, config.to_json(), parts.tokenizer) as staged:
         (staged / CARD).write_text(card, encoding="utf-8")
-        save_tower(parts.network.cpu(), staged / WEIGHTS)
+        save_tensors(parts.network.state_dict(), staged, job.shard_bytes)
         export_tower(staged, samples)
     checkpoint.discard(job.workshop)
 
