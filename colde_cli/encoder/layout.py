@@ -397,15 +397,21 @@ def is_tower(path: Path) -> bool:
     return isinstance(values, dict) and "packing" in values
 
 
+def weights_file(folder: Path) -> Path:
+    """The file that stands for a model's weights in messages: `model.safetensors`, or the index of the shards."""
+    whole, index = folder / WEIGHTS, folder / WEIGHTS_INDEX
+    return index if index.is_file() and not whole.is_file() else whole
+
+
 def weight_files(folder: Path) -> list[Path]:
     """The files that hold a model's weights: `model.safetensors`, or the shards that its index names.
 
     Raises:
         ModelError: the folder lacks one of them, or the index is damaged.
     """
-    index = folder / WEIGHTS_INDEX
+    index = weights_file(folder)
     names = [WEIGHTS]
-    if index.is_file() and not (folder / WEIGHTS).is_file():
+    if index.name == WEIGHTS_INDEX:
         try:
             names = sorted(set(json.loads(index.read_text(encoding="utf-8"))["weight_map"].values()))
             inside = bool(names) and all(Path(name).name == name for name in names)

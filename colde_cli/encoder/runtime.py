@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from colde_cli.encoder.layout import ENCODER_GRAPHS, WEIGHTS, WEIGHTS_INDEX
+from colde_cli.encoder.layout import ENCODER_GRAPHS, weights_file
 from colde_cli.errors import DeviceError, ModelError, OptionError
 
 if TYPE_CHECKING:
@@ -102,8 +102,7 @@ def open_session(graph: Path, contract: Contract, cuda: int | None = None) -> In
         )
     except Exception as error:  # ONNX Runtime raises several types of its own, none of them public
         if "External" in str(error):
-            index = graph.with_name(WEIGHTS_INDEX)
-            weights = index if index.is_file() else graph.with_name(WEIGHTS)
+            weights = weights_file(graph.parent)
             raise ModelError(
                 f"{weights} is missing or does not fit {graph.name}; fetch or export the model again."
             ) from error

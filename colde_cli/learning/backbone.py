@@ -13,7 +13,7 @@ from typing import Any
 from torch import Tensor
 
 from colde_cli import settings
-from colde_cli.encoder.layout import CONFIG, TOKENIZER, WEIGHTS, WEIGHTS_INDEX
+from colde_cli.encoder.layout import CONFIG, TOKENIZER, WEIGHTS, weights_file
 from colde_cli.errors import ModelError
 from colde_cli.learning.weights import load_tensors
 from colde_cli.recipes import DEFAULT_BACKBONE
@@ -159,12 +159,13 @@ def _of_longformer(folder: Path, name: str, config: dict[str, Any]) -> Backbone:
 def _tensors(folder: Path) -> dict[str, Tensor]:
     from safetensors import SafetensorError
 
-    if not any((folder / name).is_file() for name in (WEIGHTS, WEIGHTS_INDEX)):
+    path = weights_file(folder)
+    if not path.is_file():
         raise ModelError(f"The backbone {folder} lacks {WEIGHTS}; save it with safe serialisation.")
     try:
         found = load_tensors(folder).items()
     except (SafetensorError, OSError) as error:
-        raise ModelError(f"The weights in {folder} are damaged ({error}); fetch them again.") from error
+        raise ModelError(f"{path} is damaged ({error}); fetch it again.") from error
     return {name: tensor.float() for name, tensor in found if tensor.is_floating_point()}
 
 

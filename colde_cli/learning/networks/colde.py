@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 from transformers import BertConfig, BertModel
 
-from colde_cli.encoder.layout import ModelConfig, ModelFolder
+from colde_cli.encoder.layout import ModelConfig, ModelFolder, weights_file
 from colde_cli.errors import ModelError
 from colde_cli.learning.weights import load_tensors, save_tensors
 
@@ -391,6 +391,6 @@ def load_colde(folder: ModelFolder, attention: Literal["sdpa", "eager"] = "sdpa"
         model.load_state_dict({name: tensor.float() for name, tensor in load_tensors(folder.path).items()})
     except (RuntimeError, ValueError, SafetensorError) as error:
         raise ModelError(
-            f"The weights in {folder.path} do not fit the model's config.json; train or fetch it again."
+            f"{weights_file(folder.path)} does not fit the model's config.json; train or fetch it again."
         ) from error
     return model.eval()

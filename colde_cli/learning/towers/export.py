@@ -10,7 +10,7 @@ import torch
 from safetensors import SafetensorError
 from torch import nn
 
-from colde_cli.encoder.layout import TOWER_GRAPH, TowerConfig, TowerFolder, open_tower_folder
+from colde_cli.encoder.layout import TOWER_GRAPH, TowerConfig, TowerFolder, open_tower_folder, weights_file
 from colde_cli.encoder.runtime import Contract, open_session
 from colde_cli.encoder.towers.packing import Rows
 from colde_cli.encoder.towers.tower_encoder import TowerRunner
@@ -84,7 +84,7 @@ def load_tower(folder: TowerFolder, *, for_export: bool = False) -> nn.Module:
         network.load_state_dict(load_tensors(folder.path))
     except (RuntimeError, KeyError, SafetensorError) as error:
         raise ModelError(
-            f"The weights in {folder.path} do not fit the model's config.json; train it again."
+            f"{weights_file(folder.path)} does not fit the model's config.json; train it again."
         ) from error
     return network.eval()
 
