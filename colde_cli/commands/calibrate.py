@@ -79,9 +79,10 @@ def calibrate(
     """Fit the threshold and probabilities of a model or a field to your pairs.
 
     The threshold with the best F1 and a calibration (Platt's sigmoid below
-    1,000 pairs, isotonic regression above) are stored with the model, or with
-    the field profile, where 20 pairs are enough. The figures "after" come from
-    a 5-fold cross-validation. Needs the evaluate extra.
+    1,000 pairs, isotonic regression above) are stored with the model. With
+    --field they are fitted so that 20 to 100 pairs of a field can do, and
+    stored with its profile. The figures "after" come from a 5-fold
+    cross-validation. Needs the evaluate extra.
     """
     require_extra("evaluate", "colde calibrate")
     from colde_cli.evaluation.evaluation_set import read_evaluation_sets

@@ -1,7 +1,7 @@
 """Score one document with many at once: what a search needs first, many times faster than pair by pair.
 
-The documents are taken as they are, in blocks: their chunk vectors as one matrix, their words as one sparse one. The
-word weights of a field are folded into the query, so that no document has to be adapted.
+The documents are taken as they are, in blocks: their chunk vectors as one matrix, their words as one long list. Centre
+and word weights of a field are applied to a whole block, so that no document has to be adapted.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ Floats = NDArray[np.float64]
 FloatArray = NDArray[np.float32]
 Ints = NDArray[np.int64]
 
-ACCURACY = 1e-4
-"""Bound on the difference from `scoring.score.document_score`, which sums in another order. Of documents with scores
-between -1 and 1 it is below 1e-5; the rest is caution."""
+ACCURACY = 1e-5
+"""Bound on the difference from `scoring.score.document_score`, which sums in another order. The greatest difference
+among 6,000 documents was 1.2e-7; the rest is caution."""
 
 _BLOCK = 256
 """Documents scored together: their copies stay below about 20 MB."""
