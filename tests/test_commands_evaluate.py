@@ -19,6 +19,7 @@ pytest.importorskip("scipy")
 from typer.testing import CliRunner
 
 from colde_cli.app import app
+from colde_cli.scoring.config import PARTS
 
 Capture = pytest.CaptureFixture[str]
 MODEL = "colde-minilm-l6"
@@ -144,6 +145,22 @@ def test_table_fits_80_columns(
     assert lines[0] == "gardens"
     assert any(line.split()[:2] == ["AUC", "95"] for line in lines)
     assert f"against {MODEL}" in " ".join(result.out.split())
+
+
+def test_parts_are_measured_alone_and_left_out(capsys: Capture, data: list[str]) -> None:
+    for options in ((), ("--field", "docs")):
+        shown = run(capsys, "evaluate", MODEL, *data, *QUICK, "--parts", "--format", "json", *options)
+        (field,) = json.loads(shown.out)["fields"]
+        found = {item["system"]: item["figures"] for item in field["results"]}
+        alone = [name for name in found if name.endswith(" alone")]
+        without = [name for name in found if ": without " in name]
+        assert [name.split()[1] for name in alone] == list(PARTS)
+        assert sum(found[name]["share"]["value"] for name in alone) == pytest.approx(1, abs=1e-5)
+        # The shipped score leaves CoLDE's cosine out: without it nothing changes.
+        weighed = {name.split()[-1] for name in without}
+        assert weighed == {name.split()[1] for name in alone} - {"colde"}
+        assert found[f"{MODEL}: colde alone"]["share"]["value"] == 0
+        assert all(0.5 < found[name]["auc"]["value"] <= 1 for name in (*alone, *without))
 
 
 def test_robustness_is_measured_for_models(capsys: Capture, data: list[str]) -> None:

@@ -176,10 +176,13 @@ def test_shares_threshold_and_probability_are_those_of_the_domain() -> None:
         calibration = own.calibration if own else Calibration(slope=10.0, intercept=-4.0)
         assert said.probability == pytest.approx(float(probability(said.score, calibration)))
     mixed = verdict(of_domains(a, 0, 1, 0), of_domains(b, 0, 0, 1), encoder)
-    assert mixed.threshold == pytest.approx((0.6 + 0.2) / 2)
+    # A law and a poem have no domain in common.
+    assert mixed.threshold == pytest.approx(0.4)
     assert {part.name: part.weight for part in mixed.parts} == pytest.approx(
-        {"colde": 0.25, "chunks": 0.175, "words": 0.45, "opening": 0.125}
+        {name: getattr(BY_DOMAIN, name) for name in PARTS}
     )
+    partly = verdict(of_domains(a, 0, 1, 0), of_domains(b, 0.75, 0.25, 0), encoder)
+    assert partly.threshold == pytest.approx(0.5 * 0.6 + 0.5 * 0.4)
 
 
 @given(a=DOCUMENTS, b=DOCUMENTS)

@@ -92,6 +92,14 @@ def evaluate(
             help="Score as rank does, with the statistics of each data set's documents or of a field profile.",
         ),
     ] = None,
+    parts: Annotated[
+        bool,
+        option(
+            "--parts",
+            panel=_FIGURES,
+            help="Also measure each part of the score alone, and the score without it.",
+        ),
+    ] = False,
     retrieval: Annotated[
         bool,
         option("--retrieval", panel=_FIGURES, help="Also search for each document's partners among all."),
@@ -141,6 +149,8 @@ def evaluate(
     chosen = choose_format(format, output, map(str, (*pairs, *docs, *(validation or []))), _FORMATS)
     if field is not None and robustness is not None:
         raise OptionError("--robustness is measured without a field; leave out one of the two options.")
+    if parts and retrieval:
+        raise OptionError("--parts is measured on pairs alone; leave out --retrieval.")
     attack = _make_attack(robustness, seed)
     reporter = Reporter(quiet, verbose)
     sets = read_evaluation_sets(docs, pairs, validation or [], split.value)
@@ -148,7 +158,7 @@ def evaluate(
     refuse_inputs(output, (document.path for item in sets for document in item.documents.values()))
     plan = MeasurementPlan(split.value, retrieval, bootstrap, seed)
     options = {"device": device, "precision": precision, "threads": threads, "no_cache": no_cache}
-    evaluation = _measure(models, baseline or [], sets, plan, reporter, options, attack, field)
+    evaluation = _measure(models, baseline or [], sets, plan, reporter, options, attack, field, parts)
     deliver(_render(evaluation, chosen, output), output)
 
 
@@ -202,9 +212,10 @@ def _measure(
     options: dict[str, Any],
     attack: Attack | None,
     field: str | None,
+    parts: bool,
 ) -> Evaluation:
     from colde_cli.evaluation.evaluate import evaluate as measure
-    from colde_cli.evaluation.systems import BASELINES, CHUNK_BASELINES, make_baselines
+    from colde_cli.evaluation.systems import BASELINES, CHUNK_BASELINES, make_baselines, part_systems
     from colde_cli.views.output import progress
 
     wanted = list(dict.fromkeys(item.value for item in baselines))
@@ -217,7 +228,8 @@ def _measure(
         for model in opened:
             for evaluation_set in sets:
                 model.encodings(evaluation_set)
-    systems = [*opened, *make_baselines(names, opened[0])]
+    of_parts = [system for model in opened for system in part_systems(model)] if parts else []
+    systems = [*opened, *of_parts, *make_baselines(names, opened[0])]
     with progress("Measuring", "systems", len(systems) * len(sets), show=show) as advance:
         return measure(systems, sets, plan, advance, attack)
 

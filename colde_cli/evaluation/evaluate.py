@@ -41,7 +41,7 @@ from colde_cli.evaluation.statistics import (
     mean_draws,
     query_draws,
 )
-from colde_cli.evaluation.systems import ModelSystem, PairScorer, ScoringSystem
+from colde_cli.evaluation.systems import ModelSystem, PairScorer, PartSystem, ScoringSystem
 from colde_cli.scoring.config import Calibration, probability
 from colde_cli.scoring.fit import best_threshold, fit_calibration
 
@@ -164,6 +164,8 @@ def measure(
         # No interval: resampling adds noise within bins, which can only raise a calibration error.
         values["ece"] = expected_calibration_error(bins)
         values["ece_by_chance"] = chance_calibration_error(probabilities, plan.seed)
+    if scorer.share is not None:
+        values["share"] = scorer.share([(pair.a, pair.b) for pair in pairs])
     if plan.retrieval and evaluation_set.relevant:
         for name, queries in retrieval_figures(
             scorer, evaluation_set.gallery, evaluation_set.relevant
@@ -338,7 +340,7 @@ def _facts(system: ScoringSystem) -> SystemFacts:
     if isinstance(system, ModelSystem):
         info = system.encoder.info
         return SystemFacts(system.name, "model", info.precision, info.device)
-    return SystemFacts(system.name, "control")
+    return SystemFacts(system.name, "part" if isinstance(system, PartSystem) else "control")
 
 
 def _set_result(evaluation_set: EvaluationSet, runs: Sequence[SystemRun], retrieval: bool) -> SetResult:

@@ -30,6 +30,7 @@ FIGURES: dict[str, FigureKind] = {
     "auc_random": FigureKind("random", "pairs", True, "AUC against random negatives only."),
     "auc_hard": FigureKind("hard", "pairs", True, "AUC against hard negatives only."),
     "average_precision": FigureKind("AP", "pairs", True, "Area under the precision-recall curve."),
+    "share": FigureKind("share", "pairs", True, "Mean weight of this part in the score of the model."),
     "f1": FigureKind("F1", "verdict", True, "Harmonic mean of precision and recall at the threshold."),
     "precision": FigureKind("P", "verdict", True, "Share of the pairs called related that are."),
     "recall": FigureKind("R", "verdict", True, "Share of the related pairs that are called related."),
@@ -155,10 +156,10 @@ class SetResult:
     def best(self, figure: str) -> frozenset[str]:
         """Names of the systems with the best value of a figure, to three decimals.
 
-        Empty for fewer than two systems, and for the error that sampling alone would give, which has no best.
+        Empty for fewer than two systems, and for figures that have no best: shares, and the error by chance.
         """
         known = {item.system: item.figures[figure].value for item in self.results if figure in item.figures}
-        if len(known) < 2 or figure == "ece_by_chance":
+        if len(known) < 2 or figure in ("ece_by_chance", "share"):
             return frozenset()
         wanted = max if FIGURES[figure].higher_is_better else min
         top = wanted(round(value, 3) for value in known.values())
@@ -170,7 +171,7 @@ class SystemFacts:
     """A system of an evaluation, and where it ran.
 
     Attributes:
-        kind: "model" or "control" (a baseline).
+        kind: "model", "part" (of a model's score) or "control" (a baseline).
         precision: "int8", "fp16" or "fp32"; None for a baseline.
         device: "cpu" or "cuda:N"; None for a baseline.
     """

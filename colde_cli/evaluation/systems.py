@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from colde_cli.encoder.encoding import DocumentEncoder, EncoderConfig, Encoding
 from colde_cli.encoder.loading import learn_field, open_field
-from colde_cli.errors import DataError
+from colde_cli.errors import DataError, OptionError
 from colde_cli.evaluation.evaluation_set import EvaluationSet, members
-from colde_cli.scoring.config import Calibration
-from colde_cli.scoring.profile import Field, FieldCalibration, FieldDocument
-from colde_cli.scoring.score import Scorable, document_scores, verdict
+from colde_cli.scoring.config import PARTS, Calibration
+from colde_cli.scoring.profile import DomainFields, Field, FieldCalibration, FieldDocument
+from colde_cli.scoring.score import Scorable, all_parts, document_scores, verdict
 
 FloatArray = NDArray[np.float64]
 IdPairs = Sequence[tuple[str, str]]
@@ -55,11 +55,13 @@ class PairScorer:
         scores: pairs of ids to scores [P]; higher is more alike, and (a, b) scores as (b, a).
         notes: whole sentences that a reader of the figures must know.
         stored: pairs of ids to the system's own verdicts; None if no threshold is stored with it.
+        share: pairs of ids to the mean weight of the part of a score that this is; None for no part.
     """
 
     scores: Callable[[IdPairs], FloatArray]
     notes: tuple[str, ...] = ()
     stored: Callable[[IdPairs], StoredVerdicts] | None = None
+    share: Callable[[IdPairs], float] | None = None
 
 
 class ScoringSystem(Protocol):
@@ -120,6 +122,7 @@ class ModelSystem:
         self._retrieval = retrieval
         self._progress = progress
         self._encodings: dict[str, dict[str, Encoding]] = {}
+        self._parts: dict[str, dict[tuple[str, str], FloatArray]] = {}
 
     def encodings(self, evaluation_set: EvaluationSet) -> dict[str, Encoding]:
         """The documents of a set by id, encoded on the first call."""
@@ -139,13 +142,31 @@ class ModelSystem:
             self._fields[evaluation_set.name] = learn_field(evaluation_set.name, documents, self.encoder)
         return self._fields[evaluation_set.name]
 
-    def open(self, evaluation_set: EvaluationSet) -> PairScorer:
-        """See `ScoringSystem`."""
+    def documents(
+        self, evaluation_set: EvaluationSet
+    ) -> tuple[Mapping[str, Scorable], Field | DomainFields | None]:
+        """The documents of a set by id, adapted to their field if there is one, and the statistics to score with."""
         documents: Mapping[str, Scorable] = self.encodings(evaluation_set)
-        field, config = self.field(evaluation_set), self.encoder.config
+        field = self.field(evaluation_set)
         if field is not None:
             documents = {name: field.adapt(item) for name, item in documents.items()}
-        statistics = field or self.encoder.domain_fields
+        return documents, field or self.encoder.domain_fields
+
+    def parts(self, evaluation_set: EvaluationSet, pairs: IdPairs) -> tuple[FloatArray, FloatArray]:
+        """The parts of the scores of pairs and their weights, [P, 6] each, in the order of `PARTS`."""
+        known = self._parts.setdefault(evaluation_set.name, {})
+        if missing := [pair for pair in pairs if pair not in known]:
+            documents, statistics = self.documents(evaluation_set)
+            for a, b in missing:
+                found = all_parts(documents[a], documents[b], self.encoder.config, statistics)
+                known[a, b] = np.array([(part.score, part.weight) for part in found])
+        both = np.array([known[pair] for pair in pairs]).reshape(-1, len(PARTS), 2)
+        return both[..., 0], both[..., 1]
+
+    def open(self, evaluation_set: EvaluationSet) -> PairScorer:
+        """See `ScoringSystem`."""
+        documents, statistics = self.documents(evaluation_set)
+        field, config = self.field(evaluation_set), self.encoder.config
 
         def scores(pairs: IdPairs) -> FloatArray:
             left, right = [documents[a] for a, _ in pairs], [documents[b] for _, b in pairs]
@@ -173,6 +194,51 @@ def field_note(field: Field) -> str:
     """A sentence that names the field."""
     info = field.profile.info
     return f"Scored within the field {info.name}, learned from {info.documents:,} documents."
+
+
+class PartSystem:
+    """One part of a model's score alone, or the score without it: the weights of the others are raised to sum 1."""
+
+    threshold: float | None = None
+    calibration: Calibration | None = None
+
+    def __init__(self, model: ModelSystem, part: str, *, alone: bool) -> None:
+        self.name = f"{model.name}: {f'{part} alone' if alone else f'without {part}'}"
+        self._model, self._column, self._alone = model, PARTS.index(part), alone
+
+    def open(self, evaluation_set: EvaluationSet) -> PairScorer:
+        """See `ScoringSystem`."""
+
+        def scores(pairs: IdPairs) -> FloatArray:
+            values, weights = self._model.parts(evaluation_set, pairs)
+            if self._alone:
+                return values[:, self._column]
+            others = np.delete(weights, self._column, axis=1)
+            sums = (np.delete(values, self._column, axis=1) * others).sum(1)
+            left: FloatArray = sums / np.maximum(others.sum(1), 1e-9)
+            return left
+
+        def share(pairs: IdPairs) -> float:
+            return float(self._model.parts(evaluation_set, pairs)[1][:, self._column].mean())
+
+        return PairScorer(scores, share=share)
+
+
+def part_systems(model: ModelSystem) -> list[ScoringSystem]:
+    """Each part of a model's score alone, and the score without each that has a weight.
+
+    Raises:
+        OptionError: its score has one part only.
+    """
+    score_weights = model.encoder.config.score_weights
+    if score_weights is None or not score_weights.reads_words:
+        raise OptionError(f"The score of {model.name} has one part only; leave out --parts.")
+    alone: list[ScoringSystem] = [PartSystem(model, part, alone=True) for part in PARTS]
+    weighed = (score_weights.by_domain.sum(0) + np.array(score_weights.in_field)) > 0
+    return [
+        *alone,
+        *(PartSystem(model, part, alone=False) for part, has in zip(PARTS, weighed, strict=True) if has),
+    ]
 
 
 BASELINES = {

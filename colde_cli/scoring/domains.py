@@ -73,6 +73,23 @@ class Domains:
         return shares
 
 
+def shared_domains(a: FloatArray, b: FloatArray) -> NDArray[np.float64]:
+    """The shares of "other" and of each domain in a pair of documents: [1 + K], sum 1.
+
+    The share of a domain is the geometric mean of those in the documents, and "other" has the rest: what tells two
+    contracts says nothing of a contract and a paper.
+
+    Args:
+        a: [..., 1 + K], the shares in the first document, or in many.
+        b: the same of the second.
+    """
+    both = np.sqrt(a[..., 1:].astype(np.float64) * b[..., 1:])
+    other = np.maximum(0.0, 1.0 - both.sum(axis=-1, keepdims=True))
+    shares = np.concatenate([other, both], axis=-1)
+    normal: NDArray[np.float64] = shares / shares.sum(axis=-1, keepdims=True)
+    return normal
+
+
 def _unit(vectors: FloatArray) -> FloatArray:
     norms = np.linalg.norm(vectors, axis=-1, keepdims=True)
     scaled: FloatArray = vectors / np.maximum(norms, 1e-12)

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from colde_cli.scoring.config import PARTS, ScoreWeights
+from colde_cli.scoring.domains import shared_domains
 from colde_cli.scoring.lexicon import BUCKETS, Terms
 from colde_cli.scoring.profile import DomainFields, Field, within
 from colde_cli.scoring.score import (
@@ -83,7 +84,6 @@ class _OneToMany:
         elif field is not None and row:
             self._whitening = field.whitenings[row - 1]
             self._query = within(query, self._whitening, query.terms)
-        self._domains = query.domains.astype(np.float64)
 
     def scores(self, documents: Sequence[Scorable]) -> Floats:
         """The scores of the query with a block of documents, [B]."""
@@ -112,9 +112,7 @@ class _OneToMany:
         """See `scoring.score.domain_shares`: [B, 1 + K]."""
         if not self._score_weights.domains:
             return np.ones((len(documents), 1))
-        both = self._domains + np.stack([item.domains for item in documents])
-        shares: Floats = both / both.sum(axis=1, keepdims=True)
-        return shares
+        return shared_domains(self._query.domains, np.stack([item.domains for item in documents]))
 
     def _chunk_parts(self, documents: Sequence[Scorable]) -> dict[str, Floats]:
         """The parts that need all chunk vectors."""

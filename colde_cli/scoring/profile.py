@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from colde_cli.errors import ModelError
 from colde_cli.files import load_arrays
 from colde_cli.scoring.config import PARTS, Calibration, ScoreWeights, calibration_of
+from colde_cli.scoring.domains import shared_domains
 from colde_cli.scoring.lexicon import BUCKETS, Lexicon, Terms
 from colde_cli.scoring.whitening import (
     RANK,
@@ -316,7 +317,7 @@ class DomainFields:
 
     def row(self, a: Scorable, b: Scorable) -> int:
         """The domain of a pair, of those with a whitening: 0 for "other", else its number from 1."""
-        return int((a.domains + b.domains).argmax())
+        return int(shared_domains(a.domains, b.domains).argmax())
 
     def adapt_pair(self, a: Scorable, b: Scorable) -> tuple[Scorable, Scorable]:
         """Both documents within the domain of the pair; unchanged in no known domain."""

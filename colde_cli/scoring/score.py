@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from colde_cli.scoring.config import PARTS, Calibration, ScoreWeights, probability
+from colde_cli.scoring.domains import shared_domains
 from colde_cli.scoring.lexicon import Terms, mention, overlap
 from colde_cli.scoring.profile import DomainFields, Field, FieldProfile
 
@@ -137,6 +138,24 @@ def score_parts(
     a: Scorable, b: Scorable, config: ScoringConfig, field: Field | DomainFields | None = None
 ) -> tuple[ScorePart, ...]:
     """The parts of a document score that have a weight, in the order of `PARTS`."""
+    return _parts(a, b, config, field, unweighted=False)
+
+
+def all_parts(
+    a: Scorable, b: Scorable, config: ScoringConfig, field: Field | DomainFields | None = None
+) -> tuple[ScorePart, ...]:
+    """All `PARTS` of a document score, also those without a weight; of a model with a lexicon."""
+    return _parts(a, b, config, field, unweighted=True)
+
+
+def _parts(
+    a: Scorable,
+    b: Scorable,
+    config: ScoringConfig,
+    field: Field | DomainFields | None,
+    *,
+    unweighted: bool,
+) -> tuple[ScorePart, ...]:
     score_weights = config.score_weights or COSINE_ALONE
     by_domain = score_weights.by_domain
     if field is not None:
@@ -145,7 +164,7 @@ def score_parts(
     return tuple(
         ScorePart(name, part_score(name, a, b, score_weights), float(weight))
         for name, weight in zip(PARTS, domain_shares(a, b, score_weights) @ by_domain, strict=True)
-        if weight > 0
+        if weight > 0 or unweighted
     )
 
 
@@ -187,9 +206,7 @@ def domain_shares(a: Scorable, b: Scorable, score_weights: ScoreWeights) -> NDAr
     """The shares of "other" and of each domain in two documents, [1 + K], sum 1."""
     if not score_weights.domains:
         return np.ones(1)
-    both: NDArray[np.float64] = (a.domains.astype(np.float64) + b.domains) / 2
-    shares: NDArray[np.float64] = both / both.sum()
-    return shares
+    return shared_domains(a.domains, b.domains)
 
 
 def part_score(name: str, a: Scorable, b: Scorable, score_weights: ScoreWeights) -> float:

@@ -15,7 +15,7 @@ from colde_cli.views.terminal import rendered
 from colde_cli.views.wording import plain
 
 _PAIR_FIGURES = ("auc_random", "auc_hard", "average_precision", "f1", "precision", "recall", "accuracy")
-_OTHER_FIGURES = ("recall_at_10", "mrr", "ndcg_at_10", "ece", "ece_by_chance", "brier")
+_OTHER_FIGURES = ("share", "recall_at_10", "mrr", "ndcg_at_10", "ece", "ece_by_chance", "brier")
 
 
 def evaluation_table(evaluation: Evaluation, *, to_file: bool = False) -> str:
