@@ -105,50 +105,43 @@ class ColdeLearner:
         generator = np.random.default_rng([self.recipe.seed, 2, step])
         views = training_views(self.task.texts, batch, self._views, generator)
         needed = views.needed(self.source.positioned)
-        shown: list[ChunkRows] = []
-
-        def loss_of(vectors: Tensor) -> Tensor:
-            shown.append(self._chunk_rows(vectors, needed, views))
-            return self._loss(vectors, needed, views, shown[0], _Batch(batch, step))
-
-        loss = self.source.backward(needed, loss_of)
-        if self._memory is not None:
-            self._memory.keep(batch, shown[0], step)
+        loss = self.source.backward(
+            needed, lambda vectors: self._loss(vectors, needed, views, _Batch(batch, step))
+        )
         # The same in all processes but for rounding, which would add up.
         for weight in self.network.head.parameters():
             if weight.grad is not None:
                 weight.grad = self.processes.from_main(weight.grad)
         return loss
 
-    def _loss(self, vectors: Tensor, needed: Needed, views: Views, shown: ChunkRows, batch: _Batch) -> Tensor:
+    def _loss(self, vectors: Tensor, needed: Needed, views: Views, batch: _Batch) -> Tensor:
         """Compute the loss of a batch from the vectors of its chunks: shares of up to three losses."""
-        chunk_share, mean_share = self.recipe.chunk_loss, self.recipe.mean_loss
         positives = torch.from_numpy(self.task.positives.mask(batch.documents)).to(self.device)
         loss = self._document_loss(vectors, needed, views, positives)
-        if not chunk_share and not mean_share:
+        share = self.recipe.chunk_loss + self.recipe.mean_loss
+        if not share:
             return loss
-        others = self._others(batch)
-        numbers = np.concatenate([batch.documents, others])
-        related = torch.from_numpy(self.task.positives.mask(numbers)[: len(batch.documents)]).to(self.device)
-        rows = columns = self._centred(shown, batch.documents)
-        if self._memory is not None and len(others):
-            recalled = self._memory.rows(others)
-            recalled = ChunkRows(recalled.vectors.to(self.device), recalled.shares.to(self.device))
-            columns = rows.followed_by(self._centred(recalled, others))
-        variant: Variant = "sincere" if self.recipe.loss_used == "sincere" else "supcon"
-        loss = (1 - chunk_share - mean_share) * loss
-        if chunk_share:
-            scores = soft_maximum_scores(rows, columns, USUAL.sharpness)
-            loss = loss + chunk_share * contrast(scores, related, CHUNK_TEMPERATURE, variant)
-        if mean_share:
-            loss = loss + mean_share * contrast(
-                mean_scores(rows, columns), related, MEAN_TEMPERATURE, variant
-            )
-        return loss
+        return (1 - share) * loss + self._chunk_losses(self._chunk_rows(vectors, needed, views), batch)
 
-    def _others(self, batch: _Batch) -> NDArray[np.int64]:
-        """Return the documents of the memory that a batch is compared with."""
-        return self._memory.recall(batch.documents, batch.step) if self._memory else np.zeros(0, np.int64)
+    def _chunk_losses(self, shown: ChunkRows, batch: _Batch) -> Tensor:
+        """Compute the shares of the chunk scores and of the means, against the batch and the memory."""
+        rows = columns = self._centred(shown, batch.documents)
+        numbers = batch.documents
+        if self._memory is not None:
+            others = self._memory.recall(batch.documents, batch.step)
+            columns = rows.followed_by(self._centred(self._memory.rows(others).to(self.device), others))
+            numbers = np.concatenate([numbers, others])
+            self._memory.keep(batch.documents, shown, batch.step)
+        related = torch.from_numpy(self.task.positives.mask(numbers)[: len(batch.documents)]).to(self.device)
+        variant: Variant = "sincere" if self.recipe.loss_used == "sincere" else "supcon"
+        losses = []
+        if self.recipe.chunk_loss:
+            scores = soft_maximum_scores(rows, columns, USUAL.sharpness)
+            losses.append(self.recipe.chunk_loss * contrast(scores, related, CHUNK_TEMPERATURE, variant))
+        if self.recipe.mean_loss:
+            scores = mean_scores(rows, columns)
+            losses.append(self.recipe.mean_loss * contrast(scores, related, MEAN_TEMPERATURE, variant))
+        return torch.stack(losses).sum()
 
     def _centred(self, rows: ChunkRows, documents: NDArray[np.int64]) -> ChunkRows:
         """Centre chunk vectors as they will be served: by the field, where the batches are of one, else by all."""

@@ -116,6 +116,10 @@ class ChunkRows(NamedTuple):
     vectors: Tensor
     shares: Tensor
 
+    def to(self, device: torch.device) -> ChunkRows:
+        """The same on a device."""
+        return ChunkRows(self.vectors.to(device), self.shares.to(device))
+
     def followed_by(self, others: ChunkRows) -> ChunkRows:
         """These documents, then the others."""
         most = max(self.shares.shape[1], others.shares.shape[1])
