@@ -18,12 +18,13 @@ from tiny_backbone import SUBJECTS, sentences, write_backbone
 
 from colde_cli.encoder.encoder import Encoder
 from colde_cli.encoder.encoding import Encoding
-from colde_cli.encoder.layout import DOMAINS, LEXICON, open_folder
+from colde_cli.encoder.layout import DOMAINS, FIELDS, LEXICON, open_folder
 from colde_cli.evaluation.data import read_data
 from colde_cli.evaluation.metrics import pair_metrics
 from colde_cli.scoring.config import PARTS
 from colde_cli.scoring.fit import USUAL
 from colde_cli.scoring.lexicon import Lexicon
+from colde_cli.scoring.profile import DomainFields
 from colde_cli.scoring.score import document_scores, verdict
 
 FILES = {"nature": ("bees", "birds"), "craft": ("boats", "bread")}
@@ -53,7 +54,7 @@ class Trained:
         self.fields = np.array([pair[0].partition("-")[0] in FILES["craft"] for pair in pairs], np.int64)
 
     def scores(self) -> np.ndarray:
-        return document_scores(self.left, self.right, self.encoder.config)
+        return document_scores(self.left, self.right, self.encoder.config, self.encoder.domain_fields)
 
 
 def write_data(folder: Path, most: int | None) -> tuple[list[Path], Path, list[tuple[str, str, bool]]]:
@@ -104,6 +105,7 @@ def test_a_model_comes_with_words_domains_and_weights(many: Trained) -> None:
     assert [getattr(score_weights, name) for name in PARTS] != [getattr(USUAL, name) for name in PARTS]
     assert (many.folder / LEXICON).is_file()
     assert (many.folder / DOMAINS).is_file()
+    assert len(DomainFields.load(many.folder / FIELDS).whitenings) == len(FILES)
     assert all(0 < domain.threshold < 1 for domain in domains)
 
 
@@ -130,8 +132,23 @@ def test_the_card_tells_the_figures_of_what_is_served(many: Trained) -> None:
     assert served.auc > 0.8
 
 
+def test_the_card_weighs_the_parts(many: Trained) -> None:
+    card = (many.folder / "README.md").read_text(encoding="utf-8")
+    tables = card.partition("What each part of the score does")[2].split("| part |")[1:]
+    assert len(tables) == 2
+    for table in tables:
+        rows = {line.split("|")[1].strip(): line for line in table.splitlines() if line.startswith("| ")}
+        assert set(rows) >= {"whole score", *PARTS}
+        for place in range(len(FILES)):
+            cells = [rows[part].split("|")[2 + place].split("%")[0] for part in PARTS]
+            assert sum(map(float, cells)) == pytest.approx(100, abs=3)
+
+
 def test_verdicts_are_right_more_often_than_not(many: Trained) -> None:
-    said = [verdict(a, b, many.encoder.config) for a, b in zip(many.left, many.right, strict=True)]
+    said = [
+        verdict(a, b, many.encoder.config, many.encoder.domain_fields)
+        for a, b in zip(many.left, many.right, strict=True)
+    ]
     right = [
         (item.score >= item.threshold) == related for item, related in zip(said, many.related, strict=True)
     ]

@@ -484,6 +484,7 @@ def _write_model(
             job.note,
             served.metrics,
             job.init.name if job.init else "",
+            served.parts,
         )
         card = write_card(facts, served.config, job.recipe, outcome)
         (staged / CARD).write_text(card, encoding="utf-8")

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from colde_cli.encoder.cache import Cache
 from colde_cli.encoder.encoder import Encoder
 from colde_cli.encoder.encoding import Encoding
 from colde_cli.encoder.layout import CONFIG, DOMAINS, FIELDS, LEXICON, TOKENIZER, ModelConfig, open_folder
-from colde_cli.evaluation.metrics import PairMetrics, pair_metrics
+from colde_cli.evaluation.metrics import PairMetrics, pair_metrics, weighted_auc
 from colde_cli.learning.splits import TaskData
 from colde_cli.learning.tokens import ChunkStore, word_continuations
 from colde_cli.scoring.adapt import learn_profile
+from colde_cli.scoring.config import PARTS
 from colde_cli.scoring.domains import Domains
 from colde_cli.scoring.fit import (
     USUAL,
@@ -28,7 +30,33 @@ from colde_cli.scoring.fit import (
 )
 from colde_cli.scoring.lexicon import Lexicon
 from colde_cli.scoring.profile import DomainFields, Field, ModelStatistics, within
-from colde_cli.scoring.score import document_scores, verdict
+from colde_cli.scoring.score import all_parts, document_scores, verdict
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class PartFigures:
+    """What a part of the score does for the validation pairs of a file.
+
+    Attributes:
+        within_field: whether the statistics are those of the file's documents, as `colde rank` scores; else they are
+            those of the model, as `colde diff` does.
+        file: its name, without suffix.
+        part: one of `PARTS`.
+        share: mean weight.
+        alone: ROC-AUC of the part alone.
+        whole: ROC-AUC of the score.
+        without: ROC-AUC of the score without the part.
+    """
+
+    within_field: bool
+    file: str
+    part: str
+    share: float
+    alone: float
+    whole: float
+    without: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +66,12 @@ class Served:
     Attributes:
         config: with weights, thresholds and calibrations.
         metrics: of its verdicts on the validation pairs.
+        parts: of files with enough pairs for weights of their own.
     """
 
     config: ModelConfig
     metrics: PairMetrics
+    parts: tuple[PartFigures, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -92,14 +122,16 @@ def fit_served(staged: Path, read: TaskData, store: ChunkStore, *, combine: bool
     with Cache.open() as cache:
         encoder = Encoder.load(staged, device=device, cache=cache)
         pairs = _encode_pairs(encoder, read, store)
-    fields = None
+    fields: DomainFields | None = None
+    parts: tuple[PartFigures, ...] = ()
     if combine:
         config, pairs, fields = _fit_weights(encoder, pairs, staged)
+        parts = tuple(_measure_parts(encoder, pairs, config, fields)) if fields is not None else ()
     else:
         scores, related = document_scores(pairs.left, pairs.right, config), pairs.judged.related
         config = config.fitted(best_threshold(related, scores), fit_calibration(related, scores))
     _write(config, staged)
-    return Served(config, _measure(pairs, config, fields))
+    return Served(config, _measure(pairs, config, fields), parts)
 
 
 def _measure(pairs: _ValidationPairs, config: ModelConfig, fields: DomainFields | None) -> PairMetrics:
@@ -117,6 +149,49 @@ def _measure(pairs: _ValidationPairs, config: ModelConfig, fields: DomainFields 
         f1=called.f1,
         accuracy=called.accuracy,
     )
+
+
+def _measure_parts(
+    encoder: Encoder, pairs: _ValidationPairs, config: ModelConfig, fields: DomainFields
+) -> Iterator[PartFigures]:
+    """Measure every part on the pairs of every file that is a domain, without and within the field of its documents."""
+    assert config.score_weights is not None, "the weights were fitted"
+    related, left, right = pairs.judged.related, pairs.left, pairs.right
+    for within_field in (False, True):
+        for code in pairs.judged.codes:
+            statistics: DomainFields | Field = fields
+            if within_field:
+                known = _statistics(encoder, fields)
+                profile = learn_profile(str(code), pairs.of_domain(code), known, config.score_weights)
+                statistics = Field(profile, known)
+            rows = np.flatnonzero(pairs.judged.domains == code)
+            found = [all_parts(left[row], right[row], config, statistics) for row in rows]
+            values = np.array([[part.score for part in parts] for parts in found])
+            weights = np.array([[part.weight for part in parts] for parts in found])
+            name = pairs.judged.names[code]
+            yield from _part_figures(within_field, name, related[rows], values, weights)
+
+
+def _part_figures(
+    within_field: bool, name: str, related: NDArray[np.bool_], values: Floats, weights: Floats
+) -> Iterator[PartFigures]:
+    once = np.ones((1, len(related)))
+
+    def auc(scores: Floats) -> float:
+        return float(weighted_auc(related, scores, once)[0])
+
+    whole = auc((values * weights).sum(1))
+    for column, part in enumerate(PARTS):
+        others = np.delete(weights, column, axis=1)
+        without = (np.delete(values, column, axis=1) * others).sum(1) / np.maximum(others.sum(1), 1e-9)
+        share = float(weights[:, column].mean())
+        yield PartFigures(within_field, name, part, share, auc(values[:, column]), whole, auc(without))
+
+
+def _statistics(encoder: Encoder, fields: DomainFields) -> ModelStatistics:
+    """What profiles are blended with, before the model is whole."""
+    lexicon = Lexicon.load(encoder.folder.file(LEXICON), USUAL.rarity)
+    return ModelStatistics(encoder.head.centre(encoder.config.hidden_size), lexicon, "", fields.covariance)
 
 
 def _fit_weights(
@@ -151,9 +226,7 @@ def _part_tables(encoder: Encoder, pairs: _ValidationPairs, fields: DomainFields
     tables = PartTables(plain, plain.copy(), plain.copy())
     if fields is None:
         return tables
-    lexicon = Lexicon.load(encoder.folder.file(LEXICON), USUAL.rarity)
-    centre = encoder.head.centre(encoder.config.hidden_size)
-    statistics = ModelStatistics(centre, lexicon, "", fields.covariance)
+    statistics = _statistics(encoder, fields)
     left, right = pairs.left, pairs.right
     for place, code in enumerate(pairs.judged.codes):
         rows = np.flatnonzero(pairs.judged.domains == code)
