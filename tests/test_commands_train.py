@@ -163,7 +163,7 @@ def test_a_missing_extra_names_its_remedy(
 
 def test_a_run_in_many_pieces_gives_the_same_model(data: Path, backbone: Path, tmp_path: Path) -> None:
     """Every piece ends after one batch, because its time is up."""
-    given = [data, "--backbone", backbone, *QUICK, "--no-combine"]
+    given = [data, "--backbone", backbone, *QUICK, "--no-combine", "--hard-negatives", 3]
     assert colde(*given, "-o", tmp_path / "whole").exit_code == 0
     pieces = [*given, "-o", tmp_path / "pieces", "--max-time", "0.000001s"]
     results = [colde(*pieces)]
@@ -173,6 +173,7 @@ def test_a_run_in_many_pieces_gives_the_same_model(data: Path, backbone: Path, t
         results.append(colde(*pieces, "--resume"))
     assert results[-1].exit_code == 0
     assert len(results) > 2
+    assert ["Finding hard" in result.stderr for result in results] == [True] + [False] * (len(results) - 1)
     for name in ("model.safetensors", "config.json", "chunk_encoder_quantized.onnx", "document_head.onnx"):
         whole, resumed = (
             next((tmp_path / folder).rglob(name)).read_bytes() for folder in ("whole", "pieces")

@@ -23,7 +23,7 @@ from colde_cli.encoder.layout import CARD, ModelConfig, ModelFolder, open_folder
 from colde_cli.errors import DataError, DeviceError, ModelError, OptionError
 from colde_cli.evaluation.data import DataFile, read_data, read_pairs
 from colde_cli.evaluation.metrics import PairMetrics
-from colde_cli.files import atomic_file
+from colde_cli.files import atomic_file, load_arrays
 from colde_cli.learning import checkpoint
 from colde_cli.learning.backbone import Backbone, load_backbone
 from colde_cli.learning.card import CardFacts, write_card
@@ -34,7 +34,7 @@ from colde_cli.learning.loop import Journal, Observer, Outcome, Task, train
 from colde_cli.learning.networks.colde import Colde, load_colde, save_weights
 from colde_cli.learning.prepared import Inputs, JudgedPairs, is_prepared, read_prepared, write_prepared
 from colde_cli.learning.processes import ALONE, Processes
-from colde_cli.learning.sampling import Positives, hard_negatives
+from colde_cli.learning.sampling import HardNegatives, Positives, hard_negatives
 from colde_cli.learning.serving import fit_served
 from colde_cli.learning.splits import TaskData, split_by_fraction, split_by_pairs
 from colde_cli.learning.tokens import ChunkStore, TokenStore, tokenize_documents
@@ -255,6 +255,7 @@ def run_digest(job: Job[Any], read: TaskData, texts: str, weights: Mapping[str, 
 
 
 _VECTORS = "vectors.npy"
+_HARD = "hard-negatives.npz"
 _DROPOUTS = ("hidden_dropout_prob", "attention_probs_dropout_prob")
 # Chunks encoded between two writes of the table.
 _BLOCK = 512
@@ -309,12 +310,7 @@ def train_model(
     centers = None
     if saved is None:
         centers = set_center(model, source, task, _center_sample(job.recipe), job.recipe.seed)
-    hard = None
-    if job.recipe.hard_negatives:
-        display.phase("Finding hard negatives")
-        hard = hard_negatives(
-            store, backbone.tokenizer, read.positives, read.split.training, files, job.recipe.hard_negatives
-        )
+    hard = _hard_negatives(job, task, backbone.tokenizer, display) if job.recipe.hard_negatives else None
     learner = ColdeLearner(model, source, task, job.recipe, device, processes, hard, centers)
     with ExitStack() as stack:
         journal = [stack.enter_context(Journal(job.workshop))] if processes.main else []
@@ -361,6 +357,23 @@ def model_config(recipe: Recipe, backbone: Backbone) -> ModelConfig:
         residual_share=recipe.residual_share,
         dropout=recipe.dropout,
     )
+
+
+def _hard_negatives(
+    job: Job[Recipe], task: ColdeTask, tokenizer: str, display: TrainingDisplay
+) -> HardNegatives:
+    """Find the hard negatives; a run that goes on takes those that it found before."""
+    path = job.workshop / _HARD
+    if not (job.resume and path.is_file()):
+        display.phase("Finding hard negatives")
+        training, most = task.split.training, job.recipe.hard_negatives
+        found = hard_negatives(task.texts, tokenizer, task.positives, training, task.files, most)
+        counts = [len(others) for others in found.values()]
+        with atomic_file(path) as staged, staged.open("wb") as file:
+            np.savez(file, documents=list(found), counts=counts, others=np.concatenate(list(found.values())))
+        return found
+    documents, counts, others = load_arrays(path, "documents", "counts", "others")
+    return dict(zip(documents.tolist(), np.split(others, np.cumsum(counts)[:-1]), strict=True))
 
 
 def _center_sample(recipe: Recipe) -> int | None:
@@ -490,5 +503,6 @@ def _write_model(
         (staged / CARD).write_text(card, encoding="utf-8")
     # The log stays.
     checkpoint.discard(job.workshop)
-    (job.workshop / _VECTORS).unlink(missing_ok=True)
+    for name in (_VECTORS, _HARD):
+        (job.workshop / name).unlink(missing_ok=True)
     return served.metrics
