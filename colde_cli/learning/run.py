@@ -368,9 +368,9 @@ def _hard_negatives(
         display.phase("Finding hard negatives")
         training, most = task.split.training, job.recipe.hard_negatives
         found = hard_negatives(task.texts, tokenizer, task.positives, training, task.files, most)
-        counts = [len(others) for others in found.values()]
+        sizes = [len(others) for others in found.values()]
         with atomic_file(path) as staged, staged.open("wb") as file:
-            np.savez(file, documents=list(found), counts=counts, others=np.concatenate(list(found.values())))
+            np.savez(file, documents=list(found), counts=sizes, others=np.concatenate(list(found.values())))
         return found
     documents, counts, others = load_arrays(path, "documents", "counts", "others")
     return dict(zip(documents.tolist(), np.split(others, np.cumsum(counts)[:-1]), strict=True))
