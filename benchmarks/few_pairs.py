@@ -84,7 +84,7 @@ def reweighed(scored: Scored, drawn: NDArray[np.int64]) -> Floats:
     """Scores of all pairs with weights fitted to some: log-odds with normal priors around the field's own score."""
     spread = scored.profile.scores.std()
     columns = np.column_stack([scored.scores / spread, scored.parts / np.maximum(scored.parts.std(0), 0.05)])
-    usual = np.append(1.5, np.zeros(columns.shape[1] - 1))
+    usual = np.append(1.4, np.zeros(columns.shape[1] - 1))
     precision = 1 / np.append(0.25, np.full(columns.shape[1] - 1, PRIOR))
     x, y = columns[drawn], scored.related[drawn].astype(float)
 

@@ -363,15 +363,15 @@ def _isotonic(related: np.ndarray, scores: np.ndarray) -> Calibration:
     return Calibration("isotonic", scores=knots, probabilities=tuple(float(p) for p in model.y_thresholds_))
 
 
-_FIELD_SLOPE = 1.5
+_FIELD_SLOPE = 1.4
 """Usual slope of the log-odds over scores within a field, in standard deviations of the scores of random pairs: the
-mean of wiki, pmc and patents (validation pairs: 1.5, 1.3 and 1.8)."""
+mean of wiki, pmc and patents (validation pairs: 1.4, 1.2 and 1.7)."""
 
 _FIELD_SLOPE_VARIANCE = 0.25
 """How far the slopes of fields are expected to lie apart. Of 0.25, 1 and no bound, chosen on 20 to 100 pairs of the
 same three fields."""
 
-_USUAL_SPREAD = 0.14
+_USUAL_SPREAD = 0.1
 """Standard deviation of the scores of random pairs, where a field has too few documents to know it."""
 
 
