@@ -172,7 +172,7 @@ def test_a_name_that_no_profile_can_have_is_refused_before_the_work(
     ("old", "new", "said"),
     [
         ('"model": "', '"model": "0', "was made with another model"),
-        ('"format": 1', '"format": 9', "was written by a later colde"),
+        ('"format": 2', '"format": 9', "was written by a later colde"),
         ('"name": "', '"name": "caf\udce9', "profile.json is damaged"),
         ('"documents": 16', '"documents": 1e999', "profile.json is damaged"),
         ('"documents": 16', '"documents": 1', "profile.npz is damaged"),
@@ -196,7 +196,7 @@ def test_a_centre_of_another_size_is_trouble(capsys: Capture, corpus: Path, prof
     replace(profile, centre=np.zeros(5, np.float32)).save(profiles / "crafts")
     result = run(capsys, "diff", V1, V2, "--field", "crafts")
     check_trouble(result)
-    assert "crafts is damaged" in result.err
+    assert "is damaged; make the profile again" in result.err
 
 
 def test_an_unknown_field_lists_the_known(capsys: Capture, corpus: Path) -> None:

@@ -346,7 +346,7 @@ def _chunks(model: ModelSystem, evaluation_set: EvaluationSet) -> tuple[ChunkVec
     if field is None:
         return encodings, ()
     adapted = {name: field.adapt(encoding) for name, encoding in encodings.items()}
-    return adapted, (f"Centred. {field_note(field)}",)
+    return adapted, (f"Whitened. {field_note(field)}",)
 
 
 def mean_of_chunks(documents: ChunkVectors, notes: tuple[str, ...] = ()) -> PairScorer:

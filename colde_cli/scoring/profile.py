@@ -232,7 +232,8 @@ class FieldDocument:
     """A document as it looks within a field; a `Scorable`.
 
     Attributes:
-        centred_unit_vectors: [n, H], whitened within the field, of unit length.
+        chunk_vectors: [n, H], whitened within the field.
+        centred_unit_vectors: [n, H], the same at unit length.
         opening: weighed by the model alone.
     """
 
@@ -251,7 +252,7 @@ def within(document: Scorable, whitening: Whitening, terms: Terms | None) -> Fie
     norms = np.linalg.norm(whitened, axis=1, keepdims=True)
     return FieldDocument(
         document.document_vector,
-        document.chunk_vectors,
+        whitened,
         whitened / np.maximum(norms, np.finfo(np.float32).tiny),
         document.shares,
         document.domains,
