@@ -1,8 +1,9 @@
 """Field profiles: what is usual among the documents of a field, learned from documents without labels.
 
 Two papers of one field are alike in what the whole field has in common. A profile knows what that is: the mean chunk
-vector of the field, the directions in which its chunk vectors vary, how many of its documents hold a word, and how alike two of its documents are that were drawn at
-random. Scores then rest on what sets documents apart within their field.
+vector of the field and the directions in which its chunk vectors vary, how many of its documents hold a word, and how
+alike two of its documents are that were drawn at random. Scores then rest on what sets documents apart within their
+field.
 
 A small field teaches little, so its statistics are blended with those of the model by the number of its documents.
 """
