@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from colde_cli.encoder.encoder import Encoder
     from colde_cli.similarity.comparison import Comparison
 
+# The models trained here are tiny: further threads cost them more than they save, and each worker has a core.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 # A machine that is busy is no failure: how long an example takes is measured in benchmarks/.
 settings.register_profile("colde", deadline=None)
 settings.load_profile("colde")
