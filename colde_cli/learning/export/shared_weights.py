@@ -33,23 +33,10 @@ _FORMS: dict[str, tuple[tuple[str, dict[str, object]], ...]] = {
 Floats = NDArray[np.float16] | NDArray[np.float32]
 
 
-@dataclass(frozen=True, slots=True)
-class WeightsFile:
-    """A file that graphs refer to; `checksum` is its SHA-1, as the ONNX specification asks."""
-
-    name: str
-    checksum: str
-
-    def tensor(self, name: str, values: Floats, offset: int) -> TensorProto:
-        """An initializer with the values that the file holds at `offset`."""
-        tensor = numpy_helper.from_array(np.empty(0, values.dtype), name)
-        tensor.ClearField("raw_data")
-        tensor.dims[:] = values.shape
-        tensor.data_location = TensorProto.EXTERNAL
-        place = {"location": self.name, "offset": offset, "length": values.nbytes, "checksum": self.checksum}
-        for key, value in place.items():
-            tensor.external_data.add(key=key, value=str(value))
-        return tensor
+STORED = "stored_weights"
+"""Key of a graph's metadata: SHA-256 of all bytes that the graph refers to, in the order of its initializers. Graphs of
+other weights then differ, and a chunk encoder stays the same when only the head is trained anew. (The checksum of ONNX
+would be that of the whole file.)"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,11 +45,23 @@ class StoredTensor:
 
     Attributes:
         offset: of its first byte in the file.
+        file: name of the file.
     """
 
     values: Floats
     offset: int
-    file: WeightsFile
+    file: str
+
+    def part(self, name: str, values: Floats, offset: int) -> TensorProto:
+        """An initializer with the values that the file holds at `offset`."""
+        tensor = numpy_helper.from_array(np.empty(0, values.dtype), name)
+        tensor.ClearField("raw_data")
+        tensor.dims[:] = values.shape
+        tensor.data_location = TensorProto.EXTERNAL
+        place = {"location": self.file, "offset": offset, "length": values.nbytes}
+        for key, value in place.items():
+            tensor.external_data.add(key=key, value=str(value))
+        return tensor
 
 
 def share_weights(graph: Path, weights: Sequence[Path]) -> None:
@@ -70,7 +69,7 @@ def share_weights(graph: Path, weights: Sequence[Path]) -> None:
 
     Args:
         graph: an ONNX file, rewritten in place. Its references hold once it lies in the folder of `weights`.
-        weights: safetensors files. A graph names their checksums, so that graphs of other weights differ.
+        weights: safetensors files of one folder.
     """
     stored = [tensor for path in weights for tensor in stored_tensors(path)]
     model = onnx.load(graph)
@@ -83,13 +82,24 @@ def share_weights(graph: Path, weights: Sequence[Path]) -> None:
     for field, values in ((model.graph.initializer, kept), (model.graph.node, nodes)):
         del field[:]
         field.extend(values)
+    model.metadata_props.add(key=STORED, value=stored_digest(model, weights[0].parent))
     graph.write_bytes(model.SerializeToString())
+
+
+def stored_digest(model: onnx.ModelProto, folder: Path) -> str:
+    """SHA-256 of all bytes that a graph refers to in files of a folder."""
+    state = hashlib.sha256()
+    for initializer in model.graph.initializer:
+        if initializer.data_location == TensorProto.EXTERNAL:
+            place = {entry.key: entry.value for entry in initializer.external_data}
+            stored = np.memmap(folder / place["location"], np.uint8, mode="r")
+            first = int(place["offset"])
+            state.update(stored[first : first + int(place["length"])].tobytes())
+    return state.hexdigest()
 
 
 def stored_tensors(path: Path) -> list[StoredTensor]:
     """The fp16 and fp32 tensors of a safetensors file, mapped into memory."""
-    with path.open("rb") as opened:
-        file = WeightsFile(path.name, hashlib.file_digest(opened, "sha1").hexdigest())
     data = np.memmap(path, np.uint8, mode="r")
     start = 8 + int.from_bytes(data[:8].tobytes(), "little")
     header = json.loads(data[8:start].tobytes())
@@ -99,7 +109,7 @@ def stored_tensors(path: Path) -> list[StoredTensor]:
         if entry["dtype"] in _TYPES:
             first, end = (start + offset for offset in entry["data_offsets"])
             values = data[first:end].view(_TYPES[entry["dtype"]]).reshape(entry["shape"])
-            tensors.append(StoredTensor(values, first, file))
+            tensors.append(StoredTensor(values, first, path.name))
     return tensors
 
 
@@ -124,9 +134,7 @@ def _reference(
     steps: list[tuple[str, dict[str, object]]] = list(_FORMS[form])
     if helper.np_dtype_to_tensor_dtype(tensor.values.dtype) != number:
         steps.append(("Cast", {"to": number}))
-    pieces = [
-        tensor.file.tensor(*piece) for piece in _pieces(tensor, form, f"{name}/stored" if steps else name)
-    ]
+    pieces = [tensor.part(*piece) for piece in _pieces(tensor, form, f"{name}/stored" if steps else name)]
     inputs, nodes = [piece.name for piece in pieces], []
     for place, (operator, attributes) in enumerate(steps, start=1):
         output = name if place == len(steps) else f"{name}/formed"
