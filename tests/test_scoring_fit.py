@@ -259,3 +259,13 @@ def test_a_field_of_few_documents_has_the_usual_spread() -> None:
     related, scores = np.arange(10) >= 5, np.arange(10) / 10
     small, other = (fit_within_field(related, scores, field_profile(spread, 5)) for spread in (0.01, 0.9))
     assert small == other
+
+
+def test_a_domain_drops_a_part_that_misleads_there_alone() -> None:
+    """Few pairs of a domain are held near the common weights, which a part that only harms there would spoil."""
+    papers, laws = (judged([0.3, 0.3, 0.0, 0.1], seed) for seed in (1, 2))
+    related, table = judged([0.3, 0.0, 0.0, 0.1], 3, each=60)
+    table[:, 1] = np.random.default_rng(4).normal(0, 1.0, len(related))
+    found = fitted(papers, laws, (related, table)).score_weights
+    assert [weights(domain)[1] > 0.2 for domain in found.domains] == [True, True, False]
+    assert weights(found.domains[2])[1] < 0.02

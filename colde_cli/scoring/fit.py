@@ -36,6 +36,9 @@ leaving one of seven fields out (0.001, 0.01, 0.1, 0.3)."""
 _GAIN = 0.0005
 """Rise of the ROC-AUC of pairs that were left out for which a part is dropped. Smaller ones are noise."""
 
+_DOMAIN_GAIN = 0.003
+"""The same for the pairs of one domain, which are fewer."""
+
 _SPLITS = 6
 """Random halves of the documents of a domain, each half fitted and measured once, which decide on the parts."""
 
@@ -141,7 +144,11 @@ def fit_score_weights(pairs: FitPairs, tables: PartTables, start: ScoreWeights =
     towards = _fitted(related, tables.domain, domains, kept, usual, _RIDGE)
     fitted = tuple(
         _fit_domain(
-            pairs.names[code], related[domains == code], tables.domain[domains == code], kept, towards
+            pairs.names[code],
+            related[domains == code],
+            tables.domain[domains == code],
+            _earned_in_domain(pairs, tables.domain, code, kept, usual),
+            towards,
         )
         for code in codes
     )
@@ -204,20 +211,39 @@ def _auc(related: Bools, scores: Floats) -> float:
 
 def _known_auc(pairs: FitPairs, table: Floats, kept: Bools, usual: Floats) -> float:
     """How well weights of a domain tell pairs of documents that they were not fitted to: ROC-AUC, mean of domains."""
+    found = [_domain_auc(pairs, table, code, kept, usual) for code in pairs.codes]
+    measured = [value for value in found if value is not None]
+    return float(np.mean(measured)) if measured else 0.0
+
+
+def _domain_auc(pairs: FitPairs, table: Floats, code: int, kept: Bools, usual: Floats) -> float | None:
+    """The same of one domain; None where its pairs cannot be halved."""
     related, domains = pairs.related, pairs.domains
-    found: list[float] = []
-    for code in pairs.codes:
-        inside = domains == code
-        towards = _fitted(related[~inside], table[~inside], domains[~inside], kept, usual, _RIDGE)
-        measured = [
-            _auc(
-                related[test],
-                table[test] @ _domain_coefficients(related[train], table[train], kept, towards),
-            )
-            for train, test in _halves(pairs, np.flatnonzero(inside))
-        ]
-        found += [float(np.nanmean(measured))] if measured else []
-    return float(np.mean(found)) if found else 0.0
+    inside = domains == code
+    towards = _fitted(related[~inside], table[~inside], domains[~inside], kept, usual, _RIDGE)
+    found = [
+        _auc(related[test], table[test] @ _domain_coefficients(related[train], table[train], kept, towards))
+        for train, test in _halves(pairs, np.flatnonzero(inside))
+    ]
+    return float(np.nanmean(found)) if found else None
+
+
+def _earned_in_domain(pairs: FitPairs, table: Floats, code: int, kept: Bools, usual: Floats) -> Bools:
+    """The parts that earn their weight in one domain, of those kept in all: drop while pairs that were left out gain.
+
+    In contracts of one type the same subjects stand in other words, so chunks that match tell little there.
+    """
+    kept = kept.copy()
+    best = _domain_auc(pairs, table, code, kept, usual)
+    while best is not None and kept.sum() > 1:
+        parts = np.flatnonzero(kept)
+        smaller = [kept & (np.arange(len(kept)) != part) for part in parts]
+        found = [_domain_auc(pairs, table, code, rest, usual) or 0.0 for rest in smaller]
+        place = int(np.argmax(found))
+        if found[place] - best < _DOMAIN_GAIN:
+            break
+        best, kept = found[place], smaller[place]
+    return kept
 
 
 def _halves(pairs: FitPairs, rows: Ints) -> Iterator[tuple[Ints, Ints]]:
