@@ -261,11 +261,9 @@ def test_a_field_of_few_documents_has_the_usual_spread() -> None:
     assert small == other
 
 
-def test_a_domain_drops_a_part_that_misleads_there_alone() -> None:
-    """Few pairs of a domain are held near the common weights, which a part that only harms there would spoil."""
-    papers, laws = (judged([0.3, 0.3, 0.0, 0.1], seed) for seed in (1, 2))
-    related, table = judged([0.3, 0.0, 0.0, 0.1], 3, each=60)
-    table[:, 1] = np.random.default_rng(4).normal(0, 1.0, len(related))
-    found = fitted(papers, laws, (related, table)).score_weights
-    assert [weights(domain)[1] > 0.2 for domain in found.domains] == [True, True, False]
-    assert weights(found.domains[2])[1] < 0.02
+def test_a_domain_drops_a_part_that_tells_elsewhere_alone() -> None:
+    """The common weight of a part of small spread holds in a domain of few pairs, where it may tell nothing."""
+    narrow = np.where(np.arange(len(PARTS)) == 1, 0.1, 1.0)
+    sets = [judged([0.2, 0.4], 1), judged([0.2, 0.4], 2), judged([0.2, 0.0], 3, each=60)]
+    found = fitted(*((related, table * narrow) for related, table in sets)).score_weights
+    assert [weights(domain)[1] > 0 for domain in found.domains] == [True, True, False]
