@@ -10,6 +10,8 @@ import pytest
 from hypothesis import settings
 
 if TYPE_CHECKING:
+    from collections.abc import Generator
+
     from colde_cli.encoder.encoder import Encoder
     from colde_cli.similarity.comparison import Comparison
 
@@ -21,6 +23,16 @@ settings.register_profile("colde", deadline=None)
 settings.load_profile("colde")
 
 ROOT = Path(__file__).resolve().parent.parent
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Reports travel between processes as UTF-8, which names of files on disk need not be."""
+    report = yield
+    report.sections = [
+        (title, text.encode(errors="backslashreplace").decode()) for title, text in report.sections
+    ]
+    return report
 
 
 @pytest.fixture(autouse=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -57,6 +57,12 @@ class PartFigures:
     alone: float
     whole: float
     without: float
+
+
+FloatArray = NDArray[np.float32]
+
+_DOMAIN_SAMPLE = 800
+"""Training chunks of a file from which the centre and the covariance of its domain are learned."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +131,7 @@ def fit_served(staged: Path, read: TaskData, store: ChunkStore, *, combine: bool
     fields: DomainFields | None = None
     parts: tuple[PartFigures, ...] = ()
     if combine:
-        config, pairs, fields = _fit_weights(encoder, pairs, staged)
+        config, pairs, fields = _fit_weights(encoder, pairs, staged, _training_vectors(encoder, read, store))
         parts = tuple(_measure_parts(encoder, pairs, config, fields)) if fields is not None else ()
     else:
         scores, related = document_scores(pairs.left, pairs.right, config), pairs.judged.related
@@ -194,12 +200,30 @@ def _statistics(encoder: Encoder, fields: DomainFields) -> ModelStatistics:
     return ModelStatistics(encoder.head.centre(encoder.config.hidden_size), lexicon, "", fields.covariance)
 
 
+def _training_vectors(encoder: Encoder, read: TaskData, store: ChunkStore) -> dict[int, list[FloatArray]]:
+    """Vectors [1, H] of a sample of the training chunks of each file.
+
+    What is learned of a domain must not come from the validation pairs: their own centre sets them apart better than
+    that of other documents, and thresholds fitted to such scores would not hold for new documents.
+    """
+    files = np.array([item.file for item in read.data.documents], np.int64)
+    found: dict[int, list[FloatArray]] = {}
+    for file in np.unique(files[read.split.training]).tolist():
+        numbers = [number for number in read.split.training.tolist() if files[number] == file]
+        chunks = np.concatenate([store.chunks_of(number) for number in numbers])
+        generator = np.random.default_rng([file, 5])
+        sample = np.sort(generator.permutation(chunks)[:_DOMAIN_SAMPLE])
+        vectors = encoder.encode_chunks([store.chunk(int(chunk)) for chunk in sample])
+        found[file] = list(vectors[:, None])
+    return found
+
+
 def _fit_weights(
-    encoder: Encoder, pairs: _ValidationPairs, staged: Path
+    encoder: Encoder, pairs: _ValidationPairs, staged: Path, training: Mapping[int, list[FloatArray]]
 ) -> tuple[ModelConfig, _ValidationPairs, DomainFields | None]:
     """Fit weights and domains; the pairs come back with the domains of their documents."""
     codes = pairs.judged.codes
-    fields = _learn_domains([pairs.of_domain(code) for code in codes], staged) if codes else None
+    fields = _learn_domains(pairs, training, staged) if codes else None
     fit = fit_score_weights(pairs.judged, _part_tables(encoder, pairs, fields))
     config = replace(
         encoder.config, score_weights=fit.score_weights, threshold=fit.threshold, calibration=fit.calibration
@@ -211,12 +235,16 @@ def _fit_weights(
     return config, pairs, fields
 
 
-def _learn_domains(documents: Sequence[Sequence[Encoding]], staged: Path) -> DomainFields:
+def _learn_domains(
+    pairs: _ValidationPairs, training: Mapping[int, list[FloatArray]], staged: Path
+) -> DomainFields:
     """Learn the prototypes and the statistics of the domains, and write them."""
-    vectors = [[item.chunk_vectors for item in of_domain] for of_domain in documents]
-    means = [np.stack([chunks.mean(0) for chunks in of_domain]) for of_domain in vectors]
-    Domains.learn(means).save(staged / DOMAINS)
-    DomainFields.learn(vectors).save(staged / FIELDS)
+    vectors = {code: [item.chunk_vectors for item in pairs.of_domain(code)] for code in pairs.judged.codes}
+    Domains.learn([np.stack([chunks.mean(0) for chunks in item]) for item in vectors.values()]).save(
+        staged / DOMAINS
+    )
+    # A file without training documents has its validation documents alone.
+    DomainFields.learn([training.get(code) or own for code, own in vectors.items()]).save(staged / FIELDS)
     return DomainFields.load(staged / FIELDS)
 
 

@@ -40,7 +40,7 @@ PART_NAMES = {
     "mean": "subject",
     "chunks": "closest chunks",
     "words": "rare words",
-    "mentions": "mentions",
+    "mentions": "topic words",
     "opening": "opening",
 }
 """Parts of a score, by `ScorePart.name`."""
