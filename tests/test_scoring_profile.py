@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from made_up import CONFIG, WEIGHTS, learned, lexicon, made, statistics, terms
 
 from colde_cli.errors import ModelError
-from colde_cli.scoring.adapt import MOST_DOCUMENTS, part_table, random_pairs
+from colde_cli.scoring.adapt import MOST_DOCUMENTS, pair_table, random_pairs
 from colde_cli.scoring.config import PARTS, Calibration
 from colde_cli.scoring.lexicon import BUCKETS, Terms
 from colde_cli.scoring.profile import (
@@ -112,7 +112,7 @@ def test_the_table_of_parts_is_that_of_single_scores(field: Field) -> None:
     documents = [field.adapt(made(seed)) for seed in range(8)]
     pairs = random_pairs(8, 100, np.random.default_rng(0))
     single = [[part_score(p, documents[a], documents[b], WEIGHTS) for p in PARTS] for a, b in pairs]
-    assert part_table(documents, pairs, WEIGHTS) == pytest.approx(np.array(single), abs=1e-6)
+    assert pair_table(documents, pairs, WEIGHTS) == pytest.approx(np.array(single), abs=1e-6)
 
 
 @given(st.integers(0, 200), st.integers(1, 500), st.integers(0, 5))

@@ -144,8 +144,9 @@ def _refit(
     """Score the pairs of all data sets and fit to them together."""
     import numpy as np
 
-    from colde_cli.evaluation.calibrate import fit_to_field, fit_to_model, refit
+    from colde_cli.evaluation.calibrate import fit_to_field, refit
     from colde_cli.evaluation.systems import ModelSystem, joined_verdicts
+    from colde_cli.scoring.fit import fit_verdict
     from colde_cli.views.output import progress
 
     related, scores, stored = [], [], []
@@ -160,7 +161,7 @@ def _refit(
     verdicts = [item for item in stored if item is not None]
     before = joined_verdicts(verdicts) if len(verdicts) == len(sets) else None
     within = system.field(sets[0])
-    fit = fit_to_model if within is None else fit_to_field(within.profile)
+    fit = fit_verdict if within is None else fit_to_field(within.profile)
     try:
         found = refit(np.array(related), np.concatenate(scores), system.threshold, before, seed, fit)
     except DataError as error:

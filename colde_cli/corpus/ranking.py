@@ -329,12 +329,12 @@ def _best(
             place,
             card.path,
             card.title,
-            said.score,
-            said.probability,
-            parts=said.parts,
-            percentile=said.percentile,
+            judged.score,
+            judged.probability,
+            parts=judged.parts,
+            percentile=judged.percentile,
         )
-        for place, (said, card) in enumerate(listed, 1)
+        for place, (judged, card) in enumerate(listed, 1)
     ]
 
 
@@ -343,7 +343,8 @@ def _best_cards(
 ) -> list[Card]:
     """The cards that can be among the `top` best, and few others.
 
-    Scores of many documents at once differ in their last digits. So they choose, and do not order.
+    Scores of many documents at once differ from exact ones in the last digits. They choose the cards; exact scores
+    order them.
     """
     scores = scores_with_many(query, cards, encoder.config, field or encoder.domain_fields)
     least = np.sort(scores)[-min(top, len(cards))] - 2 * ACCURACY

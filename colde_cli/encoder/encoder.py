@@ -136,8 +136,7 @@ class Encoder:
     def identity(self) -> bytes:
         """Hash of all that decides an encoding, beside the document."""
         sizes = f"{self.config.chunk_tokens} {self.config.max_chunks}".encode()
-        names = [name for name in (HEAD_GRAPH, TOKENIZER, LEXICON, DOMAINS) if self.folder.has(name)]
-        files = (file_digest(self.folder.file(name)) for name in names)
+        files = self._digests(HEAD_GRAPH, TOKENIZER, LEXICON, DOMAINS)
         score_weights = self.config.score_weights
         reading = b""
         if score_weights is not None:
@@ -145,14 +144,17 @@ class Encoder:
             reading = f"{score_weights.opening_words} {score_weights.rarity} {domains}".encode()
         return digest(sizes, reading, self.fingerprint, *files)
 
+    def _digests(self, *names: str) -> list[bytes]:
+        """Hashes of those of these files that the model has."""
+        return [file_digest(self.folder.file(name)) for name in names if self.folder.has(name)]
+
     @cached_property
     def statistics(self) -> ModelStatistics | None:
         """What field profiles are blended with; None for a model without a lexicon, which has no profiles."""
         lexicon, score_weights = self._lexicon.result(), self.config.score_weights
         if lexicon is None or score_weights is None:
             return None
-        names = [name for name in (HEAD_GRAPH, TOKENIZER, LEXICON, DOMAINS, FIELDS) if self.folder.has(name)]
-        files = (file_digest(self.folder.file(name)) for name in names)
+        files = self._digests(HEAD_GRAPH, TOKENIZER, LEXICON, DOMAINS, FIELDS)
         # Without the thresholds: a profile stays right if they are fitted anew.
         bare = replace(
             score_weights,

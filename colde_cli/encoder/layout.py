@@ -256,10 +256,13 @@ def open_folder(path: Path) -> ModelFolder:
     Raises:
         ModelError: no such folder, no `config.json`, or a model of another kind.
     """
+    return ModelFolder(path, ModelConfig.from_json(*_config_text(path)))
+
+
+def _config_text(path: Path) -> tuple[str, str]:
+    """The text of `config.json` in a model folder, and its path as errors name it."""
     config = config_file(path)
-    return ModelFolder(
-        path, ModelConfig.from_json(config.read_text(encoding="utf-8", errors="replace"), str(config))
-    )
+    return config.read_text(encoding="utf-8", errors="replace"), str(config)
 
 
 def config_file(path: Path) -> Path:
@@ -378,10 +381,7 @@ def open_tower_folder(path: Path) -> TowerFolder:
     Raises:
         ModelError: no such folder, no `config.json`, or a model of another kind.
     """
-    config = config_file(path)
-    return TowerFolder(
-        path, TowerConfig.from_json(config.read_text(encoding="utf-8", errors="replace"), str(config))
-    )
+    return TowerFolder(path, TowerConfig.from_json(*_config_text(path)))
 
 
 def is_tower(path: Path) -> bool:

@@ -24,7 +24,7 @@ from colde_cli.evaluation.metrics import (
 from colde_cli.evaluation.systems import StoredVerdicts
 from colde_cli.files import atomic_file, atomic_folder
 from colde_cli.scoring.config import Calibration, probability
-from colde_cli.scoring.fit import best_threshold, fit_calibration, fit_within_field
+from colde_cli.scoring.fit import fit_verdict, fit_within_field
 from colde_cli.scoring.profile import FieldProfile
 
 Bools = NDArray[np.bool_]
@@ -76,11 +76,6 @@ class Refit:
     after: Quality
 
 
-def fit_to_model(related: Bools, scores: Floats) -> tuple[float, Calibration]:
-    """The threshold with the best F1 and a calibration, for many pairs."""
-    return best_threshold(related, scores), fit_calibration(related, scores)
-
-
 def fit_to_field(profile: FieldProfile) -> Fit:
     """What fits threshold and calibration to few pairs of a field."""
     return partial(fit_within_field, profile=profile)
@@ -92,7 +87,7 @@ def refit(
     threshold: float | None,
     stored: StoredVerdicts | None,
     seed: int = 0,
-    fit: Fit = fit_to_model,
+    fit: Fit = fit_verdict,
 ) -> Refit:
     """Fit threshold and calibration to labelled pairs.
 

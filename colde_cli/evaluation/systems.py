@@ -15,7 +15,7 @@ from colde_cli.errors import DataError, OptionError
 from colde_cli.evaluation.evaluation_set import EvaluationSet, members
 from colde_cli.scoring.config import PARTS, Calibration
 from colde_cli.scoring.profile import DomainFields, Field, FieldCalibration, FieldDocument
-from colde_cli.scoring.score import Scorable, all_parts, document_scores, verdict
+from colde_cli.scoring.score import Scorable, all_parts, document_scores, score_without, verdict
 
 FloatArray = NDArray[np.float64]
 IdPairs = Sequence[tuple[str, str]]
@@ -119,6 +119,7 @@ class ModelSystem:
         self.threshold = None if fitted is None else fitted.threshold
         self.calibration = None if fitted is None else fitted.calibration
         self._fields: dict[str, Field] = {}
+        self._adapted: dict[str, dict[str, FieldDocument]] = {}
         self._retrieval = retrieval
         self._progress = progress
         self._encodings: dict[str, dict[str, Encoding]] = {}
@@ -146,11 +147,17 @@ class ModelSystem:
         self, evaluation_set: EvaluationSet
     ) -> tuple[Mapping[str, Scorable], Field | DomainFields | None]:
         """The documents of a set by id, adapted to their field if there is one, and the statistics to score with."""
-        documents: Mapping[str, Scorable] = self.encodings(evaluation_set)
         field = self.field(evaluation_set)
-        if field is not None:
-            documents = {name: field.adapt(item) for name, item in documents.items()}
-        return documents, field or self.encoder.domain_fields
+        if field is None:
+            return self.encodings(evaluation_set), self.encoder.domain_fields
+        return self.adapted(evaluation_set, field), field
+
+    def adapted(self, evaluation_set: EvaluationSet, field: Field) -> dict[str, FieldDocument]:
+        """The documents of a set by id, adapted to the field of the set on the first call."""
+        if evaluation_set.name not in self._adapted:
+            encodings = self.encodings(evaluation_set)
+            self._adapted[evaluation_set.name] = {name: field.adapt(item) for name, item in encodings.items()}
+        return self._adapted[evaluation_set.name]
 
     def parts(self, evaluation_set: EvaluationSet, pairs: IdPairs) -> tuple[FloatArray, FloatArray]:
         """The parts of the scores of pairs and their weights, [P, 6] each, in the order of `PARTS`."""
@@ -213,10 +220,7 @@ class PartSystem:
             values, weights = self._model.parts(evaluation_set, pairs)
             if self._alone:
                 return values[:, self._column]
-            others = np.delete(weights, self._column, axis=1)
-            sums = (np.delete(values, self._column, axis=1) * others).sum(1)
-            left: FloatArray = sums / np.maximum(others.sum(1), 1e-9)
-            return left
+            return score_without(values, weights, self._column)
 
         def share(pairs: IdPairs) -> float:
             return float(self._model.parts(evaluation_set, pairs)[1][:, self._column].mean())
@@ -342,11 +346,10 @@ def bm25(evaluation_set: EvaluationSet) -> PairScorer:
 
 def _chunks(model: ModelSystem, evaluation_set: EvaluationSet) -> tuple[ChunkVectors, tuple[str, ...]]:
     """The documents of a set, with the centre of the field if there is one, and what a reader must know of it."""
-    field, encodings = model.field(evaluation_set), model.encodings(evaluation_set)
+    field = model.field(evaluation_set)
     if field is None:
-        return encodings, ()
-    adapted = {name: field.adapt(encoding) for name, encoding in encodings.items()}
-    return adapted, (f"Whitened. {field_note(field)}",)
+        return model.encodings(evaluation_set), ()
+    return model.adapted(evaluation_set, field), (f"Whitened. {field_note(field)}",)
 
 
 def mean_of_chunks(documents: ChunkVectors, notes: tuple[str, ...] = ()) -> PairScorer:

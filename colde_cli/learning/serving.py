@@ -23,16 +23,19 @@ from colde_cli.scoring.fit import (
     USUAL,
     FitPairs,
     PartTables,
-    best_threshold,
-    fit_calibration,
     fit_score_weights,
+    fit_verdict,
     part_table,
 )
 from colde_cli.scoring.lexicon import Lexicon
 from colde_cli.scoring.profile import DomainFields, Field, ModelStatistics, within
-from colde_cli.scoring.score import all_parts, document_scores, verdict
+from colde_cli.scoring.score import all_parts, document_scores, score_without, verdict
 
 Floats = NDArray[np.float64]
+FloatArray = NDArray[np.float32]
+
+_DOMAIN_SAMPLE = 800
+"""Training chunks of a file from which the centre and the covariance of its domain are learned."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +60,6 @@ class PartFigures:
     alone: float
     whole: float
     without: float
-
-
-FloatArray = NDArray[np.float32]
-
-_DOMAIN_SAMPLE = 800
-"""Training chunks of a file from which the centre and the covariance of its domain are learned."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,16 +125,18 @@ def fit_served(staged: Path, read: TaskData, store: ChunkStore, *, combine: bool
     with Cache.open() as cache:
         encoder = Encoder.load(staged, device=device, cache=cache)
         pairs = _encode_pairs(encoder, read, store)
-    fields: DomainFields | None = None
+        domains = None
+        if combine and pairs.judged.codes:
+            domains = _learn_domains(encoder, pairs, _training_vectors(encoder, read, store, pairs), staged)
     parts: tuple[PartFigures, ...] = ()
     if combine:
-        config, pairs, fields = _fit_weights(encoder, pairs, staged, _training_vectors(encoder, read, store))
-        parts = tuple(_measure_parts(encoder, pairs, config, fields)) if fields is not None else ()
+        config, pairs = _fit_weights(encoder.config, pairs, domains, staged)
+        parts = tuple(_measure_parts(pairs, config, domains)) if domains is not None else ()
     else:
-        scores, related = document_scores(pairs.left, pairs.right, config), pairs.judged.related
-        config = config.fitted(best_threshold(related, scores), fit_calibration(related, scores))
+        scores = document_scores(pairs.left, pairs.right, config)
+        config = config.fitted(*fit_verdict(pairs.judged.related, scores))
     _write(config, staged)
-    return Served(config, _measure(pairs, config, fields), parts)
+    return Served(config, _measure(pairs, config, None if domains is None else domains.fields), parts)
 
 
 def _measure(pairs: _ValidationPairs, config: ModelConfig, fields: DomainFields | None) -> PairMetrics:
@@ -158,18 +157,13 @@ def _measure(pairs: _ValidationPairs, config: ModelConfig, fields: DomainFields 
 
 
 def _measure_parts(
-    encoder: Encoder, pairs: _ValidationPairs, config: ModelConfig, fields: DomainFields
+    pairs: _ValidationPairs, config: ModelConfig, domains: _LearnedDomains
 ) -> Iterator[PartFigures]:
     """Measure every part on the pairs of every file that is a domain, without and within the field of its documents."""
-    assert config.score_weights is not None, "the weights were fitted"
     related, left, right = pairs.judged.related, pairs.left, pairs.right
     for within_field in (False, True):
         for code in pairs.judged.codes:
-            statistics: DomainFields | Field = fields
-            if within_field:
-                known = _statistics(encoder, fields)
-                profile = learn_profile(str(code), pairs.of_domain(code), known, config.score_weights)
-                statistics = Field(profile, known)
+            statistics = domains.profiles[code] if within_field else domains.fields
             rows = np.flatnonzero(pairs.judged.domains == code)
             found = [all_parts(left[row], right[row], config, statistics) for row in rows]
             values = np.array([[part.score for part in parts] for parts in found])
@@ -188,27 +182,21 @@ def _part_figures(
 
     whole = auc((values * weights).sum(1))
     for column, part in enumerate(PARTS):
-        others = np.delete(weights, column, axis=1)
-        without = (np.delete(values, column, axis=1) * others).sum(1) / np.maximum(others.sum(1), 1e-9)
-        share = float(weights[:, column].mean())
+        without, share = score_without(values, weights, column), float(weights[:, column].mean())
         yield PartFigures(within_field, name, part, share, auc(values[:, column]), whole, auc(without))
 
 
-def _statistics(encoder: Encoder, fields: DomainFields) -> ModelStatistics:
-    """What profiles are blended with, before the model is whole."""
-    lexicon = Lexicon.load(encoder.folder.file(LEXICON), USUAL.rarity)
-    return ModelStatistics(encoder.head.centre(encoder.config.hidden_size), lexicon, "", fields.covariance)
+def _training_vectors(
+    encoder: Encoder, read: TaskData, store: ChunkStore, pairs: _ValidationPairs
+) -> dict[int, list[FloatArray]]:
+    """Vectors [1, H] of a sample of the training chunks of each domain that has any.
 
-
-def _training_vectors(encoder: Encoder, read: TaskData, store: ChunkStore) -> dict[int, list[FloatArray]]:
-    """Vectors [1, H] of a sample of the training chunks of each file.
-
-    What is learned of a domain must not come from the validation pairs: their own centre sets them apart better than
-    that of other documents, and thresholds fitted to such scores would not hold for new documents.
+    The validation documents cannot serve here. Centred on themselves, unrelated ones look less alike than new documents
+    will, and a threshold fitted to that would be too low.
     """
     files = np.array([item.file for item in read.data.documents], np.int64)
     found: dict[int, list[FloatArray]] = {}
-    for file in np.unique(files[read.split.training]).tolist():
+    for file in np.intersect1d(files[read.split.training], pairs.judged.codes).tolist():
         numbers = [number for number in read.split.training.tolist() if files[number] == file]
         chunks = np.concatenate([store.chunks_of(number) for number in numbers])
         generator = np.random.default_rng([file, 5])
@@ -218,26 +206,22 @@ def _training_vectors(encoder: Encoder, read: TaskData, store: ChunkStore) -> di
     return found
 
 
-def _fit_weights(
-    encoder: Encoder, pairs: _ValidationPairs, staged: Path, training: Mapping[int, list[FloatArray]]
-) -> tuple[ModelConfig, _ValidationPairs, DomainFields | None]:
-    """Fit weights and domains; the pairs come back with the domains of their documents."""
-    codes = pairs.judged.codes
-    fields = _learn_domains(pairs, training, staged) if codes else None
-    fit = fit_score_weights(pairs.judged, _part_tables(encoder, pairs, fields))
-    config = replace(
-        encoder.config, score_weights=fit.score_weights, threshold=fit.threshold, calibration=fit.calibration
-    )
-    if codes:
-        domains = Domains.load(staged / DOMAINS)
-        placed = {number: _with_domains(item, domains) for number, item in pairs.encodings.items()}
-        pairs = replace(pairs, encodings=placed)
-    return config, pairs, fields
+@dataclass(frozen=True, slots=True, eq=False)
+class _LearnedDomains:
+    """The domains of a model, learned and written.
+
+    Attributes:
+        fields: their statistics, which serve every document.
+        profiles: the field that the validation documents of each domain are, by code.
+    """
+
+    fields: DomainFields
+    profiles: dict[int, Field]
 
 
 def _learn_domains(
-    pairs: _ValidationPairs, training: Mapping[int, list[FloatArray]], staged: Path
-) -> DomainFields:
+    encoder: Encoder, pairs: _ValidationPairs, training: Mapping[int, list[FloatArray]], staged: Path
+) -> _LearnedDomains:
     """Learn the prototypes and the statistics of the domains, and write them."""
     vectors = {code: [item.chunk_vectors for item in pairs.of_domain(code)] for code in pairs.judged.codes}
     Domains.learn([np.stack([chunks.mean(0) for chunks in item]) for item in vectors.values()]).save(
@@ -245,26 +229,43 @@ def _learn_domains(
     )
     # A file without training documents has its validation documents alone.
     DomainFields.learn([training.get(code) or own for code, own in vectors.items()]).save(staged / FIELDS)
-    return DomainFields.load(staged / FIELDS)
+    fields = DomainFields.load(staged / FIELDS)
+    lexicon = Lexicon.load(encoder.folder.file(LEXICON), USUAL.rarity)
+    centre = encoder.head.centre(encoder.config.hidden_size)
+    # The fingerprint names a whole model, which this is not yet.
+    statistics = ModelStatistics(centre, lexicon, "", fields.covariance)
+    profiles = {code: learn_profile(str(code), pairs.of_domain(code), statistics, USUAL) for code in vectors}
+    return _LearnedDomains(fields, {code: Field(profile, statistics) for code, profile in profiles.items()})
 
 
-def _part_tables(encoder: Encoder, pairs: _ValidationPairs, fields: DomainFields | None) -> PartTables:
+def _fit_weights(
+    config: ModelConfig, pairs: _ValidationPairs, domains: _LearnedDomains | None, staged: Path
+) -> tuple[ModelConfig, _ValidationPairs]:
+    """Fit the weights; the pairs come back with the domains of their documents."""
+    fit = fit_score_weights(pairs.judged, _part_tables(pairs, domains))
+    config = replace(
+        config, score_weights=fit.score_weights, threshold=fit.threshold, calibration=fit.calibration
+    )
+    if domains is None:
+        return config, pairs
+    prototypes = Domains.load(staged / DOMAINS)
+    placed = {number: _with_domains(item, prototypes) for number, item in pairs.encodings.items()}
+    return config, replace(pairs, encodings=placed)
+
+
+def _part_tables(pairs: _ValidationPairs, domains: _LearnedDomains | None) -> PartTables:
     """The parts of the pairs, under the statistics of the model, of their domain, and of a field of its documents."""
-    plain = part_table(pairs.left, pairs.right, USUAL)
-    tables = PartTables(plain, plain.copy(), plain.copy())
-    if fields is None:
-        return tables
-    statistics = _statistics(encoder, fields)
     left, right = pairs.left, pairs.right
-    for place, code in enumerate(pairs.judged.codes):
-        rows = np.flatnonzero(pairs.judged.domains == code)
+    plain = part_table(left, right, USUAL)
+    tables = PartTables(plain, plain.copy(), plain.copy())
+    if domains is None:
+        return tables
+    for code, whitening in zip(pairs.judged.codes, domains.fields.whitenings, strict=True):
+        rows, field = np.flatnonzero(pairs.judged.domains == code), domains.profiles[code]
         sides = [[side[row] for row in rows] for side in (left, right)]
-        whitening = fields.whitenings[place]
         seen = [[within(item, whitening, item.terms) for item in side] for side in sides]
         tables.domain[rows] = part_table(seen[0], seen[1], USUAL)
-        profile = learn_profile(str(code), pairs.of_domain(code), statistics, USUAL)
-        adapted = part_table(sides[0], sides[1], USUAL, Field(profile, statistics))
-        tables.field[rows] = adapted / profile.spreads
+        tables.field[rows] = part_table(sides[0], sides[1], USUAL, field) / field.profile.spreads
     return tables
 
 

@@ -29,9 +29,8 @@ def save_tensors(tensors: Mapping[str, Tensor], folder: Path, shard_bytes: int |
     for name, held in plan.filename_to_tensors.items():
         chosen = {key: tensors[key].detach().cpu().contiguous() for key in held}
         save_file(chosen, folder / name, metadata={"format": "pt"})
-        (folder / name).chmod(
-            0o644
-        )  # safetensors makes it readable by its owner only; a model is there to be shared
+        # safetensors makes it readable by its owner only; a model is there to be shared.
+        (folder / name).chmod(0o644)
     if plan.is_sharded:
         index = {"metadata": plan.metadata, "weight_map": plan.tensor_to_filename}
         (folder / WEIGHTS_INDEX).write_text(json.dumps(index, indent=2) + "\n", encoding="utf-8")

@@ -17,13 +17,14 @@ from colde_cli.scoring.profile import (
     ModelStatistics,
     blended_spreads,
 )
-from colde_cli.scoring.score import Scorable, counterparts, domain_shares, saturated, unit_rows
+from colde_cli.scoring.score import Scorable, counterparts, domain_shares, saturated
 from colde_cli.scoring.whitening import (
     Whitening,
     blended_covariance,
     covariance_of,
     isotropic,
     mean_of_means,
+    unit_rows,
 )
 
 Floats = NDArray[np.float64]
@@ -73,7 +74,7 @@ def learn_profile(
     pairs = random_pairs(len(adapted), MOST_PAIRS, generator)
     if not len(pairs):
         return unscored
-    table = part_table(adapted, pairs, score_weights)
+    table = pair_table(adapted, pairs, score_weights)
     profile = replace(unscored, spreads=blended_spreads(table.std(0), count))
     by_domain = Field(profile, statistics).weights_by_domain(score_weights)
     weights = [domain_shares(adapted[a], adapted[b], score_weights) @ by_domain for a, b in pairs]
@@ -95,7 +96,7 @@ def random_pairs(count: int, most: int, generator: np.random.Generator) -> Ints:
     return pairs
 
 
-def part_table(documents: Sequence[FieldDocument], pairs: Ints, score_weights: ScoreWeights) -> Floats:
+def pair_table(documents: Sequence[FieldDocument], pairs: Ints, score_weights: ScoreWeights) -> Floats:
     """The parts of the scores of pairs, [P, 6] in the order of `PARTS`.
 
     They are those of `scoring.score`, several times faster: what the pairs of a document share is done once.

@@ -5,7 +5,7 @@ Needs scikit-learn and SciPy, which the extra `train` or `evaluate` brings.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -34,7 +34,7 @@ _FIELD_RIDGE = 0.3
 leaving one of seven fields out (0.001, 0.01, 0.1, 0.3)."""
 
 _GAIN = 0.0005
-"""Rise of the ROC-AUC of pairs that were left out for which a part is dropped. Smaller ones are noise."""
+"""A part is dropped if the ROC-AUC of left-out pairs rises by this much without it. Smaller rises are noise."""
 
 _DOMAIN_GAIN = 0.003
 """The same for the pairs of one domain, which are fewer."""
@@ -120,8 +120,8 @@ def fit_score_weights(pairs: FitPairs, tables: PartTables, start: ScoreWeights =
 
     A domain with enough pairs gets weights of its own, held near the common ones. The weights for documents of no known
     domain are fitted to all domains, and their verdict to scores that each domain gets from the weights of the others.
-    A part that harms has no weight: without it, pairs that were left out of the fit are told better. These are the
-    pairs of a whole domain for the weights of "other", and those of half the documents for the weights of a domain.
+    A part that harms gets no weight. Whether it harms is measured on pairs that the fit has not seen. A whole domain is
+    left out for the weights of "other", half of its documents for those of a domain.
 
     Args:
         pairs: labelled.
@@ -131,12 +131,8 @@ def fit_score_weights(pairs: FitPairs, tables: PartTables, start: ScoreWeights =
     related, domains, codes = pairs.related, pairs.domains, pairs.codes
     if not codes:
         common = _coefficients(related, tables.model, domains, start)
-        scores = tables.model @ _normal(common)
-        return ScoreFit(
-            _with_weights(start, common), best_threshold(related, scores), fit_calibration(related, scores)
-        )
-    usual = np.array([float(getattr(start, name)) for name in PARTS])
-
+        return ScoreFit(_with_weights(start, common), *fit_verdict(related, tables.model @ _normal(common)))
+    usual: Floats = start.by_domain[0]
     kept = _earned(pairs, tables, usual)
     common = _fitted(related, tables.model, domains, kept, usual, _RIDGE)
     shares = _normal(_fitted(related, tables.field, domains, kept, usual, _FIELD_RIDGE))
@@ -153,32 +149,44 @@ def fit_score_weights(pairs: FitPairs, tables: PartTables, start: ScoreWeights =
         for code in codes
     )
     scores = _held_out_scores(related, tables.model, domains, kept, usual, _RIDGE)
-    return ScoreFit(
-        replace(score_weights, domains=fitted),
-        best_threshold(related, scores),
-        fit_calibration(related, scores),
-        tuple(codes),
-    )
+    return ScoreFit(replace(score_weights, domains=fitted), *fit_verdict(related, scores), tuple(codes))
 
 
 def _earned(pairs: FitPairs, tables: PartTables, usual: Floats) -> Bools:
-    """The parts that earn their weight, bool [6]: drop one after the other while pairs that were left out gain.
+    """The parts that earn their weight, bool [6]. A part that known domains need is kept."""
+    every = np.ones(len(PARTS), bool)
+    return _without_harm(every, lambda kept: _left_out_auc(pairs, tables, kept, usual), _GAIN)
 
-    A part that known domains need is kept.
+
+def _earned_in_domain(pairs: FitPairs, table: Floats, code: int, kept: Bools, usual: Floats) -> Bools:
+    """The parts that earn their weight in one domain, of those kept in all; all of these if it cannot be halved.
+
+    In contracts of one type the same subjects stand in other words, so chunks that match tell little there.
     """
-    kept = np.ones(len(PARTS), bool)
-    best, known = _left_out_auc(pairs, tables, kept, usual)
+
+    def judge(parts: Bools) -> tuple[float, float]:
+        return _domain_auc(pairs, table, code, parts, usual) or 0.0, 0.0
+
+    return _without_harm(kept, judge, _DOMAIN_GAIN)
+
+
+def _without_harm(kept: Bools, judge: Callable[[Bools], tuple[float, float]], least: float) -> Bools:
+    """Drop parts, the most harmful first, while left-out pairs are told better without: bool [6].
+
+    Args:
+        kept: the parts to begin with.
+        judge: the ROC-AUC of left-out pairs with these parts, and a second one that no drop may lower.
+        least: rise of the first for which a part is dropped.
+    """
+    best, guard = judge(kept)
     while kept.sum() > 1:
-        parts = np.flatnonzero(kept)
-        without = [
-            _left_out_auc(pairs, tables, kept & (np.arange(len(kept)) != part), usual) for part in parts
-        ]
-        gains = [found - best if of_known >= known else -1.0 for found, of_known in without]
+        smaller = [kept & (np.arange(len(kept)) != part) for part in np.flatnonzero(kept)]
+        judged = [judge(parts) for parts in smaller]
+        gains = [found - best if guarded >= guard else -1.0 for found, guarded in judged]
         place = int(np.argmax(gains))
-        if gains[place] < _GAIN:
+        if gains[place] < least:
             break
-        best, known = without[place]
-        kept[parts[place]] = False
+        kept, (best, guard) = smaller[place], judged[place]
     return kept
 
 
@@ -228,24 +236,6 @@ def _domain_auc(pairs: FitPairs, table: Floats, code: int, kept: Bools, usual: F
     return float(np.nanmean(found)) if found else None
 
 
-def _earned_in_domain(pairs: FitPairs, table: Floats, code: int, kept: Bools, usual: Floats) -> Bools:
-    """The parts that earn their weight in one domain, of those kept in all: drop while pairs that were left out gain.
-
-    In contracts of one type the same subjects stand in other words, so chunks that match tell little there.
-    """
-    kept = kept.copy()
-    best = _domain_auc(pairs, table, code, kept, usual)
-    while best is not None and kept.sum() > 1:
-        parts = np.flatnonzero(kept)
-        smaller = [kept & (np.arange(len(kept)) != part) for part in parts]
-        found = [_domain_auc(pairs, table, code, rest, usual) or 0.0 for rest in smaller]
-        place = int(np.argmax(found))
-        if found[place] - best < _DOMAIN_GAIN:
-            break
-        best, kept = found[place], smaller[place]
-    return kept
-
-
 def _halves(pairs: FitPairs, rows: Ints) -> Iterator[tuple[Ints, Ints]]:
     """Pairs to fit and pairs to measure, without a document in common and without a link between the two."""
     from scipy.sparse import coo_array
@@ -284,8 +274,7 @@ def _held_out_scores(
 
 def _fit_domain(name: str, related: Bools, table: Floats, kept: Bools, common: Floats) -> Domain:
     weights = _normal(_domain_coefficients(related, table, kept, common))
-    scores = table @ weights
-    threshold, calibration = best_threshold(related, scores), fit_calibration(related, scores)
+    threshold, calibration = fit_verdict(related, table @ weights)
     return Domain(name, threshold, calibration, **dict(zip(PARTS, weights.tolist(), strict=True)))
 
 
@@ -298,7 +287,7 @@ def _domain_coefficients(related: Bools, table: Floats, kept: Bools, common: Flo
 
 def _coefficients(related: Bools, table: Floats, domains: Ints, start: ScoreWeights) -> Floats:
     """Fitted coefficients of the parts; the weights of `start` where there are too few pairs or no part helps."""
-    usual = np.array([float(getattr(start, name)) for name in PARTS])
+    usual: Floats = start.by_domain[0]
     if not has_enough(related):
         return usual
     return _fitted(related, table, domains, np.ones(len(PARTS), bool), usual, _RIDGE)
@@ -350,6 +339,11 @@ def _logistic(related: Bools, table: Floats, domains: Ints, towards: Floats, rid
     optimum = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds)
     coefficients: Floats = optimum.x[:parts]
     return coefficients
+
+
+def fit_verdict(related: Bools, scores: Floats) -> tuple[float, Calibration]:
+    """The threshold with the best F1, and a calibration, for many pairs: labels [P] and scores [P]."""
+    return best_threshold(related, scores), fit_calibration(related, scores)
 
 
 # Isotonic regression overfits below about a thousand pairs (Niculescu-Mizil & Caruana 2005, §5).

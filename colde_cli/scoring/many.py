@@ -20,9 +20,8 @@ from colde_cli.scoring.score import (
     Scorable,
     ScoringConfig,
     saturated,
-    unit_rows,
 )
-from colde_cli.scoring.whitening import Whitening
+from colde_cli.scoring.whitening import Whitening, unit_rows
 
 Floats = NDArray[np.float64]
 FloatArray = NDArray[np.float32]
@@ -53,7 +52,7 @@ def scores_with_many(
     score_weights = config.score_weights or COSINE_ALONE
     rows = np.zeros(len(documents), np.int64)
     if isinstance(field, DomainFields):
-        rows = np.array([field.row(query, item) for item in documents], np.int64)
+        rows = field.rows(query, documents)
     scores = np.zeros(len(documents))
     for row in np.unique(rows).tolist():
         scorer = _OneToMany(query, score_weights, field, row)

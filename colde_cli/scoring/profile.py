@@ -33,6 +33,7 @@ from colde_cli.scoring.whitening import (
     covariance_of,
     mean_of_means,
     principal,
+    unit_rows,
 )
 
 if TYPE_CHECKING:
@@ -250,11 +251,10 @@ class FieldDocument:
 def within(document: Scorable, whitening: Whitening, terms: Terms | None) -> FieldDocument:
     """The document with its chunk vectors whitened, and with these weighed words."""
     whitened = whitening.apply(document.chunk_vectors)
-    norms = np.linalg.norm(whitened, axis=1, keepdims=True)
     return FieldDocument(
         document.document_vector,
         whitened,
-        whitened / np.maximum(norms, np.finfo(np.float32).tiny),
+        unit_rows(whitened),
         document.shares,
         document.domains,
         terms,
@@ -319,7 +319,14 @@ class DomainFields:
 
     def row(self, a: Scorable, b: Scorable) -> int:
         """The domain of a pair, of those with a whitening: 0 for "other", else its number from 1."""
-        return int(shared_domains(a.domains, b.domains).argmax())
+        return int(self.rows(a, [b])[0])
+
+    def rows(self, a: Scorable, others: Sequence[Scorable]) -> NDArray[np.int64]:
+        """The domains of the pairs of one document with N others, [N]; see `row`."""
+        if not others:
+            return np.zeros(0, np.int64)
+        found: NDArray[np.int64] = shared_domains(a.domains, np.stack([b.domains for b in others])).argmax(1)
+        return found
 
     def adapt_pair(self, a: Scorable, b: Scorable) -> tuple[Scorable, Scorable]:
         """Both documents within the domain of the pair; unchanged in no known domain."""

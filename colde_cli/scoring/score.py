@@ -18,8 +18,10 @@ from colde_cli.scoring.config import PARTS, Calibration, ScoreWeights, probabili
 from colde_cli.scoring.domains import shared_domains
 from colde_cli.scoring.lexicon import Terms, mention, overlap
 from colde_cli.scoring.profile import DomainFields, Field, FieldProfile
+from colde_cli.scoring.whitening import unit_rows
 
 FloatArray = NDArray[np.float32]
+Floats = NDArray[np.float64]
 Overlap = TypeVar("Overlap", float, NDArray[np.float64])
 
 
@@ -168,6 +170,19 @@ def _parts(
     )
 
 
+def score_without(values: Floats, weights: Floats, part: int) -> Floats:
+    """The scores of P pairs without one part, [P]: the weights of the others are raised to sum 1.
+
+    Args:
+        values: [P, 6], the parts.
+        weights: [P, 6], of the parts.
+        part: its place in `PARTS`.
+    """
+    others = np.delete(weights, part, axis=1)
+    scores: Floats = (np.delete(values, part, axis=1) * others).sum(1) / np.maximum(others.sum(1), 1e-9)
+    return scores
+
+
 def verdict(
     a: Scorable, b: Scorable, config: ScoringConfig, field: Field | DomainFields | None = None
 ) -> Verdict:
@@ -248,13 +263,6 @@ def cosines(a: FloatArray, b: FloatArray) -> FloatArray:
 def cosine(a: FloatArray, b: FloatArray) -> float:
     """Cosine of two vectors [D]: the document score ŷ_d = cos(z(s), z(t)) (CoLDE §3.3)."""
     return float(cosines(a[None, :], b[None, :])[0, 0])
-
-
-def unit_rows(vectors: FloatArray) -> FloatArray:
-    """Vectors [n, D] scaled to unit length; rows of zeros stay."""
-    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
-    scaled: FloatArray = (vectors / np.maximum(norms, np.finfo(np.float32).tiny)).astype(np.float32)
-    return scaled
 
 
 def counterparts(a: Scorable, b: Scorable, sharpness: float) -> float:

@@ -30,6 +30,13 @@ _FLOOR = 0.02
 """Added to each variance, as a share of the largest."""
 
 
+def unit_rows(vectors: FloatArray) -> FloatArray:
+    """Vectors [n, D] scaled to unit length; rows of zeros stay."""
+    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+    scaled: FloatArray = (vectors / np.maximum(norms, np.finfo(np.float32).tiny)).astype(np.float32)
+    return scaled
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Whitening:
     """A linear map of chunk vectors, up to a factor that no cosine depends on.
