@@ -36,7 +36,6 @@ from colde_cli.commands.options import (
 from colde_cli.errors import DocumentError, NoTextError, OptionError
 from colde_cli.settings import DEFAULT_MODEL
 from colde_cli.views.output import deliver
-from colde_cli.views.wording import heading, page_range, plain, plural, replace_file_name, shorten
 
 if TYPE_CHECKING:
     from colde_cli.documents.document import Document
@@ -127,6 +126,8 @@ class _Options:
         try:
             document = replace(read(version.file, password=self.password), path=version.label)
         except DocumentError as error:
+            from colde_cli.views.wording import replace_file_name
+
             return replace_file_name(str(error), version.file, version.label)
         try:
             return select(document, self.skip)
@@ -212,6 +213,7 @@ def _title(title: str, remark: str = "") -> str:
     from rich.text import Text
 
     from colde_cli.views.terminal import rendered
+    from colde_cli.views.wording import plain
 
     line = Text.assemble((plain(title), "bold"), (f"  {remark}" if remark else "", "yellow"))
     return rendered(Rule(line, align="left", style="bold"))
@@ -221,6 +223,7 @@ def _warning(sentence: str) -> str:
     from rich.text import Text
 
     from colde_cli.views.terminal import rendered
+    from colde_cli.views.wording import plain
 
     return rendered(Text(plain(sentence), style="yellow"))
 
@@ -231,6 +234,7 @@ def _outline(document: Document) -> str:
     from rich.text import Text
 
     from colde_cli.views.terminal import rendered
+    from colde_cli.views.wording import heading, page_range, plural, shorten
 
     pages, sections = document.report.pages, document.sections
     facts = [plural(pages, "page")] if pages else []

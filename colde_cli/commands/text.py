@@ -24,7 +24,6 @@ from colde_cli.commands.options import (
 from colde_cli.errors import DocumentError, OptionError
 from colde_cli.recipes import option
 from colde_cli.views.output import Format, choose_format, deliver
-from colde_cli.views.wording import replace_file_name
 
 if TYPE_CHECKING:
     from colde_cli.documents.document import Document
@@ -72,6 +71,8 @@ def text(
         if not for_git:
             raise
         # git shows the file's name itself, and passes a temporary name that changes with every run.
+        from colde_cli.views.wording import replace_file_name
+
         deliver(f"{replace_file_name(str(error), file, 'this file')}\n", output)
         return
     reporter.about_document(document)

@@ -24,7 +24,6 @@ from typer.models import OptionInfo
 from colde_cli.errors import OptionError
 from colde_cli.recipes import DEFAULT_BACKBONE, MODEL, PANELS, BaseName, GivenAs, Recipe, TowerRecipe, option
 from colde_cli.settings import parse_duration, parse_size
-from colde_cli.views.escaping import visible
 from colde_cli.views.output import refuse_inputs
 
 if TYPE_CHECKING:
@@ -216,6 +215,8 @@ class Display:
 
     def stopped(self, job: Job[Any]) -> None:
         """Say that the run is saved, and how to go on."""
+        from colde_cli.views.escaping import visible
+
         self._bars.stop()
         self._console.print(
             f"Stopped and saved in {visible(str(job.workshop))}. Go on with the same command and --resume.",
@@ -224,6 +225,8 @@ class Display:
 
     def finished(self, job: Job[Any], outcome: Outcome) -> None:
         """Write the result to stdout."""
+        from colde_cli.views.escaping import visible
+
         self._bars.stop()
         if self._quiet:
             return
@@ -457,6 +460,7 @@ def _prepare(job: Job[Any], path: Path, quiet: bool) -> None:
     """Write the data of a job to one file, and say what it holds."""
     from colde_cli.learning.backbone import load_backbone
     from colde_cli.learning.run import prepare_data
+    from colde_cli.views.escaping import visible
 
     if not isinstance(job.recipe, Recipe):
         raise OptionError("--prepare writes data for --system colde; the other systems read the texts.")

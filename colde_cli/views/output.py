@@ -1,6 +1,7 @@
 """Output: choose a format, write to standard output, a pager or a file, and replace what an encoding lacks.
 
-Errors, warnings, notes and progress go to stderr, never data.
+Errors, warnings, notes and progress go to stderr, never data. Every command imports this file when it is declared, so
+functions import rich themselves.
 """
 
 from __future__ import annotations
@@ -21,13 +22,8 @@ from enum import StrEnum
 from io import TextIOWrapper
 from pathlib import Path, PurePath
 
-from rich.cells import cell_len
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn
-
 from colde_cli.errors import OptionError
 from colde_cli.files import atomic_file
-from colde_cli.views.wording import plain
 
 
 class Format(StrEnum):
@@ -229,6 +225,8 @@ def encoding_handler(format: str) -> str:
 def _drawn(error: UnicodeError) -> tuple[str, int]:
     if not isinstance(error, UnicodeEncodeError):
         raise error
+    from rich.cells import cell_len
+
     missing = error.object[error.start : error.end]
     return "".join(_DRAWN.get(sign, "?" * cell_len(sign)) for sign in missing), error.end
 
@@ -265,6 +263,10 @@ def note(sentence: str) -> None:
 
 
 def _line(text: str, style: str) -> None:
+    from rich.console import Console
+
+    from colde_cli.views.wording import plain
+
     # One line on any terminal, for scripts; no markup, because paths hold brackets and colons.
     Console(stderr=True, highlight=False, emoji=False).print(
         plain(text), style=style, markup=False, soft_wrap=True
@@ -283,6 +285,9 @@ def progress(
         total: None for a running count.
         show: False hides the bar; so does a stderr that is no terminal.
     """
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn
+
     console = Console(stderr=True)
     if not (show and console.is_terminal):
         yield lambda number: None
