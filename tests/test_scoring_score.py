@@ -55,9 +55,9 @@ def unit(vectors: np.ndarray) -> np.ndarray:
 
 
 def made(seed: int, chunks: int = 4) -> Card:
-    """A document of random vectors and words."""
+    """A document of random vectors and words; a thousandth of it at least lies in each domain, and in none."""
     generator = np.random.default_rng(seed)
-    shares, domains = generator.random(chunks) + 0.1, generator.random(1 + len(DOMAINS)) ** 4
+    shares, domains = generator.random(chunks) + 0.1, generator.random(1 + len(DOMAINS)) ** 4 + 1e-3
     words = terms(generator)
     return Card(
         path=f"{seed}.txt",
