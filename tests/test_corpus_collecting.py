@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
+from command_line import V1, V2
 
-from colde_cli.corpus.collecting import walk
+from colde_cli.corpus.collecting import CorpusReader, Skipped, encode_files, walk
+from colde_cli.encoder.encoder import Encoder
 from colde_cli.errors import MissingFileError
 
 
@@ -73,3 +77,40 @@ def test_links_that_lead_in_circles_end(corpus: Path) -> None:
 def test_a_place_that_is_not_there_is_an_error(corpus: Path) -> None:
     with pytest.raises(MissingFileError, match="missing"):
         walk([corpus, corpus / "missing"])
+
+
+def test_files_are_encoded_as_if_each_were_alone_and_bad_ones_say_why(
+    tmp_path: Path, encoder: Encoder
+) -> None:
+    plain, blank, damaged, silent = (tmp_path / name for name in ("a.txt", "b.txt", "c.pdf", "d.md"))
+    plain.write_text("The lease of the harbour ends in May.")
+    blank.touch()
+    damaged.write_bytes(b"%PDF-1.7 and no more")
+    silent.write_text("\u200b\n\n\u200b")  # text, but not a single token
+    files = [Path(V1), plain, blank, damaged, silent, Path(V2)]
+    items = list(encode_files(files, encoder, CorpusReader()))
+    skipped = {item.path: item.reason for item in items if isinstance(item, Skipped)}
+    encoded = {item.document.path: item for item in items if not isinstance(item, Skipped)}
+    assert set(skipped) == {str(blank), str(damaged), str(silent)}
+    assert all(path in reason for path, reason in skipped.items())
+    assert set(encoded) == {str(plain), V1, V2}
+    for path, encoding in encoded.items():
+        alone = encoder.encode(CorpusReader().read(path))
+        assert encoding.document == alone.document
+        assert encoding.document_vector.tobytes() == alone.document_vector.tobytes()
+
+
+def test_files_are_taken_only_as_fast_as_they_are_encoded(tmp_path: Path, encoder: Encoder) -> None:
+    taken: list[Path] = []
+
+    def endless() -> Iterator[Path]:
+        while True:
+            path = tmp_path / f"{len(taken)}.txt"
+            path.write_text(f"Valve {len(taken)} leaks.")
+            taken.append(path)
+            yield path
+
+    with closing(encode_files(endless(), encoder, CorpusReader())) as items:
+        first = [next(items) for _ in range(40)]
+    assert len({item.document.path for item in first if not isinstance(item, Skipped)}) == 40
+    assert len(taken) < 200

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import closing
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from itertools import islice
@@ -123,6 +123,54 @@ class CorpusReader:
         return Store(None if self.password else encoder.cache, encoder, options)
 
 
+def encode_files(
+    files: Iterable[Path], encoder: DocumentEncoder, reader: CorpusReader
+) -> Generator[Encoding | Skipped, None, None]:
+    """Read and encode files, many at a time; yield each in the order of completion, with its path as in `files`.
+
+    A file that cannot be read is `Skipped`. Only a bounded number of documents is in memory, however many files there
+    are. Closing the generator ends the readers: use `contextlib.closing`, as an error elsewhere does not close it.
+
+    Args:
+        files: regular files; taken only as fast as they are read.
+        encoder: its cache keeps the vectors of chunks.
+        reader: reads the files.
+    """
+
+    def try_read(path: Path) -> Document | Skipped:
+        try:
+            return reader.read(path)
+        except DocumentError as error:
+            return Skipped(str(path), str(error))
+
+    waiting, reading = iter(files), set[Future[Document | Skipped]]()
+    with readers(usable_cores()) as pool:
+        while True:
+            reading |= {pool.submit(try_read, path) for path in islice(waiting, 2 * _BATCH - len(reading))}
+            if not reading:
+                return
+            wait(reading, return_when=FIRST_COMPLETED)
+            done = [future for future in reading if future.done()][:_BATCH]
+            reading.difference_update(done)
+            read_now = [future.result() for future in done]
+            yield from (item for item in read_now if isinstance(item, Skipped))
+            yield from _encode([item for item in read_now if isinstance(item, Document)], encoder)
+
+
+def _encode(batch: Sequence[Document], encoder: DocumentEncoder) -> Iterator[Encoding | Skipped]:
+    try:
+        yield from encoder.encode_many(batch)
+    except NoTextError:  # One of them has not a single token: find it.
+        yield from (_try_encode(document, encoder) for document in batch)
+
+
+def _try_encode(document: Document, encoder: DocumentEncoder) -> Encoding | Skipped:
+    try:
+        return encoder.encode(document)
+    except NoTextError as error:
+        return Skipped(document.path, str(error))
+
+
 class Collector:
     """Gets the cards of files from the store, and reads and encodes the others, many at a time."""
 
@@ -134,19 +182,22 @@ class Collector:
 
     def cards(self, files: Sequence[Path], progress: Callable[[int], None]) -> list[Card]:
         """The cards of all files that can be read, in the order of `files`."""
-        with readers(usable_cores()) as pool:
+        with ThreadPoolExecutor(usable_cores()) as pool:
             keys = list(pool.map(self._key, files))
-            self._keys = {path: key for path, key in zip(files, keys, strict=True) if key is not None}
-            known = self._store.cards(self._keys)
-            progress(len(known) + len(files) - len(self._keys))
-            missing = [path for path in self._keys if path not in known]
-            for batch in self._read(missing, pool):
-                for encoding in self._encode(batch):
-                    path = Path(encoding.document.path)
-                    self._store.keep(self._keys[path], encoding)
-                    known[path] = Card.of(encoding)
+        self._keys = {path: key for path, key in zip(files, keys, strict=True) if key is not None}
+        known = self._store.cards(self._keys)
+        progress(len(known) + len(files) - len(self._keys))
+        missing = [path for path in self._keys if path not in known]
+        with closing(encode_files(missing, self._encoder, self._reader)) as items:
+            for item in items:
+                if isinstance(item, Skipped):
+                    self.skipped.append(item)
+                else:
+                    path = Path(item.document.path)
+                    self._store.keep(self._keys[path], item)
+                    known[path] = Card.of(item)
                     self.encoded += 1
-                progress(len(batch))
+                progress(1)
         return [known[path] for path in files if path in known]
 
     def key(self, path: Path) -> bytes:
@@ -165,37 +216,4 @@ class Collector:
             return self._store.key(path)
         except OSError as error:
             self.skipped.append(Skipped(str(path), f"{path} cannot be opened: {error.strerror or error}."))
-            return None
-
-    def _read(self, files: Sequence[Path], pool: ThreadPoolExecutor) -> Iterator[list[Document | None]]:
-        """Documents in batches, None for one that cannot be read; the next batches are read meanwhile."""
-        waiting, queue = iter(files), deque[Future[Document | None]]()
-        while True:
-            queue.extend(
-                pool.submit(self._try_document, path) for path in islice(waiting, 2 * _BATCH - len(queue))
-            )
-            if not queue:
-                return
-            yield [queue.popleft().result() for _ in range(min(_BATCH, len(queue)))]
-
-    def _try_document(self, path: Path) -> Document | None:
-        try:
-            return self._reader.read(path)
-        except DocumentError as error:
-            self.skipped.append(Skipped(str(path), str(error)))
-            return None
-
-    def _encode(self, batch: Sequence[Document | None]) -> list[Encoding]:
-        documents = [document for document in batch if document is not None]
-        try:
-            return self._encoder.encode_many(documents)
-        except NoTextError:
-            # One of them has not a single token: find it.
-            return [encoding for document in documents if (encoding := self._try_encode(document))]
-
-    def _try_encode(self, document: Document) -> Encoding | None:
-        try:
-            return self._encoder.encode(document)
-        except NoTextError as error:
-            self.skipped.append(Skipped(document.path, str(error)))
             return None

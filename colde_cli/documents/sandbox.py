@@ -29,11 +29,11 @@ _lock = threading.Lock()
 
 @contextmanager
 def readers(threads: int) -> Iterator[ThreadPoolExecutor]:
-    """Start threads that read. An error cancels waiting files; Ctrl-C also ends running readers."""
+    """Start threads that read. An error cancels waiting files; Ctrl-C or a closed generator also ends readers."""
     pool = ThreadPoolExecutor(threads, "colde-read")
     try:
         yield pool
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, GeneratorExit):
         with _lock:
             _interrupted.set()
             for process in _running:
