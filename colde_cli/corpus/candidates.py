@@ -1,0 +1,276 @@
+"""Choose the documents of an index that may be close to a query: the first stage of a ranking.
+
+Scoring reads every chunk vector and every word of a document. The first stage reads one vector and the heaviest words
+of each, and leaves a few hundred documents to be scored exactly. Two measures find them:
+
+    vectors   the part "mean" of the score: the mean of the unit chunk vectors, whitened within the field, as int8
+    words     the part "words": inverted lists from a bucket to the documents that hold it, the heaviest of each only
+
+Both hold within one field profile, which is kept beside them. It may be older than the profile that the exact scores
+rest on: it chooses documents, and orders none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from colde_cli.scoring.lexicon import Terms
+from colde_cli.scoring.profile import Field
+from colde_cli.scoring.score import Scorable, saturated
+from colde_cli.scoring.whitening import Whitening, unit_rows
+
+FloatArray = NDArray[np.float32]
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+HEAVIEST = 128
+"""Words of a document that stand in inverted lists. The weight of a document lies on its rare words."""
+
+MOST_POSTINGS = 4_000_000
+"""Entries of inverted lists that a query reads: those of its heaviest words. It bounds the time of a query."""
+
+_BLOCK = 2048
+"""Vectors widened to float32 together: they stay in the processor's cache."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ShortVectors:
+    """Vectors of N documents in 8 bits a number.
+
+    Attributes:
+        values: int8 [N, H].
+        scales: float32 [N], by which the values of a row are multiplied.
+    """
+
+    values: NDArray[np.int8]
+    scales: FloatArray
+
+    @classmethod
+    def of(cls, vectors: FloatArray) -> ShortVectors:
+        """Round vectors [N, H]; the largest number of each row becomes 127 or -127."""
+        largest = np.abs(vectors).max(axis=1, initial=0.0)
+        scales = (np.maximum(largest, np.finfo(np.float32).tiny) / 127).astype(np.float32)
+        values = np.rint(vectors / scales[:, None]).clip(-127, 127).astype(np.int8)
+        return cls(values, np.where(largest > 0, scales, 0).astype(np.float32))
+
+    def products(self, query: FloatArray) -> FloatArray:
+        """The products of all rows with a vector [H]: float32 [N]."""
+        products = np.empty(len(self.values), np.float32)
+        for start in range(0, len(products), _BLOCK):
+            block = slice(start, start + _BLOCK)
+            products[block] = self.values[block].astype(np.float32) @ query
+        products *= self.scales
+        return products
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Postings:
+    """Inverted lists: for each bucket of `Terms` the documents that hold it, and how heavy it is in them.
+
+    Attributes:
+        buckets: int32 [U], ascending: those that stand in a document.
+        starts: int64 [U + 1], where the list of each bucket begins and ends.
+        documents: int32 [P], rows of documents, ascending in each list.
+        weights: uint8 [P], to be multiplied by the document's scale.
+        scales: float32 [N].
+    """
+
+    buckets: NDArray[np.int32]
+    starts: Ints
+    documents: NDArray[np.int32]
+    weights: NDArray[np.uint8]
+    scales: FloatArray
+
+    @classmethod
+    def of(cls, words: ShortWords) -> Postings:
+        """Invert the words of N documents."""
+        order = np.argsort(words.buckets, kind="stable")
+        rows = np.repeat(np.arange(len(words.lengths), dtype=np.int32), words.lengths)
+        buckets, counts = np.unique(words.buckets, return_counts=True)
+        starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        return cls(buckets, starts, rows[order], words.weights[order], words.scales)
+
+    def sums(self, query: Terms) -> Floats:
+        """The sums over shared words of both weights, for every document: [N].
+
+        Lists are read from the query's heaviest word down, as long as they have `MOST_POSTINGS` entries together.
+        """
+        lists, weights = self._lists(query)
+        documents = [self.documents[part] for part in lists]
+        products = [self.weights[part] * weight for part, weight in zip(lists, weights, strict=True)]
+        if not lists:
+            return np.zeros(len(self.scales))
+        sums = np.bincount(np.concatenate(documents), np.concatenate(products), len(self.scales))
+        found: Floats = sums * self.scales
+        return found
+
+    def _lists(self, query: Terms) -> tuple[list[slice], list[np.float32]]:
+        """The places of the lists to read, and the query's weight of each."""
+        if not len(self.buckets):
+            return [], []
+        order = np.argsort(-query.weights, kind="stable")
+        wanted, weights = query.buckets[order], query.weights[order]
+        places = np.minimum(np.searchsorted(self.buckets, wanted), len(self.buckets) - 1)
+        known = self.buckets[places] == wanted
+        places, weights = places[known], weights[known]
+        starts, ends = self.starts[places], self.starts[places + 1]
+        read = int(np.searchsorted(np.cumsum(ends - starts), MOST_POSTINGS, "right"))
+        bounds = zip(starts[:read].tolist(), ends[:read].tolist(), strict=True)
+        return [slice(start, end) for start, end in bounds], list(weights[:read])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ShortWords:
+    """The heaviest words of N documents, one document after the other.
+
+    Attributes:
+        lengths: int64 [N], words of each document.
+        buckets: int32 [P], ascending within a document.
+        weights: uint8 [P], to be multiplied by the document's scale.
+        scales: float32 [N].
+    """
+
+    lengths: Ints
+    buckets: NDArray[np.int32]
+    weights: NDArray[np.uint8]
+    scales: FloatArray
+
+    @classmethod
+    def of(cls, documents: Iterable[Terms]) -> ShortWords:
+        """Keep the `HEAVIEST` words of each document, in 8 bits a weight."""
+        kept = [_heaviest(terms) for terms in documents]
+        scales = np.array([terms.weights.max(initial=0.0) / 255 for terms in kept], np.float32)
+        weights = [
+            np.rint(terms.weights / scale if scale else terms.weights).astype(np.uint8)
+            for terms, scale in zip(kept, scales, strict=True)
+        ]
+        return cls(
+            np.array([len(terms.buckets) for terms in kept], np.int64),
+            np.concatenate([terms.buckets for terms in kept] or [np.zeros(0, np.int32)]),
+            np.concatenate(weights or [np.zeros(0, np.uint8)]),
+            scales,
+        )
+
+
+def _heaviest(terms: Terms) -> Terms:
+    """The `HEAVIEST` words, in the order of their buckets; of equal weights those of the first buckets."""
+    if len(terms.buckets) <= HEAVIEST:
+        return terms
+    kept = np.sort(np.argsort(-terms.weights, kind="stable")[:HEAVIEST])
+    return Terms(terms.buckets[kept], terms.weights[kept])
+
+
+def mean_vectors(documents: Sequence[Scorable], whitening: Whitening | None) -> FloatArray:
+    """The unit means of the unit chunk vectors of B documents, [B, H]; see the part "mean" of a score.
+
+    Args:
+        documents: at least one, not adapted to a field.
+        whitening: of the field; None takes the vectors that the model alone has centred.
+    """
+    if whitening is None:
+        vectors = np.concatenate([item.centred_unit_vectors for item in documents])
+    else:
+        vectors = unit_rows(whitening.apply(np.concatenate([item.chunk_vectors for item in documents])))
+    lengths = np.array([len(item.shares) for item in documents])
+    return unit_rows(np.add.reduceat(vectors, np.cumsum(lengths) - lengths, axis=0))
+
+
+def field_words(documents: Sequence[Scorable], field: Field | None) -> list[Terms]:
+    """The words of documents, weighed within the field; no words for a model without a lexicon."""
+    nothing = Terms(np.zeros(0, np.int32), np.zeros(0, np.float32))
+    known = [item.terms or nothing for item in documents]
+    if field is None:
+        return known
+    return [_weighed(terms, field.word_factors) for terms in known]
+
+
+def _weighed(terms: Terms, factors: FloatArray) -> Terms:
+    weights = terms.weights * factors.take(terms.buckets)
+    length = np.linalg.norm(weights)
+    return Terms(terms.buckets, (weights / (length or 1.0)).astype(np.float32))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Segment:
+    """What the first stage knows of N documents.
+
+    Attributes:
+        ids: int64 [N], of the documents in the index, ascending.
+    """
+
+    ids: Ints
+    vectors: ShortVectors
+    postings: Postings
+
+    @classmethod
+    def of(cls, ids: Sequence[int], documents: Sequence[Scorable], field: Field | None) -> Segment:
+        """Make it from documents, at least one."""
+        whitening = None if field is None else field.whitening
+        return cls(
+            np.asarray(ids, np.int64),
+            ShortVectors.of(mean_vectors(documents, whitening)),
+            Postings.of(ShortWords.of(field_words(documents, field))),
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FirstQuery:
+    """A query as the first stage needs it.
+
+    Attributes:
+        vector: float32 [H], unit length.
+        words: weighed within the field.
+        word_share: weight of the words in the fused score; vectors have the rest.
+        saturation: see `scoring.score.saturated`.
+    """
+
+    vector: FloatArray
+    words: Terms
+    word_share: float = 0.5
+    saturation: float = 0.03
+
+    @classmethod
+    def of(cls, query: Scorable, field: Field | None, saturation: float) -> FirstQuery:
+        """Make it from a document that is not adapted to the field."""
+        whitening = None if field is None else field.whitening
+        (words,) = field_words([query], field)
+        return cls(mean_vectors([query], whitening)[0], words, saturation=saturation)
+
+
+def candidates(query: FirstQuery, segments: Sequence[Segment], most: int, allowed: Ints | None = None) -> Ints:
+    """The ids of the `most` documents that are likely to be closest, ascending.
+
+    Args:
+        query: within the field of the segments.
+        segments: each document stands in one of them.
+        most: how many to choose.
+        allowed: ids of the documents that may be chosen, ascending; None allows all.
+    """
+    ids = np.concatenate([segment.ids for segment in segments])
+    vectors = np.concatenate([segment.vectors.products(query.vector) for segment in segments])
+    words = np.concatenate([segment.postings.sums(query.words) for segment in segments])
+    if allowed is not None:
+        rows = np.flatnonzero(np.isin(ids, allowed, assume_unique=True))
+        ids, vectors, words = ids[rows], vectors[rows], words[rows]
+    scores = fused(vectors, words, query)
+    return np.sort(ids[best(scores, most)])
+
+
+def fused(vectors: FloatArray, words: Floats, query: FirstQuery) -> Floats:
+    """One score of both measures, [N]."""
+    raised = saturated(np.minimum(words, 1.0), query.saturation)
+    return (1 - query.word_share) * vectors + query.word_share * raised
+
+
+def best(scores: Floats, most: int) -> Ints:
+    """The places of the highest scores; of equal ones the first."""
+    if len(scores) <= most:
+        return np.arange(len(scores))
+    least = np.partition(scores, len(scores) - most)[len(scores) - most]
+    above = np.flatnonzero(scores > least)
+    level = np.flatnonzero(scores == least)[: most - len(above)]
+    return np.concatenate([above, level])

@@ -1,0 +1,241 @@
+"""The first stage of a ranking: what it computes equals the plain way, and its side file is whole or none."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from made_up import SIZE, MadeUp, learned, made, statistics
+
+from colde_cli.corpus import candidate_file
+from colde_cli.corpus.candidate_file import CandidateFile, build
+from colde_cli.corpus.candidates import (
+    HEAVIEST,
+    FirstQuery,
+    Postings,
+    Segment,
+    ShortVectors,
+    ShortWords,
+    best,
+    candidates,
+    field_words,
+    fused,
+    mean_vectors,
+)
+from colde_cli.scoring.lexicon import BUCKETS, Terms, overlap
+from colde_cli.scoring.profile import Field
+from colde_cli.scoring.score import part_score
+from colde_cli.scoring.config import ScoreWeights
+
+FIELD = Field(learned(), statistics())
+MANY = [made(seed) for seed in range(100)]
+NOTHING = Terms(np.zeros(0, np.int32), np.zeros(0, np.float32))
+
+
+def wordy(seed: int, words: int) -> Terms:
+    """A text of so many words."""
+    generator = np.random.default_rng(seed)
+    buckets = np.sort(generator.choice(2 * BUCKETS, words, replace=False)).astype(np.int32)
+    weights = generator.random(words) + 0.01
+    return Terms(buckets, (weights / np.linalg.norm(weights)).astype(np.float32))
+
+
+def blocks(documents: Sequence[MadeUp], size: int = 7) -> list[list[tuple[int, MadeUp]]]:
+    """The documents with even numbers as their ids."""
+    numbered = [(2 * number, document) for number, document in enumerate(documents)]
+    return [numbered[start : start + size] for start in range(0, len(numbered), size)]
+
+
+def segment(documents: Sequence[MadeUp], field: Field | None = FIELD) -> Segment:
+    return Segment.of([2 * number for number in range(len(documents))], documents, field)
+
+
+@given(st.integers(0, 10_000), st.integers(1, 5000), st.integers(1, 8))
+def test_products_are_those_of_the_matrix(seed: int, rows: int, size: int) -> None:
+    generator = np.random.default_rng(seed)
+    vectors = generator.normal(size=(rows, size)).astype(np.float32)
+    query = generator.normal(size=size).astype(np.float32)
+    short = ShortVectors.of(vectors)
+    rounding = np.abs(vectors).max(axis=1) / 127 / 2 * np.abs(query).sum()
+    assert (np.abs(short.products(query) - vectors @ query) <= rounding + 1e-4).all()
+    plain = (short.values.astype(np.float32) * short.scales[:, None]) @ query
+    assert short.products(query) == pytest.approx(plain, rel=1e-4, abs=1e-4)
+
+
+def test_a_vector_of_zeros_resembles_nothing() -> None:
+    assert ShortVectors.of(np.zeros((2, 3), np.float32)).products(np.ones(3, np.float32)).tolist() == [0, 0]
+
+
+@given(st.lists(st.integers(0, 300), min_size=1, max_size=8), st.integers(0, 300))
+def test_sums_of_inverted_lists_are_dense_sums(lengths: list[int], own: int) -> None:
+    documents = [wordy(seed, length) for seed, length in enumerate(lengths)]
+    query, words = wordy(99, own), ShortWords.of(documents)
+    short = np.zeros((len(documents), 2 * BUCKETS), np.float32)
+    rows = np.repeat(np.arange(len(documents)), words.lengths)
+    short[rows, words.buckets] = words.weights * words.scales[rows]
+    dense = short[:, query.buckets] @ query.weights
+    assert Postings.of(words).sums(query) == pytest.approx(dense, abs=1e-5)
+
+
+def test_few_words_are_kept_whole_and_of_many_the_heaviest() -> None:
+    few, many = wordy(1, HEAVIEST), wordy(2, 5 * HEAVIEST)
+    words = ShortWords.of([few, many])
+    assert words.lengths.tolist() == [HEAVIEST, HEAVIEST]
+    assert words.buckets[:HEAVIEST].tolist() == few.buckets.tolist()
+    kept = np.isin(many.buckets, words.buckets[HEAVIEST:])
+    assert many.weights[kept].min() >= many.weights[~kept].max()
+    assert Postings.of(words).sums(few)[0] == pytest.approx(overlap(few, few), abs=0.01)
+
+
+def test_a_bound_on_entries_drops_the_lightest_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    heavy, light = np.array([5], np.int32), np.array([9], np.int32)
+    one = np.ones(1, np.float32)
+    postings = Postings.of(ShortWords.of([Terms(heavy, one), Terms(light, one)]))
+    query = Terms(np.array([5, 9], np.int32), np.array([0.8, 0.6], np.float32))
+    assert postings.sums(query) == pytest.approx([0.8, 0.6])
+    monkeypatch.setattr("colde_cli.corpus.candidates.MOST_POSTINGS", 1)
+    assert postings.sums(query) == pytest.approx([0.8, 0.0])
+
+
+@pytest.mark.parametrize("field", [None, FIELD], ids=["model", "field"])
+def test_both_measures_are_parts_of_the_score(field: Field | None) -> None:
+    query, documents = made(500), MANY[:30]
+    first = FirstQuery.of(query, field, 0.03)
+    adapted = query if field is None else field.adapt(query)
+    others = documents if field is None else [field.adapt(item) for item in documents]
+    means = [part_score("mean", adapted, item, ScoreWeights()) for item in others]
+    assert mean_vectors(documents, field and field.whitening) @ first.vector == pytest.approx(means, abs=1e-5)
+    words = [overlap(adapted.terms, item.terms) for item in others if adapted.terms and item.terms]
+    found = [overlap(first.words, item) for item in field_words(documents, field)]
+    assert found == pytest.approx(words, abs=1e-5)
+    assert segment(documents, field).postings.sums(first.words) == pytest.approx(words, abs=0.01)
+
+
+def test_documents_without_words_are_found_by_vectors() -> None:
+    documents = [replace(item, terms=None, opening=None) for item in MANY]
+    query = FirstQuery.of(documents[3], FIELD, 0.03)
+    assert 6 in candidates(query, [segment(documents)], 5)
+
+
+@given(st.integers(0, 30), st.integers(1, 120))
+def test_candidates_are_the_best_by_the_fused_score(seed: int, most: int) -> None:
+    query, whole = FirstQuery.of(made(seed), FIELD, 0.03), segment(MANY)
+    scores = fused(whole.vectors.products(query.vector), whole.postings.sums(query.words), query)
+    ordered = np.argsort(-scores, kind="stable")[:most]
+    assert candidates(query, [whole], most).tolist() == sorted(2 * ordered)
+
+
+@given(st.integers(0, 30), st.integers(1, 99), st.integers(1, 40))
+def test_side_file_and_tail_find_what_a_new_one_finds(seed: int, cut: int, most: int) -> None:
+    query = FirstQuery.of(made(seed), FIELD, 0.03)
+    tail = Segment.of([2 * number for number in range(cut, 100)], MANY[cut:], FIELD)
+    parts = [segment(MANY[:cut]), tail]
+    assert candidates(query, parts, most).tolist() == candidates(query, [segment(MANY)], most).tolist()
+
+
+def test_only_allowed_documents_are_chosen() -> None:
+    query, whole = FirstQuery.of(made(1), FIELD, 0.03), segment(MANY)
+    allowed = np.array([4, 8, 9, 196], np.int64)  # 9 is no document.
+    assert candidates(query, [whole], 2, allowed).tolist() in ([4, 8], [4, 196], [8, 196])
+    assert candidates(query, [whole], 9, allowed).tolist() == [4, 8, 196]
+    assert candidates(query, [whole], 9, np.zeros(0, np.int64)).tolist() == []
+
+
+def test_of_equal_scores_the_first_are_best() -> None:
+    assert best(np.array([1.0, 3.0, 1.0, 1.0]), 3).tolist() == [1, 0, 2]
+    assert best(np.array([1.0, 2.0]), 3).tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("field", [None, FIELD], ids=["model", "field"])
+def test_a_side_file_holds_what_was_put_in(
+    tmp_path: Path, field: Field | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(candidate_file, "_SORTED", 50)
+    path = tmp_path / "candidates.bin"
+    build(path, "mine", blocks(MANY), field)
+    opened, made_at_once = CandidateFile.open(path, "mine"), segment(MANY, field)
+    assert opened is not None
+    assert opened.segment.ids.tolist() == made_at_once.ids.tolist()
+    for name in ("values", "scales"):
+        assert np.array_equal(getattr(opened.segment.vectors, name), getattr(made_at_once.vectors, name))
+    for name in Postings.__slots__:
+        assert np.array_equal(getattr(opened.segment.postings, name), getattr(made_at_once.postings, name))
+    if field is None:
+        assert opened.profile is None
+    else:
+        assert opened.profile is not None
+        assert opened.profile.frequencies.tolist() == field.profile.frequencies.tolist()
+        assert opened.profile.info == field.profile.info
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_the_same_documents_give_the_same_bytes(tmp_path: Path) -> None:
+    build(tmp_path / "a", "mine", blocks(MANY, 7), FIELD)
+    build(tmp_path / "b", "mine", blocks(MANY, 33), FIELD)
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    path = tmp_path_factory.mktemp("side") / "candidates.bin"
+    build(path, "mine", blocks(MANY), FIELD)
+    return path.read_bytes()
+
+
+def test_a_side_file_of_another_index_is_none(tmp_path: Path, whole: bytes) -> None:
+    path = tmp_path / "side"
+    assert CandidateFile.open(path, "mine") is None
+    path.write_bytes(whole)
+    assert CandidateFile.open(path, "yours") is None
+    assert CandidateFile.open(path, "mine") is not None
+
+
+@given(data=st.data())
+def test_a_damaged_side_file_is_none(tmp_path_factory: pytest.TempPathFactory, whole: bytes, data: st.DataObject) -> None:
+    path = tmp_path_factory.mktemp("damaged") / "side"
+    header_end = 16 + int.from_bytes(whole[8:12], "little")
+    arrays = json.loads(whole[16:header_end])["arrays"].values()
+    entry = data.draw(st.sampled_from([entry for entry in arrays if 0 not in entry["shape"]]))
+    place = data.draw(st.one_of(st.integers(0, header_end - 1), st.just(int(entry["start"]))))
+    path.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
+    assert CandidateFile.open(path, "mine") is None
+    path.write_bytes(whole[:place])
+    assert CandidateFile.open(path, "mine") is None
+
+
+def test_a_file_too_large_to_check_is_checked_on_demand(
+    tmp_path: Path, whole: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(candidate_file, "_CHECKED", 1000)
+    path = tmp_path / "side"
+    path.write_bytes(whole)
+    opened = CandidateFile.open(path, "mine")
+    assert opened is not None
+    assert opened.is_whole()
+    path.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
+    opened = CandidateFile.open(path, "mine")
+    assert opened is not None
+    assert not opened.is_whole()
+
+
+def test_a_failed_build_leaves_the_file_before(tmp_path: Path, whole: bytes) -> None:
+    path = tmp_path / "side"
+    path.write_bytes(whole)
+
+    def failing() -> list[tuple[int, MadeUp]]:
+        raise OSError(28, "No space left on device")
+
+    with pytest.raises(OSError, match="No space"):
+        build(path, "mine", (failing() for _ in range(1)), FIELD)
+    assert path.read_bytes() == whole
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_vectors_have_the_size_of_the_model() -> None:
+    assert segment(MANY).vectors.values.shape == (100, SIZE)
