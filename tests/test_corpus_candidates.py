@@ -28,10 +28,10 @@ from colde_cli.corpus.candidates import (
     fused,
     mean_vectors,
 )
+from colde_cli.scoring.config import ScoreWeights
 from colde_cli.scoring.lexicon import BUCKETS, Terms, overlap
 from colde_cli.scoring.profile import Field
 from colde_cli.scoring.score import part_score
-from colde_cli.scoring.config import ScoreWeights
 
 FIELD = Field(learned(), statistics())
 MANY = [made(seed) for seed in range(100)]
@@ -197,7 +197,9 @@ def test_a_side_file_of_another_index_is_none(tmp_path: Path, whole: bytes) -> N
 
 
 @given(data=st.data())
-def test_a_damaged_side_file_is_none(tmp_path_factory: pytest.TempPathFactory, whole: bytes, data: st.DataObject) -> None:
+def test_a_damaged_side_file_is_none(
+    tmp_path_factory: pytest.TempPathFactory, whole: bytes, data: st.DataObject
+) -> None:
     path = tmp_path_factory.mktemp("damaged") / "side"
     header_end = 16 + int.from_bytes(whole[8:12], "little")
     arrays = json.loads(whole[16:header_end])["arrays"].values()

@@ -107,9 +107,8 @@ class _Spool:
     """What the documents give, in their order, in temporary files: inverted lists can only be laid out at the end."""
 
     def __init__(self, stack: ExitStack, folder: Path) -> None:
-        self._values, self._buckets, self._weights = (
-            stack.enter_context(tempfile.TemporaryFile(dir=folder)) for _ in range(3)
-        )
+        files = [tempfile.TemporaryFile(dir=folder) for _ in range(3)]  # noqa: SIM115 - the stack closes them
+        self._values, self._buckets, self._weights = map(stack.enter_context, files)
         self._counts = np.zeros(2 * BUCKETS, np.int64)
         self._size = 0
         self._small: dict[str, list[NDArray[Any]]] = {
@@ -127,7 +126,7 @@ class _Spool:
         words.weights.tofile(self._weights)
         self._counts += np.bincount(words.buckets, minlength=2 * BUCKETS)
         ids = np.array([number for number, _ in block], np.int64)
-        found = (ids, vectors.scales, words.scales, words.lengths)
+        found: tuple[NDArray[Any], ...] = (ids, vectors.scales, words.scales, words.lengths)
         for kept, array in zip(self._small.values(), found, strict=True):
             kept.append(array)
 
@@ -166,7 +165,10 @@ class _Spool:
         for place, block in _read(self._values, np.int8, self._size * 4096):
             _array(mapped, entries["values"]).reshape(-1)[place : place + len(block)] = block
         self._invert(
-            lengths, arrays["starts"], _array(mapped, entries["documents"]), _array(mapped, entries["weights"])
+            lengths,
+            arrays["starts"],
+            _array(mapped, entries["documents"]),
+            _array(mapped, entries["weights"]),
         )
         for entry in entries.values():
             entry["crc"] = _checksum(mapped, entry)
@@ -208,7 +210,7 @@ def _entry(kind: str, shape: Sequence[int]) -> dict[str, Any]:
 
 
 def _bytes(entry: dict[str, Any]) -> int:
-    return math.prod(entry["shape"]) * np.dtype(entry["kind"]).itemsize
+    return int(math.prod(entry["shape"]) * np.dtype(entry["kind"]).itemsize)
 
 
 def _placed(header: dict[str, Any]) -> int:
@@ -246,8 +248,8 @@ def _array(mapped: mmap.mmap, entry: dict[str, Any]) -> NDArray[Any]:
 
 def _checksum(mapped: mmap.mmap, entry: dict[str, Any]) -> int:
     start = int(entry["start"])
-    with memoryview(mapped) as view:
-        return zlib.crc32(view[start : start + _bytes(entry)])
+    with memoryview(mapped) as view, view[start : start + _bytes(entry)] as part:
+        return zlib.crc32(part)
 
 
 def _segment(arrays: Arrays) -> Segment:
@@ -264,4 +266,5 @@ def _profile(header: dict[str, Any], arrays: Arrays) -> FieldProfile | None:
     if "profile" not in header:
         return None
     name, documents, fingerprint = header["profile"]
-    return FieldProfile(name, documents, fingerprint, **{item: arrays[_PROFILE + item] for item in ARRAYS})
+    known: dict[str, Any] = {item: arrays[_PROFILE + item] for item in ARRAYS}
+    return FieldProfile(name, documents, fingerprint, **known)

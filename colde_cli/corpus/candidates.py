@@ -105,7 +105,7 @@ class Postings:
         if not lists:
             return np.zeros(len(self.scales))
         sums = np.bincount(np.concatenate(documents), np.concatenate(products), len(self.scales))
-        found: Floats = sums * self.scales
+        found: Floats = np.multiply(sums, self.scales, dtype=np.float64)
         return found
 
     def _lists(self, query: Terms) -> tuple[list[slice], list[np.float32]]:
@@ -241,7 +241,9 @@ class FirstQuery:
         return cls(mean_vectors([query], whitening)[0], words, saturation=saturation)
 
 
-def candidates(query: FirstQuery, segments: Sequence[Segment], most: int, allowed: Ints | None = None) -> Ints:
+def candidates(
+    query: FirstQuery, segments: Sequence[Segment], most: int, allowed: Ints | None = None
+) -> Ints:
     """The ids of the `most` documents that are likely to be closest, ascending.
 
     Args:
