@@ -1,28 +1,215 @@
-"""Readers in processes of their own, broken off."""
+"""Readers in processes of their own: kept, replaced, broken off, and never outliving their parent."""
 
 from __future__ import annotations
 
+import io
+import os
+import signal
+import subprocess
+import sys
 import time
+from collections.abc import Iterator
 from concurrent.futures import Future
 from pathlib import Path
+from typing import Any
 
 import pytest
-from command_line import V1
+from command_line import V1, V2
 
+from colde_cli.documents import sandbox
 from colde_cli.documents.reading import read
-from colde_cli.documents.sandbox import readers, sandboxed
+from colde_cli.documents.sandbox import end_idle, readers, sandboxed, start_reader
 
-_SLOW = "import time\nprint('{}', flush=True)\ntime.sleep(120)\nprint('{}', flush=True)\n"
+_READER = """
+import ctypes, json, os, sys, time
+sys.path.extend(json.loads(os.environ["COLDE_READER_PATH"]))
+from colde_cli.documents.limits import limit_step, send, write
+from colde_cli.documents.worker import serve
+
+seen = []
+
+def answer(request, data):
+    task = request["task"]
+    seen.append(task)
+    send("begin", worker=os.getppid() if not request["kept"] else os.getpid(), process=os.getpid(), seen=len(seen))
+    if task == "sleep":
+        time.sleep(120)
+    elif task == "step":
+        limit_step(0.2)
+        time.sleep(120)
+    elif task == "crash":
+        ctypes.string_at(0)
+    elif task == "cut":
+        sys.stdout.write('{"kind": "half')
+        sys.stdout.flush()
+        os._exit(1)
+    elif task == "memory":
+        bytearray(1 << 30)
+    elif task == "spin":
+        while True:
+            pass
+    elif task == "fill":
+        bytearray(500 << 20)
+    write("end", read=len(data))
+
+serve(answer)
+"""
+WAYS = [pytest.param(True, marks=pytest.mark.skipif(sys.platform != "linux", reason="forks on Linux")), False]
 
 
-def test_an_interrupt_ends_the_readers_and_begins_no_other(tmp_path: Path) -> None:
-    program = tmp_path / "slow.py"
-    program.write_text(_SLOW)
+@pytest.fixture(params=WAYS, ids=["children", "here"])
+def program(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Path]:
+    """A reader that does as it is told, in both ways of reading."""
+    monkeypatch.setattr(sandbox, "CHILDREN", request.param)
+    path = tmp_path / "reader.py"
+    path.write_text(_READER)
+    end_idle()
+    yield path
+    end_idle()
+
+
+def ask(
+    program: Path, task: str, data: bytes = b"", wall: float = 60, **limits: float
+) -> list[dict[str, Any]]:
+    request = {"task": task, "memory": 1 << 31, "seconds": 60, **limits}
+    with sandboxed(program, io.BytesIO(data), request, wall) as messages:
+        return list(messages)
+
+
+def is_running(process: int) -> bool:
+    try:
+        state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state != "Z"
+
+
+def ends_soon(process: int) -> bool:
+    """Whether a process ends long before its sleep of two minutes."""
+    for _ in range(1000):
+        if not is_running(process):
+            return True
+        time.sleep(0.01)
+    return False
+
+
+def test_a_reader_is_kept_for_the_next_file_and_gets_all_of_each(program: Path) -> None:
+    sizes = [0, 1, 3_000_000, 70_000]
+    answers = [ask(program, "read", b"x" * size) for size in sizes]
+    assert [answer[-1]["read"] for answer in answers] == sizes
+    assert len({answer[0]["worker"] for answer in answers}) == 1
+
+
+def test_nothing_of_one_file_reaches_the_next(program: Path) -> None:
+    answers = [ask(program, "read")[0] for _ in range(3)]
+    if sandbox.CHILDREN:
+        assert [answer["seen"] for answer in answers] == [1, 1, 1]
+        assert len({answer["process"] for answer in answers}) == 3
+    else:
+        assert [answer["seen"] for answer in answers] == [1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("task", "limits"),
+    [
+        ("crash", {}),
+        ("cut", {}),
+        ("step", {}),
+        ("sleep", {"wall": 0.5}),
+        ("memory", {"memory": 1 << 29}),
+        ("spin", {"seconds": 1}),
+    ],
+)
+@pytest.mark.skipif(sys.platform == "win32", reason="limits of memory and time are those of POSIX")
+def test_a_reader_that_fails_or_passes_a_limit_answers_no_more_and_the_next_file_is_read(
+    program: Path, task: str, limits: dict[str, float]
+) -> None:
+    assert [message["kind"] for message in ask(program, "read")] == ["begin", "end"]
+    assert [message["kind"] for message in ask(program, task, **limits)] == ["begin"]
+    assert [message["kind"] for message in ask(program, "read", b"abc")] == ["begin", "end"]
+
+
+def test_a_reader_is_replaced_after_so_many_files(program: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sandbox, "MOST_FILES", 2)
+    workers = [ask(program, "read")[0]["worker"] for _ in range(4)]
+    assert workers[0] == workers[1] != workers[2] == workers[3]
+
+
+def test_a_reader_is_replaced_after_a_file_that_took_much_memory(program: Path) -> None:
+    workers = [ask(program, task)[0]["worker"] for task in ("fill", "read")]
+    # A child returns its memory when it ends.
+    assert (workers[0] == workers[1]) == sandbox.CHILDREN
+
+
+def test_a_reader_that_died_while_idle_is_replaced(program: Path) -> None:
+    worker = ask(program, "read")[0]["worker"]
+    os.kill(worker, signal.SIGTERM)
+    assert ends_soon(worker)
+    assert [message["kind"] for message in ask(program, "read")] == ["begin", "end"]
+
+
+def test_readers_started_before_they_are_needed_are_used(program: Path) -> None:
+    start_reader(program, 2)
+    start_reader(program, 2)
+    begun = [
+        sandboxed(program, io.BytesIO(), {"task": "read", "memory": 1 << 31, "seconds": 60}, 60) for _ in "ab"
+    ]
+    workers = []
+    for reading in begun:
+        with reading as messages:
+            begin, _ = messages
+            workers.append(begin["worker"])
+    assert len(sandbox._idle[program]) == 2
+    assert workers[0] == workers[1], "the one that was used last is warm"
+
+
+def test_an_answer_that_is_not_read_to_its_end_costs_the_reader(program: Path) -> None:
+    request = {"task": "sleep", "memory": 1 << 31, "seconds": 60}
+    with sandboxed(program, io.BytesIO(), request, 60) as messages:
+        process = next(messages)["process"]
+    assert ends_soon(process)
+    assert [message["kind"] for message in ask(program, "read")] == ["begin", "end"]
+
+
+@pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGKILL, signal.SIGINT])
+@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+def test_a_reader_does_not_outlive_its_parent(program: Path, sent: signal.Signals) -> None:
+    """Whatever ends the parent; the reader sleeps, and another one waits for a file."""
+    code = f"""
+import io
+from pathlib import Path
+from colde_cli.documents import sandbox
+sandbox.CHILDREN = {sandbox.CHILDREN}
+program = Path({str(program)!r})
+sandbox.start_reader(program, 2)
+idle = sandbox._idle[program][0]._process.pid
+request = {{"task": "sleep", "memory": 1 << 31, "seconds": 60}}
+with sandbox.sandboxed(program, io.BytesIO(), request, 60) as messages:
+    begun = next(messages)
+    print(begun["worker"], begun["process"], idle, flush=True)
+    next(messages)
+"""
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as parent:
+        assert parent.stdout is not None
+        processes = {int(number) for number in parent.stdout.readline().split()}
+        assert len(processes) == (3 if sandbox.CHILDREN else 2)
+        assert all(is_running(process) for process in processes)
+        parent.send_signal(sent)
+        parent.wait()
+    assert all(ends_soon(process) for process in processes)
+
+
+def test_an_interrupt_ends_the_readers_and_begins_no_other(program: Path) -> None:
     begun: list[object] = []
     ended: list[object] = []
 
-    def answers() -> list[dict[str, object]]:
-        with Path(V1).open("rb") as file, sandboxed(program, file, {}, 120) as messages:
+    def answers() -> list[dict[str, Any]]:
+        request = {"task": "sleep", "memory": 1 << 31, "seconds": 60}
+        with sandboxed(program, io.BytesIO(), request, 120) as messages:
             begun.append(next(messages))
             rest = list(messages)
             ended.extend(rest)
@@ -35,7 +222,7 @@ def test_an_interrupt_ends_the_readers_and_begins_no_other(tmp_path: Path) -> No
                 time.sleep(0.01)
             raise KeyboardInterrupt
 
-    waiting: list[Future[list[dict[str, object]]]] = []
+    waiting: list[Future[list[dict[str, Any]]]] = []
     with pytest.raises(KeyboardInterrupt):
         interrupted()
     # It was ended and did not end, which takes it two minutes.
@@ -43,3 +230,13 @@ def test_an_interrupt_ends_the_readers_and_begins_no_other(tmp_path: Path) -> No
     assert waiting[1].cancelled()
     assert not ended
     assert read(V1).text
+
+
+def test_both_ways_read_the_same(program: Path) -> None:
+    page = program.with_name("page.html")
+    page.write_text("<h1>Lease</h1><p>It ends in May.</p>")
+    first = [read(path) for path in (V1, page, V2, V1)]
+    assert first[0] == first[3]
+    sandbox.CHILDREN = not sandbox.CHILDREN
+    end_idle()
+    assert [read(path) for path in (V1, page, V2, V1)] == first

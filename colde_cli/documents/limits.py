@@ -1,15 +1,17 @@
 """Limit a reader process from inside, and write the lines of its answer (`sandbox.py` starts it).
 
 Reader scripts run isolated (`python -I -S`). From colde they import only files like this one that need nothing but the
-standard library.
+standard library. `worker.py` gives them their requests.
 """
 
 from __future__ import annotations
 
 import contextlib
 import json
+import math
 import signal
 import sys
+import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -19,30 +21,46 @@ HIDDEN = 2 | 32
 """The flags Hidden and NoView of what a PDF does not show (ISO 32000-1, table 165)."""
 
 
-def limit_process(request: Mapping[str, Any]) -> None:
+def limit_process(request: Mapping[str, Any], used: float = 0.0) -> None:
     """Limit memory, processor time and core dumps, where the system can.
 
     Args:
-        request: `memory` (bytes), `seconds` (processor time), `core` (bytes).
+        request: `memory` (bytes) and `seconds` (processor time).
+        used: processor time that earlier requests took.
     """
     try:
         import resource
     except ImportError:
         return
     wanted = (
-        (resource.RLIMIT_AS, "memory"),
-        (resource.RLIMIT_CPU, "seconds"),
-        (resource.RLIMIT_CORE, "core"),
+        (resource.RLIMIT_AS, int(request["memory"])),
+        (resource.RLIMIT_CPU, math.ceil(used + request["seconds"])),
+        (resource.RLIMIT_CORE, 0),
     )
-    for kind, name in wanted:
+    for kind, amount in wanted:
         _, most = resource.getrlimit(kind)
-        value = request[name] if most == resource.RLIM_INFINITY else min(request[name], most)
+        value = amount if most == resource.RLIM_INFINITY else min(amount, most)
         with contextlib.suppress(ValueError, OSError):  # some systems know a limit but refuse to set it
             resource.setrlimit(kind, (value, most))
 
 
+def processor_seconds() -> float:
+    """Processor time that this process took so far."""
+    return time.process_time()
+
+
+def resident_bytes() -> int:
+    """The most memory that this process ever held, in bytes; 0 where the system does not tell."""
+    try:
+        import resource
+    except ImportError:
+        return 0
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return most if sys.platform == "darwin" else most << 10
+
+
 def limit_step(seconds: float) -> None:
-    """End the process if the next step takes longer than this."""
+    """End the process if the next step takes longer than this; 0 ends the limit."""
     if hasattr(signal, "setitimer"):
         signal.setitimer(signal.ITIMER_REAL, seconds)
 

@@ -1,12 +1,17 @@
-"""Run a reader in a separate process, under limits that the operating system enforces.
+"""Run readers in separate processes, under limits that the operating system enforces.
 
-The reader sets the limits on itself (`limits.py`) before it touches the file.
+A reader process is kept for the next file of its kind, as its start costs more than a short file. It gets each file
+through a pipe and needs no rights of its own; before it touches the file it sets limits on itself (`worker.py`,
+`limits.py`). One that dies, or that has to be killed, is replaced.
 """
 
 from __future__ import annotations
 
+import atexit
+import contextlib
 import json
 import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -14,86 +19,196 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any, BinaryIO
+from typing import Any, BinaryIO
 
-REQUEST = "COLDE_READER_REQUEST"
-"""Environment variable with the request; a password on the command line would be visible to everybody."""
+PATH = "COLDE_READER_PATH"
+"""Environment variable with the entries of `sys.path` that a reader script needs."""
+MOST_FILES = 200
+"""Files after which a reader process is replaced, as libraries leak."""
+CHILDREN = sys.platform == "linux"
+"""Whether each file is read in a forked child of the reader process."""
 
 _ROOT = Path(__file__).resolve().parents[2]
 """The folder that contains `colde_cli`; it may be on `sys.path` only as the working directory."""
 
-_running: set[subprocess.Popen[bytes]] = set()
-_interrupted = threading.Event()
+
+class Readers:
+    """The readers of one call, which end together. Threads of `readers` know theirs."""
+
+    def __init__(self) -> None:
+        self.ended = False
+        self.busy: set[_Process] = set()
+
+
+class _Process:
+    """A reader process, which answers one request at a time."""
+
+    def __init__(self, program: Path) -> None:
+        path = [*(entry for entry in sys.path if entry), str(_ROOT)]
+        self.files = 0
+        self._process = subprocess.Popen(
+            [sys.executable, "-I", "-S", str(program), "children" if CHILDREN else "here"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env={**os.environ, PATH: json.dumps(path)},
+        )
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._input, self._output = self._process.stdin, self._process.stdout
+
+    @property
+    def alive(self) -> bool:
+        return self._process.poll() is None
+
+    def kill(self) -> None:
+        """Make it end; from any thread."""
+        self._process.kill()
+
+    def close(self) -> None:
+        """End it, and free what it held."""
+        self.kill()
+        with contextlib.suppress(OSError):  # what it was sent last did not arrive
+            self._input.close()
+        self._output.close()
+        self._process.wait()
+
+    def send(self, request: dict[str, Any], file: BinaryIO) -> None:
+        """Send a request and its file. If the process is dead, the answer will show it."""
+        self.files += 1
+        size = file.seek(0, os.SEEK_END)
+        file.seek(0)
+        with contextlib.suppress(BrokenPipeError):
+            # The password must not stand on the command line, nor in the environment: both can be read.
+            self._input.write(json.dumps({**request, "size": size}).encode() + b"\n")
+            shutil.copyfileobj(file, self._input, 1 << 20)
+            self._input.flush()
+
+    def lines(self) -> Iterator[dict[str, Any]]:
+        """Decode the lines of an answer; the last ones may be lost or cut, if the process died."""
+        for line in self._output:
+            with contextlib.suppress(ValueError):
+                yield json.loads(line)
+
+
+_idle: dict[Path, list[_Process]] = {}
 _lock = threading.Lock()
+_local = threading.local()
 
 
 @contextmanager
 def readers(threads: int) -> Iterator[ThreadPoolExecutor]:
     """Start threads that read. An error cancels waiting files; Ctrl-C or a closed generator also ends readers."""
-    pool = ThreadPoolExecutor(threads, "colde-read")
+    running = Readers()
+
+    def enter() -> None:
+        _local.readers = running
+
+    pool = ThreadPoolExecutor(threads, "colde-read", enter)
     try:
         yield pool
     except (KeyboardInterrupt, GeneratorExit):
         with _lock:
-            _interrupted.set()
-            for process in _running:
+            running.ended = True
+            for process in running.busy:
                 process.kill()
-        pool.shutdown(cancel_futures=True)
-        _interrupted.clear()
         raise
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+def start_reader(program: Path, count: int = 1) -> None:
+    """Start reader processes before they are needed, up to `count` idle ones."""
+    with _lock:
+        waiting = _idle.setdefault(program, [])
+        waiting.extend(_Process(program) for _ in range(count - len(waiting)))
 
 
 @contextmanager
 def sandboxed(
     program: Path, file: BinaryIO, request: dict[str, Any], seconds: float
 ) -> Iterator[Iterator[dict[str, Any]]]:
-    """Run a reader script and iterate over the JSON lines of its answer, up to a truncated line.
+    """Let a reader process read a file, and iterate over the JSON lines of its answer, up to a truncated line.
 
     Args:
-        program: the script.
-        file: standard input of the script; needs a file descriptor.
-        request: the task and its limits; `path` for `sys.path` is added.
+        program: the reader script.
+        file: open and seekable.
+        request: the task and its limits: `memory` in bytes, `seconds` of processor time.
         seconds: wall time after which the process is killed.
     """
-    request = {**request, "path": [*(entry for entry in sys.path if entry), str(_ROOT)]}
-    process = _start(program, file, {**os.environ, REQUEST: json.dumps(request)})
+    process = _take(program)
     watchdog = threading.Timer(seconds, process.kill)
     watchdog.daemon = True
     watchdog.start()
-    assert process.stdout is not None
+    kept = False
+
+    def messages() -> Iterator[dict[str, Any]]:
+        nonlocal kept
+        for message in process.lines():
+            if message["kind"] == "done":
+                kept = not message["retire"] and process.files < MOST_FILES
+                return
+            yield message
+
     try:
-        yield _messages(process.stdout)
+        process.send(request, file)
+        yield messages()
     finally:
         watchdog.cancel()
-        with _lock:
-            _running.discard(process)
-        process.kill()
-        process.stdout.close()
-        process.wait()
+        _give_back(program, process, kept=kept)
 
 
-def _start(program: Path, file: BinaryIO, environment: dict[str, str]) -> subprocess.Popen[bytes]:
+def _take(program: Path) -> _Process:
+    """An idle process, or a new one."""
+    running: Readers | None = getattr(_local, "readers", None)
     with _lock:
         # A reader killed by Ctrl-C looks like a failed one: without this, its successor would start.
-        if _interrupted.is_set():
+        if running is not None and running.ended:
             raise KeyboardInterrupt
-        process = subprocess.Popen(
-            [sys.executable, "-I", "-S", str(program)],
-            stdin=file,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env=environment,
-        )
-        _running.add(process)
-    return process
+        waiting = _idle.setdefault(program, [])
+        process = None
+        while process is None and waiting:
+            process = _alive(waiting.pop())
+        process = process or _Process(program)
+        if running is not None:
+            running.busy.add(process)
+        return process
 
 
-def _messages(stream: IO[bytes]) -> Iterator[dict[str, Any]]:
-    """Decode the lines of an answer; the last one may be truncated, if the process died."""
-    for line in stream:
-        try:
-            yield json.loads(line)
-        except ValueError:
+def _alive(process: _Process) -> _Process | None:
+    if process.alive:
+        return process
+    process.close()
+    return None
+
+
+def _give_back(program: Path, process: _Process, *, kept: bool) -> None:
+    running: Readers | None = getattr(_local, "readers", None)
+    with _lock:
+        if running is not None:
+            running.busy.discard(process)
+            kept = kept and not running.ended
+        if kept:
+            _idle.setdefault(program, []).append(process)
             return
+    process.close()
+
+
+def end_idle() -> None:
+    """End the reader processes that have nothing to do."""
+    with _lock:
+        processes = [process for waiting in _idle.values() for process in waiting]
+        _idle.clear()
+    for process in processes:
+        process.close()
+
+
+def _forget() -> None:
+    """Leave the reader processes to the process that was forked: two must not write into the same pipe."""
+    _idle.clear()
+    _lock.release()
+
+
+atexit.register(end_idle)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_forget)

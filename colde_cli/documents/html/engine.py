@@ -3,9 +3,8 @@
 Repairing HTML can take far more memory than the page (a thousand unclosed `<b>` before a thousand `<p>`), so the
 process sets limits on itself. Nothing is fetched and no script is run.
 
-    stdin     the page, UTF-8
-    COLDE_READER_REQUEST   JSON: path (for `sys.path`), and the limits
-    stdout    JSON lines: `heading` (level, text), `paragraph` (text, lines), `title`, then `end` (left_out)
+    request   the limits; the page is UTF-8
+    answer    JSON lines: `heading` (level, text), `paragraph` (text, lines), `title`, then `end` (left_out)
 """
 
 from __future__ import annotations
@@ -17,10 +16,12 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
-REQUEST = json.loads(os.environ["COLDE_READER_REQUEST"])
-sys.path.extend(REQUEST["path"])
+sys.path.extend(json.loads(os.environ["COLDE_READER_PATH"]))
 
-from colde_cli.documents.limits import limit_process, write  # noqa: E402
+from selectolax.lexbor import LexborHTMLParser
+
+from colde_cli.documents.limits import write
+from colde_cli.documents.worker import Request, serve
 
 Node = Any  # an element or a piece of text of selectolax
 
@@ -272,12 +273,9 @@ def words(node: Node | None) -> str:
     return _ANCHOR.sub("", " ".join(node.text().split())) if node is not None else ""
 
 
-def main() -> None:
-    """Read the page on standard input."""
-    limit_process(REQUEST)
-    from selectolax.lexbor import LexborHTMLParser
-
-    tree = LexborHTMLParser(sys.stdin.buffer.read())
+def answer(_: Request, data: bytes) -> None:
+    """Read a page."""
+    tree = LexborHTMLParser(data)
     body, left_out = tree.body, False
     if body is not None:
         inner = content(body)
@@ -292,8 +290,7 @@ def main() -> None:
             if page.sent:
                 break
     write("end", left_out=left_out)
-    sys.stdout.flush()
 
 
 if __name__ == "__main__":
-    main()
+    serve(answer)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import codecs
-import os
+import io
 import re
-import tempfile
 from dataclasses import replace
 from pathlib import Path
 
@@ -55,22 +54,19 @@ def read_html(data: bytes, path: str, name: str) -> Document:
 def _build(text: str, shown: str) -> tuple[DocumentBuilder, str, bool]:
     """Return headings and paragraphs, the title, and whether anything was left out."""
     builder, title, finished, left_out = DocumentBuilder(shown), "", False, False
-    with tempfile.TemporaryFile() as page:
-        page.write(text.encode("utf-8", "replace"))
-        page.seek(0)
-        size = os.fstat(page.fileno()).st_size
-        request = {"memory": MEMORY + 8 * size, "seconds": SECONDS, "core": 0}
-        with sandboxed(Path(__file__).with_name("engine.py"), page, request, 2 * SECONDS) as messages:
-            for message in messages:
-                kind = message["kind"]
-                if kind == "heading":
-                    builder.add_heading(message["text"], message["level"])
-                elif kind == "paragraph":
-                    builder.add_paragraph(message["text"], lines=message["lines"])
-                elif kind == "title":
-                    title = message["text"]
-                elif kind == "end":
-                    finished, left_out = True, message["left_out"]
+    data = text.encode("utf-8", "replace")
+    request = {"memory": MEMORY + 8 * len(data), "seconds": SECONDS}
+    with sandboxed(Path(__file__).with_name("engine.py"), io.BytesIO(data), request, 2 * SECONDS) as messages:
+        for message in messages:
+            kind = message["kind"]
+            if kind == "heading":
+                builder.add_heading(message["text"], message["level"])
+            elif kind == "paragraph":
+                builder.add_paragraph(message["text"], lines=message["lines"])
+            elif kind == "title":
+                title = message["text"]
+            elif kind == "end":
+                finished, left_out = True, message["left_out"]
     if not finished:
         raise LimitError(
             f"Cannot read {shown}: it needs more memory or time than a page may take; save it anew, or split it."

@@ -1,11 +1,10 @@
 """Read a PDF with PDFium, as a script in a separate process; colde never imports it.
 
 PDFium has no memory limit, can loop for ever and can abort its process, so the process sets limits on itself. From
-colde it imports only `limits` and `fields`, since a start costs some 30 ms.
+colde it imports only `worker`, `limits` and `fields`, since a start costs some 30 ms.
 
-    stdin     the file (seekable)
-    COLDE_READER_REQUEST   JSON: password, first, last (1-based pages), path (for `sys.path`), and the limits
-    stdout    JSON lines: one `document` or `refused`, then one `page` per page, then `end`
+    request   password, first, last (1-based pages), step, characters, and the limits
+    answer    JSON lines: one `document` or `refused`, then one `page` per page, then `end`
 
 If the process dies, the page that it began and did not finish is to blame.
 """
@@ -21,13 +20,13 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-REQUEST = json.loads(os.environ["COLDE_READER_REQUEST"])
-sys.path.extend(REQUEST["path"])
+sys.path.extend(json.loads(os.environ["COLDE_READER_PATH"]))
 
-import pypdfium2_raw as pdfium  # noqa: E402 - the path above leads to it
+import pypdfium2_raw as pdfium
 
-from colde_cli.documents.limits import limit_process, limit_step, send  # noqa: E402
-from colde_cli.documents.pdf.fields import Entry, FormReader, is_filled, utf16  # noqa: E402
+from colde_cli.documents.limits import limit_step, send
+from colde_cli.documents.pdf.fields import Entry, FormReader, is_filled, utf16
+from colde_cli.documents.worker import Request, serve
 
 _MAX_BOOKMARKS = 10_000
 _JUNK = 1 << 20  # bytes that may precede the file, such as the head of a mail
@@ -251,30 +250,27 @@ def open_document(data: bytes, password: str | None) -> Handle:
     return document
 
 
-def main() -> None:
-    """Answer the request."""
-    limit_process(REQUEST)
-    limit_step(REQUEST["step"])
-    os.lseek(0, 0, os.SEEK_SET)
-    with open(0, "rb", closefd=False) as file:  # a descriptor, not a path
-        data = file.read()
+def answer(request: Request, data: bytes) -> None:
+    """Answer a request for a file."""
+    limit_step(request["step"])
     data = data[max(0, data.find(b"%PDF-", 0, _JUNK)) :]
-    pdfium.FPDF_InitLibrary()
-    document = open_document(data, REQUEST["password"])
+    document = open_document(data, request["password"])
     if not document:
         send("refused", reason="password" if pdfium.FPDF_GetLastError() == 4 else "damaged")
         return
     count = pdfium.FPDF_GetPageCount(document)
     title = utf16(pdfium.FPDF_GetMetaText, document, b"Title")
     form = FormReader(document)
-    outline = bookmarks(document) if REQUEST["first"] <= 1 else []
+    outline = bookmarks(document) if request["first"] <= 1 else []
     send("document", pages=count, title=title, outline=outline, dynamic=form.dynamic)
-    for number in range(REQUEST["first"], min(count, REQUEST["last"] or count) + 1):
-        limit_step(REQUEST["step"])
+    for number in range(request["first"], min(count, request["last"] or count) + 1):
+        limit_step(request["step"])
         send("begin", number=number)
-        read_page(document, number, form)
+        read_page(document, number, form, request["characters"])
     send("end")
-    os._exit(0)  # PDFium takes time to close, and can fail in it
+    if request["kept"]:
+        form.close()
+        pdfium.FPDF_CloseDocument(document)
 
 
 def is_blank(page: Handle, *, filled: bool) -> bool:
@@ -286,14 +282,14 @@ def is_blank(page: Handle, *, filled: bool) -> bool:
     return kinds <= {pdfium.FPDF_PAGEOBJ_PATH}
 
 
-def read_page(document: Handle, number: int, form: FormReader) -> None:
-    """Send one page; a page that PDFium cannot load is sent as unreadable."""
+def read_page(document: Handle, number: int, form: FormReader, most: int) -> None:
+    """Send one page; one that PDFium cannot load, or of more than `most` characters, is sent as unreadable."""
     page = pdfium.FPDF_LoadPage(document, number - 1)
     if not page:
         send("page", number=number, failed=True)
         return
     reader = PageReader(page, number)
-    if reader.count > REQUEST["characters"]:
+    if reader.count > most:
         send("page", number=number, failed=True)
         return
     reader.read()
@@ -301,7 +297,7 @@ def read_page(document: Handle, number: int, form: FormReader) -> None:
     unread = 0
     if is_filled(page):
         entries, unread = form.entries(page, number - 1)
-    if sum(len(entry[0]) for entry in entries) > REQUEST["characters"]:
+    if sum(len(entry[0]) for entry in entries) > most:
         entries, unread = [], len(entries)
     send(
         "page",
@@ -319,4 +315,5 @@ def read_page(document: Handle, number: int, form: FormReader) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    pdfium.FPDF_InitLibrary()
+    serve(answer)

@@ -99,6 +99,11 @@ class FormReader:
         self._info = pdfium.FPDF_FORMFILLINFO(version=2)
         self._form: Handle = None
 
+    def close(self) -> None:
+        """Free what was opened; the document must still be open."""
+        if self._form:
+            pdfium.FPDFDOC_ExitFormFillEnvironment(self._form)
+
     def entries(self, page: Handle, number: int) -> tuple[list[Entry], int]:
         """List the entries of page `number` (from 0), and count the annotations that could not be read.
 

@@ -6,6 +6,7 @@ ciphers that PDFium cannot open, and it says why a file cannot be opened.
 
 from __future__ import annotations
 
+import io
 import json
 import logging
 import os
@@ -14,12 +15,14 @@ import sys
 import warnings
 from typing import Any
 
-REQUEST = json.loads(os.environ["COLDE_READER_REQUEST"])
-sys.path.extend(REQUEST["path"])
+sys.path.extend(json.loads(os.environ["COLDE_READER_PATH"]))
 
-from colde_cli.documents.limits import HIDDEN, ON, limit_process, limit_step, send  # noqa: E402
+import pypdf
 
-Handle = Any  # an object of pypdf, which is only imported under limits
+from colde_cli.documents.limits import HIDDEN, ON, limit_step, send
+from colde_cli.documents.worker import Request, serve
+
+Handle = Any  # an object of pypdf
 _PUSH = 1 << 16  # the flag of push buttons, which have no value
 _MOST_PARENTS = 50
 _UNREADABLE = re.compile("[\x00\x01\x03-\x08\x0b\x0c\x0e-\x1f\ufffd\ue000-\uf8ff]")
@@ -172,8 +175,8 @@ def _value(item: Handle) -> str:
     )
 
 
-def read_page(page: Handle, number: int) -> None:
-    """Send one page, or that it failed."""
+def read_page(page: Handle, number: int, most: int) -> None:
+    """Send one page, or that it failed or has more than `most` characters."""
     gathered, filled_in = LineGatherer(), EntryReader(page)
     try:
         page.extract_text(visitor_text=gathered.visit)
@@ -187,7 +190,7 @@ def read_page(page: Handle, number: int) -> None:
         send("page", number=number, failed=True)
         return
     text = "".join(str(line[0]) for line in [*gathered.lines, *filled_in.lines])
-    if len(text) > REQUEST["characters"]:
+    if len(text) > most:
         send("page", number=number, failed=True)
         return
     send(
@@ -204,35 +207,28 @@ def read_page(page: Handle, number: int) -> None:
     )
 
 
-def answer() -> None:
+def read_document(request: Request, data: bytes) -> None:
     """Open the file and send its pages."""
-    import pypdf
-
-    with open(0, "rb", closefd=False) as file:  # a descriptor, not a path
-        file.seek(0)
-        reader = pypdf.PdfReader(file, strict=False)
-        if reader.is_encrypted and not reader.decrypt(REQUEST["password"] or ""):
-            send("refused", reason="password")
-            return
-        count = len(reader.pages)
-        metadata = reader.metadata
-        title = str(metadata.title or "") if metadata else ""
-        send("document", pages=count, title=title, outline=bookmarks(reader), dynamic=is_dynamic(reader))
-        for number in range(REQUEST["first"], min(count, REQUEST["last"] or count) + 1):
-            limit_step(REQUEST["step"])
-            send("begin", number=number)
-            read_page(reader.pages[number - 1], number)
+    reader = pypdf.PdfReader(io.BytesIO(data), strict=False)
+    if reader.is_encrypted and not reader.decrypt(request["password"] or ""):
+        send("refused", reason="password")
+        return
+    count = len(reader.pages)
+    metadata = reader.metadata
+    title = str(metadata.title or "") if metadata else ""
+    send("document", pages=count, title=title, outline=bookmarks(reader), dynamic=is_dynamic(reader))
+    for number in range(request["first"], min(count, request["last"] or count) + 1):
+        limit_step(request["step"])
+        send("begin", number=number)
+        read_page(reader.pages[number - 1], number, request["characters"])
     send("end")
 
 
-def main() -> None:
-    """Answer the request, or refuse it with the reason."""
-    limit_process(REQUEST)
-    limit_step(REQUEST["step"])
-    logging.disable(logging.CRITICAL)
-    warnings.simplefilter("ignore")
+def answer(request: Request, data: bytes) -> None:
+    """Answer a request for a file, or refuse it with the reason."""
+    limit_step(request["step"])
     try:
-        answer()
+        read_document(request, data)
     except MemoryError:
         os._exit(1)
     except Exception as error:  # pypdf raises untyped errors on damaged files; all mean the same to the user
@@ -240,4 +236,6 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    logging.disable(logging.CRITICAL)
+    warnings.simplefilter("ignore")
+    serve(answer)

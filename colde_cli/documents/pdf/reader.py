@@ -79,7 +79,7 @@ def read_pdf(
     """Read a PDF.
 
     Args:
-        file: open and seekable, with a file descriptor.
+        file: open and seekable.
         path: as the user gave it, for messages.
         name: replaces a missing title.
         password: of an encrypted file; None and "" try the empty password.
@@ -246,14 +246,13 @@ def _take_head(answer: Answer, message: dict[str, Any]) -> None:
 def _process(
     script: str, file: BinaryIO, password: str | None, span: tuple[int, int]
 ) -> AbstractContextManager[Iterator[dict[str, Any]]]:
-    size = os.fstat(file.fileno()).st_size
+    size = file.seek(0, os.SEEK_END)
     request = {
         "password": password,
         "first": span[0],
         "last": span[1],
         "memory": MEMORY + 2 * size,
         "seconds": SECONDS,
-        "core": 0,
         "step": STEP_SECONDS,
         "characters": PAGE_CHARACTERS,
     }
