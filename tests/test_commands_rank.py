@@ -212,3 +212,17 @@ def test_the_table_fits_its_width(
     out = run(capsys, "rank", query, corpus, "--explain").out
     assert max(map(len, out.splitlines())) <= width
     assert "\x1b" not in out
+
+
+def test_lines_of_json_and_a_page_are_written(
+    capsys: Capture, corpus: Path, query: Path, tmp_path: Path
+) -> None:
+    whole = ranked(capsys, query, corpus, "--explain")
+    lines = run(capsys, "rank", query, corpus, "--explain", "--format", "jsonl").out.splitlines()
+    found = [json.loads(line) for line in lines]
+    assert found == [{"query": str(query), **hit} for hit in whole["results"]]
+    page = tmp_path / "found.html"
+    assert run(capsys, "rank", query, corpus, "-o", page).status == 0
+    text = page.read_text(encoding="utf-8")
+    assert text.startswith("<!doctype html>")
+    assert all(hit["title"] in text for hit in whole["results"])

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from made_up import SIZE, MadeUp, learned, made, statistics
+from made_up import SIZE, WEIGHTS, MadeUp, learned, made, statistics
 
 from colde_cli.corpus import candidate_file
 from colde_cli.corpus.candidate_file import CandidateFile, build
@@ -106,7 +106,7 @@ def test_a_bound_on_entries_drops_the_lightest_words(monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize("field", [None, FIELD], ids=["model", "field"])
 def test_both_measures_are_parts_of_the_score(field: Field | None) -> None:
     query, documents = made(500), MANY[:30]
-    first = FirstQuery.of(query, field, 0.03)
+    first = FirstQuery.of(query, field, WEIGHTS)
     adapted = query if field is None else field.adapt(query)
     others = documents if field is None else [field.adapt(item) for item in documents]
     means = [part_score("mean", adapted, item, ScoreWeights()) for item in others]
@@ -119,13 +119,13 @@ def test_both_measures_are_parts_of_the_score(field: Field | None) -> None:
 
 def test_documents_without_words_are_found_by_vectors() -> None:
     documents = [replace(item, terms=None, opening=None) for item in MANY]
-    query = FirstQuery.of(documents[3], FIELD, 0.03)
+    query = FirstQuery.of(documents[3], FIELD, WEIGHTS)
     assert 6 in candidates(query, [segment(documents)], 5)
 
 
 @given(st.integers(0, 30), st.integers(1, 120))
 def test_candidates_are_the_best_by_the_fused_score(seed: int, most: int) -> None:
-    query, whole = FirstQuery.of(made(seed), FIELD, 0.03), segment(MANY)
+    query, whole = FirstQuery.of(made(seed), FIELD, WEIGHTS), segment(MANY)
     scores = fused(whole.vectors.products(query.vector), whole.postings.sums(query.words), query)
     ordered = np.argsort(-scores, kind="stable")[:most]
     assert candidates(query, [whole], most).tolist() == sorted(2 * ordered)
@@ -133,14 +133,14 @@ def test_candidates_are_the_best_by_the_fused_score(seed: int, most: int) -> Non
 
 @given(st.integers(0, 30), st.integers(1, 99), st.integers(1, 40))
 def test_side_file_and_tail_find_what_a_new_one_finds(seed: int, cut: int, most: int) -> None:
-    query = FirstQuery.of(made(seed), FIELD, 0.03)
+    query = FirstQuery.of(made(seed), FIELD, WEIGHTS)
     tail = Segment.of([2 * number for number in range(cut, 100)], MANY[cut:], FIELD)
     parts = [segment(MANY[:cut]), tail]
     assert candidates(query, parts, most).tolist() == candidates(query, [segment(MANY)], most).tolist()
 
 
 def test_only_allowed_documents_are_chosen() -> None:
-    query, whole = FirstQuery.of(made(1), FIELD, 0.03), segment(MANY)
+    query, whole = FirstQuery.of(made(1), FIELD, WEIGHTS), segment(MANY)
     allowed = np.array([4, 8, 9, 196], np.int64)  # 9 is no document.
     assert candidates(query, [whole], 2, allowed).tolist() in ([4, 8], [4, 196], [8, 196])
     assert candidates(query, [whole], 9, allowed).tolist() == [4, 8, 196]

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import csv
+import json
 import os
 import re
 from io import StringIO
 from unittest.mock import patch
 
+import html5lib
 from hand_made import words
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from lxml import html
 from markdown_it import MarkdownIt
 from rich.cells import cell_len
 from rich.text import Text
@@ -20,7 +23,10 @@ from colde_cli.corpus.ranking import HalfRead, Hit, Match, MatchedSection, Ranki
 from colde_cli.encoder.encoding import RuntimeInfo
 from colde_cli.scoring.score import ScorePart
 from colde_cli.views.csv import ranking_csv
+from colde_cli.views.escaping import harmless
+from colde_cli.views.json import ranking_jsonl
 from colde_cli.views.markdown import ranking_markdown
+from colde_cli.views.ranking.html import ranking_html
 from colde_cli.views.terminal import ranking_table
 
 GFM = MarkdownIt("gfm-like", {"html": True, "linkify": False})
@@ -94,3 +100,39 @@ def test_what_was_not_read_of_a_document_stands_in_every_format() -> None:
     assert "2 documents not read whole" in text
     assert "| q.pdf | 1 page has no text. |\n| a=b.pdf | Cut.<br>Old. |" in text
     assert [item["path"] for item in ranking.to_dict()["warnings"]] == ["q.pdf", "a=b.pdf"]
+
+
+@given(rankings)
+@settings(max_examples=40)
+def test_lines_of_json_are_the_hits(ranking: Ranking) -> None:
+    lines = ranking_jsonl(ranking).split("\n")
+    assert lines.pop() == ""
+    found = [json.loads(line) for line in lines]
+    assert [{key: line[key] for key in line if key != "query"} for line in found] == ranking.to_dict()[
+        "results"
+    ]
+    assert all(line["query"] == ranking.query_path for line in found)
+
+
+@given(rankings)
+@settings(max_examples=40)
+def test_the_page_is_valid_and_holds_no_foreign_markup(ranking: Ranking) -> None:
+    text = ranking_html(ranking)
+    html5lib.HTMLParser(strict=True).parse(text)
+    page = html.document_fromstring(text)
+    tags = {element.tag for element in page.iter() if isinstance(element.tag, str)}
+    ours = "html head meta title style body header h1 h2 p span bdi main ol li svg rect b details summary div table"
+    assert tags <= {*ours.split(), *"thead tbody tr th td ul".split()}
+    assert not page.xpath("//@*[starts-with(name(), 'on')]|//@href|//@src")
+    assert len(page.xpath("//li[@class='hit']")) == len(ranking.results)
+    cells = page.xpath("//td[@dir='auto']")
+    texts = [match.hit.text for hit in ranking.results for match in hit.matches]
+    assert [cell.text_content().split() for cell in cells] == [harmless(text).split() for text in texts]
+
+
+def test_the_page_loads_nothing() -> None:
+    policy = "default-src 'none'; style-src 'sha256-"
+    page = ranking_html(Ranking("q", "q", RuntimeInfo("by-hand", "fp32", "cpu"), (), 0, 0))
+    assert policy in html.document_fromstring(page).xpath("//meta/@content")[0]
+    assert "script-src 'none'" in page or "script-src &#39;none&#39;" in page
+    assert "No document is similar enough." in page

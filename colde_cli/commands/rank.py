@@ -35,7 +35,7 @@ from colde_cli.views.output import Format, choose_format, deliver, refuse_inputs
 if TYPE_CHECKING:
     from colde_cli.corpus.ranking import Ranking
 
-FORMATS = (Format.TABLE, Format.JSON, Format.MARKDOWN, Format.CSV)
+FORMATS = (Format.TABLE, Format.JSON, Format.JSONL, Format.MARKDOWN, Format.CSV, Format.HTML)
 
 
 def rank(
@@ -65,7 +65,7 @@ def rank(
     strict: Annotated[
         bool, option("--strict", panel=OUTPUT, help="Exit with status 2 if a file cannot be read.")
     ] = False,
-    format: Annotated[Format | None, format_option("table|json|markdown|csv")] = None,
+    format: Annotated[Format | None, format_option("table|json|jsonl|markdown|csv|html")] = None,
     output: OutputOption = None,
     pager: PagerOption = None,
     exit_zero: ExitZeroOption = False,
@@ -123,6 +123,14 @@ def _render(ranking: Ranking, chosen: Format, verbose: bool, output: Path | None
         from colde_cli.views.json import ranking_json
 
         return ranking_json(ranking)
+    if chosen is Format.JSONL:
+        from colde_cli.views.json import ranking_jsonl
+
+        return ranking_jsonl(ranking)
+    if chosen is Format.HTML:
+        from colde_cli.views.ranking.html import ranking_html
+
+        return ranking_html(ranking)
     if chosen is Format.MARKDOWN:
         from colde_cli.views.markdown import ranking_markdown
 

@@ -18,9 +18,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from colde_cli.scoring.config import PARTS, ScoreWeights
 from colde_cli.scoring.lexicon import Terms
 from colde_cli.scoring.profile import Field
-from colde_cli.scoring.score import Scorable, saturated
+from colde_cli.scoring.score import Scorable, domain_shares, saturated
 from colde_cli.scoring.whitening import Whitening, unit_rows
 
 FloatArray = NDArray[np.float32]
@@ -230,15 +231,21 @@ class FirstQuery:
 
     vector: FloatArray
     words: Terms
-    word_share: float = 0.5
-    saturation: float = 0.03
+    word_share: float
+    saturation: float
 
     @classmethod
-    def of(cls, query: Scorable, field: Field | None, saturation: float) -> FirstQuery:
+    def of(cls, query: Scorable, field: Field | None, score_weights: ScoreWeights) -> FirstQuery:
         """Make it from a document that is not adapted to the field."""
-        whitening = None if field is None else field.whitening
+        by_domain = score_weights.by_domain if field is None else field.weights_by_domain(score_weights)
+        weights = domain_shares(query, query, score_weights) @ by_domain
         (words,) = field_words([query], field)
-        return cls(mean_vectors([query], whitening)[0], words, saturation=saturation)
+        return cls(
+            mean_vectors([query], None if field is None else field.whitening)[0],
+            words,
+            float(weights[PARTS.index("words") :].sum() / weights.sum()),
+            score_weights.saturation,
+        )
 
 
 def candidates(

@@ -28,6 +28,15 @@ def ranking_json(ranking: Ranking) -> str:
     return text(ranking.to_dict())
 
 
+def ranking_jsonl(ranking: Ranking) -> str:
+    """A line for each hit: its object of schema colde.rank/1, with the path of the query."""
+    hits = ranking.to_dict()["results"]
+    return "".join(
+        json.dumps({"query": ranking.query_path, **hit}, ensure_ascii=False, allow_nan=False) + "\n"
+        for hit in hits
+    )
+
+
 def text(value: dict[str, Any]) -> str:
     """An object as text, every list of numbers on one line."""
     spread = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=2)

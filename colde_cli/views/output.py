@@ -31,6 +31,7 @@ class Format(StrEnum):
 
     TABLE = "table"
     JSON = "json"
+    JSONL = "jsonl"
     MARKDOWN = "markdown"
     HTML = "html"
     CSV = "csv"
@@ -40,6 +41,7 @@ _SUFFIXES = {
     "": Format.TABLE,
     ".txt": Format.TABLE,
     ".json": Format.JSON,
+    ".jsonl": Format.JSONL,
     ".md": Format.MARKDOWN,
     ".html": Format.HTML,
     ".csv": Format.CSV,
@@ -208,6 +210,7 @@ _DRAWN = dict(zip("━─┃│·•×…–—‐‑−→↔≥≤‘’“”
 _HANDLERS = {
     "table": "colde.drawn",
     "json": "colde.json",
+    "jsonl": "colde.json",
     "markdown": "xmlcharrefreplace",
     "html": "xmlcharrefreplace",
 }

@@ -43,7 +43,7 @@ def comparison_html(comparison: Comparison) -> str:
         style=style,
         theme=theme,
         script=script,
-        policy=_policy(style, theme, script),
+        policy=content_policy(style, theme, script),
         heads=heads(comparison),
         summary=summary(comparison),
         changes=listed,
@@ -78,9 +78,9 @@ def _read(name: str) -> str:
     return (_FOLDER / name).read_text(encoding="utf-8")
 
 
-def _policy(style: str, *scripts: str) -> str:
-    """A content security policy: this style, these scripts, and nothing else."""
-    allowed = " ".join(_hash(script) for script in scripts)
+def content_policy(style: str, *scripts: str) -> str:
+    """The content security policy of a page: this style, these scripts, and nothing else."""
+    allowed = " ".join(_hash(script) for script in scripts) or "'none'"
     return f"default-src 'none'; style-src {_hash(style)}; script-src {allowed}; base-uri 'none'; form-action 'none'"
 
 
