@@ -24,12 +24,14 @@ if TYPE_CHECKING:
         Search,
         adapt,
         compare,
+        dupes,
         open_pair,
         open_search,
         rank,
         read,
     )
     from colde_cli.corpus.collecting import Skipped
+    from colde_cli.corpus.families import Closest, Containment, Families, Family, Member, Relation
     from colde_cli.corpus.ranking import HalfRead, Hit, Match, MatchedSection, Ranking, rank_files
     from colde_cli.documents.document import Chunk, Document, Ignored, ReadReport, Section, SectionKind, Span
     from colde_cli.documents.passages import Passage
@@ -76,8 +78,10 @@ __all__ = [
     "Cache",
     "Chunk",
     "ChunkMatch",
+    "Closest",
     "ColdeError",
     "Comparison",
+    "Containment",
     "CorruptFileError",
     "DataError",
     "DeviceError",
@@ -88,6 +92,8 @@ __all__ = [
     "Encoder",
     "Encoding",
     "Extent",
+    "Families",
+    "Family",
     "FieldInfo",
     "FieldProfile",
     "Flag",
@@ -99,6 +105,7 @@ __all__ = [
     "LimitError",
     "Match",
     "MatchedSection",
+    "Member",
     "MissingExtraError",
     "MissingFileError",
     "ModelError",
@@ -112,6 +119,7 @@ __all__ = [
     "Ranking",
     "ReadOptions",
     "ReadReport",
+    "Relation",
     "RuntimeInfo",
     "ScorePart",
     "Search",
@@ -128,6 +136,7 @@ __all__ = [
     "adapt",
     "compare",
     "compare_encodings",
+    "dupes",
     "extents",
     "open_encoder",
     "open_pair",
@@ -143,6 +152,7 @@ _MODULES = {
         "adapt",
         "Adaptation",
         "compare",
+        "dupes",
         "open_pair",
         "open_search",
         "Pair",
@@ -152,6 +162,7 @@ _MODULES = {
         "Search",
     ),
     "corpus.collecting": ("Skipped",),
+    "corpus.families": ("Closest", "Containment", "Families", "Family", "Member", "Relation"),
     "corpus.ranking": (
         "HalfRead",
         "Hit",

@@ -7,7 +7,7 @@ to say something about the documents before the work begins. Whoever calls often
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from glob import glob as expand
 from pathlib import Path
@@ -24,6 +24,7 @@ from colde_cli.similarity.redline import NOTHING_IGNORED, IgnoreOptions
 # Models and arrays take a tenth of a second to import: only where they are used, while documents are being read.
 if TYPE_CHECKING:
     from colde_cli.corpus.collecting import Skipped
+    from colde_cli.corpus.families import Families
     from colde_cli.corpus.ranking import Ranking
     from colde_cli.encoder.cache import Cache
     from colde_cli.encoder.encoding import DocumentEncoder, Encoding
@@ -157,6 +158,42 @@ def rank(
     open_model = _opener(encoder, model, device, precision, threads, cache)
     search = open_search(query, corpus, open_model, glob=glob, ignore=ignore, field=field, password=password)
     return search.rank(top=top, min_score=min_score, explain=explain, progress=progress)
+
+
+def dupes(
+    corpus: str | Path | Sequence[str | Path],
+    *,
+    min_share: float = 0.4,
+    min_contained: float = 0.8,
+    glob: str | None = None,
+    password: str | None = None,
+    progress: Progress | None = None,
+) -> Families:
+    """Find copies, near-duplicates and versions of one document among many, and documents that stand in others.
+
+    Only texts are read; no model is needed. Files that cannot be read are listed in `Families.skipped`.
+
+    Args:
+        corpus: as for `rank`.
+        min_share: of the words of each of two versions that stand in the other, in (0, 1].
+        min_contained: of the words of a part that stand in the longer document, in (0, 1].
+        glob, password: as for `rank`.
+        progress: called with the number of files just done.
+
+    Raises:
+        DocumentError: a folder or file of the corpus does not exist.
+        OptionError: there is no document in the corpus, or an option is not valid.
+    """
+    from colde_cli.corpus.families import find_families
+
+    for name, share in (("min_share", min_share), ("min_contained", min_contained)):
+        if not 0 < share <= 1:
+            raise OptionError(f"{name} is {share:g}; give a share above 0 and up to 1, such as 0.4.")
+    files, unlisted = _files(corpus, glob, "compare in")
+    found = find_families(
+        files, min_share=min_share, min_contained=min_contained, password=password, progress=progress
+    )
+    return replace(found, skipped=(*unlisted, *found.skipped))
 
 
 def adapt(

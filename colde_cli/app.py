@@ -18,6 +18,7 @@ from colde_cli.commands import (
     calibrate,
     diff,
     doctor,
+    dupes,
     evaluate,
     export,
     git_diff,
@@ -43,6 +44,7 @@ app = typer.Typer(
 # Every command, in the order in which `colde --help` lists them.
 app.command("diff")(diff.diff)
 app.command("rank")(rank.rank)
+app.command("dupes")(dupes.dupes)
 app.command("adapt")(adapt.adapt)
 app.command("text")(text.text)
 app.command("train")(train.train)

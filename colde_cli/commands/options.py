@@ -48,6 +48,13 @@ def check_score(value: float | None) -> float | None:
     return value
 
 
+def check_share(value: float) -> float:
+    """Callback: refuse an impossible share, such as 40 for 0.4, and 0, at which every pair would be listed."""
+    if not 0 < value <= 1:
+        raise typer.BadParameter(f"{value:g} is not a share; shares lie above 0 and up to 1, such as 0.4.")
+    return value
+
+
 OutputOption = Annotated[
     Path | None,
     option("--output", "-o", panel=OUTPUT, metavar="FILE", help="File to write, instead of standard output."),

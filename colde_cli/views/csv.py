@@ -47,7 +47,7 @@ Cell = str | int | float | None
 def comparison_csv(comparison: Comparison) -> str:
     """A row for each pair of passages in the order of A, under `PASSAGE_COLUMNS`."""
     a, b = comparison.a.document, comparison.b.document
-    return _quoted_table(PASSAGE_COLUMNS, (_pair(a, b, pair) for pair in comparison.passages))
+    return quoted_table(PASSAGE_COLUMNS, (_pair(a, b, pair) for pair in comparison.passages))
 
 
 def ranking_csv(ranking: Ranking) -> str:
@@ -55,10 +55,11 @@ def ranking_csv(ranking: Ranking) -> str:
     warnings = {read.path: " ".join(read.warnings) for read in ranking.half_read}
     query = warnings.get(ranking.query_path, "")
     rows = ((*row, warnings.get(hit.path, ""), query) for hit in ranking.results for row in _hit_rows(hit))
-    return _quoted_table(RANKING_COLUMNS, rows)
+    return quoted_table(RANKING_COLUMNS, rows)
 
 
-def _quoted_table(columns: Sequence[str], rows: Iterable[Sequence[Cell]]) -> str:
+def quoted_table(columns: Sequence[str], rows: Iterable[Sequence[Cell]]) -> str:
+    """A table as CSV with every cell in quotation marks."""
     text = StringIO()
     # In quotation marks a semicolon or a tab cannot end a cell.
     writer = csv.writer(text, quoting=csv.QUOTE_ALL, lineterminator="\r\n")

@@ -1,0 +1,302 @@
+"""Find the families of a corpus: copies, files with the same text, versions of one document, and parts of others."""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from colde_cli.corpus.collecting import CorpusReader, Skipped
+from colde_cli.corpus.near_pairs import NearPair, NearPairs
+from colde_cli.corpus.originals import Original, Originals
+from colde_cli.similarity.comparison import rounded
+
+MIN_SHARE = 0.4
+"""Two documents are versions of one if so many of the words of each stand in the other."""
+MIN_CONTAINED = 0.8
+"""A document stands in another if so many of its words do."""
+NEAR = 0.9
+"""Two documents are near-duplicates if so many of the words of each stand in the other."""
+
+
+class Relation(StrEnum):
+    """How a document is related to the closest of its group."""
+
+    IDENTICAL = "identical"
+    SAME_TEXT = "same-text"
+    NEAR_DUPLICATE = "near-duplicate"
+    VERSION = "version"
+
+
+@dataclass(frozen=True, slots=True)
+class Closest:
+    """The document of a group that a member is closest to.
+
+    Attributes:
+        share: of the member's words that stand in it, in [0, 1].
+        share_back: of its words that stand in the member.
+    """
+
+    path: str
+    relation: Relation
+    share: float
+    share_back: float
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A document of a group.
+
+    Attributes:
+        path: as found.
+        title: as printed, else the file's name.
+        words: how many it has; 0 where it could not be read.
+        size: of the file in bytes.
+        closest: None for the first, which is the longest.
+    """
+
+    path: str
+    title: str
+    words: int
+    size: int
+    closest: Closest | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """Copies and versions of one document, the longest first; each follows one that it is close to."""
+
+    members: tuple[Member, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Containment:
+    """A document that stands in a longer one, such as an article in a volume.
+
+    Attributes:
+        share: of the part's words that stand in the whole, in [0, 1].
+        share_back: of the whole's words that stand in the part.
+    """
+
+    part: Member
+    whole: Member
+    share: float
+    share_back: float
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Families:
+    """The families of a corpus.
+
+    Attributes:
+        groups: the largest first, then by path.
+        contained: by the path of the whole, then the largest part first.
+        searched: how many files were compared, by their bytes at least.
+        skipped: files that could not be read.
+        half_read: paths of files of which something could not be read, and sentences that say what.
+        min_share: of words that versions have in common, both ways.
+        min_contained: of the words of a part that stand in the whole.
+    """
+
+    groups: tuple[Family, ...]
+    contained: tuple[Containment, ...]
+    searched: int
+    skipped: tuple[Skipped, ...] = ()
+    half_read: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    min_share: float = MIN_SHARE
+    min_contained: float = MIN_CONTAINED
+
+    def __bool__(self) -> bool:
+        """Whether anything was found."""
+        return bool(self.groups or self.contained)
+
+    def __repr__(self) -> str:
+        counts = f"groups={len(self.groups)}, contained={len(self.contained)}, searched={self.searched}"
+        return f"Families({counts}, skipped={len(self.skipped)})"
+
+    def pairs(self) -> tuple[tuple[str, str], ...]:
+        """Paths of the pairs that differ, to compare: each member with its closest, each part with its whole."""
+        close = [
+            (member.closest.path, member.path)
+            for group in self.groups
+            for member in group.members
+            if member.closest is not None
+            and member.closest.relation in (Relation.NEAR_DUPLICATE, Relation.VERSION)
+        ]
+        return (*close, *((item.part.path, item.whole.path) for item in self.contained))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The families as schema colde.dupes/1: what `colde dupes --format json` writes."""
+        return {
+            "schema": "colde.dupes/1",
+            "groups": [{"members": [_member_data(item) for item in group.members]} for group in self.groups],
+            "contained": [_containment_data(item) for item in self.contained],
+            "searched": self.searched,
+            "min_share": rounded(self.min_share),
+            "min_contained": rounded(self.min_contained),
+            "skipped": [{"path": item.path, "reason": item.reason} for item in self.skipped],
+            "warnings": [{"path": path, "warnings": list(said)} for path, said in self.half_read],
+        }
+
+
+def _member_data(member: Member) -> dict[str, Any]:
+    close = member.closest
+    return {
+        "path": member.path,
+        "title": member.title,
+        "words": member.words,
+        "size": member.size,
+        "closest": None
+        if close is None
+        else {
+            "path": close.path,
+            "relation": close.relation.value,
+            "share": rounded(close.share),
+            "share_back": rounded(close.share_back),
+        },
+    }
+
+
+def _containment_data(item: Containment) -> dict[str, Any]:
+    part, whole = ({**_member_data(member)} for member in (item.part, item.whole))
+    del part["closest"], whole["closest"]
+    return {
+        "part": part,
+        "whole": whole,
+        "share": rounded(item.share),
+        "share_back": rounded(item.share_back),
+    }
+
+
+def find_families(
+    files: Sequence[Path],
+    *,
+    min_share: float = MIN_SHARE,
+    min_contained: float = MIN_CONTAINED,
+    password: str | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> Families:
+    """Compare all files with each other; no model is needed.
+
+    Args:
+        files: such as `corpus.collecting.walk` finds.
+        min_share: of words that versions have in common, both ways, in (0, 1].
+        min_contained: of the words of a part that stand in the whole, in (0, 1].
+        password: of encrypted PDFs.
+        progress: called with the number of files just done.
+    """
+    with NearPairs() as texts:
+        originals = Originals(texts, CorpusReader(password))
+        originals.read(files, progress or (lambda number: None))
+        near = list(texts.pairs(min_share, min_contained))
+    versions: list[NearPair] = []
+    parts: list[NearPair] = []
+    for pair in near:
+        (versions if min(pair.share_a, pair.share_b) >= min_share else parts).append(pair)
+    groups = sorted(
+        _groups(originals, versions), key=lambda group: (-len(group.members), group.members[0].path)
+    )
+    return Families(
+        tuple(groups),
+        tuple(_contained(originals, parts, groups)),
+        originals.searched,
+        tuple(sorted(originals.skipped, key=lambda item: item.path)),
+        tuple(sorted(originals.half_read)),
+        min_share,
+        min_contained,
+    )
+
+
+def strongest_links(pairs: Sequence[NearPair]) -> dict[int, list[NearPair]]:
+    """The maximum spanning forest of documents (Kruskal 1956): by document, the pairs that hold its group together.
+
+    A pair is as strong as the smaller of its shares.
+    """
+    above: dict[int, int] = {}
+
+    def top(number: int) -> int:
+        while (higher := above.get(number, number)) != number:
+            above[number] = number = above.get(higher, higher)
+        return number
+
+    links: dict[int, list[NearPair]] = defaultdict(list)
+    for pair in sorted(pairs, key=lambda pair: (-min(pair.share_a, pair.share_b), pair.a, pair.b)):
+        first, second = top(pair.a), top(pair.b)
+        if first != second:
+            above[first] = second
+            links[pair.a].append(pair)
+            links[pair.b].append(pair)
+    return links
+
+
+def _groups(originals: Originals, versions: Sequence[NearPair]) -> Iterator[Family]:
+    """Documents that are linked to each other, each with its copies."""
+    links, seen = strongest_links(versions), set[int]()
+    texts = originals.texts
+    for number in sorted(range(len(texts)), key=lambda number: (-texts[number].words, texts[number].path)):
+        if number not in seen:
+            members = [
+                member
+                for place, closest in _tree(number, links, seen, texts)
+                for member in _with_copies(originals, texts[place], closest)
+            ]
+            if len(members) > 1:
+                yield Family(tuple(members))
+    for unread in originals.unread:
+        yield Family(tuple(_with_copies(originals, unread, None)))
+
+
+def _tree(
+    root: int, links: dict[int, list[NearPair]], seen: set[int], texts: Sequence[Original]
+) -> Iterator[tuple[int, Closest | None]]:
+    """The documents linked to `root`, nearest first, each with the one that links it."""
+    queue = deque[tuple[int, Closest | None]]([(root, None)])
+    seen.add(root)
+    while queue:
+        number, closest = queue.popleft()
+        yield number, closest
+        for pair in links.get(number, ()):
+            other, share, back = (
+                (pair.b, pair.share_b, pair.share_a)
+                if pair.a == number
+                else (pair.a, pair.share_a, pair.share_b)
+            )
+            if other not in seen:
+                seen.add(other)
+                relation = Relation.NEAR_DUPLICATE if min(share, back) >= NEAR else Relation.VERSION
+                queue.append((other, Closest(texts[number].path, relation, share, back)))
+
+
+def _with_copies(originals: Originals, text: Original, closest: Closest | None) -> Iterator[Member]:
+    """A document, then those with the same text, then those with the same bytes as one of these."""
+    yield _member(text, closest)
+    for kind, copies in (
+        (Relation.IDENTICAL, originals.same_bytes),
+        (Relation.SAME_TEXT, originals.same_text),
+    ):
+        for copy in copies.get(text.path, ()):
+            yield from _with_copies(originals, copy, Closest(text.path, kind, 1.0, 1.0))
+
+
+def _member(text: Original, closest: Closest | None = None) -> Member:
+    return Member(text.path, text.title, text.words, text.size, closest)
+
+
+def _contained(
+    originals: Originals, parts: Sequence[NearPair], groups: Sequence[Family]
+) -> list[Containment]:
+    """Parts and their wholes, but not those that are versions of each other through a third document."""
+    group_of = {member.path: place for place, group in enumerate(groups) for member in group.members}
+    found = []
+    for pair in parts:
+        a, b = _member(originals.texts[pair.a]), _member(originals.texts[pair.b])
+        if pair.share_a >= pair.share_b:
+            item = Containment(a, b, pair.share_a, pair.share_b)
+        else:
+            item = Containment(b, a, pair.share_b, pair.share_a)
+        same_group = group_of.get(a.path, -1) == group_of.get(b.path, -2)
+        found += [] if same_group else [item]
+    return sorted(found, key=lambda item: (item.whole.path, -item.part.words, item.part.path))
