@@ -38,7 +38,7 @@ _BOUND = np.uint64(2**64 // SCALE)
 _BLOCK = 256  # shingles hashed at a time: more would not stay in a core's own cache
 
 # Signs that change the meaning beside a number count as words; punctuation and bullets do not.
-_WORD = re.compile(r"[^\W\d_]+|\d+(?:[.,:]\d+)*|[%‰$€£¥<>=≤≥≠≈±×÷]|(?<![^\s(])[-−]\d+(?:[.,:]\d+)*")
+_WORD = re.compile(r"\d+(?:[.,:]\d+)+|[^\W_]+|[%‰$€£¥<>=≤≥≠≈±×÷]|(?<![^\s(])[-−]\d+(?:[.,:]\d+)*")
 
 # datasketch would do for the MinHash. Its import takes 0.4 s, for SciPy, and it has no sample for containment; with a
 # fixed set of hash functions in NumPy both are a few lines, and sketches are the same on every machine.
