@@ -122,6 +122,7 @@ def rank(
     glob: str | None = None,
     ignore: IgnoreOptions = NOTHING_IGNORED,
     field: str | Path | None = "corpus",
+    budget: float | None = None,
     password: str | None = None,
     encoder: DocumentEncoder | OpenModel | None = None,
     model: str | Path = DEFAULT_MODEL,
@@ -145,6 +146,8 @@ def rank(
         ignore: text of the documents in `ignore.like` is left out of all.
         field: "corpus" scores with the statistics of the corpus, if it has 15 documents or more; a name or folder is
             that of a field profile; None scores as `compare` does.
+        budget: seconds for documents that the cache does not know: those whose words are closest to the query's are
+            encoded first, and `Ranking.unencoded` says how many were left; None encodes all.
         password: of encrypted PDFs.
         encoder, model, device, precision, threads: as for `compare`.
         cache: where encodings are kept: with one, files of an earlier run are not even read again.
@@ -157,7 +160,7 @@ def rank(
     """
     open_model = _opener(encoder, model, device, precision, threads, cache)
     search = open_search(query, corpus, open_model, glob=glob, ignore=ignore, field=field, password=password)
-    return search.rank(top=top, min_score=min_score, explain=explain, progress=progress)
+    return search.rank(top=top, min_score=min_score, explain=explain, budget=budget, progress=progress)
 
 
 def dupes(
@@ -360,6 +363,7 @@ class Search:
         top: int = 10,
         min_score: float | None = None,
         explain: bool = False,
+        budget: float | None = None,
         progress: Progress | None = None,
     ) -> Ranking:
         """Score all files; arguments as for `rank`."""
@@ -375,6 +379,7 @@ class Search:
             password=self.password,
             boilerplate=self.boilerplate,
             field=self.field,
+            budget=budget,
             progress=progress,
         )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from contextlib import closing
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,12 @@ import jsonschema
 import pytest
 from command_line import EXAMPLES, OTHER, V1, V2, check_trouble, run, run_process
 from pdf_forms import Form
+
+from colde_cli.corpus.budget import Budget, encode_promising
+from colde_cli.corpus.collecting import CorpusReader, walk
+from colde_cli.corpus.ranking import encode_query
+from colde_cli.encoder.encoding import Encoding
+from colde_cli.encoder.loading import open_encoder
 
 Capture = pytest.CaptureFixture[str]
 
@@ -226,3 +233,46 @@ def test_lines_of_json_and_a_page_are_written(
     text = page.read_text(encoding="utf-8")
     assert text.startswith("<!doctype html>")
     assert all(hit["title"] in text for hit in whole["results"])
+
+
+@pytest.fixture
+def cold(tmp_path: Path) -> Path:
+    """Thirty documents, the one about a pump last."""
+    folder = tmp_path / "cold"
+    folder.mkdir()
+    for number in range(29):
+        (folder / f"{number:02}.txt").write_text(f"The council levies tax number {number} on houses. " * 150)
+    (folder / "zz.txt").write_text("A well gives water, and a pump lifts it into the tower by night. " * 100)
+    return folder
+
+
+def test_the_most_promising_documents_are_encoded_first(cold: Path, query: Path) -> None:
+    encoder = open_encoder()
+    budget = Budget(encode_query(query, encoder), 1000)
+    with closing(encode_promising(budget, walk([cold]), encoder, CorpusReader())) as items:
+        first = next(items)
+    assert isinstance(first, Encoding)
+    assert Path(first.document.path).name == "zz.txt"
+
+
+def test_without_time_one_document_is_encoded_and_the_next_run_goes_on(
+    capsys: Capture, cold: Path, query: Path
+) -> None:
+    for searched in (1, 2):
+        result = run(capsys, "rank", query, cold, "--budget", "0.000001", "--format", "json")
+        value = json.loads(result.out)
+        assert (value["searched"], value["encoded"], value["unencoded"]) == (searched, 1, 30 - searched)
+        assert len(result.err.splitlines()) == 1
+    assert "27 not encoded" in run(capsys, "rank", query, cold, "--budget", "0").out.splitlines()[1]
+
+
+def test_enough_time_gives_what_no_budget_gives(
+    capsys: Capture, schema: dict[str, Any], cold: Path, query: Path
+) -> None:
+    (cold / "bad.pdf").write_bytes(b"%PDF-1.7\nnothing of the kind")
+    (cold / "signs.txt").write_text("\u200b")
+    value = ranked(capsys, query, cold, "--budget", "1000", "--no-cache")
+    jsonschema.Draft202012Validator(schema).validate(value)
+    assert value["unencoded"] == 0
+    assert len(value["skipped"]) == 2
+    assert value == ranked(capsys, query, cold, "--no-cache")

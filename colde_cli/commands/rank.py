@@ -60,6 +60,15 @@ def rank(
             help="Statistics to score with: of the corpus, of the model alone, or of a profile of colde adapt.",
         ),
     ] = "corpus",
+    budget: Annotated[
+        float | None,
+        option(
+            "--budget",
+            metavar="SECONDS",
+            min=0,
+            help="Time to encode documents that the cache does not know, the most promising by their words first.",
+        ),
+    ] = None,
     password: PasswordOption = None,
     ignore_like: IgnoreLikeOption = None,
     strict: Annotated[
@@ -105,9 +114,14 @@ def rank(
     from colde_cli.views.output import progress
 
     with progress("Searching", "documents", len(search.files), show=not quiet) as advance:
-        ranking = search.rank(top=top, min_score=min_score, explain=explain, progress=advance)
+        ranking = search.rank(top=top, min_score=min_score, explain=explain, budget=budget, progress=advance)
     for skipped in ranking.skipped:
         reporter.warning(f"Skipped {skipped.path}: {skipped.reason}")
+    if ranking.unencoded:
+        from colde_cli.views.wording import plural
+
+        left = plural(ranking.unencoded, "document")
+        reporter.warning(f"Left out {left}: the time of --budget {budget:g} was over; the next run goes on.")
     for read in ranking.half_read:
         if read.path != ranking.query_path:  # The query's own warnings were shown before the search.
             for sentence in read.warnings:

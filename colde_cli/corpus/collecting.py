@@ -171,13 +171,24 @@ def _try_encode(document: Document, encoder: DocumentEncoder) -> Encoding | Skip
         return Skipped(document.path, str(error))
 
 
+EncodeFiles = Callable[
+    [Sequence[Path], DocumentEncoder, CorpusReader], Generator[Encoding | Skipped, None, None]
+]
+"""`encode_files`, or a function like it."""
+
+
 class Collector:
     """Gets the cards of files from the store, and reads and encodes the others, many at a time."""
 
-    def __init__(self, encoder: DocumentEncoder, reader: CorpusReader) -> None:
+    def __init__(
+        self, encoder: DocumentEncoder, reader: CorpusReader, encode: EncodeFiles = encode_files
+    ) -> None:
+        """Collect with `encode`, which may leave out files for want of time; `unencoded` counts them."""
         self._store, self._encoder, self._reader = reader.store(encoder), encoder, reader
+        self._encode = encode
         self._keys: dict[Path, bytes] = {}
         self.encoded = 0
+        self.unencoded = 0
         self.skipped: list[Skipped] = []
 
     def cards(self, files: Sequence[Path], progress: Callable[[int], None]) -> list[Card]:
@@ -188,8 +199,10 @@ class Collector:
         known = self._store.cards(self._keys)
         progress(len(known) + len(files) - len(self._keys))
         missing = [path for path in self._keys if path not in known]
-        with closing(encode_files(missing, self._encoder, self._reader)) as items:
+        self.unencoded = len(missing)
+        with closing(self._encode(missing, self._encoder, self._reader)) as items:
             for item in items:
+                self.unencoded -= 1
                 if isinstance(item, Skipped):
                     self.skipped.append(item)
                 else:
@@ -198,6 +211,7 @@ class Collector:
                     known[path] = Card.of(item)
                     self.encoded += 1
                 progress(1)
+        progress(self.unencoded)
         return [known[path] for path in files if path in known]
 
     def key(self, path: Path) -> bytes:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
-from colde_cli.corpus.collecting import Collector, CorpusReader, Skipped
+from colde_cli.corpus.budget import Budget, encode_promising
+from colde_cli.corpus.collecting import Collector, CorpusReader, EncodeFiles, Skipped, encode_files
 from colde_cli.corpus.fields import corpus_field
 from colde_cli.corpus.store import Card
 from colde_cli.documents.document import Document, SectionKind
@@ -98,6 +100,7 @@ class Ranking:
         skipped: files that could not be read.
         like: paths of documents whose text was left out of all.
         half_read: files that got a score although something of them could not be read; the query comes first.
+        unencoded: how many documents got no score because a budget of time ended.
         field: whose statistics the scores rest on; None for those of the model alone.
     """
 
@@ -111,6 +114,7 @@ class Ranking:
     like: tuple[str, ...] = ()
     half_read: tuple[HalfRead, ...] = ()
     field: FieldInfo | None = None
+    unencoded: int = 0
 
     def __repr__(self) -> str:
         best = f", best={self.results[0].path[-_PATH_SHOWN:]!r}" if self.results else ""
@@ -127,6 +131,7 @@ class Ranking:
             "results": [_hit_data(hit) for hit in self.results],
             "searched": self.searched,
             "encoded": self.encoded,
+            "unencoded": self.unencoded,
             "skipped": [{"path": skipped.path, "reason": skipped.reason} for skipped in self.skipped],
             "ignored": {"like": list(self.like)},
             "warnings": [{"path": read.path, "warnings": list(read.warnings)} for read in self.half_read],
@@ -243,6 +248,7 @@ def rank_files(
     password: str | None = None,
     boilerplate: Boilerplate | None = None,
     field: Field | Literal["corpus"] | None = CORPUS,
+    budget: float | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Ranking:
     """Order documents by their score with the query, then by path.
@@ -260,12 +266,17 @@ def rank_files(
         password: of encrypted PDFs.
         boilerplate: text to leave out of every file; the query should have been read in the same way.
         field: whose statistics to use; "corpus" learns those of the corpus, None uses the model's alone.
+        budget: seconds for documents that the cache does not know: the most promising are encoded, and the others left
+            out; None encodes all.
         progress: called with the number of files just done.
     """
     itself = _identity(query.document.path)
     files = [path for path in corpus if itself is None or _identity(path) != itself]
     reader = CorpusReader(password, boilerplate)
-    collector = Collector(encoder, reader)
+    encode: EncodeFiles = encode_files
+    if budget is not None:
+        encode = partial(encode_promising, Budget(query, budget))
+    collector = Collector(encoder, reader, encode)
     cards = collector.cards(files, progress or (lambda number: None))
     if field == CORPUS:
         store = reader.store(encoder)
@@ -287,6 +298,7 @@ def rank_files(
         like=boilerplate.sources if boilerplate is not None else (),
         half_read=tuple(_half_read(query, cards)),
         field=None if field is None else field.profile.info,
+        unencoded=collector.unencoded,
     )
 
 

@@ -294,6 +294,7 @@ def _ranking_blocks(ranking: Ranking) -> Iterator[str]:
         yield f"A hit is closer to the query than this share of pairs of {markdown(field_name(ranking.field))}."
     model = ranking.model
     searched = f"{plural(ranking.searched, 'document')} searched"
+    searched += f" · {ranking.unencoded:,} not encoded" if ranking.unencoded else ""
     yield f"<sub>colde · {markdown(model.name)} · {model.precision} · {model.device} · {searched}</sub>"
 
 

@@ -284,6 +284,7 @@ def _ranking_blocks(ranking: Ranking, verbose: bool) -> Iterator[RenderableType]
     model = ranking.model
     facts = [f"{plural(ranking.searched, 'document')} searched", f"{ranking.encoded:,} newly encoded"]
     facts += [f"{len(ranking.skipped):,} skipped"] if ranking.skipped else []
+    facts += [f"{ranking.unencoded:,} not encoded"] if ranking.unencoded else []
     yield Text(" · ".join([*facts, model.name, model.precision, model.device]), style="dim")
     if ranking.like:
         yield Text(f"Ignored: text that also appears in {file_names(ranking.like)}", style="yellow")

@@ -56,6 +56,8 @@ def ranking_html(ranking: Ranking) -> str:
 def _facts(ranking: Ranking) -> Iterator[str]:
     model = ranking.model
     yield f"{plural(ranking.searched, 'document')} searched"
+    if ranking.unencoded:
+        yield f"{ranking.unencoded:,} not encoded"
     yield f"colde · {short(model.name, _TITLE)} · {model.precision} · {model.device}"
     if ranking.like:
         yield f"Ignored: text that also appears in {short(file_names(ranking.like), _PATH)}"
