@@ -76,3 +76,17 @@ def test_other_formats_name_the_same_files(capsys: Capture, tmp_path: Path) -> N
     page = tmp_path / "found.md"
     run(capsys, "dupes", tmp_path, "-o", page)
     assert "a&#124;b.md" in page.read_text()
+
+
+def test_reports_are_linked_from_their_page_and_from_the_output(capsys: Capture, tmp_path: Path) -> None:
+    reports = tmp_path / "reports"
+    done = run(capsys, "dupes", V1, V2, OTHER, "--reports", reports, "-o", tmp_path / "found.html")
+    assert done.status == 0
+    assert sorted(path.name for path in reports.iterdir()) == ["0001.html", "index.html"]
+    assert 'href="0001.html"' in (reports / "index.html").read_text()
+    assert 'href="reports/0001.html"' in (tmp_path / "found.html").read_text()
+    assert "field-study-v1.pdf" in (reports / "0001.html").read_text()
+    assert run(capsys, "dupes", V1, V2, "--reports", reports).status == 0  # its own reports are replaced
+    (reports / "mine.txt").write_text("kept")
+    check_trouble(run(capsys, "dupes", V1, V2, "--reports", reports))
+    assert (reports / "mine.txt").read_text() == "kept"

@@ -2,32 +2,47 @@
 
 from __future__ import annotations
 
+import os
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
+from urllib.parse import quote
 
 import typer
 
 from colde_cli.commands.options import (
     OUTPUT,
     DebugOption,
+    DeviceOption,
     ExitZeroOption,
     GlobOption,
+    ModelChoice,
+    ModelOption,
+    NoCacheOption,
     OutputOption,
     PagerOption,
     PasswordOption,
+    PrecisionOption,
     QuietOption,
     Reporter,
+    ThreadsOption,
     VerboseOption,
     check_share,
     format_option,
 )
+from colde_cli.errors import DocumentError, OptionError
+from colde_cli.files import atomic_folder
 from colde_cli.recipes import option
+from colde_cli.settings import DEFAULT_MODEL
 from colde_cli.views.output import Format, choose_format, deliver, refuse_inputs
 
 if TYPE_CHECKING:
     from colde_cli.corpus.families import Families
+    from colde_cli.encoder.encoding import DocumentEncoder
 
-FORMATS = (Format.TABLE, Format.JSON, Format.MARKDOWN, Format.CSV)
+FORMATS = (Format.TABLE, Format.JSON, Format.MARKDOWN, Format.HTML, Format.CSV)
+_OWN = re.compile(r"index\.html|\d{4,}\.html")
+"""Files that `--reports` writes."""
 
 
 def dupes(
@@ -54,23 +69,40 @@ def dupes(
     ] = 0.8,
     glob: GlobOption = None,
     password: PasswordOption = None,
+    reports: Annotated[
+        Path | None,
+        option(
+            "--reports",
+            panel=OUTPUT,
+            metavar="FOLDER",
+            help="Also write a page of what is found and an HTML report on each pair.",
+        ),
+    ] = None,
+    max_reports: Annotated[
+        int, option("--max-reports", panel=OUTPUT, min=1, metavar="N", help="Pairs to write reports on.")
+    ] = 50,
     strict: Annotated[
         bool, option("--strict", panel=OUTPUT, help="Exit with status 2 if a file cannot be read.")
     ] = False,
-    format: Annotated[Format | None, format_option("table|json|markdown|csv")] = None,
+    format: Annotated[Format | None, format_option("table|json|markdown|html|csv")] = None,
     output: OutputOption = None,
     pager: PagerOption = None,
     exit_zero: ExitZeroOption = False,
     quiet: QuietOption = False,
     verbose: VerboseOption = False,
     debug: DebugOption = False,
+    model: ModelOption = DEFAULT_MODEL,
+    device: DeviceOption = "auto",
+    precision: PrecisionOption = "auto",
+    threads: ThreadsOption = None,
+    no_cache: NoCacheOption = False,
 ) -> None:
     """Find copies, versions and parts of documents among many.
 
     Groups are files with the same bytes or the same text, near-duplicates and
     versions of one document; a document that stands in a longer one is listed
-    apart. Only texts are read, no model is needed. Files that cannot be read
-    are reported and skipped. Exits with status 0 if something is found, 1 if
+    apart. Only texts are read; --reports alone needs a model. Files that cannot
+    be read are reported and skipped. Exits with status 0 if something is found, 1 if
     nothing is, 2 if something went wrong.
     """
     from colde_cli import api
@@ -79,6 +111,8 @@ def dupes(
     chosen = choose_format(format, output, map(str, corpus), FORMATS)
     if output is not None:
         refuse_inputs(output, walk(corpus))  # Also documents that --glob leaves out.
+    if reports is not None:
+        _check_folder(reports)
     reporter = Reporter(quiet, verbose)
     from colde_cli.views.output import progress
 
@@ -96,19 +130,112 @@ def dupes(
     for path, warnings in found.half_read:
         for sentence in warnings:
             reporter.warning(f"{path}: {sentence}")
-    deliver(_render(found, chosen, output), output, chosen, pager)
+    links: dict[tuple[str, str], str] = {}
+    if reports is not None:
+        choice = ModelChoice(model, device, precision, threads, no_cache)
+        links = _write_reports(found, reports, max_reports, choice, password, reporter)
+    deliver(_render(found, chosen, output, reports, links), output, chosen, pager)
     if strict and found.skipped:
         raise typer.Exit(2)
     raise typer.Exit(0 if found or exit_zero else 1)
 
 
-def _render(found: Families, chosen: Format, output: Path | None) -> str:
+def _check_folder(folder: Path) -> None:
+    """Refuse a folder that holds anything but earlier reports: it is replaced as a whole."""
+    try:
+        others = [path.name for path in folder.iterdir() if not _OWN.fullmatch(path.name)]
+    except FileNotFoundError:
+        others = []
+    except OSError as error:
+        raise OptionError(f"{folder} cannot be written: {error.strerror or error}.") from error
+    if others:
+        raise OptionError(
+            f"{folder} holds {others[0]} and is not overwritten; name a new folder for --reports."
+        )
+    if not folder.absolute().parent.is_dir():
+        raise OptionError(f"There is no folder {folder.parent} for the reports; make it first.")
+
+
+def _write_reports(
+    found: Families,
+    folder: Path,
+    most: int,
+    choice: ModelChoice,
+    password: str | None,
+    reporter: Reporter,
+) -> dict[tuple[str, str], str]:
+    """Write a report on each of the first pairs, and the page that links them; return the names of the reports."""
+    from colde_cli.views.families.html import families_html
+    from colde_cli.views.output import progress
+
+    pairs, links = found.pairs(), {}
+    encoder = choice.load() if pairs else None
+    if len(pairs) > most:
+        reporter.warning(f"Reports are written on {most} of {len(pairs):,} pairs; see --max-reports.")
+    try:
+        with atomic_folder(folder) as staged:
+            with progress("Comparing", "pairs", min(most, len(pairs)), show=not reporter.quiet) as advance:
+                for number, pair in enumerate(pairs[:most], 1):
+                    name = f"{number:04}.html"
+                    if _write_report(pair, staged / name, encoder, password, reporter):
+                        links[pair] = name
+                    advance(1)
+            (staged / "index.html").write_text(
+                families_html(found, links), "utf-8", errors="backslashreplace"
+            )
+    except OSError as error:
+        raise OptionError(f"{folder} cannot be written: {error.strerror or error}.") from error
+    return links
+
+
+def _write_report(
+    pair: tuple[str, str],
+    file: Path,
+    encoder: DocumentEncoder | None,
+    password: str | None,
+    reporter: Reporter,
+) -> bool:
+    """Write the report on a pair; False, with a warning, where one of the two can no longer be read."""
+    from colde_cli import api
+    from colde_cli.views.report.html import comparison_html
+
+    try:
+        comparison = api.compare(*pair, encoder=encoder, password=password)
+    except DocumentError as error:
+        reporter.warning(f"No report on {pair[0]} and {pair[1]}: {error}")
+        return False
+    file.write_text(comparison_html(comparison), "utf-8", errors="backslashreplace")
+    return True
+
+
+def _render(
+    found: Families,
+    chosen: Format,
+    output: Path | None,
+    reports: Path | None,
+    links: dict[tuple[str, str], str],
+) -> str:
     from colde_cli.views.families import formats as views
 
     if chosen is Format.JSON:
         return views.families_json(found)
     if chosen is Format.MARKDOWN:
         return views.families_markdown(found)
+    if chosen is Format.HTML:
+        from colde_cli.views.families.html import families_html
+
+        return families_html(found, _links_from(output, reports, links))
     if chosen is Format.CSV:
         return views.families_csv(found)
     return views.families_table(found, to_file=output is not None)
+
+
+def _links_from(
+    output: Path | None, reports: Path | None, links: dict[tuple[str, str], str]
+) -> dict[tuple[str, str], str]:
+    """The links to reports as seen from the page."""
+    if reports is None:
+        return {}
+    place = Path() if output is None else output.parent
+    to_folder = Path(os.path.relpath(reports, place)).as_posix()
+    return {pair: quote(f"{to_folder}/{name}") for pair, name in links.items()}

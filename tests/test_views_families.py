@@ -1,0 +1,91 @@
+"""Families in the terminal, as Markdown, CSV and HTML, whatever titles and file names hold."""
+
+from __future__ import annotations
+
+import csv
+import os
+import re
+from io import StringIO
+from unittest.mock import patch
+
+import html5lib
+from hand_made import words
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from lxml import html
+from markdown_it import MarkdownIt
+from rich.cells import cell_len
+from rich.text import Text
+
+from colde_cli.corpus.collecting import Skipped
+from colde_cli.corpus.families import Closest, Containment, Families, Family, Member, Relation
+from colde_cli.views.families.formats import COLUMNS, families_csv, families_markdown, families_table
+from colde_cli.views.families.html import families_html
+
+GFM = MarkdownIt("gfm-like", {"html": True, "linkify": False})
+shares = st.floats(0.01, 1)
+closest = st.builds(Closest, words, st.sampled_from(Relation), shares, shares)
+members = st.builds(Member, words, words, st.integers(0, 10**6), st.integers(0, 10**9))
+followers = st.builds(Member, words, words, st.integers(0, 10**6), st.integers(0, 10**9), closest)
+groups = st.builds(
+    lambda first, rest: Family((first, *rest)), members, st.lists(followers, min_size=1, max_size=3)
+)
+found = st.builds(
+    Families,
+    st.lists(groups, max_size=3).map(tuple),
+    st.lists(st.builds(Containment, members, members, shares, shares), max_size=3).map(tuple),
+    st.integers(0, 10**6),
+    st.lists(st.builds(Skipped, words, words), max_size=2).map(tuple),
+    st.lists(st.tuples(words, st.lists(words, min_size=1, max_size=2).map(tuple)), max_size=2).map(tuple),
+)
+
+
+@given(found, st.integers(60, 200))
+@settings(max_examples=30)
+def test_no_line_is_wider_than_the_terminal_or_steers_it(families: Families, width: int) -> None:
+    with patch.dict(os.environ, {"COLUMNS": str(width), "TERM": "xterm-256color"}):
+        text = families_table(families)
+    for line in Text.from_ansi(text).plain.split("\n"):
+        assert cell_len(line) <= width
+    assert not set(re.findall(r"[\x00-\x08\x0b-\x1f\x7f]", text))
+
+
+@given(found)
+@settings(max_examples=30)
+def test_markdown_holds_no_markup_of_names(families: Families) -> None:
+    tokens = GFM.parse(families_markdown(families))
+    inner = [child for token in tokens for child in token.children or []]
+    assert not {child.type for child in inner} & {"link_open", "image", "em_open", "code_inline"}
+    assert sum(token.type == "table_open" for token in tokens) >= len(families.groups)
+
+
+@given(found)
+@settings(max_examples=30)
+def test_csv_has_a_row_for_each_member_and_part_and_no_formula(families: Families) -> None:
+    rows = list(csv.DictReader(StringIO(families_csv(families), newline="")))
+    assert len(rows) == sum(len(group.members) for group in families.groups) + len(families.contained)
+    assert not any(row[name].startswith(("=", "+", "-", "@")) for row in rows for name in COLUMNS)
+
+
+@given(found, st.booleans())
+@settings(max_examples=30)
+def test_the_page_is_valid_and_runs_nothing(families: Families, linked: bool) -> None:
+    links = {pair: f"{place:04}.html" for place, pair in enumerate(families.pairs())} if linked else {}
+    page = families_html(families, links)
+    html5lib.HTMLParser(strict=True).parse(page)
+    tree = html.fromstring(page)
+    assert not tree.xpath("//script | //iframe | //img | //link | //@onclick | //@style | //@src")
+    assert {address[0] for address in tree.xpath("//a/@href")} <= {"#", "0"}
+    assert len(tree.xpath("//article")) == len(families.groups) + len(
+        {p.whole.path for p in families.contained}
+    )
+    shown = len(tree.xpath("//a[@class='open']")), len(tree.xpath("//code"))
+    assert shown == ((len(families.pairs()), 0) if linked else (0, len(families.pairs())))
+
+
+def test_a_command_quotes_its_files() -> None:
+    first = Member("-rf; <b>.txt", "T", 9, 9)
+    second = Member("it's.txt", "T", 9, 9, Closest(first.path, Relation.VERSION, 0.5, 0.5))
+    page = families_html(Families((Family((first, second)),), (), 2))
+    (command,) = html.fromstring(page).xpath("//code/text()")
+    assert command == """colde diff -o diff.html -- '-rf; <b>.txt' 'it'"'"'s.txt'"""
