@@ -101,17 +101,34 @@ def _flush(file: Path) -> None:
         os.fsync(opened.fileno())
 
 
-def load_arrays(path: Path, *names: str) -> tuple[NDArray[Any], ...]:
+_LARGEST = 1_000_000_000
+"""Bytes that the arrays of one file may take: a few kilobytes of an archive can inflate to any size."""
+
+
+def load_arrays(path: Path, *names: str, largest: int = _LARGEST) -> tuple[NDArray[Any], ...]:
     """The arrays of these names, in this order.
 
+    Args:
+        path: of a `.npz` file.
+        names: of the arrays.
+        largest: bytes that they may take together; a larger file is refused before it is inflated.
+
     Raises:
-        ModelError: the file is not there, damaged, or lacks one of them.
+        ModelError: the file is not there, damaged, too large, lacks one of them, or holds NaN or infinity.
     """
     import numpy as np  # here, because every command imports this file and few read arrays
 
     try:
         # Opened here, because NumPy leaves what is no archive open.
         with _ONE_AT_A_TIME, path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
-            return tuple(file[name] for name in names)
+            size = sum(entry.file_size for entry in file.zip.infolist())
+            arrays = tuple(file[name] for name in names) if size <= largest else ()
     except Exception as error:  # of the archive, of inflation, of the parser of array headers
         raise ModelError(f"{path} is damaged; fetch or train the model again.") from error
+    if size > largest:
+        raise ModelError(
+            f"{path} would take {size / 1e6:,.0f} MB of memory; it is not a file of this version."
+        )
+    if not all(np.isfinite(array).all() for array in arrays if array.dtype.kind == "f"):
+        raise ModelError(f"{path} holds values that are not numbers; fetch or train the model again.")
+    return arrays

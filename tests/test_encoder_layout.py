@@ -57,7 +57,7 @@ def test_a_folder_says_of_which_kind_it_is(tmp_path: Path, model_folder: Path) -
         ({"dim": 0}, "dim must be a whole number"),
         ({"row_tokens": "many"}, "row_tokens must be"),
         ({"max_rows": True}, "max_rows must be"),
-        ({"network": None}, "network an object"),
+        ({"network": None}, "network must be an object"),
         ({"backbone": 3}, "backbone must be"),
         ({"format": 99}, "later colde"),
         ({"system": "smith"}, "of kind 'han'"),

@@ -6,6 +6,7 @@ again, which takes milliseconds.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
@@ -44,6 +45,7 @@ from colde_cli.encoder.runtime import (
     open_session,
     probe_cuda,
 )
+from colde_cli.encoder.validation import growth_of
 from colde_cli.errors import ModelError, NoTextError
 from colde_cli.scoring.config import Calibration
 from colde_cli.scoring.domains import Domains
@@ -297,11 +299,20 @@ class Encoder:
         return np.ones(1, np.float32) if domains is None else domains.membership(vectors.mean(0))
 
     def words(self, chunks: Sequence[Chunk]) -> tuple[Terms | None, Terms | None]:
-        """Weigh the words of a text, and of its opening; None for a model without a lexicon."""
+        """Weigh the words of a text, and of its opening; None for a model without a lexicon.
+
+        Raises:
+            ModelError: the lexicon is that of another tokenizer.
+        """
         lexicon, score_weights = self._lexicon.result(), self.config.score_weights
         if lexicon is None or score_weights is None:
             return None, None
-        return lexicon.terms(chunks), lexicon.terms(chunks, score_weights.opening_words)
+        try:
+            return lexicon.terms(chunks), lexicon.terms(chunks, score_weights.opening_words)
+        except IndexError as error:
+            raise ModelError(
+                f"{self.folder.path / LEXICON} does not fit {TOKENIZER}; fetch the model again."
+            ) from error
 
     def _open_runner(self, graph: Path) -> ChunkRunner:
         session = open_session(graph, encoder_contract(self.config.hidden_size), self._plan.ordinal)
@@ -349,6 +360,10 @@ def rows_of_sections(document: Document, chunks: Sequence[Chunk]) -> list[list[i
     return rows
 
 
+_MOST_GROWTH = 16.0
+"""How many times as long the rules of a tokenizer may make a text: enough for any that is in use."""
+
+
 def open_tokenizer(path: Path) -> TextTokenizer:
     """Open `tokenizer.json`.
 
@@ -356,9 +371,15 @@ def open_tokenizer(path: Path) -> TextTokenizer:
         ModelError: the file is not a tokenizer.
     """
     try:
-        return plain_tokenizer(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        growth = growth_of(json.loads(text))
+        if growth <= _MOST_GROWTH:
+            return plain_tokenizer(text)
     except Exception as error:  # tokenizers raises bare Exception
         raise ModelError(f"{path} is not a tokenizer: {error}.") from error
+    raise ModelError(
+        f"{path} makes every text up to {growth:.3g} times as long; colde does not open such a model."
+    )
 
 
 Numbering = Literal["kept", "anew"]

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from colde_cli.encoder.runtime import check_finite
+
 if TYPE_CHECKING:
     from onnxruntime import InferenceSession
 
@@ -58,6 +60,9 @@ class HeadRunner:
             partners: for each group, the index of the group whose chunks are keys and values; None for itself.
             chunk_ids: for each group q of the paper, [n_i]; None for 0, 1, ... Larger numbers than the embedding has
                 rows are clamped to its last row.
+
+        Raises:
+            ModelError: the graph gives NaN or infinity.
         """
         numbers = [np.arange(len(group)) for group in groups] if chunk_ids is None else chunk_ids
         if partners is not None:
@@ -117,6 +122,7 @@ class HeadRunner:
         vectors, attention, centred_unit_vectors = self._session.run(
             ["vectors", "attention", "directions"], wanted
         )
+        check_finite([vectors, centred_unit_vectors], "document head")
         pairs = list(zip(lengths, lengths[list(partners)], strict=True))
         return HeadOutput(
             vectors,

@@ -57,6 +57,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
+from colde_cli.encoder.validation import check_backbone, check_scoring, check_values, parsed
 from colde_cli.errors import ModelError
 from colde_cli.scoring.config import Calibration, ScoreWeights, calibration_of, score_weights_of
 
@@ -155,32 +156,14 @@ class ModelConfig:
         Raises:
             ModelError: not JSON, of another kind of model, or of a later format.
         """
-        values = config_values(text, source)
+        values = parsed(text, source)
         kind = values.get("model_type")
         if kind != "colde":
             raise ModelError(f"{source} describes a model of kind {kind!r}, not 'colde'.")
         check_format(values, source)
-        if values.get("score_weights"):
-            try:
-                values["score_weights"] = score_weights_of(values["score_weights"])
-            except (TypeError, ValueError, LookupError, AttributeError) as error:
-                raise ModelError(f"{source}: score_weights is not valid ({error}).") from error
-        return config_of(cls, values, source)
-
-
-def config_values(text: str, source: str) -> dict[str, Any]:
-    """Parse `config.json`; {} if it is JSON but no object.
-
-    Raises:
-        ModelError: not JSON.
-    """
-    try:
-        values = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise ModelError(f"{source} is not valid JSON ({error.msg}, line {error.lineno}).") from error
-    except RecursionError as error:
-        raise ModelError(f"{source} is nested too deeply for a configuration.") from error
-    return values if isinstance(values, dict) else {}
+        config = config_of(cls, values, source)
+        check_backbone(config.backbone, source)
+        return config
 
 
 def check_format(values: dict[str, Any], source: str) -> None:
@@ -200,20 +183,21 @@ def config_of(cls: type[Config], values: dict[str, Any], source: str) -> Config:
     """Make a configuration of class `cls` from the values that it has fields for.
 
     Raises:
-        ModelError: a required value is missing.
+        ModelError: a value is missing, of the wrong kind or out of range.
     """
+    check_values(values, cls, source)
     known = {item.name for item in fields(cls)}  # type: ignore[arg-type]  # a dataclass
+    read = {name: value for name, value in values.items() if name in known}
     try:
-        if values.get("calibration"):
-            values = {**values, "calibration": calibration_of(values["calibration"])}
-        found = cls(**{name: value for name, value in values.items() if name in known})
-    except (TypeError, ValueError, AttributeError) as error:
+        if read.get("calibration") is not None:
+            read["calibration"] = calibration_of(read["calibration"])
+        if read.get("score_weights") is not None:
+            read["score_weights"] = score_weights_of(read["score_weights"])
+        config = cls(**read)
+    except (TypeError, LookupError) as error:
         raise ModelError(f"{source} is incomplete: {error}.") from error
-    if not isinstance(values.get("backbone_name", ""), str):
-        raise ModelError(f"{source}: backbone_name must be a name.")
-    if not isinstance(values.get("threshold"), int | float | None):
-        raise ModelError(f"{source}: threshold must be a number or null.")
-    return found
+    check_scoring(read.get("calibration"), read.get("score_weights"), source)
+    return config
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,7 +265,6 @@ def config_file(path: Path) -> Path:
 
 TOWER_GRAPH = "onnx/tower.onnx"
 
-_SIZES = ("row_tokens", "max_rows", "dim", "vocab_size")
 # Systems read more or less at once; the chunks that are compared have the size of CoLDE's.
 _CHUNK_TOKENS = 512
 
@@ -348,24 +331,12 @@ class TowerConfig:
         Raises:
             ModelError: not JSON, of another kind of model, incomplete, or of a later format.
         """
-        values = config_values(text, source)
+        values = parsed(text, source)
         kind = values.get("model_type")
         if not isinstance(kind, str) or kind == "colde" or values.get("system") != kind:
             raise ModelError(f"{source} describes a model of kind {kind!r}, which is no tower.")
         check_format(values, source)
-        config = config_of(cls, values, source)
-        config._check(source)
-        return config
-
-    def _check(self, source: str) -> None:
-        for name in _SIZES:
-            value = getattr(self, name)
-            if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-                raise ModelError(f"{source}: {name} must be a whole number above 0, not {value!r}.")
-        if not isinstance(self.packing, str) or not isinstance(self.network, dict):
-            raise ModelError(f"{source}: packing must be a name and network an object.")
-        if self.backbone is not None and not isinstance(self.backbone, dict):
-            raise ModelError(f"{source}: backbone must be an object or null.")
+        return config_of(cls, values, source)
 
 
 @dataclass(frozen=True, slots=True)

@@ -173,7 +173,7 @@ def run_graph(
     """Run a graph on its inputs; `part` names the graph in errors.
 
     Raises:
-        ModelError: the graph cannot take these token ids.
+        ModelError: the graph cannot take these token ids, or gives NaN or infinity.
         DeviceError: memory ran out.
     """
     try:
@@ -184,7 +184,18 @@ def run_graph(
             raise DeviceError(f"There is too little memory on {where}.") from error
         reason = str(error).rpartition("Status Message: ")[2]
         raise ModelError(f"The model's {part} failed; its files may not fit together ({reason}).") from error
+    check_finite(found, part)
     return found
+
+
+def check_finite(vectors: Sequence[FloatArray], part: str) -> None:
+    """Check what a graph gives: a score of NaN would pass for one of 0.
+
+    Raises:
+        ModelError: it is NaN or infinite.
+    """
+    if not all(np.isfinite(values).all() for values in vectors):
+        raise ModelError(f"The model's {part} gives vectors that are not numbers; fetch the model again.")
 
 
 def _batches(order: Sequence[int], chunks: Sequence[Chunk]) -> list[list[int]]:

@@ -24,6 +24,8 @@ from colde_cli.learning.backbone import Backbone
 from colde_cli.learning.tokens import TokenStore
 
 FORMAT = "colde.tokens/1"
+_LARGEST = 1 << 40
+"""Bytes that prepared data may take: it is the user's own, and may be of any number of documents."""
 _ARRAYS = ("ids", "breaks", "starts", "sections", "documents")
 _ARCHIVE = b"PK\x03\x04"
 
@@ -93,7 +95,7 @@ def read_prepared(path: Path, backbone: Backbone) -> Inputs:
         DataError: the file is damaged, of another version, or was prepared with another tokenizer.
     """
     try:
-        about, *arrays = load_arrays(path, "about", *_ARRAYS)
+        about, *arrays = load_arrays(path, "about", *_ARRAYS, largest=_LARGEST)
         described = json.loads(about.tobytes())
         version = described["format"]
     except (ModelError, ValueError, KeyError, TypeError) as error:

@@ -372,7 +372,7 @@ def _hard_negatives(
         with atomic_file(path) as staged, staged.open("wb") as file:
             np.savez(file, documents=list(found), counts=sizes, others=np.concatenate(list(found.values())))
         return found
-    documents, counts, others = load_arrays(path, "documents", "counts", "others")
+    documents, counts, others = load_arrays(path, "documents", "counts", "others", largest=1 << 40)
     return dict(zip(documents.tolist(), np.split(others, np.cumsum(counts)[:-1]), strict=True))
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from colde_cli.errors import ModelError
 from colde_cli.files import load_arrays
 
 FloatArray = NDArray[np.float32]
@@ -53,7 +54,11 @@ class Domains:
         Raises:
             ModelError: the file is damaged.
         """
-        return cls(*load_arrays(path, "centre", "prototypes"))
+        centre, prototypes = load_arrays(path, "centre", "prototypes")
+        kinds = centre.dtype.kind + prototypes.dtype.kind
+        if kinds != "ff" or centre.ndim != 1 or prototypes.shape[1:] != centre.shape:
+            raise ModelError(f"{path} is damaged; fetch or train the model again.")
+        return cls(centre, prototypes)
 
     def save(self, path: Path) -> None:
         """Write the prototypes; the same content gives the same bytes."""

@@ -114,7 +114,13 @@ class Lexicon:
         """
         frequencies, documents, continues = load_arrays(path, "frequencies", "documents", "continues")
         shapes = (frequencies.shape, documents.shape, continues.ndim)
-        if shapes != ((2 * BUCKETS,), (), 1):
+        kinds = {frequencies.dtype.kind, documents.dtype.kind}
+        if (
+            shapes != ((2 * BUCKETS,), (), 1)
+            or not kinds <= set("ui")
+            or continues.dtype != bool
+            or documents < 1
+        ):
             raise ModelError(f"{path} is not a lexicon of this version; fetch or train the model again.")
         return cls(frequencies, int(documents), continues, power)
 

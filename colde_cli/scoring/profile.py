@@ -297,7 +297,13 @@ class DomainFields:
         Raises:
             ModelError: the file is damaged.
         """
-        centres, directions, gains, *common = load_arrays(path, *_DOMAIN_ARRAYS)
+        arrays = load_arrays(path, *_DOMAIN_ARRAYS)
+        centres, directions, gains, *common = arrays
+        known, size = centres.shape if centres.ndim == 2 else (0, 0)
+        kept = min(RANK, size)
+        shapes = [(known, size), (known, kept, size), (known, kept), (kept, size), (kept,), ()]
+        if [array.shape for array in arrays] != shapes or {array.dtype.kind for array in arrays} != {"f"}:
+            raise ModelError(f"{path} is damaged; fetch or train the model again.")
         whitenings = map(Whitening, centres, directions.astype(np.float32), gains)
         return cls(tuple(whitenings), composed(common[0].astype(np.float32), common[1], float(common[2])))
 
