@@ -17,16 +17,14 @@ from colde_cli.corpus import candidate_file
 from colde_cli.corpus.candidate_file import CandidateFile, build
 from colde_cli.corpus.candidates import (
     HEAVIEST,
-    FirstQuery,
+    Measure,
     Postings,
     Segment,
     ShortVectors,
     ShortWords,
     best,
     candidates,
-    field_words,
     fused,
-    mean_vectors,
 )
 from colde_cli.scoring.config import ScoreWeights
 from colde_cli.scoring.lexicon import BUCKETS, Terms, overlap
@@ -34,6 +32,7 @@ from colde_cli.scoring.profile import Field
 from colde_cli.scoring.score import part_score
 
 FIELD = Field(learned(), statistics())
+WITHIN = Measure(FIELD, WEIGHTS)
 MANY = [made(seed) for seed in range(100)]
 NOTHING = Terms(np.zeros(0, np.int32), np.zeros(0, np.float32))
 
@@ -53,7 +52,7 @@ def blocks(documents: Sequence[MadeUp], size: int = 7) -> list[list[tuple[int, M
 
 
 def segment(documents: Sequence[MadeUp], field: Field | None = FIELD) -> Segment:
-    return Segment.of([2 * number for number in range(len(documents))], documents, field)
+    return Measure(field, WEIGHTS).segment([2 * number for number in range(len(documents))], documents)
 
 
 @given(st.integers(0, 10_000), st.integers(1, 5000), st.integers(1, 8))
@@ -106,26 +105,27 @@ def test_a_bound_on_entries_drops_the_lightest_words(monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize("field", [None, FIELD], ids=["model", "field"])
 def test_both_measures_are_parts_of_the_score(field: Field | None) -> None:
     query, documents = made(500), MANY[:30]
-    first = FirstQuery.of(query, field, WEIGHTS)
+    measure = Measure(field, WEIGHTS)
+    first = measure.query(query)
     adapted = query if field is None else field.adapt(query)
     others = documents if field is None else [field.adapt(item) for item in documents]
     means = [part_score("mean", adapted, item, ScoreWeights()) for item in others]
-    assert mean_vectors(documents, field and field.whitening) @ first.vector == pytest.approx(means, abs=1e-5)
+    assert measure.vectors(documents) @ first.vector == pytest.approx(means, abs=1e-5)
     words = [overlap(adapted.terms, item.terms) for item in others if adapted.terms and item.terms]
-    found = [overlap(first.words, item) for item in field_words(documents, field)]
+    found = [overlap(first.words, item) for item in measure.words(documents)]
     assert found == pytest.approx(words, abs=1e-5)
     assert segment(documents, field).postings.sums(first.words) == pytest.approx(words, abs=0.01)
 
 
 def test_documents_without_words_are_found_by_vectors() -> None:
     documents = [replace(item, terms=None, opening=None) for item in MANY]
-    query = FirstQuery.of(documents[3], FIELD, WEIGHTS)
+    query = WITHIN.query(documents[3])
     assert 6 in candidates(query, [segment(documents)], 5)
 
 
 @given(st.integers(0, 30), st.integers(1, 120))
 def test_candidates_are_the_best_by_the_fused_score(seed: int, most: int) -> None:
-    query, whole = FirstQuery.of(made(seed), FIELD, WEIGHTS), segment(MANY)
+    query, whole = WITHIN.query(made(seed)), segment(MANY)
     scores = fused(whole.vectors.products(query.vector), whole.postings.sums(query.words), query)
     ordered = np.argsort(-scores, kind="stable")[:most]
     assert candidates(query, [whole], most).tolist() == sorted(2 * ordered)
@@ -133,14 +133,14 @@ def test_candidates_are_the_best_by_the_fused_score(seed: int, most: int) -> Non
 
 @given(st.integers(0, 30), st.integers(1, 99), st.integers(1, 40))
 def test_side_file_and_tail_find_what_a_new_one_finds(seed: int, cut: int, most: int) -> None:
-    query = FirstQuery.of(made(seed), FIELD, WEIGHTS)
-    tail = Segment.of([2 * number for number in range(cut, 100)], MANY[cut:], FIELD)
+    query = WITHIN.query(made(seed))
+    tail = WITHIN.segment([2 * number for number in range(cut, 100)], MANY[cut:])
     parts = [segment(MANY[:cut]), tail]
     assert candidates(query, parts, most).tolist() == candidates(query, [segment(MANY)], most).tolist()
 
 
 def test_only_allowed_documents_are_chosen() -> None:
-    query, whole = FirstQuery.of(made(1), FIELD, WEIGHTS), segment(MANY)
+    query, whole = WITHIN.query(made(1)), segment(MANY)
     allowed = np.array([4, 8, 9, 196], np.int64)  # 9 is no document.
     assert candidates(query, [whole], 2, allowed).tolist() in ([4, 8], [4, 196], [8, 196])
     assert candidates(query, [whole], 9, allowed).tolist() == [4, 8, 196]
@@ -158,7 +158,7 @@ def test_a_side_file_holds_what_was_put_in(
 ) -> None:
     monkeypatch.setattr(candidate_file, "_SORTED", 50)
     path = tmp_path / "candidates.bin"
-    build(path, "mine", blocks(MANY), field)
+    build(path, "mine", blocks(MANY), Measure(field, WEIGHTS))
     opened, made_at_once = CandidateFile.open(path, "mine"), segment(MANY, field)
     assert opened is not None
     assert opened.segment.ids.tolist() == made_at_once.ids.tolist()
@@ -176,15 +176,15 @@ def test_a_side_file_holds_what_was_put_in(
 
 
 def test_the_same_documents_give_the_same_bytes(tmp_path: Path) -> None:
-    build(tmp_path / "a", "mine", blocks(MANY, 7), FIELD)
-    build(tmp_path / "b", "mine", blocks(MANY, 33), FIELD)
+    build(tmp_path / "a", "mine", blocks(MANY, 7), WITHIN)
+    build(tmp_path / "b", "mine", blocks(MANY, 33), WITHIN)
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
 
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     path = tmp_path_factory.mktemp("side") / "candidates.bin"
-    build(path, "mine", blocks(MANY), FIELD)
+    build(path, "mine", blocks(MANY), WITHIN)
     return path.read_bytes()
 
 
@@ -234,10 +234,15 @@ def test_a_failed_build_leaves_the_file_before(tmp_path: Path, whole: bytes) -> 
         raise OSError(28, "No space left on device")
 
     with pytest.raises(OSError, match="No space"):
-        build(path, "mine", (failing() for _ in range(1)), FIELD)
+        build(path, "mine", (failing() for _ in range(1)), WITHIN)
     assert path.read_bytes() == whole
     assert list(tmp_path.iterdir()) == [path]
 
 
 def test_vectors_have_the_size_of_the_model() -> None:
     assert segment(MANY).vectors.values.shape == (100, SIZE)
+
+
+def test_a_model_that_scores_no_chunks_is_served_by_document_vectors() -> None:
+    found = Measure(None, ScoreWeights()).vectors(MANY)
+    assert found == pytest.approx(np.stack([item.document_vector for item in MANY]), abs=1e-6)

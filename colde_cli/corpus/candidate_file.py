@@ -27,10 +27,10 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from colde_cli.corpus.candidates import Postings, Segment, ShortVectors, ShortWords, field_words, mean_vectors
+from colde_cli.corpus.candidates import Measure, Postings, Segment, ShortVectors, ShortWords
 from colde_cli.files import atomic_file
 from colde_cli.scoring.lexicon import BUCKETS
-from colde_cli.scoring.profile import ARRAYS, Field, FieldProfile
+from colde_cli.scoring.profile import ARRAYS, FieldProfile
 from colde_cli.scoring.score import Scorable
 
 Arrays = dict[str, NDArray[Any]]
@@ -81,16 +81,14 @@ class CandidateFile:
         return all(_checksum(self.mapped, entry) == entry["crc"] for entry in self.header["arrays"].values())
 
 
-def build(
-    path: Path, owner: str, blocks: Iterable[Sequence[tuple[int, Scorable]]], field: Field | None
-) -> None:
+def build(path: Path, owner: str, blocks: Iterable[Sequence[tuple[int, Scorable]]], measure: Measure) -> None:
     """Write the side file of an index, whole or not at all. Memory is bounded by the blocks.
 
     Args:
         path: of the file.
         owner: names the index, and the model that encoded it.
         blocks: its documents by id, ascending; each block has one at least.
-        field: whose statistics to use.
+        measure: of the index; the profile of its field is kept in the file.
 
     Raises:
         OSError: it cannot be written.
@@ -98,9 +96,9 @@ def build(
     with ExitStack() as stack:
         spool = _Spool(stack, path.parent)
         for block in blocks:
-            spool.add(block, field)
+            spool.add(block, measure)
         staged = stack.enter_context(atomic_file(path))
-        spool.write(staged, owner, None if field is None else field.profile)
+        spool.write(staged, owner, None if measure.field is None else measure.field.profile)
 
 
 class _Spool:
@@ -115,11 +113,10 @@ class _Spool:
             name: [] for name in ("ids", "vector_scales", "word_scales", "lengths")
         }
 
-    def add(self, block: Sequence[tuple[int, Scorable]], field: Field | None) -> None:
+    def add(self, block: Sequence[tuple[int, Scorable]], measure: Measure) -> None:
         """Add documents."""
         documents = [document for _, document in block]
-        vectors = ShortVectors.of(mean_vectors(documents, None if field is None else field.whitening))
-        words = ShortWords.of(field_words(documents, field))
+        vectors, words = ShortVectors.of(measure.vectors(documents)), ShortWords.of(measure.words(documents))
         self._size = vectors.values.shape[1]
         vectors.values.tofile(self._values)
         words.buckets.tofile(self._buckets)

@@ -22,7 +22,7 @@ from colde_cli.scoring.config import PARTS, ScoreWeights
 from colde_cli.scoring.lexicon import Terms
 from colde_cli.scoring.profile import Field
 from colde_cli.scoring.score import Scorable, domain_shares, saturated
-from colde_cli.scoring.whitening import Whitening, unit_rows
+from colde_cli.scoring.whitening import unit_rows
 
 FloatArray = NDArray[np.float32]
 Floats = NDArray[np.float64]
@@ -33,6 +33,9 @@ HEAVIEST = 128
 
 MOST_POSTINGS = 4_000_000
 """Entries of inverted lists that a query reads: those of its heaviest words. It bounds the time of a query."""
+
+NO_TERMS = Terms(np.zeros(0, np.int32), np.zeros(0, np.float32))
+"""Of a document that a model without a lexicon has encoded."""
 
 _BLOCK = 2048
 """Vectors widened to float32 together: they stay in the processor's cache."""
@@ -165,28 +168,64 @@ def _heaviest(terms: Terms) -> Terms:
     return Terms(terms.buckets[kept], terms.weights[kept])
 
 
-def mean_vectors(documents: Sequence[Scorable], whitening: Whitening | None) -> FloatArray:
-    """The unit means of the unit chunk vectors of B documents, [B, H]; see the part "mean" of a score.
+@dataclass(frozen=True, slots=True, eq=False)
+class Measure:
+    """How the first stage sees documents.
 
-    Args:
-        documents: at least one, not adapted to a field.
-        whitening: of the field; None takes the vectors that the model alone has centred.
+    Attributes:
+        field: whose statistics it uses; None for those of the model alone.
+        score_weights: of the model. One that scores no chunks is served by document vectors instead of means.
     """
-    if whitening is None:
-        vectors = np.concatenate([item.centred_unit_vectors for item in documents])
-    else:
-        vectors = unit_rows(whitening.apply(np.concatenate([item.chunk_vectors for item in documents])))
-    lengths = np.array([len(item.shares) for item in documents])
-    return unit_rows(np.add.reduceat(vectors, np.cumsum(lengths) - lengths, axis=0))
 
+    field: Field | None
+    score_weights: ScoreWeights
 
-def field_words(documents: Sequence[Scorable], field: Field | None) -> list[Terms]:
-    """The words of documents, weighed within the field; no words for a model without a lexicon."""
-    nothing = Terms(np.zeros(0, np.int32), np.zeros(0, np.float32))
-    known = [item.terms or nothing for item in documents]
-    if field is None:
-        return known
-    return [_weighed(terms, field.word_factors) for terms in known]
+    @property
+    def _by_domain(self) -> Floats:
+        if self.field is None:
+            return self.score_weights.by_domain
+        return self.field.weights_by_domain(self.score_weights)
+
+    def vectors(self, documents: Sequence[Scorable]) -> FloatArray:
+        """The unit means of the whitened unit chunk vectors of B documents, [B, H]; see the part "mean" of a score.
+
+        Args:
+            documents: at least one, not adapted to a field.
+        """
+        if not self._by_domain[:, PARTS.index("mean") : PARTS.index("words")].any():
+            return unit_rows(np.stack([item.document_vector for item in documents]))
+        if self.field is None:
+            vectors = np.concatenate([item.centred_unit_vectors for item in documents])
+        else:
+            chunks = np.concatenate([item.chunk_vectors for item in documents])
+            vectors = unit_rows(self.field.whitening.apply(chunks))
+        lengths = np.array([len(item.shares) for item in documents])
+        return unit_rows(np.add.reduceat(vectors, np.cumsum(lengths) - lengths, axis=0))
+
+    def words(self, documents: Sequence[Scorable]) -> list[Terms]:
+        """The words of documents, weighed within the field; no words for a model without a lexicon."""
+        known = [item.terms or NO_TERMS for item in documents]
+        return known if self.field is None else [_weighed(terms, self.field.word_factors) for terms in known]
+
+    def query(self, query: Scorable) -> FirstQuery:
+        """A document that is not adapted to the field, as a query."""
+        weights = domain_shares(query, query, self.score_weights) @ self._by_domain
+        # The same as `words`, without the factors of all buckets.
+        terms = query.terms if self.field is None else self.field.adapt(query).terms
+        return FirstQuery(
+            self.vectors([query])[0],
+            terms or NO_TERMS,
+            float(weights[PARTS.index("words") :].sum() / weights.sum()),
+            self.score_weights.saturation,
+        )
+
+    def segment(self, ids: Sequence[int], documents: Sequence[Scorable]) -> Segment:
+        """What the first stage needs of documents, at least one; `ids` ascend."""
+        return Segment(
+            np.asarray(ids, np.int64),
+            ShortVectors.of(self.vectors(documents)),
+            Postings.of(ShortWords.of(self.words(documents))),
+        )
 
 
 def _weighed(terms: Terms, factors: FloatArray) -> Terms:
@@ -207,16 +246,6 @@ class Segment:
     vectors: ShortVectors
     postings: Postings
 
-    @classmethod
-    def of(cls, ids: Sequence[int], documents: Sequence[Scorable], field: Field | None) -> Segment:
-        """Make it from documents, at least one."""
-        whitening = None if field is None else field.whitening
-        return cls(
-            np.asarray(ids, np.int64),
-            ShortVectors.of(mean_vectors(documents, whitening)),
-            Postings.of(ShortWords.of(field_words(documents, field))),
-        )
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FirstQuery:
@@ -233,19 +262,6 @@ class FirstQuery:
     words: Terms
     word_share: float
     saturation: float
-
-    @classmethod
-    def of(cls, query: Scorable, field: Field | None, score_weights: ScoreWeights) -> FirstQuery:
-        """Make it from a document that is not adapted to the field."""
-        by_domain = score_weights.by_domain if field is None else field.weights_by_domain(score_weights)
-        weights = domain_shares(query, query, score_weights) @ by_domain
-        (words,) = field_words([query], field)
-        return cls(
-            mean_vectors([query], None if field is None else field.whitening)[0],
-            words,
-            float(weights[PARTS.index("words") :].sum() / weights.sum()),
-            score_weights.saturation,
-        )
 
 
 def candidates(
