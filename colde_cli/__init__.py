@@ -25,6 +25,8 @@ if TYPE_CHECKING:
         adapt,
         compare,
         dupes,
+        index,
+        open_index,
         open_pair,
         open_search,
         rank,
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
     )
     from colde_cli.corpus.collecting import Skipped
     from colde_cli.corpus.families import Closest, Containment, Families, Family, Member, Relation
+    from colde_cli.corpus.index import Filter, Index, IndexedDocument
+    from colde_cli.corpus.indexing import IndexUpdate
     from colde_cli.corpus.ranking import HalfRead, Hit, Match, MatchedSection, Ranking, rank_files
     from colde_cli.documents.document import Chunk, Document, Ignored, ReadReport, Section, SectionKind, Span
     from colde_cli.documents.passages import Passage
@@ -41,6 +45,7 @@ if TYPE_CHECKING:
     from colde_cli.encoder.encoding import DocumentEncoder, Encoding, RuntimeInfo
     from colde_cli.encoder.loading import open_encoder
     from colde_cli.errors import (
+        BadIndexError,
         ColdeError,
         CorruptFileError,
         DataError,
@@ -74,6 +79,7 @@ os.environ["ORT_DISABLE_TELEMETRY"] = "1"
 __all__ = [
     "Adaptation",
     "Alignment",
+    "BadIndexError",
     "Boilerplate",
     "Cache",
     "Chunk",
@@ -96,12 +102,16 @@ __all__ = [
     "Family",
     "FieldInfo",
     "FieldProfile",
+    "Filter",
     "Flag",
     "FlagKind",
     "HalfRead",
     "Hit",
     "IgnoreOptions",
     "Ignored",
+    "Index",
+    "IndexUpdate",
+    "IndexedDocument",
     "LimitError",
     "Match",
     "MatchedSection",
@@ -138,7 +148,9 @@ __all__ = [
     "compare_encodings",
     "dupes",
     "extents",
+    "index",
     "open_encoder",
+    "open_index",
     "open_pair",
     "open_search",
     "rank",
@@ -153,6 +165,8 @@ _MODULES = {
         "Adaptation",
         "compare",
         "dupes",
+        "index",
+        "open_index",
         "open_pair",
         "open_search",
         "Pair",
@@ -163,6 +177,8 @@ _MODULES = {
     ),
     "corpus.collecting": ("Skipped",),
     "corpus.families": ("Closest", "Containment", "Families", "Family", "Member", "Relation"),
+    "corpus.index": ("Filter", "Index", "IndexedDocument"),
+    "corpus.indexing": ("IndexUpdate",),
     "corpus.ranking": (
         "HalfRead",
         "Hit",
@@ -187,6 +203,7 @@ _MODULES = {
     "encoder.encoding": ("DocumentEncoder", "Encoding", "RuntimeInfo"),
     "encoder.loading": ("open_encoder",),
     "errors": (
+        "BadIndexError",
         "ColdeError",
         "CorruptFileError",
         "DataError",

@@ -25,6 +25,8 @@ from colde_cli.similarity.redline import NOTHING_IGNORED, IgnoreOptions
 if TYPE_CHECKING:
     from colde_cli.corpus.collecting import Skipped
     from colde_cli.corpus.families import Families
+    from colde_cli.corpus.index import Filter, Index
+    from colde_cli.corpus.indexing import IndexUpdate
     from colde_cli.corpus.ranking import Ranking
     from colde_cli.encoder.cache import Cache
     from colde_cli.encoder.encoding import DocumentEncoder, Encoding
@@ -138,7 +140,7 @@ def rank(
 
     Args:
         query: a path, "-", or what `read` returned; its own file is left out of the corpus.
-        corpus: folders (searched through), files, and patterns such as "papers/**/*.pdf".
+        corpus: folders (searched through), files, and patterns such as "papers/**/*.pdf"; or an index of `index`.
         top: how many documents to list.
         min_score: list none below.
         explain: find for each hit the sections that match.
@@ -156,6 +158,7 @@ def rank(
     Raises:
         DocumentError: the query cannot be read, or a folder or file of the corpus does not exist.
         ModelError, DeviceError: as for `compare`.
+        BadIndexError: the index is damaged, or of another model or version.
         OptionError: there is no document in the corpus, or an option is not valid.
     """
     open_model = _opener(encoder, model, device, precision, threads, cache)
@@ -197,6 +200,57 @@ def dupes(
         files, min_share=min_share, min_contained=min_contained, password=password, progress=progress
     )
     return replace(found, skipped=(*unlisted, *found.skipped))
+
+
+def index(
+    folder: str | Path,
+    corpus: str | Path | Sequence[str | Path] = (),
+    *,
+    glob: str | None = None,
+    encoder: DocumentEncoder | OpenModel | None = None,
+    model: str | Path = DEFAULT_MODEL,
+    device: str = "auto",
+    precision: str = "auto",
+    threads: int | None = None,
+    cache: Cache | None = None,
+    progress: Progress | None = None,
+) -> IndexUpdate:
+    """Make an index of a corpus, or bring one up to date: only new and changed files are read and encoded.
+
+    An index holds the text of its documents in the clear, so that it takes no password: encrypted files are left out.
+
+    Args:
+        folder: of the index, such as "papers.colde".
+        corpus: folders and files to follow from now on, beside those that the index follows already.
+        glob: which files of these folders to take, as for `rank`.
+        encoder, model, device, precision, threads: as for `compare`. An index of another model is encoded anew, from
+            the text that it keeps.
+        cache: where chunk vectors of earlier runs are.
+        progress: called with the number of files just done.
+
+    Raises:
+        BadIndexError: the index is damaged, of another version, in use, or cannot be written.
+        DocumentError: a folder or file of the corpus does not exist.
+        ModelError, DeviceError: as for `compare`.
+        OptionError: the folder holds something else.
+    """
+    from colde_cli.corpus.indexing import update_index
+
+    places = [corpus] if isinstance(corpus, str | Path) else list(corpus)
+    files = [file for place in places for file in _matching(place)]
+    opened = _opener(encoder, model, device, precision, threads, cache)()
+    return update_index(Path(folder), files, opened, glob=glob, progress=progress)
+
+
+def open_index(folder: str | Path) -> Index:
+    """Open an index to read it; close it, or use it in a `with` statement.
+
+    Raises:
+        BadIndexError: it is no index, damaged, of another version, or out of reach.
+    """
+    from colde_cli.corpus.index import Index
+
+    return Index.open(folder)
 
 
 def adapt(
@@ -346,6 +400,8 @@ class Search:
         unlisted: folders that cannot be listed.
         templates: the documents of `ignore.like`, whose text is left out of all.
         field: "corpus" for that of the files; None for none.
+        index: to search in, instead of files.
+        chosen: which documents of the index to take.
     """
 
     query: Encoding
@@ -356,6 +412,8 @@ class Search:
     templates: tuple[Document, ...] = ()
     boilerplate: Boilerplate | None = None
     field: Field | Literal["corpus"] | None = "corpus"
+    index: Index | None = None
+    chosen: Filter | None = None
 
     def rank(
         self,
@@ -366,9 +424,21 @@ class Search:
         budget: float | None = None,
         progress: Progress | None = None,
     ) -> Ranking:
-        """Score all files; arguments as for `rank`."""
-        from colde_cli.corpus.ranking import rank_files
+        """Score all documents; arguments as for `rank`."""
+        from colde_cli.corpus.ranking import rank_files, rank_index
 
+        if self.index is not None:
+            return rank_index(
+                self.query,
+                self.index,
+                self.encoder,
+                chosen=self.chosen,
+                top=top,
+                min_score=min_score,
+                explain=explain,
+                field=self.field,
+                progress=progress,
+            )
         return rank_files(
             self.query,
             self.files,
@@ -394,20 +464,40 @@ def open_search(
     field: str | Path | None = "corpus",
     password: str | None = None,
 ) -> Search:
-    """Find the files of a corpus and encode the query; arguments as for `rank`.
+    """Find the files of a corpus, or open its index, and encode the query; arguments as for `rank`.
 
     Raises:
         ColdeError: as for `rank`.
     """
+    from colde_cli.corpus.index import Filter
     from colde_cli.corpus.ranking import encode_query
 
     _check(ignore)
     encoder = open_model()
-    files, unlisted = _files(corpus, glob, "search in")
+    index = _index(corpus, ignore)
+    files, unlisted = ((), ()) if index else _files(corpus, glob, "search in")
     chosen: Field | Literal["corpus"] | None = "corpus" if field == "corpus" else _field(field, encoder)
     templates, boilerplate = _boilerplate(ignore, password)
     encoding = encode_query(query, encoder, password=password, boilerplate=boilerplate)
-    return Search(encoding, files, encoder, unlisted, password, templates, boilerplate, chosen)
+    return Search(
+        encoding, files, encoder, unlisted, password, templates, boilerplate, chosen, index, Filter(glob)
+    )
+
+
+def _index(corpus: str | Path | Sequence[str | Path], ignore: IgnoreOptions) -> Index | None:
+    """The index that a corpus is; None for folders and files."""
+    from colde_cli.corpus.collecting import is_index
+    from colde_cli.corpus.index import Index
+
+    places = [Path(place) for place in ([corpus] if isinstance(corpus, str | Path) else corpus)]
+    found = [place for place in places if is_index(place)]
+    if not found:
+        return None
+    if len(places) > 1:
+        raise OptionError(f"{found[0]} is an index and is searched alone; name nothing else beside it.")
+    if ignore.like:
+        raise OptionError(f"{found[0]} is an index of whole documents; leave out --ignore-like.")
+    return Index.open(found[0])
 
 
 def _files(

@@ -22,6 +22,7 @@ from colde_cli.commands import (
     evaluate,
     export,
     git_diff,
+    index,
     models,
     rank,
     text,
@@ -45,6 +46,7 @@ app = typer.Typer(
 app.command("diff")(diff.diff)
 app.command("rank")(rank.rank)
 app.command("dupes")(dupes.dupes)
+app.command("index")(index.index)
 app.command("adapt")(adapt.adapt)
 app.command("text")(text.text)
 app.command("train")(train.train)

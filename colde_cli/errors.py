@@ -10,6 +10,7 @@
     │   └── LimitError              a document over a limit of size, time or memory
     ├── DataError                   a line of training or evaluation data that is not valid
     ├── ModelError                  a folder that is not a model, or not a whole one
+    ├── BadIndexError               an index that is damaged, of another model or version, in use or out of reach
     ├── DeviceError                 a device that was asked for and is not there
     ├── MissingExtraError           a part of colde that was not installed
     └── OptionError                 options that contradict each other or the input
@@ -58,6 +59,10 @@ class DataError(ColdeError):
 
 class ModelError(ColdeError):
     """The folder is not a model, lacks a file, or holds a model of another kind."""
+
+
+class BadIndexError(ColdeError):
+    """The index is damaged, of another model or version, in use, or out of reach."""
 
 
 class DeviceError(ColdeError):

@@ -25,6 +25,9 @@ DEFAULT_MODEL = "colde-minilm-l6"
 CORPUS: Final = "corpus"
 """The name of the field that a searched corpus is."""
 
+INDEX_FILE: Final = "index.sqlite"
+"""The file in the folder of an index."""
+
 CACHE_DIR = "COLDE_CACHE_DIR"
 CACHE_LIMIT = "COLDE_CACHE_LIMIT"
 MODELS = "COLDE_MODELS"

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from colde_cli.corpus.ranking import rank_files
-from colde_cli.corpus.store import Card, Store, _pack, _unpack
+from colde_cli.corpus.records import pack, unpack
+from colde_cli.corpus.store import Card, Store
 from colde_cli.documents.reading import read
 from colde_cli.encoder.cache import Cache
 from colde_cli.encoder.encoder import Encoder
@@ -146,11 +147,11 @@ def test_a_record_of_another_layout_is_as_good_as_none(encoder: Encoder, cache: 
     store = Store(cache, encoder)
     key = store.key(PDF)
     store.keep(key, encoder.encode(read(PDF)))
-    kept = {name: _unpack(value) for name, value in store._get(_all_keys(cache)).items()}
+    kept = {name: unpack(value) for name, value in store._get(_all_keys(cache)).items()}
     records = {name: record for name, record in kept.items() if record is not None}
     assert len(records) >= 2
     for name, (header, arrays) in records.items():
-        cache.put({name: _pack(header, {f"old_{array}": values for array, values in arrays.items()})})
+        cache.put({name: pack(header, {f"old_{array}": values for array, values in arrays.items()})})
     assert store.encoding(PDF, key) is None
     assert store.cards({PDF: key}) == {}
 
@@ -168,7 +169,7 @@ def test_without_a_cache_nothing_is_known(encoder: Encoder) -> None:
 
 
 @pytest.mark.parametrize(
-    "blob", [b"", b"\x00", b"\xff\xff\xff\xff1234", _pack({}, {"a": np.ones(2, np.float32)})[:-1]]
+    "blob", [b"", b"\x00", b"\xff\xff\xff\xff1234", pack({}, {"a": np.ones(2, np.float32)})[:-1]]
 )
 def test_what_is_no_record_is_nothing(blob: bytes) -> None:
-    assert _unpack(blob) is None
+    assert unpack(blob) is None

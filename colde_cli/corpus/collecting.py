@@ -8,6 +8,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import closing
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from functools import cache
 from itertools import islice
 from pathlib import Path
 
@@ -17,9 +18,10 @@ from colde_cli.documents.reading import SUPPORTED_SUFFIXES, read
 from colde_cli.documents.sandbox import readers
 from colde_cli.encoder.encoding import DocumentEncoder, Encoding
 from colde_cli.errors import DocumentError, MissingFileError, NoTextError
-from colde_cli.settings import usable_cores
+from colde_cli.settings import INDEX_FILE, usable_cores
 from colde_cli.similarity.boilerplate import Boilerplate
 
+APPLICATION = 0x434F4C44  # "COLD": SQLite keeps it in the head of the file of an index
 _BATCH = 16  # documents encoded together: enough to keep every core or an accelerator busy
 
 
@@ -29,7 +31,7 @@ def walk(
     """The documents in folders, in a fixed order, each file once.
 
     Folders are searched through, sorted; symbolic links are followed. Hidden files and files that no reader takes are
-    left out. A file that is named itself is taken whatever its name.
+    left out, and so are folders of indexes. A file that is named itself is taken whatever its name.
 
     Args:
         places: folders and files.
@@ -40,16 +42,25 @@ def walk(
     Raises:
         MissingFileError: one of the places does not exist.
     """
-    pattern = tuple((glob if "/" in glob else f"**/{glob}").split("/")) if glob else ()
     paths: dict[str, Path] = {}
     folders: dict[Path, str] = {}
     for place in places:
         if not place.exists():
             raise MissingFileError(f"There is no file or folder {place}.")
         for path in _files(place, on_error) if place.is_dir() else (place,):
-            if not pattern or path == place or _fits(path.relative_to(place).parts, pattern):
+            if not glob or path == place or fits(str(path.relative_to(place)), glob):
                 paths.setdefault(_real(path, folders), path)
     return list(paths.values())
+
+
+def is_index(folder: Path) -> bool:
+    """Whether a folder is an index, of any version."""
+    try:
+        with (folder / INDEX_FILE).open("rb") as file:
+            head = file.read(100)
+    except OSError:
+        return False
+    return head.startswith(b"SQLite format 3\0") and head[68:72] == APPLICATION.to_bytes(4, "big")
 
 
 def _real(path: Path, folders: dict[Path, str]) -> str:
@@ -71,11 +82,24 @@ def _files(root: Path, on_error: Callable[[OSError], None] | None) -> Iterator[P
             names.clear()
             continue
         seen.add(identity)
+        if INDEX_FILE in files and is_index(Path(folder)):
+            names.clear()
+            continue
         names[:] = sorted(name for name in names if not name.startswith("."))
         for name in sorted(files):
             path = Path(folder, name)
             if not name.startswith(".") and path.suffix.lower() in SUPPORTED_SUFFIXES and path.is_file():
                 yield path
+
+
+def fits(path: str, glob: str) -> bool:
+    """Whether a path relative to a folder fits a pattern; see `walk`."""
+    return _fits(Path(path).parts, _pattern(glob))
+
+
+@cache
+def _pattern(glob: str) -> tuple[str, ...]:
+    return tuple((glob if "/" in glob else f"**/{glob}").split("/"))
 
 
 def _fits(names: tuple[str, ...], pattern: tuple[str, ...]) -> bool:
@@ -85,6 +109,15 @@ def _fits(names: tuple[str, ...], pattern: tuple[str, ...]) -> bool:
     if pattern[0] == "**":
         return _fits(names, pattern[1:]) or (bool(names) and _fits(names[1:], pattern))
     return bool(names) and fnmatchcase(names[0], pattern[0]) and _fits(names[1:], pattern[1:])
+
+
+def file_identity(path: str | bytes | Path) -> tuple[int, int] | None:
+    """What is the same for all names of a file; None where there is no file."""
+    try:
+        status = os.stat(path)  # noqa: PTH116 - a Path of each of many files takes longer than to look
+    except (OSError, ValueError):
+        return None
+    return status.st_dev, status.st_ino
 
 
 @dataclass(frozen=True, slots=True)

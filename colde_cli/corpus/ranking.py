@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from colde_cli.corpus.budget import Budget, encode_promising
-from colde_cli.corpus.collecting import Collector, CorpusReader, EncodeFiles, Skipped, encode_files
+from colde_cli.corpus.collecting import (
+    Collector,
+    CorpusReader,
+    EncodeFiles,
+    Skipped,
+    encode_files,
+    file_identity,
+)
 from colde_cli.corpus.fields import corpus_field
+from colde_cli.corpus.index import ALL, Filter, Index
 from colde_cli.corpus.store import Card
 from colde_cli.documents.document import Document, SectionKind
 from colde_cli.encoder.encoding import DocumentEncoder, Encoding, RuntimeInfo
@@ -24,9 +33,13 @@ from colde_cli.settings import CORPUS
 from colde_cli.similarity.boilerplate import Boilerplate
 from colde_cli.similarity.comparison import field_data, model_data, pages_data, parts_data, rounded
 
+Floats = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
 MATCHES = 3
 """Pairs of sections that explain a hit."""
 
+_BLOCK = 256  # documents of an index that are read and scored together
 _EXCERPT = 300
 _PATH_SHOWN = 100
 
@@ -270,8 +283,8 @@ def rank_files(
             out; None encodes all.
         progress: called with the number of files just done.
     """
-    itself = _identity(query.document.path)
-    files = [path for path in corpus if itself is None or _identity(path) != itself]
+    itself = file_identity(query.document.path)
+    files = [path for path in corpus if itself is None or file_identity(path) != itself]
     reader = CorpusReader(password, boilerplate)
     encode: EncodeFiles = encode_files
     if budget is not None:
@@ -302,21 +315,99 @@ def rank_files(
     )
 
 
+def rank_index(
+    query: Encoding,
+    index: Index,
+    encoder: DocumentEncoder,
+    *,
+    chosen: Filter | None = None,
+    top: int = 10,
+    min_score: float | None = None,
+    explain: bool = False,
+    field: Field | Literal["corpus"] | None = CORPUS,
+    progress: Callable[[int], None] | None = None,
+) -> Ranking:
+    """Order the documents of an index by their score with the query, then by path; no file is read.
+
+    Args:
+        query: the document to compare with; its own file is left out.
+        index: of the corpus.
+        encoder: the model of the index, which encoded the query.
+        chosen: which documents to take; None for all.
+        top: how many to list.
+        min_score: list none below.
+        explain: find for each hit the sections that match.
+        field: whose statistics to use; "corpus" takes those of the index, None the model's alone.
+        progress: called with the number of documents just done.
+
+    Raises:
+        BadIndexError: the index is damaged, out of reach or of another model.
+    """
+    chosen = chosen or ALL
+    index.check_model(encoder)
+    with index.reading():
+        known = index.field(encoder) if field == CORPUS else field
+        own = index.numbers_of(query.document.path)
+        numbers, scores = _all_scores(query, index, encoder, known, chosen, own, progress)
+        cards = index.cards(_best_numbers(numbers, scores, top))
+        hits = _best(query, list(cards.values()), encoder, known, top, min_score)
+        if explain:
+            by_path = {card.path: number for number, card in cards.items()}
+            hits = [
+                replace(hit, matches=matches(query, index.encoding(by_path[hit.path], encoder)))
+                for hit in hits
+            ]
+        read = [(query.document.path, query.document.report.warnings), *index.half_read(chosen)]
+        return Ranking(
+            query.document.path,
+            query.document.title,
+            encoder.info,
+            tuple(hits),
+            searched=len(numbers),
+            encoded=0,
+            skipped=index.bad_files(),
+            half_read=tuple(HalfRead(path, warnings) for path, warnings in read if warnings),
+            field=None if known is None else known.profile.info,
+        )
+
+
+def _all_scores(
+    query: Encoding,
+    index: Index,
+    encoder: DocumentEncoder,
+    field: Field | None,
+    chosen: Filter,
+    own: Collection[int],
+    progress: Callable[[int], None] | None,
+) -> tuple[IntArray, Floats]:
+    """Numbers and scores of all documents but `own`; only a block of them is in memory."""
+    numbers: list[int] = []
+    scores: list[Floats] = []
+    cards = ((number, card) for number, card in index.all_cards(chosen) if number not in own)
+    while block := list(islice(cards, _BLOCK)):
+        numbers += [number for number, _ in block]
+        documents = [card for _, card in block]
+        scores.append(scores_with_many(query, documents, encoder.config, field or encoder.domain_fields))
+        if progress is not None:
+            progress(len(block))
+    return np.array(numbers, np.int64), np.concatenate([*scores, np.zeros(0)])
+
+
+def _best_numbers(numbers: IntArray, scores: Floats, top: int) -> IntArray:
+    """The documents that can be among the `top` best; see `_best_cards`."""
+    if not len(numbers):
+        return numbers
+    least = np.sort(scores)[-min(top, len(scores))] - 2 * ACCURACY
+    best: IntArray = numbers[scores >= least]
+    return best
+
+
 def _half_read(query: Encoding, cards: Sequence[Card]) -> Iterator[HalfRead]:
     reports = [(query.document.path, query.document.report.warnings)]
     reports += sorted((card.path, card.warnings) for card in cards)
     for path, warnings in reports:
         if warnings:
             yield HalfRead(path, warnings)
-
-
-def _identity(path: str | Path) -> tuple[int, int] | None:
-    """What is the same for all names of a file; None where there is no file."""
-    try:
-        status = os.stat(path)  # noqa: PTH116 - a Path of each of many files takes longer than to look
-    except (OSError, ValueError):
-        return None
-    return status.st_dev, status.st_ino
 
 
 def _best(

@@ -7,19 +7,14 @@ There are two records per file, because ranking needs a little of every document
 
 There is also one record for the field profile of a whole corpus.
 
-A record is a JSON header (deflated) followed by its arrays as float32 or int32, little-endian, at multiples of four
-bytes. NumPy multiplies arrays that lie elsewhere in another order, and a score must not depend on where a vector was
-kept. A record that is damaged, or of another layout, is made again.
+Arrays are float32 or int32, at multiples of four bytes. NumPy multiplies arrays that lie elsewhere in another order,
+and a score must not depend on where a vector was kept. A record that is damaged, or of another layout, is made again.
 """
 
 from __future__ import annotations
 
-import json
-import math
-import struct
-import zlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 from functools import cache as memoised
 from pathlib import Path
 from typing import Any, TypeVar
@@ -28,15 +23,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 import colde_cli
-from colde_cli.documents.document import Chunk, Document, Ignored, ReadReport, Section, SectionKind, Span
+from colde_cli.corpus.records import Arrays, Header, document_header, document_of, pack, unpack
+from colde_cli.documents.document import Chunk, Span
 from colde_cli.encoder.cache import Cache, digest, file_digest
 from colde_cli.encoder.encoding import DocumentEncoder, Encoding
 from colde_cli.scoring.lexicon import Terms
 from colde_cli.scoring.profile import ARRAYS, FieldProfile
 
 FloatArray = NDArray[np.float32]
-Header = dict[str, Any]
-Arrays = dict[str, NDArray[Any]]
 Opened = TypeVar("Opened")
 
 FORMAT = 7
@@ -95,7 +89,7 @@ class Store:
         self._cache = cache
         self._base = digest(
             f"{FORMAT} {colde_cli.__version__}".encode(),
-            _reader_digest(),
+            reader_digest(),
             encoder.identity,
             *(option.encode() for option in options),
         )
@@ -131,7 +125,7 @@ class Store:
         title = "" if document.title == Path(document.path).name else document.title
         card = Card.of(encoding)
         arrays = {name: getattr(card, name) for name in _CARD_ARRAYS} | _term_arrays(card)
-        packed = _pack({"title": title, "warnings": card.warnings}, arrays)
+        packed = pack({"title": title, "warnings": card.warnings}, arrays)
         self._cache.put({_card_key(key): packed, _full_key(key): _packed_encoding(encoding, title)})
 
     def profile(self, name: str, fingerprint: str, keys: Sequence[bytes]) -> FieldProfile | None:
@@ -154,7 +148,7 @@ class Store:
         """Keep the profile of the files with these keys."""
         if self._cache is not None:
             key = _profile_key(profile.fingerprint, keys)
-            self._cache.put({key: _pack({}, {item: getattr(profile, item) for item in ARRAYS})})
+            self._cache.put({key: pack({}, {item: getattr(profile, item) for item in ARRAYS})})
 
     def _get(self, keys: Sequence[bytes]) -> dict[bytes, bytes]:
         return self._cache.get(keys) if self._cache is not None else {}
@@ -164,7 +158,7 @@ _CARD_ARRAYS = ("document_vector", "chunk_vectors", "centred_unit_vectors", "sha
 
 
 @memoised
-def _reader_digest() -> bytes:
+def reader_digest() -> bytes:
     """Hash of the code of all readers: when one changes, files are read anew."""
     folder = Path(colde_cli.__file__).parent / "documents"
     return digest(*(path.read_bytes() for path in sorted(folder.rglob("*.py"))))
@@ -182,36 +176,9 @@ def _full_key(key: bytes) -> bytes:
     return digest(b"full", key)
 
 
-def _pack(header: Header, arrays: Mapping[str, NDArray[Any]]) -> bytes:
-    listed = {name: [values.dtype.str, *values.shape] for name, values in arrays.items()}
-    text = zlib.compress(json.dumps({**header, "arrays": listed}).encode(), 1)
-    head = (struct.pack("<I", len(text)) + text).ljust(_start(len(text)), b"\0")
-    return head + b"".join(values.tobytes() for values in arrays.values())
-
-
-def _start(length: int) -> int:
-    """Where the arrays begin after a header of so many bytes."""
-    return 4 + -(-length // 4) * 4
-
-
-def _unpack(blob: bytes) -> tuple[Header, Arrays] | None:
-    """Header and arrays; None if the record is damaged."""
-    try:
-        (length,) = struct.unpack_from("<I", blob)
-        header = json.loads(zlib.decompress(blob[4 : 4 + length]))
-        place, arrays = _start(length), {}
-        for name, (kind, *shape) in header["arrays"].items():
-            count = math.prod(shape)
-            arrays[name] = np.frombuffer(blob, kind, count, place).reshape(shape)
-            place += arrays[name].nbytes
-    except (struct.error, zlib.error, ValueError, KeyError):
-        return None
-    return header, arrays
-
-
 def _opened(blob: bytes | None, path: Path, make: Callable[[Path, Header, Arrays], Opened]) -> Opened | None:
     """What a record holds; None if there is none, or it is damaged or of another layout."""
-    unpacked = _unpack(blob) if blob is not None else None
+    unpacked = unpack(blob) if blob is not None else None
     try:
         return make(path, *unpacked) if unpacked is not None else None
     except (KeyError, TypeError, ValueError):
@@ -220,14 +187,8 @@ def _opened(blob: bytes | None, path: Path, make: Callable[[Path, Header, Arrays
 
 def _packed_encoding(encoding: Encoding, title: str) -> bytes:
     document, chunks = encoding.document, encoding.chunks
-    header = {
-        "title": title,
-        "text": document.text,
-        "page_starts": document.page_starts,
-        "sections": [asdict(section) for section in document.sections],
-        "chunks": [[chunk.section, chunk.position, chunk.span.start, chunk.span.end] for chunk in chunks],
-        "report": asdict(document.report),
-    }
+    header = document_header(document, title)
+    header["chunks"] = [[chunk.section, chunk.position, chunk.span.start, chunk.span.end] for chunk in chunks]
     arrays: dict[str, NDArray[Any]] = {
         "ids": np.array([token for chunk in chunks for token in chunk.ids], np.int32),
         "lengths": np.array([len(chunk.ids) for chunk in chunks], np.int32),
@@ -237,7 +198,7 @@ def _packed_encoding(encoding: Encoding, title: str) -> bytes:
         "document_vector": encoding.document_vector,
         "domains": encoding.domains,
     }
-    return _pack(header, arrays | _term_arrays(encoding))
+    return pack(header, arrays | _term_arrays(encoding))
 
 
 def _term_arrays(source: Card | Encoding) -> dict[str, NDArray[Any]]:
@@ -274,14 +235,7 @@ def _card(path: Path, header: Header, arrays: Arrays) -> Card:
 
 
 def _encoding(path: Path, header: Header, arrays: Arrays) -> Encoding:
-    document = Document(
-        str(path),
-        header["title"] or path.name,
-        header["text"],
-        tuple(_section(values) for values in header["sections"]),
-        tuple(header["page_starts"]),
-        _report(header["report"]),
-    )
+    document = document_of(str(path), path.name, header)
     ends = np.cumsum(arrays["lengths"])
     ids = np.split(arrays["ids"], ends[:-1])
     chunks = []
@@ -301,20 +255,3 @@ def _encoding(path: Path, header: Header, arrays: Arrays) -> Encoding:
         *_terms(arrays),
         arrays["domains"],
     )
-
-
-def _report(values: dict[str, Any]) -> ReadReport:
-    frozen = {name: _frozen(value) for name, value in values.items()}
-    ignored = frozen["ignored"]
-    if ignored is not None:
-        ignored = Ignored(**{name: _frozen(value) for name, value in ignored.items()})
-    return ReadReport(**{**frozen, "ignored": ignored})
-
-
-def _section(values: dict[str, Any]) -> Section:
-    frozen = {name: _frozen(value) for name, value in values.items()}
-    return replace(Section(**frozen), kind=SectionKind(values["kind"]), span=Span(**values["span"]))
-
-
-def _frozen(value: Any) -> Any:  # noqa: ANN401 - whatever JSON holds
-    return tuple(value) if isinstance(value, list) else value

@@ -151,6 +151,11 @@ class Encoder:
         return [file_digest(self.folder.file(name)) for name in names if self.folder.has(name)]
 
     @cached_property
+    def centre(self) -> FloatArray:
+        """The vector [H] that chunk vectors are centred with."""
+        return self.head.centre(self.config.hidden_size)
+
+    @cached_property
     def statistics(self) -> ModelStatistics | None:
         """What field profiles are blended with; None for a model without a lexicon, which has no profiles."""
         lexicon, score_weights = self._lexicon.result(), self.config.score_weights
@@ -166,7 +171,7 @@ class Encoder:
         )
         fingerprint = digest(repr(bare).encode(), *files).hex()
         covariance = None if self.domain_fields is None else self.domain_fields.covariance
-        return ModelStatistics(self.head.centre(self.config.hidden_size), lexicon, fingerprint, covariance)
+        return ModelStatistics(self.centre, lexicon, fingerprint, covariance)
 
     @cached_property
     def domain_fields(self) -> DomainFields | None:

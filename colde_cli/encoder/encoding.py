@@ -96,6 +96,10 @@ class DocumentEncoder(Protocol):
         """Hash of all that decides an encoding, beside the document."""
 
     @property
+    def centre(self) -> FloatArray | None:
+        """[H], subtracted from chunk vectors before they get unit length; None for a model that subtracts none."""
+
+    @property
     def statistics(self) -> ModelStatistics | None:
         """What field profiles are blended with; None for a model without a lexicon, which has no profiles."""
 

@@ -145,6 +145,10 @@ class TowerEncoder:
         return digest(read.encode(), self.fingerprint, file_digest(self.folder.file(TOKENIZER)))
 
     @property
+    def centre(self) -> None:
+        """None: vectors of towers are not centred."""
+
+    @property
     def statistics(self) -> None:
         """None: towers have no lexicon, and so no field profiles."""
 

@@ -1,0 +1,545 @@
+"""An index: a corpus that has been read and encoded, kept in a folder `NAME.colde`.
+
+`index.sqlite` holds everything. Files beside it, such as vectors to find candidates with, can be made from it again;
+each names the generation that it was made from.
+
+    documents   a row for each file: place, size, time, and the number of its content, or why it cannot be read
+    contents    the text of files by the hash of their bytes, with sections and passages
+    vectors     what a model makes of a content
+    models      the models that there are vectors of
+    profile     the field profile of the corpus
+    roots       the folders and files that the index follows
+    meta        current model, generation
+
+The number of a document stands for one content and is never used again, so that a side file need not look at a
+document twice. A file that is only renamed keeps its number.
+
+SQLite's rollback journal makes every change whole or undone, on network folders and for readers without write access
+too, which a write-ahead log does not allow. A reader sees the index as it was when its transaction began.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+from urllib.parse import quote
+
+import numpy as np
+from numpy.typing import NDArray
+
+from colde_cli.corpus.collecting import Skipped, file_identity, fits, is_index
+from colde_cli.corpus.records import (
+    Arrays,
+    Header,
+    chunk_vectors_of,
+    document_of,
+    encoding_of,
+    passages_of,
+    shares_of,
+    terms_of,
+    unpack,
+)
+from colde_cli.corpus.store import Card
+from colde_cli.documents.document import Document
+from colde_cli.documents.passages import Passage
+from colde_cli.encoder.encoding import DocumentEncoder, Encoding
+from colde_cli.errors import BadIndexError
+from colde_cli.scoring.profile import ARRAYS, Field, FieldProfile
+from colde_cli.settings import CORPUS, INDEX_FILE
+
+FloatArray = NDArray[np.float32]
+
+FORMAT = 1
+"""Number of the layout: raise it with every change of a table or record."""
+
+_BATCH = 500  # numbers in one statement, under SQLite's limit on variables
+_CACHE_KIB = 98_304
+_WAIT = 60.0  # seconds that a reader or a commit waits for the other
+
+SCHEMA = """
+CREATE TABLE meta (name TEXT PRIMARY KEY, value NOT NULL) WITHOUT ROWID;
+CREATE TABLE roots (number INTEGER PRIMARY KEY, path BLOB NOT NULL UNIQUE, glob TEXT);
+CREATE TABLE documents (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    path BLOB NOT NULL UNIQUE,
+    root INTEGER NOT NULL,
+    key BLOB,
+    content INTEGER,
+    size INTEGER NOT NULL,
+    mtime_ns INTEGER NOT NULL,
+    checked_ns INTEGER NOT NULL,
+    reason TEXT
+);
+CREATE INDEX documents_content ON documents (content);
+CREATE TABLE contents (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    key BLOB NOT NULL UNIQUE,
+    title TEXT NOT NULL,
+    words INTEGER NOT NULL,
+    pages INTEGER,
+    warnings TEXT NOT NULL,
+    reading BLOB NOT NULL,
+    checksum INTEGER NOT NULL,
+    record BLOB NOT NULL
+);
+CREATE TABLE models (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    identity BLOB NOT NULL UNIQUE,
+    name TEXT NOT NULL,
+    precision TEXT NOT NULL,
+    centre BLOB
+);
+CREATE TABLE vectors (
+    model INTEGER NOT NULL,
+    content INTEGER NOT NULL,
+    chunks INTEGER NOT NULL,
+    checksum INTEGER NOT NULL,
+    record BLOB NOT NULL,
+    PRIMARY KEY (model, content)
+);
+CREATE TABLE profile (
+    fingerprint TEXT NOT NULL,
+    learned_from BLOB NOT NULL,
+    documents INTEGER NOT NULL,
+    checksum INTEGER NOT NULL,
+    record BLOB NOT NULL
+);
+"""
+
+_GOOD = """
+FROM documents d JOIN roots r ON r.number = d.root JOIN contents c ON c.number = d.content
+JOIN vectors v ON v.model = {model} AND v.content = d.content
+WHERE {where}
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Which documents of an index to take; every condition must hold.
+
+    Attributes:
+        glob: pattern of paths relative to the folder that was indexed, as in `corpus.collecting.walk`.
+        changed_after: least time of the last change, in nanoseconds since 1970.
+        changed_before: the time before which the last change must lie.
+        least_size: bytes.
+        most_size: bytes.
+    """
+
+    glob: str | None = None
+    changed_after: int | None = None
+    changed_before: int | None = None
+    least_size: int | None = None
+    most_size: int | None = None
+
+    def condition(self) -> tuple[str, list[Any]]:
+        """The condition on `documents d` as SQL, and its parameters."""
+        tests = {
+            "in_glob(d.path, r.path, ?)": self.glob,
+            "d.mtime_ns >= ?": self.changed_after,
+            "d.mtime_ns < ?": self.changed_before,
+            "d.size >= ?": self.least_size,
+            "d.size <= ?": self.most_size,
+        }
+        wanted = {test: value for test, value in tests.items() if value is not None}
+        return " AND ".join(wanted) or "1", list(wanted.values())
+
+
+ALL = Filter()
+
+
+@dataclass(frozen=True, slots=True)
+class IndexedDocument:
+    """A document of an index, without its text and vectors.
+
+    Attributes:
+        number: stands for its content, and is never used again.
+        path: relative to the working folder where it lies below, else absolute.
+        title: as printed, else the file's name.
+        size: bytes.
+        mtime_ns: time of its last change, in nanoseconds since 1970.
+        pages: None where the source has none.
+        warnings: sentences on what could not be read.
+    """
+
+    number: int
+    path: str
+    title: str
+    size: int
+    mtime_ns: int
+    words: int
+    chunks: int
+    pages: int | None
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class IndexedModel:
+    """The model whose vectors an index holds.
+
+    Attributes:
+        number: in the table of models.
+        identity: see `DocumentEncoder.identity`.
+        centre: [H], that chunk vectors are centred with; None for a model that centres none.
+    """
+
+    number: int
+    identity: bytes
+    name: str
+    precision: str
+    centre: FloatArray | None
+
+
+class Index:
+    """An open index. Use it from one thread at a time.
+
+    Attributes:
+        connection: for `corpus.indexing` and `corpus.upkeep`, which change the index.
+    """
+
+    def __init__(self, folder: Path, connection: sqlite3.Connection) -> None:
+        self.folder, self.connection = folder, connection
+        self._depth = 0
+        connection.create_function("in_glob", 3, _in_glob, deterministic=True)
+
+    @classmethod
+    def open(cls, folder: str | Path) -> Self:
+        """Open an index to read it.
+
+        Raises:
+            BadIndexError: it is no index, damaged, of another version, or out of reach.
+        """
+        folder = Path(folder)
+        if not is_index(folder):
+            if (folder / INDEX_FILE).exists():
+                raise BadIndexError(f"{folder} is damaged or no index; delete it and make it again.")
+            raise BadIndexError(f"{folder} is no index; make one with: colde index FOLDER -o {folder}")
+        with trouble(folder):
+            index = cls(folder, connect(folder))
+            index.connection.execute("PRAGMA query_only = ON")
+            index.check_format()
+        return index
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file."""
+        self.connection.close()
+
+    def check_format(self) -> None:
+        """Check the version.
+
+        Raises:
+            BadIndexError: it is another.
+        """
+        (version,) = self.connection.execute("PRAGMA user_version").fetchone()
+        if version > FORMAT:
+            raise BadIndexError(f"{self.folder} was made by a later colde; upgrade colde.")
+        if version < FORMAT:
+            raise BadIndexError(f"{self.folder} was made by an earlier colde; delete it and make it again.")
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Read the index in one state, whatever another process writes meanwhile, which waits before it commits."""
+        with trouble(self.folder):
+            if not self._depth:
+                self.connection.execute("BEGIN")
+            self._depth += 1
+            try:
+                yield
+            finally:
+                self._depth -= 1
+                if not self._depth:
+                    self.connection.execute("COMMIT")
+
+    @property
+    def generation(self) -> str:
+        """Names the state of the index: another one after every change."""
+        return f"{self.meta('lineage')}-{self.meta('generation')}"
+
+    @property
+    def lineage(self) -> str:
+        """Another one when the index was made again or with another model: numbers of documents then mean others."""
+        return str(self.meta("lineage"))
+
+    def meta(self, name: str) -> Any:  # noqa: ANN401 - text or number
+        """A value of the table `meta`; None if there is none."""
+        with trouble(self.folder):
+            row = self.connection.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
+        return None if row is None else row[0]
+
+    def side_file(self, name: str) -> Path:
+        """The path of a file that can be made again from the index; it need not exist."""
+        return self.folder / name
+
+    @property
+    def model(self) -> IndexedModel | None:
+        """The model whose vectors are used; None in an index without documents."""
+        query = "SELECT number, identity, name, precision, centre FROM models WHERE number = ?"
+        with trouble(self.folder):
+            row = self.connection.execute(query, (self.meta("model"),)).fetchone()
+        if row is None:
+            return None
+        number, identity, name, precision, centre = row
+        vector = None if centre is None else np.frombuffer(centre, np.float32)
+        return IndexedModel(number, identity, name, precision, vector)
+
+    def check_model(self, encoder: DocumentEncoder) -> None:
+        """Check that a model is the one of the index.
+
+        Raises:
+            BadIndexError: it is another.
+        """
+        model = self.model
+        if model is not None and model.identity != encoder.identity:
+            raise BadIndexError(
+                f"{self.folder} holds vectors of {model.name} ({model.precision}), not of {encoder.info.name}"
+                f" ({encoder.info.precision}); choose that model, or encode it anew with: colde index"
+                f" {self.folder} --model {encoder.info.name}"
+            )
+
+    def numbers(self, chosen: Filter = ALL) -> NDArray[np.int64]:
+        """The numbers of the documents, ascending."""
+        rows = self._rows("d.number", chosen)
+        return np.fromiter((number for (number,) in rows), np.int64)
+
+    def documents(self, chosen: Filter = ALL) -> Iterator[IndexedDocument]:
+        """The documents, by number."""
+        columns = "d.number, d.path, c.title, d.size, d.mtime_ns, c.words, v.chunks, c.pages, c.warnings"
+        for number, path, title, size, mtime_ns, words, chunks, pages, warnings in self._rows(
+            columns, chosen
+        ):
+            shown = shown_path(path)
+            name, sentences = json.loads(title) or Path(shown).name, tuple(json.loads(warnings))
+            yield IndexedDocument(number, shown, name, size, mtime_ns, words, chunks, pages, sentences)
+
+    def cards(self, numbers: Sequence[int] | NDArray[np.int64]) -> dict[int, Card]:
+        """The cards of documents, by number; numbers that are gone are left out.
+
+        Raises:
+            BadIndexError: a record is damaged.
+        """
+        found: dict[int, Card] = {}
+        wanted = [int(number) for number in numbers]
+        for start in range(0, len(wanted), _BATCH):
+            batch = wanted[start : start + _BATCH]
+            found.update(self._cards(ALL, f"d.number IN ({','.join(map(str, batch))})"))
+        return found
+
+    def all_cards(self, chosen: Filter = ALL, after: int = 0) -> Iterator[tuple[int, Card]]:
+        """Numbers and cards in the order of numbers, read one after the other; `after` leaves out earlier numbers.
+
+        Raises:
+            BadIndexError: a record is damaged.
+        """
+        return self._cards(chosen, f"d.number > {int(after)}")
+
+    def _cards(self, chosen: Filter, numbers: str) -> Iterator[tuple[int, Card]]:
+        model = self.model
+        columns = "d.number, d.path, c.title, c.warnings, v.checksum, v.record"
+        for number, path, title, warnings, checksum, record in self._rows(columns, chosen, numbers):
+            assert model is not None, "vectors have a model"
+            _, arrays = self.unpacked(record, checksum)
+            yield number, _card(shown_path(path), json.loads(title), json.loads(warnings), arrays, model)
+
+    def _rows(self, columns: str, chosen: Filter, numbers: str = "1") -> Iterator[Any]:
+        where, values = chosen.condition()
+        model = self.meta("model") or 0
+        query = (
+            f"SELECT {columns} {_GOOD.format(model=model, where=f'{numbers} AND {where}')} ORDER BY d.number"
+        )
+        with trouble(self.folder):
+            yield from self.connection.execute(query, values)
+
+    def document(self, number: int) -> Document:
+        """The text of a document, with its sections.
+
+        Raises:
+            BadIndexError: it is gone, or its record is damaged.
+        """
+        return self._text(number)[0]
+
+    def passages(self, number: int) -> tuple[Document, tuple[Passage, ...]]:
+        """The text of a document, and its passages; raises as `document`."""
+        document, arrays = self._text(number)
+        return document, passages_of(document, arrays)
+
+    def _text(self, number: int) -> tuple[Document, Arrays]:
+        query = (
+            "SELECT d.path, c.checksum, c.record FROM documents d JOIN contents c ON c.number = d.content"
+            " WHERE d.number = ?"
+        )
+        path, checksum, record = self._one(query, number)
+        header, arrays = self.unpacked(record, checksum)
+        shown = shown_path(path)
+        return document_of(shown, Path(shown).name, header), arrays
+
+    def encoding(self, number: int, encoder: DocumentEncoder) -> Encoding:
+        """The encoding of a document; `encoder` is the model of the index, which cuts the text into chunks again.
+
+        Raises:
+            BadIndexError: it is gone, a record is damaged, or the model is another.
+        """
+        self.check_model(encoder)
+        model = self.model
+        assert model is not None, "a document has a model"
+        query = (
+            "SELECT v.checksum, v.record FROM documents d JOIN vectors v ON v.content = d.content"
+            f" AND v.model = {model.number} WHERE d.number = ?"
+        )
+        checksum, record = self._one(query, number)
+        _, arrays = self.unpacked(record, checksum)
+        document = self.document(number)
+        chunks = encoder.chunk(document) if len(arrays["chunks"]) else ()
+        return encoding_of(document, chunks, arrays, model.centre)
+
+    def _one(self, query: str, number: int) -> Any:  # noqa: ANN401 - a row
+        with trouble(self.folder):
+            row = self.connection.execute(query, (int(number),)).fetchone()
+        if row is None:
+            raise BadIndexError(f"Document {number} is no longer in {self.folder}; search again.")
+        return row
+
+    def unpacked(self, record: bytes, checksum: int) -> tuple[Header, Arrays]:
+        """Header and arrays of a record.
+
+        Raises:
+            BadIndexError: it is damaged.
+        """
+        parts = unpack(record) if zlib.crc32(record) == checksum else None
+        if parts is None:
+            raise BadIndexError(f"{self.folder} is damaged; delete it and make it again.")
+        return parts
+
+    def numbers_of(self, path: str | Path) -> tuple[int, ...]:
+        """The numbers of the documents that are this file, by whatever name or link."""
+        if str(path) in ("", "-"):
+            return ()
+        names = {os.fsencode(os.path.abspath(path)), os.fsencode(os.path.realpath(path))}  # noqa: PTH100
+        itself = file_identity(path)
+        size = -1 if itself is None else os.stat(path).st_size  # noqa: PTH116 - beside `file_identity`
+        query = "SELECT number, path FROM documents WHERE path IN (?, ?) OR size = ?"
+        with trouble(self.folder):
+            rows = self.connection.execute(query, (min(names), max(names), size)).fetchall()
+        return tuple(number for number, other in rows if other in names or file_identity(other) == itself)
+
+    def half_read(self, chosen: Filter = ALL) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        """The documents of which something could not be read, with the sentences that say what, by path."""
+        rows = self._rows("d.path, c.warnings", chosen, "c.warnings <> '[]'")
+        return tuple(sorted((shown_path(path), tuple(json.loads(warnings))) for path, warnings in rows))
+
+    def bad_files(self) -> tuple[Skipped, ...]:
+        """The files that cannot be read, with the reason, by path."""
+        query = "SELECT path, reason FROM documents WHERE reason IS NOT NULL ORDER BY path"
+        with trouble(self.folder):
+            rows = self.connection.execute(query).fetchall()
+        return tuple(Skipped(shown_path(path), json.loads(reason)) for path, reason in rows)
+
+    def field(self, encoder: DocumentEncoder) -> Field | None:
+        """The field that the corpus is; None in a small one, or for a model that has none.
+
+        Raises:
+            BadIndexError: the record is damaged.
+        """
+        statistics = encoder.statistics
+        query = "SELECT documents, checksum, record FROM profile WHERE fingerprint = ?"
+        if statistics is None:
+            return None
+        with trouble(self.folder):
+            row = self.connection.execute(query, (statistics.fingerprint,)).fetchone()
+        if row is None:
+            return None
+        documents, checksum, record = row
+        if zlib.crc32(record) != checksum:
+            raise BadIndexError(f"{self.folder} is damaged; delete it and make it again.")
+        _, arrays = unpack(zlib.decompress(record)) or ({}, {})
+        known: dict[str, Any] = {name: arrays[name] for name in ARRAYS}
+        return Field(FieldProfile(CORPUS, documents, statistics.fingerprint, **known), statistics)
+
+
+def _card(path: str, title: str, warnings: Sequence[str], arrays: Arrays, model: IndexedModel) -> Card:
+    vectors, centred = chunk_vectors_of(arrays, model.centre)
+    return Card(
+        path,
+        title or Path(path).name,
+        arrays["document_vector"],
+        vectors,
+        centred,
+        shares_of(arrays),
+        arrays["domains"],
+        terms_of("terms", arrays),
+        terms_of("opening", arrays),
+        tuple(warnings),
+    )
+
+
+def _in_glob(path: bytes, root: bytes, glob: str) -> bool:
+    """Whether a path relative to its root fits a pattern."""
+    return path == root or fits(os.fsdecode(path[len(root) :]).lstrip(os.sep), glob)
+
+
+def shown_path(path: bytes) -> str:
+    """A path of the index as a person writes it: relative to the working folder where it lies below."""
+    text = os.fsdecode(path)
+    return text.removeprefix(os.path.join(os.getcwd(), ""))  # noqa: PTH109, PTH118 - of many thousand paths
+
+
+def connect(folder: Path, mode: str = "rw") -> sqlite3.Connection:
+    """Open the file of an index, in autocommit mode; SQLite undoes what a killed writer left half-done."""
+    name = quote(os.fsencode((folder / INDEX_FILE).absolute()))
+    return sqlite3.connect(
+        f"file:{name}?mode={mode}", uri=True, timeout=_WAIT, isolation_level=None, check_same_thread=False
+    )
+
+
+def writable_connection(folder: Path) -> sqlite3.Connection:
+    """Open the file of an index to write it; it is made where there is none."""
+    connection = connect(folder, "rwc")
+    # A transaction is held in memory, so that readers are kept waiting by its commit alone.
+    connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
+    return connection
+
+
+_BUSY = ("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_PROTOCOL")
+_DAMAGED = ("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_FORMAT")
+
+
+@contextmanager
+def trouble(folder: Path) -> Iterator[None]:
+    """Turn SQLite's errors into a sentence.
+
+    Raises:
+        BadIndexError: the index is damaged, in use, out of reach, or cannot be written.
+    """
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise BadIndexError(_sentence(folder, error)) from error
+
+
+def _sentence(folder: Path, error: sqlite3.Error) -> str:
+    name = str(getattr(error, "sqlite_errorname", ""))
+    if name.startswith(_BUSY):
+        return f"{folder} is in use by another process; try again when it has finished."
+    if name.startswith(_DAMAGED):
+        return f"{folder} is damaged ({error}); delete it and make it again."
+    if name.startswith("SQLITE_FULL"):
+        return f"The disk of {folder} is full; free some space and run colde index again, which goes on."
+    if name.startswith("SQLITE_READONLY"):
+        return f"{folder} cannot be written; ask its owner for access."
+    if name.startswith(("SQLITE_IOERR", "SQLITE_CANTOPEN")):
+        return f"{folder} cannot be read or written ({error}); check its disk or connection and try again."
+    return f"{folder} cannot be used ({error}); check it with: colde index {folder} --verify"

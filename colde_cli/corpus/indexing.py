@@ -1,0 +1,587 @@
+"""Bring an index up to date: only files that are new or changed are read, and only unknown text is encoded.
+
+A file counts as unchanged while its size and the time of its last change are those that the index knows. Where that
+time is within two seconds of the last look, a later change might not show in it (git calls this racy): such a file is
+hashed again. Files are known by the hash of their bytes: one that was renamed or copied is not read again.
+
+Everything is written in transactions of a few seconds. A run that is killed loses the last of them, and the next run
+goes on.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import sqlite3
+import time
+import zlib
+from collections.abc import Callable, Generator, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from colde_cli.corpus.collecting import APPLICATION, CorpusReader, Skipped, encode_files, is_index, walk
+from colde_cli.corpus.index import FORMAT, SCHEMA, Index, shown_path, trouble, writable_connection
+from colde_cli.corpus.records import document_of, pack, text_record, vector_record
+from colde_cli.corpus.store import reader_digest
+from colde_cli.documents.document import Document
+from colde_cli.documents.passages import passages
+from colde_cli.encoder.cache import digest, file_digest
+from colde_cli.encoder.encoding import DocumentEncoder, Encoding
+from colde_cli.encoder.loading import learn_field
+from colde_cli.errors import BadIndexError, NoTextError, OptionError
+from colde_cli.scoring.profile import ARRAYS, LEAST_DOCUMENTS
+from colde_cli.settings import CORPUS, INDEX_FILE, usable_cores
+
+MOST_LEARNED_FROM = 2_000
+"""Documents that the field profile of an index is learned from: those with the smallest hashes."""
+
+LOCK = "writer.lock"
+_RACY_NS = 2_000_000_000  # FAT keeps times to two seconds, other file systems more exactly
+_WINDOW = 64  # files hashed together
+_COMMIT_SECONDS, _COMMIT_BYTES = 3.0, 32_000_000
+_BATCH = 16  # documents encoded anew together
+
+_SCAN = """
+CREATE TEMP TABLE found (
+    path BLOB PRIMARY KEY, root INTEGER, size INTEGER, mtime_ns INTEGER, listed INTEGER
+) WITHOUT ROWID;
+CREATE TEMP TABLE waiting (place INTEGER PRIMARY KEY, path BLOB, root INTEGER);
+"""
+
+_FILL_WAITING = f"""
+INSERT INTO waiting (path, root)
+SELECT f.path, f.root FROM found f LEFT JOIN documents d ON d.path = f.path
+WHERE f.listed AND (d.number IS NULL OR d.key IS NULL OR d.size <> f.size OR d.mtime_ns <> f.mtime_ns
+    OR d.mtime_ns + {_RACY_NS} >= d.checked_ns)
+ORDER BY f.path
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class IndexUpdate:
+    """What bringing an index up to date did.
+
+    Attributes:
+        folder: of the index.
+        documents: in the index now, those that cannot be read left out.
+        added: files that were new.
+        changed: files with a new content.
+        renamed: files that were known by another name.
+        removed: files that are gone.
+        encoded: contents that were encoded, in files or from the kept text.
+        failed: files that were tried now and cannot be read.
+        unlisted: folders that cannot be listed; what the index knows of them stays.
+        seconds: by stage.
+    """
+
+    folder: Path
+    documents: int
+    added: int
+    changed: int
+    renamed: int
+    removed: int
+    encoded: int
+    failed: tuple[Skipped, ...]
+    unlisted: tuple[Skipped, ...]
+    seconds: dict[str, float]
+
+
+@contextmanager
+def writing(folder: Path, *, make: bool = False) -> Iterator[Index]:
+    """Open an index as its only writer.
+
+    Args:
+        folder: of the index.
+        make: make a new one where there is none.
+
+    Raises:
+        BadIndexError: it is no index, damaged, of another version, cannot be written, or has a writer already.
+        OptionError: the folder holds something else.
+    """
+    if make:
+        _make_folder(folder)
+    elif not is_index(folder):
+        Index.open(folder)  # raises the reason
+    with _only_writer(folder), trouble(folder):
+        index = Index(folder, writable_connection(folder))
+        try:
+            if not index.connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+                _make_tables(index.connection)
+            index.check_format()
+            yield index
+        finally:
+            index.close()
+
+
+def _make_folder(folder: Path) -> None:
+    ours = {INDEX_FILE, f"{INDEX_FILE}-journal", LOCK, f"{LOCK}-journal"}
+    try:
+        if not folder.is_dir():
+            folder.mkdir()
+        elif not is_index(folder) and {path.name for path in folder.iterdir()} - ours:
+            raise OptionError(f"{folder} is no index and is not overwritten; choose another name.")
+    except FileExistsError as error:
+        raise OptionError(f"{folder} is a file and is not overwritten; choose another name.") from error
+    except OSError as error:
+        raise OptionError(f"{folder} cannot be made: {error.strerror or error}.") from error
+
+
+def _make_tables(connection: sqlite3.Connection) -> None:
+    connection.execute("BEGIN IMMEDIATE")
+    connection.execute(f"PRAGMA application_id = {APPLICATION}")
+    connection.execute(f"PRAGMA user_version = {FORMAT}")
+    for statement in filter(str.strip, SCHEMA.split(";")):
+        connection.execute(statement)
+    values = [("lineage", secrets.token_hex(6)), ("generation", 0)]
+    connection.executemany("INSERT INTO meta VALUES (?, ?)", values)
+    connection.execute("COMMIT")
+
+
+@contextmanager
+def _only_writer(folder: Path) -> Iterator[None]:
+    """Hold a lock that ends with the process, however it ends."""
+    try:
+        lock = sqlite3.connect(folder / LOCK, timeout=2.0, isolation_level=None)
+    except sqlite3.Error as error:
+        raise BadIndexError(f"{folder} cannot be written; ask its owner for access.") from error
+    with closing(lock):
+        try:
+            lock.execute("BEGIN EXCLUSIVE")
+        except sqlite3.Error as error:
+            if str(getattr(error, "sqlite_errorname", "")).startswith("SQLITE_BUSY"):
+                raise BadIndexError(
+                    f"{folder} is being written by another process; try again when it has finished."
+                ) from error
+            raise BadIndexError(f"{folder} cannot be written ({error}).") from error
+        yield
+
+
+def update_index(
+    folder: Path,
+    places: Sequence[Path],
+    encoder: DocumentEncoder,
+    *,
+    glob: str | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> IndexUpdate:
+    """Bring an index up to date with its files, and make it where there is none.
+
+    Args:
+        folder: of the index.
+        places: folders and files that it is to follow from now on, beside those that it follows already.
+        encoder: of the model; an index of another one is encoded anew, from the text that it keeps.
+        glob: which files of `places` to take; see `corpus.collecting.walk`.
+        progress: called with the number of files just done.
+
+    Raises:
+        BadIndexError: the index is damaged, of another version, in use, or cannot be written.
+        MissingFileError: one of the places does not exist.
+        OptionError: the folder of the index holds something else, or there is no document.
+    """
+    with writing(folder, make=bool(places)) as index:
+        return _Update(index, encoder, progress or (lambda number: None)).run(places, glob)
+
+
+@dataclass(slots=True)
+class _File:
+    """A file that is looked at.
+
+    Attributes:
+        key: hash of its bytes and suffix; None if it cannot be opened.
+    """
+
+    path: bytes
+    root: int
+    size: int = 0
+    mtime_ns: int = 0
+    checked_ns: int = 0
+    key: bytes | None = None
+    reason: str | None = None
+
+    @property
+    def shown(self) -> str:
+        return shown_path(self.path)
+
+
+class _Update:
+    """One run over the files of an index."""
+
+    def __init__(self, index: Index, encoder: DocumentEncoder, progress: Callable[[int], None]) -> None:
+        self._index, self._connection, self._encoder = index, index.connection, encoder
+        self._progress = progress
+        self._model = 0
+        self._reading = reader_digest()
+        # Files that are being read, by their path, and with them others of the same content.
+        self._busy: dict[str, list[_File]] = {}
+        self._by_key: dict[bytes, list[_File]] = {}
+        self._counts = dict.fromkeys(("added", "changed", "renamed", "removed", "encoded"), 0)
+        self._failed: list[Skipped] = []
+        self._seconds = dict.fromkeys(("scan", "hash", "encode", "write", "profile"), 0.0)
+        self._written, self._committed, self._dirty = 0, time.monotonic(), False
+
+    def run(self, places: Sequence[Path], glob: str | None) -> IndexUpdate:
+        self._begin()
+        try:
+            with self._timed("scan"):
+                self._follow(places, glob)
+                unlisted = self._scan()
+            self._use_model()
+            self._read_files()
+            self._remove()
+            with self._timed("profile"):
+                self._learn()
+            self._commit()
+        except BaseException:
+            with suppress(sqlite3.Error):  # an error of the disk has ended the transaction
+                self._connection.execute("ROLLBACK")
+            raise
+        documents = len(self._index.numbers())
+        failed = tuple(sorted(self._failed, key=lambda item: item.path))
+        return IndexUpdate(
+            self._index.folder,
+            documents,
+            **self._counts,
+            failed=failed,
+            unlisted=unlisted,
+            seconds=self._seconds,
+        )
+
+    @contextmanager
+    def _timed(self, stage: str) -> Iterator[None]:
+        start = time.monotonic()
+        try:
+            yield
+        finally:
+            self._seconds[stage] += time.monotonic() - start
+
+    def _begin(self) -> None:
+        self._connection.execute("BEGIN IMMEDIATE")
+        self._dirty = False
+
+    def _commit(self) -> None:
+        if self._dirty:
+            self._connection.execute("UPDATE meta SET value = value + 1 WHERE name = 'generation'")
+        self._connection.execute("COMMIT")
+        self._written, self._committed = 0, time.monotonic()
+
+    def _wrote(self, size: int = 0) -> None:
+        """Commit now and then."""
+        self._dirty = True
+        self._written += size
+        if self._written > _COMMIT_BYTES or time.monotonic() - self._committed > _COMMIT_SECONDS:
+            self._commit()
+            self._begin()
+
+    def _follow(self, places: Sequence[Path], glob: str | None) -> None:
+        """Add places to those that the index follows."""
+        for place in places:
+            path = os.fsencode(os.path.abspath(place))  # noqa: PTH100 - keeps links
+            self._connection.execute(
+                "INSERT INTO roots (path, glob) VALUES (?, ?) ON CONFLICT (path) DO UPDATE SET glob = excluded.glob"
+                " WHERE glob IS NOT excluded.glob",
+                (path, glob),
+            )
+
+    def _scan(self) -> tuple[Skipped, ...]:
+        """List the files that there are, and those to look at; return the folders that cannot be listed."""
+        for statement in filter(str.strip, _SCAN.split(";")):
+            self._connection.execute(statement)
+        errors: list[OSError] = []
+        for number, path, glob in self._connection.execute("SELECT number, path, glob FROM roots").fetchall():
+            files = walk([Path(os.fsdecode(path))], glob, errors.append)
+            rows = (_found(file, number) for file in files)
+            self._connection.executemany("INSERT OR IGNORE INTO found VALUES (?, ?, ?, ?, 1)", rows)
+        for error in errors:
+            below = os.path.join(os.fsencode(error.filename), b"")  # noqa: PTH118 - of bytes
+            self._connection.execute(
+                "INSERT OR IGNORE INTO found SELECT path, root, size, mtime_ns, 0 FROM documents"
+                " WHERE substr(path, 1, ?) = ?",
+                (len(below), below),
+            )
+        self._connection.execute(
+            "UPDATE documents SET root = f.root FROM found f WHERE f.path = documents.path AND f.root <> documents.root"
+        )
+        self._connection.execute(_FILL_WAITING)
+        return tuple(Skipped(str(error.filename), str(error.strerror)) for error in errors)
+
+    def _use_model(self) -> None:
+        """Make sure that every content that is used has vectors of the model."""
+        encoder, connection = self._encoder, self._connection
+        current, identity = self._index.model, encoder.identity
+        if current is not None and current.identity == identity:
+            self._model = current.number
+            return
+        centre = encoder.centre
+        connection.execute(
+            "INSERT OR IGNORE INTO models (identity, name, precision, centre) VALUES (?, ?, ?, ?)",
+            (
+                identity,
+                encoder.info.name,
+                encoder.info.precision,
+                None if centre is None else centre.tobytes(),
+            ),
+        )
+        query = "SELECT number FROM models WHERE identity = ?"
+        (self._model,) = connection.execute(query, (identity,)).fetchone()
+        self._encode_anew()
+        connection.execute("INSERT OR REPLACE INTO meta VALUES ('model', ?)", (self._model,))
+        connection.execute("UPDATE meta SET value = ? WHERE name = 'lineage'", (secrets.token_hex(6),))
+        connection.execute("DELETE FROM vectors WHERE model <> ?", (self._model,))
+        connection.execute("DELETE FROM models WHERE number <> ?", (self._model,))
+        self._dirty = True
+        self._commit()
+        self._begin()
+
+    def _encode_anew(self) -> None:
+        """Encode the kept texts that have no vectors of the model, without reading a file."""
+        query = (
+            "SELECT number, checksum, record FROM contents WHERE number > ? AND number IN"
+            " (SELECT content FROM documents) AND number NOT IN (SELECT content FROM vectors WHERE model = ?)"
+            " ORDER BY number LIMIT ?"
+        )
+        last = 0
+        while rows := self._connection.execute(query, (last, self._model, _BATCH)).fetchall():
+            last = rows[-1][0]
+            documents = {
+                number: document_of("", "", self._index.unpacked(record, checksum)[0])
+                for number, checksum, record in rows
+            }
+            with self._timed("encode"):
+                encodings = _encoded(documents, self._encoder)
+            for number, encoding in encodings.items():
+                if isinstance(encoding, str):
+                    self._connection.execute(
+                        "UPDATE documents SET content = NULL, reason = ? WHERE content = ?",
+                        (json.dumps(encoding), number),
+                    )
+                else:
+                    self._put_vectors(number, encoding)
+            self._progress(len(rows))
+            self._wrote()
+
+    def _put_vectors(self, content: int, encoding: Encoding) -> None:
+        with self._timed("write"):
+            record = vector_record(encoding, self._encoder.centre)
+            row = (self._model, content, len(encoding.chunks), zlib.crc32(record), record)
+            self._connection.execute("INSERT OR REPLACE INTO vectors VALUES (?, ?, ?, ?, ?)", row)
+            self._counts["encoded"] += 1
+        self._wrote(len(record))
+
+    def _read_files(self) -> None:
+        """Look at all files that may have changed; read and encode those with an unknown content."""
+        with (
+            closing(self._unknown()) as paths,
+            closing(encode_files(paths, self._encoder, CorpusReader())) as items,
+        ):
+            while True:
+                with self._timed("encode"):
+                    item = next(items, None)
+                if item is None:
+                    break
+                self._finish(item)
+
+    def _finish(self, item: Encoding | Skipped) -> None:
+        """Write what came of a file, for it and all others of its content."""
+        path = item.path if isinstance(item, Skipped) else item.document.path
+        files = self._busy.pop(path)
+        first = files[0]
+        assert first.key is not None, "a file that is read was hashed"
+        del self._by_key[first.key]
+        if _is_changed(first):
+            reason = f"{first.shown} changed while it was read; the next run reads it again."
+            self._failed += [Skipped(file.shown, reason) for file in files]
+        elif isinstance(item, Skipped):
+            for file in files:
+                self._put_bad(file, item.reason.replace(path, file.shown))
+        else:
+            content = self._put_content(first.key, item)
+            for file in files:
+                self._put(file, content)
+        self._progress(len(files))
+
+    def _put_content(self, key: bytes, encoding: Encoding) -> int:
+        document = encoding.document
+        # Files of the same content may have different names: a title that is only the name is not kept.
+        title = "" if document.title == Path(document.path).name else document.title
+        with self._timed("write"):
+            record = text_record(document, title, passages(document))
+            report = document.report
+            facts = (len(document.text.split()), report.pages, json.dumps(report.warnings), self._reading)
+            self._connection.execute(
+                "INSERT OR IGNORE INTO contents (key, title, words, pages, warnings, reading, checksum, record)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                (key, json.dumps(title), *facts, zlib.crc32(record), record),
+            )
+            query = "SELECT number FROM contents WHERE key = ?"
+            number: int = self._connection.execute(query, (key,)).fetchone()[0]
+        self._written += len(record)
+        self._put_vectors(number, encoding)
+        return number
+
+    def _unknown(self) -> Generator[Path, None, None]:
+        """Yield the files to read; those of a known content are dealt with on the way."""
+        query = "SELECT place, path, root FROM waiting WHERE place > ? ORDER BY place LIMIT ?"
+        last = 0
+        with ThreadPoolExecutor(usable_cores(), "colde-hash") as pool:
+            while rows := self._connection.execute(query, (last, _WINDOW)).fetchall():
+                last = rows[-1][0]
+                with self._timed("hash"):
+                    files = list(pool.map(_hashed, (_File(path, root) for _, path, root in rows)))
+                for file in files:
+                    if self._is_unknown(file):
+                        yield Path(os.fsdecode(file.path))
+
+    def _is_unknown(self, file: _File) -> bool:
+        """Whether a file has to be read; if not, it is dealt with."""
+        if file.key is None and file.reason is None:  # gone since the scan
+            self._connection.execute("DELETE FROM found WHERE path = ?", (file.path,))
+        elif file.key is None or file.reason is not None:
+            self._put_bad(file, file.reason or "")
+        elif not self._is_known(file, file.key):
+            files = self._by_key.setdefault(file.key, [])
+            files.append(file)
+            if len(files) == 1:
+                self._busy[os.fsdecode(file.path)] = files
+                return True
+            return False
+        self._progress(1)
+        return False
+
+    def _is_known(self, file: _File, key: bytes) -> bool:
+        """Whether the content is known, or known to be bad in this very file."""
+        same = "SELECT number FROM documents WHERE path = ? AND key = ?"
+        row = self._connection.execute(same, (file.path, key)).fetchone()
+        if row is not None:
+            seen = (file.size, file.mtime_ns, file.checked_ns, row[0])
+            self._connection.execute(
+                "UPDATE documents SET size = ?, mtime_ns = ?, checked_ns = ? WHERE number = ?", seen
+            )
+            return True
+        query = "SELECT c.number FROM contents c JOIN vectors v ON v.model = ? AND v.content = c.number WHERE c.key = ?"
+        row = self._connection.execute(query, (self._model, key)).fetchone()
+        if row is not None:
+            self._put(file, row[0])
+        return row is not None
+
+    def _put_bad(self, file: _File, reason: str) -> None:
+        self._put(file, None, reason)
+        self._failed.append(Skipped(file.shown, reason))
+
+    def _put(self, file: _File, content: int | None, reason: str | None = None) -> None:
+        """Write the row of a file that is new or has another content."""
+        seen = (file.size, file.mtime_ns, file.checked_ns)
+        if content is not None and (number := self._gone_with(content)) is not None:
+            values = (file.path, file.root, *seen, number)
+            self._connection.execute("DELETE FROM documents WHERE path = ?", (file.path,))
+            self._connection.execute(
+                "UPDATE documents SET path = ?, root = ?, size = ?, mtime_ns = ?, checked_ns = ? WHERE number = ?",
+                values,
+            )
+            self._counts["renamed"] += 1
+        else:
+            gone = self._connection.execute("DELETE FROM documents WHERE path = ?", (file.path,)).rowcount
+            self._connection.execute(
+                "INSERT INTO documents (path, root, key, content, size, mtime_ns, checked_ns, reason)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                (
+                    file.path,
+                    file.root,
+                    file.key,
+                    content,
+                    *seen,
+                    None if reason is None else json.dumps(reason),
+                ),
+            )
+            if reason is None:
+                self._counts["changed" if gone else "added"] += 1
+        self._wrote()
+
+    def _gone_with(self, content: int) -> int | None:
+        """The number of a document of this content whose file is gone."""
+        query = "SELECT number FROM documents WHERE content = ? AND path NOT IN (SELECT path FROM found) ORDER BY path"
+        row = self._connection.execute(query, (content,)).fetchone()
+        return None if row is None else row[0]
+
+    def _remove(self) -> None:
+        """Drop the files that are gone; their contents stay until the index is compacted."""
+        query = "DELETE FROM documents WHERE path NOT IN (SELECT path FROM found)"
+        self._counts["removed"] = self._connection.execute(query).rowcount
+        self._dirty |= self._counts["removed"] > 0
+
+    def _learn(self) -> None:
+        """Learn the field profile, if the documents that it is learned from are others than before."""
+        statistics = self._encoder.statistics
+        if statistics is None:
+            return
+        rows = self._connection.execute(
+            "SELECT min(d.number), c.key FROM documents d JOIN contents c ON c.number = d.content"
+            " GROUP BY c.key ORDER BY c.key LIMIT ?",
+            (MOST_LEARNED_FROM,),
+        ).fetchall()
+        source = digest(self._encoder.identity, statistics.fingerprint.encode(), *(key for _, key in rows))
+        known = self._connection.execute("SELECT learned_from FROM profile").fetchone()
+        if (known is None and len(rows) < LEAST_DOCUMENTS) or (known is not None and known[0] == source):
+            return
+        self._dirty = True
+        self._connection.execute("DELETE FROM profile")
+        if len(rows) < LEAST_DOCUMENTS:
+            return
+        cards = self._index.cards([number for number, _ in rows])
+        profile = learn_field(CORPUS, [cards[number] for number, _ in rows], self._encoder).profile
+        arrays = {name: getattr(profile, name) for name in ARRAYS}
+        record = zlib.compress(pack({}, arrays), 1)
+        values = (statistics.fingerprint, source, profile.documents, zlib.crc32(record), record)
+        self._connection.execute("INSERT INTO profile VALUES (?, ?, ?, ?, ?)", values)
+
+
+def _found(file: Path, root: int) -> tuple[bytes, int, int, int]:
+    """A row of the table of files that there are."""
+    try:
+        status = file.stat()
+    except OSError:  # gone, or out of reach: looking at it again says so
+        return os.fsencode(file), root, -1, -1
+    return os.fsencode(file), root, status.st_size, status.st_mtime_ns
+
+
+def _hashed(file: _File) -> _File:
+    """Look at a file: size, time and hash, or the reason why that cannot be."""
+    path = Path(os.fsdecode(file.path))
+    file.checked_ns = time.time_ns()
+    try:
+        status = path.stat()
+        file.size, file.mtime_ns = status.st_size, status.st_mtime_ns
+        if not path.is_file():  # a pipe can be read once only, or not at all
+            file.reason = f"{file.shown} is not a regular file."
+        else:
+            file.key = digest(path.suffix.lower().encode(errors="replace"), file_digest(path))
+    except FileNotFoundError:
+        return file
+    except OSError as error:
+        file.reason = f"{file.shown} cannot be opened: {error.strerror or error}."
+    return file
+
+
+def _is_changed(file: _File) -> bool:
+    """Whether a file has changed since it was hashed."""
+    try:
+        status = os.stat(file.path)  # noqa: PTH116 - of bytes
+    except OSError:
+        return True
+    return (status.st_size, status.st_mtime_ns) != (file.size, file.mtime_ns)
+
+
+def _encoded(documents: dict[int, Document], encoder: DocumentEncoder) -> dict[int, Encoding | str]:
+    """The encodings of documents, or the reason why there is none."""
+    try:
+        return dict(zip(documents, encoder.encode_many(list(documents.values())), strict=True))
+    except NoTextError:  # One of them has not a single token: find it.
+        found: dict[int, Encoding | str] = {}
+        for number, document in documents.items():
+            try:
+                found[number] = encoder.encode(document)
+            except NoTextError as error:
+                found[number] = str(error)
+        return found
