@@ -98,7 +98,7 @@ def test_a_change_of_the_template_is_still_flagged(capsys: Capture, tmp_path: Pa
     b = write(tmp_path / "b.md", FEE, SECRET.replace("shall", "may"), LAW)
     status, value = diff_json(capsys, a, b, "--ignore-like", template)
     assert (status, value["summary"]["edited"], value["summary"]["same"]) == (1, 1, 1)
-    assert [pair["flags"] for pair in value["passages"] if pair["edits"]] == [["modal"]]
+    assert [pair["flags"] for pair in value["passages"] if pair["edits"]] == [["obligation"]]
 
 
 def test_the_terminal_says_what_was_ignored(capsys: Capture) -> None:
@@ -111,10 +111,10 @@ def test_the_terminal_says_what_was_ignored(capsys: Capture) -> None:
 
 
 def test_numbers_of_the_examples_are_not_flagged(capsys: Capture) -> None:
-    """Of the edits of examples/README.md those in units, modals, negations and names are left."""
+    """Of the edits of examples/README.md those in units, obligations, negations and names are left."""
     status, value = diff_json(capsys, V1, V2, "--ignore-numbers")
     kinds = sorted(kind for pair in value["passages"] for kind in pair["flags"])
-    assert (status, kinds) == (1, ["modal", "name", "negation", "unit"])
+    assert (status, kinds) == (1, ["name", "negation", "obligation", "unit"])
 
 
 def test_switches_come_from_the_environment_too(

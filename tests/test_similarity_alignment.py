@@ -71,7 +71,7 @@ def test_a_paragraph_divided_and_edited_at_the_seam_is_one_pair() -> None:
         ("EUR 40", "EUR 45", "amount"),
         ("3 March", "13 March", "date"),
         ("does not refund", "does refund", "negation"),
-        ("shall levy", "may levy", "modal"),
+        ("shall levy", "may levy", "obligation"),
     ],
 )
 def test_small_edits_that_tell_are_flagged(before: str, after: str, kind: str) -> None:
@@ -235,7 +235,7 @@ def test_paragraphs_of_the_examples(versions: Versions) -> None:
         ("unit", "2 minutes", "2 hours", 1),
         ("amount", "EUR 58", "EUR 63", 1),
         ("negation", "not", "", 1),
-        ("modal", "must", "may", 1),
+        ("obligation", "must", "may", 1),
         ("date", "8 January", "15 January", 1),
         ("number", "14 years", "11 years", 1),
         ("percentage", "80 %", "75 %", 1),

@@ -115,7 +115,7 @@ def test_a_clause_that_the_other_changed_stays_so_that_the_change_is_shown() -> 
     found = align(*Boilerplate([TEMPLATE]).without_both(a, b), None)
     assert [(pair.state, pair.flags[0].kind.value) for pair in found.pairs] == [
         (State.EDITED, "amount"),
-        (State.EDITED, "modal"),
+        (State.EDITED, "obligation"),
     ]
     back = align(*Boilerplate([TEMPLATE]).without_both(b, a), None)
     assert back.summary == found.summary

@@ -163,7 +163,7 @@ def test_a_date_is_one_word_where_numbers_are_ignored() -> None:
         ("EUR 1,400", "USD 1,600", ["amount"]),
         ("EUR 1,400", "5 %", ["amount"]),
         ("8 January 2024", "15 March 2025", []),
-        ("shall deliver", "may deliver", ["modal"]),
+        ("shall deliver", "may deliver", ["obligation"]),
         ("shall deliver", "shall not deliver", ["negation"]),
         ("within 30 days of 8 January 2024 ", "", []),
     ],

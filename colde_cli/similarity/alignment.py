@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -27,7 +27,7 @@ from colde_cli.similarity.candidates import (
     promising,
     wording,
 )
-from colde_cli.similarity.flags import Flag, flags
+from colde_cli.similarity.flags import Flag, flags, one_sided_flags
 from colde_cli.similarity.matching import Group, Matching, Thresholds, in_order, join
 from colde_cli.similarity.numbers import renumbered
 from colde_cli.similarity.redline import (
@@ -40,9 +40,14 @@ from colde_cli.similarity.redline import (
     run_together,
     words,
 )
+from colde_cli.similarity.references import changed_references, labels, points_elsewhere
+from colde_cli.similarity.terms import ContractTerms, read_terms
 
 ALIKE = 0.5
 """Lowest wording of two passages that read alike, so that a small difference is flagged."""
+
+VERSIONS = 0.5
+"""Two documents are versions of one text if one of them has this share of the other's words."""
 
 _EXACT = Thresholds(1.0, 1.0)
 _WORDING = Thresholds(0.6, 0.7)
@@ -172,11 +177,15 @@ def align(
             matching.grow(_movable(close, left), thresholds, left.weights)
     groups = join(matching, left.keys, right.keys)
     kept = in_order({group.a[0]: group.b[0] for group in groups if group.a and group.b}, left.weights)
+    terms = read_terms(a.text, b.text)
     pairs = [
-        _pair(group, left, right, not group.b or not group.a or group.a[0] in kept, ignore)
+        _pair(group, left, right, not group.b or not group.a or group.a[0] in kept, ignore, terms)
         for group in groups
     ]
-    return Alignment(tuple(_without_labels(pairs)), left.passages, right.passages)
+    pairs = list(_without_labels(_with_clauses(pairs, terms)))
+    decided = changed_references(pairs, labels(pairs, a, b), rules=terms.rules)
+    pairs = [_only(pair, lambda flag, _: points_elsewhere(flag, decided)) for pair in pairs]
+    return Alignment(tuple(pairs), left.passages, right.passages)
 
 
 def _match_wording(
@@ -268,7 +277,12 @@ def _rest(matching: Matching, left: _CutDocument, right: _CutDocument) -> _Rest:
 
 
 def _pair(
-    group: Group, left: _CutDocument, right: _CutDocument, kept: bool, ignore: IgnoreOptions
+    group: Group,
+    left: _CutDocument,
+    right: _CutDocument,
+    kept: bool,
+    ignore: IgnoreOptions,
+    terms: ContractTerms,
 ) -> PassagePair:
     """Give a group its state, edits and flags; `kept`: whether it kept its order."""
     a_text = "\n\n".join(left.texts[i] for i in group.a)
@@ -282,7 +296,7 @@ def _pair(
     alike = wording(a_keys, b_keys)
     state = (State.EDITED if edits else State.SAME) if kept else State.MOVED
     small = alike >= ALIKE or _same_but_for_numbers(a_text, b_text)
-    flagged = flags(a_text, b_text, ignore) if edits and small else ()
+    flagged = flags(a_text, b_text, ignore, terms) if edits and small else ()
     score = 1.0 if not edits else max(alike, group.score)
     return PassagePair(state, a, b, score, edits, flagged, a_text, b_text)
 
@@ -301,10 +315,28 @@ def _without_labels(pairs: Sequence[PassagePair]) -> Iterable[PassagePair]:
     labels = {(flag.a, flag.b) for pair in pairs for flag in pair.flags if _on_labels(pair, flag)}
     aside = renumbered(labels)
     for pair in pairs:
-        left = tuple(
-            flag for flag in pair.flags if (flag.a, flag.b) not in aside or not _on_labels(pair, flag)
-        )
-        yield pair if left == pair.flags else replace(pair, flags=left)
+        yield _only(pair, lambda flag, pair: (flag.a, flag.b) not in aside or not _on_labels(pair, flag))
+
+
+def _only(pair: PassagePair, keep: Callable[[Flag, PassagePair], bool]) -> PassagePair:
+    """Keep some flags of a pair."""
+    left = tuple(flag for flag in pair.flags if keep(flag, pair))
+    return pair if left == pair.flags else replace(pair, flags=left)
+
+
+def _with_clauses(pairs: Sequence[PassagePair], terms: ContractTerms) -> list[PassagePair]:
+    """Flag clauses that only one of two versions has; documents that share little are no versions."""
+    if not terms.rules or not versions(pairs):
+        return list(pairs)
+    return [
+        pair if pair.a and pair.b else replace(pair, flags=one_sided_flags(pair.a_text, pair.b_text, terms))
+        for pair in pairs
+    ]
+
+
+def versions(pairs: Iterable[PassagePair]) -> bool:
+    """Whether two documents are versions of one text: one of them has most of the other's words."""
+    return max(extent.share_kept for extent in extents(pairs)) >= VERSIONS
 
 
 def _on_labels(pair: PassagePair, flag: Flag) -> bool:

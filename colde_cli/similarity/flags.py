@@ -1,43 +1,73 @@
-"""Flag the small edits that cost money: a changed number, date, amount, unit, percentage, name, modal or negation.
+"""Flag the small edits that cost money: a party exchanged, a duty weakened, a date or an amount changed.
 
 Precision comes first. Only a short edit is flagged, and only if the whole passages differ in it: a number that only
-changed its place is no difference. Numbers of sections, tables, figures, list items, footnotes and references are
-not flagged, because they follow from other edits. Nor are numbers along the axis of a chart and numbers that are part
-of a new name ("GA4").
+changed its place is no difference. Numbers of tables, figures, list items, footnotes and citations are not flagged,
+because they follow from other edits; nor are numbers in formulas, along the axis of a chart, or in a new name ("GA4").
+How numbers are written is in `numbers`, words of duty and scope are in `duties`, parties and defined terms in `terms`.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from colde_cli.documents.document import Span
+from colde_cli.similarity.duties import (
+    BINDING,
+    BOUNDS,
+    COMPARISON,
+    COMPARISONS,
+    EXCEPTION,
+    EXCEPTIONS,
+    NEGATION,
+    OBLIGATION,
+    OBLIGATIONS,
+    QUANTIFIERS,
+    SCOPE,
+    SCOPES,
+    WEAK_ALONE,
+    clause,
+    group,
+)
 from colde_cli.similarity.numbers import (
     DATE,
     IN_WORDS,
+    MONTHS,
     NUMERAL,
     SPELLED,
     axis_numbers,
     footnote_marks,
+    formulas,
+    in_figures,
+    mostly_numbers,
     names_something,
+    written_twice,
 )
 from colde_cli.similarity.redline import NOTHING_IGNORED, Edit, IgnoreOptions, normal, plain, redline
+from colde_cli.similarity.terms import NO_TERMS, ContractTerms, is_speaker, party_value, term_value
 
 
 class FlagKind(StrEnum):
-    """The kind of word that differs."""
+    """The kind of difference, the weightiest first."""
 
-    NUMBER = "number"
-    DATE = "date"
     AMOUNT = "amount"
-    UNIT = "unit"
-    PERCENTAGE = "percentage"
-    NAME = "name"
-    MODAL = "modal"
+    PARTY = "party"
+    OBLIGATION = "obligation"
     NEGATION = "negation"
+    EXCEPTION = "exception"
+    SCOPE = "scope"
+    COMPARISON = "comparison"
+    PERCENTAGE = "percentage"
+    DATE = "date"
+    UNIT = "unit"
+    NUMBER = "number"
+    CLAUSE = "clause"
+    REFERENCE = "reference"
+    TERM = "term"
+    NAME = "name"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +81,7 @@ class Flag:
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """A number, date, modal, ... in a text.
+    """A number, date, duty, party, ... in a text.
 
     Attributes:
         value: a normal form, the same for "45 days" and "forty-five days".
@@ -65,16 +95,17 @@ class Mention:
 SHORT_EDIT = 12
 """Most words that a short edit deletes or inserts. A longer edit is a new sentence, which people read anyway."""
 
-_FLIP = 3
-"""Most words of a short edit in which a modal or negation is flagged."""
+_FLIP = 4
+"""Most words of a short edit in which a duty, negation, scope, comparison, party or term is flagged."""
+_EXCEPTION_EDIT = 40
+"""Most words of an edit that is flagged as an exception."""
+_EXCEPTION_BEGINS = 3
+"""Words before "except" in such an edit at most."""
 
-# "two" and "2" are the same number; "one", "third" and "quarter" may mean something else.
-_FIGURES = {word: str(number) for number, word in enumerate(SPELLED[:19], 2)} | {
-    word: str(10 * number)
-    for number, word in enumerate("thirty forty fifty sixty seventy eighty ninety".split(), 3)
-}
+_BEGINNING = 12
+"""Words of a clause that a flag shows."""
+
 _COUNT = re.compile(rf"-?{NUMERAL}(?:thousand|million|billion|bn|[km]\b)?|^(?:{'|'.join(SPELLED)})")
-_LEADING_WORDS = re.compile(r"([a-z]+)(?:[\s-]([a-z]+))?")
 # A minus touches the number and nothing before it; a dash or hyphen does not.
 _MINUS = r"(?:(?<=[\s(\[=,:;])[-−](?=\d))?"
 _CURRENCY = r"(?:[$€£¥₹]|\b(?:usd|eur|gbp|chf|cad|aud|jpy|dollars?|euros?|pounds?)\b)"
@@ -86,67 +117,95 @@ _UNITS = (
     r"|millimetres?|millimeters?|miles?|feet|foot|inch(?:es)?|yards?|pounds?|ounces?|[kmgt]?bits?|[kmgt]?bytes?"
     r"|[kmgt]i?b|[kmg]?hz|[kmg]?wh?|volts?|amps?|degrees?|°\s?[cf]|[mµ]?s|[mcd]?l)"
 )
+_SPELLED_NUMBER = rf"\b{IN_WORDS}(?:[\s-](?:and\s)?{IN_WORDS})*"
+_PER_CENT = r"(?:%|percent\b|per\s?cent\b)"
 _PATTERNS = (
     (FlagKind.DATE, DATE),
-    (FlagKind.AMOUNT, rf"{_CURRENCY}\s*{NUMERAL}{_SCALE}|{NUMERAL}{_SCALE}\s*{_CURRENCY}"),
-    (FlagKind.PERCENTAGE, rf"{_MINUS}{NUMERAL}\s*(?:%|percent\b|per\s?cent\b)"),
-    (FlagKind.UNIT, rf"(?:{_MINUS}\b{NUMERAL}|\b{IN_WORDS})[\s-]*{_UNITS}(?![\w²³])"),
-    (FlagKind.NUMBER, rf"(?<![\w.]){_MINUS}{NUMERAL}|\d+(?:[.,]\d+)*|\b{IN_WORDS}"),
+    (
+        FlagKind.AMOUNT,
+        rf"{_CURRENCY}\s*{NUMERAL}{_SCALE}|(?:{NUMERAL}|{_SPELLED_NUMBER}){_SCALE}\s*{_CURRENCY}",
+    ),
+    (FlagKind.PERCENTAGE, rf"(?:{_MINUS}{NUMERAL}|{_SPELLED_NUMBER})\)?\s*{_PER_CENT}"),
+    (FlagKind.UNIT, rf"(?:{_MINUS}\b{NUMERAL}|{_SPELLED_NUMBER})\)?[\s-]*{_UNITS}(?![\w²³])"),
+    (FlagKind.NUMBER, rf"(?<![\w.]){_MINUS}{NUMERAL}|\d+(?:[.,]\d+)*|{_SPELLED_NUMBER}"),
 )
 _NUMERIC = re.compile("|".join(f"(?P<{kind.value}>{pattern})" for kind, pattern in _PATTERNS), re.IGNORECASE)
 _SIGNPOST = re.compile(
     r"(?:\b(?:sections?|tables?|tab|figures?|figs?|appendix|appendices|chapters?|articles?|art|clauses?|paragraphs?"
-    r"|equations?|eqs?|questions?|steps?|items?|parts?|pages?|pp?|no|nos|notes?|annex|schedule|exhibit|rfc|pep)"
+    r"|equations?|eqs?|questions?|steps?|items?|parts?|pages?|pp?|no|nos|notes?|annex|schedule|exhibit|rfc|pep"
+    r"|definitions?|def|theorems?|thm|lemmas?|propositions?|prop|corollary|corollaries|remarks?|examples?|algorithms?"
+    r"|assumptions?|listings?|lines?|vol|volume|rules?)"
     r"\.?\s*(?:\d[\w.]*\s*(?:,|and|or|to|[-–])\s*)*|§+\s*|\(see\s+|\[(?:\d+[,;\s-]*)*)$",
     re.IGNORECASE,
 )
 _NUMBERED = r"(?:[(\[]\d+(?:\.\d+)*[)\]]|\d+(?:\.\d+)*[.)]|\d+(?:\.\d+)+)\s"
 # At the beginning of a text, or of a sentence within it.
-_ITEM = re.compile(rf"^\s*{_NUMBERED}|(?:(?<=[.!?:;])\s+|\n\s*){_NUMBERED}(?=\W*[A-Z])")
-_MODALS = re.compile(r"\b(?:shall|must|may|might|should|will|would|can|could|cannot)\b", re.IGNORECASE)
-_STRONG = {"shall", "must", "may", "should"}
-_NEGATIONS = re.compile(
-    r"\b(?:not|no|never|none|nor|neither|without|cannot|nothing|nobody)\b|\w+n['’]t\b", re.IGNORECASE
+_ITEM = re.compile(
+    rf"^\s*{_NUMBERED}|^\s*\d{{1,2}}\s+(?=[A-Z][a-z])|(?:(?<=[.!?:;])\s+|\n\s*){_NUMBERED}(?=\W*[A-Z])"
+)
+_REFERENCE = re.compile(
+    r"\b(?:sections?|articles?|clauses?|paragraphs?|subsections?|schedules?|exhibits?|annex|appendix|rules?|abschnitt|artikel"
+    r"|ziffer|absatz|anlage|annexe|artículos?|sección|cláusulas?|anexo)\.?\s+"
+    r"(?P<number>\d+(?:\.\d+)*[A-Za-z]?(?:\s?\([a-z0-9]+\))*|(?-i:[A-Z]|[IVX]+)(?![\w'’]))|§+\s*(?P<sign>\d+[\w.]*)",
+    re.IGNORECASE,
 )
 _NAME = re.compile(r"\b[A-Z][^\W\d_]*[a-z][^\W\d_]*(?:[-'’ ][A-Z][^\W\d_]*[a-z][^\W\d_]*)*")
 _NOT_NAMES = set(
     "a an the this that these those it he she we they i you in on at of for to by with from as if when where while "
     "and or but so yet no not all any each every some such our their its his her my your there here who what which how "
     "section table figure appendix chapter article clause part step mr mrs ms dr".split()
-)
+) | set(SPELLED)
+_MONTH = re.compile(MONTHS, re.IGNORECASE)
+_AROUND_PARTY = set("the a an and or by of to each either both any such its".split())
 
 
-def flags(a: str, b: str, ignore: IgnoreOptions = NOTHING_IGNORED) -> tuple[Flag, ...]:
-    """Find the differences that matter between two similar texts, numbers first.
+def flags(
+    a: str, b: str, ignore: IgnoreOptions = NOTHING_IGNORED, terms: ContractTerms = NO_TERMS
+) -> tuple[Flag, ...]:
+    """Find the differences that matter between two similar texts, the weightiest kind first.
 
     Args:
         a: a passage.
         b: its partner.
         ignore: the differences to ignore. With numbers ignored, a changed unit or currency is still flagged.
+        terms: parties and defined terms of both documents.
     """
-    edits = _edits(a, b, ignore)
-    if not edits:
+    all_edits = redline(a, b, readable=False, ignore=ignore)
+    edits = [edit for edit in all_edits if _short(a, edit.a) and _short(b, edit.b)]
+    if not all_edits:
         return ()
     # A unit and the number next to it are one edit only where numbers count.
-    near = _edits(a, b, replace(ignore, numbers=False)) if ignore.numbers else edits
-    found = (*_values(a, b, near, ignore), *_modals(a, b, edits), *_names(a, b, edits, ignore))
-    return tuple(dict.fromkeys(found))
-
-
-def _edits(a: str, b: str, ignore: IgnoreOptions) -> list[Edit]:
-    """Find the short edits."""
-    edits = redline(a, b, readable=False, ignore=ignore)
-    return [edit for edit in edits if _short(a, edit.a) and _short(b, edit.b)]
+    near = edits
+    if ignore.numbers:
+        fine = redline(a, b, readable=False, ignore=replace(ignore, numbers=False))
+        near = [edit for edit in fine if _short(a, edit.a) and _short(b, edit.b)]
+    flips = [edit for edit in edits if _short(a, edit.a, _FLIP) and _short(b, edit.b, _FLIP)]
+    found = [
+        *_values(a, b, near, ignore),
+        *_phrases(a, b, flips),
+        *_negations(a, b, flips),
+        *_exceptions(a, b, all_edits),
+        *(() if ignore.numbers else _references(a, b, edits)),
+        *_terms(a, b, flips, terms),
+    ]
+    if terms.rules:
+        found += _clauses(a, b, all_edits)
+    found += _names(a, b, edits, ignore, found)
+    order = {kind: place for place, kind in enumerate(FlagKind)}
+    return tuple(sorted(dict.fromkeys(found), key=lambda flag: order[flag.kind]))
 
 
 def _short(text: str, span: Span, most: int = SHORT_EDIT) -> bool:
     return len(text[span.start : span.end].split()) <= most
 
 
+# Numbers
+
+
 def numbers(text: str) -> tuple[Mention, ...]:
     """Find all dates, amounts, percentages, numbers with a unit and bare numbers that are more than a label."""
     items = (Span(*item.span()) for item in _ITEM.finditer(text))
-    labels = [*items, *axis_numbers(text), *footnote_marks(text)]
+    labels = [*items, *axis_numbers(text), *footnote_marks(text), *formulas(text), *written_twice(text)]
     mentions = []
     for match in _NUMERIC.finditer(text):
         label = any(span.start <= match.start() and match.end() <= span.end for span in labels)
@@ -159,17 +218,10 @@ def numbers(text: str) -> tuple[Mention, ...]:
 
 def _value(words: str) -> str:
     """Bring words into the form of `Mention.value`."""
-    text = plain(words).casefold()
+    text = plain(words).casefold().replace(")", "")
     minus = "-" if text.startswith("-") else ""
-    return minus + re.sub(r"[\s-]+", "", _LEADING_WORDS.sub(_figure, text, count=1))
-
-
-def _figure(words: re.Match[str]) -> str:
-    """Write a spelled number in figures; leave other words."""
-    first, second = (_FIGURES.get(word or "", "") for word in words.groups())
-    if len(first) == 2 and first.endswith("0") and (len(second) == 1 or words[2] == "one"):
-        return str(int(first) + int(second or 1))
-    return words[0].replace(words[1], first, 1) if first else words[0]
+    text = re.sub(r"\bper\s?cent\b", "%", in_figures(text.removeprefix("-")))
+    return minus + re.sub(r"[\s-]+", "", text)
 
 
 def _values(a: str, b: str, edits: Sequence[Edit], ignore: IgnoreOptions) -> Iterator[Flag]:
@@ -177,6 +229,7 @@ def _values(a: str, b: str, edits: Sequence[Edit], ignore: IgnoreOptions) -> Ite
     if ignore.numbers:
         left, right = _units_alone(left), _units_alone(right)
     gone, new = _missing(left, right), _missing(right, left)
+    rows = mostly_numbers(a) or mostly_numbers(b)
     for edit in edits:
         deleted = [mention for mention in gone if _touches(mention.span, edit.a)]
         inserted = [mention for mention in new if _touches(mention.span, edit.b)]
@@ -184,7 +237,7 @@ def _values(a: str, b: str, edits: Sequence[Edit], ignore: IgnoreOptions) -> Ite
         new = [mention for mention in new if mention not in inserted]
         for first, second in zip(deleted, inserted, strict=False):
             yield Flag(_kind(first, second), _words_of(a, first), _words_of(b, second))
-        if ignore.numbers:
+        if ignore.numbers or rows:
             continue
         for alone in deleted[len(inserted) :]:
             if _counts_alone(a, alone):
@@ -233,45 +286,217 @@ def _counts_alone(text: str, mention: Mention) -> bool:
     """Whether a number without a counterpart in the other text matters."""
     if mention.kind is FlagKind.NUMBER and names_something(text, mention.span):
         return False
-    return any(character.isdigit() for character in mention.value)
+    return any(character.isdigit() for character in text[mention.span.start : mention.span.end])
 
 
-def _modals(a: str, b: str, edits: Sequence[Edit]) -> Iterator[Flag]:
-    for kind, pattern in ((FlagKind.MODAL, _MODALS), (FlagKind.NEGATION, _NEGATIONS)):
-        left, right = _mentions(kind, pattern, a), _mentions(kind, pattern, b)
-        if kind is FlagKind.NEGATION:
-            if len(left) == len(right):
-                continue
-            gone, new = (left, []) if len(left) > len(right) else ([], right)
-        else:
-            gone, new = _missing(left, right), _missing(right, left)
-        for edit in edits:
-            if not (_short(a, edit.a, _FLIP) and _short(b, edit.b, _FLIP)):
-                continue
-            deleted = [mention for mention in gone if _touches(mention.span, edit.a)]
-            inserted = [mention for mention in new if _touches(mention.span, edit.b)]
-            matters = kind is FlagKind.NEGATION or _binding(deleted, inserted)
-            if (deleted or inserted) and matters:
-                yield Flag(kind, _words_of(a, *deleted[:1]), _words_of(b, *inserted[:1]))
+# Duties, scope and comparisons
 
 
-def _mentions(kind: FlagKind, pattern: re.Pattern[str], text: str) -> list[Mention]:
-    """Find modals or negations; a capitalised "May" is a month, or begins a question."""
-    matches = (match for match in pattern.finditer(text) if match[0] != "May")
-    return [Mention(kind, match[0].casefold(), Span(*match.span())) for match in matches]
+def _phrases(a: str, b: str, edits: Sequence[Edit]) -> Iterator[Flag]:
+    for kind, pattern, groups, alone in (
+        (FlagKind.OBLIGATION, OBLIGATION, OBLIGATIONS, _binding),
+        (FlagKind.SCOPE, SCOPE, {**SCOPES, **QUANTIFIERS}, _narrows),
+        (FlagKind.COMPARISON, COMPARISON, COMPARISONS, _bounds),
+    ):
+        left, right = _mentions(kind, pattern, groups, a), _mentions(kind, pattern, groups, b)
+        gone, new = _missing(left, right), _missing(right, left)
+        yield from _exchanged(a, b, edits, gone, new, alone)
 
 
-def _binding(deleted: Sequence[Mention], inserted: Sequence[Mention]) -> bool:
-    """Whether one modal replaced another, or a binding or permitting modal was added or deleted."""
-    return bool(deleted and inserted) or any(mention.value in _STRONG for mention in (*deleted, *inserted))
+def _mentions(
+    kind: FlagKind, pattern: re.Pattern[str], groups: Mapping[str, str], text: str
+) -> list[Mention]:
+    """Find phrases with their groups; a capitalised "May" is a month, or begins a question."""
+    matches = (match for match in pattern.finditer(text) if match[0] not in ("May", "Will"))
+    return [Mention(kind, group(match[0], groups), Span(*match.span())) for match in matches]
 
 
-def _names(a: str, b: str, edits: Sequence[Edit], ignore: IgnoreOptions) -> Iterator[Flag]:
+def _exchanged(
+    a: str,
+    b: str,
+    edits: Sequence[Edit],
+    gone: Sequence[Mention],
+    new: Sequence[Mention],
+    alone: Callable[[str, Mention], bool],
+) -> Iterator[Flag]:
+    """Flag edits in which one mention replaced another; or in which one came or went, if it counts `alone`."""
+    for edit in edits:
+        deleted = [mention for mention in gone if _touches(mention.span, edit.a)]
+        inserted = [mention for mention in new if _touches(mention.span, edit.b)]
+        if deleted and inserted:
+            yield Flag(deleted[0].kind, _words_of(a, deleted[0]), _words_of(b, inserted[0]))
+            continue
+        counts = [mention for mention in deleted if alone(a, mention)]
+        if counts:
+            yield Flag(counts[0].kind, _words_of(a, counts[0]), "")
+        counts = [mention for mention in inserted if alone(b, mention)]
+        if counts:
+            yield Flag(counts[0].kind, "", _words_of(b, counts[0]))
+
+
+def _binding(text: str, mention: Mention) -> bool:
+    words = text[mention.span.start : mention.span.end].casefold()
+    return mention.value in BINDING and words not in WEAK_ALONE
+
+
+def _narrows(text: str, mention: Mention) -> bool:
+    return text[mention.span.start : mention.span.end].casefold() not in QUANTIFIERS
+
+
+def _bounds(text: str, mention: Mention) -> bool:
+    return mention.value in BOUNDS and re.match(r"\W*\w*\d|\s*[$€£]", text[mention.span.end :]) is not None
+
+
+def _negations(a: str, b: str, edits: Sequence[Edit]) -> Iterator[Flag]:
+    """Flag added and deleted negations, if one text has more of them."""
+    left, right = (
+        [Mention(FlagKind.NEGATION, "", Span(*match.span())) for match in NEGATION.finditer(text)]
+        for text in (a, b)
+    )
+    if len(left) == len(right):
+        return
+    gone, new = (left, []) if len(left) > len(right) else ([], right)
+    yield from _exchanged(a, b, edits, gone, new, lambda text, mention: True)
+
+
+def _exceptions(a: str, b: str, edits: Sequence[Edit]) -> Iterator[Flag]:
+    """Flag edits that begin with "except", "unless", "other than" ...; these may be long."""
+    left = _mentions(FlagKind.EXCEPTION, EXCEPTION, EXCEPTIONS, a)
+    right = _mentions(FlagKind.EXCEPTION, EXCEPTION, EXCEPTIONS, b)
+    gone, new = _missing(left, right), _missing(right, left)
+    for edit in edits:
+        if not (_short(a, edit.a, _EXCEPTION_EDIT) and _short(b, edit.b, _EXCEPTION_EDIT)):
+            continue
+        deleted = [mention for mention in gone if _begins(a, edit.a, mention)]
+        inserted = [mention for mention in new if _begins(b, edit.b, mention)]
+        if deleted or inserted:
+            yield Flag(FlagKind.EXCEPTION, _from(a, edit.a, deleted), _from(b, edit.b, inserted))
+
+
+def _begins(text: str, edit: Span, mention: Mention) -> bool:
+    return _touches(mention.span, edit) and _short(
+        text, Span(edit.start, max(edit.start, mention.span.start)), _EXCEPTION_BEGINS
+    )
+
+
+def _from(text: str, edit: Span, mentions: Sequence[Mention]) -> str:
+    """The words of an edit from an exception on."""
+    return text[mentions[0].span.start : max(edit.end, mentions[0].span.end)].strip() if mentions else ""
+
+
+def _clauses(a: str, b: str, edits: Sequence[Edit]) -> Iterator[Flag]:
+    """Flag long edits that delete or insert a clause, and little else."""
+    for edit in edits:
+        deleted, inserted = a[edit.a.start : edit.a.end], b[edit.b.start : edit.b.end]
+        if not _short(a, edit.a) and 3 * len(inserted) < len(deleted) and clause(deleted):
+            yield Flag(FlagKind.CLAUSE, beginning(deleted), "")
+        if not _short(b, edit.b) and 3 * len(deleted) < len(inserted) and clause(inserted):
+            yield Flag(FlagKind.CLAUSE, "", beginning(inserted))
+
+
+def one_sided_flags(a: str, b: str, terms: ContractTerms) -> tuple[Flag, ...]:
+    """Flag a passage of only one document, if it is a clause of a contract, policy or law; the other text is ""."""
+    if not terms.rules or not clause(a or b):
+        return ()
+    return (Flag(FlagKind.CLAUSE, beginning(a), beginning(b)),)
+
+
+def beginning(text: str) -> str:
+    """The first words of a clause, as they are written."""
+    words = list(re.finditer(r"\S+", text))[:_BEGINNING]
+    return text[words[0].start() : words[-1].end()] if words else ""
+
+
+# References, parties, terms and names
+
+
+def references(text: str) -> tuple[Mention, ...]:
+    """Find references to sections, clauses, schedules ...: "Section 4.2"; not the headings of these."""
+    return tuple(
+        Mention(FlagKind.REFERENCE, re.sub(r"\s", "", match["number"] or match["sign"]), Span(*match.span()))
+        for match in _REFERENCE.finditer(text)
+        if text[: match.start()].strip()
+    )
+
+
+def _references(a: str, b: str, edits: Sequence[Edit]) -> Iterator[Flag]:
+    left, right = references(a), references(b)
+    yield from _exchanged(
+        a, b, edits, _missing(left, right), _missing(right, left), lambda text, mention: False
+    )
+
+
+def _terms(a: str, b: str, edits: Sequence[Edit], terms: ContractTerms) -> Iterator[Flag]:
+    left, right = _parties(a, terms), _parties(b, terms)
+    found: list[Flag] = []
+    for flag in _exchanged(a, b, edits, _missing(left, right), _missing(right, left), _alone_in(edits, a, b)):
+        speakers = [bool(words) and is_speaker(words) for words in (flag.a, flag.b)]
+        if any(speakers) and not (flag.a and flag.b):
+            continue
+        found.append(flag)
+    left, right = _defined(a, terms), _defined(b, terms)
+    found += _exchanged(a, b, edits, _missing(left, right), _missing(right, left), _within(edits, a, b))
+    yield from found
+
+
+def _parties(text: str, terms: ContractTerms) -> list[Mention]:
+    matches = terms.party_pattern.finditer(text)
+    return [Mention(FlagKind.PARTY, party_value(match[0]), Span(*match.span())) for match in matches]
+
+
+def _defined(text: str, terms: ContractTerms) -> list[Mention]:
+    matches = terms.term_pattern.finditer(text)
+    return [Mention(FlagKind.TERM, term_value(match[0]), Span(*match.span())) for match in matches]
+
+
+def _alone_in(edits: Sequence[Edit], a: str, b: str) -> Callable[[str, Mention], bool]:
+    """Whether a mention is all that an edit deletes or inserts, apart from articles and conjunctions."""
+
+    def alone(text: str, mention: Mention) -> bool:
+        spans = [edit.a for edit in edits if text is a] + [edit.b for edit in edits if text is b]
+        for span in spans:
+            if _touches(mention.span, span):
+                rest = text[span.start : mention.span.start] + " " + text[mention.span.end : span.end]
+                return not set(re.findall(r"\w+", rest.casefold())) - _AROUND_PARTY
+        return False
+
+    return alone
+
+
+def _within(edits: Sequence[Edit], a: str, b: str) -> Callable[[str, Mention], bool]:
+    """Whether an edit takes a word from a term of several words, or adds one: "Confidential Information"."""
+
+    def within(text: str, mention: Mention) -> bool:
+        if " " not in mention.value:
+            return False
+        spans = [edit.a for edit in edits if text is a] + [edit.b for edit in edits if text is b]
+        return any(
+            span.start < span.end and mention.span.start <= span.start and span.end <= mention.span.end
+            for span in spans
+        )
+
+    return within
+
+
+def _names(a: str, b: str, edits: Sequence[Edit], ignore: IgnoreOptions, found: Sequence[Flag]) -> list[Flag]:
+    """Find exchanged names, apart from words that another flag already shows."""
     whole_a, whole_b = normal(a, ignore), normal(b, ignore)
+    shown = " ".join(f"{flag.a} {flag.b}" for flag in found)
+    names = []
     for edit in edits:
         old, new = _name(a, edit.a), _name(b, edit.b)
-        if old and new and normal(old, ignore) not in whole_b and normal(new, ignore) not in whole_a:
-            yield Flag(FlagKind.NAME, old, new)
+        differs = (
+            old and new and _rarer(old, whole_a, whole_b, ignore) and _rarer(new, whole_b, whole_a, ignore)
+        )
+        if differs and not (old in shown and new in shown):
+            names.append(Flag(FlagKind.NAME, old, new))
+    return names
+
+
+def _rarer(name: str, here: str, there: str, ignore: IgnoreOptions) -> bool:
+    """Whether a name occurs less often in the other text: it did not only change its place."""
+    known = normal(name, ignore)
+    return here.count(known) > there.count(known)
 
 
 def _name(text: str, span: Span) -> str:
@@ -281,7 +506,7 @@ def _name(text: str, span: Span) -> str:
     """
     words = text[span.start : span.end]
     match = _NAME.fullmatch(words)
-    if not match or {word.casefold() for word in words.split()} & _NOT_NAMES:
+    if not match or {word.casefold() for word in words.split()} & _NOT_NAMES or _MONTH.fullmatch(words):
         return ""
     before = text[: span.start].rstrip()
     begins = not before or before[-1] in ".!?:;•-\"'“‘"

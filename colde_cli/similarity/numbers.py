@@ -64,6 +64,94 @@ _MOST_ITEMS = 2
 """Digits of a list item's number; "(2019)" is a year."""
 
 
+_VALUES = {word: number for number, word in enumerate(SPELLED[:19], 2)} | {
+    word: 10 * number
+    for number, word in enumerate("thirty forty fifty sixty seventy eighty ninety".split(), 3)
+}
+_SCALES = {"hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9, "trillion": 10**12}
+_UNITS_VALUE = {**_VALUES, "one": 1}
+_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+_SPELLED_OUT = re.compile(
+    rf"(?:{'|'.join([*_UNITS_VALUE, *_SCALES])})(?:(?:[\s-]+(?:and\s+)?)(?:{'|'.join([*_UNITS_VALUE, *_SCALES])})\b)*\b"
+)
+
+
+def in_figures(text: str) -> str:
+    """Write the first number of a text in figures, without commas: "thirty-five days" as "35 days".
+
+    "one", "third" and "quarter" by themselves stay: they may mean something else.
+    """
+    match = _SPELLED_OUT.match(text)
+    if match is None:
+        return _THOUSANDS.sub("", text)
+    value = _spelled(re.findall(r"[a-z]+", match[0]))
+    return text if value is None else f"{value}{text[match.end() :]}"
+
+
+def _spelled(words: Sequence[str]) -> int | None:
+    whole, part = 0, 0
+    numbers = [word for word in words if word != "and"]
+    if numbers == ["one"] or numbers[0] in _SCALES:
+        return None
+    for word in numbers:
+        if word == "hundred":
+            part *= 100
+        elif word in _SCALES:
+            whole, part = whole + part * _SCALES[word], 0
+        else:
+            part += _UNITS_VALUE[word]
+    return whole + part
+
+
+def written_twice(text: str) -> tuple[Span, ...]:
+    """Find the spelled half of numbers written twice with one value: "thirty" in "thirty (30) days"."""
+    pairs = _TWICE.finditer(text)
+    return tuple(
+        Span(*pair.span("words"))
+        for pair in pairs
+        if in_figures(pair["words"].casefold()) == in_figures(pair["figure"])
+    )
+
+
+_TWICE = re.compile(
+    rf"\b(?P<words>(?:{_WORD})(?:[\s-]+(?:and\s+)?(?:{_SCALE}|{_WORD}))*)\s*\(\s*(?P<figure>\d[\d,]*)(?=\s*%?\s*\))",
+    re.IGNORECASE,
+)
+
+_TOKEN = re.compile(r"\S+")
+_WORDY = re.compile(r"[a-z]{3}", re.IGNORECASE)
+_FUNCTIONS = re.compile(r"\W*(?:sin|cos|tan|log|exp|max|min|arg|argmax|argmin|lim|sup|inf|det|Pr|softmax)\W*")
+_MATHS = re.compile(
+    r"[=+×·∑∏∫√≤≥≠∈∉⊂⊆∪∩∀∃→←↦⇒^_{}|<>∥‖∼≈≡∞∂∇⊤⊥∗†\u0370-\u03ff\U0001d400-\U0001d7ff]|^\W*[b-zB-HJ-Z]\W*$|^\W*[a-z]\d\W*$"
+)
+_NEAR = 4
+"""Tokens on either side of a number that tell whether it is in a formula."""
+
+
+def formulas(text: str) -> tuple[Span, ...]:
+    """Find the numbers of formulas: around them stand more signs, Greek letters and variables than words."""
+    tokens = list(_TOKEN.finditer(text))
+    wordy = [bool(_WORDY.search(token[0])) and not _FUNCTIONS.fullmatch(token[0]) for token in tokens]
+    maths = [not word and bool(_MATHS.search(token[0])) for word, token in zip(wordy, tokens, strict=True)]
+    if sum(maths) < 2:
+        return ()
+    if sum(maths) > sum(wordy):
+        return (Span(0, len(text)),)
+    found = []
+    for n, token in enumerate(tokens):
+        near = slice(max(0, n - _NEAR), n + _NEAR + 1)
+        if not wordy[n] and sum(maths[near]) >= 2 and sum(maths[near]) > sum(wordy[near]):
+            found.append(Span(*token.span()))
+    return tuple(found)
+
+
+def mostly_numbers(text: str) -> bool:
+    """Whether a text is a row of a table, or the ticks and labels of a chart: more numbers than words."""
+    tokens = text.split()
+    figures = sum(token[-1].isdigit() or token.strip("-–—−()%*.,") == "" for token in tokens)
+    return 2 * figures > len(tokens)
+
+
 _NUMBER = r"[-−–]?\d+(?:\.\d+)?"
 _ROW = re.compile(rf"(?<!\S){_NUMBER}(?:\s+{_NUMBER}){{3,}}(?!\S)")
 _AXIS = 4

@@ -1,0 +1,519 @@
+"""Measure the flags of a diff: planted edits that cost money must be flagged, noise must not.
+
+    python benchmarks/triage.py DATA PDFS [--seed 0] [--misses] [--half tuned|held]
+
+DATA holds `contracts/docs.jsonl.gz` and `doc-versions/docs.jsonl.gz` (docs/training-data.md), PDFS is a folder of PDF
+files. Of 14 contracts, 8 policies and 8 papers a copy is made. Each copy has edits of every kind (a party exchanged,
+an obligation weakened, a reference changed, ...) and as many edits that are noise (a clause renumbered, "90" written as
+"ninety", a word replaced by a synonym), one edit per passage. Passages are aligned by wording alone, without a model.
+
+    recall      share of the planted edits of a kind whose passage has a flag of that kind on the words planted
+    precision   share of all flags of these copies that are on planted edits
+
+Every second document of each sort is held back: flags were tuned on the others alone.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import random
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from colde_cli.documents.document import Document, Part, Span, assemble
+from colde_cli.documents.passages import passages
+from colde_cli.documents.reading import read
+from colde_cli.similarity.alignment import PassagePair, State, align
+from colde_cli.similarity.flags import Flag
+
+CONTRACTS, POLICIES = 14, 8
+PAPERS = (
+    "2020.acl-main.447 C02-1025 N18-3011 W08-2222 interspeech naacl06-shinyama sp_smith07 0807.3577".split()
+)
+WORDS = (1500, 9000)
+"""Fewest and most words of a document that is drawn."""
+EACH = 2
+"""Edits of a kind in a document."""
+_MONTHS = "January February March April May June July August September October November December".split()
+_SPELLED = dict(
+    enumerate(
+        "two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen".split(), 2
+    )
+) | {20: "twenty", 30: "thirty", 60: "sixty", 90: "ninety"}
+_PARTIES = (
+    "Supplier Customer Buyer Seller Licensor Licensee Landlord Tenant Lessor Lessee Contractor Provider Client "
+    "Employer Employee Executive Consultant Distributor Manufacturer Purchaser Vendor Borrower Lender "
+    "Franchisor Franchisee Agent"
+).split()
+_NAMES = (
+    "New York|California|Delaware|Texas|Illinois|Florida|Ohio|Boston|London|Chicago|Smith|Johnson|Brown|Google"
+    "|Microsoft|Wikipedia|Ireland|Germany|France"
+)
+
+Change = Callable[[str, random.Random], str]
+"""Makes an edit in a text; the same text where it cannot."""
+
+
+def swap(pattern: str, *others: str) -> Change:
+    """Replace one match of `pattern` by a template; of several templates one is drawn."""
+    known = re.compile(pattern)
+
+    def change(text: str, generator: random.Random) -> str:
+        found = list(known.finditer(text))
+        if not found:
+            return text
+        match = generator.choice(found)
+        return text[: match.start()] + match.expand(generator.choice(others)) + text[match.end() :]
+
+    return change
+
+
+def first_of(*changes: Change) -> Change:
+    """Make the first change that the text allows, in a drawn order."""
+
+    def change(text: str, generator: random.Random) -> str:
+        for one in generator.sample(changes, len(changes)):
+            if (other := one(text, generator)) != text:
+                return other
+        return text
+
+    return change
+
+
+def counted(pattern: str, digits: str = r"\d+") -> Change:
+    """Add to the number within one match of `pattern`."""
+    known, number = re.compile(pattern), re.compile(digits)
+
+    def change(text: str, generator: random.Random) -> str:
+        found = list(known.finditer(text))
+        if not found:
+            return text
+        match = generator.choice(found)
+        other = number.sub(lambda old: str(int(old[0]) + generator.choice((1, 2, 5, 15))), match[0], count=1)
+        return text[: match.start()] + other + text[match.end() :]
+
+    return change
+
+
+def _other_month(text: str, generator: random.Random) -> str:
+    found = list(re.finditer(rf"\b({'|'.join(_MONTHS)}) (?=\d{{1,2}},? \d{{4}}|\d{{4}})", text))
+    if not found:
+        return text
+    match = generator.choice(found)
+    month = generator.choice([month for month in _MONTHS if month != match[1]])
+    return f"{text[: match.start()]}{month} {text[match.end() :]}"
+
+
+def _word_before(words: str) -> str:
+    return rf"\b(?:{words}) "
+
+
+COMMON: Mapping[str, Change] = {
+    "obligation": first_of(
+        swap(r"\bshall\b(?! not)", "may", "should"),
+        swap(r"\bmust\b", "may", "should"),
+        swap(r"\bmay\b(?! not)", "must", "shall"),
+        swap(r"\b(?:is|are) obligated to\b", "may"),
+        swap(r"\bis required to\b", "may"),
+        swap(r"\bare required to\b", "may"),
+        swap(r"\bbest efforts\b", "reasonable efforts"),
+    ),
+    "negation": first_of(
+        swap(r"\b(is|are|was|were|shall|may|must|will|should|does|do|did|can) not (?=[a-z])", r"\1 "),
+        swap(r"\b(is|are|was|were|shall|must|will|should) (?!not\b|no\b)(?=[a-z])", r"\1 not "),
+    ),
+    "scope": first_of(
+        swap(r"\b([Nn])on-exclusive\b", r"exclusive"),
+        swap(r"(?<![-\w])exclusive\b", "non-exclusive"),
+        swap(r"\b(?:solely|only) (?=[a-z])", ""),
+        swap(r"\bany (?=[a-z]{4})", "certain "),
+        swap(r"\ball (?=[a-z]{4})", "some ", "certain "),
+        swap(r"\beither (?=[a-z]+ or)", "neither "),
+        swap(r"\bsole (?=[a-z])", ""),
+        swap(r"\bperpetual\b", "limited"),
+    ),
+    "comparison": first_of(
+        swap(r"\bgreater\b", "lesser"),
+        swap(r"\bat least\b", "at most", "up to"),
+        swap(r"\bmore than\b", "less than"),
+        swap(r"\bless than\b", "more than"),
+        swap(r"\bminimum\b", "maximum"),
+        swap(r"\bprior to\b", "after"),
+        swap(r"\bbefore\b", "after"),
+        swap(r"\bafter\b(?! that)", "before"),
+        swap(r"\bhigher\b", "lower"),
+        swap(r"\bexceeds?\b", "fall below"),
+        swap(r"\bincrease\b", "decrease"),
+        swap(r"\bmaximum\b", "minimum"),
+    ),
+    "number": counted(r"(?<![\d.,$€(\[])(?<!Figure )(?<!Table )(?<!Section )\b\d{1,3} (?=[a-z]{3,}s\b)"),
+    "percentage": first_of(counted(r"\b\d{1,2}(?:\.\d)? ?%"), counted(r"\b\d{1,2}(?:\.\d)? percent")),
+    "date": first_of(
+        _other_month,
+        counted(rf"\b(?:{'|'.join(_MONTHS)}) \d{{1,2}}, (?=\d{{4}})"),
+        counted(rf"\b(?:{'|'.join(_MONTHS)}) (?:\d{{1,2}}, )?(?:19|20)\d\d\b", r"\b\d{4}\b"),
+    ),
+    "unit": first_of(
+        swap(r"(\d\)? )(?:calendar |business )?days\b", r"\1months", r"\1weeks"),
+        swap(r"(\d\)? )months\b", r"\1years", r"\1weeks"),
+        swap(r"(\d\)? )years\b", r"\1months"),
+        swap(r"(\d\)? )hours\b", r"\1days"),
+    ),
+    "amount": first_of(counted(r"[$€£]\s?\d{1,3}(?:,\d{3})*"), swap(r"\$(\d)", r"€\1")),
+    "exception": first_of(
+        swap(r"(?<=[a-z])\.$", r", except as required by law."),
+        swap(r"(?<=[a-z])\.$", r", unless the other side agrees in writing."),
+        swap(r"(?<=[a-z]), (?:except|unless|other than|provided that) [a-z ]{5,60}(?=[.;,])", r""),
+        swap(r"(?<=[a-z])\.(?= [A-Z])", r", other than those listed in the annex."),
+    ),
+    "reference": counted(
+        r"\b(?:Section|Article|Clause|Paragraph)s? \d+(?:\.\d+)*(?=[^\d.]|\.\s|\.$)", r"\d+(?!.*\d)"
+    ),
+    "name": swap(rf"(?<=[a-z] )(?:{_NAMES})\b(?! [A-Z])", "Nevada", "Osei", "Brandt"),
+}
+
+NOISE: Mapping[str, Change] = {
+    "synonym": first_of(
+        swap(r"\bhowever\b", "nevertheless"),
+        swap(r"\b(?:obtain|receive) ", "get "),
+        swap(r"\bpurposes\b", "aims"),
+        swap(r"\busing\b", "with"),
+        swap(r"\bconcerning\b", "regarding"),
+        swap(r"\bin connection with\b", "in relation to"),
+        swap(r"\bpursuant to\b", "under"),
+        swap(r"\bmethod\b", "approach"),
+        swap(r"\bshows\b", "demonstrates"),
+        swap(r"\bbecause\b", "since"),
+        swap(r"\binformation\b", "details"),
+        swap(r"\bprovides\b", "gives"),
+    ),
+    "label": counted(r"^\(?\d+(?:\.\d+)*[.)]? (?=[A-Z])", r"\d+(?!.*\d)"),
+    "letter": swap(r"^\(([a-h])\)(?= )", "(k)", "(m)"),
+    "bullet": swap(r"^[-–•*](?= )", "▪", "–"),
+    "spelled": first_of(
+        *(
+            swap(rf"(?<![\d.,$(/-])\b{number} (?=[a-z]{{3,}}s\b)", f"{word} ")
+            for number, word in _SPELLED.items()
+        ),
+        *(swap(rf"\b{word} (?=[a-z]{{3,}}s\b)", f"{number} ") for number, word in _SPELLED.items()),
+        *(swap(rf"\b{word} \({number}\)", f"{number}") for number, word in _SPELLED.items()),
+    ),
+    "percent": swap(r"(\d) ?%", r"\1 percent", r"\1 per cent"),
+    "footnote": swap(r"(?<=[a-z]{4}[.,])(\d{1,2})(?= [A-Z])", "17", "4"),
+    "formula": counted(r"(?<=[=+(] )\d+\b|(?<=\d × )\d+(?= [A-Z])|(?<=\b[a-z] )[01]\b(?= [a-z]\b)"),
+    "thousands": swap(r"\b(\d{1,3}),(\d{3})\b(?!,)", r"\1\2"),
+    "citation": counted(r"\[\d{1,2}(?=[\],])"),
+    "table": counted(r"\b(?:Table|Figure|Fig\.) \d+"),
+    "hyphen": swap(r"\b([a-z]{4,})-([a-z]{4,})\b", r"\1\2"),
+}
+
+
+@dataclass(slots=True)
+class Planting:
+    """What was planted into a passage: the kind, whether it is noise, and the passage before and after."""
+
+    kind: str
+    noise: bool
+    before: str
+    after: str
+
+
+@dataclass(slots=True)
+class Case:
+    """A document, its copy with edits, and the edits by the passage of A; inserted clauses by their text."""
+
+    name: str
+    sort: str
+    a: Document
+    b: Document
+    edits: Mapping[int, Planting]
+    inserted: Sequence[str]
+
+
+@dataclass(slots=True)
+class Tally:
+    """Planted and found edits of each kind, and flags that are right and wrong."""
+
+    planted: Counter[str] = field(default_factory=Counter)
+    found: Counter[str] = field(default_factory=Counter)
+    right: int = 0
+    wrong: int = 0
+    noise: int = 0
+    misses: list[str] = field(default_factory=list)
+
+
+def sources(data: Path, pdfs: Path, seed: int) -> Iterator[tuple[str, Document]]:
+    """Yield the sort and each document, every second one to be held back."""
+    for sort, count in (("contracts", CONTRACTS), ("doc-versions", POLICIES)):
+        known = list(documents(data / sort / "docs.jsonl.gz"))
+        # A PEP describes a language: it is no policy.
+        known = [document for document in known if not document.path.startswith(("pep", "python"))]
+        fit = [document for document in known if WORDS[0] <= len(document.text.split()) <= WORDS[1]]
+        for document in random.Random(seed).sample(fit, count):
+            yield sort, document
+    for name in PAPERS:
+        yield "papers", read(pdfs / f"{name}.pdf")
+
+
+def documents(file: Path) -> Iterator[Document]:
+    """Yield the documents of a data file."""
+    with gzip.open(file, "rt", encoding="utf-8") as lines:
+        for line in lines:
+            row = json.loads(line)
+            parts = [Part(item["heading"], item["text"]) for item in row["sections"]]
+            yield assemble(row["id"], row["title"], parts)
+
+
+def party(document: Document) -> Change:
+    """Exchange the two parties that the document names most; in a policy "you" and "we"."""
+    counts = Counter(re.findall(rf"\b(?:{'|'.join(_PARTIES)}|Company)\b", document.text))
+    common = [name for name, count in counts.most_common(2) if count >= 3]
+    if len(common) == 2:
+        first, second = common
+        return first_of(
+            swap(rf"\b{first}\b(?=(?:'s)? [a-z])", second),
+            swap(rf"\b{second}\b(?=(?:'s)? [a-z])", first),
+            swap(r"\beither party\b", first),
+            swap(r"\beach party\b", second),
+        )
+    return first_of(swap(r"\b[Ee]ither party\b", "Customer"), swap(r"\b(?:we|We) (?=[a-z])", "you "))
+
+
+def defined_term(document: Document) -> Change:
+    """Exchange two terms that the document defines in quotation marks."""
+    found = re.findall(r"[“\"]([A-Z][a-z]+(?: [A-Z][a-z]+){0,2})[”\"]", document.text)
+    terms = [
+        term
+        for term in dict.fromkeys(found)
+        if term not in _PARTIES and term != "Company" and len(re.findall(rf"\b{term}\b", document.text)) >= 3
+    ]
+    if len(terms) < 2:
+        return lambda text, generator: text
+    return first_of(
+        *(
+            swap(rf"(?<=[a-z] )\b{one}\b(?= [a-z])", other)
+            for one, other in zip(terms, [*terms[1:], terms[0]], strict=True)
+        )
+    )
+
+
+def make_case(sort: str, a: Document, foreign: Sequence[str], seed: int) -> Case:
+    """Plant edits and noise into a copy of a document."""
+    generator = random.Random(seed)
+    found = passages(a)
+    texts = [a.text[one.span.start : one.span.end] for one in found]
+    free = [n for n, text in enumerate(texts) if len(text.split()) >= 4]
+    generator.shuffle(free)
+    changes = dict(COMMON) if sort == "papers" else {**COMMON, "party": party(a), "term": defined_term(a)}
+    if sort == "papers":  # a paper has no clauses
+        for kind in ("obligation", "exception", "reference", "scope", "amount"):
+            del changes[kind]
+    edits: dict[int, Planting] = {}
+    for kind, change, noise in [
+        *((kind, change, False) for kind, change in changes.items()),
+        *((kind, change, True) for kind, change in NOISE.items() if kind != "formula" or sort == "papers"),
+    ]:
+        _plant(kind, change, noise, texts, free, edits, generator)
+    inserted: list[str] = []
+    if sort != "papers":
+        for n in [n for n in free if n not in edits and _clause(texts[n])][:EACH]:
+            edits[n] = Planting("clause deleted", False, texts[n], "")
+        inserted = generator.sample(list(foreign), EACH)
+    return Case(a.title, sort, a, _rebuilt(a, found, edits, inserted, free), edits, inserted)
+
+
+def _plant(
+    kind: str,
+    change: Change,
+    noise: bool,
+    texts: Sequence[str],
+    free: Sequence[int],
+    edits: dict[int, Planting],
+    generator: random.Random,
+) -> None:
+    made = 0
+    for n in free:
+        if made == EACH:
+            return
+        if n not in edits and (after := change(texts[n], generator)) != texts[n]:
+            edits[n] = Planting(kind, noise, texts[n], after)
+            made += 1
+
+
+def _clause(text: str) -> bool:
+    return 15 <= len(text.split()) <= 120 and bool(re.search(r"\b(?:shall|must|may|will)\b", text))
+
+
+def _rebuilt(
+    a: Document,
+    found: Sequence[object],
+    edits: Mapping[int, Planting],
+    inserted: Sequence[str],
+    free: Sequence[int],
+) -> Document:
+    spans = [one.span for one in passages(a)]
+    assert len(spans) == len(found)
+    places = [n for n in free if n not in edits][: len(inserted)]
+    parts = []
+    for section in a.sections:
+        body, end = "", section.body_start
+        for n, span in enumerate(spans):
+            if not section.body_start <= span.start < section.span.end:
+                continue
+            text = edits[n].after if n in edits else a.text[span.start : span.end]
+            body += a.text[end : span.start] + text
+            if n in places:
+                body += f"\n\n{inserted[places.index(n)]}\n\n"
+            end = span.end
+        parts.append(
+            Part(section.heading, body + a.text[end : section.span.end], section.level or 1, section.kind)
+        )
+    return assemble("b", a.title, [part for part in parts if part.heading.strip() or part.text.strip()])
+
+
+ACCEPTED = {
+    "clause deleted": {"clause"},
+    "clause inserted": {"clause"},
+    "negation": {"negation", "scope"},
+    "term": {"term", "party"},
+    "number": {"number", "unit"},
+    "scope": {"scope", "negation"},
+}
+"""Kinds of flags that find a planted kind, where it is not the kind of the same name alone."""
+
+
+def accepted(kind: str) -> set[str]:
+    """The kinds of flags that find a planted kind."""
+    return ACCEPTED.get(kind, {kind})
+
+
+def examine(case: Case, tally: Tally) -> None:
+    """Align a case by wording, and count."""
+    place = {one.span: n for n, one in enumerate(passages(case.a))}
+    pairs = align(case.a, case.b, None).pairs
+    flagged: dict[int, list[Flag]] = {}
+    for pair in pairs:
+        own = [n for one in pair.a for n in _planted(place, one.span, case.edits)]
+        is_inserted = pair.state is State.ONLY_B and any(_same(pair.b_text, text) for text in case.inserted)
+        if is_inserted:
+            _count("clause inserted", pair.flags, tally, case, pair)
+        for n in own:
+            flagged.setdefault(n, []).extend(pair.flags)
+        kinds = {kind for n in own if not case.edits[n].noise for kind in accepted(case.edits[n].kind)}
+        kinds |= accepted("clause inserted") if is_inserted else set()
+        for flag in pair.flags:
+            if flag.kind.value in kinds:
+                tally.right += 1
+                continue
+            tally.wrong += 1
+            planted = [case.edits[n].kind for n in own]
+            said = f"{flag.kind.value}: {flag.a[:60]!r} -> {flag.b[:60]!r} | {pair.a_text[:100]!r}"
+            tally.misses.append(f"FALSE {case.sort} {planted} {said}")
+    for n, planted in case.edits.items():
+        if planted.noise:
+            tally.noise += 1
+            continue
+        _count(planted.kind, flagged.get(n, []), tally, case, planted)
+
+
+def _planted(place: Mapping[Span, int], span: Span, edits: Mapping[int, Planting]) -> list[int]:
+    return [
+        n for known, n in place.items() if n in edits and known.start < span.end and span.start < known.end
+    ]
+
+
+def _same(text: str, other: str) -> bool:
+    return text.split()[:8] == other.split()[:8] or " ".join(text.split()) in " ".join(other.split())
+
+
+def _count(kind: str, flags: Sequence[Flag], tally: Tally, case: Case, what: Planting | PassagePair) -> None:
+    tally.planted[kind] += 1
+    if {flag.kind.value for flag in flags} & accepted(kind):
+        tally.found[kind] += 1
+        return
+    shown = _difference(what) if isinstance(what, Planting) else what.b_text[:120]
+    tally.misses.append(
+        f"MISSED {case.sort} {kind}: {shown} flags {[(f.kind.value, f.a, f.b) for f in flags]}"
+    )
+
+
+def _difference(planted: Planting) -> str:
+    a, b = planted.before, planted.after
+    start = next((n for n, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
+    return f"{a[max(0, start - 50) : start + 40]!r} -> {b[max(0, start - 50) : start + 40]!r}"
+
+
+def report(tallies: Mapping[str, Tally]) -> Table:
+    """A row for each kind, and for all flags."""
+    table = Table(
+        "kind", *(f"{name}\nplanted" if not n else f"{name}\nrecall" for name in tallies for n in (0, 1))
+    )
+    kinds = sorted({kind for tally in tallies.values() for kind in tally.planted})
+    for kind in kinds:
+        table.add_row(
+            kind,
+            *(cell for tally in tallies.values() for cell in _cells(tally.planted[kind], tally.found[kind])),
+        )
+    table.add_row(
+        "all",
+        *(cell for tally in tallies.values() for cell in _cells(tally.planted.total(), tally.found.total())),
+    )
+    table.add_row(
+        "precision of flags",
+        *(cell for tally in tallies.values() for cell in _cells(tally.right + tally.wrong, tally.right)),
+    )
+    table.add_row("noise edits", *(cell for tally in tallies.values() for cell in (str(tally.noise), "")))
+    return table
+
+
+def _cells(count: int, hits: int) -> tuple[str, str]:
+    return str(count), f"{hits / count:.3f}" if count else "–"
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("data", type=Path)
+    parser.add_argument("pdfs", type=Path)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument(
+        "--misses", action="store_true", help="list what was missed and what was flagged wrongly"
+    )
+    parser.add_argument("--half", choices=("tuned", "held"), help="one half alone")
+    options = parser.parse_args()
+    known = list(sources(options.data, options.pdfs, options.seed))
+    tallies = {name: Tally() for name in ("tuned", "held") if options.half in (None, name)}
+    for number, (sort, document) in enumerate(known):
+        half = "held" if number % 2 else "tuned"
+        if half not in tallies:
+            continue
+        foreign = [
+            text for other, item in known[:CONTRACTS] if item is not document for text in _clauses(item)
+        ]
+        examine(make_case(sort, document, foreign, options.seed * 1000 + number), tallies[half])
+    console = Console(width=110)
+    if options.misses:
+        for name, tally in tallies.items():
+            for line in tally.misses:
+                console.print(name, line, markup=False, highlight=False, soft_wrap=True)
+    console.print(f"{len(known)} documents, seed {options.seed}; every second one held back")
+    console.print(report(tallies))
+
+
+def _clauses(document: Document) -> list[str]:
+    texts = (document.text[one.span.start : one.span.end] for one in passages(document))
+    return [text for text in texts if _clause(text) and text.endswith(".")]
+
+
+if __name__ == "__main__":
+    main()
