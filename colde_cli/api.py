@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Literal
 
 from colde_cli.documents.document import Document
 from colde_cli.documents.reading import read as read_file
+from colde_cli.documents.reading import start_readers
 from colde_cli.documents.sandbox import readers
 from colde_cli.documents.selection import select
 from colde_cli.errors import OptionError
@@ -380,6 +381,7 @@ def open_pair(
     if a == b == "-":
         raise OptionError("Only one of the two documents can come from standard input.")
     _check(ignore)
+    start_readers([source for source in (a, b) if not isinstance(source, Document)])
     with readers(2) as pool:
         waiting = [pool.submit(options.read, source) for source in (a, b)]
         encoder = open_model()

@@ -6,13 +6,15 @@ import re
 import stat
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, NoReturn
 
 from colde_cli.documents.document import Document
+from colde_cli.documents.sandbox import start_reader
 from colde_cli.documents.text import shown_as
 from colde_cli.errors import LimitError, MissingFileError, NoTextError, OptionError, UnsupportedFormatError
 
@@ -30,6 +32,7 @@ _KINDS = {
     ".htm": "html",
     ".tex": "tex",
 }
+_PROGRAMS = {"pdf": ("pdf", "engine.py"), "html": ("html", "engine.py")}
 SUPPORTED_SUFFIXES = frozenset(_KINDS)
 """Suffixes of the files that `read` takes, in lower case."""
 SNIFFED = 4096
@@ -97,6 +100,14 @@ def read(
     origin = _Origin(path, Path(source).name, Path(source).suffix.lower())
     with _reported(origin), _open(Path(source)) as file:
         return _read_open(file, origin, password, pages)
+
+
+def start_readers(sources: Iterable[str | Path]) -> None:
+    """Start the processes that will read these sources, as far as their suffixes say."""
+    programs = Counter(_PROGRAMS.get(_KINDS.get(Path(source).suffix.lower(), "")) for source in sources)
+    for program, count in programs.items():
+        if program is not None:
+            start_reader(Path(__file__).with_name(program[0]) / program[1], count)
 
 
 @dataclass(frozen=True, slots=True)
