@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from colde_cli.documents.document import PLAIN_WORDS, Document, Part, SectionKind, assemble
-from colde_cli.documents.pdf.prose import SOFT_HYPHEN, Hyphens
+from colde_cli.documents.pdf.prose import SOFT_HYPHEN, Hyphens, JoinedLines
 from colde_cli.documents.text import decode, read_text
 from colde_cli.errors import NoTextError, UnsupportedFormatError
 
@@ -106,14 +106,43 @@ def test_tables_keep_their_lines() -> None:
 
 def test_hyphens() -> None:
     hyphens = Hyphens(["x the harbour is here x", "x one well-known bell x", "x sand bank and sand bank x"])
-    assert hyphens.join("the har-", "bour") == "the harbour"
-    assert hyphens.join("a well-", "known one") == "a well-known one"
-    assert hyphens.join("a sand-", "bank") == "a sand-bank"
-    assert hyphens.join("unheard-", "of") == "unheardof"
-    assert hyphens.join("Anglo-", "Saxon") == "Anglo-Saxon"
-    assert hyphens.join(f"har{SOFT_HYPHEN}", "bour") == "harbour"
-    assert hyphens.join("from 3-", "4") == "from 3- 4"
-    assert hyphens.join("one", "two") == "one two"
+
+    def joined(*lines: str) -> str:
+        text = JoinedLines(hyphens)
+        for line in lines:
+            text.add(line)
+        assert text.length == len(text.text())
+        return text.text()
+
+    assert joined("the har-", "bour") == "the harbour"
+    assert joined("a well-", "known one") == "a well-known one"
+    assert joined("a sand-", "bank") == "a sand-bank"
+    assert joined("unheard-", "of") == "unheardof"
+    assert joined("Anglo-", "Saxon") == "Anglo-Saxon"
+    assert joined(f"har{SOFT_HYPHEN}", "bour") == "harbour"
+    assert joined("from 3-", "4") == "from 3- 4"
+    assert joined("one", "two") == "one two"
+    assert joined("", "one", "", "two-", "") == "one  two-"
+    assert joined("un-", "heard-", "of, a sand-", "", "bank") == "unheardof, a sand-bank"
+
+
+def test_the_work_of_joining_lines_grows_with_their_length_alone() -> None:
+    class Counted(Hyphens):
+        letters = 0
+
+        def between(self, end: str, line: str) -> str | None:
+            self.letters += len(end) + len(line)
+            return super().between(end, line)
+
+    for line in ("ab-", "a line of words"):
+        work = []
+        for count in (1000, 2000, 4000):
+            hyphens = Counted([])
+            joined = JoinedLines(hyphens)
+            for _ in range(count):
+                joined.add(line)
+            work.append(hyphens.letters)
+        assert work[2] - work[1] == 2 * (work[1] - work[0])
 
 
 words = st.text(st.characters(categories=["L", "N", "P", "Zs"]), max_size=40)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from colde_cli.documents.document import PLAIN_WORDS, Document, Part, ReadReport, SectionKind, assemble
 from colde_cli.documents.headings.names import in_capitals, is_known, kind_of
 from colde_cli.documents.headings.numbering import longest_chain, parse_number
-from colde_cli.documents.pdf.prose import Hyphens
+from colde_cli.documents.pdf.prose import Hyphens, JoinedLines
 from colde_cli.errors import NoTextError, UnsupportedFormatError
 
 _BYTE_ORDER_MARKS = (
@@ -252,12 +252,11 @@ def _paragraphs(block: _Block, hyphens: Hyphens) -> Iterator[str]:
     if drawn > 0.4 * len(block.lines) and len(block.lines) > 1:
         yield "\n".join(block.lines)
         return
-    text = ""
+    listed = bool(_LIST_ITEM.match(block.lines[0]))
+    joined = JoinedLines(hyphens)
     for line in block.lines:
-        words = " ".join(line.split())
-        if text and _LIST_ITEM.match(line) and _LIST_ITEM.match(block.lines[0]):
-            yield text
-            text = words
-        else:
-            text = hyphens.join(text, words) if text else words
-    yield text
+        if listed and joined.length and _LIST_ITEM.match(line):
+            yield joined.text()
+            joined = JoinedLines(hyphens)
+        joined.add(" ".join(line.split()))
+    yield joined.text()

@@ -49,7 +49,7 @@ _APPENDIX = re.compile(
     r"(appendix|appendices|annex|supplementa\w+ (material|information|data))\b", re.IGNORECASE
 )
 _LONGEST = max(len(name) for name in KNOWN) + 12  # numbers and punctuation
-_ENDING = re.compile(r"[\s:.—–-]+$")
+_ENDING = re.compile(r"(?<![\s:.—–-])[\s:.—–-]+$")  # tried once for each run of such characters
 
 
 def bare(title: str) -> str:

@@ -18,6 +18,7 @@ _ENDS = re.compile(r"[.!?:;][\"'”’)\]]*$")
 _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 _LAST_PART = re.compile(r"([^\W\d_]+)$")
 _FIRST_PART = re.compile(r"([^\W\d_]+)")
+_LONGEST_WORD = 100  # letters; of a longer word, only the end is looked at
 
 
 class Geometry:
@@ -158,12 +159,12 @@ class ProseWriter:
             self._pieces.append("\n\n")
             self.length += 2
         start = self.length
-        text = ""
+        joined = JoinedLines(self._hyphens)
         for line in lines:
-            text = self._hyphens.join(text, line.text) if text else line.text
+            joined.add(line.text)
             while len(self.page_starts) < line.page:
-                self.page_starts.append(start + len(text) - len(line.text))
-        text = text.replace(SOFT_HYPHEN, "")
+                self.page_starts.append(start + joined.length - len(line.text))
+        text = joined.text().replace(SOFT_HYPHEN, "")
         self._pieces.append(text)
         self.length += len(text)
         return start
@@ -172,6 +173,41 @@ class ProseWriter:
         """Return the whole text; pages after the last line begin at its end."""
         self.page_starts += [self.length] * (self._pages - len(self.page_starts))
         return "".join(self._pieces)
+
+
+class JoinedLines:
+    """Joins lines to one text, in time that grows with their length alone.
+
+    Attributes:
+        length: of the text so far.
+    """
+
+    def __init__(self, hyphens: Hyphens) -> None:
+        self.length = 0
+        self._hyphens = hyphens
+        self._pieces: list[str] = []
+        self._end = ""
+
+    def add(self, line: str) -> None:
+        """Add a line: after a blank, or as the rest of a divided word."""
+        if self.length:
+            between = self._hyphens.between(self._end, line)
+            if between is not None:
+                self._pieces[-1] = self._pieces[-1][:-1]
+                self._end = self._end[:-1]
+                self.length -= 1
+            self._write(" " if between is None else between)
+        self._write(line)
+
+    def text(self) -> str:
+        """Return the whole text."""
+        return "".join(self._pieces)
+
+    def _write(self, text: str) -> None:
+        if text:
+            self._pieces.append(text)
+            self.length += len(text)
+            self._end = (self._end + text[-_LONGEST_WORD:])[-_LONGEST_WORD:]
 
 
 class Hyphens:
@@ -188,16 +224,17 @@ class Hyphens:
             whole = line.partition(" ")[2].rpartition(" ")[0]
             self._words.update(word.casefold() for word in _WORD.findall(whole))
 
-    def join(self, before: str, after: str) -> str:
-        """Join the text of two lines."""
-        if before.endswith(SOFT_HYPHEN) or (before.endswith(("-", "‐")) and before[-2:-1].isalpha()):
-            stem = before[:-1]
-        else:
-            return f"{before} {after}"
-        left, right = _LAST_PART.search(stem), _FIRST_PART.match(after)
+    def between(self, end: str, line: str) -> str | None:
+        """What to write in place of the hyphen at the end of a text, given its last letters and the next line.
+
+        None if the text does not end with a hyphen that divides a word.
+        """
+        if not (end.endswith(SOFT_HYPHEN) or (end.endswith(("-", "‐")) and end[-2:-1].isalpha())):
+            return None
+        left, right = _LAST_PART.search(end[:-1]), _FIRST_PART.match(line)
         if left is None or right is None:
-            return f"{stem}-{after}"
-        return stem + ("-" if self._keeps(left.group(1), right.group(1)) else "") + after
+            return "-"
+        return "-" if self._keeps(left.group(1), right.group(1)) else ""
 
     def _keeps(self, left: str, right: str) -> bool:
         if right[0].isupper() and not left.isupper():

@@ -70,7 +70,7 @@ _ENVIRONMENTS = frozenset(("begin", "end"))
 _DEFINING = frozenset((*DEFINITIONS, "def"))
 _ITEMS = frozenset(("item", "bibitem"))
 _ELSEWHERE = frozenset((*_INCLUDES, "bibliography", "printbibliography"))
-_LET = re.compile(r"\s*\\[A-Za-z@]+\s*=?\s*(\\[A-Za-z@]+|.)")
+_LET = re.compile(r"\s*+\\[A-Za-z@]++\s*+=?+\s*+(\\[A-Za-z@]+|.)")
 _FILE = re.compile(r"[ \t]*([^\s{}\\]+)")
 _BEGIN, _END = "\\begin{document}", "\\end{document}"
 

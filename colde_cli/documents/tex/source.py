@@ -77,7 +77,7 @@ _ACCENTS = {
 }  # fmt: skip
 ACCENTS = frozenset(_ACCENTS)
 ACCENTED = re.compile(
-    r"[ \t]*(?:\{[ \t]*(?:\\([ij])(?![A-Za-z])|([^\W\d_]))?[ \t]*\}|\\([ij])(?![A-Za-z])|([^\W\d_]))"
+    r"[ \t]*+(?:\{[ \t]*+(?:\\([ij])(?![A-Za-z])|([^\W\d_]))?+[ \t]*+\}|\\([ij])(?![A-Za-z])|([^\W\d_]))"
 )
 """The letter under an accent, in braces or not."""
 
@@ -144,8 +144,12 @@ MAX_EXPANSION = 2_000_000
 """Most characters from the expansion of all calls of the author's commands."""
 _MAX_COMMANDS = 5000
 _MAX_BODY = 5000
-_DEFINITION = re.compile(r"\s*\{?\s*\\([A-Za-z@]+)\s*\}?\s*(?:\[(\d)\])?\s*(\[[^\]]{0,200}\])?\s*(?=\{)")
-_DEF = re.compile(r"\s*\\([A-Za-z@]+)[ \t]*((?:#\d)*)[ \t]*(?=\{)")
+# Possessive repetitions: blanks between optional parts are never divided in another way.
+_DEFINITION = re.compile(
+    r"\s*+\{?+\s*+\\([A-Za-z@]++)\s*+\}?+\s*+(?:\[(\d)\])?+\s*+(\[[^\]]{0,200}\])?+\s*+(?=\{)"
+)
+_DEF = re.compile(r"\s*+\\([A-Za-z@]++)[ \t]*+((?:#\d)*+)[ \t]*+(?=\{)")
+_LONGEST_OPTION = 10_000
 _PARAMETER = re.compile(r"#([1-9])")
 
 
@@ -259,6 +263,8 @@ class Source:
             brace = self.text.rfind("{", start, close) if close >= 0 else -1
             if brace < 0 or self.pairs.get(brace, 0) < close:
                 break
+            if self.pairs[brace] - start > _LONGEST_OPTION:
+                return at
             close = self.text.find("]", self.pairs[brace], min(end, self.pairs[brace] + 400))
         return close + 1 if close >= 0 else at
 
