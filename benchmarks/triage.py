@@ -28,8 +28,8 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from colde_cli.documents.document import Document, Part, Span, assemble
-from colde_cli.documents.passages import passages
+from colde_cli.documents.document import Document, Part, SectionKind, Span, assemble
+from colde_cli.documents.passages import Passage, passages
 from colde_cli.documents.reading import read
 from colde_cli.similarity.alignment import PassagePair, State, align
 from colde_cli.similarity.flags import Flag
@@ -310,7 +310,8 @@ def make_case(sort: str, a: Document, foreign: Sequence[str], seed: int) -> Case
     generator = random.Random(seed)
     found = passages(a)
     texts = [a.text[one.span.start : one.span.end] for one in found]
-    free = [n for n, text in enumerate(texts) if len(text.split()) >= 4]
+    listed = {section.index for section in a.sections if section.kind is SectionKind.REFERENCES}
+    free = [n for n, text in enumerate(texts) if len(text.split()) >= 4 and found[n].section not in listed]
     generator.shuffle(free)
     changes = dict(COMMON) if sort == "papers" else {**COMMON, "party": party(a), "term": defined_term(a)}
     if sort == "papers":  # a paper has no clauses
@@ -354,13 +355,12 @@ def _clause(text: str) -> bool:
 
 def _rebuilt(
     a: Document,
-    found: Sequence[object],
+    found: Sequence[Passage],
     edits: Mapping[int, Planting],
     inserted: Sequence[str],
     free: Sequence[int],
 ) -> Document:
-    spans = [one.span for one in passages(a)]
-    assert len(spans) == len(found)
+    spans = [one.span for one in found]
     places = [n for n in free if n not in edits][: len(inserted)]
     parts = []
     for section in a.sections:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from colde_cli.documents.document import Document, Span
+from colde_cli.documents.document import Document, SectionKind, Span
 from colde_cli.documents.passages import Passage, passages_of_both
 from colde_cli.encoder.encoding import DocumentEncoder
 from colde_cli.encoder.runtime import Progress
@@ -182,7 +182,11 @@ def align(
         _pair(group, left, right, not group.b or not group.a or group.a[0] in kept, ignore, terms)
         for group in groups
     ]
-    pairs = list(_without_labels(_with_clauses(pairs, terms)))
+    listed = {section.index for section in a.sections if section.kind is SectionKind.REFERENCES}
+    pairs = [
+        replace(pair, flags=()) if pair.a and pair.a[0].section in listed else pair
+        for pair in _without_labels(_with_clauses(pairs, terms))
+    ]
     decided = changed_references(pairs, labels(pairs, a, b), rules=terms.rules)
     pairs = [_only(pair, lambda flag, _: points_elsewhere(flag, decided)) for pair in pairs]
     return Alignment(tuple(pairs), left.passages, right.passages)

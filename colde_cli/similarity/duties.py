@@ -49,6 +49,9 @@ WEAK_ALONE = frozenset(
     {"will", "can", "wird", "werden", "has to", "have to", "kann", "können", "peut", "puede"}
 )
 
+HEDGES = {"permission", "possibility"}
+"""Groups that are no difference to each other: "can" and "could"."""
+
 NEGATION = re.compile(
     r"(?<![\w-])(?:not|no|never|none|nor|neither|without|cannot|nothing|nobody|nicht|kein(?:e[nmrs]?)?|nie|niemals|weder"
     r"|ohne|pas|jamais|aucune?|sans|nunca|jamás|ning[uú]n[ao]?|tampoco|ni|sin)(?!\w)|\w+n['’]t\b",
@@ -89,7 +92,7 @@ and: and
 or: or, and/or
 """)
 """These matter only where one replaced another."""
-SCOPE = _pattern({**SCOPES, **QUANTIFIERS})
+SCOPE, QUANTIFIER = _pattern(SCOPES), _pattern(QUANTIFIERS)
 
 COMPARISONS = _groups("""
 at least: at least, not less than, no less than, no fewer than, not fewer than, a minimum of, mindestens, au moins,

@@ -22,9 +22,11 @@ from colde_cli.similarity.duties import (
     COMPARISONS,
     EXCEPTION,
     EXCEPTIONS,
+    HEDGES,
     NEGATION,
     OBLIGATION,
     OBLIGATIONS,
+    QUANTIFIER,
     QUANTIFIERS,
     SCOPE,
     SCOPES,
@@ -39,6 +41,7 @@ from colde_cli.similarity.numbers import (
     NUMERAL,
     SPELLED,
     axis_numbers,
+    bibliographic,
     footnote_marks,
     formulas,
     in_figures,
@@ -126,7 +129,10 @@ _PATTERNS = (
         rf"{_CURRENCY}\s*{NUMERAL}{_SCALE}|(?:{NUMERAL}|{_SPELLED_NUMBER}){_SCALE}\s*{_CURRENCY}",
     ),
     (FlagKind.PERCENTAGE, rf"(?:{_MINUS}{NUMERAL}|{_SPELLED_NUMBER})\)?\s*{_PER_CENT}"),
-    (FlagKind.UNIT, rf"(?:{_MINUS}\b{NUMERAL}|{_SPELLED_NUMBER})\)?[\s-]*{_UNITS}(?![\w²³])"),
+    (
+        FlagKind.UNIT,
+        rf"(?:{_MINUS}\b{NUMERAL}|{_SPELLED_NUMBER})(?:\)(?=\s*[a-z]{{3}}))?[\s-]*{_UNITS}(?![\w²³])",
+    ),
     (FlagKind.NUMBER, rf"(?<![\w.]){_MINUS}{NUMERAL}|\d+(?:[.,]\d+)*|{_SPELLED_NUMBER}"),
 )
 _NUMERIC = re.compile("|".join(f"(?P<{kind.value}>{pattern})" for kind, pattern in _PATTERNS), re.IGNORECASE)
@@ -155,6 +161,8 @@ _NOT_NAMES = set(
     "and or but so yet no not all any each every some such our their its his her my your there here who what which how "
     "section table figure appendix chapter article clause part step mr mrs ms dr".split()
 ) | set(SPELLED)
+_COUNTED = re.compile(r"\)?\s[a-z]{3}|\)?[.,;:]?$")
+"""What follows a number that counts something: "24 pumps"; or the end of the text."""
 _MONTH = re.compile(MONTHS, re.IGNORECASE)
 _AROUND_PARTY = set("the a an and or by of to each either both any such its".split())
 
@@ -180,14 +188,10 @@ def flags(
         fine = redline(a, b, readable=False, ignore=replace(ignore, numbers=False))
         near = [edit for edit in fine if _short(a, edit.a) and _short(b, edit.b)]
     flips = [edit for edit in edits if _short(a, edit.a, _FLIP) and _short(b, edit.b, _FLIP)]
-    found = [
-        *_values(a, b, near, ignore),
-        *_phrases(a, b, flips),
-        *_negations(a, b, flips),
-        *_exceptions(a, b, all_edits),
-        *(() if ignore.numbers else _references(a, b, edits)),
-        *_terms(a, b, flips, terms),
-    ]
+    found = [*_values(a, b, near, ignore)]
+    if not (mostly_numbers(a) or mostly_numbers(b)):  # a legend of a chart says "only", too
+        found += [*_phrases(a, b, flips, terms), *_negations(a, b, flips), *_exceptions(a, b, all_edits)]
+        found += [*(() if ignore.numbers else _references(a, b, edits)), *_terms(a, b, flips, terms)]
     if terms.rules:
         found += _clauses(a, b, all_edits)
     found += _names(a, b, edits, ignore, found)
@@ -205,6 +209,8 @@ def _short(text: str, span: Span, most: int = SHORT_EDIT) -> bool:
 def numbers(text: str) -> tuple[Mention, ...]:
     """Find all dates, amounts, percentages, numbers with a unit and bare numbers that are more than a label."""
     items = (Span(*item.span()) for item in _ITEM.finditer(text))
+    if bibliographic(text):
+        return ()
     labels = [*items, *axis_numbers(text), *footnote_marks(text), *formulas(text), *written_twice(text)]
     mentions = []
     for match in _NUMERIC.finditer(text):
@@ -220,7 +226,8 @@ def _value(words: str) -> str:
     """Bring words into the form of `Mention.value`."""
     text = plain(words).casefold().replace(")", "")
     minus = "-" if text.startswith("-") else ""
-    text = re.sub(r"\bper\s?cent\b", "%", in_figures(text.removeprefix("-")))
+    text = "50%" if text == "half" else text
+    text = re.sub(r"\bper\s?cent\b|\bpercent\b", "%", in_figures(text.removeprefix("-")))
     return minus + re.sub(r"[\s-]+", "", text)
 
 
@@ -284,18 +291,26 @@ def _amount(value: str) -> str:
 
 def _counts_alone(text: str, mention: Mention) -> bool:
     """Whether a number without a counterpart in the other text matters."""
-    if mention.kind is FlagKind.NUMBER and names_something(text, mention.span):
+    words = text[mention.span.start : mention.span.end]
+    if mention.kind is FlagKind.NUMBER and (
+        names_something(text, mention.span) or not _COUNTED.match(text[mention.span.end :])
+    ):
         return False
-    return any(character.isdigit() for character in text[mention.span.start : mention.span.end])
+    return (
+        any(character.isdigit() for character in words)
+        and words not in ("0", "1")
+        and not words.startswith("00")
+    )
 
 
 # Duties, scope and comparisons
 
 
-def _phrases(a: str, b: str, edits: Sequence[Edit]) -> Iterator[Flag]:
+def _phrases(a: str, b: str, edits: Sequence[Edit], terms: ContractTerms) -> Iterator[Flag]:
     for kind, pattern, groups, alone in (
-        (FlagKind.OBLIGATION, OBLIGATION, OBLIGATIONS, _binding),
-        (FlagKind.SCOPE, SCOPE, {**SCOPES, **QUANTIFIERS}, _narrows),
+        (FlagKind.OBLIGATION, OBLIGATION, OBLIGATIONS, _binding if terms.rules else _duty),
+        (FlagKind.SCOPE, SCOPE, SCOPES, _always),
+        (FlagKind.SCOPE, QUANTIFIER, QUANTIFIERS, _never),
         (FlagKind.COMPARISON, COMPARISON, COMPARISONS, _bounds),
     ):
         left, right = _mentions(kind, pattern, groups, a), _mentions(kind, pattern, groups, b)
@@ -324,6 +339,8 @@ def _exchanged(
         deleted = [mention for mention in gone if _touches(mention.span, edit.a)]
         inserted = [mention for mention in new if _touches(mention.span, edit.b)]
         if deleted and inserted:
+            if {deleted[0].value, inserted[0].value} == HEDGES:
+                continue
             yield Flag(deleted[0].kind, _words_of(a, deleted[0]), _words_of(b, inserted[0]))
             continue
         counts = [mention for mention in deleted if alone(a, mention)]
@@ -339,8 +356,16 @@ def _binding(text: str, mention: Mention) -> bool:
     return mention.value in BINDING and words not in WEAK_ALONE
 
 
-def _narrows(text: str, mention: Mention) -> bool:
-    return text[mention.span.start : mention.span.end].casefold() not in QUANTIFIERS
+def _duty(text: str, mention: Mention) -> bool:
+    return mention.value == "duty" and _binding(text, mention)
+
+
+def _always(_: str, __: Mention) -> bool:
+    return True
+
+
+def _never(_: str, __: Mention) -> bool:
+    return False
 
 
 def _bounds(text: str, mention: Mention) -> bool:
@@ -350,13 +375,17 @@ def _bounds(text: str, mention: Mention) -> bool:
 def _negations(a: str, b: str, edits: Sequence[Edit]) -> Iterator[Flag]:
     """Flag added and deleted negations, if one text has more of them."""
     left, right = (
-        [Mention(FlagKind.NEGATION, "", Span(*match.span())) for match in NEGATION.finditer(text)]
+        [
+            Mention(FlagKind.NEGATION, "", Span(*match.span()))
+            for match in NEGATION.finditer(text)
+            if not match[0].startswith("Kein")  # also a name
+        ]
         for text in (a, b)
     )
     if len(left) == len(right):
         return
     gone, new = (left, []) if len(left) > len(right) else ([], right)
-    yield from _exchanged(a, b, edits, gone, new, lambda text, mention: True)
+    yield from _exchanged(a, b, edits, gone, new, _always)
 
 
 def _exceptions(a: str, b: str, edits: Sequence[Edit]) -> Iterator[Flag]:
@@ -421,9 +450,7 @@ def references(text: str) -> tuple[Mention, ...]:
 
 def _references(a: str, b: str, edits: Sequence[Edit]) -> Iterator[Flag]:
     left, right = references(a), references(b)
-    yield from _exchanged(
-        a, b, edits, _missing(left, right), _missing(right, left), lambda text, mention: False
-    )
+    yield from _exchanged(a, b, edits, _missing(left, right), _missing(right, left), _never)
 
 
 def _terms(a: str, b: str, edits: Sequence[Edit], terms: ContractTerms) -> Iterator[Flag]:
@@ -507,6 +534,8 @@ def _name(text: str, span: Span) -> str:
     words = text[span.start : span.end]
     match = _NAME.fullmatch(words)
     if not match or {word.casefold() for word in words.split()} & _NOT_NAMES or _MONTH.fullmatch(words):
+        return ""
+    if re.match(r":\w", text[span.end :]):  # a prefix, as in "Geo:Asia"
         return ""
     before = text[: span.start].rstrip()
     begins = not before or before[-1] in ".!?:;•-\"'“‘"

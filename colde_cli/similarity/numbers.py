@@ -59,7 +59,10 @@ _WITHIN_A_NAME = re.compile(r"(?:[^\W\d_]|[A-Z][-–])$")
 _GREEK = re.compile(r"[\u0370-\u03ff]")
 _YEAR = re.compile(r"(?:18|19|20)\d\d")
 _OF_AUTHORS = re.compile(r"(?:[A-Z][^\W\d_]+|\bal\.),? \(?$")
-_FOOTNOTE = re.compile(r"(?<=[a-z]{4}[.,;)])\d{1,2}(?!\S)|^\s*\d{1,2}\s+(?=https?:)")
+_FOOTNOTE = re.compile(
+    r"(?<=[^\W\d_]{4}[.,;)])\d{1,2}(?!\S)|(?<=[^\W\d_][)\]][.,;])\d{1,2}(?!\S)"
+    r"|(?<=[a-z]{4})\d{1,2}(?=\s*[.,;:)]|\s|$)|(?<!\S)\d{1,2}\s+(?=https?:)|(?<=, )\d{1,2}(?= (?:which|who|where)\b)"
+)
 _MOST_ITEMS = 2
 """Digits of a list item's number; "(2019)" is a year."""
 
@@ -133,7 +136,7 @@ def formulas(text: str) -> tuple[Span, ...]:
     tokens = list(_TOKEN.finditer(text))
     wordy = [bool(_WORDY.search(token[0])) and not _FUNCTIONS.fullmatch(token[0]) for token in tokens]
     maths = [not word and bool(_MATHS.search(token[0])) for word, token in zip(wordy, tokens, strict=True)]
-    if sum(maths) < 2:
+    if sum(maths) < 2 and any(wordy):
         return ()
     if sum(maths) > sum(wordy):
         return (Span(0, len(text)),)
@@ -143,6 +146,15 @@ def formulas(text: str) -> tuple[Span, ...]:
         if not wordy[n] and sum(maths[near]) >= 2 and sum(maths[near]) > sum(wordy[near]):
             found.append(Span(*token.span()))
     return tuple(found)
+
+
+_AUTHOR = re.compile(r"[A-Z][^\W\d_]+, (?:[A-Z]\. ?-?)+")
+_ISSUE = re.compile(r"\b(?:19|20)\d\d[a-z]?, [A-Z]|arXiv:|e-prints\b")
+
+
+def bibliographic(text: str) -> bool:
+    """Whether a text is an entry of a list of references: authors with initials, a year, a journal."""
+    return bool(_ISSUE.search(text)) and (bool(_AUTHOR.search(text)) or len(text.split()) < 20)
 
 
 def mostly_numbers(text: str) -> bool:
@@ -161,7 +173,7 @@ _YEARS = (1800, 2100)
 
 
 def footnote_marks(text: str) -> tuple[Span, ...]:
-    """Find footnote marks: numbers right after the end of a clause, and a number before a web address."""
+    """Find footnote marks: numbers right after the end of a clause or a word, and before a web address."""
     return tuple(Span(*mark.span()) for mark in _FOOTNOTE.finditer(text))
 
 

@@ -61,11 +61,13 @@ def changed_references(
 
 def _elsewhere(a: str, b: str, known: Labels, count: int, rules: bool) -> bool:
     old, new = _number(a), _number(b)
+    if not rules:
+        return old in known and new not in known[old] and not f"{old}.".startswith(f"{new}.")
     for place in range(len(old), 0, -1):
         stem, rest = old[:place], old[place:]
         if stem in known and (not rest or rest[0] in ".("):
             return new not in {other + rest for other in known[stem]}
-    return rules and count < _OFTEN
+    return count < _OFTEN
 
 
 def _number(words: str) -> str:
