@@ -75,3 +75,19 @@ def test_what_is_damaged_is_named(domains: Domains, tmp_path: Path, content: byt
     path.write_bytes(whole[: len(whole) // 2] if content is None else content)
     with pytest.raises(ModelError, match="fetch or train the model again"):
         Domains.load(path)
+
+
+def test_a_field_lies_near_the_domain_of_its_documents(domains: Domains) -> None:
+    means = np.concatenate([documents(0, 12, seed=2), documents(1, 8, seed=2)])
+    near = domains.nearness(means, np.stack([domains.membership(mean) for mean in means]))
+    assert near.shape == (3,)
+    assert near[:2].min() > 0.95
+    assert near[2] < 0.5
+
+
+def test_a_field_of_another_kind_lies_near_no_domain(domains: Domains) -> None:
+    # Half of what a domain has of its own, and more of another thing.
+    means = documents(5, 12) + (documents(0, 12) - COMMON.astype(np.float32)) / 2
+    shares = np.stack([domains.membership(mean) for mean in means])
+    assert shares[:, 1].mean() > 0.5
+    assert domains.nearness(means, shares)[0] < 0.75

@@ -56,9 +56,7 @@ def fit(
 ) -> ScoreFit:
     """The fit of parts that no statistics change, each pair of two documents of its own."""
     documents = np.arange(2 * len(related)).reshape(-1, 2)
-    return fit_score_weights(
-        FitPairs(related, documents, domains, names), PartTables(table, table, table), start
-    )
+    return fit_score_weights(FitPairs(related, documents, domains, names), PartTables(table, table), start)
 
 
 def weights(found: ScoreWeights | Domain) -> np.ndarray:
@@ -144,12 +142,10 @@ def test_every_set_with_enough_pairs_is_a_domain_of_its_own() -> None:
         assert weights(domain)[part] > weights(found.score_weights)[part]
 
 
-def test_weights_within_a_field_are_shares() -> None:
-    in_field = fitted(judged([0.3, 0, 0.1], 1), judged([0.2, 0, 0.3], 2)).score_weights.in_field
-    assert len(in_field) == len(PARTS)
-    assert sum(in_field) == pytest.approx(1)
-    assert min(in_field) >= 0
-    assert in_field[0] + in_field[2] > 0.8
+def test_shares_within_an_unknown_field_are_not_fitted() -> None:
+    found = fitted(judged([0.3, 0, 0.1], 1), judged([0.2, 0, 0.3], 2)).score_weights
+    assert found.in_field == USUAL.in_field
+    assert sum(found.in_field) == pytest.approx(1)
 
 
 def test_one_domain_is_no_choice() -> None:
@@ -201,7 +197,16 @@ def field_profile(spread: float = 0.15, documents: int = 100) -> FieldProfile:
     scores = np.sort(np.random.default_rng(0).normal(0.3, spread, 2000)).astype(np.float32)
     empty = np.zeros(0, np.float32)
     return FieldProfile(
-        "field", documents, "model", empty, empty, empty, np.zeros(0, np.uint16), np.zeros(len(PARTS)), scores
+        "field",
+        documents,
+        "model",
+        empty,
+        empty,
+        empty,
+        np.zeros(0, np.uint16),
+        np.zeros(len(PARTS)),
+        scores,
+        empty,
     )
 
 

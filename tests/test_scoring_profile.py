@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from made_up import CONFIG, WEIGHTS, learned, lexicon, made, statistics, terms
+from made_up import CENTRE, CONFIG, WEIGHTS, learned, lexicon, made, statistics, terms
 
 from colde_cli.errors import ModelError
-from colde_cli.scoring.adapt import MOST_DOCUMENTS, pair_table, random_pairs
+from colde_cli.scoring.adapt import MOST_DOCUMENTS, learn_profile, pair_table, random_pairs
 from colde_cli.scoring.config import PARTS, Calibration
+from colde_cli.scoring.domains import Domains
 from colde_cli.scoring.lexicon import BUCKETS, Terms
 from colde_cli.scoring.profile import (
     ARRAYS,
@@ -153,6 +154,26 @@ def test_weights_by_hand(profile: FieldProfile) -> None:
     assert weights[1] == pytest.approx([0.3, 0.1, 0.2, 0.1, 0.1, 0.2])
 
 
+def test_a_domain_that_the_field_only_resembles_loses_its_weights(profile: FieldProfile) -> None:
+    near, far = (replace(profile, nearness=np.array([value], np.float32)) for value in (0.8, 0.6))
+    few = replace(far, documents=LEAST_DOCUMENTS - 1)
+    kept, lost, unsure = (Field(item, statistics()).weights_by_domain(WEIGHTS) for item in (near, far, few))
+    assert kept[1] == pytest.approx([0.3, 0.1, 0.2, 0.1, 0.1, 0.2])
+    assert lost[1] == pytest.approx(lost[0])
+    assert lost[0] == pytest.approx(kept[0])
+    assert unsure[1] == pytest.approx(kept[1])
+
+
+def test_a_profile_knows_how_near_its_documents_lie_to_each_domain() -> None:
+    laws = [made(seed, law=1.0) for seed in range(LEAST_DOCUMENTS)]
+    direction = np.mean([item.chunk_vectors.mean(0) for item in laws], axis=0) - CENTRE
+    prototype = (direction / np.linalg.norm(direction)).astype(np.float32)
+    for sign in (1.0, -1.0):
+        domains = Domains(CENTRE, (sign * prototype)[None, :].astype(np.float32))
+        found = learn_profile("laws", laws, replace(statistics(), domains=domains), WEIGHTS)
+        assert found.nearness == pytest.approx([sign], abs=1e-5)
+
+
 @given(st.integers(0, 50), st.integers(0, 50), st.floats(0, 1))
 def test_scores_are_symmetric_and_at_most_one(field: Field, one: int, other: int, law: float) -> None:
     a, b = made(one, law), made(other, law)
@@ -241,7 +262,7 @@ def test_a_profile_is_read_as_it_was_written(profile: FieldProfile, tmp_path: Pa
     header = json.loads((tmp_path / "profile.json").read_text())
     assert header == {
         "kind": "colde field profile",
-        "format": 2,
+        "format": 3,
         "name": "field",
         "documents": 20,
         "model": "model",
@@ -330,7 +351,7 @@ def test_a_damaged_header_is_told(profile: FieldProfile, tmp_path: Path, header:
 def test_a_profile_of_a_later_version_is_told(profile: FieldProfile, tmp_path: Path) -> None:
     profile.save(tmp_path)
     path = tmp_path / "profile.json"
-    path.write_text(path.read_text().replace('"format": 2', '"format": 3'))
+    path.write_text(path.read_text().replace('"format": 3', '"format": 4'))
     with pytest.raises(ModelError, match="later colde"):
         FieldProfile.load(tmp_path)
 

@@ -171,7 +171,8 @@ class Encoder:
         )
         fingerprint = digest(repr(bare).encode(), *files).hex()
         covariance = None if self.domain_fields is None else self.domain_fields.covariance
-        return ModelStatistics(self.centre, lexicon, fingerprint, covariance)
+        domains = self._domains.result()
+        return ModelStatistics(self.centre, lexicon, fingerprint, covariance, domains)
 
     @cached_property
     def domain_fields(self) -> DomainFields | None:

@@ -254,18 +254,16 @@ def _fit_weights(
 
 
 def _part_tables(pairs: _ValidationPairs, domains: _LearnedDomains | None) -> PartTables:
-    """The parts of the pairs, under the statistics of the model, of their domain, and of a field of its documents."""
+    """The parts of the pairs, under the statistics of the model and of their domain."""
     left, right = pairs.left, pairs.right
     plain = part_table(left, right, USUAL)
-    tables = PartTables(plain, plain.copy(), plain.copy())
+    tables = PartTables(plain, plain.copy())
     if domains is None:
         return tables
     for code, whitening in zip(pairs.judged.codes, domains.fields.whitenings, strict=True):
-        rows, field = np.flatnonzero(pairs.judged.domains == code), domains.profiles[code]
-        sides = [[side[row] for row in rows] for side in (left, right)]
-        seen = [[within(item, whitening, item.terms) for item in side] for side in sides]
+        rows = np.flatnonzero(pairs.judged.domains == code)
+        seen = [[within(side[row], whitening, side[row].terms) for row in rows] for side in (left, right)]
         tables.domain[rows] = part_table(seen[0], seen[1], USUAL)
-        tables.field[rows] = part_table(sides[0], sides[1], USUAL, field) / field.profile.spreads
     return tables
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from colde_cli.scoring.config import PARTS, ScoreWeights
+from colde_cli.scoring.domains import Domains
 from colde_cli.scoring.lexicon import BUCKETS, Terms, mention
 from colde_cli.scoring.profile import (
     Field,
@@ -66,6 +67,7 @@ def learn_profile(
         _frequencies(documents),
         blended_spreads(np.zeros(len(PARTS)), 0),
         np.zeros(0, np.float32),
+        _nearness(documents, statistics.domains),
     )
     generator = np.random.default_rng(_SEED)
     drawn = np.sort(generator.permutation(count)[:MOST_DOCUMENTS])
@@ -147,6 +149,14 @@ def _overlaps(terms: Sequence[Terms | None], pairs: Ints) -> Floats:
             spread_out = first
         overlaps[row] = min(1.0, float(weights[second.buckets] @ second.weights))
     return overlaps
+
+
+def _nearness(documents: Sequence[Scorable], domains: Domains | None) -> NDArray[np.float32]:
+    """How near the field lies to each domain of the model, [K]."""
+    shares = np.stack([item.domains for item in documents])
+    if domains is None or shares.shape[1] != 1 + len(domains.prototypes):
+        return np.zeros(0, np.float32)
+    return domains.nearness(np.stack([item.chunk_vectors.mean(0) for item in documents]), shares)
 
 
 def _frequencies(documents: Sequence[Scorable]) -> NDArray[np.uint16]:

@@ -77,6 +77,18 @@ class Domains:
         shares: FloatArray = (weights / weights.sum()).astype(np.float32)
         return shares
 
+    def nearness(self, means: FloatArray, shares: FloatArray) -> FloatArray:
+        """How near the documents of a field lie to each domain together, [K]: cosines of their means with prototypes.
+
+        In the mean for a domain each document has its share in that domain as its weight.
+
+        Args:
+            means: [N, H], the mean chunk vector of each document.
+            shares: [N, 1 + K], as of `membership`.
+        """
+        directions = _unit(shares[:, 1:].T @ (means - self.centre))
+        return np.asarray(np.einsum("kh,kh->k", directions, self.prototypes), np.float32)
+
 
 def shared_domains(a: FloatArray, b: FloatArray) -> NDArray[np.float64]:
     """The shares of "other" and of each domain in a pair of documents: [1 + K], sum 1.

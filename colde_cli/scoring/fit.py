@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from colde_cli.scoring.config import PARTS, Calibration, Domain, ScoreWeights, probability
-from colde_cli.scoring.profile import LEAST_DOCUMENTS, DomainFields, Field, FieldProfile
+from colde_cli.scoring.profile import LEAST_DOCUMENTS, FieldProfile
 from colde_cli.scoring.score import Scorable, part_score
 
 Bools = NDArray[np.bool_]
@@ -29,10 +29,6 @@ _RIDGE = 1e-4
 _DOMAIN_RIDGE = 3e-4
 """Strength with which the coefficients of a domain are held near the common ones; chosen by cross-validation on the
 validation pairs of the shipped model (0.01, 0.003, 0.001, 0.0003)."""
-_FIELD_RIDGE = 0.3
-"""Strength with which coefficients of standardised parts are held near 0, which makes them more equal; chosen by
-leaving one of seven fields out (0.001, 0.01, 0.1, 0.3)."""
-
 _GAIN = 0.0005
 """A part is dropped if the ROC-AUC of left-out pairs rises by this much without it. Smaller rises are noise."""
 
@@ -45,17 +41,15 @@ _SPLITS = 6
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PartTables:
-    """The parts of P pairs, [P, 6] each, in the order of `PARTS`, under three kinds of statistics.
+    """The parts of P pairs, [P, 6] each, in the order of `PARTS`, under two kinds of statistics.
 
     Attributes:
         model: those of the model alone.
         domain: those of the domain of the pair.
-        field: those of the field that the pair's documents are, each part divided by its spread over random pairs.
     """
 
     model: Floats
     domain: Floats
-    field: Floats
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -102,16 +96,10 @@ class ScoreFit:
     domains: tuple[int, ...] = ()
 
 
-def part_table(
-    left: Sequence[Scorable],
-    right: Sequence[Scorable],
-    score_weights: ScoreWeights,
-    field: Field | DomainFields | None = None,
-) -> Floats:
+def part_table(left: Sequence[Scorable], right: Sequence[Scorable], score_weights: ScoreWeights) -> Floats:
     """The scores of all parts for P pairs of documents, [P, 6] in the order of `PARTS`."""
     pairs = zip(left, right, strict=True)
-    seen = pairs if field is None else (field.adapt_pair(a, b) for a, b in pairs)
-    rows = [[part_score(name, a, b, score_weights) for name in PARTS] for a, b in seen]
+    rows = [[part_score(name, a, b, score_weights) for name in PARTS] for a, b in pairs]
     return np.array(rows, np.float64).reshape(len(rows), len(PARTS))
 
 
@@ -121,7 +109,8 @@ def fit_score_weights(pairs: FitPairs, tables: PartTables, start: ScoreWeights =
     A domain with enough pairs gets weights of its own, held near the common ones. The weights for documents of no known
     domain are fitted to all domains, and their verdict to scores that each domain gets from the weights of the others.
     A part that harms gets no weight. Whether it harms is measured on pairs that the fit has not seen. A whole domain is
-    left out for the weights of "other", half of its documents for those of a domain.
+    left out for the weights of "other", half of its documents for those of a domain. Within a field of no known domain
+    the shares are those of `start`.
 
     Args:
         pairs: labelled.
@@ -135,8 +124,6 @@ def fit_score_weights(pairs: FitPairs, tables: PartTables, start: ScoreWeights =
     usual: Floats = start.by_domain[0]
     kept = _earned(pairs, tables, usual)
     common = _fitted(related, tables.model, domains, kept, usual, _RIDGE)
-    shares = _normal(_fitted(related, tables.field, domains, kept, usual, _FIELD_RIDGE))
-    score_weights = replace(_with_weights(start, common), in_field=tuple(shares.tolist()))
     towards = _fitted(related, tables.domain, domains, kept, usual, _RIDGE)
     fitted = tuple(
         _fit_domain(
@@ -149,7 +136,8 @@ def fit_score_weights(pairs: FitPairs, tables: PartTables, start: ScoreWeights =
         for code in codes
     )
     scores = _held_out_scores(related, tables.model, domains, kept, usual, _RIDGE)
-    return ScoreFit(replace(score_weights, domains=fitted), *fit_verdict(related, scores), tuple(codes))
+    weights = replace(_with_weights(start, common), domains=fitted)
+    return ScoreFit(weights, *fit_verdict(related, scores), tuple(codes))
 
 
 def _earned(pairs: FitPairs, tables: PartTables, usual: Floats) -> Bools:
