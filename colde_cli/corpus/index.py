@@ -79,6 +79,8 @@ CREATE TABLE documents (
     reason TEXT
 );
 CREATE INDEX documents_content ON documents (content);
+CREATE INDEX documents_size ON documents (size);
+CREATE INDEX documents_bad ON documents (path) WHERE reason IS NOT NULL;
 CREATE TABLE contents (
     number INTEGER PRIMARY KEY AUTOINCREMENT,
     key BLOB NOT NULL UNIQUE,
@@ -310,6 +312,12 @@ class Index:
                 f" ({encoder.info.precision}); choose that model, or encode it anew with: colde index"
                 f" {self.folder} --model {encoder.info.name}"
             )
+
+    def count(self) -> int:
+        """How many documents there are."""
+        with trouble(self.folder):
+            row = self.connection.execute("SELECT count(content) FROM documents").fetchone()
+        return int(row[0])
 
     def numbers(self, chosen: Filter = ALL) -> NDArray[np.int64]:
         """The numbers of the documents, ascending."""

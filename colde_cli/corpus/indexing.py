@@ -15,6 +15,7 @@ import os
 import secrets
 import sqlite3
 import time
+import warnings
 import zlib
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -22,6 +23,7 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from colde_cli.corpus import first_stage
 from colde_cli.corpus.collecting import APPLICATION, CorpusReader, Skipped, encode_files, is_index, walk
 from colde_cli.corpus.index import FORMAT, SCHEMA, Index, shown_path, trouble, writable_connection
 from colde_cli.corpus.records import document_of, pack, text_record, vector_record
@@ -117,7 +119,7 @@ def writing(folder: Path, *, make: bool = False) -> Iterator[Index]:
 
 
 def _make_folder(folder: Path) -> None:
-    ours = {INDEX_FILE, f"{INDEX_FILE}-journal", LOCK, f"{LOCK}-journal"}
+    ours = {INDEX_FILE, first_stage.NAME, f"{INDEX_FILE}-journal", LOCK, f"{LOCK}-journal"}
     try:
         if not folder.is_dir():
             folder.mkdir()
@@ -219,7 +221,7 @@ class _Update:
         self._by_key: dict[bytes, list[_File]] = {}
         self._counts = dict.fromkeys(("added", "changed", "renamed", "removed", "encoded"), 0)
         self._failed: list[Skipped] = []
-        self._seconds = dict.fromkeys(("scan", "hash", "encode", "write", "profile"), 0.0)
+        self._seconds = dict.fromkeys(("scan", "hash", "encode", "write", "profile", "candidates"), 0.0)
         self._written, self._committed, self._dirty = 0, time.monotonic(), False
 
     def run(self, places: Sequence[Path], glob: str | None) -> IndexUpdate:
@@ -234,6 +236,8 @@ class _Update:
             with self._timed("profile"):
                 self._learn()
             self._commit()
+            with self._timed("candidates"):
+                self._refresh_candidates()
         except BaseException:
             with suppress(sqlite3.Error):  # an error of the disk has ended the transaction
                 self._connection.execute("ROLLBACK")
@@ -510,6 +514,18 @@ class _Update:
         query = "DELETE FROM documents WHERE path NOT IN (SELECT path FROM found)"
         self._counts["removed"] = self._connection.execute(query).rowcount
         self._dirty |= self._counts["removed"] > 0
+
+    def _refresh_candidates(self) -> None:
+        """Make the side file of the first stage, if it is needed; the index is whole without it."""
+        try:
+            with self._index.reading():
+                first_stage.refresh(self._index, self._encoder)
+        except OSError as error:
+            warnings.warn(
+                f"{self._index.folder / first_stage.NAME} cannot be written ({error.strerror or error}), so every"
+                " document is scored; run colde index again when this is mended.",
+                stacklevel=2,
+            )
 
     def _learn(self) -> None:
         """Learn the field profile, if the documents that it is learned from are others than before."""

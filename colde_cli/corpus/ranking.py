@@ -22,6 +22,7 @@ from colde_cli.corpus.collecting import (
     file_identity,
 )
 from colde_cli.corpus.fields import corpus_field
+from colde_cli.corpus.first_stage import find_candidates
 from colde_cli.corpus.index import ALL, Filter, Index
 from colde_cli.corpus.store import Card
 from colde_cli.documents.document import Document, SectionKind
@@ -347,28 +348,61 @@ def rank_index(
     index.check_model(encoder)
     with index.reading():
         known = index.field(encoder) if field == CORPUS else field
-        own = index.numbers_of(query.document.path)
-        numbers, scores = _all_scores(query, index, encoder, known, chosen, own, progress)
-        cards = index.cards(_best_numbers(numbers, scores, top))
-        hits = _best(query, list(cards.values()), encoder, known, top, min_score)
+        found = _found(query, index, encoder, known, chosen, top, progress)
+        hits = _best(query, list(found.cards.values()), encoder, known, top, min_score)
         if explain:
-            by_path = {card.path: number for number, card in cards.items()}
+            by_path = {card.path: number for number, card in found.cards.items()}
             hits = [
                 replace(hit, matches=matches(query, index.encoding(by_path[hit.path], encoder)))
                 for hit in hits
             ]
-        read = [(query.document.path, query.document.report.warnings), *index.half_read(chosen)]
+        read = ((query.document.path, query.document.report.warnings), *found.half_read)
         return Ranking(
             query.document.path,
             query.document.title,
             encoder.info,
             tuple(hits),
-            searched=len(numbers),
+            searched=found.searched,
             encoded=0,
             skipped=index.bad_files(),
             half_read=tuple(HalfRead(path, warnings) for path, warnings in read if warnings),
             field=None if known is None else known.profile.info,
         )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Found:
+    """The documents of an index that can be among the best.
+
+    Attributes:
+        cards: by number.
+        searched: how many documents they were chosen from.
+        half_read: documents that got an exact score although something of them could not be read, and what.
+    """
+
+    cards: dict[int, Card]
+    searched: int
+    half_read: tuple[tuple[str, tuple[str, ...]], ...]
+
+
+def _found(
+    query: Encoding,
+    index: Index,
+    encoder: DocumentEncoder,
+    field: Field | None,
+    chosen: Filter,
+    top: int,
+    progress: Callable[[int], None] | None,
+) -> _Found:
+    """The best documents: of the candidates in a large index, of all in a small one."""
+    own = index.numbers_of(query.document.path)
+    likely = find_candidates(query, index, encoder, top, chosen, own)
+    if likely is not None:
+        cards = index.cards(likely.numbers)
+        half_read = tuple(sorted((card.path, card.warnings) for card in cards.values()))
+        return _Found(cards, likely.searched, half_read)
+    numbers, scores = _all_scores(query, index, encoder, field, chosen, own, progress)
+    return _Found(index.cards(_best_numbers(numbers, scores, top)), len(numbers), index.half_read(chosen))
 
 
 def _all_scores(
