@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from glob import glob as expand
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, BinaryIO, Literal
 
 from colde_cli.documents.document import Document
 from colde_cli.documents.reading import read as read_file
@@ -49,6 +49,7 @@ def read(
     pages: tuple[int, int] | None = None,
     skip_sections: Sequence[str] = (),
     only_sections: Sequence[str] = (),
+    stream: BinaryIO | None = None,
 ) -> Document:
     """Read a PDF, Word, OpenDocument, HTML, LaTeX, Markdown or text file.
 
@@ -59,12 +60,34 @@ def read(
         skip_sections: patterns of sections to leave out: a regular expression searched in the heading, or the name of a
             kind ("references", "abstract", "appendix", "front"), case ignored.
         only_sections: patterns of the sections to keep; empty keeps all.
+        stream: read this in place of the file, whose name then only shows its kind and stands in messages.
 
     Raises:
         DocumentError: the file cannot be read; the class says why.
         OptionError: the pages or sections are not in it.
     """
+    if stream is not None:
+        document = read_file(path, password=password, pages=pages, stream=stream)
+        return select(document, skip_sections, only_sections)
     return ReadOptions(password, pages, skip_sections, only_sections).read(path)
+
+
+def encode(source: Source, encoder: DocumentEncoder, *, password: str | None = None) -> Encoding:
+    """Encode a document; a file that the encoder's cache knows is not read again.
+
+    `compare_encodings` compares two encodings.
+
+    Args:
+        source: a path, "-", or what `read` returned.
+        encoder: an open model.
+        password: of an encrypted PDF.
+
+    Raises:
+        DocumentError: it cannot be read.
+    """
+    from colde_cli.corpus.ranking import encode_query
+
+    return encode_query(source, encoder, password=password)
 
 
 def compare(
@@ -196,7 +219,7 @@ def dupes(
     for name, share in (("min_share", min_share), ("min_contained", min_contained)):
         if not 0 < share <= 1:
             raise OptionError(f"{name} is {share:g}; give a share above 0 and up to 1, such as 0.4.")
-    files, unlisted = _files(corpus, glob, "compare in")
+    files, unlisted = find_files(corpus, glob, "compare in")
     found = find_families(
         files, min_share=min_share, min_contained=min_contained, password=password, progress=progress
     )
@@ -286,7 +309,7 @@ def adapt(
 
     folder = profile_folder(name_or_folder)
     check_profile_folder(folder)
-    files, unlisted = _files(documents, glob, "learn from")
+    files, unlisted = find_files(documents, glob, "learn from")
     opened = _opener(encoder, model, device, precision, threads, cache)()
     profile, skipped = adapt_files(files, folder.name, opened, password=password, progress=progress)
     save_profile(profile, folder)
@@ -477,7 +500,7 @@ def open_search(
     _check(ignore)
     encoder = open_model()
     index = _index(corpus, ignore)
-    files, unlisted = ((), ()) if index else _files(corpus, glob, "search in")
+    files, unlisted = ((), ()) if index else find_files(corpus, glob)
     chosen: Field | Literal["corpus"] | None = "corpus" if field == "corpus" else _field(field, encoder)
     templates, boilerplate = _boilerplate(ignore, password)
     encoding = encode_query(query, encoder, password=password, boilerplate=boilerplate)
@@ -502,10 +525,20 @@ def _index(corpus: str | Path | Sequence[str | Path], ignore: IgnoreOptions) -> 
     return Index.open(found[0])
 
 
-def _files(
-    corpus: str | Path | Sequence[str | Path], glob: str | None, purpose: str
+def find_files(
+    corpus: str | Path | Sequence[str | Path], glob: str | None = None, purpose: str = "search in"
 ) -> tuple[tuple[Path, ...], tuple[Skipped, ...]]:
-    """The files of a corpus, and the folders that cannot be listed; `purpose` stands in the error if there is none."""
+    """Find the files of a corpus, and the folders that cannot be listed.
+
+    Args:
+        corpus: folders (searched through), files, and patterns such as "papers/**/*.pdf".
+        glob: which files of folders to take.
+        purpose: stands in the error if there is no file.
+
+    Raises:
+        DocumentError: a folder or file does not exist.
+        OptionError: there is no file.
+    """
     from colde_cli.corpus.collecting import Skipped, walk
 
     places = [corpus] if isinstance(corpus, str | Path) else list(corpus)

@@ -25,6 +25,7 @@ from colde_cli.commands import (
     index,
     models,
     rank,
+    serve,
     text,
     train,
 )
@@ -47,6 +48,7 @@ app.command("diff")(diff.diff)
 app.command("rank")(rank.rank)
 app.command("dupes")(dupes.dupes)
 app.command("index")(index.index)
+app.command("serve")(serve.serve)
 app.command("adapt")(adapt.adapt)
 app.command("text")(text.text)
 app.command("train")(train.train)

@@ -13,6 +13,7 @@
     ├── BadIndexError               an index that is damaged, of another model or version, in use or out of reach
     ├── DeviceError                 a device that was asked for and is not there
     ├── MissingExtraError           a part of colde that was not installed
+    ├── RequestError                a request that the service turns down
     └── OptionError                 options that contradict each other or the input
 
 `colde_cli.app` is the one place where a `ColdeError` becomes a red line on stderr and status 2.
@@ -71,6 +72,18 @@ class DeviceError(ColdeError):
 
 class MissingExtraError(ColdeError):
     """An optional part of colde is not installed; the message names the `pip install` that brings it."""
+
+
+class RequestError(ColdeError):
+    """A request that the service turns down.
+
+    Attributes:
+        status: of HTTP.
+    """
+
+    def __init__(self, status: int, sentence: str) -> None:
+        super().__init__(sentence)
+        self.status = status
 
 
 class OptionError(ColdeError):

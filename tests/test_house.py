@@ -27,7 +27,9 @@ ALLOWED = {
     "evaluation": {"similarity", "encoder", "scoring", "documents"},
     "views": {"evaluation", "corpus", "similarity", "encoder", "scoring", "documents"},
     "learning": {"evaluation", "similarity", "encoder", "scoring", "documents"},
+    "service": {"views"},
     "commands": {
+        "service",
         "views",
         "evaluation",
         "corpus",
@@ -41,7 +43,7 @@ ALLOWED = {
 COMMON = {"", "errors", "files", "recipes", "settings"}
 HEAVY = (
     *("onnxruntime", "torch", "transformers", "pypdf", "pypdfium2", "numpy", "tokenizers", "sqlite3"),
-    *("selectolax", "jinja2"),
+    *("selectolax", "jinja2", "fastapi", "starlette", "uvicorn", "mcp"),
 )
 # The classes behind `encoder.encoding.DocumentEncoder`: models are opened with `encoder.loading.open_encoder`.
 ENCODERS = {"colde_cli.encoder.encoder", "colde_cli.encoder.towers.tower_encoder"}

@@ -308,6 +308,8 @@ DocsOption = Annotated[
 ]
 
 _EXTRAS = {
+    "serve": {"fastapi": "fastapi", "uvicorn": "uvicorn", "python_multipart": "python-multipart"},
+    "mcp": {"mcp": "mcp"},
     "evaluate": {"sklearn": "scikit-learn", "scipy": "scipy"},
     "train": {
         "torch": "torch",
@@ -326,7 +328,7 @@ def require_extra(extra: str, command: str) -> None:
     """Check, without importing them, that the packages of an extra are installed.
 
     Args:
-        extra: "evaluate" or "train".
+        extra: of pyproject.toml, such as "train".
         command: named in the message.
 
     Raises:

@@ -75,6 +75,7 @@ def read(
     password: str | None = None,
     pages: tuple[int, int] | None = None,
     stdin: BinaryIO | None = None,
+    stream: BinaryIO | None = None,
 ) -> Document:
     """Read a PDF, Word, OpenDocument, HTML, LaTeX, Markdown or text file.
 
@@ -85,6 +86,7 @@ def read(
         password: of an encrypted PDF.
         pages: first and last page of a PDF to read, 1-based and inclusive; None for all.
         stdin: replaces standard input.
+        stream: read this in place of the file, whose name then only shows its kind and stands in messages.
 
     Raises:
         DocumentError: the file cannot be read; its class says why.
@@ -93,12 +95,12 @@ def read(
     if pages and not 1 <= pages[0] <= pages[1]:
         raise OptionError(f"Write --pages FIRST-LAST, such as 3-17: {pages[0]}-{pages[1]} is not a range.")
     path = str(source)
-    if path == "-":
+    if path == "-" and stream is None:
         origin = _Origin(path, "standard input", "")
         with _reported(origin), _spooled(stdin or sys.stdin.buffer) as file:
             return _read_open(file, origin, password, pages)
     origin = _Origin(path, Path(source).name, Path(source).suffix.lower())
-    with _reported(origin), _open(Path(source)) as file:
+    with _reported(origin), _open(Path(source)) if stream is None else _spooled(stream) as file:
         return _read_open(file, origin, password, pages)
 
 

@@ -1,0 +1,104 @@
+"""`colde serve`: answer questions about a corpus over HTTP, with a page for people."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from colde_cli.commands.options import (
+    DebugOption,
+    DeviceOption,
+    ModelChoice,
+    ModelOption,
+    NoCacheOption,
+    PrecisionOption,
+    QuietOption,
+    Reporter,
+    ThreadsOption,
+    VerboseOption,
+    require_extra,
+)
+from colde_cli.recipes import option
+from colde_cli.settings import DEFAULT_MODEL, parse_duration, parse_size
+
+ACCESS, LIMITS = "Access", "Limits"
+
+
+def serve(
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="The documents, with all folders below.")],
+    host: Annotated[
+        str, option("--host", panel=ACCESS, metavar="ADDRESS", help="Address to listen at.")
+    ] = "127.0.0.1",
+    port: Annotated[
+        int, option("--port", panel=ACCESS, metavar="N", min=0, max=65535, help="Port; 0 for any free one.")
+    ] = 8765,
+    token: Annotated[
+        str | None,
+        option(
+            "--token",
+            panel=ACCESS,
+            metavar="TEXT",
+            help="Secret to ask for. Needed unless only this machine can connect; safer as COLDE_TOKEN.",
+        ),
+    ] = None,
+    allow_host: Annotated[
+        list[str] | None,
+        option(
+            "--allow-host", panel=ACCESS, metavar="NAME", help="Name that clients call this by; repeatable."
+        ),
+    ] = None,
+    max_upload: Annotated[
+        str, option("--max-upload", panel=LIMITS, metavar="SIZE", help="Size of a document that is sent.")
+    ] = "50MB",
+    timeout: Annotated[
+        str, option("--timeout", panel=LIMITS, metavar="TIME", help="Time for a request, waiting included.")
+    ] = "120s",
+    jobs: Annotated[
+        int, option("--jobs", panel=LIMITS, metavar="N", min=1, help="Requests to work on at a time.")
+    ] = 2,
+    queue: Annotated[
+        int, option("--queue", panel=LIMITS, metavar="N", min=0, help="Requests that may wait.")
+    ] = 16,
+    quiet: QuietOption = False,
+    verbose: VerboseOption = False,
+    debug: DebugOption = False,
+    model: ModelOption = DEFAULT_MODEL,
+    device: DeviceOption = "auto",
+    precision: PrecisionOption = "auto",
+    threads: ThreadsOption = None,
+    no_cache: NoCacheOption = False,
+) -> None:
+    """Rank and compare documents over HTTP, with a page for people.
+
+    Only this machine can connect, unless --host says otherwise. Documents
+    that are sent stay in memory for 15 minutes.
+    """
+    require_extra("serve", "colde serve")
+    from colde_cli.service.corpus import ServedCorpus
+    from colde_cli.service.guard import Access
+    from colde_cli.service.http import create_app
+    from colde_cli.service.requests import Settings
+    from colde_cli.service.server import address_of, listen, run
+    from colde_cli.views.output import note, progress
+    from colde_cli.views.wording import plural
+
+    settings = Settings(
+        parse_size(max_upload, "--max-upload"), parse_duration(timeout, "--timeout"), jobs, queue
+    )
+    access = Access.of(host, token, allow_host or (), settings.request_bytes, settings.seconds)
+    reporter = Reporter(quiet, verbose)
+    with listen(host, port) as listening:
+        encoder = ModelChoice(model, device, precision, threads, no_cache).load()
+        reporter.about_model(encoder)
+        corpus = ServedCorpus(folder, encoder)
+        with progress("Reading", "documents", show=not quiet) as advance:
+            skipped = corpus.prepare(advance)
+        for item in skipped:
+            reporter.warning(f"Skipped {item.path}: {item.reason}")
+        app = create_app(corpus, encoder, access, settings)
+        if not quiet:
+            served = plural(len(corpus.documents()), "document")
+            note(f"Serving {served} at {address_of(listening)} (Ctrl-C ends)")
+        run(app, [listening])

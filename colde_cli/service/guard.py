@@ -1,0 +1,243 @@
+"""What stands before every request: names of the host, origin, token, size and time of the body, headers of the answer.
+
+Rebinding of names (a page makes its own name mean 127.0.0.1) is stopped by the Host header, requests forged by other
+pages by Origin and Sec-Fetch-Site, both of which browsers set and pages cannot.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import ipaddress
+import socket
+from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
+from dataclasses import dataclass
+from http.cookies import CookieError, SimpleCookie
+from typing import Any
+from urllib.parse import urlsplit
+
+from colde_cli.errors import OptionError, RequestError
+
+Scope = MutableMapping[str, Any]
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+App = Callable[[Scope, Receive, Send], Awaitable[None]]
+Refuse = Callable[[Scope, Receive, Send, RequestError], Awaitable[None]]
+
+COOKIE = "colde-session"
+SHORTEST_TOKEN = 16
+_OPEN = frozenset({"/login", "/v1/health", "/static/page.css", "/static/page.js"})
+"""Paths that need no token; they tell nothing of the corpus."""
+_SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
+_FORMS = ("multipart/form-data", "application/x-www-form-urlencoded")
+_LOCAL = frozenset({"localhost", "127.0.0.1", "::1"})
+_POLICY = (
+    "default-src 'none'; style-src 'self'; script-src 'self'; form-action 'self'; base-uri 'none'; "
+    "frame-ancestors 'none'"
+)
+_HEADERS = {
+    "Content-Security-Policy": _POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    # With "no-referrer" browsers would send forms of our own page with the origin "null".
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach an address."""
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """Who may ask, and how much.
+
+    Attributes:
+        hosts: names that a Host header may have; an address is always right, it cannot be rebound.
+        token: None where none is needed.
+        most_bytes: of the body of a request.
+        seconds: for the whole body to arrive.
+    """
+
+    hosts: frozenset[str]
+    token: str | None
+    most_bytes: int
+    seconds: float
+
+    @classmethod
+    def of(
+        cls, host: str, token: str | None, names: Iterable[str], most_bytes: int, seconds: float
+    ) -> Access:
+        """Check what was asked for on the command line.
+
+        Raises:
+            OptionError: an address that others can reach, and no token; or a token that is easily guessed.
+        """
+        if token is None and not is_loopback(host):
+            raise OptionError(
+                f"Others can reach {host}: set COLDE_TOKEN to a secret of {SHORTEST_TOKEN} or more characters."
+            )
+        if token is not None and len(token) < SHORTEST_TOKEN:
+            raise OptionError(f"The token is too short; use {SHORTEST_TOKEN} characters or more.")
+        known = {*_LOCAL, host.lower(), socket.gethostname().lower(), *(name.lower() for name in names)}
+        return cls(frozenset(known), token, most_bytes, seconds)
+
+    def session(self) -> str:
+        """What the cookie of a page holds: proof of the token, not the token."""
+        return hmac.new((self.token or "").encode(), b"colde session 1", "sha256").hexdigest()
+
+    def is_token(self, given: str) -> bool:
+        """Compare in a time that does not depend on where the two differ."""
+        return self.token is None or hmac.compare_digest(given.encode(), self.token.encode())
+
+    def admits(self, headers: Mapping[str, str]) -> bool:
+        """Whether a request carries the token, as a bearer or as the page's cookie."""
+        if self.token is None:
+            return True
+        scheme, _, given = headers.get("authorization", "").partition(" ")
+        if scheme.lower() == "bearer" and self.is_token(given.strip()):
+            return True
+        try:
+            cookie = SimpleCookie(headers.get("cookie", "")).get(COOKIE)
+        except CookieError:
+            return False
+        return cookie is not None and hmac.compare_digest(cookie.value.encode(), self.session().encode())
+
+    def check_host(self, headers: Mapping[str, str]) -> None:
+        """Refuse a name that is not ours.
+
+        Raises:
+            RequestError: it is not.
+        """
+        host = _host(headers.get("host", ""))
+        if host not in self.hosts and not _is_address(host):
+            raise RequestError(
+                400, "This service does not go by the name in the Host header; see --allow-host."
+            )
+
+    def check_origin(self, headers: Mapping[str, str]) -> None:
+        """Refuse what a page of another site sends.
+
+        Raises:
+            RequestError: it comes from there.
+        """
+        origin, site = headers.get("origin"), headers.get("sec-fetch-site", "none")
+        same = origin is None or urlsplit(origin).netloc.lower() == headers.get("host", "").lower()
+        if not same or site not in ("same-origin", "none"):
+            raise RequestError(
+                403, "Another site's page sent this request; send it from this service's page."
+            )
+
+
+class Guard:
+    """Lets through what is allowed, as middleware of ASGI."""
+
+    def __init__(self, app: App, access: Access, refuse: Refuse) -> None:
+        self._app, self._access, self._refuse = app, access, refuse
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Check a request, count its body, and add headers to the answer."""
+        if scope["type"] != "http":
+            if scope["type"] == "lifespan":
+                await self._app(scope, receive, send)
+            return
+        answer = _with_headers(send)
+        try:
+            self._check(scope)
+        except RequestError as error:
+            await self._refuse(scope, receive, answer, error)
+            return
+        await self._app(scope, self._limited(receive), answer)
+
+    def _check(self, scope: Scope) -> None:
+        from starlette.datastructures import Headers
+
+        headers, access = Headers(scope=scope), self._access
+        access.check_host(headers)
+        if scope["method"] not in _SAFE:
+            access.check_origin(headers)
+            check_kind(headers)
+        if scope["path"] not in _OPEN and not access.admits(headers):
+            raise RequestError(
+                401, "This service needs its token, as the header: Authorization: Bearer TOKEN."
+            )
+        length = headers.get("content-length", "0")
+        if length.isdecimal() and int(length) > access.most_bytes:
+            raise too_large(access.most_bytes)
+
+    def _limited(self, receive: Receive) -> Receive:
+        """Receive no more than the limit, and no longer."""
+        from starlette.exceptions import HTTPException
+
+        arrived, whole = 0, False
+        end = asyncio.get_running_loop().time() + self._access.seconds
+
+        async def limited() -> Message:
+            nonlocal arrived, whole
+            if whole:
+                return await receive()
+            try:
+                async with asyncio.timeout_at(end):
+                    message = await receive()
+            except TimeoutError as error:
+                raise HTTPException(408, "The request took too long to arrive.") from error
+            arrived += len(message.get("body", b""))
+            if arrived > self._access.most_bytes:
+                raise HTTPException(413, str(too_large(self._access.most_bytes)))
+            whole = not message.get("more_body", False)
+            return message
+
+        return limited
+
+
+def check_kind(headers: Mapping[str, str]) -> None:
+    """Refuse a body that is no form.
+
+    Raises:
+        RequestError: it is something else.
+    """
+    if headers.get("content-type", "").partition(";")[0].strip().lower() not in _FORMS:
+        raise RequestError(415, f"The body of a request is a form; send it as {_FORMS[0]}.")
+
+
+def too_large(most_bytes: int) -> RequestError:
+    """The error of a body over the limit."""
+    return RequestError(
+        413, f"The upload is larger than {most_bytes / 1e6:g} MB, the most that this service takes."
+    )
+
+
+def _host(header: str) -> str:
+    try:
+        return (urlsplit(f"//{header}").hostname or "").rstrip(".")
+    except ValueError:
+        return ""
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True
+
+
+def _with_headers(send: Send) -> Send:
+    from starlette.datastructures import MutableHeaders
+
+    async def answer(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers = MutableHeaders(scope=message)
+            for name, value in _HEADERS.items():
+                headers.setdefault(name, value)
+        await send(message)
+
+    return answer

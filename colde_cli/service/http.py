@@ -1,0 +1,323 @@
+"""`colde serve`: rank, diff and report over HTTP, and a page for people. The bodies are those of `--format json`.
+
+FastAPI is imported where the application is made, so that this file can be imported without the extra. It reads the
+annotations of the functions inside, which is why annotations are not strings here.
+"""
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import asdict
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Annotated, Any
+
+import colde_cli
+from colde_cli import DocumentEncoder, IgnoreOptions
+from colde_cli.errors import (
+    ColdeError,
+    DocumentError,
+    LimitError,
+    MissingFileError,
+    OptionError,
+    RequestError,
+    UnsupportedFormatError,
+)
+from colde_cli.service import page
+from colde_cli.service.corpus import FieldName, ServedCorpus
+from colde_cli.service.guard import COOKIE, Access, App, Guard
+from colde_cli.service.openapi import add_schemas, json_of, problems
+from colde_cli.service.requests import Named, Service, Settings
+from colde_cli.views.json import comparison_json, ranking_json
+from colde_cli.views.report.html import comparison_html
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+
+UPLOAD = "Colde-Upload"
+"""Header of an answer: the id of the document that was sent, for `upload` of a later request."""
+_SANDBOX = "sandbox allow-scripts allow-popups"
+"""For reports: their scripts run, but as those of a stranger, who cannot ask this service."""
+_STATUSES: tuple[tuple[type[ColdeError], int], ...] = (
+    (MissingFileError, 404),
+    (LimitError, 413),
+    (UnsupportedFormatError, 415),
+    (DocumentError, 422),
+    (OptionError, 422),
+)
+_PATH = "Its path in the corpus, as GET /v1/documents lists it."
+_EARLIER = f"The id of a document that was sent before, from the header {UPLOAD}."
+_HIDDEN: dict[str, Any] = {"include_in_schema": False}
+
+
+def create_app(corpus: ServedCorpus, encoder: DocumentEncoder, access: Access, settings: Settings) -> App:
+    """The service as an application of ASGI, its guard before it."""
+    from fastapi import FastAPI
+    from fastapi.exceptions import RequestValidationError
+    from starlette.exceptions import HTTPException
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+    service = Service(corpus, encoder, settings)
+
+    @asynccontextmanager
+    async def lifespan(_: object) -> AsyncIterator[None]:
+        yield
+        service.workers.close()
+
+    # What FastAPI measures of requests could be sent elsewhere if the environment asks for it.
+    silent = {"tracing": False, "metrics": False, "logs": False, "auto_configure": False}
+    version = colde_cli.__version__
+    app = FastAPI(
+        title="colde", version=version, docs_url=None, redoc_url=None, lifespan=lifespan, telemetry=silent
+    )
+    for add in (_add_lists, _add_rank, _add_diff, _add_report, _add_page):
+        add(app, service)
+    _add_login(app, access)
+    add_schemas(app)
+
+    def problem(request: Request, error: Exception) -> Response:
+        return _problem(request, error, corpus)
+
+    for kind in (ColdeError, HTTPException, RequestValidationError, Exception):
+        app.add_exception_handler(kind, problem)
+
+    async def refuse(scope: Any, receive: Any, send: Any, error: RequestError) -> None:  # noqa: ANN401
+        await problem(Request(scope), error)(scope, receive, send)
+
+    return Guard(app, access, refuse)
+
+
+def _add_lists(app: "FastAPI", service: Service) -> None:
+    from fastapi import Query
+    from starlette.requests import Request
+    from starlette.responses import JSONResponse, Response
+
+    async def health() -> dict[str, str]:
+        """Say that the service answers."""
+        return {"status": "ok", "version": colde_cli.__version__}
+
+    async def documents(
+        request: Request,
+        glob: Annotated[
+            str | None, Query(max_length=500, description="Which files, such as `*.pdf`.")
+        ] = None,
+        offset: Annotated[int, Query(ge=0, le=10**9, description="The first to list, from 0.")] = 0,
+        limit: Annotated[int, Query(ge=1, le=1000, description="The most to list.")] = 100,
+    ) -> Response:
+        """List the documents of the corpus, by path."""
+        found = await service.documents(request.is_disconnected, glob)
+        listed = [asdict(item) for item in found[offset : offset + limit]]
+        return JSONResponse({"total": len(found), "offset": offset, "documents": listed})
+
+    app.add_api_route("/v1/health", health, methods=["GET"])
+    app.add_api_route("/v1/documents", documents, methods=["GET"], responses=problems(401, 422, 503))
+
+
+def _add_rank(app: "FastAPI", service: Service) -> None:
+    from fastapi import File, Form, UploadFile
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+    async def rank(
+        request: Request,
+        file: Annotated[UploadFile | None, File(description="The document itself.")] = None,
+        document: Annotated[str | None, Form(max_length=4000, description=_PATH)] = None,
+        upload: Annotated[str | None, Form(max_length=100, description=_EARLIER)] = None,
+        k: Annotated[int, Form(ge=1, le=1000, description="Documents to list.")] = 10,
+        min_score: Annotated[float | None, Form(ge=-1, le=1, description="List none below.")] = None,
+        explain: Annotated[bool, Form(description="Find the sections that match.")] = False,
+        glob: Annotated[str | None, Form(max_length=500, description="Which files, such as `*.pdf`.")] = None,
+        field: Annotated[FieldName, Form(description="Statistics to score with.")] = "corpus",
+        password: Annotated[str | None, Form(max_length=1000, description="Of an encrypted PDF.")] = None,
+    ) -> Response:
+        """Order the documents of the corpus by their similarity to one: schema colde.rank/1."""
+        ranking, sent = await service.rank(
+            request.is_disconnected,
+            Named(file, document, upload),
+            password,
+            top=k,
+            min_score=min_score,
+            explain=explain,
+            glob=glob,
+            field=field,
+        )
+        headers = {UPLOAD: sent} if sent else {}
+        return Response(ranking_json(ranking), media_type="application/json", headers=headers)
+
+    answers = {**_PROBLEMS, 200: json_of("colde.rank.1")}
+    app.add_api_route("/v1/rank", rank, methods=["POST"], responses=answers)
+
+
+def _add_diff(app: "FastAPI", service: Service) -> None:
+    from fastapi import File, Form, UploadFile
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+    async def diff(
+        request: Request,
+        file_a: Annotated[UploadFile | None, File(description="The first document itself.")] = None,
+        document_a: Annotated[str | None, Form(max_length=4000, description=_PATH)] = None,
+        upload_a: Annotated[str | None, Form(max_length=100, description=_EARLIER)] = None,
+        file_b: Annotated[UploadFile | None, File(description="The second document itself.")] = None,
+        document_b: Annotated[str | None, Form(max_length=4000, description=_PATH)] = None,
+        upload_b: Annotated[str | None, Form(max_length=100, description=_EARLIER)] = None,
+        passages: Annotated[bool, Form(description="Also align the passages.")] = True,
+        ignore_case: Annotated[bool, Form()] = False,
+        ignore_whitespace: Annotated[bool, Form()] = False,
+        ignore_numbers: Annotated[bool, Form()] = False,
+        password: Annotated[str | None, Form(max_length=1000, description="Of encrypted PDFs.")] = None,
+    ) -> Response:
+        """Compare two documents: schema colde.diff/1."""
+        text = await service.compare(
+            request.is_disconnected,
+            (Named(file_a, document_a, upload_a), Named(file_b, document_b, upload_b)),
+            comparison_json,
+            ignore=IgnoreOptions(case=ignore_case, whitespace=ignore_whitespace, numbers=ignore_numbers),
+            password=password,
+            passages=passages,
+        )
+        return Response(text, media_type="application/json")
+
+    answers = {**_PROBLEMS, 200: json_of("colde.diff.1")}
+    app.add_api_route("/v1/diff", diff, methods=["POST"], responses=answers)
+
+
+def _add_report(app: "FastAPI", service: Service) -> None:
+    from fastapi import File, Form, UploadFile
+    from starlette.requests import Request
+    from starlette.responses import HTMLResponse, Response
+
+    async def report(
+        request: Request,
+        file_a: Annotated[UploadFile | None, File(description="The first document itself.")] = None,
+        document_a: Annotated[str | None, Form(max_length=4000, description=_PATH)] = None,
+        upload_a: Annotated[str | None, Form(max_length=100, description=_EARLIER)] = None,
+        file_b: Annotated[UploadFile | None, File(description="The second document itself.")] = None,
+        document_b: Annotated[str | None, Form(max_length=4000, description=_PATH)] = None,
+        upload_b: Annotated[str | None, Form(max_length=100, description=_EARLIER)] = None,
+        ignore_case: Annotated[bool, Form()] = False,
+        ignore_whitespace: Annotated[bool, Form()] = False,
+        ignore_numbers: Annotated[bool, Form()] = False,
+        password: Annotated[str | None, Form(max_length=1000, description="Of encrypted PDFs.")] = None,
+    ) -> Response:
+        """Compare two documents: the report as an HTML page."""
+        text = await service.compare(
+            request.is_disconnected,
+            (Named(file_a, document_a, upload_a), Named(file_b, document_b, upload_b)),
+            comparison_html,
+            ignore=IgnoreOptions(case=ignore_case, whitespace=ignore_whitespace, numbers=ignore_numbers),
+            password=password,
+        )
+        return HTMLResponse(text, headers={"Content-Security-Policy": _SANDBOX})
+
+    app.add_api_route(
+        "/v1/report", report, methods=["POST"], responses=_PROBLEMS, response_class=HTMLResponse
+    )
+
+
+def _add_page(app: "FastAPI", service: Service) -> None:
+    from fastapi import File, Form, UploadFile
+    from starlette.requests import Request
+    from starlette.responses import HTMLResponse, Response
+
+    async def start() -> Response:
+        return HTMLResponse(page.start_page())
+
+    async def search(
+        request: Request,
+        file: Annotated[UploadFile | None, File()] = None,
+        k: Annotated[int, Form(ge=1, le=50)] = 10,
+    ) -> Response:
+        if file is None or not file.filename:
+            raise OptionError("Choose a document first.")
+        ranking, sent = await service.rank(request.is_disconnected, Named(file), top=k, explain=True)
+        return HTMLResponse(page.hits_page(ranking, sent, k))
+
+    async def docs() -> Response:
+        return HTMLResponse(page.docs_page(app.openapi()))
+
+    async def static(name: str) -> Response:
+        if name not in page.FILES:
+            raise RequestError(404, "There is no such file.")
+        return Response(page.static_file(name), media_type=page.FILES[name])
+
+    app.add_api_route("/", start, methods=["GET"], **_HIDDEN)
+    app.add_api_route("/", search, methods=["POST"], **_HIDDEN)
+    app.add_api_route("/docs", docs, methods=["GET"], **_HIDDEN)
+    app.add_api_route("/static/{name}", static, methods=["GET"], **_HIDDEN)
+
+
+def _add_login(app: "FastAPI", access: Access) -> None:
+    from fastapi import Form
+    from starlette.requests import Request
+    from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+    async def ask() -> Response:
+        return HTMLResponse(page.login_page())
+
+    async def take(request: Request, token: Annotated[str, Form(max_length=1000)] = "") -> Response:
+        if not access.is_token(token):
+            return HTMLResponse(page.login_page("This is not the token."), 401)
+        answer = RedirectResponse("/", 303)
+        secure = request.url.scheme == "https"
+        answer.set_cookie(
+            COOKIE, access.session(), max_age=86_400, httponly=True, samesite="strict", secure=secure
+        )
+        return answer
+
+    app.add_api_route("/login", ask, methods=["GET"], **_HIDDEN)
+    app.add_api_route("/login", take, methods=["POST"], **_HIDDEN)
+
+
+_PROBLEMS = problems(400, 401, 404, 408, 413, 415, 422, 503)
+
+
+def _problem(request: Any, error: Exception, corpus: ServedCorpus) -> Any:  # noqa: ANN401 - of Starlette
+    """An error as a problem of RFC 9457; as a page for people."""
+    from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse
+
+    status, sentence = _status_of(error)
+    sentence = corpus.concealed(sentence)
+    headers = dict(getattr(error, "headers", None) or {})
+    if status == 503:
+        headers["Retry-After"] = "5"
+    if status == 401:
+        headers["WWW-Authenticate"] = "Bearer"
+    if request.url.path in ("/", "/v1/report") and "text/html" in request.headers.get("accept", ""):
+        if status == 401:
+            return RedirectResponse("/login", 303)
+        return HTMLResponse(page.start_page(sentence), status, headers)
+    title = HTTPStatus(status).phrase if status in set(HTTPStatus) else "Error"
+    body = {"type": "about:blank", "title": title, "status": status, "detail": sentence}
+    return JSONResponse(body, status, headers, media_type="application/problem+json")
+
+
+def _status_of(error: Exception) -> tuple[int, str]:
+    """The status of an error, and its sentence."""
+    from fastapi.exceptions import RequestValidationError
+    from starlette.exceptions import HTTPException
+
+    if isinstance(error, RequestError):
+        return error.status, str(error)
+    if isinstance(error, RequestValidationError):
+        return 422, _invalid(error.errors())
+    if isinstance(error, HTTPException):
+        return error.status_code, _sentence(error.status_code, str(error.detail))
+    for kind, status in _STATUSES:
+        if isinstance(error, kind):
+            return status, str(error)
+    if isinstance(error, ColdeError):
+        return 500, str(error)
+    return 500, "The service failed at this request; its log says more."
+
+
+def _sentence(status: int, detail: str) -> str:
+    known = {404: "There is nothing at this address; see /docs.", 405: "This address takes another method."}
+    return known.get(status, detail if detail.endswith(".") else f"{detail}.")
+
+
+def _invalid(errors: Sequence[Any]) -> str:
+    """What is wrong with the fields of a form."""
+    said = [
+        f"{error['loc'][-1]}: {str(error['msg'])[:1].lower()}{str(error['msg'])[1:]}" for error in errors[:5]
+    ]
+    return f"The request is not valid: {'; '.join(said)}."

@@ -1,0 +1,66 @@
+"""The page for people, made of templates; what documents and clients say is escaped by them."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from colde_cli.views.escaping import short
+from colde_cli.views.report.html import base_style
+from colde_cli.views.wording import page_range, percent, plural, share_of_pairs
+
+if TYPE_CHECKING:
+    from jinja2 import Template
+
+    from colde_cli import Ranking
+
+_FOLDER = Path(__file__).parent / "page"
+
+
+FILES = {"page.css": "text/css", "page.js": "text/javascript"}
+"""The files that the pages load, and their kinds."""
+
+
+@cache
+def static_file(name: str) -> str:
+    """The text of one of `FILES`."""
+    text = (_FOLDER / name).read_text(encoding="utf-8")
+    return base_style() + text if name == "page.css" else text
+
+
+def start_page(error: str = "") -> str:
+    """The page before a search, or after one that failed."""
+    return _template("search.html").render(error=error, ranking=None, k=10)
+
+
+def hits_page(ranking: Ranking, upload: str, k: int) -> str:
+    """The page after a search; `upload` is the id by which its forms name the query."""
+    return _template("search.html").render(error="", ranking=ranking, upload=upload, k=k)
+
+
+def login_page(error: str = "") -> str:
+    """The page that asks for the token."""
+    return _template("login.html").render(error=error)
+
+
+def docs_page(openapi: dict[str, Any]) -> str:
+    """What OpenAPI says, for people."""
+    return _template("docs.html").render(openapi=openapi)
+
+
+@cache
+def _template(name: str) -> Template:
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    environment = Environment(
+        loader=FileSystemLoader(_FOLDER),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=StrictUndefined,
+    )
+    environment.filters.update(
+        short=short, pages=page_range, percent=percent, plural=plural, share_of_pairs=share_of_pairs
+    )
+    return environment.get_template(name)

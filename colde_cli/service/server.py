@@ -1,0 +1,58 @@
+"""The web server under the service: its sockets and its limits."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from colde_cli.errors import OptionError
+from colde_cli.service.guard import App
+
+CONNECTIONS = 200
+"""Connections at a time. Slow clients hold these, never a thread."""
+
+
+@contextmanager
+def listen(host: str, port: int) -> Iterator[socket.socket]:
+    """Take an address before anything slow is done.
+
+    Raises:
+        OptionError: it is taken, or not one of this machine.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        listening = socket.create_server((host, port), family=family, backlog=CONNECTIONS)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise OptionError(
+            f"Cannot listen at {host}, port {port}: {reason}; choose another --port or --host."
+        ) from error
+    with listening:
+        yield listening
+
+
+def address_of(listening: socket.socket) -> str:
+    """What to type into a browser."""
+    host, port = listening.getsockname()[:2]
+    return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
+
+
+def run(app: App, sockets: Sequence[socket.socket]) -> None:
+    """Serve until Ctrl-C."""
+    import uvicorn
+
+    config = uvicorn.Config(
+        app,
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        limit_concurrency=CONNECTIONS,
+        timeout_keep_alive=10,
+        timeout_graceful_shutdown=5,
+        ws="none",
+    )
+    with contextlib.suppress(KeyboardInterrupt):
+        uvicorn.Server(config).run(sockets=list(sockets))

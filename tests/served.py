@@ -1,0 +1,52 @@
+"""The service over a small corpus, for its tests."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command_line import EXAMPLES, V1
+
+from colde_cli import DocumentEncoder
+
+ADDRESS = "http://127.0.0.1"
+TITLE = "<img src=x onerror=alert(1)>"
+HOSTILE = f"{TITLE} & notes.md"
+"""A file name that is markup; Linux and macOS allow it."""
+QUERY = b"# Pumps\n\nThe pump lifts water into the tower at night, when the valley is asleep and the well is full.\n"
+
+
+def small_corpus(folder: Path) -> Path:
+    """Two versions of a study, and notes whose name and title are markup."""
+    folder.mkdir(exist_ok=True)
+    for name in ("field-study-v1.pdf", "field-study-v2.pdf"):
+        shutil.copy(EXAMPLES / name, folder)
+    (folder / "notes").mkdir(exist_ok=True)
+    (folder / "notes" / HOSTILE).write_text(f"# {TITLE}\n\nThe pump lifts water into the tower. {TITLE}\n")
+    (folder / "broken.pdf").write_bytes(b"%PDF-1.7\nnothing follows")
+    return folder
+
+
+def client(folder: Path, encoder: DocumentEncoder, token: str | None = None, **limits: Any) -> Any:
+    """A client of the service, which runs in this process."""
+    pytest.importorskip("fastapi", reason="fastapi is not installed")
+    pytest.importorskip("python_multipart", reason="python-multipart is not installed")
+    pytest.importorskip("httpx2", reason="httpx2 is not installed")
+    from fastapi.testclient import TestClient
+
+    from colde_cli.service.corpus import ServedCorpus
+    from colde_cli.service.guard import Access
+    from colde_cli.service.http import create_app
+    from colde_cli.service.requests import Settings
+
+    settings = Settings(**limits)
+    access = Access.of("127.0.0.1", token, ("papers.example",), settings.request_bytes, settings.seconds)
+    app = create_app(ServedCorpus(folder, encoder), encoder, access, settings)
+    return TestClient(app, base_url=ADDRESS, raise_server_exceptions=False, follow_redirects=False)
+
+
+def study() -> tuple[str, bytes, str]:
+    """The first version of the study as a file to send."""
+    return ("study.pdf", Path(V1).read_bytes(), "application/pdf")

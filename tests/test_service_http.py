@@ -1,0 +1,402 @@
+"""The service over HTTP: its answers are those of the command, its errors sentences, and what is hostile is stopped."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command_line import V1, run
+from jsonschema import Draft202012Validator
+from served import ADDRESS, HOSTILE, QUERY, TITLE, client, small_corpus, study
+
+from colde_cli import Cache, Encoder
+
+TOKEN = "correct horse battery"
+
+
+@pytest.fixture(scope="module")
+def kept(model_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Encoder:
+    """The shipped model with a cache, as the command opens it."""
+    cache = Cache(tmp_path_factory.mktemp("vectors"), 10**9)
+    return Encoder.load(model_folder, device="cpu", cache=cache)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return small_corpus(tmp_path_factory.mktemp("served") / "secret-place")
+
+
+@pytest.fixture(scope="module")
+def service(folder: Path, kept: Encoder) -> Iterator[Any]:
+    with client(folder, kept) as found:
+        yield found
+
+
+def valid(name: str, answer: Any) -> dict[str, Any]:
+    """The body of an answer, checked against a schema of the views."""
+    assert answer.status_code == 200, answer.text
+    schema = json.loads((files("colde_cli.views") / "schemas" / f"{name}.json").read_text("utf-8"))
+    body: dict[str, Any] = answer.json()
+    Draft202012Validator(schema).validate(body)
+    return body
+
+
+def handlers(page: str) -> list[str]:
+    """The attributes of a page that would run a script."""
+    found: list[str] = []
+
+    class Reader(HTMLParser):
+        def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+            found.extend(name for name, _ in attrs if name.startswith("on"))
+
+    Reader().feed(page)
+    return found
+
+
+def problem(answer: Any, status: int, words: str) -> None:
+    """The answer is a problem of RFC 9457 with one sentence."""
+    assert answer.status_code == status, answer.text
+    assert answer.headers["content-type"] == "application/problem+json"
+    body = answer.json()
+    assert body["status"] == status
+    assert words in body["detail"]
+    assert body["detail"].endswith(".")
+    assert "\n" not in body["detail"]
+    assert "secret-place" not in answer.text
+    assert tempfile.gettempdir() not in answer.text
+
+
+def test_documents_are_listed_by_their_path_in_the_corpus(service: Any) -> None:
+    body = service.get("/v1/documents").json()
+    names = ["broken.pdf", "field-study-v1.pdf", "field-study-v2.pdf", f"notes/{HOSTILE}"]
+    assert [item["path"] for item in body["documents"]] == names
+    assert body["total"] == 4
+    page = service.get("/v1/documents", params={"glob": "*.pdf", "offset": 1, "limit": 1}).json()
+    assert page["total"] == 3
+    assert [item["path"] for item in page["documents"]] == ["field-study-v1.pdf"]
+
+
+def test_a_document_that_is_sent_is_ranked_as_the_command_ranks_it(
+    service: Any, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    body = valid("colde.rank.1", service.post("/v1/rank", files={"file": study()}, data={"explain": "true"}))
+    copy = tmp_path / "study.pdf"
+    copy.write_bytes(Path(V1).read_bytes())
+    printed = json.loads(
+        run(capsys, "rank", copy, folder, "--explain", "--format", "json", "--device", "cpu").out
+    )
+    assert body["query"] == {"path": "study.pdf", "title": printed["query"]["title"]}
+    for here, there in zip(body["results"], printed["results"], strict=True):
+        assert here == {**there, "path": Path(there["path"]).relative_to(folder).as_posix()}
+    assert [item["path"] for item in body["skipped"]] == ["broken.pdf"]
+    assert "secret-place" not in json.dumps(body)
+
+
+def test_a_document_of_the_corpus_is_ranked_without_itself(service: Any) -> None:
+    body = valid("colde.rank.1", service.post("/v1/rank", data={"document": "field-study-v1.pdf", "k": 1}))
+    assert [hit["path"] for hit in body["results"]] == ["field-study-v2.pdf"]
+    assert body["query"]["path"] == "field-study-v1.pdf"
+
+
+def test_filters(service: Any) -> None:
+    asked = {"glob": "*.pdf", "min_score": "0.99", "field": "none"}
+    body = valid("colde.rank.1", service.post("/v1/rank", files={"file": study()}, data=asked))
+    assert [hit["path"] for hit in body["results"]] == ["field-study-v1.pdf"]
+    problem(service.post("/v1/rank", files={"file": study()}, data={"glob": "*.odt"}), 422, "No document")
+
+
+def test_a_file_that_is_named_like_one_of_the_corpus_is_not_taken_for_it(
+    folder: Path, service: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder)
+    for name in ("field-study-v2.pdf", str(folder / "field-study-v2.pdf")):
+        sent = {"file": (name, *study()[1:])}
+        body = valid("colde.rank.1", service.post("/v1/rank", files=sent, data={"glob": "*.pdf"}))
+        assert [hit["path"] for hit in body["results"]] == ["field-study-v1.pdf", "field-study-v2.pdf"]
+        assert body["query"]["path"] == "field-study-v2.pdf"
+
+
+def test_two_documents_are_compared_however_they_are_named(service: Any) -> None:
+    ranked = service.post("/v1/rank", files={"file": study()})
+    sent = {"upload_a": ranked.headers["colde-upload"], "document_b": "field-study-v2.pdf"}
+    by_id = valid("colde.diff.1", service.post("/v1/diff", data=sent))
+    by_file = service.post("/v1/diff", files={"file_a": study()}, data={"document_b": "field-study-v2.pdf"})
+    assert valid("colde.diff.1", by_file) == by_id
+    assert by_id["a"]["path"] == "study.pdf"
+    assert by_id["b"]["path"] == "field-study-v2.pdf"
+    assert by_id["summary"]["edited"] > 0
+
+
+def test_a_comparison_ignores_what_it_is_asked_to(service: Any) -> None:
+    texts = {
+        "file_a": ("a.txt", b"The tank holds 12 litres of water.", "text/plain"),
+        "file_b": ("b.txt", b"The tank holds 13 litres of water.", "text/plain"),
+    }
+    found = valid("colde.diff.1", service.post("/v1/diff", files=texts))
+    ignoring = valid("colde.diff.1", service.post("/v1/diff", files=texts, data={"ignore_numbers": "true"}))
+    assert found["summary"]["edited"] == 1
+    assert ignoring["summary"]["edited"] == 0
+    short = valid("colde.diff.1", service.post("/v1/diff", files=texts, data={"passages": "false"}))
+    assert short["passages"] is None
+
+
+def test_a_report_is_a_page_that_cannot_ask_the_service(service: Any) -> None:
+    sent = {"document_a": "field-study-v1.pdf", "document_b": f"notes/{HOSTILE}"}
+    answer = service.post("/v1/report", data=sent)
+    assert answer.status_code == 200
+    assert answer.headers["content-security-policy"].startswith("sandbox allow-scripts")
+    assert "allow-same-origin" not in answer.headers["content-security-policy"]
+    assert TITLE not in answer.text
+
+
+@pytest.mark.parametrize("path", ["/v1/rank", "/v1/diff", "/v1/report"])
+@pytest.mark.parametrize(
+    "name", ["../broken.pdf", "/etc/passwd", "notes/../broken.pdf", "", "a\x00b", "x" * 5000]
+)
+def test_no_path_leads_out_of_the_corpus(service: Any, path: str, name: str) -> None:
+    if path == "/v1/rank":
+        answer = service.post(path, data={"document": name})
+    else:
+        answer = service.post(path, data={"document_a": name, "document_b": "field-study-v1.pdf"})
+    assert answer.status_code in (404, 422)
+    assert "root:" not in answer.text
+    assert "secret-place" not in answer.text
+
+
+@pytest.mark.parametrize("glob", ["../*", "/etc/*", "..", "**/../../*"])
+def test_no_pattern_leads_out_of_the_corpus(service: Any, glob: str) -> None:
+    assert service.get("/v1/documents", params={"glob": glob}).json()["documents"] == []
+
+
+@pytest.mark.parametrize(
+    "name", ["../../etc/passwd.md", "C:\\Windows\\x.md", "\x1b[31mx\u202e.md", f"{'x' * 900}.md"]
+)
+def test_a_file_name_is_only_text(service: Any, name: str) -> None:
+    body = valid("colde.rank.1", service.post("/v1/rank", files={"file": (name, QUERY, "text/plain")}))
+    shown = body["query"]["path"]
+    assert not set(shown) & set("/\\\x1b\u202e")
+    assert len(shown) <= 120
+    assert shown.endswith(".md")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "status", "words"),
+    [
+        ("scan.png", b"\x89PNG\r\n\x1a\n", 415, "scan.png: it is a PNG image"),
+        ("data.xyz", b"words", 415, ".xyz files are not supported"),
+        ("empty.txt", b"", 422, "empty.txt: it is empty"),
+        ("blank.txt", b" \n ", 422, "blank.txt"),
+        ("broken.pdf", b"%PDF-1.7\nnothing", 422, "broken.pdf"),
+        ("-", b"", 422, "upload"),
+    ],
+)
+def test_what_cannot_be_read_is_said_in_a_sentence(
+    service: Any, name: str, content: bytes, status: int, words: str
+) -> None:
+    problem(service.post("/v1/rank", files={"file": (name, content, "application/pdf")}), status, words)
+
+
+@pytest.mark.parametrize(
+    ("sent", "status", "words"),
+    [
+        ({"k": "5"}, 422, "Name one document"),
+        ({"document": "field-study-v1.pdf", "upload": "x"}, 422, "Name one document"),
+        ({"document": "nowhere.pdf"}, 404, "no document 'nowhere.pdf'"),
+        ({"document": "broken.pdf"}, 422, "broken.pdf"),
+        ({"upload": "guess"}, 404, "not kept any more"),
+        ({"document": "field-study-v1.pdf", "k": "0"}, 422, "k: "),
+        ({"document": "field-study-v1.pdf", "min_score": "90"}, 422, "min_score: "),
+        ({"document": "field-study-v1.pdf", "min_score": "nan"}, 422, "min_score: "),
+        ({"document": "field-study-v1.pdf", "field": "/etc"}, 422, "field: "),
+    ],
+)
+def test_what_is_asked_wrongly_is_said_in_a_sentence(
+    service: Any, sent: dict[str, str], status: int, words: str
+) -> None:
+    problem(service.post("/v1/rank", data=sent), status, words)
+
+
+def test_bodies_are_forms(service: Any) -> None:
+    problem(service.post("/v1/rank", json={"document": "field-study-v1.pdf"}), 415, "form")
+    problem(service.post("/v1/rank", content=QUERY), 415, "form")
+    wrong = {"content-type": "multipart/form-data; boundary=x"}
+    problem(service.post("/v1/rank", content=b"no boundary", headers=wrong), 400, "multipart")
+
+
+def test_other_addresses_and_methods(service: Any) -> None:
+    problem(service.get("/v1/nothing"), 404, "see /docs")
+    problem(service.get("/v1/rank"), 405, "method")
+
+
+def test_large_bodies_are_refused_by_their_length_and_by_their_bytes(folder: Path, kept: Encoder) -> None:
+    with client(folder, kept, upload_bytes=1000) as small:
+        large = b"x" * 300_000
+        problem(small.post("/v1/rank", files={"file": ("a.txt", large)}), 413, "the most")
+        kind = {"content-type": "multipart/form-data; boundary=b"}
+        head = b'--b\r\nContent-Disposition: form-data; name="file"; filename="a.txt"\r\n\r\n'
+        unknown = iter([head, *[b"x" * 10_000] * 50])  # without a Content-Length
+        problem(small.post("/v1/rank", content=unknown, headers=kind), 413, "the most")
+        # Beside the limit of a body, each document has its own.
+        problem(small.post("/v1/rank", files={"file": ("a.txt", large[:2000])}), 413, "0.001 MB")
+
+
+def test_only_the_names_of_this_service_are_answered(service: Any) -> None:
+    for host in ("evil.example", "127.0.0.1.evil.example", "localhost.evil.example:80", "", "[::1"):
+        problem(service.get("/v1/documents", headers={"host": host}), 400, "Host")
+    for host in ("localhost:8765", "127.0.0.1", "[::1]:8765", "papers.example", "10.0.0.7"):
+        assert service.get("/v1/documents", headers={"host": host}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"origin": "http://evil.example"},
+        {"origin": "null"},
+        {"origin": "http://127.0.0.1:9999"},
+        {"sec-fetch-site": "cross-site"},
+        {"sec-fetch-site": "same-site"},
+    ],
+)
+def test_pages_of_others_cannot_send_forms(service: Any, headers: dict[str, str]) -> None:
+    problem(service.post("/v1/rank", data={"document": "x"}, headers=headers), 403, "Another site")
+
+
+def test_the_page_of_the_service_can(service: Any) -> None:
+    sent = {"document": "field-study-v1.pdf"}
+    headers = {"origin": ADDRESS, "sec-fetch-site": "same-origin"}
+    assert service.post("/v1/rank", data=sent, headers=headers).status_code == 200
+
+
+def test_a_token_is_asked_for(folder: Path, kept: Encoder) -> None:
+    with client(folder, kept, TOKEN) as closed:
+        for headers in ({}, {"authorization": "Bearer wrong"}, {"authorization": f"Basic {TOKEN}"}):
+            answer = closed.get("/v1/documents", headers=headers)
+            problem(answer, 401, "Authorization: Bearer")
+            assert answer.headers["www-authenticate"] == "Bearer"
+        for cookie in ("", TOKEN, "x" * 64, '"', "\xe4"):
+            answer = closed.get(
+                "/v1/documents", headers={"cookie": f"colde-session={cookie}".encode("latin-1")}
+            )
+            assert answer.status_code == 401
+        assert closed.get("/openapi.json").status_code == 401
+        right = {"authorization": f"Bearer {TOKEN}"}
+        assert closed.get("/v1/documents", headers=right).json()["total"] == 4
+        assert closed.get("/v1/health").json()["status"] == "ok"
+
+
+def test_the_page_lets_in_with_a_cookie_that_is_not_the_token(folder: Path, kept: Encoder) -> None:
+    with client(folder, kept, TOKEN) as closed:
+        answer = closed.get("/", headers={"accept": "text/html"})
+        assert (answer.status_code, answer.headers["location"]) == (303, "/login")
+        wrong = closed.post("/login", data={"token": "wrong"})
+        assert wrong.status_code == 401
+        assert "This is not the token." in wrong.text
+        assert "set-cookie" not in wrong.headers
+        answer = closed.post("/login", data={"token": TOKEN})
+        cookie = answer.headers["set-cookie"]
+        assert all(part in cookie for part in ("HttpOnly", "SameSite=strict", "Path=/"))
+        assert TOKEN not in cookie
+        assert closed.get("/v1/documents").json()["total"] == 4
+
+
+def test_more_requests_than_places_are_told_to_come_again(
+    folder: Path, kept: Encoder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from colde_cli.service.corpus import ServedCorpus
+
+    busy, free = threading.Event(), threading.Event()
+    listing = ServedCorpus.documents
+
+    def slow(corpus: ServedCorpus, glob: str | None = None) -> Any:
+        busy.set()
+        free.wait(30)
+        return listing(corpus, glob)
+
+    monkeypatch.setattr(ServedCorpus, "documents", slow)
+    with client(folder, kept, threads=1, waiting=0) as narrow:
+        first = threading.Thread(target=narrow.get, args=("/v1/documents",))
+        first.start()
+        busy.wait(30)
+        answer = narrow.get("/v1/documents")
+        free.set()
+        first.join()
+        problem(answer, 503, "Too many requests")
+        assert answer.headers["retry-after"] == "5"
+        assert narrow.get("/v1/documents").status_code == 200
+
+
+def test_a_request_has_a_time_limit_and_leaves_no_work_behind(
+    folder: Path, kept: Encoder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from colde_cli.service.corpus import ServedCorpus
+
+    ended = threading.Event()
+
+    def endless(corpus: ServedCorpus, query: object, **options: Any) -> None:
+        try:
+            while True:
+                options["progress"](1)
+                time.sleep(0.01)
+        finally:
+            ended.set()
+
+    monkeypatch.setattr(ServedCorpus, "rank", endless)
+    with client(folder, kept, seconds=0.5) as hasty:
+        problem(hasty.post("/v1/rank", files={"file": ("q.md", QUERY)}), 503, "longer than 0.5 seconds")
+        assert ended.wait(30)
+
+
+def test_every_answer_has_the_headers_that_protect(service: Any) -> None:
+    for path in ("/", "/docs", "/v1/documents", "/v1/nothing", "/static/page.js"):
+        headers = service.get(path).headers
+        assert headers["x-content-type-options"] == "nosniff"
+        assert "default-src 'none'" in headers["content-security-policy"]
+        assert "unsafe" not in headers["content-security-policy"]
+    refused = service.get("/v1/documents", headers={"host": "evil.example"})
+    assert refused.headers["cache-control"] == "no-store"
+
+
+def test_a_page_shows_hits_without_scripts_and_escapes_what_documents_say(service: Any) -> None:
+    shown = service.post("/", files={"file": (f"{TITLE}.md", QUERY, "text/markdown")}, data={"k": "5"})
+    assert shown.status_code == 200
+    assert "&lt;img src=x onerror=alert(1)&gt;" in shown.text
+    assert "<img" not in shown.text
+    assert 'name="upload_a"' in shown.text
+    for page in (shown.text, service.get("/").text, service.get("/docs").text, service.get("/login").text):
+        assert "http://" not in page
+        assert "https://" not in page
+        assert "<style" not in page
+        assert " style=" not in page
+        assert handlers(page) == []
+
+
+def test_an_error_stands_on_the_page(service: Any) -> None:
+    asks = {"accept": "text/html"}
+    answer = service.post("/", files={"file": ("x.png", b"\x89PNG\r\n\x1a\n")}, headers=asks)
+    assert answer.status_code == 415
+    assert "it is a PNG image" in answer.text
+    assert 'role="alert"' in answer.text
+    answer = service.post("/", data={"k": "10"}, headers=asks)
+    assert (answer.status_code, "Choose a document first." in answer.text) == (422, True)
+
+
+def test_the_description_is_whole(service: Any) -> None:
+    described = service.get("/openapi.json").json()
+    posts = [path for path, methods in described["paths"].items() if "post" in methods]
+    assert posts == ["/v1/rank", "/v1/diff", "/v1/report"]
+    references = json.dumps(described).split('"$ref": "#/')[1:]
+    for reference in references:
+        found: Any = described
+        for part in reference.partition('"')[0].split("/"):
+            found = found[part]
+    assert "colde.diff.1" in described["components"]["schemas"]
+    for path in posts:
+        assert path in service.get("/docs").text
