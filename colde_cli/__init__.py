@@ -25,16 +25,15 @@ if TYPE_CHECKING:
         adapt,
         compare,
         dupes,
+        encode,
         index,
         open_index,
-        encode,
-        find_files,
         open_pair,
         open_search,
         rank,
         read,
     )
-    from colde_cli.corpus.collecting import Skipped
+    from colde_cli.corpus.collecting import Skipped, find_files
     from colde_cli.corpus.families import Closest, Containment, Families, Family, Member, Relation
     from colde_cli.corpus.index import Filter, Index, IndexedDocument
     from colde_cli.corpus.indexing import IndexUpdate
@@ -153,8 +152,8 @@ __all__ = [
     "dupes",
     "encode",
     "extents",
-    "index",
     "find_files",
+    "index",
     "open_encoder",
     "open_index",
     "open_pair",
@@ -174,7 +173,6 @@ _MODULES = {
         "index",
         "open_index",
         "encode",
-        "find_files",
         "open_pair",
         "open_search",
         "Pair",
@@ -183,7 +181,7 @@ _MODULES = {
         "ReadOptions",
         "Search",
     ),
-    "corpus.collecting": ("Skipped",),
+    "corpus.collecting": ("Skipped", "find_files"),
     "corpus.families": ("Closest", "Containment", "Families", "Family", "Member", "Relation"),
     "corpus.index": ("Filter", "Index", "IndexedDocument"),
     "corpus.indexing": ("IndexUpdate",),

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from glob import glob as expand
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Literal
 
@@ -214,6 +213,7 @@ def dupes(
         DocumentError: a folder or file of the corpus does not exist.
         OptionError: there is no document in the corpus, or an option is not valid.
     """
+    from colde_cli.corpus.collecting import find_files
     from colde_cli.corpus.families import find_families
 
     for name, share in (("min_share", min_share), ("min_contained", min_contained)):
@@ -258,10 +258,11 @@ def index(
         ModelError, DeviceError: as for `compare`.
         OptionError: the folder holds something else.
     """
+    from colde_cli.corpus.collecting import matching
     from colde_cli.corpus.indexing import update_index
 
     places = [corpus] if isinstance(corpus, str | Path) else list(corpus)
-    files = [file for place in places for file in _matching(place)]
+    files = [file for place in places for file in matching(place)]
     opened = _opener(encoder, model, device, precision, threads, cache)()
     return update_index(Path(folder), files, opened, glob=glob, progress=progress)
 
@@ -305,6 +306,7 @@ def adapt(
         ModelError, DeviceError: as for `compare`.
         OptionError: there is no document, the model can have no profiles, or the profile cannot be written.
     """
+    from colde_cli.corpus.collecting import find_files
     from colde_cli.corpus.fields import adapt_files, check_profile_folder, save_profile
 
     folder = profile_folder(name_or_folder)
@@ -494,6 +496,7 @@ def open_search(
     Raises:
         ColdeError: as for `rank`.
     """
+    from colde_cli.corpus.collecting import find_files
     from colde_cli.corpus.index import Filter
     from colde_cli.corpus.ranking import encode_query
 
@@ -525,45 +528,12 @@ def _index(corpus: str | Path | Sequence[str | Path], ignore: IgnoreOptions) -> 
     return Index.open(found[0])
 
 
-def find_files(
-    corpus: str | Path | Sequence[str | Path], glob: str | None = None, purpose: str = "search in"
-) -> tuple[tuple[Path, ...], tuple[Skipped, ...]]:
-    """Find the files of a corpus, and the folders that cannot be listed.
-
-    Args:
-        corpus: folders (searched through), files, and patterns such as "papers/**/*.pdf".
-        glob: which files of folders to take.
-        purpose: stands in the error if there is no file.
-
-    Raises:
-        DocumentError: a folder or file does not exist.
-        OptionError: there is no file.
-    """
-    from colde_cli.corpus.collecting import Skipped, walk
-
-    places = [corpus] if isinstance(corpus, str | Path) else list(corpus)
-    errors: list[OSError] = []
-    files = walk([file for place in places for file in _matching(place)], glob, errors.append)
-    if not files:
-        fits = f" that fits {glob!r}" if glob else ""
-        raise OptionError(f"There is no document to {purpose} {', '.join(map(str, places))}{fits}.")
-    return tuple(files), tuple(Skipped(str(error.filename), str(error.strerror)) for error in errors)
-
-
 def _field(name_or_folder: str | Path | None, encoder: DocumentEncoder) -> Field | None:
     if name_or_folder is None:
         return None
     from colde_cli.encoder.loading import open_field
 
     return open_field(name_or_folder, encoder)
-
-
-def _matching(place: str | Path) -> list[Path]:
-    """The files that a pattern matches; a file or folder is itself, whatever signs its name holds."""
-    if Path(place).exists() or not set("*?[") & set(str(place)):
-        return [Path(place)]
-    found = expand(str(place), recursive=True)  # noqa: PTH207 - a Path takes no absolute pattern
-    return [Path(path) for path in sorted(found)]
 
 
 def _check(ignore: IgnoreOptions) -> None:

@@ -9,6 +9,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
+from glob import glob as expand
 from itertools import islice
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from colde_cli.documents.document import Document
 from colde_cli.documents.reading import SUPPORTED_SUFFIXES, read
 from colde_cli.documents.sandbox import readers
 from colde_cli.encoder.encoding import DocumentEncoder, Encoding
-from colde_cli.errors import DocumentError, MissingFileError, NoTextError
+from colde_cli.errors import DocumentError, MissingFileError, NoTextError, OptionError
 from colde_cli.settings import INDEX_FILE, usable_cores
 from colde_cli.similarity.boilerplate import Boilerplate
 
@@ -61,6 +62,37 @@ def is_index(folder: Path) -> bool:
     except OSError:
         return False
     return head.startswith(b"SQLite format 3\0") and head[68:72] == APPLICATION.to_bytes(4, "big")
+
+
+def find_files(
+    corpus: str | Path | Sequence[str | Path], glob: str | None = None, purpose: str = "search in"
+) -> tuple[tuple[Path, ...], tuple[Skipped, ...]]:
+    """Find the files of a corpus, and the folders that cannot be listed.
+
+    Args:
+        corpus: folders (searched through), files, and patterns such as "papers/**/*.pdf".
+        glob: which files of folders to take.
+        purpose: stands in the error if there is no file.
+
+    Raises:
+        DocumentError: a folder or file does not exist.
+        OptionError: there is no file.
+    """
+    places = [corpus] if isinstance(corpus, str | Path) else list(corpus)
+    errors: list[OSError] = []
+    files = walk([file for place in places for file in matching(place)], glob, errors.append)
+    if not files:
+        fits = f" that fits {glob!r}" if glob else ""
+        raise OptionError(f"There is no document to {purpose} {', '.join(map(str, places))}{fits}.")
+    return tuple(files), tuple(Skipped(str(error.filename), str(error.strerror)) for error in errors)
+
+
+def matching(place: str | Path) -> list[Path]:
+    """The files that a pattern matches; a file or folder is itself, whatever signs its name holds."""
+    if Path(place).exists() or not set("*?[") & set(str(place)):
+        return [Path(place)]
+    found = expand(str(place), recursive=True)  # noqa: PTH207 - a Path takes no absolute pattern
+    return [Path(path) for path in sorted(found)]
 
 
 def _real(path: Path, folders: dict[Path, str]) -> str:
