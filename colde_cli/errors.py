@@ -11,6 +11,7 @@
     ├── DataError                   a line of training or evaluation data that is not valid
     ├── ModelError                  a folder that is not a model, or not a whole one
     ├── BadIndexError               an index that is damaged, of another model or version, in use or out of reach
+    ├── RemoteError                 a published index that cannot be reached, or is damaged or newer
     ├── DeviceError                 a device that was asked for and is not there
     ├── MissingExtraError           a part of colde that was not installed
     ├── RequestError                a request that the service turns down
@@ -64,6 +65,10 @@ class ModelError(ColdeError):
 
 class BadIndexError(ColdeError):
     """The index is damaged, of another model or version, in use, or out of reach."""
+
+
+class RemoteError(ColdeError):
+    """A published index, or the place for one, cannot be reached, is damaged, or holds a version of another."""
 
 
 class DeviceError(ColdeError):

@@ -69,14 +69,18 @@ def atomic_folder(path: Path) -> Iterator[Path]:
         for file in staged.rglob("*"):
             if file.is_file():
                 _flush(file)
-        _replace_folder(staged, target)
+        replace_folder(staged, target)
     except BaseException:
         shutil.rmtree(staged, ignore_errors=True)
         raise
 
 
-def _replace_folder(staged: Path, target: Path) -> None:
-    """Rename `staged` to `target`; a folder cannot be renamed onto one that holds something."""
+def replace_folder(staged: Path, target: Path) -> None:
+    """Rename `staged` to `target`, in place of a folder that may hold something.
+
+    Raises:
+        OSError: one of them cannot be renamed; both are as before.
+    """
     if not target.is_dir():
         staged.rename(target)
         return

@@ -1,0 +1,329 @@
+"""Publishing an index: what is fetched equals what was pushed, only changes travel, and nothing is ever half there."""
+
+from __future__ import annotations
+
+import os
+import random
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from colde_cli.corpus import publishing
+from colde_cli.corpus.publishing import fetch, newest_version, pull, push, remove_old
+from colde_cli.corpus.remotes import FolderRemote, Remote, is_url, open_remote
+from colde_cli.errors import ColdeError, OptionError, RemoteError
+from colde_cli.settings import INDEX_FILE
+
+ROWS = 60
+BIG = 65_536
+
+
+@pytest.fixture(scope="session")
+def s3_endpoint() -> Iterator[str]:
+    """A server that speaks S3, with one bucket."""
+    pytest.importorskip("obstore")
+    server = pytest.importorskip("moto.server").ThreadedMotoServer(port=0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    import boto3
+
+    keys = {"aws_access_key_id": "key", "aws_secret_access_key": "secret"}
+    client = boto3.client("s3", endpoint_url=f"http://{host}:{port}", region_name="us-east-1", **keys)
+    client.create_bucket(Bucket="papers")
+    yield f"http://{host}:{port}"
+    server.stop()
+
+
+@pytest.fixture(params=["file", "s3"])
+def url(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """An empty place to publish at."""
+    if request.param == "file":
+        (tmp_path / "share").mkdir()
+        return f"file://{tmp_path}/share/papers.colde"
+    monkeypatch.setenv("AWS_ENDPOINT_URL", request.getfixturevalue("s3_endpoint"))
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "key")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
+    monkeypatch.setenv("AWS_REGION", "us-east-1")
+    return f"s3://papers/{os.urandom(6).hex()}.colde"
+
+
+def made(folder: Path, rows: int = ROWS, seed: int = 0) -> Path:
+    """An index of a few blocks: publishing looks at nothing but its file."""
+    folder.mkdir(exist_ok=True)
+    with closing(sqlite3.connect(folder / INDEX_FILE)) as connection, connection:
+        connection.execute("CREATE TABLE items (number INTEGER PRIMARY KEY, value BLOB)")
+    add(folder, rows, seed)
+    return folder
+
+
+def add(folder: Path, rows: int, seed: int) -> None:
+    generator = random.Random(seed)
+    values = [(generator.randbytes(BIG),) for _ in range(rows)]
+    with closing(sqlite3.connect(folder / INDEX_FILE)) as connection, connection:
+        connection.executemany("INSERT INTO items (value) VALUES (?)", values)
+
+
+def contents(folder: Path) -> list[Any]:
+    with closing(sqlite3.connect(folder / INDEX_FILE)) as connection:
+        assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+        return connection.execute("SELECT * FROM items ORDER BY number").fetchall()
+
+
+def test_what_is_fetched_equals_what_was_pushed(url: str, tmp_path: Path) -> None:
+    index = made(tmp_path / "a.colde")
+    (index / "candidates").write_bytes(b"side file")
+    pushed = push(index, url)
+    fetched = fetch(url)
+    assert pushed.version == fetched.version == 1
+    assert pushed.sent == fetched.sent == pushed.blocks > 3
+    assert contents(fetched.folder) == contents(index)
+    assert (fetched.folder / "candidates").read_bytes() == b"side file"
+
+
+def test_what_is_known_is_not_sent_again(url: str, tmp_path: Path) -> None:
+    index = made(tmp_path / "a.colde", rows=2 * ROWS)
+    first = push(index, url)
+    again = push(index, url)
+    assert (again.version, again.sent) == (1, 0)
+    fetch(url)
+    assert fetch(url).sent == 0
+    add(index, 1, 7)
+    more, fetched = push(index, url), fetch(url)
+    assert more.version == fetched.version == 2
+    assert 0 < more.sent == fetched.sent < first.sent / 2
+    assert contents(fetched.folder) == contents(index)
+
+
+def test_an_interrupted_push_goes_on(url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    index, remote = made(tmp_path / "a.colde"), open_remote(url)
+    put, calls = type(remote).put, []
+
+    def failing(self: Remote, name: str, content: bytes) -> None:
+        calls.append(name)
+        if len(calls) == 3:
+            raise RemoteError("The share is gone.")
+        put(self, name, content)  # type: ignore[arg-type]
+
+    with monkeypatch.context() as patch:
+        patch.setattr(type(remote), "put", failing)
+        with pytest.raises(RemoteError, match="gone"):
+            push(index, url)
+    assert newest_version(remote) is None
+    there = len(remote.list("blocks"))
+    assert there >= 2
+    assert push(index, url).sent == push(index, url, force=True).blocks - there
+    assert contents(fetch(url).folder) == contents(index)
+
+
+def test_an_interrupted_fetch_goes_on(url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    index, remote = made(tmp_path / "a.colde"), open_remote(url)
+    blocks = push(index, url).blocks
+    get, calls = type(remote).get, []
+
+    def failing(self: Remote, name: str) -> bytes | None:
+        calls.append(name)
+        if len(calls) == 4:
+            raise RemoteError("The network is gone.")
+        return get(self, name)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(publishing, "_AT_ONCE", 1)
+    with monkeypatch.context() as patch:
+        patch.setattr(type(remote), "get", failing)
+        with pytest.raises(RemoteError, match="gone"):
+            fetch(url)
+    assert fetch(url).sent == blocks - 2  # The first call was for the version.
+
+
+def test_a_version_of_another_is_not_replaced(url: str, tmp_path: Path) -> None:
+    mine, other = made(tmp_path / "mine.colde"), made(tmp_path / "other.colde", seed=1)
+    push(other, url)
+    with pytest.raises(RemoteError, match=r"holds version 1, which .*mine\.colde does not know"):
+        push(mine, url)
+    assert contents(fetch(url).folder) == contents(other)
+    assert push(mine, url, force=True).version == 2
+    assert contents(fetch(url).folder) == contents(mine)
+
+
+def test_of_two_pushes_at_once_one_is_told(url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    base = made(tmp_path / "base.colde", rows=3)
+    push(base, url)
+    copies = [tmp_path / "one.colde", tmp_path / "two.colde"]
+    for seed, copy in enumerate(copies):
+        pull(url, copy)
+        add(copy, 2, seed + 5)
+    both, create = threading.Barrier(2), type(open_remote(url)).create
+
+    def together(self: Remote, name: str, content: bytes) -> bool:
+        both.wait(30)
+        return create(self, name, content)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(type(open_remote(url)), "create", together)
+
+    def attempt(copy: Path) -> str:
+        try:
+            return f"version {push(copy, url).version}"
+        except RemoteError as error:
+            return str(error)
+
+    with ThreadPoolExecutor(2) as pool:
+        told = dict(zip(copies, pool.map(attempt, copies), strict=True))
+    assert sorted(told.values())[1] == "version 2"
+    assert "came first" in sorted(told.values())[0]
+    (winner,) = [copy for copy, sentence in told.items() if sentence == "version 2"]
+    assert contents(fetch(url).folder) == contents(winner)
+
+
+def test_a_damaged_block_is_never_taken(url: str, tmp_path: Path) -> None:
+    index, remote = made(tmp_path / "a.colde"), open_remote(url)
+    push(index, url)
+    name = remote.list("blocks")[0].name
+    whole = remote.get(name)
+    assert whole is not None
+    for damaged in (whole[:-5], b"", whole[:40] + bytes([whole[40] ^ 1]) + whole[41:]):
+        remote.put(name, damaged)
+        with pytest.raises(RemoteError, match="is damaged; push the index again with --force"):
+            fetch(url)
+    remote.delete(name)
+    with pytest.raises(RemoteError, match="is missing"):
+        fetch(url)
+    push(index, url, force=True)
+    assert contents(fetch(url).folder) == contents(index)
+
+
+def test_a_damaged_version_is_one_sentence(url: str, tmp_path: Path) -> None:
+    push(made(tmp_path / "a.colde", rows=1), url)
+    remote = open_remote(url)
+    remote.put("versions/00000001.json", b"{}")
+    with pytest.raises(RemoteError, match="is damaged"):
+        fetch(url)
+
+
+def test_old_blocks_go_after_a_time(url: str, tmp_path: Path) -> None:
+    index = made(tmp_path / "a.colde")
+    push(index, url)
+    with closing(sqlite3.connect(index / INDEX_FILE)) as connection, connection:
+        connection.execute("UPDATE items SET value = zeroblob(length(value))")
+    push(index, url)
+    assert remove_old(url) == 0, "versions of today are kept"
+    assert len(open_remote(url).list("versions")) == 2
+    time.sleep(1.1)  # The clock of an object store counts seconds.
+    assert remove_old(url, grace=0) > 3
+    assert len(open_remote(url).list("versions")) == 1
+    assert contents(fetch(url).folder) == contents(index)
+
+
+def test_a_pulled_index_is_worked_on_and_pushed(url: str, tmp_path: Path) -> None:
+    index, copy = made(tmp_path / "a.colde"), tmp_path / "copy.colde"
+    push(index, url)
+    assert pull(url, copy).version == 1
+    add(copy, 1, 3)
+    with pytest.raises(OptionError, match="has changes that were not pushed"):
+        pull(url, copy)
+    assert push(copy, url).version == 2
+    assert pull(url, index).version == 2
+    assert contents(index) == contents(copy)
+    assert pull(url, index).sent == 0
+
+
+def test_a_folder_of_something_else_is_not_overwritten(tmp_path: Path) -> None:
+    (tmp_path / "share").mkdir()
+    url = f"file://{tmp_path}/share/papers.colde"
+    push(made(tmp_path / "a.colde", rows=1), url)
+    precious = tmp_path / "precious"
+    precious.mkdir()
+    (precious / "thesis.txt").write_text("years of work")
+    with pytest.raises(OptionError, match="is not overwritten"):
+        pull(url, precious)
+    assert (precious / "thesis.txt").read_text() == "years of work"
+
+
+def test_a_push_that_is_killed_leaves_the_version_before(tmp_path: Path) -> None:
+    (tmp_path / "share").mkdir()
+    url = f"file://{tmp_path}/share/papers.colde"
+    index = made(tmp_path / "a.colde", rows=5)
+    push(index, url)
+    before = contents(index)
+    add(index, 60, 9)
+    script = "import sys, pathlib, colde_cli.corpus.publishing as p; p.push(pathlib.Path(sys.argv[1]), sys.argv[2])"
+    process = subprocess.Popen([sys.executable, "-c", script, str(index), url])
+    remote, known = open_remote(url), len(open_remote(url).list("blocks"))
+    while len(remote.list("blocks")) == known and process.poll() is None:
+        time.sleep(0.001)
+    process.kill()
+    process.wait()
+    newest = newest_version(remote)
+    assert newest is not None
+    assert contents(fetch(url).folder) == (before if newest.number == 1 else contents(index))
+    push(index, url)
+    assert contents(fetch(url).folder) == contents(index)
+    assert not (index / ".snapshot").exists(), "what the killed push left is gone"
+
+
+def test_a_share_that_is_lost_is_one_sentence(tmp_path: Path) -> None:
+    url = f"file://{tmp_path}/share/papers.colde"
+    index = made(tmp_path / "a.colde", rows=1)
+    for action in (lambda: push(index, url), lambda: fetch(url), lambda: pull(url, tmp_path / "b.colde")):
+        with pytest.raises(RemoteError, match="cannot be reached: there is no folder"):
+            action()
+    assert not (tmp_path / "share").exists(), "nothing was made where the share is not mounted"
+    (tmp_path / "share").mkdir()
+    with pytest.raises(RemoteError, match="There is no index at"):
+        fetch(url)
+
+
+def test_trouble_with_a_bucket_is_one_sentence(
+    s3_endpoint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index = made(tmp_path / "a.colde", rows=1)
+    monkeypatch.setenv("AWS_ENDPOINT_URL", s3_endpoint)
+    monkeypatch.setenv("AWS_REGION", "us-east-1")
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "key")
+    with pytest.raises(RemoteError, match="there are no keys"):
+        fetch("s3://papers/a.colde")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
+    with pytest.raises(RemoteError, match="there is no such bucket"):
+        push(index, "s3://another/a.colde")
+    with pytest.raises(RemoteError, match="there is no such bucket"):
+        fetch("s3://another/a.colde")
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
+    with pytest.raises(RemoteError, match="there is no answer"):
+        fetch("s3://papers/a.colde")
+
+
+@pytest.mark.parametrize("text", ["papers.colde", "http://host/papers.colde", "s3://bucket", "s3:///x"])
+def test_what_is_no_place_is_one_sentence(text: str) -> None:
+    with pytest.raises(OptionError):
+        open_remote(text)
+
+
+def test_a_url_is_told_from_a_path() -> None:
+    assert is_url("s3://bucket/a.colde")
+    assert is_url("file:///share/a.colde")
+    assert not is_url("papers.colde")
+    assert not is_url(Path("s3/papers"))
+
+
+@pytest.mark.skipif(os.name == "nt" or os.getuid() == 0, reason="root may write everywhere")
+def test_a_share_without_rights_is_one_sentence(tmp_path: Path) -> None:
+    (tmp_path / "share").mkdir(mode=0o500)
+    with pytest.raises(ColdeError, match="Permission denied"):
+        push(made(tmp_path / "a.colde", rows=1), f"file://{tmp_path}/share/papers.colde")
+
+
+def test_a_folder_creates_a_name_once(tmp_path: Path) -> None:
+    remote = FolderRemote("file:///x", tmp_path / "papers.colde")
+    assert remote.create("versions/1", b"one")
+    assert not remote.create("versions/1", b"two")
+    assert remote.get("versions/1") == b"one"
+    assert [item.name for item in remote.list("versions")] == ["versions/1"]
