@@ -163,7 +163,8 @@ def rank(
 
     Args:
         query: a path, "-", or what `read` returned; its own file is left out of the corpus.
-        corpus: folders (searched through), files, and patterns such as "papers/**/*.pdf"; or an index of `index`.
+        corpus: folders (searched through), files, and patterns such as "papers/**/*.pdf"; or an index of `index`,
+            or the URL of a published one.
         top: how many documents to list.
         min_score: list none below.
         explain: find for each hit the sections that match.
@@ -270,12 +271,39 @@ def index(
 def open_index(folder: str | Path) -> Index:
     """Open an index to read it; close it, or use it in a `with` statement.
 
+    Args:
+        folder: of the index, or the URL of a published one.
+
     Raises:
         BadIndexError: it is no index, damaged, of another version, or out of reach.
+        RemoteError: a published index cannot be reached, or is damaged.
     """
     from colde_cli.corpus.index import Index
 
-    return Index.open(folder)
+    return Index.open(local(folder)[0])
+
+
+def local(corpus: str | Path | Sequence[str | Path], *, progress: Progress | None = None) -> list[str | Path]:
+    """The places of a corpus, with the folder in the cache in place of the URL of a published index.
+
+    What is new at the URL is fetched first.
+
+    Args:
+        corpus: as for `rank`; a URL such as "s3://bucket/papers.colde".
+        progress: called with the number of blocks just done.
+
+    Raises:
+        RemoteError: a published index cannot be reached, or is damaged.
+        BadIndexError: the cache folder cannot be written.
+        MissingExtraError: object stores are not installed.
+    """
+    places = [corpus] if isinstance(corpus, str | Path) else list(corpus)
+    if not any("://" in str(place) for place in places):
+        return places
+    from colde_cli.corpus.publishing import fetch
+    from colde_cli.corpus.remotes import is_url
+
+    return [fetch(str(place), progress=progress).folder if is_url(place) else place for place in places]
 
 
 def adapt(
@@ -502,6 +530,7 @@ def open_search(
 
     _check(ignore)
     encoder = open_model()
+    corpus = local(corpus)
     index = _index(corpus, ignore)
     files, unlisted = ((), ()) if index else find_files(corpus, glob)
     chosen: Field | Literal["corpus"] | None = "corpus" if field == "corpus" else _field(field, encoder)

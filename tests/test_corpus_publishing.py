@@ -16,8 +16,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from command_line import OTHER, V1, V2, run
 
 from colde_cli.corpus import publishing
+from colde_cli.corpus.collecting import APPLICATION
+from colde_cli.corpus.index import FORMAT
 from colde_cli.corpus.publishing import fetch, newest_version, pull, push, remove_old
 from colde_cli.corpus.remotes import FolderRemote, Remote, is_url, open_remote
 from colde_cli.errors import ColdeError, OptionError, RemoteError
@@ -60,6 +63,8 @@ def made(folder: Path, rows: int = ROWS, seed: int = 0) -> Path:
     """An index of a few blocks: publishing looks at nothing but its file."""
     folder.mkdir(exist_ok=True)
     with closing(sqlite3.connect(folder / INDEX_FILE)) as connection, connection:
+        connection.execute(f"PRAGMA application_id = {APPLICATION}")
+        connection.execute(f"PRAGMA user_version = {FORMAT}")
         connection.execute("CREATE TABLE items (number INTEGER PRIMARY KEY, value BLOB)")
     add(folder, rows, seed)
     return folder
@@ -202,7 +207,7 @@ def test_a_damaged_block_is_never_taken(url: str, tmp_path: Path) -> None:
 def test_a_damaged_version_is_one_sentence(url: str, tmp_path: Path) -> None:
     push(made(tmp_path / "a.colde", rows=1), url)
     remote = open_remote(url)
-    remote.put("versions/00000001.json", b"{}")
+    remote.put("versions/00000001", b"{}")
     with pytest.raises(RemoteError, match="is damaged"):
         fetch(url)
 
@@ -241,9 +246,15 @@ def test_a_folder_of_something_else_is_not_overwritten(tmp_path: Path) -> None:
     precious = tmp_path / "precious"
     precious.mkdir()
     (precious / "thesis.txt").write_text("years of work")
-    with pytest.raises(OptionError, match="is not overwritten"):
-        pull(url, precious)
-    assert (precious / "thesis.txt").read_text() == "years of work"
+    for force in (False, True):
+        with pytest.raises(OptionError, match="is not overwritten"):
+            pull(url, precious, force=force)
+    assert [path.name for path in precious.iterdir()] == ["thesis.txt"]
+    other = made(tmp_path / "other.colde", rows=1, seed=2)
+    with pytest.raises(OptionError, match="was not fetched from"):
+        pull(url, other)
+    pull(url, other, force=True)
+    assert contents(other) == contents(tmp_path / "a.colde")
 
 
 def test_a_push_that_is_killed_leaves_the_version_before(tmp_path: Path) -> None:
@@ -327,3 +338,32 @@ def test_a_folder_creates_a_name_once(tmp_path: Path) -> None:
     assert not remote.create("versions/1", b"two")
     assert remote.get("versions/1") == b"one"
     assert [item.name for item in remote.list("versions")] == ["versions/1"]
+
+
+def test_an_index_is_pushed_and_searched_by_its_url(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    index, url = tmp_path / "a.colde", f"file://{tmp_path}/share.colde"
+    made_and_pushed = run(capsys, "index", V1, OTHER, "-o", index, "--push", url)
+    assert made_and_pushed.status == 0
+    assert "version 1, 1 of 1 blocks" in made_and_pushed.err
+    here = run(capsys, "rank", V2, index, "--format", "csv")
+    there = run(capsys, "rank", V2, url, "--format", "csv")
+    assert here.status == there.status == 0
+    assert there.out == here.out
+    pulled = run(capsys, "index", tmp_path / "b.colde", "--pull", url)
+    assert pulled.status == 0
+    assert run(capsys, "rank", V2, tmp_path / "b.colde", "--format", "csv").out == here.out
+
+
+def test_trouble_with_a_place_is_status_2(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    lost = f"file://{tmp_path}/share/a.colde"
+    for arguments in (
+        ("rank", V2, lost),
+        ("index", tmp_path / "b.colde", "--pull", lost),
+        ("index", tmp_path / "b.colde", "-o", tmp_path / "c.colde", "--pull", lost),
+    ):
+        got = run(capsys, *arguments)
+        assert got.status == 2
+        assert got.err.startswith("Error: ")
+        assert "Traceback" not in got.err

@@ -27,6 +27,9 @@ from colde_cli.settings import DEFAULT_MODEL
 
 if TYPE_CHECKING:
     from colde_cli.corpus.indexing import IndexUpdate
+    from colde_cli.corpus.publishing import Transfer
+
+REMOTE = "Other machines"
 
 
 def index(
@@ -43,6 +46,28 @@ def index(
         ),
     ] = None,
     glob: GlobOption = None,
+    push: Annotated[
+        str | None,
+        option(
+            "--push",
+            panel=REMOTE,
+            metavar="URL",
+            help="Publish the index at s3://BUCKET/NAME.colde or file:///SHARE/NAME.colde; only what is new is sent.",
+        ),
+    ] = None,
+    pull: Annotated[
+        str | None,
+        option(
+            "--pull",
+            panel=REMOTE,
+            metavar="URL",
+            help="Fetch a published index into the folder of the index.",
+        ),
+    ] = None,
+    force: Annotated[
+        bool,
+        option("--force", panel=REMOTE, help="Replace a version, or an index, that holds something else."),
+    ] = False,
     quiet: QuietOption = False,
     verbose: VerboseOption = False,
     debug: DebugOption = False,
@@ -58,11 +83,20 @@ def index(
     changed files are read. Files that cannot be read are reported and tried
     again when they change. The index holds the text of the documents in the
     clear; encrypted files are left out.
+
+    With the index alone, --push publishes it as it is, for other machines:
+    colde rank QUERY URL searches it there.
     """
     from colde_cli import api
     from colde_cli.views.output import progress
 
+    if pull is not None:
+        _pull(corpus, output, pull, force, quiet, push)
+        return
     folder, places = _split(corpus, output)
+    if push is not None and not places:
+        _push(folder, push, force, quiet)
+        return
     reporter = Reporter(quiet, verbose)
     open_model = ModelChoice(model, device, precision, threads, no_cache).load
     with progress("Indexing", "documents", show=not quiet) as advance:
@@ -73,6 +107,39 @@ def index(
         reporter.warning(f"Skipped {item.path}: {item.reason}")
     if not quiet:
         _report(update, verbose)
+    if push is not None:
+        _push(folder, push, force, quiet)
+
+
+def _push(folder: Path, url: str, force: bool, quiet: bool) -> None:
+    from colde_cli.corpus.publishing import push
+    from colde_cli.views.output import note, progress
+
+    with progress("Publishing", "blocks", show=not quiet) as advance:
+        done = push(folder, url, force=force, progress=advance)
+    if not quiet:
+        note(f"{url}: version {done.version}, {_transferred(done)} sent.")
+
+
+def _pull(
+    corpus: list[Path], output: Path | None, url: str, force: bool, quiet: bool, push_url: str | None
+) -> None:
+    from colde_cli.corpus.publishing import pull
+    from colde_cli.views.output import note, progress
+
+    if output is not None or len(corpus) != 1 or push_url is not None:
+        raise OptionError(
+            f"--pull takes the folder of one index alone: colde index papers.colde --pull {url}"
+        )
+    with progress("Fetching", "blocks", show=not quiet) as advance:
+        done = pull(url, corpus[0], force=force, progress=advance)
+    if not quiet:
+        note(f"{done.folder}: version {done.version} of {url}, {_transferred(done)} fetched.")
+
+
+def _transferred(done: Transfer) -> str:
+    """How much of a version was transferred."""
+    return f"{done.sent} of {done.blocks} blocks ({done.sent_bytes / 1e6:.1f} MB)"
 
 
 def _split(corpus: list[Path], output: Path | None) -> tuple[Path, list[Path]]:

@@ -41,7 +41,11 @@ FORMATS = (Format.TABLE, Format.JSON, Format.JSONL, Format.MARKDOWN, Format.CSV,
 def rank(
     query: Annotated[str, typer.Argument(metavar="QUERY", help="A document, or - for standard input.")],
     corpus: Annotated[
-        list[Path], typer.Argument(metavar="CORPUS", help="Folders, with everything below them, and files.")
+        list[str],
+        typer.Argument(
+            metavar="CORPUS",
+            help="Folders, with everything below them, and files; or an index; or s3://BUCKET/NAME.colde.",
+        ),
     ],
     top: Annotated[int, option("--top", "-k", metavar="N", min=1, help="Documents to list.")] = 10,
     min_score: Annotated[
@@ -97,22 +101,24 @@ def rank(
     from colde_cli.similarity.redline import IgnoreOptions
 
     ignore = IgnoreOptions(like=tuple(map(str, ignore_like or ())))
-    chosen = choose_format(format, output, (query, *map(str, corpus), *ignore.like), FORMATS)
+    chosen = choose_format(format, output, (query, *corpus, *ignore.like), FORMATS)
+    from colde_cli.views.output import progress
+
+    with progress("Fetching", "blocks", show=not quiet) as advance:
+        places = api.local(corpus, progress=advance)
     if output is not None:
-        refuse_inputs(output, walk(corpus))  # Also documents that --glob leaves out.
+        refuse_inputs(output, walk(map(Path, places)))  # Also documents that --glob leaves out.
     reporter = Reporter(quiet, verbose)
     open_model = ModelChoice(model, device, precision, threads, no_cache).load
     chosen_field = None if field == "none" else field
     search = api.open_search(
-        query, corpus, open_model, glob=glob, ignore=ignore, field=chosen_field, password=password
+        query, places, open_model, glob=glob, ignore=ignore, field=chosen_field, password=password
     )
     reporter.about_model(search.encoder)
     for folder in search.unlisted:
         reporter.warning(f"Skipped {folder.path}: {folder.reason}.")
     for document in (*search.templates, search.query.document):
         reporter.about_document(document)
-    from colde_cli.views.output import progress
-
     with progress("Searching", "documents", len(search.files), show=not quiet) as advance:
         ranking = search.rank(top=top, min_score=min_score, explain=explain, budget=budget, progress=advance)
     for skipped in ranking.skipped:

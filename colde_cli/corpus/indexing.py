@@ -107,7 +107,7 @@ def writing(folder: Path, *, make: bool = False) -> Iterator[Index]:
         _make_folder(folder)
     elif not is_index(folder):
         Index.open(folder)  # raises the reason
-    with _only_writer(folder), trouble(folder):
+    with only_writer(folder), trouble(folder):
         index = Index(folder, writable_connection(folder))
         try:
             if not index.connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
@@ -143,8 +143,12 @@ def _make_tables(connection: sqlite3.Connection) -> None:
 
 
 @contextmanager
-def _only_writer(folder: Path) -> Iterator[None]:
-    """Hold a lock that ends with the process, however it ends."""
+def only_writer(folder: Path) -> Iterator[None]:
+    """Hold the lock of those who write an index; it ends with the process, however that ends.
+
+    Raises:
+        BadIndexError: another process holds it, or the folder cannot be written.
+    """
     try:
         lock = sqlite3.connect(folder / LOCK, timeout=2.0, isolation_level=None)
     except sqlite3.Error as error:

@@ -1,7 +1,7 @@
 """Publish an index to an object store or a shared folder, and fetch it from there.
 
-    versions/00000007.json    a version: the files of the index, each as a list of blocks; written once, never changed
-    blocks/3f/3f0c...         a block of a file, deflated; its name is the hash of its content
+    versions/00000007    a version: the files of the index, each as a list of blocks; written once, never changed
+    blocks/3f/3f0c...    a block of a file, deflated; its name is the hash of its content
 
 A push takes a consistent snapshot of the index, sends the blocks that the place does not hold, and then creates the
 next version. Of two pushes at the same time one creates it and the other is told: none replaces a version that it does
@@ -18,15 +18,18 @@ import time
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import asdict, dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import IO, Any
 
+from colde_cli.corpus.collecting import is_index
+from colde_cli.corpus.index import Index, connect, trouble
+from colde_cli.corpus.indexing import LOCK, only_writer
 from colde_cli.corpus.remotes import Remote, open_remote
 from colde_cli.encoder.cache import digest
-from colde_cli.errors import OptionError, RemoteError
+from colde_cli.errors import BadIndexError, OptionError, RemoteError
 from colde_cli.files import atomic_file, replace_folder
 from colde_cli.settings import INDEX_FILE, cache_dir
 
@@ -103,7 +106,8 @@ def push(index: Path, url: str, *, force: bool = False, progress: Progress | Non
 
     Raises:
         RemoteError: the place cannot be used, or holds a version that this index does not know.
-        OptionError: the URL is not valid, or the folder cannot be read or written.
+        BadIndexError: the folder is no index, damaged, or cannot be read or written.
+        OptionError: the URL is not valid.
         MissingExtraError: object stores are not installed.
     """
     remote = open_remote(url)
@@ -136,6 +140,7 @@ def pull(url: str, index: Path, *, force: bool = False, progress: Progress | Non
 
     Raises:
         RemoteError: the place cannot be used, holds no index, or a block of it is damaged.
+        BadIndexError: the folder cannot be written, or has a writer.
         OptionError: the folder holds something else, or an index with changes of its own.
         MissingExtraError: object stores are not installed.
     """
@@ -143,13 +148,15 @@ def pull(url: str, index: Path, *, force: bool = False, progress: Progress | Non
     newest = _required_version(remote)
     with _local_trouble(index):
         target = index.resolve()
-        if target.exists() and not force:
-            _check_unchanged(target, url)
-        if target.exists() and _known_identity(target, url) == newest.identity and not force:
-            return Transfer(url, newest.number, index, len(newest.blocks), 0, 0)
-        incoming = target.with_name(f".{target.name}.incoming")
-        sent, sent_bytes = _receive(remote, newest, incoming, [target], progress)
-        replace_folder(incoming, target)
+        _check_place(target, url, force)
+        with only_writer(target) if target.exists() else nullcontext():
+            if is_index(target) and not force:
+                _check_unchanged(target)
+                if _known_identity(target, url) == newest.identity:
+                    return Transfer(url, newest.number, index, len(newest.blocks), 0, 0)
+            incoming = target.with_name(f".{target.name}.incoming")
+            sent, sent_bytes = _receive(remote, newest, incoming, [target], progress)
+            replace_folder(incoming, target)
     return Transfer(url, newest.number, index, len(newest.blocks), sent, sent_bytes)
 
 
@@ -162,7 +169,7 @@ def fetch(url: str, *, progress: Progress | None = None) -> Transfer:
 
     Raises:
         RemoteError: the place cannot be used, holds no index, or a block of it is damaged.
-        OptionError: the cache folder cannot be written.
+        BadIndexError: the cache folder cannot be written.
         MissingExtraError: object stores are not installed.
     """
     remote = open_remote(url)
@@ -250,7 +257,7 @@ def _read_version(remote: Remote, name: str) -> Version:
 def _create_version(remote: Remote, number: int, files: dict[str, PublishedFile]) -> Version:
     listed = {name: asdict(file) for name, file in files.items()}
     content = zlib.compress(json.dumps({"schema": _SCHEMA, "number": number, "files": listed}).encode())
-    if not remote.create(f"{_VERSIONS}/{number:08d}.json", content):
+    if not remote.create(f"{_VERSIONS}/{number:08d}", content):
         raise RemoteError(
             f"Another push to {remote.url} came first; get its version with --pull {remote.url}."
         )
@@ -260,22 +267,21 @@ def _create_version(remote: Remote, number: int, files: dict[str, PublishedFile]
 @contextmanager
 def _snapshot(index: Path) -> Iterator[Path]:
     """A folder with a consistent copy of the index, and of the files beside it that spare readers time."""
-    if not (index / INDEX_FILE).is_file():
-        raise OptionError(f"{index} is no index; make one with: colde index FOLDER -o {index}")
+    Index.open(index).close()  # raises why it is none
     with _locked(index):
         folder = index / ".snapshot"
         shutil.rmtree(folder, ignore_errors=True)  # Left by a push that was killed.
         folder.mkdir(mode=0o700)
-        address = f"{(index / INDEX_FILE).resolve().as_uri()}?mode=ro"
-        with (
-            closing(sqlite3.connect(address, uri=True, timeout=60)) as source,
-            closing(sqlite3.connect(folder / INDEX_FILE)) as copy,
-        ):
-            source.backup(copy)
-        for path in index.iterdir():
-            if path.is_file() and not path.name.startswith((".", INDEX_FILE, _RECORD)):
-                shutil.copyfile(path, folder / path.name)
         try:
+            with (
+                trouble(index),
+                closing(connect(index)) as source,
+                closing(sqlite3.connect(folder / INDEX_FILE)) as copy,
+            ):
+                source.backup(copy)
+            for path in index.iterdir():
+                if path.is_file() and not path.name.startswith((".", INDEX_FILE, LOCK, _RECORD)):
+                    shutil.copyfile(path, folder / path.name)
             yield folder
         finally:
             shutil.rmtree(folder)
@@ -411,17 +417,22 @@ def _in_threads(action: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]
             raise
 
 
-def _check_unchanged(index: Path, url: str) -> None:
-    """Check that a folder is what was pushed to or fetched from `url`, so that nothing is lost with it."""
-    if not any(index.iterdir()):
+def _check_place(index: Path, url: str, force: bool) -> None:
+    """Check that a folder may be replaced: it is new, empty, or an index from this very place, or any with `force`."""
+    if not index.exists() or (index.is_dir() and not any(index.iterdir())):
         return
-    record = _record(index)
-    if record.get("url") != url:
+    if not is_index(index):
+        raise OptionError(f"{index} is no index and is not overwritten; choose another name.")
+    if _record(index).get("url") != url and not force:
         raise OptionError(
             f"{index} was not fetched from {url} and is not overwritten; replace it with --force."
         )
+
+
+def _check_unchanged(index: Path) -> None:
+    """Check that an index is as it was pushed or fetched, so that nothing is lost with it."""
     with _snapshot(index) as folder:
-        if asdict(_described(folder / INDEX_FILE)) != _listed(record["files"][INDEX_FILE]):
+        if asdict(_described(folder / INDEX_FILE)) != _listed(_record(index)["files"][INDEX_FILE]):
             raise OptionError(f"{index} has changes that were not pushed; replace it with --force.")
 
 
@@ -463,4 +474,4 @@ def _local_trouble(folder: Path) -> Iterator[None]:
         yield
     except (OSError, sqlite3.Error) as error:
         reason = getattr(error, "strerror", None) or error
-        raise OptionError(f"{folder} cannot be read or written: {reason}.") from error
+        raise BadIndexError(f"{folder} cannot be read or written: {reason}.") from error
