@@ -278,32 +278,10 @@ def open_index(folder: str | Path) -> Index:
         BadIndexError: it is no index, damaged, of another version, or out of reach.
         RemoteError: a published index cannot be reached, or is damaged.
     """
+    from colde_cli.corpus.collecting import local_places
     from colde_cli.corpus.index import Index
 
-    return Index.open(local(folder)[0])
-
-
-def local(corpus: str | Path | Sequence[str | Path], *, progress: Progress | None = None) -> list[str | Path]:
-    """The places of a corpus, with the folder in the cache in place of the URL of a published index.
-
-    What is new at the URL is fetched first.
-
-    Args:
-        corpus: as for `rank`; a URL such as "s3://bucket/papers.colde".
-        progress: called with the number of blocks just done.
-
-    Raises:
-        RemoteError: a published index cannot be reached, or is damaged.
-        BadIndexError: the cache folder cannot be written.
-        MissingExtraError: object stores are not installed.
-    """
-    places = [corpus] if isinstance(corpus, str | Path) else list(corpus)
-    if not any("://" in str(place) for place in places):
-        return places
-    from colde_cli.corpus.publishing import fetch
-    from colde_cli.corpus.remotes import is_url
-
-    return [fetch(str(place), progress=progress).folder if is_url(place) else place for place in places]
+    return Index.open(local_places([folder])[0])
 
 
 def adapt(
@@ -525,12 +503,13 @@ def open_search(
         ColdeError: as for `rank`.
     """
     from colde_cli.corpus.collecting import find_files
+    from colde_cli.corpus.collecting import local_places
     from colde_cli.corpus.index import Filter
     from colde_cli.corpus.ranking import encode_query
 
     _check(ignore)
     encoder = open_model()
-    corpus = local(corpus)
+    corpus = local_places([corpus] if isinstance(corpus, str | Path) else corpus)
     index = _index(corpus, ignore)
     files, unlisted = ((), ()) if index else find_files(corpus, glob)
     chosen: Field | Literal["corpus"] | None = "corpus" if field == "corpus" else _field(field, encoder)

@@ -97,7 +97,7 @@ def rank(
     a document is listed, 1 if none is, 2 if something went wrong.
     """
     from colde_cli import api
-    from colde_cli.corpus.collecting import walk
+    from colde_cli.corpus.collecting import local_places, walk
     from colde_cli.similarity.redline import IgnoreOptions
 
     ignore = IgnoreOptions(like=tuple(map(str, ignore_like or ())))
@@ -105,7 +105,7 @@ def rank(
     from colde_cli.views.output import progress
 
     with progress("Fetching", "blocks", show=not quiet) as advance:
-        places = api.local(corpus, progress=advance)
+        places = local_places(corpus, advance)
     if output is not None:
         refuse_inputs(output, walk(map(Path, places)))  # Also documents that --glob leaves out.
     reporter = Reporter(quiet, verbose)

@@ -54,6 +54,28 @@ def walk(
     return list(paths.values())
 
 
+def local_places(
+    places: Sequence[str | Path], progress: Callable[[int], None] | None = None
+) -> list[str | Path]:
+    """The places of a corpus, with a folder in the cache in place of the URL of a published index, fetched if new.
+
+    Args:
+        places: folders, files, and URLs such as "s3://bucket/papers.colde".
+        progress: called with the number of blocks just fetched.
+
+    Raises:
+        RemoteError: a published index cannot be reached, or is damaged.
+        BadIndexError: the cache folder cannot be written.
+        MissingExtraError: object stores are not installed.
+    """
+    if not any("://" in str(place) for place in places):
+        return list(places)
+    from colde_cli.corpus.publishing import fetch
+    from colde_cli.corpus.remotes import is_url
+
+    return [fetch(str(place), progress=progress).folder if is_url(place) else place for place in places]
+
+
 def is_index(folder: Path) -> bool:
     """Whether a folder is an index, of any version."""
     try:

@@ -144,11 +144,7 @@ def _make_tables(connection: sqlite3.Connection) -> None:
 
 @contextmanager
 def only_writer(folder: Path) -> Iterator[None]:
-    """Hold the lock of those who write an index; it ends with the process, however that ends.
-
-    Raises:
-        BadIndexError: another process holds it, or the folder cannot be written.
-    """
+    """Hold the lock of those who write an index (else `BadIndexError`); it ends with the process, however that ends."""
     try:
         lock = sqlite3.connect(folder / LOCK, timeout=2.0, isolation_level=None)
     except sqlite3.Error as error:
