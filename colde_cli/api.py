@@ -502,8 +502,7 @@ def open_search(
     Raises:
         ColdeError: as for `rank`.
     """
-    from colde_cli.corpus.collecting import find_files
-    from colde_cli.corpus.collecting import local_places
+    from colde_cli.corpus.collecting import find_files, local_places
     from colde_cli.corpus.index import Filter
     from colde_cli.corpus.ranking import encode_query
 
