@@ -106,9 +106,21 @@ def refresh(index: Index, encoder: DocumentEncoder, *, anew: bool = False) -> bo
         anew: make it in any case, as after the index was compacted.
 
     Raises:
-        OSError: it cannot be written; the index is searched without it.
         BadIndexError: the index is damaged.
     """
+    try:
+        with index.reading():
+            return _refresh(index, encoder, anew)
+    except OSError as error:  # the index is whole without it
+        warnings.warn(
+            f"{index.folder / NAME} cannot be written ({error.strerror or error}), so every document is scored; run"
+            " colde index again when this is mended.",
+            stacklevel=2,
+        )
+        return False
+
+
+def _refresh(index: Index, encoder: DocumentEncoder, anew: bool) -> bool:
     path = index.side_file(NAME)
     if index.count() <= EXACT:
         path.unlink(missing_ok=True)

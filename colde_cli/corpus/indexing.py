@@ -15,7 +15,6 @@ import os
 import secrets
 import sqlite3
 import time
-import warnings
 import zlib
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -237,7 +236,7 @@ class _Update:
                 self._learn()
             self._commit()
             with self._timed("candidates"):
-                self._refresh_candidates()
+                first_stage.refresh(self._index, self._encoder)
         except BaseException:
             with suppress(sqlite3.Error):  # an error of the disk has ended the transaction
                 self._connection.execute("ROLLBACK")
@@ -514,18 +513,6 @@ class _Update:
         query = "DELETE FROM documents WHERE path NOT IN (SELECT path FROM found)"
         self._counts["removed"] = self._connection.execute(query).rowcount
         self._dirty |= self._counts["removed"] > 0
-
-    def _refresh_candidates(self) -> None:
-        """Make the side file of the first stage, if it is needed; the index is whole without it."""
-        try:
-            with self._index.reading():
-                first_stage.refresh(self._index, self._encoder)
-        except OSError as error:
-            warnings.warn(
-                f"{self._index.folder / first_stage.NAME} cannot be written ({error.strerror or error}), so every"
-                " document is scored; run colde index again when this is mended.",
-                stacklevel=2,
-            )
 
     def _learn(self) -> None:
         """Learn the field profile, if the documents that it is learned from are others than before."""
