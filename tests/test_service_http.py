@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
+import sys
 import tempfile
 import threading
 import time
@@ -17,6 +20,7 @@ from command_line import V1, run
 from jsonschema import Draft202012Validator
 from served import ADDRESS, HOSTILE, QUERY, TITLE, client, small_corpus, study
 
+import colde_cli
 from colde_cli import Cache, Encoder
 
 TOKEN = "correct horse battery"
@@ -104,6 +108,65 @@ def test_a_document_of_the_corpus_is_ranked_without_itself(service: Any) -> None
     body = valid("colde.rank.1", service.post("/v1/rank", data={"document": "field-study-v1.pdf", "k": 1}))
     assert [hit["path"] for hit in body["results"]] == ["field-study-v2.pdf"]
     assert body["query"]["path"] == "field-study-v1.pdf"
+
+
+def test_an_index_is_served_without_its_files(
+    folder: Path, service: Any, kept: Encoder, tmp_path: Path
+) -> None:
+    copies = shutil.copytree(folder, tmp_path / "secret-place")
+    colde_cli.index(tmp_path / "secret-index.colde", copies, encoder=kept)
+    shutil.rmtree(copies)
+    asked = {"explain": "true", "k": "5"}
+    pair = {"document_a": "field-study-v1.pdf", "document_b": "field-study-v2.pdf"}
+    with client(tmp_path / "secret-index.colde", kept) as indexed:
+        for path, sent in (("/v1/rank", asked), ("/v1/rank", {**asked, "document": "field-study-v2.pdf"})):
+            files = None if "document" in sent else {"file": study()}
+            there = valid("colde.rank.1", service.post(path, files=files, data=sent))
+            here = valid("colde.rank.1", indexed.post(path, files=files, data=sent))
+            assert [hit["path"] for hit in here["results"]] == [hit["path"] for hit in there["results"]]
+            assert here["skipped"] == there["skipped"]
+            # An index keeps vectors in few bits.
+            assert here["results"][0]["score"] == pytest.approx(there["results"][0]["score"], abs=0.005)
+            assert here["results"][0]["matches"][0]["hit"]["text"]
+            assert "secret" not in json.dumps(here)
+        compared = valid("colde.diff.1", indexed.post("/v1/diff", data=pair))
+        assert compared["summary"] == valid("colde.diff.1", service.post("/v1/diff", data=pair))["summary"]
+        assert compared["a"]["path"] == "field-study-v1.pdf"
+        listed = indexed.get("/v1/documents", params={"glob": "*.pdf"}).json()["documents"]
+        assert [item["path"] for item in listed] == ["field-study-v1.pdf", "field-study-v2.pdf"]
+        assert listed[0]["title"].startswith("Sensors on the Sill")
+        problem(indexed.post("/v1/rank", data={"document": "../secret-place/broken.pdf"}), 404, "no document")
+        shutil.rmtree(tmp_path / "secret-index.colde")
+        lost = indexed.post("/v1/rank", data={"document": "field-study-v1.pdf"})
+        problem(lost, 503, "the corpus")
+        assert "secret" not in lost.text
+
+
+def test_documents_of_two_folders_have_names_of_their_own(kept: Encoder, tmp_path: Path) -> None:
+    folders = [tmp_path / "one" / "papers", tmp_path / "two" / "papers"]
+    for place in folders:
+        place.mkdir(parents=True)
+        (place / "a.md").write_bytes(QUERY + place.parent.name.encode())
+    colde_cli.index(tmp_path / "i.colde", folders, encoder=kept)
+    with client(tmp_path / "i.colde", kept) as indexed:
+        names = [item["path"] for item in indexed.get("/v1/documents").json()["documents"]]
+        assert names == ["papers-2/a.md", "papers/a.md"]
+        for name in names:
+            assert indexed.post("/v1/rank", data={"document": name}).json()["searched"] == 1
+
+
+@pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="file names are Unicode there")
+def test_a_name_that_is_no_text_can_be_asked_for(kept: Encoder, tmp_path: Path) -> None:
+    for name in (b"caf\xe9.md", b"b.md"):
+        Path(os.fsdecode(os.fsencode(tmp_path) + b"/" + name)).write_bytes(QUERY + name[:1])
+    with client(tmp_path, kept) as odd:
+        names = [item["path"] for item in odd.get("/v1/documents").json()["documents"]]
+        assert names == ["b.md", "caf\\udce9.md"]
+        body = valid("colde.rank.1", odd.post("/v1/rank", data={"document": names[1]}))
+        assert [hit["path"] for hit in body["results"]] == ["b.md"]
+        body = valid("colde.rank.1", odd.post("/v1/rank", data={"document": names[0]}))
+        assert [hit["path"] for hit in body["results"]] == [names[1]]
+        assert odd.post("/", files={"file": study()}).status_code == 200
 
 
 def test_filters(service: Any) -> None:
@@ -310,17 +373,17 @@ def test_the_page_lets_in_with_a_cookie_that_is_not_the_token(folder: Path, kept
 def test_more_requests_than_places_are_told_to_come_again(
     folder: Path, kept: Encoder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from colde_cli.service.corpus import ServedCorpus
+    from colde_cli.service.corpus import ServedFolder
 
     busy, free = threading.Event(), threading.Event()
-    listing = ServedCorpus.documents
+    listing = ServedFolder.documents
 
-    def slow(corpus: ServedCorpus, glob: str | None = None) -> Any:
+    def slow(corpus: ServedFolder, glob: str | None = None) -> Any:
         busy.set()
         free.wait(30)
         return listing(corpus, glob)
 
-    monkeypatch.setattr(ServedCorpus, "documents", slow)
+    monkeypatch.setattr(ServedFolder, "documents", slow)
     with client(folder, kept, threads=1, waiting=0) as narrow:
         first = threading.Thread(target=narrow.get, args=("/v1/documents",))
         first.start()
@@ -336,19 +399,19 @@ def test_more_requests_than_places_are_told_to_come_again(
 def test_a_request_has_a_time_limit_and_leaves_no_work_behind(
     folder: Path, kept: Encoder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from colde_cli.service.corpus import ServedCorpus
+    from colde_cli.service.corpus import ServedFolder
 
     ended = threading.Event()
 
-    def endless(corpus: ServedCorpus, query: object, **options: Any) -> None:
+    def endless(corpus: ServedFolder, query: object, wanted: object, progress: Any) -> None:
         try:
             while True:
-                options["progress"](1)
+                progress(1)
                 time.sleep(0.01)
         finally:
             ended.set()
 
-    monkeypatch.setattr(ServedCorpus, "rank", endless)
+    monkeypatch.setattr(ServedFolder, "_rank", endless)
     with client(folder, kept, seconds=0.5) as hasty:
         problem(hasty.post("/v1/rank", files={"file": ("q.md", QUERY)}), 503, "longer than 0.5 seconds")
         assert ended.wait(30)

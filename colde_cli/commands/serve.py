@@ -27,7 +27,9 @@ ACCESS, LIMITS = "Access", "Limits"
 
 
 def serve(
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="The documents, with all folders below.")],
+    place: Annotated[
+        Path, typer.Argument(metavar="INDEX", help="An index of colde index, or a folder of documents.")
+    ],
     host: Annotated[
         str, option("--host", panel=ACCESS, metavar="ADDRESS", help="Address to listen at.")
     ] = "127.0.0.1",
@@ -76,7 +78,7 @@ def serve(
     that are sent stay in memory for 15 minutes.
     """
     require_extra("serve", "colde serve")
-    from colde_cli.service.corpus import ServedCorpus
+    from colde_cli.service.corpus import open_corpus
     from colde_cli.service.guard import Access
     from colde_cli.service.http import create_app
     from colde_cli.service.requests import Settings
@@ -92,12 +94,12 @@ def serve(
     with listen(host, port) as listening:
         encoder = ModelChoice(model, device, precision, threads, no_cache).load()
         reporter.about_model(encoder)
-        corpus = ServedCorpus(folder, encoder)
+        corpus = open_corpus(place, encoder)
         with progress("Reading", "documents", show=not quiet) as advance:
             skipped = corpus.prepare(advance)
         for item in skipped:
             reporter.warning(f"Skipped {item.path}: {item.reason}")
-        app = create_app(corpus, encoder, access, settings)
+        app = create_app(corpus, access, settings)
         if not quiet:
             served = plural(len(corpus.documents()), "document")
             note(f"Serving {served} at {address_of(listening)} (Ctrl-C ends)")

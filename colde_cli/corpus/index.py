@@ -319,6 +319,12 @@ class Index:
             row = self.connection.execute("SELECT count(content) FROM documents").fetchone()
         return int(row[0])
 
+    def roots(self) -> tuple[str, ...]:
+        """The folders and files that the index follows, as absolute paths."""
+        with trouble(self.folder):
+            rows = self.connection.execute("SELECT path FROM roots ORDER BY number").fetchall()
+        return tuple(os.fsdecode(path) for (path,) in rows)
+
     def numbers(self, chosen: Filter = ALL) -> NDArray[np.int64]:
         """The numbers of the documents, ascending."""
         rows = self._rows("d.number", chosen)

@@ -1,8 +1,11 @@
-"""The corpus that is served. Outside, a document is its path relative to the corpus; no other path is ever shown."""
+"""The corpus that is served. Outside, a document has a name relative to the corpus; no path is ever shown."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
@@ -10,58 +13,67 @@ from typing import Literal
 from colde_cli import (
     DocumentEncoder,
     Encoding,
+    Filter,
     HalfRead,
+    Index,
     Ranking,
     Search,
     Skipped,
     encode,
     find_files,
+    open_index,
 )
-from colde_cli.errors import ColdeError, DocumentError, MissingFileError, OptionError
+from colde_cli.errors import DocumentError, MissingFileError, OptionError
+from colde_cli.settings import INDEX_FILE
 
 FieldName = Literal["corpus", "none"]
+Progress = Callable[[int], None]
 
 
 @dataclass(frozen=True, slots=True)
 class CorpusDocument:
-    """A document of the corpus: its path relative to the corpus, and its size in bytes."""
+    """A document of the corpus.
+
+    Attributes:
+        path: relative to the corpus.
+        bytes: of the file; None where the file is gone.
+        title: as printed; None in a folder, where it would have to be read.
+    """
 
     path: str
-    bytes: int
+    bytes: int | None
+    title: str | None = None
 
 
-class ServedCorpus:
-    """A folder of documents."""
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a ranking should list; see `colde_cli.rank`."""
 
-    def __init__(self, folder: Path, encoder: DocumentEncoder) -> None:
-        """Serve the documents in a folder and below.
+    top: int = 10
+    min_score: float | None = None
+    explain: bool = False
+    glob: str | None = None
+    field: FieldName = "corpus"
 
-        Raises:
-            MissingFileError: there is no such folder.
-        """
-        if not folder.is_dir():
-            raise MissingFileError(f"There is no folder {folder}; name the folder of the documents to serve.")
-        self._folder, self._encoder = folder.resolve(), encoder
 
-    def prepare(self, progress: Callable[[int], None] | None = None) -> tuple[Skipped, ...]:
-        """Read and encode what is not in the cache, so that the first request need not wait for it.
+class ServedCorpus(ABC):
+    """Documents to rank and to compare."""
 
-        Returns:
-            The files that cannot be read.
-        """
-        for name in sorted(self._files()):
-            try:
-                query = self.encoding(name)
-            except DocumentError:  # listed by `rank`, unless no file can be read
-                continue
-            return self.rank(query, top=1, progress=progress).skipped
-        return ()
+    def __init__(self, place: Path, encoder: DocumentEncoder, roots: Sequence[str]) -> None:
+        """Serve documents that lie in `roots`, absolute paths of folders and files; `place` is what was named."""
+        self.encoder = encoder
+        self._place = place
+        self._prefixes = _prefixes(roots)
 
+    @abstractmethod
+    def prepare(self, progress: Progress | None = None) -> tuple[Skipped, ...]:
+        """Do what the first request would else wait for, and return the files that cannot be read."""
+
+    @abstractmethod
     def documents(self, glob: str | None = None) -> list[CorpusDocument]:
         """All documents that fit a pattern, by path."""
-        files = self._files(glob)
-        return [CorpusDocument(name, files[name].stat().st_size) for name in sorted(files)]
 
+    @abstractmethod
     def encoding(self, name: str) -> Encoding:
         """The encoding of a document.
 
@@ -72,67 +84,203 @@ class ServedCorpus:
             MissingFileError: there is no such document.
             DocumentError: it cannot be read.
         """
-        path = self._files().get(name)
-        if path is None:
-            raise MissingFileError(
-                f"There is no document {name!r} in the corpus; GET /v1/documents lists all."
-            )
-        return encode(path, self._encoder)
 
-    def rank(
-        self,
-        query: Encoding,
-        *,
-        top: int = 10,
-        min_score: float | None = None,
-        explain: bool = False,
-        glob: str | None = None,
-        field: FieldName = "corpus",
-        progress: Callable[[int], None] | None = None,
-    ) -> Ranking:
-        """Order the documents by their score with a query; see `api.rank`.
+    def rank(self, query: Encoding, wanted: Wanted, progress: Progress | None = None) -> Ranking:
+        """Order the documents by their score with a query.
 
         Raises:
-            OptionError: no document fits `glob`.
+            OptionError: there is no document.
         """
-        files = tuple(self._files(glob).values())
-        if not files:
-            raise OptionError(f"No document of the corpus fits {glob!r}." if glob else "The corpus is empty.")
-        chosen: Literal["corpus"] | None = "corpus" if field == "corpus" else None
-        search = Search(query, files, self._encoder, field=chosen)
-        return search.rank(top=top, min_score=min_score, explain=explain, progress=progress)
+        ranking = self._rank(query, wanted, progress)
+        if not ranking.searched and wanted.glob:
+            raise OptionError(f"No document of the corpus fits {wanted.glob!r}.")
+        return ranking
 
     def shown(self, ranking: Ranking, query: str) -> Ranking:
-        """A ranking with paths relative to the corpus, and a name for its query."""
+        """A ranking with names in place of paths, and `query` as the name of its query."""
         return replace(
             ranking,
             query_path=query,
-            results=tuple(replace(hit, path=self.relative(hit.path)) for hit in ranking.results),
+            results=tuple(replace(hit, path=self.name_of(hit.path)) for hit in ranking.results),
             skipped=tuple(
-                Skipped(self.relative(item.path), self.concealed(item.reason)) for item in ranking.skipped
+                Skipped(self.name_of(item.path), self.concealed(item.reason)) for item in ranking.skipped
             ),
             half_read=tuple(
                 HalfRead(
-                    query if item.path == ranking.query_path else self.relative(item.path),
+                    query if item.path == ranking.query_path else self.name_of(item.path),
                     tuple(map(self.concealed, item.warnings)),
                 )
                 for item in ranking.half_read
             ),
         )
 
-    def relative(self, path: str) -> str:
-        """The path of a document of the corpus as clients know it."""
-        return Path(path).relative_to(self._folder).as_posix()
+    def name_of(self, path: str | Path) -> str:
+        """The name of a document as clients know it. Bytes that are no UTF-8 are written as escapes."""
+        text = os.path.abspath(path)  # noqa: PTH100 - of many thousand paths
+        for root, prefix in self._prefixes.items():
+            if text == root:
+                return _clean(prefix + os.path.basename(root))  # noqa: PTH119
+            if text.startswith(os.path.join(root, "")):  # noqa: PTH118
+                return _clean(prefix + text[len(root) :].strip(os.sep).replace(os.sep, "/"))
+        return _clean(os.path.basename(text))  # noqa: PTH119 - what an index no longer follows
 
     def concealed(self, sentence: str) -> str:
-        """A sentence without the folder of the corpus."""
-        return sentence.replace(f"{self._folder}/", "").replace(str(self._folder), "the corpus")
+        """A sentence without the folders of the corpus."""
+        here = os.path.join(os.getcwd(), "")  # noqa: PTH109, PTH118
+        for root, prefix in self._prefixes.items():
+            for written in (root, root.removeprefix(here)):
+                sentence = sentence.replace(f"{written}/", prefix)
+            sentence = sentence.replace(root, "the corpus")
+        return _clean(sentence.replace(str(self._place.absolute()), "the corpus"))
+
+    @abstractmethod
+    def _rank(self, query: Encoding, wanted: Wanted, progress: Progress | None) -> Ranking: ...
+
+
+class ServedFolder(ServedCorpus):
+    """A folder of documents, read and encoded as `colde rank` does."""
+
+    def __init__(self, folder: Path, encoder: DocumentEncoder) -> None:
+        self._folder = folder.resolve()
+        super().__init__(folder, encoder, [str(self._folder)])
+
+    def prepare(self, progress: Progress | None = None) -> tuple[Skipped, ...]:
+        """Read and encode what is not in the cache."""
+        for name in sorted(self._files()):
+            try:
+                query = self.encoding(name)
+            except DocumentError:  # listed by the ranking, unless no file can be read
+                continue
+            return self.rank(query, Wanted(top=1), progress).skipped
+        return ()
+
+    def documents(self, glob: str | None = None) -> list[CorpusDocument]:
+        """All documents that fit a pattern, by path."""
+        files = self._files(glob)
+        return [CorpusDocument(name, _size(files[name])) for name in sorted(files)]
+
+    def encoding(self, name: str) -> Encoding:
+        """The encoding of a document; one that the cache knows is not read again."""
+        path = self._files().get(name)
+        if path is None:
+            raise _no_document(name)
+        return encode(path, self.encoder)
+
+    def _rank(self, query: Encoding, wanted: Wanted, progress: Progress | None) -> Ranking:
+        files = tuple(self._files(wanted.glob).values())
+        search = Search(query, files, self.encoder, field=_field(wanted))
+        return search.rank(
+            top=wanted.top, min_score=wanted.min_score, explain=wanted.explain, progress=progress
+        )
 
     def _files(self, glob: str | None = None) -> dict[str, Path]:
         try:
             files, _ = find_files(self._folder, glob)
         except OptionError:  # no file
             return {}
-        except ColdeError as error:
-            raise type(error)(self.concealed(str(error))) from error
-        return {self.relative(str(path)): path for path in files}
+        return {self.name_of(path): path for path in files}
+
+
+class ServedIndex(ServedCorpus):
+    """An index: nothing is read again, and the files need not be there. It may be brought up to date meanwhile."""
+
+    def __init__(self, folder: Path, encoder: DocumentEncoder) -> None:
+        """Serve an index.
+
+        Raises:
+            BadIndexError: it is damaged, or holds vectors of another model.
+        """
+        self._folder, self._lock = folder.absolute(), threading.Lock()
+        self._known: tuple[str, Mapping[str, int]] = ("", {})
+        with open_index(folder) as index:
+            index.check_model(encoder)
+            super().__init__(self._folder, encoder, index.roots())
+
+    def prepare(self, progress: Progress | None = None) -> tuple[Skipped, ...]:
+        """Nothing is left to do."""
+        with open_index(self._folder) as index:
+            return index.bad_files()
+
+    def documents(self, glob: str | None = None) -> list[CorpusDocument]:
+        """All documents that fit a pattern, by path."""
+        with open_index(self._folder) as index:
+            found = [
+                CorpusDocument(self.name_of(item.path), item.size, item.title)
+                for item in index.documents(Filter(glob))
+            ]
+        return sorted(found, key=lambda item: item.path)
+
+    def encoding(self, name: str) -> Encoding:
+        """The encoding of a document, as it was kept."""
+        with open_index(self._folder) as index, index.reading():
+            number = self._numbers(index).get(name)
+            if number is None:
+                raise _no_document(name)
+            return index.encoding(number, self.encoder)
+
+    def _rank(self, query: Encoding, wanted: Wanted, progress: Progress | None) -> Ranking:
+        with open_index(self._folder) as index:
+            chosen = Filter(wanted.glob)
+            search = Search(query, (), self.encoder, field=_field(wanted), index=index, chosen=chosen)
+            return search.rank(
+                top=wanted.top, min_score=wanted.min_score, explain=wanted.explain, progress=progress
+            )
+
+    def _numbers(self, index: Index) -> Mapping[str, int]:
+        """The numbers of documents by name, listed once for each state of the index."""
+        generation = index.generation
+        with self._lock:
+            if self._known[0] != generation:
+                self._known = (
+                    generation,
+                    {self.name_of(item.path): item.number for item in index.documents()},
+                )
+            return self._known[1]
+
+
+def open_corpus(place: Path, encoder: DocumentEncoder) -> ServedCorpus:
+    """Serve a folder or an index.
+
+    Raises:
+        MissingFileError: there is no such folder.
+        BadIndexError: it is an index that is damaged, or of another model.
+    """
+    if (place / INDEX_FILE).exists():
+        return ServedIndex(place, encoder)
+    if not place.is_dir():
+        raise MissingFileError(f"There is no folder {place}; name an index, or the folder of the documents.")
+    return ServedFolder(place, encoder)
+
+
+def _prefixes(roots: Sequence[str]) -> dict[str, str]:
+    """What stands before the names of documents of each root: nothing if there is one root, else its name."""
+    if len(roots) == 1:
+        return {roots[0]: ""}
+    prefixes: dict[str, str] = {}
+    for root in sorted(roots, key=len, reverse=True):  # a folder before those that hold it
+        name, number = os.path.basename(root), 1  # noqa: PTH119
+        while f"{name}/" in prefixes.values():
+            number += 1
+            name = f"{os.path.basename(root)}-{number}"  # noqa: PTH119
+        prefixes[root] = f"{name}/"
+    return prefixes
+
+
+def _field(wanted: Wanted) -> Literal["corpus"] | None:
+    return "corpus" if wanted.field == "corpus" else None
+
+
+def _no_document(name: str) -> MissingFileError:
+    return MissingFileError(f"There is no document {name!r} in the corpus; GET /v1/documents lists all.")
+
+
+def _size(path: Path) -> int | None:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return None
+
+
+def _clean(text: str) -> str:
+    """Text that can be sent: half a character of a name that is no UTF-8 becomes an escape."""
+    return text.encode("utf-8", "backslashreplace").decode()

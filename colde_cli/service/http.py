@@ -11,8 +11,9 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Annotated, Any
 
 import colde_cli
-from colde_cli import DocumentEncoder, IgnoreOptions
+from colde_cli import IgnoreOptions
 from colde_cli.errors import (
+    BadIndexError,
     ColdeError,
     DocumentError,
     LimitError,
@@ -22,7 +23,7 @@ from colde_cli.errors import (
     UnsupportedFormatError,
 )
 from colde_cli.service import page
-from colde_cli.service.corpus import FieldName, ServedCorpus
+from colde_cli.service.corpus import FieldName, ServedCorpus, Wanted
 from colde_cli.service.guard import COOKIE, Access, App, Guard
 from colde_cli.service.openapi import add_schemas, json_of, problems
 from colde_cli.service.requests import Named, Service, Settings
@@ -38,6 +39,7 @@ _SANDBOX = "sandbox allow-scripts allow-popups"
 """For reports: their scripts run, but as those of a stranger, who cannot ask this service."""
 _STATUSES: tuple[tuple[type[ColdeError], int], ...] = (
     (MissingFileError, 404),
+    (BadIndexError, 503),
     (LimitError, 413),
     (UnsupportedFormatError, 415),
     (DocumentError, 422),
@@ -48,7 +50,7 @@ _EARLIER = f"The id of a document that was sent before, from the header {UPLOAD}
 _HIDDEN: dict[str, Any] = {"include_in_schema": False}
 
 
-def create_app(corpus: ServedCorpus, encoder: DocumentEncoder, access: Access, settings: Settings) -> App:
+def create_app(corpus: ServedCorpus, access: Access, settings: Settings) -> App:
     """The service as an application of ASGI, its guard before it."""
     from fastapi import FastAPI
     from fastapi.exceptions import RequestValidationError
@@ -56,7 +58,7 @@ def create_app(corpus: ServedCorpus, encoder: DocumentEncoder, access: Access, s
     from starlette.requests import Request
     from starlette.responses import Response
 
-    service = Service(corpus, encoder, settings)
+    service = Service(corpus, settings)
 
     @asynccontextmanager
     async def lifespan(_: object) -> AsyncIterator[None]:
@@ -133,15 +135,11 @@ def _add_rank(app: "FastAPI", service: Service) -> None:
         ranking, sent = await service.rank(
             request.is_disconnected,
             Named(file, document, upload),
+            Wanted(k, min_score, explain, glob, field),
             password,
-            top=k,
-            min_score=min_score,
-            explain=explain,
-            glob=glob,
-            field=field,
         )
         headers = {UPLOAD: sent} if sent else {}
-        return Response(ranking_json(ranking), media_type="application/json", headers=headers)
+        return Response(_sent(ranking_json(ranking)), media_type="application/json", headers=headers)
 
     answers = {**_PROBLEMS, 200: json_of("colde.rank.1")}
     app.add_api_route("/v1/rank", rank, methods=["POST"], responses=answers)
@@ -175,7 +173,7 @@ def _add_diff(app: "FastAPI", service: Service) -> None:
             password=password,
             passages=passages,
         )
-        return Response(text, media_type="application/json")
+        return Response(_sent(text), media_type="application/json")
 
     answers = {**_PROBLEMS, 200: json_of("colde.diff.1")}
     app.add_api_route("/v1/diff", diff, methods=["POST"], responses=answers)
@@ -229,7 +227,7 @@ def _add_page(app: "FastAPI", service: Service) -> None:
     ) -> Response:
         if file is None or not file.filename:
             raise OptionError("Choose a document first.")
-        ranking, sent = await service.rank(request.is_disconnected, Named(file), top=k, explain=True)
+        ranking, sent = await service.rank(request.is_disconnected, Named(file), Wanted(k, explain=True))
         return HTMLResponse(page.hits_page(ranking, sent, k))
 
     async def docs() -> Response:
@@ -266,6 +264,11 @@ def _add_login(app: "FastAPI", access: Access) -> None:
 
     app.add_api_route("/login", ask, methods=["GET"], **_HIDDEN)
     app.add_api_route("/login", take, methods=["POST"], **_HIDDEN)
+
+
+def _sent(text: str) -> bytes:
+    """JSON as bytes; half a character, which a document may hold, is an escape of JSON too."""
+    return text.encode("utf-8", "backslashreplace")
 
 
 _PROBLEMS = problems(400, 401, 404, 408, 413, 415, 422, 503)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from colde_cli import Comparison, DocumentEncoder, Encoding, IgnoreOptions, Ranking, compare_encodings
+from colde_cli import Comparison, Encoding, IgnoreOptions, Ranking, compare_encodings
 from colde_cli.errors import OptionError
-from colde_cli.service.corpus import CorpusDocument, ServedCorpus
+from colde_cli.service.corpus import CorpusDocument, ServedCorpus, Wanted
 from colde_cli.service.guard import too_large
 from colde_cli.service.uploads import KeptUploads, read_upload
 from colde_cli.service.work import Progress, Workers
@@ -72,9 +72,8 @@ class Found:
 class Service:
     """Does what requests ask for, in the threads of its workers."""
 
-    def __init__(self, corpus: ServedCorpus, encoder: DocumentEncoder, settings: Settings) -> None:
+    def __init__(self, corpus: ServedCorpus, settings: Settings) -> None:
         self.corpus = corpus
-        self.encoder = encoder
         self.workers = Workers(settings.threads, settings.waiting, settings.seconds)
         self._upload_bytes = settings.upload_bytes
         self._uploads = KeptUploads()
@@ -84,11 +83,7 @@ class Service:
         return await self.workers.run(lambda _: self.corpus.documents(glob), gone)
 
     async def rank(
-        self,
-        gone: Gone,
-        query: Named,
-        password: str | None = None,
-        **options: Any,  # noqa: ANN401 - those of ServedCorpus.rank
+        self, gone: Gone, query: Named, wanted: Wanted, password: str | None = None
     ) -> tuple[Ranking, str]:
         """Rank the corpus.
 
@@ -102,7 +97,7 @@ class Service:
 
         def job(progress: Progress) -> tuple[Ranking, str]:
             found = self._found(query, password)
-            ranking = self.corpus.rank(found.encoding, **options, progress=progress)
+            ranking = self.corpus.rank(found.encoding, wanted, progress)
             return self.corpus.shown(ranking, found.name), found.upload or ""
 
         return await self.workers.run(job, gone)
@@ -127,7 +122,9 @@ class Service:
 
         def job(progress: Progress) -> str:
             a, b = (_under_its_name(self._found(named, password)) for named in pair)
-            return view(compare_encodings(a, b, self.encoder, ignore, passages=passages, progress=progress))
+            return view(
+                compare_encodings(a, b, self.corpus.encoder, ignore, passages=passages, progress=progress)
+            )
 
         return await self.workers.run(job, gone)
 
@@ -140,7 +137,7 @@ class Service:
         assert named.file is not None
         if (named.file.size or 0) > self._upload_bytes:
             raise too_large(self._upload_bytes)
-        upload = read_upload(named.file.file, named.file.filename or "", self.encoder, password)
+        upload = read_upload(named.file.file, named.file.filename or "", self.corpus.encoder, password)
         return Found(upload.name, upload.encoding, self._uploads.keep(upload))
 
 
