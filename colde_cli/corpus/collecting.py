@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
 from glob import glob as expand
-from itertools import islice
 from pathlib import Path
 
+from colde_cli.corpus.pipeline import StageClock, encode_ahead
 from colde_cli.corpus.store import Card, Store
 from colde_cli.documents.document import Document
 from colde_cli.documents.reading import SUPPORTED_SUFFIXES, read
-from colde_cli.documents.sandbox import readers
 from colde_cli.encoder.encoding import DocumentEncoder, Encoding
-from colde_cli.errors import DocumentError, MissingFileError, NoTextError, OptionError
+from colde_cli.errors import DocumentError, MissingFileError, OptionError
 from colde_cli.settings import INDEX_FILE, usable_cores
 from colde_cli.similarity.boilerplate import Boilerplate
 
@@ -211,51 +210,25 @@ class CorpusReader:
 
 
 def encode_files(
-    files: Iterable[Path], encoder: DocumentEncoder, reader: CorpusReader
+    files: Iterable[Path], encoder: DocumentEncoder, reader: CorpusReader, clock: StageClock | None = None
 ) -> Generator[Encoding | Skipped, None, None]:
     """Read and encode files, many at a time; yield each in the order of completion, with its path as in `files`.
 
-    A file that cannot be read is `Skipped`. Only a bounded number of documents is in memory, however many files there
-    are. Closing the generator ends the readers: use `contextlib.closing`, as an error elsewhere does not close it.
+    A file that cannot be read is `Skipped`. Only a bounded number of tokens is in memory, however many files there
+    are. While the caller writes what it was given, the next documents are encoded. Closing the generator ends the
+    readers: use `contextlib.closing`, as an error elsewhere does not close it.
 
     Args:
-        files: regular files; taken only as fast as they are read.
+        files: regular files; taken only as fast as they are read, by the thread that takes the results.
         encoder: its cache keeps the vectors of chunks.
         reader: reads the files.
+        clock: measures the stages.
     """
 
-    def try_read(path: Path) -> Document | Skipped:
-        try:
-            return reader.read(path)
-        except DocumentError as error:
-            return Skipped(str(path), str(error))
+    def skipped(path: Path, error: DocumentError) -> Skipped:
+        return Skipped(str(path), str(error))
 
-    waiting, reading = iter(files), set[Future[Document | Skipped]]()
-    with readers(usable_cores()) as pool:
-        while True:
-            reading |= {pool.submit(try_read, path) for path in islice(waiting, 2 * _BATCH - len(reading))}
-            if not reading:
-                return
-            wait(reading, return_when=FIRST_COMPLETED)
-            done = [future for future in reading if future.done()][:_BATCH]
-            reading.difference_update(done)
-            read_now = [future.result() for future in done]
-            yield from (item for item in read_now if isinstance(item, Skipped))
-            yield from _encode([item for item in read_now if isinstance(item, Document)], encoder)
-
-
-def _encode(batch: Sequence[Document], encoder: DocumentEncoder) -> Iterator[Encoding | Skipped]:
-    try:
-        yield from encoder.encode_many(batch)
-    except NoTextError:  # One of them has not a single token: find it.
-        yield from (_try_encode(document, encoder) for document in batch)
-
-
-def _try_encode(document: Document, encoder: DocumentEncoder) -> Encoding | Skipped:
-    try:
-        return encoder.encode(document)
-    except NoTextError as error:
-        return Skipped(document.path, str(error))
+    return encode_ahead(files, reader.read, encoder, skipped, clock or StageClock())
 
 
 EncodeFiles = Callable[

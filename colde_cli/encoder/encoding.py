@@ -116,6 +116,14 @@ class DocumentEncoder(Protocol):
     def encode_many(self, documents: Sequence[Document], progress: Progress | None = None) -> list[Encoding]:
         """Encode several documents, all scheduled together."""
 
+    def encode_chunked(
+        self,
+        documents: Sequence[Document],
+        chunked: Sequence[tuple[Chunk, ...]],
+        progress: Progress | None = None,
+    ) -> list[Encoding]:
+        """Encode several documents whose chunks are known, all scheduled together."""
+
     def encode_passages(self, texts: Sequence[str], progress: Progress | None = None) -> FloatArray:
         """Encode texts that stand alone: centred unit vectors [n, H]; zeros for a text without a token."""
 

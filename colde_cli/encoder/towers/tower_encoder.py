@@ -222,7 +222,17 @@ class TowerEncoder:
         """
         if not self.parts:
             return self._encode_wholes(documents, progress)
-        chunked = [self.chunk(document) for document in documents]
+        return self.encode_chunked(documents, [self.chunk(document) for document in documents], progress)
+
+    def encode_chunked(
+        self,
+        documents: Sequence[Document],
+        chunked: Sequence[tuple[Chunk, ...]],
+        progress: Progress | None = None,
+    ) -> list[Encoding]:
+        """Encode several documents whose chunks are known; without `parts` the chunks are not used."""
+        if not self.parts:
+            return self._encode_wholes(documents, progress)
         texts = [_texts(document, chunks) for document, chunks in zip(documents, chunked, strict=True)]
         vectors = iter(self.encode_texts([text for listed in texts for text in listed], progress))
         return [
