@@ -13,10 +13,10 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from colde_cli.documents.document import Chunk, Document
 from colde_cli.documents.sandbox import readers
@@ -98,7 +98,8 @@ class StageClock:
         """The times so far."""
         with self._lock:
             waited = max(0.0, self._seconds["total"] - self._seconds["encode"])
-            return replace(StageTimes(wait=waited), **self._seconds, **self._counts)
+            values: dict[str, Any] = {**self._seconds, **self._counts}
+            return StageTimes(wait=waited, **values)
 
 
 @dataclass(frozen=True, slots=True)
