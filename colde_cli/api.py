@@ -231,6 +231,7 @@ def index(
     folder: str | Path,
     corpus: str | Path | Sequence[str | Path] = (),
     *,
+    forget: Sequence[str | Path] = (),
     glob: str | None = None,
     encoder: DocumentEncoder | OpenModel | None = None,
     model: str | Path = DEFAULT_MODEL,
@@ -247,6 +248,7 @@ def index(
     Args:
         folder: of the index, such as "papers.colde".
         corpus: folders and files to follow from now on, beside those that the index follows already.
+        forget: folders and files to follow no longer.
         glob: which files of these folders to take, as for `rank`.
         encoder, model, device, precision, threads: as for `compare`. An index of another model is encoded anew, from
             the text that it keeps.
@@ -265,7 +267,8 @@ def index(
     places = [corpus] if isinstance(corpus, str | Path) else list(corpus)
     files = [file for place in places for file in matching(place)]
     opened = _opener(encoder, model, device, precision, threads, cache)()
-    return update_index(Path(folder), files, opened, glob=glob, progress=progress)
+    gone = [Path(place) for place in forget]
+    return update_index(Path(folder), files, opened, forget=gone, glob=glob, progress=progress)
 
 
 def open_index(folder: str | Path) -> Index:
@@ -445,7 +448,7 @@ class Search:
     templates: tuple[Document, ...] = ()
     boilerplate: Boilerplate | None = None
     field: Field | Literal["corpus"] | None = "corpus"
-    index: Index | None = None
+    index: Path | None = None
     chosen: Filter | None = None
 
     def rank(
@@ -461,17 +464,18 @@ class Search:
         from colde_cli.corpus.ranking import rank_files, rank_index
 
         if self.index is not None:
-            return rank_index(
-                self.query,
-                self.index,
-                self.encoder,
-                chosen=self.chosen,
-                top=top,
-                min_score=min_score,
-                explain=explain,
-                field=self.field,
-                progress=progress,
-            )
+            with open_index(self.index) as opened:
+                return rank_index(
+                    self.query,
+                    opened,
+                    self.encoder,
+                    chosen=self.chosen,
+                    top=top,
+                    min_score=min_score,
+                    explain=explain,
+                    field=self.field,
+                    progress=progress,
+                )
         return rank_files(
             self.query,
             self.files,
@@ -510,6 +514,9 @@ def open_search(
     encoder = open_model()
     corpus = local_places([corpus] if isinstance(corpus, str | Path) else corpus)
     index = _index(corpus, ignore)
+    if index is not None:
+        with open_index(index) as opened:
+            opened.check_model(encoder)
     files, unlisted = ((), ()) if index else find_files(corpus, glob)
     chosen: Field | Literal["corpus"] | None = "corpus" if field == "corpus" else _field(field, encoder)
     templates, boilerplate = _boilerplate(ignore, password)
@@ -519,10 +526,9 @@ def open_search(
     )
 
 
-def _index(corpus: str | Path | Sequence[str | Path], ignore: IgnoreOptions) -> Index | None:
+def _index(corpus: str | Path | Sequence[str | Path], ignore: IgnoreOptions) -> Path | None:
     """The index that a corpus is; None for folders and files."""
     from colde_cli.corpus.collecting import is_index
-    from colde_cli.corpus.index import Index
 
     places = [Path(place) for place in ([corpus] if isinstance(corpus, str | Path) else corpus)]
     found = [place for place in places if is_index(place)]
@@ -532,7 +538,7 @@ def _index(corpus: str | Path | Sequence[str | Path], ignore: IgnoreOptions) -> 
         raise OptionError(f"{found[0]} is an index and is searched alone; name nothing else beside it.")
     if ignore.like:
         raise OptionError(f"{found[0]} is an index of whole documents; leave out --ignore-like.")
-    return Index.open(found[0])
+    return found[0]
 
 
 def _field(name_or_folder: str | Path | None, encoder: DocumentEncoder) -> Field | None:

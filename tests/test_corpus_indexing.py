@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from colde_cli.corpus.index import Filter, Index
-from colde_cli.corpus.indexing import IndexUpdate, update_index, writing
+from colde_cli.corpus.indexing import IndexUpdate, update_index
 from colde_cli.corpus.ranking import encode_query, rank_files, rank_index
+from colde_cli.corpus.writing import writing
 from colde_cli.encoder.encoder import Encoder
 from colde_cli.errors import BadIndexError, MissingFileError, OptionError
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -20,14 +21,16 @@ from colde_cli.commands.options import (
     Reporter,
     ThreadsOption,
     VerboseOption,
+    format_option,
 )
 from colde_cli.errors import OptionError
 from colde_cli.recipes import option
 from colde_cli.settings import DEFAULT_MODEL
+from colde_cli.views.output import Format, choose_format, deliver
 
 if TYPE_CHECKING:
-    from colde_cli.corpus.indexing import IndexUpdate
     from colde_cli.corpus.publishing import Transfer
+    from colde_cli.encoder.encoding import DocumentEncoder
 
 REMOTE = "Other machines"
 
@@ -46,6 +49,22 @@ def index(
         ),
     ] = None,
     glob: GlobOption = None,
+    forget: Annotated[
+        list[Path] | None,
+        option("--forget", metavar="FOLDER|FILE", help="Follow it no longer; repeatable."),
+    ] = None,
+    status: Annotated[
+        bool,
+        option("--status", envvar=None, help="Show what an index holds and whether its files have changed."),
+    ] = False,
+    verify: Annotated[
+        bool,
+        option("--verify", envvar=None, help="Check every record; exit with status 2 if one is damaged."),
+    ] = False,
+    compact: Annotated[
+        bool,
+        option("--compact", envvar=None, help="Drop what no document needs any more, and free the space."),
+    ] = False,
     push: Annotated[
         str | None,
         option(
@@ -68,6 +87,7 @@ def index(
         bool,
         option("--force", panel=REMOTE, help="Replace a version, or an index, that holds something else."),
     ] = False,
+    format: Annotated[Format | None, format_option("table|json", "text")] = None,
     quiet: QuietOption = False,
     verbose: VerboseOption = False,
     debug: DebugOption = False,
@@ -87,28 +107,70 @@ def index(
     With the index alone, --push publishes it as it is, for other machines:
     colde rank QUERY URL searches it there.
     """
-    from colde_cli import api
-    from colde_cli.views.output import progress
-
     if pull is not None:
         _pull(corpus, output, pull, force, quiet, push)
         return
     folder, places = _split(corpus, output)
+    chosen = choose_format(format, None)
+    if status or verify or compact:
+        if places or push is not None or status + verify + compact > 1:
+            raise OptionError("--status, --verify and --compact stand alone, beside the name of an index.")
+        raise typer.Exit(_look_after(folder, chosen, status=status, verify=verify))
     if push is not None and not places:
         _push(folder, push, force, quiet)
         return
-    reporter = Reporter(quiet, verbose)
     open_model = ModelChoice(model, device, precision, threads, no_cache).load
-    with progress("Indexing", "documents", show=not quiet) as advance:
-        update = api.index(folder, places, glob=glob, encoder=open_model, progress=advance)
+    reporter = Reporter(quiet, verbose)
+    _update(folder, places, forget or [], glob, open_model, chosen, reporter)
+    if push is not None:
+        _push(folder, push, force, quiet)
+
+
+def _update(
+    folder: Path,
+    places: list[Path],
+    forget: list[Path],
+    glob: str | None,
+    open_model: Callable[[], DocumentEncoder],
+    chosen: Format,
+    reporter: Reporter,
+) -> None:
+    from colde_cli import api
+    from colde_cli.views.index import index_json, seconds_text, update_text
+    from colde_cli.views.output import note, progress
+
+    with progress("Indexing", "documents", show=not reporter.quiet) as advance:
+        update = api.index(folder, places, forget=forget, glob=glob, encoder=open_model, progress=advance)
     for item in update.unlisted:
         reporter.warning(f"Skipped {item.path}: {item.reason}.")
     for item in update.failed:
         reporter.warning(f"Skipped {item.path}: {item.reason}")
-    if not quiet:
-        _report(update, verbose)
-    if push is not None:
-        _push(folder, push, force, quiet)
+    if chosen is Format.JSON:
+        deliver(index_json(str(folder), update=update), None, chosen)
+    elif not reporter.quiet:
+        note(update_text(update))
+    if reporter.verbose:
+        note(seconds_text(update))
+
+
+def _look_after(folder: Path, chosen: Format, *, status: bool, verify: bool) -> int:
+    """Show the status of an index, check it, or compact it; return the exit status."""
+    from colde_cli.corpus.upkeep import compact_index, index_status, verify_index
+    from colde_cli.views.index import check_text, index_json, status_text
+
+    as_json = chosen is Format.JSON
+    if status:
+        found = index_status(folder)
+        deliver(index_json(str(folder), status=found) if as_json else status_text(found), None, chosen, False)
+    elif verify:
+        check = verify_index(folder)
+        deliver(index_json(str(folder), check=check) if as_json else check_text(check), None, chosen, False)
+        return 2 if check.problems else 0
+    else:
+        freed = compact_index(folder)
+        line = f"{folder}: freed {freed / 1e6:.1f} MB.\n"
+        deliver(index_json(str(folder), freed=freed) if as_json else line, None, chosen, False)
+    return 0
 
 
 def _push(folder: Path, url: str, force: bool, quiet: bool) -> None:
@@ -148,20 +210,6 @@ def _split(corpus: list[Path], output: Path | None) -> tuple[Path, list[Path]]:
 
     if output is not None:
         return output, corpus
-    if len(corpus) == 1 and is_index(corpus[0]):
+    if len(corpus) == 1 and (is_index(corpus[0]) or not corpus[0].exists()):
         return corpus[0], []
     raise OptionError(f"Name the index to make with --output, such as: -o {corpus[0].name or 'corpus'}.colde")
-
-
-def _report(update: IndexUpdate, verbose: bool) -> None:
-    from colde_cli.views.output import note
-    from colde_cli.views.wording import plural
-
-    done = ("added", "changed", "renamed", "removed")
-    counts = [f"{getattr(update, name)} {name}" for name in done if getattr(update, name)]
-    note(
-        f"{update.folder}: {plural(update.documents, 'document')}, {', '.join(counts) or 'nothing changed'}."
-    )
-    if verbose:
-        spent = [f"{stage} {seconds:.1f} s" for stage, seconds in update.seconds.items()]
-        note(f"Time: {', '.join(spent)}.")

@@ -61,7 +61,6 @@ FORMAT = 1
 """Number of the layout: raise it with every change of a table or record."""
 
 _BATCH = 500  # numbers in one statement, under SQLite's limit on variables
-_CACHE_KIB = 98_304
 _WAIT = 60.0  # seconds that a reader or a commit waits for the other
 
 SCHEMA = """
@@ -94,7 +93,7 @@ CREATE TABLE contents (
 );
 CREATE TABLE models (
     number INTEGER PRIMARY KEY AUTOINCREMENT,
-    identity BLOB NOT NULL UNIQUE,
+    family BLOB NOT NULL UNIQUE,
     name TEXT NOT NULL,
     precision TEXT NOT NULL,
     centre BLOB
@@ -188,12 +187,13 @@ class IndexedModel:
 
     Attributes:
         number: in the table of models.
-        identity: see `DocumentEncoder.identity`.
+        family: see `DocumentEncoder.family`.
+        precision: that the model had when the index was made; later vectors may have another.
         centre: [H], that chunk vectors are centred with; None for a model that centres none.
     """
 
     number: int
-    identity: bytes
+    family: bytes
     name: str
     precision: str
     centre: FloatArray | None
@@ -290,14 +290,14 @@ class Index:
     @property
     def model(self) -> IndexedModel | None:
         """The model whose vectors are used; None in an index without documents."""
-        query = "SELECT number, identity, name, precision, centre FROM models WHERE number = ?"
+        query = "SELECT number, family, name, precision, centre FROM models WHERE number = ?"
         with trouble(self.folder):
             row = self.connection.execute(query, (self.meta("model"),)).fetchone()
         if row is None:
             return None
-        number, identity, name, precision, centre = row
+        number, family, name, precision, centre = row
         vector = None if centre is None else np.frombuffer(centre, np.float32)
-        return IndexedModel(number, identity, name, precision, vector)
+        return IndexedModel(number, family, name, precision, vector)
 
     def check_model(self, encoder: DocumentEncoder) -> None:
         """Check that a model is the one of the index.
@@ -306,11 +306,10 @@ class Index:
             BadIndexError: it is another.
         """
         model = self.model
-        if model is not None and model.identity != encoder.identity:
+        if model is not None and model.family != encoder.family:
             raise BadIndexError(
-                f"{self.folder} holds vectors of {model.name} ({model.precision}), not of {encoder.info.name}"
-                f" ({encoder.info.precision}); choose that model, or encode it anew with: colde index"
-                f" {self.folder} --model {encoder.info.name}"
+                f"{self.folder} holds vectors of another model, {model.name}; choose it with --model, or encode the"
+                f" index anew with: colde index {self.folder} --model {encoder.info.name}"
             )
 
     def count(self) -> int:
@@ -517,14 +516,6 @@ def connect(folder: Path, mode: str = "rw") -> sqlite3.Connection:
     return sqlite3.connect(
         f"file:{name}?mode={mode}", uri=True, timeout=_WAIT, isolation_level=None, check_same_thread=False
     )
-
-
-def writable_connection(folder: Path) -> sqlite3.Connection:
-    """Open the file of an index to write it; it is made where there is none."""
-    connection = connect(folder, "rwc")
-    # A transaction is held in memory, so that readers are kept waiting by its commit alone.
-    connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
-    return connection
 
 
 _BUSY = ("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_PROTOCOL")

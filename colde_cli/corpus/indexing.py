@@ -23,38 +23,39 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from colde_cli.corpus import first_stage
-from colde_cli.corpus.collecting import APPLICATION, CorpusReader, Skipped, encode_files, is_index, walk
-from colde_cli.corpus.index import FORMAT, SCHEMA, Index, shown_path, trouble, writable_connection
+from colde_cli.corpus.collecting import CorpusReader, Skipped, encode_files, walk
+from colde_cli.corpus.index import Index, shown_path
 from colde_cli.corpus.records import document_of, pack, text_record, vector_record
 from colde_cli.corpus.store import reader_digest
+from colde_cli.corpus.writing import writing
 from colde_cli.documents.document import Document
 from colde_cli.documents.passages import passages
 from colde_cli.encoder.cache import digest, file_digest
 from colde_cli.encoder.encoding import DocumentEncoder, Encoding
 from colde_cli.encoder.loading import learn_field
-from colde_cli.errors import BadIndexError, NoTextError, OptionError
+from colde_cli.errors import BadIndexError, MissingFileError, NoTextError, OptionError
 from colde_cli.scoring.profile import ARRAYS, LEAST_DOCUMENTS
-from colde_cli.settings import CORPUS, INDEX_FILE, usable_cores
+from colde_cli.settings import CORPUS, usable_cores
 
 MOST_LEARNED_FROM = 2_000
 """Documents that the field profile of an index is learned from: those with the smallest hashes."""
 
-LOCK = "writer.lock"
 _RACY_NS = 2_000_000_000  # FAT keeps times to two seconds, other file systems more exactly
 _WINDOW = 64  # files hashed together
 _COMMIT_SECONDS, _COMMIT_BYTES = 3.0, 32_000_000
 _BATCH = 16  # documents encoded anew together
 
-_SCAN = """
+_TABLES = """
 CREATE TEMP TABLE found (
     path BLOB PRIMARY KEY, root INTEGER, size INTEGER, mtime_ns INTEGER, listed INTEGER
 ) WITHOUT ROWID;
-CREATE TEMP TABLE waiting (place INTEGER PRIMARY KEY, path BLOB, root INTEGER);
+CREATE TEMP TABLE waiting (place INTEGER PRIMARY KEY, path BLOB, root INTEGER, known INTEGER);
 """
 
 _FILL_WAITING = f"""
-INSERT INTO waiting (path, root)
-SELECT f.path, f.root FROM found f LEFT JOIN documents d ON d.path = f.path
+INSERT INTO waiting (path, root, known)
+SELECT f.path, f.root, d.number IS NOT NULL AND d.key IS NOT NULL
+    AND d.size = f.size AND d.mtime_ns = f.mtime_ns FROM found f LEFT JOIN documents d ON d.path = f.path
 WHERE f.listed AND (d.number IS NULL OR d.key IS NULL OR d.size <> f.size OR d.mtime_ns <> f.mtime_ns
     OR d.mtime_ns + {_RACY_NS} >= d.checked_ns)
 ORDER BY f.path
@@ -90,81 +91,12 @@ class IndexUpdate:
     seconds: dict[str, float]
 
 
-@contextmanager
-def writing(folder: Path, *, make: bool = False) -> Iterator[Index]:
-    """Open an index as its only writer.
-
-    Args:
-        folder: of the index.
-        make: make a new one where there is none.
-
-    Raises:
-        BadIndexError: it is no index, damaged, of another version, cannot be written, or has a writer already.
-        OptionError: the folder holds something else.
-    """
-    if make:
-        _make_folder(folder)
-    elif not is_index(folder):
-        Index.open(folder)  # raises the reason
-    with only_writer(folder), trouble(folder):
-        index = Index(folder, writable_connection(folder))
-        try:
-            if not index.connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
-                _make_tables(index.connection)
-            index.check_format()
-            yield index
-        finally:
-            index.close()
-
-
-def _make_folder(folder: Path) -> None:
-    ours = {INDEX_FILE, first_stage.NAME, f"{INDEX_FILE}-journal", LOCK, f"{LOCK}-journal"}
-    try:
-        if not folder.is_dir():
-            folder.mkdir()
-        elif not is_index(folder) and {path.name for path in folder.iterdir()} - ours:
-            raise OptionError(f"{folder} is no index and is not overwritten; choose another name.")
-    except FileExistsError as error:
-        raise OptionError(f"{folder} is a file and is not overwritten; choose another name.") from error
-    except OSError as error:
-        raise OptionError(f"{folder} cannot be made: {error.strerror or error}.") from error
-
-
-def _make_tables(connection: sqlite3.Connection) -> None:
-    connection.execute("BEGIN IMMEDIATE")
-    connection.execute(f"PRAGMA application_id = {APPLICATION}")
-    connection.execute(f"PRAGMA user_version = {FORMAT}")
-    for statement in filter(str.strip, SCHEMA.split(";")):
-        connection.execute(statement)
-    values = [("lineage", secrets.token_hex(6)), ("generation", 0)]
-    connection.executemany("INSERT INTO meta VALUES (?, ?)", values)
-    connection.execute("COMMIT")
-
-
-@contextmanager
-def only_writer(folder: Path) -> Iterator[None]:
-    """Hold the lock of those who write an index (else `BadIndexError`); it ends with the process, however that ends."""
-    try:
-        lock = sqlite3.connect(folder / LOCK, timeout=2.0, isolation_level=None)
-    except sqlite3.Error as error:
-        raise BadIndexError(f"{folder} cannot be written; ask its owner for access.") from error
-    with closing(lock):
-        try:
-            lock.execute("BEGIN EXCLUSIVE")
-        except sqlite3.Error as error:
-            if str(getattr(error, "sqlite_errorname", "")).startswith("SQLITE_BUSY"):
-                raise BadIndexError(
-                    f"{folder} is being written by another process; try again when it has finished."
-                ) from error
-            raise BadIndexError(f"{folder} cannot be written ({error}).") from error
-        yield
-
-
 def update_index(
     folder: Path,
     places: Sequence[Path],
     encoder: DocumentEncoder,
     *,
+    forget: Sequence[Path] = (),
     glob: str | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> IndexUpdate:
@@ -174,6 +106,7 @@ def update_index(
         folder: of the index.
         places: folders and files that it is to follow from now on, beside those that it follows already.
         encoder: of the model; an index of another one is encoded anew, from the text that it keeps.
+        forget: folders and files that it is no longer to follow.
         glob: which files of `places` to take; see `corpus.collecting.walk`.
         progress: called with the number of files just done.
 
@@ -182,8 +115,44 @@ def update_index(
         MissingFileError: one of the places does not exist.
         OptionError: the folder of the index holds something else, or there is no document.
     """
+    for place in places:
+        if not place.exists():
+            raise MissingFileError(f"There is no file or folder {place}.")
     with writing(folder, make=bool(places)) as index:
-        return _Update(index, encoder, progress or (lambda number: None)).run(places, glob)
+        return _Update(index, encoder, progress or (lambda number: None)).run(places, glob, forget)
+
+
+def list_files(index: Index) -> tuple[Skipped, ...]:
+    """List the files of an index in the table `found`, and those to look at in `waiting`; both end with the connection.
+
+    Returns:
+        The folders that cannot be listed. What the index knows of them stays.
+
+    Raises:
+        BadIndexError: a folder or file that the index follows is gone or out of reach.
+    """
+    connection = index.connection
+    for statement in filter(str.strip, _TABLES.split(";")):
+        connection.execute(statement)
+    errors: list[OSError] = []
+    for number, path, glob in connection.execute("SELECT number, path, glob FROM roots").fetchall():
+        place = Path(os.fsdecode(path))
+        if not place.exists():
+            raise BadIndexError(
+                f"{shown_path(path)} is gone or out of reach, and {index.folder} follows it; bring it back, or forget"
+                f" it with: colde index {index.folder} --forget {shown_path(path)}"
+            )
+        rows = (_found(file, number) for file in walk([place], glob, errors.append))
+        connection.executemany("INSERT OR IGNORE INTO found VALUES (?, ?, ?, ?, 1)", rows)
+    for error in errors:
+        below = os.path.join(os.fsencode(error.filename), b"")  # noqa: PTH118 - of bytes
+        connection.execute(
+            "INSERT OR IGNORE INTO found SELECT path, root, size, mtime_ns, 0 FROM documents"
+            " WHERE substr(path, 1, ?) = ?",
+            (len(below), below),
+        )
+    connection.execute(_FILL_WAITING)
+    return tuple(Skipped(str(error.filename), str(error.strerror)) for error in errors)
 
 
 @dataclass(slots=True)
@@ -223,10 +192,11 @@ class _Update:
         self._seconds = dict.fromkeys(("scan", "hash", "encode", "write", "profile", "candidates"), 0.0)
         self._written, self._committed, self._dirty = 0, time.monotonic(), False
 
-    def run(self, places: Sequence[Path], glob: str | None) -> IndexUpdate:
+    def run(self, places: Sequence[Path], glob: str | None, forget: Sequence[Path]) -> IndexUpdate:
         self._begin()
         try:
             with self._timed("scan"):
+                self._forget(forget)
                 self._follow(places, glob)
                 unlisted = self._scan()
             self._use_model()
@@ -278,6 +248,13 @@ class _Update:
             self._commit()
             self._begin()
 
+    def _forget(self, places: Sequence[Path]) -> None:
+        """Follow places no longer; their documents are dropped with those that are gone."""
+        for place in places:
+            path = os.fsencode(os.path.abspath(place))  # noqa: PTH100 - keeps links
+            if not self._connection.execute("DELETE FROM roots WHERE path = ?", (path,)).rowcount:
+                raise OptionError(f"{self._index.folder} does not follow {place}.")
+
     def _follow(self, places: Sequence[Path], glob: str | None) -> None:
         """Add places to those that the index follows."""
         for place in places:
@@ -289,46 +266,32 @@ class _Update:
             )
 
     def _scan(self) -> tuple[Skipped, ...]:
-        """List the files that there are, and those to look at; return the folders that cannot be listed."""
-        for statement in filter(str.strip, _SCAN.split(";")):
-            self._connection.execute(statement)
-        errors: list[OSError] = []
-        for number, path, glob in self._connection.execute("SELECT number, path, glob FROM roots").fetchall():
-            files = walk([Path(os.fsdecode(path))], glob, errors.append)
-            rows = (_found(file, number) for file in files)
-            self._connection.executemany("INSERT OR IGNORE INTO found VALUES (?, ?, ?, ?, 1)", rows)
-        for error in errors:
-            below = os.path.join(os.fsencode(error.filename), b"")  # noqa: PTH118 - of bytes
-            self._connection.execute(
-                "INSERT OR IGNORE INTO found SELECT path, root, size, mtime_ns, 0 FROM documents"
-                " WHERE substr(path, 1, ?) = ?",
-                (len(below), below),
-            )
+        """List the files to look at; return the folders that cannot be listed."""
+        errors = list_files(self._index)
         self._connection.execute(
             "UPDATE documents SET root = f.root FROM found f WHERE f.path = documents.path AND f.root <> documents.root"
         )
-        self._connection.execute(_FILL_WAITING)
-        return tuple(Skipped(str(error.filename), str(error.strerror)) for error in errors)
+        return errors
 
     def _use_model(self) -> None:
         """Make sure that every content that is used has vectors of the model."""
         encoder, connection = self._encoder, self._connection
-        current, identity = self._index.model, encoder.identity
-        if current is not None and current.identity == identity:
+        current, family = self._index.model, encoder.family
+        if current is not None and current.family == family:
             self._model = current.number
             return
         centre = encoder.centre
         connection.execute(
-            "INSERT OR IGNORE INTO models (identity, name, precision, centre) VALUES (?, ?, ?, ?)",
+            "INSERT OR IGNORE INTO models (family, name, precision, centre) VALUES (?, ?, ?, ?)",
             (
-                identity,
+                family,
                 encoder.info.name,
                 encoder.info.precision,
                 None if centre is None else centre.tobytes(),
             ),
         )
-        query = "SELECT number FROM models WHERE identity = ?"
-        (self._model,) = connection.execute(query, (identity,)).fetchone()
+        query = "SELECT number FROM models WHERE family = ?"
+        (self._model,) = connection.execute(query, (family,)).fetchone()
         self._encode_anew()
         connection.execute("INSERT OR REPLACE INTO meta VALUES ('model', ?)", (self._model,))
         connection.execute("UPDATE meta SET value = ? WHERE name = 'lineage'", (secrets.token_hex(6),))
@@ -524,7 +487,7 @@ class _Update:
             " GROUP BY c.key ORDER BY c.key LIMIT ?",
             (MOST_LEARNED_FROM,),
         ).fetchall()
-        source = digest(self._encoder.identity, statistics.fingerprint.encode(), *(key for _, key in rows))
+        source = digest(self._encoder.family, statistics.fingerprint.encode(), *(key for _, key in rows))
         known = self._connection.execute("SELECT learned_from FROM profile").fetchone()
         if (known is None and len(rows) < LEAST_DOCUMENTS) or (known is not None and known[0] == source):
             return

@@ -26,8 +26,8 @@ from typing import IO, Any
 
 from colde_cli.corpus.collecting import is_index
 from colde_cli.corpus.index import Index, connect, trouble
-from colde_cli.corpus.indexing import LOCK, only_writer
 from colde_cli.corpus.remotes import Remote, open_remote
+from colde_cli.corpus.writing import LOCK, only_writer
 from colde_cli.encoder.cache import digest
 from colde_cli.errors import BadIndexError, OptionError, RemoteError
 from colde_cli.files import atomic_file, replace_folder

@@ -137,6 +137,11 @@ class Encoder:
     @property
     def identity(self) -> bytes:
         """Hash of all that decides an encoding, beside the document."""
+        return digest(self.family, self.fingerprint)
+
+    @property
+    def family(self) -> bytes:
+        """Hash of the model without precision and device: vectors of one family can be compared."""
         sizes = f"{self.config.chunk_tokens} {self.config.max_chunks}".encode()
         files = self._digests(HEAD_GRAPH, TOKENIZER, LEXICON, DOMAINS)
         score_weights = self.config.score_weights
@@ -144,7 +149,7 @@ class Encoder:
         if score_weights is not None:
             domains = len(score_weights.domains)
             reading = f"{score_weights.opening_words} {score_weights.rarity} {domains}".encode()
-        return digest(sizes, reading, self.fingerprint, *files)
+        return digest(sizes, reading, *files)
 
     def _digests(self, *names: str) -> list[bytes]:
         """Hashes of those of these files that the model has."""

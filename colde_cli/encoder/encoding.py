@@ -96,6 +96,10 @@ class DocumentEncoder(Protocol):
         """Hash of all that decides an encoding, beside the document."""
 
     @property
+    def family(self) -> bytes:
+        """Hash of the model without precision and device: vectors of one family can be compared."""
+
+    @property
     def centre(self) -> FloatArray | None:
         """[H], subtracted from chunk vectors before they get unit length; None for a model that subtracts none."""
 

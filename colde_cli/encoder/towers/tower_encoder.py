@@ -140,9 +140,15 @@ class TowerEncoder:
     @cached_property
     def identity(self) -> bytes:
         """Hash of all that decides an encoding, beside the document."""
+        return digest(self.family, self.fingerprint)
+
+    @cached_property
+    def family(self) -> bytes:
+        """Hash of the model without its device: vectors of one family can be compared."""
         fixed = replace(self.config, threshold=None, calibration=None)
         read = fixed.to_json() if self.parts else f"{fixed.to_json()} whole"
-        return digest(read.encode(), self.fingerprint, file_digest(self.folder.file(TOKENIZER)))
+        files = (file_digest(self.folder.file(name)) for name in (TOWER_GRAPH, TOKENIZER))
+        return digest(read.encode(), *files)
 
     @property
     def centre(self) -> None:
