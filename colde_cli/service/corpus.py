@@ -219,12 +219,11 @@ class ServedIndex(ServedCorpus):
             return index.encoding(number, self.encoder)
 
     def _rank(self, query: Encoding, wanted: Wanted, progress: Progress | None) -> Ranking:
-        with open_index(self._folder) as index:
-            chosen = Filter(wanted.glob)
-            search = Search(query, (), self.encoder, field=_field(wanted), index=index, chosen=chosen)
-            return search.rank(
-                top=wanted.top, min_score=wanted.min_score, explain=wanted.explain, progress=progress
-            )
+        chosen = Filter(wanted.glob)
+        search = Search(query, (), self.encoder, field=_field(wanted), index=self._folder, chosen=chosen)
+        return search.rank(
+            top=wanted.top, min_score=wanted.min_score, explain=wanted.explain, progress=progress
+        )
 
     def _numbers(self, index: Index) -> Mapping[str, int]:
         """The numbers of documents by name, listed once for each state of the index."""
