@@ -276,3 +276,11 @@ def test_enough_time_gives_what_no_budget_gives(
     assert value["unencoded"] == 0
     assert len(value["skipped"]) == 2
     assert value == ranked(capsys, query, cold, "--no-cache")
+
+
+def test_verbose_shows_how_long_each_stage_took(capsys: Capture, corpus: Path, query: Path) -> None:
+    said = run(capsys, "rank", query, corpus, "-v").err
+    assert "Encoded 3 documents in" in said
+    for stage in ("read", "chunk", "encode", "write", "wait"):
+        assert f"{stage} 0." in said
+    assert "Encoded" not in run(capsys, "rank", query, corpus, "-v").err

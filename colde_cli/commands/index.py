@@ -151,6 +151,7 @@ def _update(
         note(update_text(update))
     if reporter.verbose:
         note(seconds_text(update))
+        reporter.about_stages(update.times)
 
 
 def _look_after(folder: Path, chosen: Format, *, status: bool, verify: bool) -> int:

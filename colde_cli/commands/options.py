@@ -17,6 +17,7 @@ from colde_cli.recipes import option
 from colde_cli.settings import DEFAULT_MODEL
 
 if TYPE_CHECKING:
+    from colde_cli.corpus.pipeline import StageTimes
     from colde_cli.documents.document import Document
     from colde_cli.encoder.encoding import DocumentEncoder
 
@@ -108,6 +109,18 @@ class Reporter:
 
             info = encoder.info
             note(f"{info.name} ({info.precision}) on {info.device}. {info.reason}")
+
+    def about_stages(self, times: StageTimes | None) -> None:
+        """Print how long reading and encoding took, with `--verbose`."""
+        if self.verbose and times is not None and times.documents:
+            from colde_cli.views.output import note
+            from colde_cli.views.wording import plural
+
+            stages = ("read", "chunk", "encode", "write", "wait")
+            listed = ", ".join(
+                f"{name} {getattr(times, name):.1f} s ({100 * times.share(name):.0f} %)" for name in stages
+            )
+            note(f"Encoded {plural(times.documents, 'document')} in {times.total:.1f} s: {listed}.")
 
     def about_document(self, document: Document) -> None:
         """Warn about the unreadable parts of a document; with `--verbose` also note the parts left out on purpose."""

@@ -121,6 +121,7 @@ def rank(
         reporter.about_document(document)
     with progress("Searching", "documents", len(search.files), show=not quiet) as advance:
         ranking = search.rank(top=top, min_score=min_score, explain=explain, budget=budget, progress=advance)
+    reporter.about_stages(ranking.times)
     for skipped in ranking.skipped:
         reporter.warning(f"Skipped {skipped.path}: {skipped.reason}")
     if ranking.unencoded:

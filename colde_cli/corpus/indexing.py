@@ -25,6 +25,7 @@ from pathlib import Path
 from colde_cli.corpus import first_stage
 from colde_cli.corpus.collecting import CorpusReader, Skipped, encode_files, walk
 from colde_cli.corpus.index import Index, shown_path
+from colde_cli.corpus.pipeline import StageClock, StageTimes
 from colde_cli.corpus.records import document_of, pack, text_record, vector_record
 from colde_cli.corpus.store import reader_digest
 from colde_cli.corpus.writing import writing
@@ -76,7 +77,8 @@ class IndexUpdate:
         encoded: contents that were encoded, in files or from the kept text.
         failed: files that were tried now and cannot be read.
         unlisted: folders that cannot be listed; what the index knows of them stays.
-        seconds: by stage.
+        seconds: by stage of the index.
+        times: of reading and encoding files.
     """
 
     folder: Path
@@ -89,6 +91,7 @@ class IndexUpdate:
     failed: tuple[Skipped, ...]
     unlisted: tuple[Skipped, ...]
     seconds: dict[str, float]
+    times: StageTimes
 
 
 def update_index(
@@ -189,6 +192,7 @@ class _Update:
         self._by_key: dict[bytes, list[_File]] = {}
         self._counts = dict.fromkeys(("added", "changed", "renamed", "removed", "encoded"), 0)
         self._failed: list[Skipped] = []
+        self._clock = StageClock()
         self._seconds = dict.fromkeys(("scan", "hash", "encode", "write", "profile", "candidates"), 0.0)
         self._written, self._committed, self._dirty = 0, time.monotonic(), False
 
@@ -220,6 +224,7 @@ class _Update:
             failed=failed,
             unlisted=unlisted,
             seconds=self._seconds,
+            times=self._clock.times,
         )
 
     @contextmanager
@@ -340,7 +345,7 @@ class _Update:
         """Look at all files that may have changed; read and encode those with an unknown content."""
         with (
             closing(self._unknown()) as paths,
-            closing(encode_files(paths, self._encoder, CorpusReader())) as items,
+            closing(encode_files(paths, self._encoder, CorpusReader(), self._clock)) as items,
         ):
             while True:
                 with self._timed("encode"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -24,6 +25,7 @@ from colde_cli.corpus.collecting import (
 from colde_cli.corpus.fields import corpus_field
 from colde_cli.corpus.first_stage import find_candidates
 from colde_cli.corpus.index import ALL, Filter, Index
+from colde_cli.corpus.pipeline import StageClock, StageTimes
 from colde_cli.corpus.store import Card
 from colde_cli.documents.document import Document, SectionKind
 from colde_cli.encoder.encoding import DocumentEncoder, Encoding, RuntimeInfo
@@ -115,6 +117,7 @@ class Ranking:
         like: paths of documents whose text was left out of all.
         half_read: files that got a score although something of them could not be read; the query comes first.
         unencoded: how many documents got no score because a budget of time ended.
+        times: of reading and encoding; None if nothing was, or with a budget.
         field: whose statistics the scores rest on; None for those of the model alone.
     """
 
@@ -129,6 +132,7 @@ class Ranking:
     half_read: tuple[HalfRead, ...] = ()
     field: FieldInfo | None = None
     unencoded: int = 0
+    times: StageTimes | None = dataclasses.field(default=None, compare=False)
 
     def __repr__(self) -> str:
         best = f", best={self.results[0].path[-_PATH_SHOWN:]!r}" if self.results else ""
@@ -287,7 +291,8 @@ def rank_files(
     itself = file_identity(query.document.path)
     files = [path for path in corpus if itself is None or file_identity(path) != itself]
     reader = CorpusReader(password, boilerplate)
-    encode: EncodeFiles = encode_files
+    clock = StageClock()
+    encode: EncodeFiles = partial(encode_files, clock=clock)
     if budget is not None:
         encode = partial(encode_promising, Budget(query, budget))
     collector = Collector(encoder, reader, encode)
@@ -313,6 +318,7 @@ def rank_files(
         half_read=tuple(_half_read(query, cards)),
         field=None if field is None else field.profile.info,
         unencoded=collector.unencoded,
+        times=clock.times if collector.encoded and budget is None else None,
     )
 
 
