@@ -106,3 +106,8 @@ def _encoded(of: Document) -> Encoding:
     chunks = tuple(Chunk(section.index, section.index, 0, section.span, (1, 2, 3)) for section in of.sections)
     vectors = np.ones((len(chunks), 4), np.float32)
     return Encoding(of, chunks, vectors, vectors, vectors, np.ones(4, np.float32))
+
+
+def shows_as_stored(text: str) -> bool:
+    """Whether a text holds nothing that steers a terminal; joiners and marks act on their neighbours alone."""
+    return "".join(sign for sign in text if sign not in "\u200c\u200d\u200e\u200f\u061c").isprintable()

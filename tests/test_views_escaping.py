@@ -6,6 +6,7 @@ import re
 from html.parser import HTMLParser
 
 import pytest
+from hand_made import shows_as_stored
 from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
@@ -140,4 +141,15 @@ def test_other_cells_are_as_they_were(text: str) -> None:
     cell = spreadsheet(text)
     assert cell.removeprefix("'") == plain(text).removeprefix("'")
     assert not cell.startswith(tuple("=+-@\t\r\n"))
-    assert cell.isprintable()
+    assert shows_as_stored(cell)
+
+
+@pytest.mark.parametrize("text", ["می\u200cخواهم", "क्\u200dष", "שלום\u200f!", "\u061c٣", "👩\u200d⚖️"])
+def test_joiners_and_marks_of_direction_stay(text: str) -> None:
+    assert plain(text) == text
+
+
+def test_what_hides_or_turns_text_is_seen_or_goes() -> None:
+    assert plain("pay\u202e001\u202c now\u2066 a\u2069") == "pay�001 now a"
+    assert plain("co\u00adop\u200ber\ufeffate\u2060") == "cooperate"
+    assert plain("\x1b[31m\x9b0m") == "�[31m�0m"

@@ -12,7 +12,7 @@ from hand_made import compared, document, hostile
 from hypothesis import given, settings
 
 from colde_cli.similarity.comparison import Comparison
-from colde_cli.views.json import comparison_json
+from colde_cli.views.json import comparison_json, text
 
 Value = dict[str, Any]
 Validator = jsonschema.Draft202012Validator
@@ -67,3 +67,10 @@ def test_a_passage_that_moved_and_was_edited_is_moved_with_its_edits() -> None:
     (moved,) = (passage for passage in value["passages"] if passage["state"] == "moved")
     assert (moved["edits"], moved["flags"]) == (1, ["number"])
     assert moved["flagged"] == [{"kind": "number", "a": "30 days", "b": "60 days"}]
+
+
+def test_json_steers_no_terminal() -> None:
+    values = {"title": "a\u202eb\x9bc\x7f\u2066"}
+    written = text(values)
+    assert json.loads(written) == values
+    assert written.replace("\n", "").isprintable()

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from colde_cli.corpus.ranking import Ranking
     from colde_cli.similarity.comparison import Comparison
 
+# Controls and marks that turn the direction of text could steer a terminal that shows the JSON.
+_UNSAFE = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 # A list of numbers that `json` has spread over lines. A JSON string holds no line break, so that none is touched.
 _NUMBERS = re.compile(r"\[\n\s*([-+.\deE]+(?:,\n\s*[-+.\deE]+)*)\n\s*\]")
 
@@ -31,16 +33,18 @@ def ranking_json(ranking: Ranking) -> str:
 def ranking_jsonl(ranking: Ranking) -> str:
     """A line for each hit: its object of schema colde.rank/1, with the path of the query."""
     hits = ranking.to_dict()["results"]
-    return "".join(
-        json.dumps({"query": ranking.query_path, **hit}, ensure_ascii=False, allow_nan=False) + "\n"
-        for hit in hits
-    )
+    return "".join(_line({"query": ranking.query_path, **hit}) + "\n" for hit in hits)
 
 
 def text(value: dict[str, Any]) -> str:
     """An object as text, every list of numbers on one line."""
-    spread = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=2)
+    spread = _line(value, indent=2)
     return _NUMBERS.sub(lambda found: "[" + " ".join(found[1].split()) + "]", spread) + "\n"
+
+
+def _line(value: dict[str, Any], indent: int | None = None) -> str:
+    written = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=indent)
+    return _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", written)
 
 
 def evaluation_json(evaluation: Evaluation) -> str:

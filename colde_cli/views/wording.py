@@ -60,15 +60,24 @@ _FLAGGED = 40
 # Text on one line
 
 
+# Persian, Hindi and emoji need joiners, Hebrew and Arabic marks of direction: both act on their neighbours alone.
+_JOINERS_AND_MARKS = frozenset("\u200c\u200d\u200e\u200f\u061c")
+# Soft hyphens, blanks without width, and what opens or closes a stretch of another direction, which might not end.
+_INVISIBLE = dict.fromkeys([0x00AD, 0x200B, 0x2060, 0xFEFF, *range(0x202A, 0x202D), *range(0x2066, 0x206A)])
+
+
 def plain(text: str) -> str:
-    """Text on one line, without soft hyphens or characters that could steer a terminal.
+    """Text on one line, without invisible characters or such as could steer a terminal.
 
     Documents and file names may hold anything.
     """
-    line = " ".join(text.replace("\N{SOFT HYPHEN}", "").split())
+    line = " ".join(text.translate(_INVISIBLE).split())
     if line.isprintable():
         return line
-    return "".join(sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in line)
+    return "".join(
+        sign if sign.isprintable() or sign in _JOINERS_AND_MARKS else "\N{REPLACEMENT CHARACTER}"
+        for sign in line
+    )
 
 
 def shorten(text: str, width: int) -> str:
