@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import re
 import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
-from command_line import EXAMPLES, V1
+from command_line import EXAMPLES, ROOT, V1
 
 from colde_cli import DocumentEncoder
 
@@ -50,3 +56,38 @@ def client(folder: Path, encoder: DocumentEncoder, token: str | None = None, **l
 def study() -> tuple[str, bytes, str]:
     """The first version of the study as a file to send."""
     return ("study.pdf", Path(V1).read_bytes(), "application/pdf")
+
+
+BROWSER = next(
+    (found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))),
+    None,
+)
+
+
+@contextmanager
+def running(place: Path, *options: str, **environment: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+    """A process of `colde serve`: its address, and the process."""
+    for module in ("fastapi", "uvicorn", "python_multipart"):
+        pytest.importorskip(module, reason=f"{module} is not installed")
+    command = [sys.executable, "-m", "colde_cli", "serve", str(place), "--port", "0", "--device", "cpu"]
+    process = subprocess.Popen(
+        [*command, *options],
+        env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUTF8": "1", **environment},
+        stderr=subprocess.PIPE,
+        text=True,
+        encoding="utf-8",
+    )
+    assert process.stderr is not None
+    try:
+        said = ""
+        for line in process.stderr:
+            said += line
+            if found := re.search(r"Serving .* at (\S+)/ ", line):
+                yield found[1], process
+                break
+        else:
+            pytest.fail(f"colde serve did not start: {said}")
+    finally:
+        process.terminate()
+        process.wait(30)
+        process.stderr.close()

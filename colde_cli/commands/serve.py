@@ -82,7 +82,7 @@ def serve(
     from colde_cli.service.guard import Access
     from colde_cli.service.http import create_app
     from colde_cli.service.requests import Settings
-    from colde_cli.service.server import address_of, listen, run
+    from colde_cli.service.server import address_of, run, taken
     from colde_cli.views.output import note, progress
     from colde_cli.views.wording import plural
 
@@ -91,7 +91,7 @@ def serve(
     )
     access = Access.of(host, token, allow_host or (), settings.request_bytes, settings.seconds)
     reporter = Reporter(quiet, verbose)
-    with listen(host, port) as listening:
+    with taken(host, port) as address:
         encoder = ModelChoice(model, device, precision, threads, no_cache).load()
         reporter.about_model(encoder)
         corpus = open_corpus(place, encoder)
@@ -100,7 +100,8 @@ def serve(
         for item in skipped:
             reporter.warning(f"Skipped {item.path}: {item.reason}")
         app = create_app(corpus, access, settings)
+        address.listen()  # from here on connections wait
         if not quiet:
             served = plural(len(corpus.documents()), "document")
-            note(f"Serving {served} at {address_of(listening)} (Ctrl-C ends)")
-        run(app, [listening])
+            note(f"Serving {served} at {address_of(address)} (Ctrl-C ends)")
+        run(app, address)

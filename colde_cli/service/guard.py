@@ -33,7 +33,7 @@ _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 _FORMS = ("multipart/form-data", "application/x-www-form-urlencoded")
 _LOCAL = frozenset({"localhost", "127.0.0.1", "::1"})
 _POLICY = (
-    "default-src 'none'; style-src 'self'; script-src 'self'; form-action 'self'; base-uri 'none'; "
+    "default-src 'none'; style-src 'self'; script-src 'self'; img-src data:; form-action 'self'; base-uri 'none'; "
     "frame-ancestors 'none'"
 )
 _HEADERS = {
