@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         ReadOptions,
         Search,
         adapt,
+        clusters,
         compare,
         dupes,
         encode,
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
         rank,
         read,
     )
+    from colde_cli.corpus.clusters import Cluster, ClusterMember, Clusters
     from colde_cli.corpus.collecting import Skipped, find_files
     from colde_cli.corpus.families import Closest, Containment, Families, Family, Member, Relation
     from colde_cli.corpus.index import Filter, Index, IndexedDocument
@@ -88,6 +90,9 @@ __all__ = [
     "Chunk",
     "ChunkMatch",
     "Closest",
+    "Cluster",
+    "ClusterMember",
+    "Clusters",
     "ColdeError",
     "Comparison",
     "Containment",
@@ -149,6 +154,7 @@ __all__ = [
     "UnsupportedFormatError",
     "__version__",
     "adapt",
+    "clusters",
     "compare",
     "compare_encodings",
     "dupes",
@@ -170,6 +176,7 @@ _MODULES = {
     "api": (
         "adapt",
         "Adaptation",
+        "clusters",
         "compare",
         "dupes",
         "index",
@@ -183,6 +190,7 @@ _MODULES = {
         "ReadOptions",
         "Search",
     ),
+    "corpus.clusters": ("Cluster", "ClusterMember", "Clusters"),
     "corpus.collecting": ("Skipped", "find_files"),
     "corpus.families": ("Closest", "Containment", "Families", "Family", "Member", "Relation"),
     "corpus.index": ("Filter", "Index", "IndexedDocument"),

@@ -23,6 +23,7 @@ from colde_cli.similarity.redline import NOTHING_IGNORED, IgnoreOptions
 
 # Models and arrays take a tenth of a second to import: only where they are used, while documents are being read.
 if TYPE_CHECKING:
+    from colde_cli.corpus.clusters import Clusters
     from colde_cli.corpus.collecting import Skipped
     from colde_cli.corpus.families import Families
     from colde_cli.corpus.index import Filter, Index
@@ -285,6 +286,57 @@ def open_index(folder: str | Path) -> Index:
     from colde_cli.corpus.index import Index
 
     return Index.open(local_places([folder])[0])
+
+
+def clusters(
+    corpus: str | Path | Sequence[str | Path],
+    *,
+    min_score: float | None = None,
+    resolution: float = 1.0,
+    glob: str | None = None,
+    field: str | Path | None = "corpus",
+    password: str | None = None,
+    encoder: DocumentEncoder | OpenModel | None = None,
+    model: str | Path = DEFAULT_MODEL,
+    device: str = "auto",
+    precision: str = "auto",
+    threads: int | None = None,
+    cache: Cache | None = None,
+    progress: Progress | None = None,
+) -> Clusters:
+    """Group the documents of a corpus by subject; files that cannot be read are listed in `Clusters.skipped`.
+
+    Args:
+        corpus: as for `rank`.
+        min_score: score from which two documents are neighbours; None takes that of the closest tenth of random pairs
+            of the field, and without a field the model's threshold.
+        resolution: above 1 makes more and smaller clusters.
+        glob, field, password, cache: as for `rank`.
+        encoder, model, device, precision, threads: as for `compare`.
+        progress: called with the number of files just done.
+
+    Raises:
+        DocumentError: a folder or file of the corpus does not exist.
+        ModelError, DeviceError: as for `compare`.
+        OptionError: there is no document in the corpus, or an option is not valid.
+    """
+    from colde_cli.corpus.clusters import find_clusters
+
+    if resolution <= 0:
+        raise OptionError(f"resolution is {resolution:g}; give a number above 0, such as 1.")
+    opened = _opener(encoder, model, device, precision, threads, cache)()
+    chosen: Field | Literal["corpus"] | None = "corpus" if field == "corpus" else _field(field, opened)
+    files, unlisted = _files(corpus, glob, "group in")
+    found = find_clusters(
+        files,
+        opened,
+        min_score=min_score,
+        resolution=resolution,
+        password=password,
+        field=chosen,
+        progress=progress,
+    )
+    return replace(found, skipped=(*unlisted, *found.skipped))
 
 
 def adapt(

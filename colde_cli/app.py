@@ -16,6 +16,7 @@ from colde_cli.commands import (
     adapt,
     cache,
     calibrate,
+    clusters,
     diff,
     doctor,
     dupes,
@@ -47,6 +48,7 @@ app = typer.Typer(
 app.command("diff")(diff.diff)
 app.command("rank")(rank.rank)
 app.command("dupes")(dupes.dupes)
+app.command("clusters")(clusters.clusters)
 app.command("index")(index.index)
 app.command("serve")(serve.serve)
 app.command("adapt")(adapt.adapt)

@@ -90,3 +90,68 @@ def test_reports_are_linked_from_their_page_and_from_the_output(capsys: Capture,
     (reports / "mine.txt").write_text("kept")
     check_trouble(run(capsys, "dupes", V1, V2, "--reports", reports))
     assert (reports / "mine.txt").read_text() == "kept"
+
+
+WELL = "pump|well|water|tower|pipe|valve|reservoir|flow|spring|drought"
+TAX = "tax|levy|council|house|owner|rate|budget|fee|treasury|audit"
+
+
+def subject(words: str, number: int) -> str:
+    named = words.split("|")
+    shifted = named[number % 10 :] + named[: number % 10]
+    return " ".join(
+        f"The {one} and the {two} are described by the {three}."
+        for one, two, three in zip(shifted, shifted[1:], shifted[2:], strict=False)
+    )
+
+
+@pytest.fixture
+def subjects(tmp_path: Path) -> Path:
+    for number in range(8):
+        (tmp_path / f"well{number}.txt").write_text(subject(WELL, number))
+        (tmp_path / f"tax{number}.txt").write_text(subject(TAX, number))
+    return tmp_path
+
+
+@pytest.fixture(scope="module")
+def clusters_schema() -> dict[str, Any]:
+    text = files("colde_cli.views").joinpath("schemas/colde.clusters.1.json").read_text(encoding="utf-8")
+    loaded: dict[str, Any] = json.loads(text)
+    jsonschema.Draft202012Validator.check_schema(loaded)
+    return loaded
+
+
+def test_subjects_are_told_apart_and_named(
+    capsys: Capture, subjects: Path, clusters_schema: dict[str, Any]
+) -> None:
+    done = run(capsys, "clusters", subjects, "--format", "json")
+    value = json.loads(done.out)
+    jsonschema.Draft202012Validator(clusters_schema).validate(value)
+    assert list(value) == list(clusters_schema["properties"])
+    kinds = [
+        {Path(member["path"]).name[:3] for member in cluster["members"]} for cluster in value["clusters"]
+    ]
+    assert all(len(kind) == 1 for kind in kinds)
+    assert {word for cluster in value["clusters"] for word in cluster["words"]} <= {
+        *WELL.split("|"),
+        *TAX.split("|"),
+    }
+    assert value["searched"] == 16
+    assert (
+        json.loads(run(capsys, "clusters", subjects, "--format", "json").out)["clusters"] == value["clusters"]
+    )
+
+
+def test_clusters_in_other_formats(capsys: Capture, subjects: Path, tmp_path: Path) -> None:
+    rows = list(csv.DictReader(StringIO(run(capsys, "clusters", subjects, "--format", "csv").out)))
+    assert len(rows) == 16
+    assert "cluster" in run(capsys, "clusters", subjects, "-n", "1").out
+    page = tmp_path / "found.html"
+    assert run(capsys, "clusters", subjects, "-o", page).status == 0
+    assert "<script" not in page.read_text()
+
+
+def test_nothing_alike_is_status_1(capsys: Capture) -> None:
+    assert run(capsys, "clusters", V1, OTHER, "--min-score", "0.99").status == 1
+    assert run(capsys, "clusters", V1, OTHER, "--min-score", "0.99", "--exit-zero").status == 0
+    assert run(capsys, "clusters", V1).status == 1

@@ -17,8 +17,12 @@ from markdown_it import MarkdownIt
 from rich.cells import cell_len
 from rich.text import Text
 
+from colde_cli.corpus.clusters import Cluster, ClusterMember, Clusters
 from colde_cli.corpus.collecting import Skipped
 from colde_cli.corpus.families import Closest, Containment, Families, Family, Member, Relation
+from colde_cli.encoder.encoding import RuntimeInfo
+from colde_cli.scoring.profile import FieldInfo
+from colde_cli.views.families.clusters import clusters_csv, clusters_html, clusters_markdown, clusters_table
 from colde_cli.views.families.formats import COLUMNS, families_csv, families_markdown, families_table
 from colde_cli.views.families.html import families_html
 
@@ -89,3 +93,43 @@ def test_a_command_quotes_its_files() -> None:
     page = families_html(Families((Family((first, second)),), (), 2))
     (command,) = html.fromstring(page).xpath("//code/text()")
     assert command == """colde diff -o diff.html -- '-rf; <b>.txt' 'it'"'"'s.txt'"""
+
+
+members_of = st.builds(ClusterMember, words, words, st.none() | st.floats(-1, 1))
+clustered = st.builds(
+    Clusters,
+    st.lists(
+        st.builds(
+            Cluster,
+            st.lists(words, max_size=6).map(tuple),
+            st.lists(members_of, min_size=2, max_size=4).map(tuple),
+            st.floats(-1, 1),
+        ),
+        max_size=3,
+    ).map(tuple),
+    st.lists(members_of, max_size=3).map(tuple),
+    st.just(RuntimeInfo("by-hand", "fp32", "cpu")),
+    st.integers(0, 10**6),
+    st.integers(0, 10**6),
+    st.floats(-1, 1),
+    st.lists(st.builds(Skipped, words, words), max_size=2).map(tuple),
+    st.lists(st.tuples(words, st.lists(words, min_size=1, max_size=2).map(tuple)), max_size=2).map(tuple),
+    st.none() | st.just(FieldInfo("corpus", 20)),
+)
+
+
+@given(clustered, st.integers(60, 200))
+@settings(max_examples=30)
+def test_clusters_of_any_words_are_shown_safely(found: Clusters, width: int) -> None:
+    with patch.dict(os.environ, {"COLUMNS": str(width), "TERM": "xterm-256color"}):
+        text = clusters_table(found, 2)
+    assert max(map(cell_len, Text.from_ansi(text).plain.split("\n"))) <= width
+    page = clusters_html(found)
+    html5lib.HTMLParser(strict=True).parse(page)
+    tree = html.fromstring(page)
+    assert not tree.xpath("//script | //iframe | //img | //link | //@onclick | //@style | //@src")
+    assert len(tree.xpath("//article")) == len(found.clusters)
+    inner = [child for token in GFM.parse(clusters_markdown(found)) for child in token.children or []]
+    assert not {child.type for child in inner} & {"link_open", "image", "em_open", "code_inline"}
+    rows = list(csv.DictReader(StringIO(clusters_csv(found), newline="")))
+    assert len(rows) == sum(len(cluster.members) for cluster in found.clusters) + len(found.alone)

@@ -1,0 +1,140 @@
+"""`colde clusters`: group the documents of a corpus by subject."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from colde_cli.commands.options import (
+    OUTPUT,
+    DebugOption,
+    DeviceOption,
+    ExitZeroOption,
+    GlobOption,
+    ModelChoice,
+    ModelOption,
+    NoCacheOption,
+    OutputOption,
+    PagerOption,
+    PasswordOption,
+    PrecisionOption,
+    QuietOption,
+    Reporter,
+    ThreadsOption,
+    VerboseOption,
+    check_score,
+    format_option,
+)
+from colde_cli.recipes import option
+from colde_cli.settings import DEFAULT_MODEL
+from colde_cli.views.output import Format, choose_format, deliver, refuse_inputs
+
+if TYPE_CHECKING:
+    from colde_cli.corpus.clusters import Clusters
+
+FORMATS = (Format.TABLE, Format.JSON, Format.MARKDOWN, Format.HTML, Format.CSV)
+
+
+def clusters(
+    corpus: Annotated[
+        list[Path], typer.Argument(metavar="CORPUS", help="Folders, with everything below them, and files.")
+    ],
+    top: Annotated[
+        int,
+        option(
+            "--top", "-n", panel=OUTPUT, metavar="N", min=1, help="Documents of a cluster to list in a table."
+        ),
+    ] = 5,
+    min_score: Annotated[
+        float | None,
+        option(
+            "--min-score",
+            callback=check_score,
+            metavar="SCORE",
+            help="Score of two neighbours. Default: that of the closest tenth of all pairs.",
+        ),
+    ] = None,
+    resolution: Annotated[
+        float,
+        option("--resolution", min=0.01, metavar="NUMBER", help="Above 1 makes more and smaller clusters."),
+    ] = 1.0,
+    glob: GlobOption = None,
+    field: Annotated[
+        str,
+        option(
+            "--field",
+            metavar="corpus|none|NAME|FOLDER",
+            help="Statistics to score with: of the corpus, of the model alone, or of a profile of colde adapt.",
+        ),
+    ] = "corpus",
+    password: PasswordOption = None,
+    strict: Annotated[
+        bool, option("--strict", panel=OUTPUT, help="Exit with status 2 if a file cannot be read.")
+    ] = False,
+    format: Annotated[Format | None, format_option("table|json|markdown|html|csv")] = None,
+    output: OutputOption = None,
+    pager: PagerOption = None,
+    exit_zero: ExitZeroOption = False,
+    quiet: QuietOption = False,
+    verbose: VerboseOption = False,
+    debug: DebugOption = False,
+    model: ModelOption = DEFAULT_MODEL,
+    device: DeviceOption = "auto",
+    precision: PrecisionOption = "auto",
+    threads: ThreadsOption = None,
+    no_cache: NoCacheOption = False,
+) -> None:
+    """Group documents by subject.
+
+    Each cluster has the words that tell it from the others, and its most
+    central document. Files that cannot be read are reported and skipped.
+    Exits with status 0 if there is a cluster, 1 if there is none, 2 if
+    something went wrong.
+    """
+    from colde_cli import api
+    from colde_cli.corpus.collecting import walk
+
+    chosen = choose_format(format, output, map(str, corpus), FORMATS)
+    if output is not None:
+        refuse_inputs(output, walk(corpus))  # Also documents that --glob leaves out.
+    reporter = Reporter(quiet, verbose)
+    encoder = ModelChoice(model, device, precision, threads, no_cache).load()
+    reporter.about_model(encoder)
+    from colde_cli.views.output import progress
+
+    with progress("Reading", "documents", show=not quiet) as advance:
+        found = api.clusters(
+            corpus,
+            min_score=min_score,
+            resolution=resolution,
+            glob=glob,
+            field=None if field == "none" else field,
+            password=password,
+            encoder=encoder,
+            progress=advance,
+        )
+    for skipped in found.skipped:
+        reporter.warning(f"Skipped {skipped.path}: {skipped.reason}")
+    for path, warnings in found.half_read:
+        for sentence in warnings:
+            reporter.warning(f"{path}: {sentence}")
+    deliver(_render(found, chosen, top, output), output, chosen, pager)
+    if strict and found.skipped:
+        raise typer.Exit(2)
+    raise typer.Exit(0 if found or exit_zero else 1)
+
+
+def _render(found: Clusters, chosen: Format, top: int, output: Path | None) -> str:
+    from colde_cli.views.families import clusters as views
+
+    if chosen is Format.JSON:
+        return views.clusters_json(found)
+    if chosen is Format.MARKDOWN:
+        return views.clusters_markdown(found)
+    if chosen is Format.HTML:
+        return views.clusters_html(found)
+    if chosen is Format.CSV:
+        return views.clusters_csv(found)
+    return views.clusters_table(found, top, to_file=output is not None)

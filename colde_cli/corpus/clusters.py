@@ -1,0 +1,322 @@
+"""Group the documents of a corpus by subject: neighbours by score, communities of neighbours, and words that name them.
+
+Each document is linked to its closest others; Louvain (Blondel et al., "Fast unfolding of communities in large
+networks", 2008) then divides the graph so that links lie inside the clusters. Connected components would chain
+subjects together. Average linkage needs all pairs, and on documents of known subjects came out behind, as did HDBSCAN
+(`benchmarks/families.py`).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import isqrt, log
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from colde_cli.corpus.collecting import Collector, CorpusReader, Skipped
+from colde_cli.corpus.fields import corpus_field
+from colde_cli.corpus.sketches import text_words
+from colde_cli.corpus.store import Card
+from colde_cli.encoder.encoding import DocumentEncoder, RuntimeInfo
+from colde_cli.scoring.many import scores_with_many
+from colde_cli.scoring.profile import Field, FieldInfo
+from colde_cli.scoring.whitening import unit_rows
+from colde_cli.settings import CORPUS
+from colde_cli.similarity.comparison import field_data, model_data, rounded
+
+FloatArray = NDArray[np.float32]
+Ints = NDArray[np.int64]
+Links = dict[tuple[int, int], float]
+"""Scores of neighbours, by their numbers a < b."""
+
+NEIGHBOURS = 15
+"""A document is linked to so many at most; in a small corpus to the square root of its number."""
+CANDIDATES = 100
+"""Documents scored for each, chosen by the cosine of mean chunk vectors."""
+PERCENTILE = 0.9
+"""Within a field, neighbours are closer than this share of random pairs, unless the user names a score."""
+
+_BLOCK = 512
+_NAMES = 6
+_NAMED_BY = 30  # documents whose words name a cluster: those next to its centre
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterMember:
+    """A document of a cluster; `score` is that with the most central one, None for this itself."""
+
+    path: str
+    title: str
+    score: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """Documents of one subject.
+
+    Attributes:
+        words: that its documents use and others do not, the most telling first.
+        members: the most central first, then by their score with it.
+        cohesion: mean score of the neighbours in it.
+    """
+
+    words: tuple[str, ...]
+    members: tuple[ClusterMember, ...]
+    cohesion: float
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Clusters:
+    """The subjects of a corpus.
+
+    Attributes:
+        clusters: the largest first.
+        alone: documents without a neighbour, by path.
+        searched: how many documents were compared.
+        encoded: how many of them were not in the cache.
+        min_score: of neighbours.
+        skipped: files that could not be read.
+        half_read: paths of files of which something could not be read, and sentences that say what.
+        field: whose statistics the scores rest on; None for those of the model alone.
+    """
+
+    clusters: tuple[Cluster, ...]
+    alone: tuple[ClusterMember, ...]
+    model: RuntimeInfo
+    searched: int
+    encoded: int
+    min_score: float
+    skipped: tuple[Skipped, ...] = ()
+    half_read: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    field: FieldInfo | None = None
+
+    def __bool__(self) -> bool:
+        """Whether anything was found."""
+        return bool(self.clusters)
+
+    def __repr__(self) -> str:
+        counts = f"clusters={len(self.clusters)}, alone={len(self.alone)}, searched={self.searched}"
+        return f"Clusters({counts}, skipped={len(self.skipped)}, model={self.model.name!r})"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The clusters as schema colde.clusters/1: what `colde clusters --format json` writes."""
+        return {
+            "schema": "colde.clusters/1",
+            "model": model_data(self.model),
+            "field": field_data(self.field),
+            "clusters": [
+                {
+                    "words": list(cluster.words),
+                    "cohesion": rounded(cluster.cohesion),
+                    "members": [_member_data(member) for member in cluster.members],
+                }
+                for cluster in self.clusters
+            ],
+            "alone": [_member_data(member) for member in self.alone],
+            "searched": self.searched,
+            "encoded": self.encoded,
+            "min_score": rounded(self.min_score),
+            "skipped": [{"path": item.path, "reason": item.reason} for item in self.skipped],
+            "warnings": [{"path": path, "warnings": list(said)} for path, said in self.half_read],
+        }
+
+
+def _member_data(member: ClusterMember) -> dict[str, Any]:
+    return {"path": member.path, "title": member.title, "score": rounded(member.score)}
+
+
+def find_clusters(
+    files: Sequence[Path],
+    encoder: DocumentEncoder,
+    *,
+    min_score: float | None = None,
+    resolution: float = 1.0,
+    password: str | None = None,
+    field: Field | Literal["corpus"] | None = CORPUS,
+    progress: Callable[[int], None] | None = None,
+) -> Clusters:
+    """Group documents by subject.
+
+    Args:
+        files: such as `corpus.collecting.walk` finds.
+        encoder: its cache is used as well.
+        min_score: of neighbours; None takes the `PERCENTILE` of the field, without a field the model's threshold.
+        resolution: above 1 makes more and smaller clusters.
+        password: of encrypted PDFs.
+        field: whose statistics to use; "corpus" learns those of the corpus, None uses the model's alone.
+        progress: called with the number of files just done.
+    """
+    reader = CorpusReader(password)
+    collector = Collector(encoder, reader)
+    cards = sorted(collector.cards(files, progress or (lambda number: None)), key=lambda card: card.path)
+    if field == CORPUS:
+        documents = [(collector.key(Path(card.path)), card) for card in cards]
+        field = corpus_field(documents, encoder, reader.store(encoder))
+    least = _least_score(encoder, field) if min_score is None else min_score
+    links = _links(cards, encoder, field, least)
+    groups = communities(len(cards), links, resolution)
+    made = [_members(group, links, cards, encoder, field) for group in groups]
+    names = _names([[Path(member.path) for member in members] for members, _ in made], collector)
+    found = [Cluster(words, *members) for words, members in zip(names, made, strict=True)]
+    linked = {number for group in groups for number in group}
+    alone = [
+        ClusterMember(card.path, card.title, None)
+        for number, card in enumerate(cards)
+        if number not in linked
+    ]
+    return Clusters(
+        tuple(sorted(found, key=lambda cluster: (-len(cluster.members), cluster.members[0].path))),
+        tuple(alone),
+        encoder.info,
+        len(cards),
+        collector.encoded,
+        least,
+        tuple(sorted(collector.skipped, key=lambda item: item.path)),
+        tuple((card.path, card.warnings) for card in cards if card.warnings),
+        None if field is None else field.profile.info,
+    )
+
+
+def _least_score(encoder: DocumentEncoder, field: Field | None) -> float:
+    """From which score two documents are neighbours."""
+    if field is not None and len(field.profile.scores):
+        return float(np.quantile(field.profile.scores, PERCENTILE))
+    return 0.5 if encoder.config.threshold is None else encoder.config.threshold
+
+
+def _links(cards: Sequence[Card], encoder: DocumentEncoder, field: Field | None, least: float) -> Links:
+    """The neighbours of each document, with their exact scores."""
+    most = min(NEIGHBOURS, max(2, isqrt(len(cards))))
+    links: Links = {}
+    for number, candidates in enumerate(_candidates(cards, field)):
+        chosen = [cards[other] for other in candidates.tolist()]
+        scores = scores_with_many(cards[number], chosen, encoder.config, field or encoder.domain_fields)
+        for place in np.argsort(-scores, kind="stable")[:most].tolist():
+            if scores[place] >= least:
+                other = int(candidates[place])
+                links[min(number, other), max(number, other)] = float(scores[place])
+    return links
+
+
+def _candidates(cards: Sequence[Card], field: Field | None) -> list[Ints]:
+    """For each document the others whose mean chunk vectors are closest, in ascending order."""
+    means = np.stack([_mean_vector(card, field) for card in cards]) if cards else np.empty((0, 1), np.float32)
+    most = min(CANDIDATES, len(cards) - 1)
+    found: list[Ints] = []
+    for start in range(0, len(cards), _BLOCK):
+        cosines = means[start : start + _BLOCK] @ means.T
+        own = np.arange(len(cosines))
+        cosines[own, own + start] = -np.inf
+        best = (
+            np.argpartition(-cosines, most - 1, axis=1)[:, :most]
+            if most
+            else np.empty((len(own), 0), np.int64)
+        )
+        found += list(np.sort(best, axis=1))
+    return found
+
+
+def _mean_vector(card: Card, field: Field | None) -> FloatArray:
+    """The part "mean" of the score as a vector of unit length, [H]."""
+    vectors = (
+        card.centred_unit_vectors if field is None else unit_rows(field.whitening.apply(card.chunk_vectors))
+    )
+    mean: FloatArray = unit_rows(vectors.mean(axis=0)[None])[0]
+    return mean
+
+
+def communities(count: int, links: Links, resolution: float = 1.0) -> list[list[int]]:
+    """Divide documents into communities of two and more; documents without a link are in none.
+
+    Args:
+        count: of documents.
+        links: weights of their links; a weight that is not positive counts as a very small one.
+        resolution: of the modularity; above 1 makes more and smaller communities.
+    """
+    from networkx import Graph
+    from networkx.algorithms.community import louvain_communities
+
+    graph = Graph()
+    graph.add_nodes_from(range(count))
+    graph.add_weighted_edges_from((a, b, max(weight, 1e-3)) for (a, b), weight in sorted(links.items()))
+    found = louvain_communities(graph, weight="weight", resolution=resolution, seed=0)
+    return sorted(sorted(group) for group in found if len(group) > 1)
+
+
+def _members(
+    group: Sequence[int], links: Links, cards: Sequence[Card], encoder: DocumentEncoder, field: Field | None
+) -> tuple[tuple[ClusterMember, ...], float]:
+    """The members of a cluster in their order, and its cohesion."""
+    inside = set(group)
+    weights = dict.fromkeys(group, 0.0)
+    scores = []
+    for (a, b), score in links.items():
+        if a in inside and b in inside:
+            weights[a] += score
+            weights[b] += score
+            scores.append(score)
+    central = max(group, key=lambda number: (weights[number], -number))
+    others = [number for number in group if number != central]
+    known = scores_with_many(
+        cards[central], [cards[number] for number in others], encoder.config, field or encoder.domain_fields
+    )
+    ordered = sorted(zip(known.tolist(), others, strict=True), key=lambda pair: (-pair[0], pair[1]))
+    first = ClusterMember(cards[central].path, cards[central].title, None)
+    rest = (ClusterMember(cards[number].path, cards[number].title, score) for score, number in ordered)
+    return (first, *rest), float(np.mean(scores))
+
+
+def _names(groups: Sequence[Sequence[Path]], collector: Collector) -> list[tuple[str, ...]]:
+    """The words that tell each cluster from the others, by the documents next to its centre."""
+    counts: list[Counter[str]] = []
+    for paths in groups:
+        held: Counter[str] = Counter()
+        for path in paths[:_NAMED_BY]:
+            text = collector.encoding(path).document.text
+            held.update({word for word in text_words(text) if word.isalpha() and len(word) > 3})
+        counts.append(held)
+    return telling_words(counts, [min(len(paths), _NAMED_BY) for paths in groups])
+
+
+def telling_words(counts: Sequence[Counter[str]], documents: Sequence[int]) -> list[tuple[str, ...]]:
+    """The words of each cluster that most of its documents hold and few of the others.
+
+    Args:
+        counts: for each cluster, the number of its documents that hold a word.
+        documents: for each cluster, the number of documents counted.
+    """
+    everywhere: Counter[str] = Counter()
+    for held in counts:
+        everywhere.update(held)
+    total = sum(documents)
+    named = []
+    for held, size in zip(counts, documents, strict=True):
+
+        def weight(word: str, held: Counter[str] = held, size: int = size) -> float:
+            share = held[word] / size
+            others = (everywhere[word] - held[word] + 0.5) / (total - size + 1)
+            return share * log(share / others)
+
+        common = [word for word in held if held[word] > 1 or size == 1]
+        named.append(_different(sorted(common, key=lambda word: (-weight(word), word))))
+    return named
+
+
+def _different(words: Sequence[str]) -> tuple[str, ...]:
+    """The first words, without other forms of one: `contract` and `contracts` say the same."""
+    chosen: list[str] = []
+    for word in words:
+        if len(chosen) == _NAMES:
+            break
+        if not any(word.startswith(_stem(other)) or other.startswith(_stem(word)) for other in chosen):
+            chosen.append(word)
+    return tuple(chosen)
+
+
+def _stem(word: str) -> str:
+    return word[: max(4, len(word) - 2)]
