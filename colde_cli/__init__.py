@@ -23,9 +23,7 @@ if TYPE_CHECKING:
         ReadOptions,
         Search,
         adapt,
-        clusters,
         compare,
-        dupes,
         encode,
         index,
         open_index,
@@ -65,6 +63,7 @@ if TYPE_CHECKING:
         RequestError,
         UnsupportedFormatError,
     )
+    from colde_cli.grouping import clusters, dupes
     from colde_cli.scoring.lexicon import Terms
     from colde_cli.scoring.profile import FieldInfo, FieldProfile
     from colde_cli.scoring.score import ScorePart
@@ -176,9 +175,7 @@ _MODULES = {
     "api": (
         "adapt",
         "Adaptation",
-        "clusters",
         "compare",
-        "dupes",
         "index",
         "open_index",
         "encode",
@@ -237,6 +234,7 @@ _MODULES = {
         "RequestError",
         "UnsupportedFormatError",
     ),
+    "grouping": ("clusters", "dupes"),
     "scoring.lexicon": ("Terms",),
     "scoring.profile": ("FieldInfo", "FieldProfile"),
     "scoring.score": ("ScorePart",),

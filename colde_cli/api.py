@@ -7,7 +7,7 @@ to say something about the documents before the work begins. Whoever calls often
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Literal
@@ -23,9 +23,7 @@ from colde_cli.similarity.redline import NOTHING_IGNORED, IgnoreOptions
 
 # Models and arrays take a tenth of a second to import: only where they are used, while documents are being read.
 if TYPE_CHECKING:
-    from colde_cli.corpus.clusters import Clusters
     from colde_cli.corpus.collecting import Skipped
-    from colde_cli.corpus.families import Families
     from colde_cli.corpus.index import Filter, Index
     from colde_cli.corpus.indexing import IndexUpdate
     from colde_cli.corpus.ranking import Ranking
@@ -132,7 +130,7 @@ def compare(
         DeviceError: the device is not there.
         OptionError: the options do not fit each other or the documents.
     """
-    open_model = _opener(encoder, model, device, precision, threads, cache)
+    open_model = opener(encoder, model, device, precision, threads, cache)
     options = ReadOptions(password, pages, skip_sections, only_sections)
     pair = open_pair(a, b, open_model, options, ignore, field=field)
     return pair.compare(passages=passages, progress=progress)
@@ -186,46 +184,9 @@ def rank(
         BadIndexError: the index is damaged, or of another model or version.
         OptionError: there is no document in the corpus, or an option is not valid.
     """
-    open_model = _opener(encoder, model, device, precision, threads, cache)
+    open_model = opener(encoder, model, device, precision, threads, cache)
     search = open_search(query, corpus, open_model, glob=glob, ignore=ignore, field=field, password=password)
     return search.rank(top=top, min_score=min_score, explain=explain, budget=budget, progress=progress)
-
-
-def dupes(
-    corpus: str | Path | Sequence[str | Path],
-    *,
-    min_share: float = 0.4,
-    min_contained: float = 0.8,
-    glob: str | None = None,
-    password: str | None = None,
-    progress: Progress | None = None,
-) -> Families:
-    """Find copies, near-duplicates and versions of one document among many, and documents that stand in others.
-
-    Only texts are read; no model is needed. Files that cannot be read are listed in `Families.skipped`.
-
-    Args:
-        corpus: as for `rank`.
-        min_share: of the words of each of two versions that stand in the other, in (0, 1].
-        min_contained: of the words of a part that stand in the longer document, in (0, 1].
-        glob, password: as for `rank`.
-        progress: called with the number of files just done.
-
-    Raises:
-        DocumentError: a folder or file of the corpus does not exist.
-        OptionError: there is no document in the corpus, or an option is not valid.
-    """
-    from colde_cli.corpus.collecting import find_files
-    from colde_cli.corpus.families import find_families
-
-    for name, share in (("min_share", min_share), ("min_contained", min_contained)):
-        if not 0 < share <= 1:
-            raise OptionError(f"{name} is {share:g}; give a share above 0 and up to 1, such as 0.4.")
-    files, unlisted = find_files(corpus, glob, "compare in")
-    found = find_families(
-        files, min_share=min_share, min_contained=min_contained, password=password, progress=progress
-    )
-    return replace(found, skipped=(*unlisted, *found.skipped))
 
 
 def index(
@@ -267,7 +228,7 @@ def index(
 
     places = [corpus] if isinstance(corpus, str | Path) else list(corpus)
     files = [file for place in places for file in matching(place)]
-    opened = _opener(encoder, model, device, precision, threads, cache)()
+    opened = opener(encoder, model, device, precision, threads, cache)()
     gone = [Path(place) for place in forget]
     return update_index(Path(folder), files, opened, forget=gone, glob=glob, progress=progress)
 
@@ -286,57 +247,6 @@ def open_index(folder: str | Path) -> Index:
     from colde_cli.corpus.index import Index
 
     return Index.open(local_places([folder])[0])
-
-
-def clusters(
-    corpus: str | Path | Sequence[str | Path],
-    *,
-    min_score: float | None = None,
-    resolution: float = 1.0,
-    glob: str | None = None,
-    field: str | Path | None = "corpus",
-    password: str | None = None,
-    encoder: DocumentEncoder | OpenModel | None = None,
-    model: str | Path = DEFAULT_MODEL,
-    device: str = "auto",
-    precision: str = "auto",
-    threads: int | None = None,
-    cache: Cache | None = None,
-    progress: Progress | None = None,
-) -> Clusters:
-    """Group the documents of a corpus by subject; files that cannot be read are listed in `Clusters.skipped`.
-
-    Args:
-        corpus: as for `rank`.
-        min_score: score from which two documents are neighbours; None takes that of the closest tenth of random pairs
-            of the field, and without a field the model's threshold.
-        resolution: above 1 makes more and smaller clusters.
-        glob, field, password, cache: as for `rank`.
-        encoder, model, device, precision, threads: as for `compare`.
-        progress: called with the number of files just done.
-
-    Raises:
-        DocumentError: a folder or file of the corpus does not exist.
-        ModelError, DeviceError: as for `compare`.
-        OptionError: there is no document in the corpus, or an option is not valid.
-    """
-    from colde_cli.corpus.clusters import find_clusters
-
-    if resolution <= 0:
-        raise OptionError(f"resolution is {resolution:g}; give a number above 0, such as 1.")
-    opened = _opener(encoder, model, device, precision, threads, cache)()
-    chosen: Field | Literal["corpus"] | None = "corpus" if field == "corpus" else _field(field, opened)
-    files, unlisted = _files(corpus, glob, "group in")
-    found = find_clusters(
-        files,
-        opened,
-        min_score=min_score,
-        resolution=resolution,
-        password=password,
-        field=chosen,
-        progress=progress,
-    )
-    return replace(found, skipped=(*unlisted, *found.skipped))
 
 
 def adapt(
@@ -373,7 +283,7 @@ def adapt(
     folder = profile_folder(name_or_folder)
     check_profile_folder(folder)
     files, unlisted = find_files(documents, glob, "learn from")
-    opened = _opener(encoder, model, device, precision, threads, cache)()
+    opened = opener(encoder, model, device, precision, threads, cache)()
     profile, skipped = adapt_files(files, folder.name, opened, password=password, progress=progress)
     save_profile(profile, folder)
     return Adaptation(profile, folder, (*unlisted, *skipped))
@@ -619,7 +529,7 @@ def _boilerplate(
     return templates, Boilerplate(templates, ignore)
 
 
-def _opener(
+def opener(
     encoder: DocumentEncoder | OpenModel | None,
     model: str | Path,
     device: str,

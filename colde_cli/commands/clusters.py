@@ -93,7 +93,7 @@ def clusters(
     Exits with status 0 if there is a cluster, 1 if there is none, 2 if
     something went wrong.
     """
-    from colde_cli import api
+    from colde_cli import grouping
     from colde_cli.corpus.collecting import walk
 
     chosen = choose_format(format, output, map(str, corpus), FORMATS)
@@ -105,7 +105,7 @@ def clusters(
     from colde_cli.views.output import progress
 
     with progress("Reading", "documents", show=not quiet) as advance:
-        found = api.clusters(
+        found = grouping.clusters(
             corpus,
             min_score=min_score,
             resolution=resolution,

@@ -105,7 +105,7 @@ def dupes(
     be read are reported and skipped. Exits with status 0 if something is found, 1 if
     nothing is, 2 if something went wrong.
     """
-    from colde_cli import api
+    from colde_cli import grouping
     from colde_cli.corpus.collecting import walk
 
     chosen = choose_format(format, output, map(str, corpus), FORMATS)
@@ -117,7 +117,7 @@ def dupes(
     from colde_cli.views.output import progress
 
     with progress("Reading", "documents", show=not quiet) as advance:
-        found = api.dupes(
+        found = grouping.dupes(
             corpus,
             min_share=min_share,
             min_contained=min_contained,

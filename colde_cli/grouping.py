@@ -1,0 +1,117 @@
+"""Group the documents of a corpus, by their wording and by their subject: `dupes` and `clusters`.
+
+They stand beside `api.rank`, and take a corpus as it does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from colde_cli.api import opener
+from colde_cli.errors import OptionError
+from colde_cli.settings import DEFAULT_MODEL
+
+# Models and arrays take a tenth of a second to import: only where they are used.
+if TYPE_CHECKING:
+    from colde_cli.api import OpenModel
+    from colde_cli.corpus.clusters import Clusters
+    from colde_cli.corpus.families import Families
+    from colde_cli.encoder.cache import Cache
+    from colde_cli.encoder.encoding import DocumentEncoder
+    from colde_cli.encoder.runtime import Progress
+    from colde_cli.scoring.profile import Field
+
+
+def dupes(
+    corpus: str | Path | Sequence[str | Path],
+    *,
+    min_share: float = 0.4,
+    min_contained: float = 0.8,
+    glob: str | None = None,
+    password: str | None = None,
+    progress: Progress | None = None,
+) -> Families:
+    """Find copies, near-duplicates and versions of one document among many, and documents that stand in others.
+
+    Only texts are read; no model is needed. Files that cannot be read are listed in `Families.skipped`.
+
+    Args:
+        corpus: as for `rank`.
+        min_share: of the words of each of two versions that stand in the other, in (0, 1].
+        min_contained: of the words of a part that stand in the longer document, in (0, 1].
+        glob, password: as for `rank`.
+        progress: called with the number of files just done.
+
+    Raises:
+        DocumentError: a folder or file of the corpus does not exist.
+        OptionError: there is no document in the corpus, or an option is not valid.
+    """
+    from colde_cli.corpus.collecting import find_files
+    from colde_cli.corpus.families import find_families
+
+    for name, share in (("min_share", min_share), ("min_contained", min_contained)):
+        if not 0 < share <= 1:
+            raise OptionError(f"{name} is {share:g}; give a share above 0 and up to 1, such as 0.4.")
+    files, unlisted = find_files(corpus, glob, "compare in")
+    found = find_families(
+        files, min_share=min_share, min_contained=min_contained, password=password, progress=progress
+    )
+    return replace(found, skipped=(*unlisted, *found.skipped))
+
+
+def clusters(
+    corpus: str | Path | Sequence[str | Path],
+    *,
+    min_score: float | None = None,
+    resolution: float = 1.0,
+    glob: str | None = None,
+    field: str | Path | None = "corpus",
+    password: str | None = None,
+    encoder: DocumentEncoder | OpenModel | None = None,
+    model: str | Path = DEFAULT_MODEL,
+    device: str = "auto",
+    precision: str = "auto",
+    threads: int | None = None,
+    cache: Cache | None = None,
+    progress: Progress | None = None,
+) -> Clusters:
+    """Group the documents of a corpus by subject; files that cannot be read are listed in `Clusters.skipped`.
+
+    Args:
+        corpus: as for `rank`.
+        min_score: score from which two documents are neighbours; None takes that of the closest tenth of random pairs
+            of the field, and without a field the model's threshold.
+        resolution: above 1 makes more and smaller clusters.
+        glob, field, password, cache: as for `rank`.
+        encoder, model, device, precision, threads: as for `compare`.
+        progress: called with the number of files just done.
+
+    Raises:
+        DocumentError: a folder or file of the corpus does not exist.
+        ModelError, DeviceError: as for `compare`.
+        OptionError: there is no document in the corpus, or an option is not valid.
+    """
+    from colde_cli.corpus.clusters import find_clusters
+    from colde_cli.corpus.collecting import find_files
+    from colde_cli.encoder.loading import open_field
+
+    if resolution <= 0:
+        raise OptionError(f"resolution is {resolution:g}; give a number above 0, such as 1.")
+    opened = opener(encoder, model, device, precision, threads, cache)()
+    chosen: Field | Literal["corpus"] | None = None
+    if field is not None:
+        chosen = "corpus" if field == "corpus" else open_field(field, opened)
+    files, unlisted = find_files(corpus, glob, "group in")
+    found = find_clusters(
+        files,
+        opened,
+        min_score=min_score,
+        resolution=resolution,
+        password=password,
+        field=chosen,
+        progress=progress,
+    )
+    return replace(found, skipped=(*unlisted, *found.skipped))
