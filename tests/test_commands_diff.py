@@ -37,7 +37,11 @@ def test_json_is_what_its_schema_says(capsys: Capture, schema: dict[str, Any]) -
     jsonschema.Draft202012Validator(schema).validate(value)
     assert list(value) == list(schema["properties"])
     assert (value["a"]["path"], value["a"]["pages"]) == (V1, 9)
-    assert len(value["passages"]) == sum(value["summary"].values()) > 60
+    assert (
+        len(value["passages"])
+        == sum(value["summary"][state] for state in ("same", "edited", "moved", "only_a", "only_b"))
+        > 60
+    )
     short = json.loads(run(capsys, "diff", V1, V2, "--format", "json", "--level", "section").out)
     jsonschema.Draft202012Validator(schema).validate(short)
     assert short["passages"] is short["summary"] is None
@@ -97,21 +101,28 @@ def test_levels_go_as_deep_as_they_say(capsys: Capture) -> None:
         for level in ("document", "section", "chunk", "passage")
     }
     everything = run(capsys, "diff", V1, V2).out
-    for text in (*shown.values(), everything):
-        assert "Related   score 0.9" in text
+    for level in ("document", "section", "chunk"):
+        assert "Related   score 0.9" in shown[level]
+    # Two versions of one text are not asked whether they are related.
+    for text in (shown["passage"], everything):
+        assert "Two versions of one paper: " in text
+        assert "score 0." not in text
+        assert "probability" not in text
     assert "Sections ─" not in shown["document"] + shown["chunk"]
     assert "Chunks of A" not in shown["document"] + shown["section"]
     assert "Sections ─" in shown["section"]
     assert "Chunks of A" in shown["chunk"]
-    assert "Sections ─" in everything
+    assert "Sections ─" not in everything
+    assert "Sections ─" in run(capsys, "diff", V1, OTHER).out
     assert "Chunks of A" not in everything
     assert "Flagged changes  " not in shown["document"] + shown["section"] + shown["chunk"]
     assert "Flagged changes  " in shown["passage"]
     assert "Flagged changes  " in everything
     assert (
         everything.index("Flagged changes")
-        < everything.index("Sections ─")
         < everything.index("Other changes")
+        < everything.index("Only in A")
+        < everything.index("Section changes")
     )
 
 

@@ -67,7 +67,8 @@ def test_the_suffix_picks_csv(capsys: pytest.CaptureFixture[str], tmp_path: Path
     well.write_text("A pump lifts water.")
     tax.write_text("The council levies a tax on houses.")
     assert run(capsys, "diff", well, tax, "-o", target).status == 1
-    assert [row["state"] for row in rows(target.read_bytes().decode("utf-8"))] == ["only_b", "only_a"]
+    assert target.read_bytes().startswith(b"\xef\xbb\xbf")
+    assert [row["state"] for row in rows(target.read_bytes().decode("utf-8-sig"))] == ["only_b", "only_a"]
 
 
 def test_pages_and_text_of_a_real_pair(field_study: Comparison) -> None:

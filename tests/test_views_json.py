@@ -11,6 +11,7 @@ import pytest
 from hand_made import compared, document, hostile
 from hypothesis import given, settings
 
+from colde_cli.similarity.alignment import State
 from colde_cli.similarity.comparison import Comparison
 from colde_cli.views.json import comparison_json, text
 
@@ -53,7 +54,12 @@ def test_every_passage_is_as_the_contract_says(schema: Validator, comparison: Co
     assert value == comparison.to_dict()
     schema.validate(value)
     states = [passage["state"] for passage in value["passages"]]
-    assert value["summary"] == {state: states.count(state) for state in value["summary"]}
+    counted = {state.value: states.count(state.value) for state in State}
+    assert {state: value["summary"][state] for state in counted} == counted
+    listed = [number for change in value["changes"] for number in change["passages"]]
+    assert sorted(listed) == [number for number, state in enumerate(states) if state != "same"]
+    weights = [change["weight"] for change in value["changes"]]
+    assert weights == sorted(weights, reverse=True)
     for passage in value["passages"]:
         check_passage(passage)
 

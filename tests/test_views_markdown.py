@@ -49,13 +49,12 @@ def words(page: str) -> str:
 def test_the_order_is_verdict_counts_flagged_changes_sections_the_rest() -> None:
     page = GFM.render(comparison_markdown(compared(A, B), "all", 10))
     parts = [
-        "Related",
+        "Two versions of one text: 1 passage edited, 1 added, 1 dropped; 1 change touches amounts or negations.",
         "Flagged</th>",
         "Flagged changes",
-        "Section changes</h3>",
         "Only in A: 1 passage",
         "Only in B: 1 passage",
-        "Section scores",
+        "Section changes</h3>",
     ]
     places = [page.index(part) for part in parts]
     assert places == sorted(places)
@@ -72,7 +71,7 @@ def test_the_order_is_verdict_counts_flagged_changes_sections_the_rest() -> None
         ("section", ("Section scores",)),
         ("passage", ("Flagged changes", "Only in B: 1 passage")),
         ("chunk", ("Chunks of A",)),
-        ("all", ("Section scores", "Flagged changes", "Only in B: 1 passage")),
+        ("all", ("Flagged changes", "Only in B: 1 passage")),
     ],
 )
 def test_the_level_says_what_is_shown(level: str, shown: tuple[str, ...]) -> None:

@@ -58,7 +58,7 @@ def test_flagged_pairs_come_first_and_top_limits_the_list(
 ) -> None:
     monkeypatch.setenv("COLUMNS", "160")
     whole = comparison_table(versions, "passage", 100)
-    flagged = whole.split("Flagged changes")[1].split("Section changes")[0]
+    flagged = whole.split("Flagged changes")[1].split("Other changes")[0]
     count = sum(bool(found.flags) for found in versions.passages)
     assert f"{count} flagged" in whole
     assert sum(line.startswith(("edited  ", "moved")) for line in flagged.splitlines()) == count
@@ -81,12 +81,12 @@ def test_passages_of_one_side_have_a_sign_and_two_lines(
     versions: Comparison, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "60")
-    lines = comparison_table(versions, "passage", 1).split("Only in A")[1].splitlines()
-    assert lines[1] == "- p. 3 · 2.3 The volunteers"
-    assert lines[2].startswith("  An evening meeting was held")
+    lines = comparison_table(versions, "passage", 1).split("Only in A  1")[1].splitlines()
+    assert lines[1] == "- p. 5 · 4.3 Software"
+    assert lines[2].startswith("  All steps were written")
     assert lines[3].endswith("…")
     assert lines[5].startswith("Only in B  1 of 6; --top 6 lists all ")
-    assert lines[6].startswith("+ p. 4–5 · 4.4 Data")
+    assert lines[6].startswith("+ p. 6 · 5.5 Indoor")
 
 
 def test_signs_keep_the_blanks_that_the_texts_have() -> None:

@@ -152,7 +152,13 @@ def test_the_page_is_alone_and_quiet(wide: Visit, address: str) -> None:
 def test_the_first_screen_answers_first(browser: Any, address: str) -> None:
     visit = Visit(browser, {"width": 1280, "height": 800})
     page = visit.open(address)
-    for words in ("Related", "of A's words are in B", "31 %", "must", "3 Measuring equipment"):
+    for words in (
+        "Two versions of one paper",
+        "of A's words are in B",
+        "EUR 58",
+        "must",
+        "3 Measuring equipment",
+    ):
         place = page.get_by_text(words).first.bounding_box()
         assert place is not None
         assert place["y"] + place["height"] <= 800, words
@@ -202,12 +208,12 @@ def test_filters_narrow_list_and_keys(wide: Visit, address: str, versions: Compa
     assert page.locator(".empty").is_visible()
 
 
-def test_flagged_changes_can_come_first(wide: Visit, address: str, versions: Comparison) -> None:
+def test_the_weightiest_changes_can_come_first(wide: Visit, address: str, versions: Comparison) -> None:
     page = wide.open(f"{address}#text")
-    page.get_by_role("button", name="Flagged first").click()
+    page.get_by_role("button", name="Weightiest first").click()
     rows = page.locator("#list li:visible").evaluate_all("rows => rows.map(row => Number(row.dataset.p))")
-    others = [n for n in changed(versions) if n not in flagged(versions)]
-    assert rows == [*flagged(versions), *others]
+    assert rows == [n for change in versions.changes for n in change.pairs]
+    assert set(rows[: len(flagged(versions))]) == set(flagged(versions))
     for number in rows[:2]:
         page.keyboard.press("n")
         assert page.evaluate("location.hash") == f"#p{number}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +16,7 @@ from colde_cli.encoder.encoding import DocumentEncoder, Encoding, RuntimeInfo
 from colde_cli.encoder.runtime import Progress
 from colde_cli.scoring.profile import Field, FieldInfo
 from colde_cli.scoring.score import ScorePart, cosines, verdict
-from colde_cli.similarity.alignment import Alignment, PassagePair, State, align
+from colde_cli.similarity.alignment import Alignment, PassagePair, State, align, extents, versions
 from colde_cli.similarity.candidates import ChunkCosines
 from colde_cli.similarity.chunk_scores import (
     explanation,
@@ -23,8 +24,11 @@ from colde_cli.similarity.chunk_scores import (
     shared_stretches,
     with_shared_wording,
 )
+from colde_cli.similarity.flags import FlagKind
+from colde_cli.similarity.genre import common_genre
 from colde_cli.similarity.redline import NOTHING_IGNORED, IgnoreOptions, normal
 from colde_cli.similarity.section_changes import Outline, SectionChange, outline, section_changes
+from colde_cli.similarity.triage import Change, ordered_changes, weight
 
 FloatArray = NDArray[np.float32]
 
@@ -118,6 +122,16 @@ class Comparison:
     def summary(self) -> dict[State, int]:
         """Count the `passages` in each state; empty without an alignment."""
         return {} if self.alignment is None else self.alignment.summary
+
+    @property
+    def changes(self) -> tuple[Change, ...]:
+        """All changes of passages, the weightiest first; empty without an alignment."""
+        return ordered_changes(self.passages)
+
+    @property
+    def versions(self) -> bool:
+        """Whether both documents are versions of one text, by the words they share; False without an alignment."""
+        return self.alignment is not None and versions(self.passages)
 
     @property
     def section_changes(self) -> tuple[SectionChange, ...]:
@@ -265,9 +279,35 @@ def comparison_data(comparison: Comparison) -> dict[str, Any]:
             "attention_b_to_a": _matrix(comparison.attention_b_to_a),
         },
         "passages": [_passage(pair) for pair in comparison.passages] if aligned else None,
-        "summary": {state.value: count for state, count in comparison.summary.items()} if aligned else None,
+        "summary": _summary(comparison) if aligned else None,
         "section_changes": _section_changes(comparison) if aligned else None,
         "ignored": _ignored(comparison),
+        "changes": [_change(comparison, change) for change in comparison.changes] if aligned else None,
+    }
+
+
+def _summary(comparison: Comparison) -> dict[str, Any]:
+    a, b = extents(comparison.passages)
+    flags = Counter(flag.kind.value for pair in comparison.passages for flag in pair.flags)
+    return {
+        **{state.value: count for state, count in comparison.summary.items()},
+        "versions": comparison.versions,
+        "genre": common_genre(comparison.a.document, comparison.b.document).value,
+        "words_of_a_in_b": rounded(a.share_kept),
+        "words_of_b_in_a": rounded(b.share_kept),
+        "flagged": sum(bool(pair.flags) for pair in comparison.passages),
+        "flags": {kind.value: flags[kind.value] for kind in FlagKind if flags[kind.value]},
+    }
+
+
+def _change(comparison: Comparison, change: Change) -> dict[str, Any]:
+    kinds = (flag.kind.value for number in change.pairs for flag in comparison.passages[number].flags)
+    a, b = change.replacement or ("", "")
+    return {
+        "weight": change.weight,
+        "kinds": list(dict.fromkeys(kinds)),
+        "passages": list(change.pairs),
+        "replacement": None if change.replacement is None else {"a": a, "b": b},
     }
 
 
@@ -348,6 +388,7 @@ def _passage(pair: PassagePair) -> dict[str, Any]:
         "state": pair.state.value,
         "score": rounded(pair.score),
         "edits": len(pair.edits),
+        "weight": weight(pair),
         "flags": list(dict.fromkeys(flag.kind.value for flag in pair.flags)),
         "flagged": [{"kind": flag.kind.value, "a": flag.a, "b": flag.b} for flag in pair.flags],
         "a": _passages(pair.a, pair.a_text),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from colde_cli.documents.passages import whole_pages
 from colde_cli.evaluation.result import Evaluation
+from colde_cli.similarity.triage import weight
 from colde_cli.views.escaping import spreadsheet
 from colde_cli.views.redline import marked, pieces
 from colde_cli.views.wording import flag_words, heading
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 _DECIMALS = 6
 _SIDE = ("section", "first_page", "last_page", "text")
 PASSAGE_COLUMNS = (
-    *("state", "score", "flags", "flagged", "edits"),
+    *("state", "score", "weight", "flags", "flagged", "edits"),
     *(f"a_{name}" for name in _SIDE),
     *(f"b_{name}" for name in _SIDE),
     "redline",
@@ -72,6 +73,7 @@ def _pair(a: Document, b: Document, pair: PassagePair) -> Sequence[Cell]:
     return (
         pair.state.value,
         None if pair.score is None else round(pair.score, _DECIMALS),
+        weight(pair),
         ", ".join(kind for kind, _ in flag_words(pair.flags)),
         "; ".join(f"{kind}: {change}" for kind, change in flag_words(pair.flags)),
         len(pair.edits),

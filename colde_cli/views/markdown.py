@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 from colde_cli.similarity.alignment import State, extents
 from colde_cli.views.escaping import markdown
+from colde_cli.views.passages import by_part
 from colde_cli.views.redline import PieceKind, pieces
+from colde_cli.views.verdict import one_text, verdict_sentence
 from colde_cli.views.wording import (
     MOST_FLAGS,
     STATE_WORDS,
@@ -17,10 +19,12 @@ from colde_cli.views.wording import (
     closest_parts,
     excerpt,
     field_name,
+    file_name,
     first_capital,
     flag_words,
     heading,
     ignored_line,
+    left_out,
     page_range,
     pair_state,
     percent,
@@ -28,7 +32,6 @@ from colde_cli.views.wording import (
     places,
     plural,
     reasons,
-    same_texts,
     score_parts,
     section_state,
     share_of_pairs,
@@ -43,6 +46,7 @@ if TYPE_CHECKING:
     from colde_cli.similarity.alignment import PassagePair
     from colde_cli.similarity.comparison import ChunkMatch, Comparison
     from colde_cli.similarity.section_changes import SectionChange
+    from colde_cli.similarity.triage import Change
 
 _MOST_SECTIONS = 50
 """Of each document in the table of scores: GitHub takes 65,536 characters in a comment."""
@@ -76,15 +80,20 @@ def folded(summary: str, *blocks: str) -> str:
 
 
 def _blocks(comparison: Comparison, level: str, top: int, verbose: bool) -> Iterator[str]:
-    yield _verdict(comparison)
-    if why := reasons(comparison):
-        yield why
+    yield f"**{markdown(verdict_sentence(comparison))}**"
+    if verbose or not one_text(comparison):
+        yield _verdict(comparison)
+        if why := reasons(comparison):
+            yield why
     yield _documents(comparison)
+    for name, encoding in (("A", comparison.a), ("B", comparison.b)):
+        if missing := left_out(encoding.document):
+            yield f"Left out of {name}: {markdown(missing)}"
     if ignored := ignored_line(comparison):
         yield f"Ignored: {markdown(ignored)}"
     if level in ("passage", "all"):
         yield from _passages(comparison, top)
-    if level in ("section", "all"):
+    if level == "section" or (level == "all" and not one_text(comparison)):
         yield _scores(comparison)
     if level == "chunk":
         yield from _chunks(comparison, top)
@@ -99,8 +108,6 @@ def _verdict(comparison: Comparison) -> str:
         facts.append(markdown(closer_than(comparison.percentile, comparison.field)))
     if comparison.threshold is not None:
         facts.append(f"threshold {comparison.threshold:.2f}")
-    if comparison.same_content:
-        facts.append(same_texts(comparison))
     return " · ".join(facts)
 
 
@@ -108,14 +115,11 @@ def _documents(comparison: Comparison) -> str:
     rows = []
     for name, encoding in (("A", comparison.a), ("B", comparison.b)):
         document, pages = encoding.document, encoding.document.report.pages
-        path = _path(document.path)
-        counts = (f"{pages:,}" if pages else "", f"{len(document.sections):,}", f"{encoding.tokens:,}")
+        path = markdown(file_name(document.path))
+        words = len(document.text.split())
+        counts = (f"{pages:,}" if pages else "", f"{len(document.sections):,}", f"{words:,}")
         rows.append((f"**{name}**", markdown(shorten(document.title, 160)), path, *counts))
-    return table(("", "Title", "File", "Pages", "Sections", "Tokens"), rows, (3, 4, 5))
-
-
-def _path(path: str) -> str:
-    return "standard input" if path == "-" else markdown(path)
+    return table(("", "Title", "File", "Pages", "Sections", "Words"), rows, (3, 4, 5))
 
 
 def _footer(comparison: Comparison, verbose: bool) -> str:
@@ -127,44 +131,51 @@ def _footer(comparison: Comparison, verbose: bool) -> str:
 
 def _passages(comparison: Comparison, top: int) -> Iterator[str]:
     pairs, summary = comparison.passages, comparison.summary
-    changed = [pair for pair in pairs if pair.state in (State.EDITED, State.MOVED)]
-    flagged = [pair for pair in changed if pair.flags]
+    listed = by_part(comparison)
+    flagged = [pair for pair in pairs if pair.flags]
     counts = [f"{summary[state]:,}" for state in State]
     emphasised = f"**{len(flagged):,}**" if flagged else "0"
     head = [first_capital(STATE_WORDS[state]) for state in State]
     if not comparison.same_content:
         yield shared_words(comparison, extents(pairs))
     yield table((*head, "Flagged"), [(*counts, emphasised)], range(len(head) + 1))
-    yield from _listed(comparison, "Flagged changes", flagged, top)
-    yield from _sections(comparison)
-    yield from _listed(comparison, "Other changes", [pair for pair in changed if not pair.flags], top)
-    for name, state in (("A", State.ONLY_A), ("B", State.ONLY_B)):
-        only = [pair for pair in pairs if pair.state is state]
+    yield from _listed(comparison, "Flagged changes", listed.flagged, top)
+    yield from _listed(comparison, "Other changes", listed.others, top)
+    for name, only in (("A", listed.only_a), ("B", listed.only_b)):
         if only:
-            rows = [_alone(comparison, pair) for pair in only[:top]]
+            rows = [_alone(comparison, pairs[change.pairs[0]]) for change in only[:top]]
             line = f"Only in {name}: {_counted(len(rows), len(only), 'passage')}"
             yield folded(line, table(("Page", "Section", "Text"), rows))
+    yield from _sections(comparison)
 
 
 def _counted(shown: int, count: int, noun: str) -> str:
     return plural(count, noun) if shown == count else f"{shown:,} of {plural(count, noun)}"
 
 
-def _listed(comparison: Comparison, title: str, pairs: Sequence[PassagePair], top: int) -> Iterator[str]:
-    if not pairs:
+def _listed(comparison: Comparison, title: str, changes: Sequence[Change], top: int) -> Iterator[str]:
+    if not changes:
         return
-    yield f"### {title}" + ("" if len(pairs) <= top else f" ({top} of {len(pairs)})")
-    for pair in pairs[:top]:
-        yield f"{_head(comparison, pair)}\n\n> {_redline(pair)}"
+    yield f"### {title}" + ("" if len(changes) <= top else f" ({top} of {len(changes)})")
+    for change in changes[:top]:
+        pair = comparison.passages[change.pairs[0]]
+        yield f"{_head(comparison, pair, len(change.pairs))}\n\n> {_redline(pair)}"
 
 
-def _head(comparison: Comparison, pair: PassagePair) -> str:
+def _head(comparison: Comparison, pair: PassagePair, passages: int) -> str:
+    if not pair.a or not pair.b:
+        pages, name, _ = _alone(comparison, pair)
+        return " · ".join(part for part in ("**clause**", STATE_WORDS[pair.state], pages, name) if part)
     facts = [f"**{kind}** {markdown(change)}" for kind, change in flag_words(pair.flags, MOST_FLAGS)]
     where = places(comparison, pair, _HEADING, ", ", markdown)
-    return " · ".join([*facts, pair_state(pair), where])
+    throughout = [f"**in {passages} passages**"] if passages > 1 else []
+    return " · ".join([*facts, pair_state(pair), *throughout, where])
 
 
 def _redline(pair: PassagePair) -> str:
+    if not pair.a or not pair.b:
+        tag = "del" if pair.a else "ins"
+        return f"<{tag}>{markdown(shorten(pair.a_text or pair.b_text, _EDIT))}</{tag}>"
     # Tags work next to any character, `~~` and `**` do not.
     tags = {
         PieceKind.STAYED: ("", ""),

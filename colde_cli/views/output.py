@@ -145,7 +145,9 @@ def deliver(
         sys.stdout.write(text)
         sys.stdout.flush()
         return
-    content = text.encode("utf-8", errors="backslashreplace")
+    # A spreadsheet takes a file without this mark for one of its own code page.
+    mark = codecs.BOM_UTF8 if chosen is Format.CSV else b""
+    content = mark + text.encode("utf-8", errors="backslashreplace")
     try:
         if output.exists() and not output.is_file():
             output.write_bytes(content)

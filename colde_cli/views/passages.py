@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from colde_cli.similarity.alignment import PassagePair
     from colde_cli.similarity.comparison import Comparison
     from colde_cli.similarity.section_changes import SectionChange
+    from colde_cli.similarity.triage import Change
 
 _STYLES = {State.EDITED: "yellow", State.MOVED: "magenta", State.ONLY_A: "red", State.ONLY_B: "green"}
 _LOOKS = {PieceKind.STAYED: "dim", PieceKind.DELETED: "red strike", PieceKind.INSERTED: "green underline"}
@@ -40,7 +42,38 @@ _FLAG = "bold red"
 _HEADING = 40  # characters shown at most
 _MOST_LINES = 15
 """Of a redline; the other formats show all of it."""
+_FEW = 3
+"""Passages of only one document that are listed where the documents are no versions of one text."""
 _ONE_SIDED = {SectionState.ADDED, SectionState.DROPPED}
+
+
+@dataclass(frozen=True, slots=True)
+class ListedChanges:
+    """The changes by the part of a view that lists them, the weightiest first.
+
+    Attributes:
+        flagged: all with a flag; a clause of only one document is among them.
+        others: edited or moved without a flag.
+        only_a: passages of A alone, without a flag.
+        only_b: passages of B alone, without a flag.
+    """
+
+    flagged: Sequence[Change]
+    others: Sequence[Change]
+    only_a: Sequence[Change]
+    only_b: Sequence[Change]
+
+
+def by_part(comparison: Comparison) -> ListedChanges:
+    """Divide the changes among the parts of a view."""
+    pairs = comparison.passages
+    parts: dict[str, list[Change]] = {name: [] for name in ("flagged", "others", "only_a", "only_b")}
+    for change in comparison.changes:
+        pair = pairs[change.pairs[0]]
+        both = "others" if pair.a and pair.b else pair.state.value
+        parts["flagged" if pair.flags else both].append(change)
+    return ListedChanges(**parts)
+
 
 Title = Callable[[str, str], RenderableType]
 
@@ -55,30 +88,21 @@ def counts(comparison: Comparison) -> WrappedFacts:
     return WrappedFacts([*facts, Text(f"{flagged:,} flagged", style=_FLAG if flagged else "dim")])
 
 
-def flagged_part(comparison: Comparison, top: int, title: Title) -> Iterator[RenderableType]:
-    """The changes in which a number, date, name, modal, ... differs; see `passage_parts` for the arguments."""
-    flagged = [pair for pair in comparison.passages if pair.flags]
-    yield from _listed(comparison, "Flagged changes", flagged, top, title)
-
-
 def passage_parts(comparison: Comparison, top: int, title: Title) -> Iterator[RenderableType]:
-    """Changes of sections, changes without flags, and passages of only one document.
+    """Flagged changes, the others, passages of only one document, and changes of sections; the weightiest first.
 
     Args:
         comparison: to show.
         top: passages of each kind to list.
         title: draws the line above a part from its name and a remark.
     """
+    listed = by_part(comparison)
+    few = top if comparison.versions else min(top, _FEW)
+    yield from _listed(comparison, "Flagged changes", listed.flagged, top, title)
+    yield from _listed(comparison, "Other changes", listed.others, top, title)
+    yield from _listed(comparison, "Only in A", listed.only_a, few, title)
+    yield from _listed(comparison, "Only in B", listed.only_b, few, title)
     yield from _sections(comparison, title)
-    pairs = comparison.passages
-    others = [pair for pair in pairs if pair.state in (State.EDITED, State.MOVED) and not pair.flags]
-    yield from _listed(comparison, "Other changes", others, top, title)
-    for name, state in (("A", State.ONLY_A), ("B", State.ONLY_B)):
-        only = [pair for pair in pairs if pair.state is state]
-        if only:
-            yield title(f"Only in {name}", _counts(top, len(only)))
-            for pair in only[:top]:
-                yield from _alone(comparison, pair)
 
 
 def _counts(top: int, count: int) -> str:
@@ -86,12 +110,16 @@ def _counts(top: int, count: int) -> str:
 
 
 def _listed(
-    comparison: Comparison, name: str, pairs: Sequence[PassagePair], top: int, title: Title
+    comparison: Comparison, name: str, changes: Sequence[Change], top: int, title: Title
 ) -> Iterator[RenderableType]:
-    if pairs:
-        yield title(name, _counts(top, len(pairs)))
-    for pair in pairs[:top]:
-        yield _head(comparison, pair)
+    if changes:
+        yield title(name, _counts(top, len(changes)))
+    for change in changes[:top]:
+        pair = comparison.passages[change.pairs[0]]
+        if not pair.a or not pair.b:
+            yield from _alone(comparison, pair)
+            continue
+        yield _head(comparison, pair, len(change.pairs))
         yield Padding(Redline(pair), (0, 0, 0, 2))
 
 
@@ -129,8 +157,10 @@ def _names(document: Document, indices: Sequence[int]) -> list[str]:
     return [shorten(heading(document.sections[index]), 60) for index in indices]
 
 
-def _head(comparison: Comparison, pair: PassagePair) -> WrappedFacts:
+def _head(comparison: Comparison, pair: PassagePair, passages: int) -> WrappedFacts:
     facts = [Text(pair_state(pair), style=_STYLES[pair.state])]
+    if passages > 1:
+        facts.append(Text(f"in {passages} passages", style="bold"))
     for kind, change in flag_words(pair.flags, MOST_FLAGS):
         facts.append(Text.assemble((kind, _FLAG), f" {change}"))
     facts.append(Text(places(comparison, pair, _HEADING), style="dim"))

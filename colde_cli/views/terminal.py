@@ -16,7 +16,8 @@ from rich.text import Text
 from colde_cli.similarity.alignment import extents
 from colde_cli.similarity.comparison import COUNTERPART
 from colde_cli.views.heatmap import HeatMap, score_style
-from colde_cli.views.passages import counts, flagged_part, passage_parts
+from colde_cli.views.passages import counts, passage_parts
+from colde_cli.views.verdict import one_text, verdict_sentence
 from colde_cli.views.wording import (
     VERDICTS,
     WrappedFacts,
@@ -29,13 +30,13 @@ from colde_cli.views.wording import (
     from_difference,
     heading,
     ignored_line,
+    left_out,
     no_threshold,
     page_range,
     percent,
     plain,
     plural,
     reasons,
-    same_texts,
     score_parts,
     shared_words,
     shorten,
@@ -64,8 +65,8 @@ def comparison_table(
 
     Args:
         comparison: to show.
-        level: "document" ends after the verdict, "section" after the heat map; "chunk" and "passage" leave the heat
-            map out; "all" is sections and passages.
+        level: "document" ends after the verdict; "section" adds the heat map, "passage" the changes; "all" is the
+            changes, and the heat map of two different texts.
         top: passages or chunks of each kind to list.
         verbose: show the parts of the score in figures.
         to_file: the text is for a file: no colours.
@@ -94,17 +95,15 @@ def _console(to_file: bool) -> Console:
 def _blocks(comparison: Comparison, level: str, top: int, verbose: bool) -> Iterator[RenderableType]:
     yield _header(comparison)
     yield Text()
-    yield _verdict(comparison, verbose)
-    if level in ("passage", "all"):
-        yield Text()
-        if not comparison.same_content:
-            yield Text(shared_words(comparison, extents(comparison.passages)), "bold")
+    yield Text(verdict_sentence(comparison), "bold")
+    if verbose or not one_text(comparison):
+        yield _verdict(comparison, verbose)
+    if level in ("passage", "all") and not comparison.same_content:
+        yield Text(shared_words(comparison, extents(comparison.passages)))
         yield counts(comparison)
-        yield from flagged_part(comparison, top, _title)
-    if level in ("section", "all"):
-        yield from _sections(comparison, _MOST_SECTIONS if level == "all" else None)
-    if level in ("passage", "all"):
         yield from passage_parts(comparison, top, _title)
+    if level == "section" or (level == "all" and not one_text(comparison)):
+        yield from _sections(comparison, _MOST_SECTIONS if level == "all" else None)
     if level == "chunk":
         yield from _matches(comparison, top)
         yield from _unmatched(comparison, top)
@@ -117,6 +116,8 @@ def _header(comparison: Comparison) -> Table:
     for name, encoding in (("A", comparison.a), ("B", comparison.b)):
         grid.add_row(name, Text(shorten(encoding.document.title, 160), style="bold"))
         grid.add_row("", WrappedFacts([Text(fact, style="dim") for fact in document_facts(encoding)]))
+        if missing := left_out(encoding.document):
+            grid.add_row("", Text(f"Left out: {missing}", style="yellow"))
     ignored = ignored_line(comparison)
     if ignored:
         grid.add_row("", Text(f"Ignored: {ignored}", style="yellow"))
@@ -130,8 +131,6 @@ def _verdict(comparison: Comparison, verbose: bool) -> Group:
         line.append(f"   probability {percent(comparison.probability)}")
     if comparison.field is not None:
         line.append(f"   {closer_than(comparison.percentile, comparison.field)}")
-    if comparison.same_content:
-        line.append(f"   {same_texts(comparison)}", style="green")
     model = comparison.model
     runs = f"{model.name} · {model.precision} · {model.device}"
     rows = [line, _gauge(comparison)]

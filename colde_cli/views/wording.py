@@ -51,6 +51,8 @@ MOST_FLAGS = 6
 _UNNAMED = {"front": "(front matter)", "abstract": "(abstract)"}
 """Substitutes for a missing heading, by `SectionKind` value. Commands import this file before any document is read."""
 _IGNORED = {"case": "case", "whitespace": "white space", "numbers": "numbers"}
+_MOST_SKIPPED = 8
+"""Skipped sections that are named."""
 _CONTEXT = 24
 """Characters shown before the first difference."""
 _FLAGGED = 40
@@ -140,12 +142,31 @@ def percent(probability: float) -> str:
 
 
 def document_facts(encoding: Encoding) -> list[str]:
-    """Path, pages, sections and tokens of a document."""
+    """File name, pages, sections and words of a document."""
     document, pages = encoding.document, encoding.document.report.pages
-    facts = ["standard input" if document.path == "-" else plain(document.path)] if document.path else []
-    without = len(document.report.pages_without_text)
-    facts += [plural(pages, "page") + (f", {without} without text" if without else "")] if pages else []
-    return [*facts, plural(len(document.sections), "section"), f"{plural(encoding.tokens, 'token')} read"]
+    facts = [file_name(document.path)] if document.path else []
+    facts += [plural(pages, "page")] if pages else []
+    return [*facts, plural(len(document.sections), "section"), plural(len(document.text.split()), "word")]
+
+
+def left_out(document: Document) -> str:
+    """What of a document was not compared: `2 pages without text; skipped: References`; "" for nothing."""
+    report = document.report
+    facts = []
+    if report.pages_without_text:
+        facts.append(f"{plural(len(report.pages_without_text), 'page')} without text")
+    if report.skipped_sections:
+        names = [shorten(name, 40) or "(no heading)" for name in report.skipped_sections[:_MOST_SKIPPED]]
+        more = len(report.skipped_sections) - len(names)
+        facts.append(f"skipped: {', '.join(names)}{f' and {more} more' if more else ''}")
+    if report.truncated_tokens:
+        facts.append("the end, because of a limit")
+    return "; ".join(facts)
+
+
+def file_name(path: str) -> str:
+    """The name of a file without its folders; `standard input` for "-"."""
+    return "standard input" if path == "-" else plain(PurePath(path).name)
 
 
 def page_range(pages: tuple[int, int] | None) -> str:
@@ -204,7 +225,7 @@ def places(
 
 def file_names(paths: Sequence[str]) -> str:
     """The names of files without their folders."""
-    return ", ".join(plain(PurePath(path).name) for path in paths)
+    return ", ".join(file_name(path) for path in paths)
 
 
 # Changes

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from colde_cli.documents.passages import whole_pages
 from colde_cli.similarity.alignment import PassagePair, State
 from colde_cli.similarity.flags import FlagKind
+from colde_cli.similarity.triage import weight
 from colde_cli.views.escaping import short
 from colde_cli.views.redline import Piece, PieceKind, pieces
 from colde_cli.views.wording import STATE_WORDS, heading, page_range
@@ -35,6 +36,7 @@ class Change:
 
     Attributes:
         number: of the pair; its permalink is #pN.
+        weight: of the pair.
         letter: of its state.
         kinds: of its flags.
         flags: kind, words of A, words of B.
@@ -44,6 +46,7 @@ class Change:
     """
 
     number: int
+    weight: float
     letter: str
     state: str
     kinds: list[str]
@@ -60,6 +63,13 @@ def changes(comparison: Comparison) -> list[Change]:
         for number, pair in enumerate(comparison.passages)
         if pair.state is not State.SAME
     ]
+
+
+def weightiest(comparison: Comparison, listed: Sequence[Change]) -> list[tuple[Change, int]]:
+    """The flagged changes, the weightiest first, each with the number of passages that it runs through."""
+    rows = {change.number: change for change in listed}
+    firsts = ((rows[change.pairs[0]], len(change.pairs)) for change in comparison.changes)
+    return [(row, passages) for row, passages in firsts if row.flags]
 
 
 def kind_counts(listed: Sequence[Change]) -> list[tuple[str, int]]:
@@ -100,6 +110,7 @@ def _change(comparison: Comparison, number: int, pair: PassagePair) -> Change:
     sides = [f"{side} {page}" for side, page in (("A", pages(pair.a)), ("B", pages(pair.b))) if page]
     return Change(
         number,
+        weight(pair),
         STATE_LETTERS[pair.state],
         state_words(pair),
         flag_kinds(pair),

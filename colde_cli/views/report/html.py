@@ -7,7 +7,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from colde_cli.views.report.changes import STATE_LETTERS, changes, kind_counts, longest
+from colde_cli.views.report.changes import STATE_LETTERS, changes, kind_counts, longest, weightiest
 from colde_cli.views.report.heat import heat_maps, tables
 from colde_cli.views.report.sides import sides
 from colde_cli.views.report.summary import heads, summary
@@ -49,6 +49,7 @@ def comparison_html(comparison: Comparison) -> str:
         changes=listed,
         longest=longest(comparison, listed),
         kind_counts=kind_counts(listed),
+        weightiest=weightiest(comparison, listed),
         maps=tables(comparison),
         sides=sides(comparison),
         data=_data(comparison),

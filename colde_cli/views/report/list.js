@@ -9,11 +9,10 @@ let chosen = -1;
 
 const numberOf = (row) => Number(row.dataset.p);
 
-// The list in reading order, or with flagged changes before all others.
+// The list in reading order, or with the weightiest changes first.
 function arrange() {
-  const flaggedFirst = $("#flagged-first")?.getAttribute("aria-pressed") === "true";
-  const byFlag = (flagged) => rows.filter((row) => Boolean(row.dataset.k) === flagged);
-  order = flaggedFirst ? [...byFlag(true), ...byFlag(false)] : rows;
+  const byWeight = $("#flagged-first")?.getAttribute("aria-pressed") === "true";
+  order = byWeight ? [...rows].sort((one, other) => other.dataset.w - one.dataset.w) : rows;
   places = new Map(order.map((row, place) => [numberOf(row), place]));
 }
 

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 from colde_cli.similarity.alignment import Extent, State, extents
 from colde_cli.views.escaping import short
 from colde_cli.views.report.changes import STATE_LETTERS
+from colde_cli.views.verdict import one_text, verdict_sentence
 from colde_cli.views.wording import (
     PART_NAMES,
     STATE_WORDS,
-    VERDICTS,
     apart_from,
     closer_than,
     document_facts,
@@ -44,7 +44,7 @@ class PageHead:
     Attributes:
         letter: A or B.
         label: the title; the file's name if both titles are the same.
-        facts: path, pages, sections, tokens.
+        facts: file name, pages, sections, words.
         warnings: what could not be read.
     """
 
@@ -86,6 +86,8 @@ class Summary:
     """The first screen, all of it text but the gauge.
 
     Attributes:
+        one_text: both are versions of one text, so that their relation is no question.
+        verdict: in a sentence.
         tone: "yes", "no" or "open": the colour of the verdict.
         because: sentences that give reasons for the verdict.
         gauge: score and threshold in percent; the threshold may be None.
@@ -99,6 +101,7 @@ class Summary:
         apart: the same at the end of a sentence: " apart from case".
     """
 
+    one_text: bool
     verdict: str
     tone: str
     because: str
@@ -120,9 +123,10 @@ def summary(comparison: Comparison) -> Summary:
     changes = comparison.section_changes
     both, counts, model = extents(comparison.passages), comparison.summary, comparison.model
     return Summary(
-        VERDICTS[comparison.related],
-        _TONES[comparison.related],
-        f"{_because(comparison)} {reasons(comparison)}".strip(),
+        one_text(comparison),
+        verdict_sentence(comparison),
+        "yes" if one_text(comparison) else _TONES[comparison.related],
+        "" if one_text(comparison) else f"{_because(comparison)} {reasons(comparison)}".strip(),
         f"{comparison.score:.3f}",
         (
             _on_gauge(comparison.score),
@@ -165,7 +169,7 @@ def _warnings(report: ReadReport) -> list[str]:
             f"Left out on request: {', '.join(short(name, 60) for name in report.skipped_sections[:12])}."
         )
     if report.truncated_tokens:
-        warnings.append(f"{plural(report.truncated_tokens, 'token')} left out because of a limit.")
+        warnings.append("The end is left out because of a limit.")
     return warnings
 
 

@@ -1,0 +1,112 @@
+"""Order the changes between two documents by weight: what costs money comes first.
+
+The weight of a change is that of its weightiest flag, and a little for further flags and for the words that changed. A
+change without flags weighs less than any with one. The same replacement throughout is one change.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from colde_cli.similarity.alignment import PassagePair, State
+from colde_cli.similarity.flags import FlagKind
+
+WEIGHTS = {
+    FlagKind.AMOUNT: 10.0,
+    FlagKind.PARTY: 10.0,
+    FlagKind.OBLIGATION: 9.0,
+    FlagKind.NEGATION: 9.0,
+    FlagKind.EXCEPTION: 9.0,
+    FlagKind.SCOPE: 8.5,
+    FlagKind.COMPARISON: 8.5,
+    FlagKind.PERCENTAGE: 8.0,
+    FlagKind.DATE: 8.0,
+    FlagKind.UNIT: 8.0,
+    FlagKind.NUMBER: 7.0,
+    FlagKind.CLAUSE: 6.5,
+    FlagKind.REFERENCE: 6.0,
+    FlagKind.TERM: 6.0,
+    FlagKind.NAME: 6.0,
+}
+"""Weight of a flag; an edit without one weighs less than 5."""
+
+_FURTHER, _MOST_FURTHER = 0.2, 5
+"""For each further flag of a passage, up to a number of them."""
+_WORDS, _MOST_WORDS = 0.45, 4.5
+"""For each doubling of the words that changed, up to a sum; a tenth of it where a flag weighs, too."""
+_THROUGHOUT = 3
+"""Fewest passages with the same replacement and no other edit that make one change."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A change to show: usually one pair of passages, or the same replacement in several.
+
+    Attributes:
+        pairs: places in the alignment, in order.
+        weight: see `WEIGHTS`.
+        replacement: the words of A and of B where the same replacement runs through several passages.
+    """
+
+    pairs: tuple[int, ...]
+    weight: float
+    replacement: tuple[str, str] | None = None
+
+
+def weight(pair: PassagePair) -> float:
+    """Weigh a pair; 0 for one that is the same."""
+    if pair.state is State.SAME:
+        return 0.0
+    words = min(_MOST_WORDS, _WORDS * math.log2(1 + changed_words(pair)))
+    if not pair.flags:
+        return round(words, 3)
+    further = _FURTHER * min(_MOST_FURTHER, len(pair.flags) - 1)
+    return round(max(WEIGHTS[flag.kind] for flag in pair.flags) + further + words / 10, 3)
+
+
+def changed_words(pair: PassagePair) -> int:
+    """Count the words deleted and inserted; all words of a passage of only one document."""
+    if not pair.a or not pair.b:
+        return len(pair.a_text.split()) + len(pair.b_text.split())
+    return sum(
+        len(pair.a_text[edit.a.start : edit.a.end].split())
+        + len(pair.b_text[edit.b.start : edit.b.end].split())
+        for edit in pair.edits
+    )
+
+
+def ordered_changes(pairs: Sequence[PassagePair]) -> tuple[Change, ...]:
+    """List all changes, the weightiest first; of equal weight in the order of A."""
+    places: dict[tuple[str, str], list[int]] = defaultdict(list)
+    for number, pair in enumerate(pairs):
+        if (only := replacement(pair)) is not None:
+            places[only].append(number)
+    throughout = {words: found for words, found in places.items() if len(found) >= _THROUGHOUT}
+    changes = [
+        Change(tuple(found), max(weight(pairs[number]) for number in found), words)
+        for words, found in throughout.items()
+    ]
+    grouped = {number for found in throughout.values() for number in found}
+    changes += [
+        Change((number,), weight(pair))
+        for number, pair in enumerate(pairs)
+        if pair.state is not State.SAME and number not in grouped
+    ]
+    return tuple(sorted(changes, key=lambda change: (-change.weight, change.pairs)))
+
+
+def replacement(pair: PassagePair) -> tuple[str, str] | None:
+    """The words of A and of B, if all edits of a passage that kept its place replace the same words."""
+    if pair.state is not State.EDITED:
+        return None
+    sides = {
+        (pair.a_text[edit.a.start : edit.a.end], pair.b_text[edit.b.start : edit.b.end])
+        for edit in pair.edits
+    }
+    if len(sides) != 1:
+        return None
+    a, b = next(iter(sides))
+    return (a, b) if a and b else None
