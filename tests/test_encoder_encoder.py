@@ -11,13 +11,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from colde_cli.corpus.collecting import CorpusReader, Skipped, encode_files
 from colde_cli.documents.document import Document, Part, assemble
 from colde_cli.documents.reading import read
 from colde_cli.encoder.cache import Cache
 from colde_cli.encoder.encoder import Encoder, rearranged, without
 from colde_cli.encoder.encoding import Encoding
 from colde_cli.encoder.layout import WEIGHTS
-from colde_cli.errors import ModelError, NoTextError, OptionError
+from colde_cli.errors import LimitError, ModelError, NoTextError, OptionError
 from colde_cli.scoring.config import Calibration
 from colde_cli.scoring.lexicon import Terms, overlap
 from colde_cli.scoring.score import document_score
@@ -326,3 +327,19 @@ def test_without_a_chunk_its_words_are_gone(encoder: Encoder, contract: Encoding
     assert len(gone - set(own.buckets.tolist())) <= 1, "the pair at the seam"
     assert np.array_equal(words(rest)[1].buckets, words(contract)[1].buckets)
     assert rest.section_vectors is contract.section_vectors
+
+
+def test_a_document_of_too_many_chunks_is_refused_and_the_others_are_ranked(
+    encoder: Encoder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("colde_cli.encoder.encoder.MAX_CHUNKS", 20)
+    many, few = tmp_path / "many.md", tmp_path / "few.md"
+    many.write_text("".join(f"# Clause {number}\n\nThe lease ends.\n\n" for number in range(21)))
+    few.write_text("".join(f"# Clause {number}\n\nThe lease ends.\n\n" for number in range(20)))
+    with pytest.raises(LimitError, match=r"many\.md needs too much memory: it has 21 chunks"):
+        encoder.encode(read(many))
+    refused, encoded = sorted(encode_files([many, few], encoder, CorpusReader()), key=str)[::-1]
+    assert isinstance(refused, Skipped)
+    assert "too much memory" in refused.reason
+    assert isinstance(encoded, Encoding)
+    assert len(encoded.chunks) == 20

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 from importlib.resources import files
 from typing import Any
 
 import jsonschema
+import numpy as np
 import pytest
 from hand_made import compared, document, hostile
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from colde_cli.similarity.alignment import State
 from colde_cli.similarity.comparison import Comparison
@@ -80,3 +83,31 @@ def test_json_steers_no_terminal() -> None:
     written = text(values)
     assert json.loads(written) == values
     assert written.replace("\n", "").isprintable()
+
+
+numbers = st.integers() | st.floats(allow_nan=False, allow_infinity=False)
+values = st.recursive(
+    st.none() | st.booleans() | numbers | st.text() | st.lists(numbers),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+)
+
+
+@given(st.dictionaries(st.text(), values))
+def test_text_is_json_with_two_blanks_and_every_list_of_numbers_on_one_line(value: Value) -> None:
+    unsafe = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+    spread = json.dumps(value, ensure_ascii=False, indent=2)
+    spread = unsafe.sub(lambda found: f"\\u{ord(found[0]):04x}", spread)
+    listed = re.compile(r"\[\n\s*([-+.\deE]+(?:,\n\s*[-+.\deE]+)*)\n\s*\]")
+    assert text(value) == listed.sub(lambda found: "[" + " ".join(found[1].split()) + "]", spread) + "\n"
+
+
+def test_tables_are_written_as_lists_are() -> None:
+    table = np.linspace(-1, 1, 21, dtype=np.float32).reshape(7, 3)
+    rows = [[round(float(value), 6) for value in row] for row in table]
+    assert text({"table": table}) == text({"table": rows})
+    assert text({"table": table[:0]}) == text({"table": []})
+    assert text({"table": table[:, :0]}) == text({"table": [[] for _ in table]})
+
+
+def test_the_text_and_the_object_of_a_comparison_are_the_same(field_study: Comparison) -> None:
+    assert comparison_json(field_study) == text(field_study.to_dict())

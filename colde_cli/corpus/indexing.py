@@ -34,7 +34,7 @@ from colde_cli.documents.passages import passages
 from colde_cli.encoder.cache import digest, file_digest
 from colde_cli.encoder.encoding import DocumentEncoder, Encoding
 from colde_cli.encoder.loading import learn_field
-from colde_cli.errors import BadIndexError, MissingFileError, NoTextError, OptionError
+from colde_cli.errors import BadIndexError, LimitError, MissingFileError, NoTextError, OptionError
 from colde_cli.scoring.profile import ARRAYS, LEAST_DOCUMENTS
 from colde_cli.settings import CORPUS, usable_cores
 
@@ -548,11 +548,11 @@ def _encoded(documents: dict[int, Document], encoder: DocumentEncoder) -> dict[i
     """The encodings of documents, or the reason why there is none."""
     try:
         return dict(zip(documents, encoder.encode_many(list(documents.values())), strict=True))
-    except NoTextError:  # One of them has not a single token: find it.
+    except (NoTextError, LimitError):  # One of them has no token, or too many: find it.
         found: dict[int, Encoding | str] = {}
         for number, document in documents.items():
             try:
                 found[number] = encoder.encode(document)
-            except NoTextError as error:
+            except (NoTextError, LimitError) as error:
                 found[number] = str(error)
         return found

@@ -46,7 +46,7 @@ from colde_cli.encoder.runtime import (
     probe_cuda,
 )
 from colde_cli.encoder.validation import growth_of
-from colde_cli.errors import ModelError, NoTextError
+from colde_cli.errors import LimitError, ModelError, NoTextError
 from colde_cli.scoring.config import Calibration
 from colde_cli.scoring.domains import Domains
 from colde_cli.scoring.lexicon import Lexicon, Terms
@@ -55,6 +55,8 @@ from colde_cli.scoring.profile import DomainFields, ModelStatistics
 FloatArray = NDArray[np.float32]
 IntArray = NDArray[np.int64]
 
+MAX_CHUNKS = 5000
+"""Chunks of one document. Attention takes about 60 bytes for each pair of them: 1.5 GB; 500 pages have 1,000 chunks."""
 # Chunks encoded between two writes to the cache: an interrupted run loses no more than these.
 _BLOCK = 1024
 
@@ -210,11 +212,9 @@ class Encoder:
 
         Raises:
             NoTextError: it has no text.
+            LimitError: it has too many chunks.
         """
-        chunks = self._chunker.result().chunk(document)
-        if not chunks:
-            raise NoTextError(f"{document.path or document.title} has no text to compare.")
-        return chunks
+        return encodable(self._chunker.result().chunk(document), document)
 
     def encode_chunks(self, chunks: Sequence[Chunk], progress: Progress | None = None) -> FloatArray:
         """Encode chunks of one or many documents: vectors [n, H]. Chunks in the cache are not computed again.
@@ -338,6 +338,24 @@ class Encoder:
             return digest(self.fingerprint, np.asarray(chunk.ids, np.int32).tobytes())
         place = min(chunk.index, self.config.max_chunks - 1)
         return digest(self.fingerprint, np.asarray([0, place, *chunk.ids], np.int32).tobytes())
+
+
+def encodable(chunks: tuple[Chunk, ...], document: Document) -> tuple[Chunk, ...]:
+    """Check that the chunks of a document can be encoded: at least one, and at most `MAX_CHUNKS`.
+
+    Raises:
+        NoTextError: there is none.
+        LimitError: there are too many.
+    """
+    name = document.path or document.title
+    if not chunks:
+        raise NoTextError(f"{name} has no text to compare.")
+    if len(chunks) > MAX_CHUNKS:
+        raise LimitError(
+            f"{name} needs too much memory: it has {len(chunks):,} chunks, and colde compares {MAX_CHUNKS:,} of a"
+            " document at most; split it, or leave out sections."
+        )
+    return chunks
 
 
 def _open_lexicon(folder: ModelFolder) -> Lexicon | None:

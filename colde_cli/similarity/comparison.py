@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -256,8 +256,27 @@ def _shown(document: Document) -> str:
 _DECIMALS = 6
 
 
-def comparison_data(comparison: Comparison) -> dict[str, Any]:
-    """Build schema colde.diff/1; without an alignment `passages` and all that depends on them are null."""
+def rounded_rows(values: FloatArray) -> list[list[float]]:
+    """Round a table to the decimals of JSON."""
+    return [rounded_row(row) for row in values]
+
+
+def rounded_row(row: FloatArray) -> list[float]:
+    """Round a row of a table to the decimals of JSON."""
+    values: list[float] = np.round(row.astype(np.float64), _DECIMALS).tolist()
+    return values
+
+
+def comparison_data(
+    comparison: Comparison, table: Callable[[FloatArray], object] = rounded_rows
+) -> dict[str, Any]:
+    """Build schema colde.diff/1; without an alignment `passages` and all that depends on them are null.
+
+    Args:
+        comparison: of two documents.
+        table: makes the value of a table. Tables grow with the product of both lengths: as lists of numbers they take
+            eight times the memory of arrays.
+    """
     aligned = comparison.alignment is not None
     return {
         "schema": "colde.diff/1",
@@ -272,11 +291,11 @@ def comparison_data(comparison: Comparison) -> dict[str, Any]:
             "parts": parts_data(comparison.parts),
             **_within_field(comparison),
         },
-        "sections": {"scores": _matrix(comparison.section_scores)},
+        "sections": {"scores": table(comparison.section_scores)},
         "chunks": {
-            "scores": _matrix(comparison.chunk_scores),
-            "attention_a_to_b": _matrix(comparison.attention_a_to_b),
-            "attention_b_to_a": _matrix(comparison.attention_b_to_a),
+            "scores": table(comparison.chunk_scores),
+            "attention_a_to_b": table(comparison.attention_a_to_b),
+            "attention_b_to_a": table(comparison.attention_b_to_a),
         },
         "passages": [_passage(pair) for pair in comparison.passages] if aligned else None,
         "summary": _summary(comparison) if aligned else None,
@@ -342,11 +361,6 @@ def parts_data(parts: Sequence[ScorePart]) -> list[dict[str, Any]]:
 def pages_data(pages: tuple[int, int] | None) -> list[int] | None:
     """List first and last page; None where the source has no pages."""
     return None if pages is None else list(pages)
-
-
-def _matrix(values: NDArray[np.float32]) -> list[list[float]]:
-    rows: list[list[float]] = np.round(values.astype(np.float64), _DECIMALS).tolist()
-    return rows
 
 
 def _encoding(encoding: Encoding) -> dict[str, Any]:

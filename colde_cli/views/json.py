@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from colde_cli.evaluation.result import Evaluation, Figure, PairedTest, SetResult, SystemResult
-from colde_cli.similarity.comparison import rounded
+from colde_cli.similarity.comparison import comparison_data, rounded, rounded_row
 
 if TYPE_CHECKING:
     from colde_cli.corpus.ranking import Ranking
@@ -16,13 +20,11 @@ if TYPE_CHECKING:
 
 # Controls and marks that turn the direction of text could steer a terminal that shows the JSON.
 _UNSAFE = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
-# A list of numbers that `json` has spread over lines. A JSON string holds no line break, so that none is touched.
-_NUMBERS = re.compile(r"\[\n\s*([-+.\deE]+(?:,\n\s*[-+.\deE]+)*)\n\s*\]")
 
 
 def comparison_json(comparison: Comparison) -> str:
     """A comparison as text of schema colde.diff/1."""
-    return text(comparison.to_dict())
+    return text(comparison_data(comparison, lambda table: table))
 
 
 def ranking_json(ranking: Ranking) -> str:
@@ -33,17 +35,43 @@ def ranking_json(ranking: Ranking) -> str:
 def ranking_jsonl(ranking: Ranking) -> str:
     """A line for each hit: its object of schema colde.rank/1, with the path of the query."""
     hits = ranking.to_dict()["results"]
-    return "".join(_line({"query": ranking.query_path, **hit}) + "\n" for hit in hits)
+    return "".join(_plain({"query": ranking.query_path, **hit}) + "\n" for hit in hits)
 
 
 def text(value: dict[str, Any]) -> str:
-    """An object as text, every list of numbers on one line."""
-    spread = _line(value, indent=2)
-    return _NUMBERS.sub(lambda found: "[" + " ".join(found[1].split()) + "]", spread) + "\n"
+    """An object as text, every list of numbers on one line. A table may be an array of floats, [n, m]."""
+    return "".join(_pieces(value, "\n")) + "\n"
 
 
-def _line(value: dict[str, Any], indent: int | None = None) -> str:
-    written = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=indent)
+def _pieces(value: object, line: str) -> Iterator[str]:
+    """The pieces of a value as text; `line` breaks a line and indents the next as far as the value."""
+    if isinstance(value, dict) and value:
+        yield from _block(
+            "{}",
+            (chain((f"{_plain(str(key))}: ",), _pieces(item, line + "  ")) for key, item in value.items()),
+            line,
+        )
+    elif isinstance(value, np.ndarray):
+        yield from (
+            _block("[]", ((_plain(rounded_row(row)),) for row in value), line) if len(value) else ("[]",)
+        )
+    elif isinstance(value, (list, tuple)) and value and not all(type(item) in (int, float) for item in value):
+        yield from _block("[]", (_pieces(item, line + "  ") for item in value), line)
+    else:
+        yield _plain(value)
+
+
+def _block(brackets: str, items: Iterable[Iterable[str]], line: str) -> Iterator[str]:
+    """Items between brackets, each on a line of its own."""
+    yield brackets[0]
+    for number, item in enumerate(items):
+        yield f"{',' if number else ''}{line}  "
+        yield from item
+    yield line + brackets[1]
+
+
+def _plain(value: object) -> str:
+    written = json.dumps(value, ensure_ascii=False, allow_nan=False)
     return _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", written)
 
 

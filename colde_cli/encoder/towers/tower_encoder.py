@@ -16,7 +16,7 @@ from colde_cli import settings
 from colde_cli.documents.chunking import Chunker, TextTokenizer
 from colde_cli.documents.document import Chunk, Document
 from colde_cli.encoder.cache import Cache, digest, file_digest, remembered
-from colde_cli.encoder.encoder import open_tokenizer
+from colde_cli.encoder.encoder import encodable, open_tokenizer
 from colde_cli.encoder.encoding import Encoding, RuntimeInfo
 from colde_cli.encoder.layout import TOKENIZER, TOWER_GRAPH, TowerConfig, TowerFolder, open_tower_folder
 from colde_cli.encoder.runtime import (
@@ -167,11 +167,10 @@ class TowerEncoder:
 
         Raises:
             NoTextError: it has no text.
+            LimitError: it has too many chunks.
         """
-        chunks = Chunker(self._tokenizer.result(), self.config.chunk_tokens).chunk(document)
-        if not chunks:
-            raise _no_text(document)
-        return chunks
+        chunker = Chunker(self._tokenizer.result(), self.config.chunk_tokens)
+        return encodable(chunker.chunk(document), document)
 
     def pack(self, text: str) -> Rows:
         """Pack a text into the rows that the tower reads."""
