@@ -178,3 +178,16 @@ def test_a_template_of_another_kind_of_file_is_read_like_the_documents(
     )
     _, value = diff_json(capsys, OTHER, OTHER, "--ignore-like", text, "--level", "document")
     assert value["ignored"]["a"] == value["ignored"]["b"] == {"stretches": 1, "words": 32, "sections": []}
+
+
+def test_renumbered_clauses_and_list_marks_are_no_difference_on_request(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    a, b = tmp_path / "a.txt", tmp_path / "b.txt"
+    a.write_text("4.2 The Supplier pays 40 euros as Section 4.1 says.\n\n(a) The malt is dry.\n")
+    b.write_text("4.3 The Supplier pays 40 euros as Section 4.2 says.\n\n(b) The malt is dry.\n")
+    assert run(capsys, "diff", a, b).status == 1
+    assert run(capsys, "diff", a, b, "--ignore-renumbering").status == 0
+    assert run(capsys, "diff", a, b, "--ignore-list-marks").status == 1
+    b.write_text(b.read_text().replace("40", "41"))
+    assert run(capsys, "diff", a, b, "--ignore-renumbering").status == 1

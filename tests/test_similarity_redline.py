@@ -268,3 +268,35 @@ def test_squeezed_words_are_the_text_run_together(text: str) -> None:
     run, starts = squeezed(words(text))
     assert run == run_together(text)
     assert len(starts) == len(words(text))
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "ignore"),
+    [
+        ("• The malt is dry.", "- The malt is dry.", NOTHING_IGNORED),
+        ("The malt is dry.\nIt is old.", "* The malt is dry.\n– It is old.", NOTHING_IGNORED),
+        (
+            "(a) The malt is dry.\n(b) It is old.",
+            "1. The malt is dry.\nIt is old.",
+            IgnoreOptions(list_marks=True),
+        ),
+        ("• (a) The malt is dry.", "The malt is dry.", IgnoreOptions(list_marks=True)),
+        (
+            "4.2 He pays as Section 4.1 says.",
+            "4.3 He pays as Section 4.2 says.",
+            IgnoreOptions(renumbering=True),
+        ),
+        ("He pays. 9.2 The Buyer signs.", "He pays. 11.2 The Buyer signs.", IgnoreOptions(renumbering=True)),
+        ("Clause 7(a) holds.", "Clause 8(b) holds.", IgnoreOptions(renumbering=True)),
+    ],
+)
+def test_marks_make_no_edit(a: str, b: str, ignore: IgnoreOptions) -> None:
+    assert redline(a, b, ignore=ignore) == redline(b, a, ignore=ignore) == ()
+    if ignore and "•" not in a:
+        assert " ".join(normal(a, ignore).split()) == " ".join(normal(b, ignore).split())
+
+
+@pytest.mark.parametrize("ignore", [IgnoreOptions(renumbering=True), IgnoreOptions(list_marks=True)])
+def test_numbers_in_text_still_count(ignore: IgnoreOptions) -> None:
+    a = "4.2 The Supplier brings 40 bags in 3 days."
+    assert len(redline(a, a.replace("40", "45").replace("3", "5"), ignore=ignore)) == 2

@@ -14,7 +14,9 @@ from colde_cli.commands.options import (
     ExitZeroOption,
     IgnoreCaseOption,
     IgnoreLikeOption,
+    IgnoreListMarksOption,
     IgnoreNumbersOption,
+    IgnoreRenumberingOption,
     IgnoreWhitespaceOption,
     Level,
     LevelOption,
@@ -58,6 +60,8 @@ def diff(
     ignore_case: IgnoreCaseOption = False,
     ignore_whitespace: IgnoreWhitespaceOption = False,
     ignore_numbers: IgnoreNumbersOption = False,
+    ignore_renumbering: IgnoreRenumberingOption = False,
+    ignore_list_marks: IgnoreListMarksOption = False,
     ignore_like: IgnoreLikeOption = None,
     field: Annotated[
         str | None,
@@ -101,7 +105,14 @@ def diff(
     from colde_cli.similarity.redline import IgnoreOptions
 
     like = ignore_like or []
-    ignore = IgnoreOptions(ignore_case, ignore_whitespace, ignore_numbers, tuple(map(str, like)))
+    ignore = IgnoreOptions(
+        ignore_case,
+        ignore_whitespace,
+        ignore_numbers,
+        tuple(map(str, like)),
+        ignore_renumbering,
+        ignore_list_marks,
+    )
     chosen = choose_format(format, output, (a, b, *ignore.like), FORMATS)
     reporter = Reporter(quiet, verbose)
     read = api.ReadOptions(password, parse_pages(pages), skip_sections or (), only_sections or ())

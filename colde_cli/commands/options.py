@@ -249,6 +249,22 @@ IgnoreNumbersOption = Annotated[
         help="Treat all numbers, dates and labels such as 3.2 or (iv) as the same; units still count.",
     ),
 ]
+IgnoreRenumberingOption = Annotated[
+    bool,
+    option(
+        "--ignore-renumbering",
+        panel=IGNORE,
+        help="Treat the numbers of clauses, and references to them, as the same; other numbers still count.",
+    ),
+]
+IgnoreListMarksOption = Annotated[
+    bool,
+    option(
+        "--ignore-list-marks",
+        panel=IGNORE,
+        help="Leave out the marks of list items, such as (a) or 2.; bullets never count.",
+    ),
+]
 IgnoreLikeOption = Annotated[
     list[Path] | None,
     option(

@@ -443,6 +443,8 @@ def _ignored(comparison: Comparison) -> dict[str, Any]:
         "case": ignore.case,
         "whitespace": ignore.whitespace,
         "numbers": ignore.numbers,
+        "renumbering": ignore.renumbering,
+        "list_marks": ignore.list_marks,
         "like": list(ignore.like),
         "a": _left_out(comparison.a.document.report.ignored),
         "b": _left_out(comparison.b.document.report.ignored),

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from colde_cli.documents.document import Span
+from colde_cli.similarity.list_marks import bullets, clause_numbers, list_marks
 from colde_cli.similarity.numbers import LABEL, NAMED_LABEL, NUMBER
 
 
@@ -22,21 +23,26 @@ class IgnoreOptions:
         numbers: all numbers are the same: figures, words ("thirty"), dates, and labels of sections and list items.
             Units, currencies and the per cent sign still count.
         like: paths of templates; their text is left out of both documents (`boilerplate`).
+        renumbering: the numbers of clauses and list items are the same, and so are references to them.
+        list_marks: list items have no marks, such as "(a)" or "2.". Bullets never count.
     """
 
     case: bool = False
     whitespace: bool = False
     numbers: bool = False
     like: tuple[str, ...] = ()
+    renumbering: bool = False
+    list_marks: bool = False
 
     def __bool__(self) -> bool:
         """Whether anything is ignored."""
-        return self.case or self.whitespace or self.numbers or bool(self.like)
+        return bool(self.names) or bool(self.like)
 
     @property
     def names(self) -> tuple[str, ...]:
         """The switches that are on."""
-        return tuple(name for name in ("case", "whitespace", "numbers") if getattr(self, name))
+        switches = ("case", "whitespace", "numbers", "renumbering", "list_marks")
+        return tuple(name for name in switches if getattr(self, name))
 
 
 NOTHING_IGNORED = IgnoreOptions()
@@ -45,6 +51,8 @@ _WORD = r"\d+(?:[.,:]\d+)*|[^\W\d_]+(?:[\u00ad'’][^\W\d_]+)*|[^\s\u00ad]"
 _TOKEN = re.compile(_WORD)
 _NUMBER = re.compile(rf"(?P<label>{LABEL})|(?P<number>{NAMED_LABEL}|{NUMBER})")
 _NUMBER_OR_TOKEN = re.compile(rf"{_NUMBER.pattern}|{_WORD}")
+_CLAUSE = "0#"
+"""The key of every number of a clause where renumbering is ignored."""
 _AS = {"number": "0", "label": "(0)"}
 """The key of every number and of every label where numbers are ignored."""
 
@@ -87,7 +95,32 @@ def words(text: str, ignore: IgnoreOptions = NOTHING_IGNORED) -> tuple[Word, ...
         ignore: with numbers ignored, a date of several words is one word.
     """
     pattern = _NUMBER_OR_TOKEN if ignore.numbers else _TOKEN
-    return tuple(Word(_key(match, ignore), match.start(), match.end()) for match in pattern.finditer(text))
+    found = (Word(_key(match, ignore), match.start(), match.end()) for match in pattern.finditer(text))
+    marks = _marks(text, ignore)
+    return tuple(_without_marks(found, marks) if marks else found)
+
+
+def _marks(text: str, ignore: IgnoreOptions) -> list[tuple[Span, str]]:
+    """Find the marks to ignore, in order, each with the key it gets: "" where it is as if it were not there."""
+    marks = [(span, "") for span in list_marks(text)] if ignore.list_marks else []
+    if ignore.renumbering:
+        marks += [(span, _CLAUSE) for span in clause_numbers(text)]
+    return sorted(marks, key=lambda mark: (mark[0].start, mark[1]))
+
+
+def _without_marks(found: Iterable[Word], marks: Sequence[tuple[Span, str]]) -> Iterator[Word]:
+    """Leave out the words of marks; a mark with a key becomes one word."""
+    place, told = 0, -1
+    for word in found:
+        while place < len(marks) and marks[place][0].end <= word.start:
+            place += 1
+        if place == len(marks) or word.end <= marks[place][0].start:
+            yield word
+            continue
+        span, key = marks[place]
+        if key and told != place:
+            told = place
+            yield Word(key, word.start, span.end)
 
 
 def _key(match: re.Match[str], ignore: IgnoreOptions) -> str:
@@ -139,7 +172,10 @@ def run_together(text: str, ignore: IgnoreOptions = NOTHING_IGNORED) -> str:
 
 
 def _without_ignored(text: str, ignore: IgnoreOptions) -> str:
-    """Make case and numbers the same, where they are ignored."""
+    """Make case and numbers the same and leave marks out, where they are ignored."""
+    if ignore.renumbering or ignore.list_marks:
+        for span, key in reversed(_marks(text, ignore)):
+            text = f"{text[: span.start]} {key} {text[span.end :]}"
     if ignore.numbers:  # before case is removed: only a capital tells the month from the modal "may"
         text = _NUMBER.sub(lambda match: _AS[match.lastgroup or "number"], text)
     return text.casefold() if ignore.case else text
@@ -175,6 +211,7 @@ def redline(
     """
     left, right = words(a, ignore), words(b, ignore)
     blocks = [block for block in _blocks(left, right) if not _same_letters(left, right, block)]
+    blocks = _without_bullets(blocks, (a, left), (b, right))
     if readable:
         blocks = _joined(blocks, left)
     return tuple(Edit(_span(left, i, j, len(a)), _span(right, k, n, len(b))) for i, j, k, n in blocks)
@@ -197,6 +234,23 @@ def _blocks(left: Sequence[Word], right: Sequence[Word]) -> list[_Block]:
             block = (found[-1][0], block[1], found.pop()[2], block[3])
         found.append(block)
     return found
+
+
+def _without_bullets(
+    blocks: Sequence[_Block], a: tuple[str, Sequence[Word]], b: tuple[str, Sequence[Word]]
+) -> list[_Block]:
+    """Drop the blocks of bullets alone."""
+    marks = [{place for span in bullets(text) for place in range(span.start, span.end)} for text, _ in (a, b)]
+    if not any(marks):
+        return list(blocks)
+    return [
+        block
+        for block in blocks
+        if not (
+            all(word.start in marks[0] for word in a[1][block[0] : block[1]])
+            and all(word.start in marks[1] for word in b[1][block[2] : block[3]])
+        )
+    ]
 
 
 def _same_letters(left: Sequence[Word], right: Sequence[Word], block: _Block) -> bool:

@@ -50,7 +50,13 @@ MOST_FLAGS = 6
 """Flags of one kind that are named above a redline: in a table every number may differ."""
 _UNNAMED = {"front": "(front matter)", "abstract": "(abstract)"}
 """Substitutes for a missing heading, by `SectionKind` value. Commands import this file before any document is read."""
-_IGNORED = {"case": "case", "whitespace": "white space", "numbers": "numbers"}
+_IGNORED = {
+    "case": "case",
+    "whitespace": "white space",
+    "numbers": "numbers",
+    "renumbering": "renumbering",
+    "list_marks": "list marks",
+}
 _MOST_SKIPPED = 8
 """Skipped sections that are named."""
 _CONTEXT = 24
