@@ -52,12 +52,17 @@ class NearPair:
 
 
 class NearPairs:
-    """Collects documents, then finds their pairs. A context manager: its temporary files go with it."""
+    """Collects documents, then finds their pairs. A context manager: its temporary files go with it.
+
+    Attributes:
+        folder: of the temporary files.
+    """
 
     def __init__(self) -> None:
-        self._folder = TemporaryDirectory(prefix="colde-", ignore_cleanup_errors=True)
+        self._temporary = TemporaryDirectory(prefix="colde-", ignore_cleanup_errors=True)
+        self.folder = Path(self._temporary.name)
         names = ("words", "bands", "hashes")
-        self._files = {name: (Path(self._folder.name) / name).open("wb") for name in names}
+        self._files = {name: (self.folder / name).open("wb") for name in names}
         self._words, self._sampled = [0], [0]
         self._tables: OrderedDict[int, ShingleTable] = OrderedDict()
 
@@ -69,7 +74,7 @@ class NearPairs:
     ) -> None:
         for file in self._files.values():
             file.close()
-        self._folder.cleanup()
+        self._temporary.cleanup()
 
     def __len__(self) -> int:
         return len(self._words) - 1
@@ -93,8 +98,6 @@ class NearPairs:
             least_both: share of the words of each document, in (0, 1].
             least_one: share of the words of either document, in (0, 1].
         """
-        for file in self._files.values():
-            file.flush()
         for a, b in self.candidates():
             first, second = shared_words(self._table(a), self._table(b))
             if min(first, second) >= least_both or max(first, second) >= least_one:
@@ -102,6 +105,8 @@ class NearPairs:
 
     def candidates(self) -> Iterator[tuple[int, int]]:
         """Pairs that may share much, ascending, each once."""
+        for file in self._files.values():
+            file.flush()
         banded = self._banded()
         place = 0
         for end, sampled in self._sharing_samples():
@@ -167,18 +172,20 @@ class NearPairs:
         return ordered, owners, positions
 
     def _mapped(self, name: str, kind: Any) -> NDArray[Any]:  # noqa: ANN401 - a scalar type of NumPy
-        path = Path(self._folder.name) / name
+        path = self.folder / name
         return np.memmap(path, kind, "r") if path.stat().st_size else np.empty(0, kind)
 
     def _made(self, name: str, kind: Any, count: int) -> NDArray[Any]:  # noqa: ANN401 - a scalar type of NumPy
-        path = Path(self._folder.name) / name
+        path = self.folder / name
         return np.memmap(path, kind, "w+", shape=(count,)) if count else np.empty(0, kind)
 
     def _table(self, number: int) -> ShingleTable:
         """The table of a document; those used last are kept."""
         if number not in self._tables:
-            words = self._mapped("words", np.uint32)[self._words[number] : self._words[number + 1]]
-            self._tables[number] = ShingleTable.of(np.array(words))
+            start, end = self._words[number : number + 2]
+            # Not mapped: pages of a mapped file would count as memory of this process.
+            words = np.fromfile(self.folder / "words", np.uint32, end - start, offset=4 * start)
+            self._tables[number] = ShingleTable.of(words)
             held = sum(table.nbytes for table in self._tables.values())
             while held > _TABLES and len(self._tables) > 2:
                 held -= self._tables.popitem(last=False)[1].nbytes
