@@ -101,7 +101,7 @@ def unrelated(
 
 def cases(folder: Path, split: str, count: int, seed: int) -> Iterator[Case]:
     """Yield `count` cases, the two kinds and the two manners by turns."""
-    data = read_data([folder / "docs.jsonl.gz"])
+    data = read_data([folder / "docs.jsonl.gz"], supervised=False)
     pairs = read_pairs(folder / "pairs.jsonl.gz", data.numbers())
     documents = {item.id: item.document for item in data.documents if item.split == split}
     drawn = unrelated(documents, pairs, seed)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import importlib
+import json
 import random
 from pathlib import Path
 from types import ModuleType
@@ -132,3 +134,13 @@ def test_the_pipeline_finds_a_copied_passage(
     assert finding.changed == 0
     table = planted.report([finding])
     assert table.row_count == 5
+
+
+def test_cases_are_drawn_from_documents_of_any_label(planted: ModuleType, tmp_path: Path) -> None:
+    # Drawing needs no labels, so a document that is alone in its class is welcome.
+    texts = {name: document(seed).text for seed, name in enumerate("abcd")}
+    lines = [{"id": name, "text": text, "split": "test", "label": name} for name, text in texts.items()]
+    for name, rows in {"docs": lines, "pairs": [{"a": "a", "b": "b", "label": 1, "split": "test"}]}.items():
+        with gzip.open(tmp_path / f"{name}.jsonl.gz", "wt") as file:
+            file.writelines(json.dumps(row) + "\n" for row in rows)
+    assert len(list(planted.cases(tmp_path, "test", 4, 0))) == 4
