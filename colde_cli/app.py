@@ -24,6 +24,7 @@ from colde_cli.commands import (
     export,
     git_diff,
     index,
+    mcp,
     models,
     rank,
     serve,
@@ -51,6 +52,7 @@ app.command("dupes")(dupes.dupes)
 app.command("clusters")(clusters.clusters)
 app.command("index")(index.index)
 app.command("serve")(serve.serve)
+app.command("mcp")(mcp.mcp)
 app.command("adapt")(adapt.adapt)
 app.command("text")(text.text)
 app.command("train")(train.train)

@@ -1,0 +1,50 @@
+"""`colde mcp`: tools for agents, over standard input and output."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from colde_cli.commands.options import (
+    DebugOption,
+    DeviceOption,
+    ModelChoice,
+    ModelOption,
+    NoCacheOption,
+    PrecisionOption,
+    QuietOption,
+    ThreadsOption,
+    require_extra,
+)
+from colde_cli.recipes import option
+from colde_cli.settings import DEFAULT_MODEL
+
+
+def mcp(
+    root: Annotated[
+        list[Path] | None,
+        option(
+            "--root",
+            metavar="FOLDER",
+            help="Folder that may be read, with all below it; repeatable. Default: the working folder.",
+        ),
+    ] = None,
+    quiet: QuietOption = False,
+    debug: DebugOption = False,
+    model: ModelOption = DEFAULT_MODEL,
+    device: DeviceOption = "auto",
+    precision: PrecisionOption = "auto",
+    threads: ThreadsOption = None,
+    no_cache: NoCacheOption = False,
+) -> None:
+    """Offer compare, rank and read_passages to an agent (Model Context Protocol).
+
+    The agent's program starts this and speaks to it over standard input
+    and output. Nothing outside the folders is read, and nothing written.
+    """
+    require_extra("mcp", "colde mcp")
+    from colde_cli.service.mcp import Library, create_server
+
+    choice = ModelChoice(model, device, precision, threads, no_cache)
+    library = Library(root or [Path.cwd()], choice.load)
+    create_server(library).run("stdio")

@@ -1,0 +1,385 @@
+"""Results for agents: a summary first, then as much as fits into a number of characters, as text and as data."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from colde_cli.documents.passages import passages, whole_pages
+from colde_cli.errors import OptionError
+from colde_cli.similarity.alignment import PassagePair, State, extents
+from colde_cli.similarity.flags import FlagKind
+from colde_cli.views.redline import marked, pieces
+from colde_cli.views.wording import (
+    STATE_WORDS,
+    VERDICTS,
+    closer_than,
+    heading,
+    page_range,
+    pair_state,
+    percent,
+    plain,
+    plural,
+    section_state,
+    shared_words,
+    shorten,
+)
+
+if TYPE_CHECKING:
+    from colde_cli.corpus.ranking import Hit, Match, MatchedSection, Ranking
+    from colde_cli.documents.document import Document
+    from colde_cli.documents.passages import Passage
+    from colde_cli.similarity.comparison import Comparison
+    from colde_cli.similarity.section_changes import SectionChange
+
+    Item = TypeVar("Item", "PassageText", "HitText")
+
+_SECTIONS = 12
+_WARNINGS = 4
+_SENTENCE = 300
+_KINDS = list(FlagKind)
+
+
+@dataclass(frozen=True, slots=True)
+class PassageText:
+    """A passage of a document, or a pair of passages of two.
+
+    Attributes:
+        number: its place in the document, or among the pairs.
+        place: pages and heading.
+        state: of a pair: same, edited, moved, only in A, only in B.
+        flags: of a pair: the kinds of differences that matter.
+        text: with edits as [-deleted-] and {+inserted+}.
+    """
+
+    number: int
+    place: str
+    text: str
+    state: str = ""
+    flags: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        facts = [self.place, self.state, ", ".join(self.flags)]
+        return f"[{self.number} · {' · '.join(fact for fact in facts if fact)}] {self.text}"
+
+
+@dataclass(frozen=True)  # the SDK would take slots for defaults
+class PassagesAnswer:
+    """Passages in order.
+
+    Attributes:
+        total: passages that there are of the kind that was asked for.
+        cursor: where to go on; "" at the end.
+    """
+
+    summary: str
+    total: int
+    passages: list[PassageText]
+    cursor: str
+
+    def __str__(self) -> str:
+        more = [f"More: call again with cursor {self.cursor!r}."] if self.cursor else []
+        return "\n\n".join([self.summary, *map(str, self.passages), *more])
+
+
+@dataclass(frozen=True)  # the SDK would take slots for defaults
+class ComparisonAnswer:
+    """What two documents have in common, and what changed.
+
+    Attributes:
+        verdict: in a sentence.
+        related: None for a model without a threshold.
+        counts: passages in each state.
+        flags: changes with a flag of each kind.
+        sections: what became of sections that changed.
+        warnings: what could not be read.
+        changes: the most important first.
+        changes_in_all: of which `changes` lists some.
+    """
+
+    verdict: str
+    score: float
+    probability: float | None
+    related: bool | None
+    same_content: bool
+    counts: dict[str, int]
+    flags: dict[str, int]
+    sections: list[str]
+    warnings: list[str]
+    changes: list[PassageText]
+    changes_in_all: int
+
+    def __str__(self) -> str:
+        counts = ", ".join(f"{count} {STATE_WORDS[name]}" for name, count in self.counts.items())
+        lines = [self.verdict, f"Passages: {counts}."]
+        if self.flags:
+            lines.append(f"Flags: {', '.join(f'{name} {count}' for name, count in self.flags.items())}.")
+        lines += [f"Sections: {'; '.join(self.sections)}."] if self.sections else []
+        lines += [f"Warning: {sentence}" for sentence in self.warnings]
+        if self.changes:
+            lines.append(f"Changes ({len(self.changes)} of {self.changes_in_all}), the most important first:")
+        lines += [f"- {change}" for change in self.changes]
+        left = self.changes_in_all - len(self.changes)
+        lines += [f"{plural(left, 'more change')}: read_passages with both documents."] if left else []
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True, slots=True)
+class HitText:
+    """A document of a ranking.
+
+    Attributes:
+        closeness: probability or percentile, in words.
+        matches: the sections that match.
+    """
+
+    rank: int
+    path: str
+    title: str
+    score: float
+    closeness: str
+    matches: list[str] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        head = f"{self.rank}. {self.score:.2f} {self.path} – {self.title}"
+        lines = [f"{head} ({self.closeness})" if self.closeness else head]
+        return "\n".join([*lines, *(f"   {match}" for match in self.matches)])
+
+
+@dataclass(frozen=True)  # the SDK would take slots for defaults
+class RankingAnswer:
+    """The documents closest to one, the best first."""
+
+    summary: str
+    hits: list[HitText]
+    searched: int
+    skipped: int
+
+    def __str__(self) -> str:
+        return "\n".join([self.summary, *map(str, self.hits)])
+
+
+def comparison_answer(comparison: Comparison, most: int) -> ComparisonAnswer:
+    """A comparison in at most about `most` characters, as text and again as data."""
+    changed = [number for number, pair in enumerate(comparison.passages) if pair.state is not State.SAME]
+    changed.sort(key=lambda number: _importance(comparison.passages[number]))
+    kinds = Counter(kind for number in changed for kind in _kinds(comparison.passages[number]))
+    reports = (comparison.a.document.report, comparison.b.document.report)
+    warnings = [
+        f"{side}: {shorten(sentence, _SENTENCE)}"
+        for side, report in zip("AB", reports, strict=True)
+        for sentence in report.warnings[:_WARNINGS]
+    ]
+    sections = [_section(comparison, item) for item in comparison.section_changes if section_state(item)]
+    empty = ComparisonAnswer(
+        _verdict(comparison),
+        round(comparison.score, 4),
+        None if comparison.probability is None else round(comparison.probability, 4),
+        comparison.related,
+        comparison.same_content,
+        {state.value: count for state, count in comparison.summary.items()},
+        {kind.value: kinds[kind.value] for kind in FlagKind if kinds[kind.value]},
+        sections[:_SECTIONS],
+        warnings,
+        [],
+        len(changed),
+    )
+    listed = (_pair(comparison, number, context=36, longest=160) for number in changed)
+    used = max(len(str(empty)), _size(asdict(empty)))
+    return replace(empty, changes=_fitting(listed, most - used))
+
+
+def ranking_answer(ranking: Ranking, most: int) -> RankingAnswer:
+    """A ranking in at most about `most` characters."""
+    skipped = len(ranking.skipped)
+    summary = (
+        f"{plural(ranking.searched, 'document')} searched for documents like {shorten(ranking.query_title, 160)}"
+        f"{f'; {skipped} could not be read' if skipped else ''}."
+    )
+    if not ranking.results:
+        summary += " None is similar enough."
+    hits = (_hit(hit, ranking) for hit in ranking.results)
+    return RankingAnswer(summary, _fitting(hits, most - len(summary) - 60), ranking.searched, skipped)
+
+
+def document_answer(
+    document: Document, most: int, cursor: str = "", page: int | None = None
+) -> PassagesAnswer:
+    """The passages of a document from a cursor or a page on, in at most about `most` characters.
+
+    Raises:
+        OptionError: the cursor is none of ours, or the document has no such page.
+    """
+    found = passages(document)
+    first, offset = _place(cursor)
+    if page is not None and not cursor:
+        first = _first_on(found, page, document)
+    summary = f"{shorten(document.title, 160)}: {plural(len(found), 'passage')}, {_extent(document)}."
+
+    def passage(number: int) -> PassageText:
+        here = found[number]
+        text = plain(document.text[here.span.start : here.span.end])
+        return PassageText(number, _where([here], document, ""), text)
+
+    return _page_of([*range(len(found))], passage, summary, first, offset, most)
+
+
+def pairs_answer(
+    comparison: Comparison, most: int, cursor: str = "", page: int | None = None, *, changed: bool = True
+) -> PassagesAnswer:
+    """Pairs of passages of two documents from a cursor or a page of A on, in at most about `most` characters.
+
+    Raises:
+        OptionError: the cursor is none of ours, or A has no such page.
+    """
+    pairs = comparison.passages
+    wanted = [number for number, pair in enumerate(pairs) if not changed or pair.state is not State.SAME]
+    first, offset = _place(cursor)
+    if page is not None and not cursor:
+        document = comparison.a.document
+        least = _first_on([pair.a[0] for pair in pairs if pair.a], page, document)
+        index = [pair.a[0] for pair in pairs if pair.a][least].index if least < len(pairs) else 0
+        first = next((n for n, pair in enumerate(pairs) if pair.a and pair.a[0].index >= index), len(pairs))
+    kind = "changed passage" if changed else "pair of passages"
+    summary = f"{_verdict(comparison)} {plural(len(wanted), kind)}."
+    return _page_of(wanted, lambda number: _pair(comparison, number), summary, first, offset, most)
+
+
+def _page_of(
+    numbers: Sequence[int],
+    item: Any,  # noqa: ANN401 - a function of a number
+    summary: str,
+    first: int,
+    offset: int,
+    most: int,
+) -> PassagesAnswer:
+    """The items from number `first` on, its text from `offset` on, as far as there is room; at least a part of one."""
+    room, shown = most - len(summary) - 120, list[PassageText]()
+    for number in (number for number in numbers if number >= first):
+        whole: PassageText = item(number)
+        text = whole.text[offset:] if number == first else whole.text
+        start = offset if number == first else 0
+        part = replace(whole, text=text)
+        cost = _cost(part)
+        if cost > room and shown:
+            return PassagesAnswer(summary, len(numbers), shown, f"{number}:{start}")
+        if cost > room:
+            kept = max(100, room - (cost - len(text)))
+            shown.append(replace(whole, text=text[:kept]))
+            return PassagesAnswer(summary, len(numbers), shown, f"{number}:{start + kept}")
+        shown.append(part)
+        room -= cost
+    return PassagesAnswer(summary, len(numbers), shown, "")
+
+
+def _place(cursor: str) -> tuple[int, int]:
+    if not cursor:
+        return 0, 0
+    match = re.fullmatch(r"(\d{1,9}):(\d{1,9})", cursor)
+    if match is None:
+        raise OptionError(f"{cursor[:40]!r} is no cursor; give one that an answer gave, or leave it out.")
+    return int(match[1]), int(match[2])
+
+
+def _first_on(found: Sequence[Passage], page: int, document: Document) -> int:
+    """The place of the first passage that reaches a page."""
+    pages = document.report.pages
+    if not pages or not 1 <= page <= pages:
+        has = f"has pages 1 to {pages}" if pages else "has no pages"
+        raise OptionError(f"{shorten(document.title, 100)} {has}; page {page} is none of them.")
+    return next((n for n, item in enumerate(found) if item.pages and item.pages[1] >= page), len(found))
+
+
+def _verdict(comparison: Comparison) -> str:
+    facts = [f"score {comparison.score:.2f}"]
+    if comparison.probability is not None:
+        facts.append(f"probability {percent(comparison.probability)}")
+    names = " and ".join(shorten(side.document.title, 120) for side in (comparison.a, comparison.b))
+    shared = shared_words(comparison, extents(comparison.passages))
+    return f"{VERDICTS[comparison.related]} ({', '.join(facts)}): {names}. {shared}"
+
+
+def _importance(pair: PassagePair) -> tuple[int, int]:
+    """Flagged changes first, by their weightiest flag; then the longest."""
+    weightiest = min((_KINDS.index(flag.kind) for flag in pair.flags), default=len(_KINDS))
+    changed = sum(len(edit.a) + len(edit.b) for edit in pair.edits) or len(pair.a_text or pair.b_text)
+    return weightiest, -changed
+
+
+def _kinds(pair: PassagePair) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(flag.kind.value for flag in pair.flags))
+
+
+def _pair(
+    comparison: Comparison, number: int, *, context: int | None = None, longest: int | None = None
+) -> PassageText:
+    pair = comparison.passages[number]
+    sides = ((pair.a, comparison.a.document, "A"), (pair.b, comparison.b.document, "B"))
+    where = [_where(found, document, side) for found, document, side in sides if found]
+    if pair.a and pair.b:
+        text = marked(pieces(pair, context, longest))
+    else:
+        text = plain(pair.a_text or pair.b_text)
+        text = text if longest is None else shorten(text, 2 * longest)
+    return PassageText(number, " → ".join(where), text, pair_state(pair), _kinds(pair))
+
+
+def _where(found: Sequence[Passage], document: Document, side: str) -> str:
+    name = shorten(heading(document.sections[found[0].section]), 60)
+    return ", ".join(part for part in (side, page_range(whole_pages(found)), name) if part)
+
+
+def _extent(document: Document) -> str:
+    pages = document.report.pages
+    return plural(pages, "page") if pages else plural(len(document.sections), "section")
+
+
+def _section(comparison: Comparison, change: SectionChange) -> str:
+    a, b = comparison.a.document.sections, comparison.b.document.sections
+    names = [heading(a[index]) for index in change.a[:1]] or [heading(b[index]) for index in change.b[:1]]
+    return f"{shorten(' '.join(names), 70)} {section_state(change)}"
+
+
+def _hit(hit: Hit, ranking: Ranking) -> HitText:
+    closeness = "" if hit.probability is None else f"{percent(hit.probability)} related"
+    if ranking.field is not None:
+        closeness = closer_than(hit.percentile, ranking.field)
+    matches = [_match(match) for match in hit.matches]
+    return HitText(
+        hit.rank, plain(hit.path), shorten(hit.title, 160), round(hit.score, 4), closeness, matches
+    )
+
+
+def _match(match: Match) -> str:
+    return (
+        f"{match.score:.2f} {_matched(match.query)} ↔ {_matched(match.hit)}: {shorten(match.hit.text, 160)}"
+    )
+
+
+def _matched(place: MatchedSection) -> str:
+    name = shorten(place.section, 60) or "(front matter)"
+    return f"{name} {page_range(place.pages)}".strip()
+
+
+def _fitting(items: Iterable[Item], room: int) -> list[Item]:
+    """The first items that fit; at least one."""
+    chosen: list[Item] = []
+    for item in items:
+        room -= _cost(item)
+        if room < 0 and chosen:
+            break
+        chosen.append(item)
+    return chosen
+
+
+def _cost(item: PassageText | HitText) -> int:
+    """Characters of an item as text or as data, whichever is more."""
+    return max(len(str(item)), _size(asdict(item))) + 4
+
+
+def _size(data: dict[str, Any]) -> int:
+    return len(json.dumps(data, ensure_ascii=False))
