@@ -4,8 +4,8 @@
 
 A moment belongs in turn to making an index, updating one whose files were changed, renamed, added and deleted, encoding
 one anew with another model, and compacting one. The process gets SIGKILL at a random time of the span that an
-undisturbed run takes. The index is then verified, the command run again to its end, the index verified again, and its
-contents compared with those that an undisturbed run left. Documents are made up, of a few hundred words. A transaction
+undisturbed run works. The index is then verified, the work done to its end, the index verified again, and its contents
+compared with those that an undisturbed run left. Documents are made up, of a few hundred words. A transaction
 is committed every 20 ms instead of every few seconds, so that many moments lie within and between two.
 """
 
@@ -24,6 +24,13 @@ import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
+
+from colde_cli.corpus.indexing import update_index
+from colde_cli.corpus.upkeep import compact_index, verify_index
+from colde_cli.corpus.writing import LOCK
+from colde_cli.encoder.cache import Cache
+from colde_cli.encoder.loading import open_encoder
+from colde_cli.settings import DEFAULT_MODEL as MODEL
 
 ROOT = Path(__file__).resolve().parent.parent
 WORDS = "ba ke li mo nu ra se ti vo za pel dar gon fis".split()
@@ -93,16 +100,10 @@ def start(*arguments: str | Path) -> subprocess.Popen[bytes]:
     )
 
 
-def run(*arguments: str | Path) -> None:
-    """Run `colde index` to its end.
-
-    Raises:
-        RuntimeError: it ended with trouble.
-    """
-    process = start(*arguments)
-    _, errors = process.communicate()
-    if process.returncode:
-        raise RuntimeError(errors.decode())
+def working(process: subprocess.Popen[bytes], folder: Path) -> None:
+    """Wait until a process has the lock of an index, that is, until it has started and loaded its model."""
+    while process.poll() is None and not (folder / f"{LOCK}-journal").exists():
+        time.sleep(0.002)
 
 
 class Bench:
@@ -118,10 +119,15 @@ class Bench:
             ("update", "encode anew", "compact"), self._copy(self.corpus, "corpus-update")
         )
         self._corpora = corpora
+        other = self._other_model()
+        cache = Cache.open()
+        self._models = {
+            name: open_encoder(other if name == "encode anew" else MODEL, cache=cache) for name in corpora
+        }
         self.commands: dict[str, list[str | Path]] = {
             "make": [self.corpus, "-o", self.index],
             "update": [self.index],
-            "encode anew": [self.index, "--model", self._other_model()],
+            "encode anew": [self.index, "--model", other],
             "compact": [self.index, "--compact"],
         }
         self.seconds: dict[str, float] = {}
@@ -150,13 +156,22 @@ class Bench:
         for name, command in self.commands.items():
             self.before[name] = last
             self.prepare(name)
-            run(*command)  # fills the cache, so that the second run is as fast as those that are killed
+            self.finish(name)  # fills the cache, so that the second run is as fast as those that are killed
             self.prepare(name)
+            process = start(*command)
+            working(process, self.index)
             started = time.monotonic()
-            run(*command)
+            process.communicate()
             self.seconds[name] = time.monotonic() - started
             self.after[name] = snapshot(self.index)
             last = self._copy(self.index, f"after-{name.replace(' ', '-')}.colde")
+
+    def finish(self, name: str) -> None:
+        """Do what a command does, in this process."""
+        if name == "compact":
+            compact_index(self.index)
+        else:
+            update_index(self.index, [self.corpus] if name == "make" else [], self._models[name])
 
     def prepare(self, name: str) -> None:
         """Bring corpus and index into the state before a command."""
@@ -191,8 +206,8 @@ def main() -> None:
         names = list(bench.commands)
         for moment in range(options.moments):
             name = names[moment % len(names)]
-            delay = generator.uniform(0.3, 1.0) * bench.seconds[name]
-            counts += one_moment(bench, name, delay)
+            counts += one_moment(bench, name, generator.uniform(0, 1) * bench.seconds[name])
+            print(f"\r{moment + 1}", end="", file=sys.stderr, flush=True)
     for name in names:
         found = {key.split(": ")[1]: count for key, count in counts.items() if key.startswith(f"{name}: ")}
         print(f"{name}: {found}")
@@ -203,13 +218,15 @@ def one_moment(bench: Bench, name: str, delay: float) -> Counter[str]:
     """Kill a command once, and see what comes of it."""
     counts = Counter[str]()
     bench.prepare(name)
-    counts[f"{name}: {'killed' if killed(start(*bench.commands[name]), delay) else 'had ended'}"] += 1
+    process = start(*bench.commands[name])
+    working(process, bench.index)
+    counts[f"{name}: {'killed' if killed(process, delay) else 'had ended'}"] += 1
     if (bench.index / "index.sqlite-journal").exists():
         counts[f"{name}: within a transaction"] += 1
     if (bench.index / "index.sqlite").exists() and (bench.index / "index.sqlite").stat().st_size:
         counts[f"{name}: verified"] += 1
         counts[f"{name}: damaged"] += not is_whole(bench.index)
-    run(*bench.commands[name])
+    bench.finish(name)
     counts[f"{name}: damaged"] += not is_whole(bench.index)
     same = snapshot(bench.index) == bench.after[name]
     counts[f"{name}: {'the same contents' if same else 'other contents'}"] += 1
@@ -217,12 +234,11 @@ def one_moment(bench: Bench, name: str, delay: float) -> Counter[str]:
 
 
 def is_whole(folder: Path) -> bool:
-    """Whether `colde index --verify` finds nothing."""
-    process = start(folder, "--verify")
-    _, errors = process.communicate()
-    if process.returncode:
-        print(errors.decode(), file=sys.stderr)
-    return process.returncode == 0
+    """Whether a check of the index finds nothing."""
+    problems = verify_index(folder).problems
+    for problem in problems:
+        print(problem, file=sys.stderr)
+    return not problems
 
 
 if __name__ == "__main__":

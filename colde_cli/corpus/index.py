@@ -546,5 +546,5 @@ def _sentence(folder: Path, error: sqlite3.Error) -> str:
     if name.startswith("SQLITE_READONLY"):
         return f"{folder} cannot be written; ask its owner for access."
     if name.startswith(("SQLITE_IOERR", "SQLITE_CANTOPEN")):
-        return f"{folder} cannot be read or written ({error}); check its disk or connection and try again."
+        return f"{folder} cannot be read or written ({error}); see that its disk is there and has space, and try again."
     return f"{folder} cannot be used ({error}); check it with: colde index {folder} --verify"

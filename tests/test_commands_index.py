@@ -1,0 +1,364 @@
+"""`colde index`, from the command line to what rank finds, with the real model."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from command_line import EXAMPLES, ROOT, V1, check_trouble, run, run_process
+
+Capture = pytest.CaptureFixture[str]
+
+TEXTS = {
+    "pump.txt": "The pump runs at night. It lifts water from the well into the tower.",
+    "well.txt": "A well gives water, and a pump lifts it into the tower by night.",
+    "tax.md": "# Tax\n\nThe council levies a tax on houses, payable in March.\n",
+}
+
+
+@pytest.fixture
+def corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A corpus named `corpus` in the working folder, all its files older than the racy seconds."""
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "corpus"
+    folder.mkdir()
+    for name, text in TEXTS.items():
+        (folder / name).write_text(text)
+        os.utime(folder / name, (1_700_000_000, 1_700_000_000))
+    return folder
+
+
+@pytest.fixture
+def index(capsys: Capture, corpus: Path) -> Path:
+    assert run(capsys, "index", "corpus", "-o", "papers.colde").status == 0
+    return corpus.parent / "papers.colde"
+
+
+@pytest.fixture(scope="module")
+def schema() -> dict[str, Any]:
+    text = files("colde_cli.views").joinpath("schemas/colde.index.1.json").read_text(encoding="utf-8")
+    loaded: dict[str, Any] = json.loads(text)
+    jsonschema.Draft202012Validator.check_schema(loaded)
+    return loaded
+
+
+def as_json(
+    capsys: Capture, schema: dict[str, Any], *arguments: str | Path, status: int = 0
+) -> dict[str, Any]:
+    result = run(capsys, "index", *arguments, "--format", "json")
+    assert result.status == status, result.err
+    value: dict[str, Any] = json.loads(result.out)
+    jsonschema.Draft202012Validator(schema).validate(value)
+    return value
+
+
+def ranked(capsys: Capture, *arguments: str | Path) -> dict[str, Any]:
+    value: dict[str, Any] = json.loads(run(capsys, "rank", *arguments, "--format", "json").out)
+    return value
+
+
+def test_rank_finds_in_an_index_what_it_finds_in_the_folder(
+    capsys: Capture, corpus: Path, index: Path
+) -> None:
+    there = ranked(capsys, "corpus/pump.txt", "corpus", "--explain")
+    here = ranked(capsys, "corpus/pump.txt", "papers.colde", "--explain")
+    assert [hit["path"] for hit in here["results"]] == [hit["path"] for hit in there["results"]]
+    assert [hit["matches"][0]["hit"] for hit in here["results"]] == [
+        hit["matches"][0]["hit"] for hit in there["results"]
+    ]
+    assert (here["searched"], here["encoded"], here["field"]) == (2, 0, None)
+
+
+def test_no_file_is_needed_to_rank_in_an_index(
+    capsys: Capture, corpus: Path, index: Path, tmp_path: Path
+) -> None:
+    shutil.copy(corpus / "pump.txt", tmp_path / "query.txt")
+    shutil.rmtree(corpus)
+    assert ranked(capsys, "query.txt", "papers.colde")["results"][0]["path"] == "corpus/pump.txt"
+
+
+def test_the_table_says_what_was_done_and_how_long_it_took(capsys: Capture, corpus: Path) -> None:
+    first = run(capsys, "index", "corpus", "-o", "papers.colde", "-v")
+    assert first.out == ""
+    assert "papers.colde: 3 documents, 3 added." in first.err
+    assert "encode" in first.err.splitlines()[-1]
+    assert run(capsys, "index", "papers.colde").err == "papers.colde: 3 documents, nothing changed.\n"
+    assert run(capsys, "index", "papers.colde", "-q").err == ""
+
+
+def test_an_update_as_json(capsys: Capture, schema: dict[str, Any], corpus: Path, index: Path) -> None:
+    (corpus / "new.txt").write_text("A new document on trees.")
+    (corpus / "tax.md").rename(corpus / "duty.md")
+    (corpus / "bad.pdf").write_bytes(b"%PDF-1.7 nothing more")
+    update = as_json(capsys, schema, "papers.colde")["update"]
+    assert (update["documents"], update["added"], update["renamed"], update["encoded"]) == (4, 1, 1, 1)
+    assert [item["path"] for item in update["failed"]] == ["corpus/bad.pdf"]
+    assert as_json(capsys, schema, "papers.colde")["update"]["failed"] == []
+
+
+def test_the_status_shows_what_an_update_would_change(
+    capsys: Capture, schema: dict[str, Any], corpus: Path, index: Path
+) -> None:
+    status = as_json(capsys, schema, "papers.colde", "--status")["status"]
+    assert (status["documents"], status["chunks"], status["stale"], status["bad"]) == (3, 3, False, [])
+    assert status["model"] == {"name": "colde-minilm-l6", "precision": "int8"}
+    assert status["roots"] == [{"path": "corpus", "glob": None}]
+    assert status["size"] == sum(path.stat().st_size for path in index.iterdir())
+    (corpus / "tax.md").unlink()
+    (corpus / "well.txt").write_text("Another text.")
+    (corpus / "new.txt").write_text("A new document on trees.")
+    (corpus / "bad.pdf").write_bytes(b"%PDF-1.7 nothing more")
+    status = as_json(capsys, schema, "papers.colde", "--status")["status"]
+    assert (status["new"], status["changed"], status["gone"], status["stale"]) == (2, 1, 1, True)
+    run(capsys, "index", "papers.colde")
+    shown = run(capsys, "index", "papers.colde", "--status").out
+    assert "Files      up to date" in shown
+    assert "Cannot be read: 1 file" in shown
+    shutil.rmtree(corpus)
+    assert "gone or out of reach" in run(capsys, "index", "papers.colde", "--status").out
+
+
+def test_compaction_drops_what_no_document_needs(
+    capsys: Capture, schema: dict[str, Any], corpus: Path, index: Path
+) -> None:
+    (corpus / "long.txt").write_text(" ".join(f"word{number}" for number in range(20_000)))
+    run(capsys, "index", "papers.colde")
+    (corpus / "long.txt").unlink()
+    run(capsys, "index", "papers.colde")
+    assert as_json(capsys, schema, "papers.colde", "--status")["status"]["unused"] > 50_000
+    assert as_json(capsys, schema, "papers.colde", "--compact")["compact"]["freed"] > 50_000
+    assert as_json(capsys, schema, "papers.colde", "--status")["status"]["unused"] == 0
+    assert as_json(capsys, schema, "papers.colde", "--verify")["verify"] == {"records": 6, "problems": []}
+
+
+def test_folders_are_added_and_forgotten(capsys: Capture, corpus: Path, index: Path, tmp_path: Path) -> None:
+    (tmp_path / "more").mkdir()
+    (tmp_path / "more" / "tree.txt").write_text("A tree grows.")
+    (tmp_path / "more" / "leaf.md").write_text("A leaf falls.")
+    assert "4 documents, 1 added" in run(capsys, "index", "more", "-o", "papers.colde", "--glob", "*.txt").err
+    assert ranked(capsys, "corpus/pump.txt", "papers.colde", "--glob", "tree*")["searched"] == 1
+    assert "3 documents, 1 removed" in run(capsys, "index", "papers.colde", "--forget", "more").err
+    check_trouble(run(capsys, "index", "papers.colde", "--forget", "more"))
+
+
+def test_a_folder_with_its_own_index_in_it(capsys: Capture, corpus: Path) -> None:
+    assert run(capsys, "index", "corpus", "-o", "corpus/own.colde").status == 0
+    (corpus / "own.colde" / "notes.txt").write_text("This is no document of the corpus.")
+    assert "nothing changed" in run(capsys, "index", "corpus/own.colde").err
+    assert ranked(capsys, "corpus/pump.txt", "corpus")["searched"] == 2
+
+
+def test_another_model_encodes_the_kept_text(
+    capsys: Capture, corpus: Path, index: Path, model_folder: Path, tmp_path: Path
+) -> None:
+    other = tmp_path / "other"
+    shutil.copytree(model_folder, other)
+    config = other / "config.json"
+    config.write_text(config.read_text().replace('"chunk_tokens": 256', '"chunk_tokens": 128'))
+    (tmp_path / "query.txt").write_text("A pump.")
+    refused = run(capsys, "rank", "query.txt", "papers.colde", "--model", other)
+    check_trouble(refused)
+    assert "colde index papers.colde --model other" in refused.err
+    for path in corpus.iterdir():  # None of them can be read again.
+        status = path.stat()
+        path.write_bytes(b"\0" * status.st_size)
+        os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+    assert run(capsys, "index", "papers.colde", "--model", other).status == 0
+    assert ranked(capsys, "query.txt", "papers.colde", "--model", other)["searched"] == 3
+    check_trouble(run(capsys, "rank", "query.txt", "papers.colde"))
+    with sqlite3.connect(index / "index.sqlite") as connection:
+        assert connection.execute("SELECT count(*) FROM vectors").fetchone() == (3,)
+    connection.close()
+
+
+def test_what_is_no_index_is_said_in_one_sentence(
+    capsys: Capture, corpus: Path, index: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_text("no index")
+    (tmp_path / "fake.colde").mkdir()
+    (tmp_path / "fake.colde" / "index.sqlite").write_text("no index")
+    for arguments in (
+        ("corpus",),
+        ("nowhere.colde",),
+        ("nowhere", "-o", "new.colde"),
+        ("corpus", "-o", "file"),
+        ("corpus", "-o", "corpus"),
+        ("corpus", "-o", "nowhere/new.colde"),
+        ("corpus", "-o", "fake.colde"),
+        ("papers.colde", "--status", "--verify"),
+        ("papers.colde", "corpus"),
+        ("corpus", "-o", "papers.colde", "--compact"),
+        ("fake.colde", "--verify"),
+    ):
+        check_trouble(run(capsys, "index", *arguments))
+    assert not (tmp_path / "new.colde").exists()
+    check_trouble(run(capsys, "rank", "corpus/pump.txt", "papers.colde", "corpus"))
+    check_trouble(run(capsys, "rank", "corpus/pump.txt", "papers.colde", "--ignore-like", "corpus/tax.md"))
+
+
+def test_an_index_of_another_version_names_the_remedy(capsys: Capture, corpus: Path, index: Path) -> None:
+    for version, remedy in ((0, "make it again"), (99, "upgrade")):
+        with sqlite3.connect(index / "index.sqlite") as connection:
+            connection.execute(f"PRAGMA user_version = {version}")
+        connection.close()
+        for arguments in (("index", "papers.colde"), ("rank", "corpus/pump.txt", "papers.colde")):
+            result = run(capsys, *arguments)
+            check_trouble(result)
+            assert remedy in result.err
+
+
+def test_a_damaged_record_is_found(
+    capsys: Capture, schema: dict[str, Any], corpus: Path, index: Path
+) -> None:
+    with sqlite3.connect(index / "index.sqlite") as connection:
+        connection.execute("UPDATE contents SET record = zeroblob(100) WHERE number = 1")
+        connection.execute("DELETE FROM vectors WHERE content = 2")
+    connection.close()
+    problems = as_json(capsys, schema, "papers.colde", "--verify", status=2)["verify"]["problems"]
+    assert [("damaged" in problem, "missing" in problem) for problem in problems] == [
+        (True, False),
+        (False, True),
+    ]
+    assert run(capsys, "index", "papers.colde", "--verify").out.count("corpus/") == 2
+
+
+def test_damaged_pages_are_found(capsys: Capture, corpus: Path, index: Path) -> None:
+    path = index / "index.sqlite"
+    content = bytearray(path.read_bytes())
+    content[4096 * 3 :] = b"\xaa" * (len(content) - 4096 * 3)
+    path.write_bytes(content)
+    assert run(capsys, "index", "papers.colde", "--verify").status == 2
+    for arguments in (("index", "papers.colde"), ("rank", "corpus/pump.txt", "papers.colde")):
+        result = run(capsys, *arguments)
+        check_trouble(result)
+        assert "is damaged" in result.err
+
+
+def test_an_encrypted_file_is_left_out_and_listed(capsys: Capture, corpus: Path) -> None:
+    from pypdf import PdfReader, PdfWriter
+
+    writer = PdfWriter(PdfReader(V1))
+    writer.encrypt("secret")
+    writer.write(corpus / "secret.pdf")
+    result = run(capsys, "index", "corpus", "-o", "papers.colde")
+    assert result.status == 0
+    assert "secret.pdf" in result.err
+    assert "3 documents, 3 added" in result.err
+
+
+def test_a_folder_that_cannot_be_written_is_left_as_it_is(capsys: Capture, corpus: Path, index: Path) -> None:
+    if os.geteuid() == 0:
+        pytest.skip("root may write everywhere")
+    (corpus / "new.txt").write_text("A new document on trees.")
+    before = (index / "index.sqlite").read_bytes()
+    for path in (*index.iterdir(), index):
+        path.chmod(0o500 if path.is_dir() else 0o400)
+    check_trouble(run(capsys, "index", "papers.colde"))
+    check_trouble(run(capsys, "index", "papers.colde", "--compact"))
+    assert (index / "index.sqlite").read_bytes() == before
+    assert ranked(capsys, "corpus/pump.txt", "papers.colde")["searched"] == 2
+    index.chmod(0o700)
+
+
+def limited(*arguments: str, size: int) -> subprocess.CompletedProcess[str]:
+    """Run colde where no file may grow beyond `size` bytes, which SQLite meets as a full disk."""
+
+    def limit() -> None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+
+    return subprocess.run(
+        [sys.executable, "-m", "colde_cli", *arguments, "--no-cache"],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        preexec_fn=limit,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_a_full_disk_leaves_the_index_whole(
+    capsys: Capture, schema: dict[str, Any], corpus: Path, index: Path
+) -> None:
+    before = (index / "index.sqlite").stat().st_size
+    for number in range(5):
+        words = " ".join(f"word{number}{place}" for place in range(2_000))
+        (corpus / f"new{number}.txt").write_text(words)
+    full = limited("index", "papers.colde", size=before + 8192)
+    assert full.returncode == 2
+    assert len(full.stderr.splitlines()) == 1, full.stderr
+    assert "space" in full.stderr
+    assert as_json(capsys, schema, "papers.colde", "--verify")["verify"]["problems"] == []
+    assert as_json(capsys, schema, "papers.colde", "--status")["status"]["documents"] >= 3
+    run(capsys, "index", "papers.colde")
+    assert as_json(capsys, schema, "papers.colde", "--status")["status"]["documents"] == 8
+
+
+def start(*arguments: str | Path) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "colde_cli", "index", *map(str, arguments)],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+
+
+def test_two_processes_at_once_do_no_harm(capsys: Capture, schema: dict[str, Any], corpus: Path) -> None:
+    for number in range(20):
+        (corpus / f"{number}.txt").write_text(f"Document {number} tells of pump {number}. " * 50)
+    both = [start("corpus", "-o", "papers.colde") for _ in range(2)]
+    answers = [process.communicate()[1].decode() for process in both]
+    codes = sorted(process.returncode for process in both)
+    assert codes in ([0, 0], [0, 2])
+    assert all("Traceback" not in answer for answer in answers)
+    if codes == [0, 2]:
+        assert any("is being written by another process" in answer for answer in answers)
+    assert as_json(capsys, schema, "papers.colde", "--verify")["verify"]["problems"] == []
+    assert as_json(capsys, schema, "papers.colde", "--status")["status"]["documents"] == 23
+
+
+def test_a_killed_run_is_gone_on_with(
+    capsys: Capture, schema: dict[str, Any], corpus: Path, repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(repository / "benchmarks"))
+    from index_kills import snapshot
+
+    for number in range(20):
+        (corpus / f"{number}.txt").write_text(f"Document {number} tells of pump {number}. " * 100)
+    run(capsys, "index", "corpus", "-o", "whole.colde")
+    for wait in (0.0, 0.05, 0.2):
+        process = start("corpus", "-o", "papers.colde")
+        path = Path("papers.colde/index.sqlite-journal")
+        while process.poll() is None and not path.exists():
+            time.sleep(0.005)
+        time.sleep(wait)
+        process.kill()
+        process.communicate()
+    assert run(capsys, "index", "corpus", "-o", "papers.colde").status == 0
+    assert as_json(capsys, schema, "papers.colde", "--verify")["verify"]["problems"] == []
+    assert snapshot(Path("papers.colde")) == snapshot(Path("whole.colde"))
+
+
+def test_the_name_of_a_file_need_not_be_utf_8(capsys: Capture, corpus: Path, index: Path) -> None:
+    (corpus / os.fsdecode(b"caf\xe9.txt")).write_text("The pump of the café lifts water.")
+    assert run(capsys, "index", "papers.colde").status == 0
+    assert ranked(capsys, "corpus/pump.txt", "papers.colde")["searched"] == 3
+    assert "up to date" in run(capsys, "index", "papers.colde", "--status").out
+
+
+def test_the_examples_of_the_repository(tmp_path: Path) -> None:
+    done = run_process("index", EXAMPLES, "-o", tmp_path / "examples.colde")
+    assert done.status == 0, done.err
+    assert "4 documents, 4 added" in done.err
