@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from colde_cli.encoder.loading import open_encoder
     from colde_cli.errors import (
         BadIndexError,
+        ClusterError,
         ColdeError,
         CorruptFileError,
         DataError,
@@ -90,6 +91,7 @@ __all__ = [
     "ChunkMatch",
     "Closest",
     "Cluster",
+    "ClusterError",
     "ClusterMember",
     "Clusters",
     "ColdeError",
@@ -217,6 +219,7 @@ _MODULES = {
     "encoder.loading": ("open_encoder",),
     "errors": (
         "BadIndexError",
+        "ClusterError",
         "ColdeError",
         "CorruptFileError",
         "DataError",

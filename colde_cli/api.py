@@ -23,6 +23,7 @@ from colde_cli.similarity.redline import NOTHING_IGNORED, IgnoreOptions
 
 # Models and arrays take a tenth of a second to import: only where they are used, while documents are being read.
 if TYPE_CHECKING:
+    from colde_cli.corpus.cluster import RayCluster
     from colde_cli.corpus.collecting import Skipped
     from colde_cli.corpus.index import Filter, Index
     from colde_cli.corpus.indexing import IndexUpdate
@@ -195,6 +196,7 @@ def index(
     *,
     forget: Sequence[str | Path] = (),
     glob: str | None = None,
+    cluster: RayCluster | None = None,
     encoder: DocumentEncoder | OpenModel | None = None,
     model: str | Path = DEFAULT_MODEL,
     device: str = "auto",
@@ -212,6 +214,7 @@ def index(
         corpus: folders and files to follow from now on, beside those that the index follows already.
         forget: folders and files to follow no longer.
         glob: which files of these folders to take, as for `rank`.
+        cluster: reads and encodes the files, such as `RayCluster("ray://HOST:PORT")`; None does so here.
         encoder, model, device, precision, threads: as for `compare`. An index of another model is encoded anew, from
             the text that it keeps.
         cache: where chunk vectors of earlier runs are.
@@ -219,6 +222,7 @@ def index(
 
     Raises:
         BadIndexError: the index is damaged, of another version, in use, or cannot be written.
+        ClusterError: the cluster is not there or was lost.
         DocumentError: a folder or file of the corpus does not exist.
         ModelError, DeviceError: as for `compare`.
         OptionError: the folder holds something else.
@@ -230,7 +234,9 @@ def index(
     files = [file for place in places for file in matching(place)]
     opened = opener(encoder, model, device, precision, threads, cache)()
     gone = [Path(place) for place in forget]
-    return update_index(Path(folder), files, opened, forget=gone, glob=glob, progress=progress)
+    return update_index(
+        Path(folder), files, opened, forget=gone, glob=glob, cluster=cluster, progress=progress
+    )
 
 
 def open_index(folder: str | Path) -> Index:

@@ -12,6 +12,7 @@
     ├── ModelError                  a folder that is not a model, or not a whole one
     ├── BadIndexError               an index that is damaged, of another model or version, in use or out of reach
     ├── RemoteError                 a published index that cannot be reached, or is damaged or newer
+    ├── ClusterError                a cluster that is not there, was lost, or has other models
     ├── DeviceError                 a device that was asked for and is not there
     ├── MissingExtraError           a part of colde that was not installed
     ├── RequestError                a request that the service turns down
@@ -69,6 +70,10 @@ class BadIndexError(ColdeError):
 
 class RemoteError(ColdeError):
     """A published index, or the place for one, cannot be reached, is damaged, or holds a version of another."""
+
+
+class ClusterError(ColdeError):
+    """The cluster is not there, was lost during the work, or its nodes have other models."""
 
 
 class DeviceError(ColdeError):

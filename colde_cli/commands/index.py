@@ -29,6 +29,7 @@ from colde_cli.settings import DEFAULT_MODEL
 from colde_cli.views.output import Format, choose_format, deliver
 
 if TYPE_CHECKING:
+    from colde_cli.corpus.cluster import RayCluster
     from colde_cli.corpus.publishing import Transfer
     from colde_cli.encoder.encoding import DocumentEncoder
 
@@ -65,6 +66,21 @@ def index(
         bool,
         option("--compact", envvar=None, help="Drop what no document needs any more, and free the space."),
     ] = False,
+    cluster: Annotated[
+        str | None,
+        option(
+            "--cluster",
+            panel=REMOTE,
+            metavar="local|ray://HOST:PORT",
+            help="Read and encode on a Ray cluster, whose nodes see the files by the same paths.",
+        ),
+    ] = None,
+    gpus: Annotated[
+        float,
+        option(
+            "--gpus", panel=REMOTE, metavar="SHARE", min=0, help="GPUs of each encoder there, such as 0.5."
+        ),
+    ] = 0,
     push: Annotated[
         str | None,
         option(
@@ -121,7 +137,7 @@ def index(
         return
     open_model = ModelChoice(model, device, precision, threads, no_cache).load
     reporter = Reporter(quiet, verbose)
-    _update(folder, places, forget or [], glob, open_model, chosen, reporter)
+    _update(folder, places, forget or [], glob, _cluster(cluster, gpus), open_model, chosen, reporter)
     if push is not None:
         _push(folder, push, force, quiet)
 
@@ -131,6 +147,7 @@ def _update(
     places: list[Path],
     forget: list[Path],
     glob: str | None,
+    cluster: RayCluster | None,
     open_model: Callable[[], DocumentEncoder],
     chosen: Format,
     reporter: Reporter,
@@ -140,7 +157,15 @@ def _update(
     from colde_cli.views.output import note, progress
 
     with progress("Indexing", "documents", show=not reporter.quiet) as advance:
-        update = api.index(folder, places, forget=forget, glob=glob, encoder=open_model, progress=advance)
+        update = api.index(
+            folder,
+            places,
+            forget=forget,
+            glob=glob,
+            cluster=cluster,
+            encoder=open_model,
+            progress=advance,
+        )
     for item in update.unlisted:
         reporter.warning(f"Skipped {item.path}: {item.reason}.")
     for item in update.failed:
@@ -152,6 +177,16 @@ def _update(
     if reporter.verbose:
         note(seconds_text(update))
         reporter.about_stages(update.times)
+
+
+def _cluster(address: str | None, gpus: float) -> RayCluster | None:
+    if address is None:
+        if gpus:
+            raise OptionError("--gpus is for the encoders of a cluster; name it with --cluster.")
+        return None
+    from colde_cli.corpus.cluster import RayCluster
+
+    return RayCluster(address, gpus)
 
 
 def _look_after(folder: Path, chosen: Format, *, status: bool, verify: bool) -> int:

@@ -21,6 +21,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from colde_cli.corpus import first_stage
 from colde_cli.corpus.collecting import CorpusReader, Skipped, encode_files, walk
@@ -37,6 +38,9 @@ from colde_cli.encoder.loading import learn_field
 from colde_cli.errors import BadIndexError, LimitError, MissingFileError, NoTextError, OptionError
 from colde_cli.scoring.profile import ARRAYS, LEAST_DOCUMENTS
 from colde_cli.settings import CORPUS, usable_cores
+
+if TYPE_CHECKING:
+    from colde_cli.corpus.cluster import RayCluster
 
 MOST_LEARNED_FROM = 2_000
 """Documents that the field profile of an index is learned from: those with the smallest hashes."""
@@ -101,6 +105,7 @@ def update_index(
     *,
     forget: Sequence[Path] = (),
     glob: str | None = None,
+    cluster: RayCluster | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> IndexUpdate:
     """Bring an index up to date with its files, and make it where there is none.
@@ -111,10 +116,12 @@ def update_index(
         encoder: of the model; an index of another one is encoded anew, from the text that it keeps.
         forget: folders and files that it is no longer to follow.
         glob: which files of `places` to take; see `corpus.collecting.walk`.
+        cluster: where files are read and encoded; None does both here.
         progress: called with the number of files just done.
 
     Raises:
         BadIndexError: the index is damaged, of another version, in use, or cannot be written.
+        ClusterError: the cluster is not there or was lost; what was written before stays.
         MissingFileError: one of the places does not exist.
         OptionError: the folder of the index holds something else, or there is no document.
     """
@@ -122,7 +129,7 @@ def update_index(
         if not place.exists():
             raise MissingFileError(f"There is no file or folder {place}.")
     with writing(folder, make=bool(places)) as index:
-        return _Update(index, encoder, progress or (lambda number: None)).run(places, glob, forget)
+        return _Update(index, encoder, cluster, progress or (lambda number: None)).run(places, glob, forget)
 
 
 def list_files(index: Index) -> tuple[Skipped, ...]:
@@ -182,9 +189,15 @@ class _File:
 class _Update:
     """One run over the files of an index."""
 
-    def __init__(self, index: Index, encoder: DocumentEncoder, progress: Callable[[int], None]) -> None:
+    def __init__(
+        self,
+        index: Index,
+        encoder: DocumentEncoder,
+        cluster: RayCluster | None,
+        progress: Callable[[int], None],
+    ) -> None:
         self._index, self._connection, self._encoder = index, index.connection, encoder
-        self._progress = progress
+        self._cluster, self._progress = cluster, progress
         self._model = 0
         self._reading = reader_digest()
         # Files that are being read, by their path, and with them others of the same content.
@@ -345,7 +358,7 @@ class _Update:
         """Look at all files that may have changed; read and encode those with an unknown content."""
         with (
             closing(self._unknown()) as paths,
-            closing(encode_files(paths, self._encoder, CorpusReader(), self._clock)) as items,
+            closing(self._encodings(paths)) as items,
         ):
             while True:
                 with self._timed("encode"):
@@ -353,6 +366,11 @@ class _Update:
                 if item is None:
                     break
                 self._finish(item)
+
+    def _encodings(self, paths: Iterator[Path]) -> Generator[Encoding | Skipped, None, None]:
+        if self._cluster is not None:
+            return self._cluster.encode_files(paths, self._encoder)
+        return encode_files(paths, self._encoder, CorpusReader(), self._clock)
 
     def _finish(self, item: Encoding | Skipped) -> None:
         """Write what came of a file, for it and all others of its content."""

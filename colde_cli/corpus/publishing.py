@@ -18,7 +18,7 @@ import time
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager, nullcontext
+from contextlib import closing, contextmanager, nullcontext, suppress
 from dataclasses import asdict, dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -126,6 +126,8 @@ def push(index: Path, url: str, *, force: bool = False, progress: Progress | Non
         sent, sent_bytes = _send(remote, folder, files, held, progress or (lambda number: None))
         version = _create_version(remote, 1 if newest is None else newest.number + 1, files)
         _keep_record(index, url, version)
+    with suppress(RemoteError):  # The version is there, also for someone who may not delete.
+        remove_old(url)
     return Transfer(url, version.number, index, len(version.blocks), sent, sent_bytes)
 
 

@@ -114,7 +114,8 @@ class Store:
 
     def encoding(self, path: Path, key: bytes) -> Encoding | None:
         """The encoding of a file, if it is known."""
-        return _opened(self._get([_full_key(key)]).get(_full_key(key)), path, _encoding)
+        record = self._get([_full_key(key)]).get(_full_key(key))
+        return None if record is None else open_encoding(record, path)
 
     def keep(self, key: bytes, encoding: Encoding) -> None:
         """Keep the encoding of a file."""
@@ -126,7 +127,7 @@ class Store:
         card = Card.of(encoding)
         arrays = {name: getattr(card, name) for name in _CARD_ARRAYS} | _term_arrays(card)
         packed = pack({"title": title, "warnings": card.warnings}, arrays)
-        self._cache.put({_card_key(key): packed, _full_key(key): _packed_encoding(encoding, title)})
+        self._cache.put({_card_key(key): packed, _full_key(key): pack_encoding(encoding, title)})
 
     def profile(self, name: str, fingerprint: str, keys: Sequence[bytes]) -> FieldProfile | None:
         """The profile of the files with these keys, if it is known.
@@ -185,7 +186,13 @@ def _opened(blob: bytes | None, path: Path, make: Callable[[Path, Header, Arrays
         return None
 
 
-def _packed_encoding(encoding: Encoding, title: str) -> bytes:
+def open_encoding(record: bytes, path: Path) -> Encoding | None:
+    """The encoding of a record; None if it is damaged or of another layout."""
+    return _opened(record, path, _encoding)
+
+
+def pack_encoding(encoding: Encoding, title: str) -> bytes:
+    """The record of an encoding; `title` is "" where it is only the name of a file."""
     document, chunks = encoding.document, encoding.chunks
     header = document_header(document, title)
     header["chunks"] = [[chunk.section, chunk.position, chunk.span.start, chunk.span.end] for chunk in chunks]
