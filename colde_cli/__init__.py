@@ -35,7 +35,8 @@ if TYPE_CHECKING:
     from colde_cli.corpus.clusters import Cluster, ClusterMember, Clusters
     from colde_cli.corpus.collecting import Skipped, find_files
     from colde_cli.corpus.families import Closest, Containment, Families, Family, Member, Relation
-    from colde_cli.corpus.index import Filter, Index, IndexedDocument
+    from colde_cli.corpus.filters import Filter
+    from colde_cli.corpus.index import Index, IndexedDocument
     from colde_cli.corpus.indexing import IndexUpdate
     from colde_cli.corpus.ranking import HalfRead, Hit, Match, MatchedSection, Ranking, rank_files
     from colde_cli.documents.document import Chunk, Document, Ignored, ReadReport, Section, SectionKind, Span

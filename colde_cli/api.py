@@ -16,7 +16,7 @@ from colde_cli.documents.document import Document
 from colde_cli.documents.reading import read as read_file
 from colde_cli.documents.reading import start_readers
 from colde_cli.documents.sandbox import readers
-from colde_cli.documents.selection import select
+from colde_cli.documents.selection import section_pattern, select
 from colde_cli.errors import OptionError
 from colde_cli.settings import DEFAULT_MODEL, profile_folder
 from colde_cli.similarity.redline import NOTHING_IGNORED, IgnoreOptions
@@ -25,7 +25,8 @@ from colde_cli.similarity.redline import NOTHING_IGNORED, IgnoreOptions
 if TYPE_CHECKING:
     from colde_cli.corpus.cluster import RayCluster
     from colde_cli.corpus.collecting import Skipped
-    from colde_cli.corpus.index import Filter, Index
+    from colde_cli.corpus.filters import Filter
+    from colde_cli.corpus.index import Index
     from colde_cli.corpus.indexing import IndexUpdate
     from colde_cli.corpus.ranking import Ranking
     from colde_cli.encoder.cache import Cache
@@ -145,6 +146,7 @@ def rank(
     min_score: float | None = None,
     explain: bool = False,
     glob: str | None = None,
+    chosen: Filter | None = None,
     ignore: IgnoreOptions = NOTHING_IGNORED,
     field: str | Path | None = "corpus",
     budget: float | None = None,
@@ -169,6 +171,7 @@ def rank(
         min_score: list none below.
         explain: find for each hit the sections that match.
         glob: which files of folders to take, relative to the folder.
+        chosen: which documents to take, by time, size and section.
         ignore: text of the documents in `ignore.like` is left out of all.
         field: "corpus" scores with the statistics of the corpus, if it has 15 documents or more; a name or folder is
             that of a field profile; None scores as `compare` does.
@@ -186,7 +189,9 @@ def rank(
         OptionError: there is no document in the corpus, or an option is not valid.
     """
     open_model = opener(encoder, model, device, precision, threads, cache)
-    search = open_search(query, corpus, open_model, glob=glob, ignore=ignore, field=field, password=password)
+    search = open_search(
+        query, corpus, open_model, glob=glob, chosen=chosen, ignore=ignore, field=field, password=password
+    )
     return search.rank(top=top, min_score=min_score, explain=explain, budget=budget, progress=progress)
 
 
@@ -405,7 +410,7 @@ class Search:
         templates: the documents of `ignore.like`, whose text is left out of all.
         field: "corpus" for that of the files; None for none.
         index: to search in, instead of files.
-        chosen: which documents of the index to take.
+        chosen: which of the documents to take; None takes all.
     """
 
     query: Encoding
@@ -455,6 +460,7 @@ class Search:
             boilerplate=self.boilerplate,
             field=self.field,
             budget=budget,
+            chosen=self.chosen,
             progress=progress,
         )
 
@@ -465,6 +471,7 @@ def open_search(
     open_model: OpenModel,
     *,
     glob: str | None = None,
+    chosen: Filter | None = None,
     ignore: IgnoreOptions = NOTHING_IGNORED,
     field: str | Path | None = "corpus",
     password: str | None = None,
@@ -475,22 +482,25 @@ def open_search(
         ColdeError: as for `rank`.
     """
     from colde_cli.corpus.collecting import find_files, local_places
-    from colde_cli.corpus.index import Filter
+    from colde_cli.corpus.filters import ALL
     from colde_cli.corpus.ranking import encode_query
 
     _check(ignore)
+    narrowed = replace(chosen or ALL, glob=glob or (chosen or ALL).glob)
+    if narrowed.section is not None:
+        section_pattern(narrowed.section)  # An error before the work, not after it.
     encoder = open_model()
     corpus = local_places([corpus] if isinstance(corpus, str | Path) else corpus)
     index = _index(corpus, ignore)
     if index is not None:
         with open_index(index) as opened:
             opened.check_model(encoder)
-    files, unlisted = ((), ()) if index else find_files(corpus, glob)
-    chosen: Field | Literal["corpus"] | None = "corpus" if field == "corpus" else _field(field, encoder)
+    files, unlisted = ((), ()) if index else find_files(corpus, narrowed.glob)
+    profile: Field | Literal["corpus"] | None = "corpus" if field == "corpus" else _field(field, encoder)
     templates, boilerplate = _boilerplate(ignore, password)
     encoding = encode_query(query, encoder, password=password, boilerplate=boilerplate)
     return Search(
-        encoding, files, encoder, unlisted, password, templates, boilerplate, chosen, index, Filter(glob)
+        encoding, files, encoder, unlisted, password, templates, boilerplate, profile, index, narrowed
     )
 
 

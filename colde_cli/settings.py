@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import os
 import re
+import time
 from pathlib import Path
 from typing import Final
 
@@ -82,6 +83,27 @@ def parse_duration(text: str, source: str) -> float:
     if not seconds:
         raise OptionError(f"{source} is {text!r}, which is not a duration such as 90s, 8m or 2h.")
     return seconds
+
+
+def parse_moment(text: str, source: str) -> float:
+    """Seconds since 1970 of "2026-01-31", "2026-01-31 18:30", or "30d" ago; `source` names the setting in errors.
+
+    A moment without a time zone is local. The units are s, m, h, d and w.
+
+    Raises:
+        OptionError: `text` is none of them.
+    """
+    from datetime import datetime
+
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([smhdw])\s*", text)
+    if match:
+        return time.time() - float(match.group(1)) * {**_SECONDS, "d": 86_400, "w": 604_800}[match.group(2)]
+    try:
+        return datetime.fromisoformat(text.strip()).timestamp()
+    except (ValueError, OverflowError) as error:
+        raise OptionError(
+            f"{source} is {text!r}, which is neither a date such as 2026-01-31 nor an age such as 30d."
+        ) from error
 
 
 def usable_cores() -> int:

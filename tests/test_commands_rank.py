@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import time
 from contextlib import closing
 from importlib.resources import files
 from pathlib import Path
@@ -284,3 +286,60 @@ def test_verbose_shows_how_long_each_stage_took(capsys: Capture, corpus: Path, q
     for stage in ("read", "chunk", "encode", "write", "wait"):
         assert f"{stage} 0." in said
     assert "Encoded" not in run(capsys, "rank", query, corpus, "-v").err
+
+
+@pytest.fixture(params=["files", "index"])
+def searched(request: pytest.FixtureRequest, capsys: Capture, corpus: Path) -> Path:
+    """The corpus as a folder, and as an index of it; the files differ in age and size."""
+    for name, age in (("pump.txt", 10), ("well.txt", 40), ("tax.md", 400)):
+        then = time.time() - age * 86_400
+        os.utime(corpus / name, (then, then))
+    (corpus / "tax.md").write_text((corpus / "tax.md").read_text() + "It is due in spring.\n" * 500)
+    os.utime(corpus / "tax.md", (then, then))
+    if request.param == "files":
+        return corpus
+    run(capsys, "index", corpus, "-o", corpus.parent / "corpus.colde")
+    return corpus.parent / "corpus.colde"
+
+
+@pytest.mark.parametrize(
+    ("options", "found"),
+    [
+        (("--newer", "30d"), {"pump.txt"}),
+        (("--older", "2w", "--newer", "100d"), {"well.txt"}),
+        (("--older", "3w"), {"well.txt", "tax.md"}),
+        (("--newer", "1999-12-31"), {"pump.txt", "well.txt", "tax.md"}),
+        (("--older", "1999-12-31 23:59"), set()),
+        (("--min-size", "5kB"), {"tax.md"}),
+        (("--max-size", "5kB", "--glob", "w*"), {"well.txt"}),
+        (("--section", "^TA.$"), {"tax.md"}),
+        (("--section", "abstract"), set()),
+    ],
+    ids=" ".join,
+)
+def test_files_are_chosen_by_time_size_and_section(
+    capsys: Capture, searched: Path, query: Path, options: tuple[str, ...], found: set[str]
+) -> None:
+    result = run(capsys, "rank", query, searched, *options, "--format", "json")
+    value = json.loads(result.out)
+    assert {Path(hit["path"]).name for hit in value["results"]} == found
+    assert value["searched"] == len(found)
+    assert result.status == (0 if found else 1)
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        (("--newer", "yesterday"), "--newer"),
+        (("--older", "2026-13-01"), "--older"),
+        (("--min-size", "big"), "--min-size"),
+        (("--section", "("), "section pattern"),
+    ],
+    ids=" ".join,
+)
+def test_a_filter_that_means_nothing_is_trouble(
+    capsys: Capture, corpus: Path, query: Path, options: tuple[str, ...], named: str
+) -> None:
+    result = run(capsys, "rank", query, corpus, *options)
+    check_trouble(result)
+    assert named in result.err

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from colde_cli.corpus import first_stage
+from colde_cli.corpus.filters import Filter
 from colde_cli.corpus.first_stage import NAME
-from colde_cli.corpus.index import Filter, Index
+from colde_cli.corpus.index import Index
 from colde_cli.corpus.indexing import update_index
 from colde_cli.corpus.ranking import Hit, Ranking, encode_query, rank_index
 from colde_cli.encoder.encoder import Encoder

@@ -29,10 +29,11 @@ from colde_cli.commands.options import (
     format_option,
 )
 from colde_cli.recipes import option
-from colde_cli.settings import DEFAULT_MODEL
+from colde_cli.settings import DEFAULT_MODEL, parse_moment, parse_size
 from colde_cli.views.output import Format, choose_format, deliver, refuse_inputs
 
 if TYPE_CHECKING:
+    from colde_cli.corpus.filters import Filter
     from colde_cli.corpus.ranking import Ranking
 
 FORMATS = (Format.TABLE, Format.JSON, Format.JSONL, Format.MARKDOWN, Format.CSV, Format.HTML)
@@ -56,6 +57,28 @@ def rank(
     ] = None,
     explain: Annotated[bool, option("--explain", help="Show which sections and pages match.")] = False,
     glob: GlobOption = None,
+    newer: Annotated[
+        str | None,
+        option("--newer", metavar="DATE", help="Only files changed since, such as 2026-01-31, or 30d ago."),
+    ] = None,
+    older: Annotated[
+        str | None, option("--older", metavar="DATE", help="Only files not changed since then.")
+    ] = None,
+    min_size: Annotated[
+        str | None,
+        option("--min-size", metavar="SIZE", help="Only files of this size or more, such as 10kB."),
+    ] = None,
+    max_size: Annotated[
+        str | None, option("--max-size", metavar="SIZE", help="Only files of this size or less, such as 5MB.")
+    ] = None,
+    section: Annotated[
+        str | None,
+        option(
+            "--section",
+            metavar="PATTERN",
+            help="Only documents with such a section: a pattern of its heading, or a kind such as abstract.",
+        ),
+    ] = None,
     field: Annotated[
         str,
         option(
@@ -112,7 +135,14 @@ def rank(
     open_model = ModelChoice(model, device, precision, threads, no_cache).load
     chosen_field = None if field == "none" else field
     search = api.open_search(
-        query, places, open_model, glob=glob, ignore=ignore, field=chosen_field, password=password
+        query,
+        places,
+        open_model,
+        glob=glob,
+        chosen=_filter(newer, older, min_size, max_size, section),
+        ignore=ignore,
+        field=chosen_field,
+        password=password,
     )
     reporter.about_model(search.encoder)
     for folder in search.unlisted:
@@ -137,6 +167,26 @@ def rank(
     if strict and ranking.skipped:
         raise typer.Exit(2)
     raise typer.Exit(0 if ranking.results or exit_zero else 1)
+
+
+def _filter(
+    newer: str | None, older: str | None, min_size: str | None, max_size: str | None, section: str | None
+) -> Filter:
+    from colde_cli.corpus.filters import Filter
+
+    def moment(text: str | None, name: str) -> int | None:
+        return None if text is None else int(parse_moment(text, name) * 1e9)
+
+    def size(text: str | None, name: str) -> int | None:
+        return None if text is None else parse_size(text, name)
+
+    return Filter(
+        changed_after=moment(newer, "--newer"),
+        changed_before=moment(older, "--older"),
+        least_size=size(min_size, "--min-size"),
+        most_size=size(max_size, "--max-size"),
+        section=section,
+    )
 
 
 def _render(ranking: Ranking, chosen: Format, verbose: bool, output: Path | None) -> str:

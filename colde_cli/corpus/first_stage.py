@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from colde_cli.corpus.candidate_file import CandidateFile, build
 from colde_cli.corpus.candidates import Measure, Segment, candidates
-from colde_cli.corpus.index import ALL, Filter, Index
+from colde_cli.corpus.filters import ALL, Filter
+from colde_cli.corpus.index import Index
 from colde_cli.corpus.store import Card
 from colde_cli.encoder.encoding import DocumentEncoder
 from colde_cli.scoring.profile import Field, FieldProfile

@@ -35,7 +35,8 @@ from urllib.parse import quote
 import numpy as np
 from numpy.typing import NDArray
 
-from colde_cli.corpus.collecting import Skipped, file_identity, fits, is_index
+from colde_cli.corpus.collecting import Skipped, file_identity, is_index
+from colde_cli.corpus.filters import ALL, Filter, has_section, in_glob
 from colde_cli.corpus.records import (
     Arrays,
     Header,
@@ -57,7 +58,7 @@ from colde_cli.settings import CORPUS, INDEX_FILE
 
 FloatArray = NDArray[np.float32]
 
-FORMAT = 1
+FORMAT = 2
 """Number of the layout: raise it with every change of a table or record."""
 
 _BATCH = 500  # numbers in one statement, under SQLite's limit on variables
@@ -87,6 +88,7 @@ CREATE TABLE contents (
     words INTEGER NOT NULL,
     pages INTEGER,
     warnings TEXT NOT NULL,
+    headings TEXT NOT NULL,
     reading BLOB NOT NULL,
     checksum INTEGER NOT NULL,
     record BLOB NOT NULL
@@ -120,40 +122,6 @@ FROM documents d JOIN roots r ON r.number = d.root JOIN contents c ON c.number =
 JOIN vectors v ON v.model = {model} AND v.content = d.content
 WHERE {where}
 """
-
-
-@dataclass(frozen=True, slots=True)
-class Filter:
-    """Which documents of an index to take; every condition must hold.
-
-    Attributes:
-        glob: pattern of paths relative to the folder that was indexed, as in `corpus.collecting.walk`.
-        changed_after: least time of the last change, in nanoseconds since 1970.
-        changed_before: the time before which the last change must lie.
-        least_size: bytes.
-        most_size: bytes.
-    """
-
-    glob: str | None = None
-    changed_after: int | None = None
-    changed_before: int | None = None
-    least_size: int | None = None
-    most_size: int | None = None
-
-    def condition(self) -> tuple[str, list[Any]]:
-        """The condition on `documents d` as SQL, and its parameters."""
-        tests = {
-            "in_glob(d.path, r.path, ?)": self.glob,
-            "d.mtime_ns >= ?": self.changed_after,
-            "d.mtime_ns < ?": self.changed_before,
-            "d.size >= ?": self.least_size,
-            "d.size <= ?": self.most_size,
-        }
-        wanted = {test: value for test, value in tests.items() if value is not None}
-        return " AND ".join(wanted) or "1", list(wanted.values())
-
-
-ALL = Filter()
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,7 +177,8 @@ class Index:
     def __init__(self, folder: Path, connection: sqlite3.Connection) -> None:
         self.folder, self.connection = folder, connection
         self._depth = 0
-        connection.create_function("in_glob", 3, _in_glob, deterministic=True)
+        connection.create_function("in_glob", 3, in_glob, deterministic=True)
+        connection.create_function("has_section", 2, has_section, deterministic=True)
 
     @classmethod
     def open(cls, folder: str | Path) -> Self:
@@ -497,11 +466,6 @@ def _card(path: str, title: str, warnings: Sequence[str], arrays: Arrays, model:
         terms_of("opening", arrays),
         tuple(warnings),
     )
-
-
-def _in_glob(path: bytes, root: bytes, glob: str) -> bool:
-    """Whether a path relative to its root fits a pattern."""
-    return path == root or fits(os.fsdecode(path[len(root) :]).lstrip(os.sep), glob)
 
 
 def shown_path(path: bytes) -> str:

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING
 
 from colde_cli.corpus import first_stage
 from colde_cli.corpus.collecting import CorpusReader, Skipped, encode_files, walk
+from colde_cli.corpus.filters import headings_of
 from colde_cli.corpus.index import Index, shown_path
 from colde_cli.corpus.pipeline import StageClock, StageTimes
 from colde_cli.corpus.records import document_of, pack, text_record, vector_record
@@ -398,11 +399,20 @@ class _Update:
         with self._timed("write"):
             record = text_record(document, title, passages(document))
             report = document.report
-            facts = (len(document.text.split()), report.pages, json.dumps(report.warnings), self._reading)
+            facts = (len(document.text.split()), report.pages, json.dumps(report.warnings))
             self._connection.execute(
-                "INSERT OR IGNORE INTO contents (key, title, words, pages, warnings, reading, checksum, record)"
-                " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                (key, json.dumps(title), *facts, zlib.crc32(record), record),
+                "INSERT OR IGNORE INTO contents"
+                " (key, title, words, pages, warnings, headings, reading, checksum, record)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (
+                    key,
+                    json.dumps(title),
+                    *facts,
+                    headings_of(document),
+                    self._reading,
+                    zlib.crc32(record),
+                    record,
+                ),
             )
             query = "SELECT number FROM contents WHERE key = ?"
             number: int = self._connection.execute(query, (key,)).fetchone()[0]

@@ -23,8 +23,9 @@ from colde_cli.corpus.collecting import (
     file_identity,
 )
 from colde_cli.corpus.fields import corpus_field
+from colde_cli.corpus.filters import ALL, Filter
 from colde_cli.corpus.first_stage import find_candidates
-from colde_cli.corpus.index import ALL, Filter, Index
+from colde_cli.corpus.index import Index
 from colde_cli.corpus.pipeline import StageClock, StageTimes
 from colde_cli.corpus.store import Card
 from colde_cli.documents.document import Document, SectionKind
@@ -267,6 +268,7 @@ def rank_files(
     boilerplate: Boilerplate | None = None,
     field: Field | Literal["corpus"] | None = CORPUS,
     budget: float | None = None,
+    chosen: Filter | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Ranking:
     """Order documents by their score with the query, then by path.
@@ -286,10 +288,12 @@ def rank_files(
         field: whose statistics to use; "corpus" learns those of the corpus, None uses the model's alone.
         budget: seconds for documents that the cache does not know: the most promising are encoded, and the others left
             out; None encodes all.
+        chosen: which of the documents to score; `glob` counts where files are listed, not here. None takes all.
         progress: called with the number of files just done.
     """
-    itself = file_identity(query.document.path)
+    chosen, itself = chosen or ALL, file_identity(query.document.path)
     files = [path for path in corpus if itself is None or file_identity(path) != itself]
+    files = [path for path in files if chosen.takes_file(path)]
     reader = CorpusReader(password, boilerplate)
     clock = StageClock()
     encode: EncodeFiles = partial(encode_files, clock=clock)
@@ -303,6 +307,10 @@ def rank_files(
         if len(files) < len(corpus):  # Whichever of its documents is the query, a corpus is the same field.
             documents.append((store.key(Path(query.document.path)), query))
         field = corpus_field(documents, encoder, store)
+    if chosen.section is not None:
+        cards = [
+            card for card in cards if chosen.takes_document(collector.encoding(Path(card.path)).document)
+        ]
     hits = _best(query, cards, encoder, field, top, min_score)
     if explain:
         hits = [replace(hit, matches=matches(query, collector.encoding(Path(hit.path)))) for hit in hits]

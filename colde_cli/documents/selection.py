@@ -32,12 +32,15 @@ def select(document: Document, skip: Sequence[str] = (), only: Sequence[str] = (
     """
     if not skip and not only:
         return document
-    leave, keep = [_compile(pattern) for pattern in skip], [_compile(pattern) for pattern in only]
+    leave, keep = (
+        [section_pattern(pattern) for pattern in skip],
+        [section_pattern(pattern) for pattern in only],
+    )
     kept: list[Section] = []
     skipped: list[str] = []
     for section in document.sections:
-        wanted = not only or any(_matches(pattern, section) for pattern in keep)
-        if wanted and not any(_matches(pattern, section) for pattern in leave):
+        wanted = not only or any(is_section(pattern, section.kind, section.heading) for pattern in keep)
+        if wanted and not any(is_section(pattern, section.kind, section.heading) for pattern in leave):
             kept.append(replace(section, index=len(kept)))
         else:
             skipped.append(section.heading or f"({section.kind.value})")
@@ -49,7 +52,12 @@ def select(document: Document, skip: Sequence[str] = (), only: Sequence[str] = (
     return replace(document, sections=tuple(kept), report=report)
 
 
-def _compile(pattern: str) -> re.Pattern[str]:
+def section_pattern(pattern: str) -> re.Pattern[str]:
+    """Compile the pattern of a section; see `select`.
+
+    Raises:
+        OptionError: it is no regular expression.
+    """
     try:
         return re.compile(pattern, re.IGNORECASE)
     except re.error as error:
@@ -58,9 +66,9 @@ def _compile(pattern: str) -> re.Pattern[str]:
         ) from error
 
 
-def _matches(pattern: re.Pattern[str], section: Section) -> bool:
-    named = pattern.pattern.casefold() == section.kind.value
-    return named or bool(section.heading and pattern.search(section.heading))
+def is_section(pattern: re.Pattern[str], kind: str, heading: str) -> bool:
+    """Whether a pattern names the kind of a section, or is found in its heading."""
+    return pattern.pattern.casefold() == kind or bool(heading and pattern.search(heading))
 
 
 def remove_spans(document: Document, spans: Sequence[Span], sections: Collection[int] = ()) -> Document:

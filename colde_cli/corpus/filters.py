@@ -1,0 +1,90 @@
+"""Choose documents of a corpus by their files and headings."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from colde_cli.corpus.collecting import fits
+from colde_cli.documents.document import Document
+from colde_cli.documents.selection import is_section, section_pattern
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Which documents to take; every condition must hold.
+
+    Attributes:
+        glob: pattern of paths relative to the folder that was searched or indexed, as in `corpus.collecting.walk`.
+        changed_after: least time of the last change, in nanoseconds since 1970.
+        changed_before: the time before which the last change must lie.
+        least_size: bytes.
+        most_size: bytes.
+        section: pattern that fits a section of the document, as in `documents.selection.select`.
+    """
+
+    glob: str | None = None
+    changed_after: int | None = None
+    changed_before: int | None = None
+    least_size: int | None = None
+    most_size: int | None = None
+    section: str | None = None
+
+    def condition(self) -> tuple[str, list[Any]]:
+        """The condition on `documents d` and `contents c` of an index as SQL, and its parameters."""
+        tests = {
+            "d.mtime_ns >= ?": self.changed_after,
+            "d.mtime_ns < ?": self.changed_before,
+            "d.size >= ?": self.least_size,
+            "d.size <= ?": self.most_size,
+            "in_glob(d.path, r.path, ?)": self.glob,
+            "has_section(c.headings, ?)": self.section,
+        }
+        wanted = {test: value for test, value in tests.items() if value is not None}
+        return " AND ".join(wanted) or "1", list(wanted.values())
+
+    def takes_file(self, path: Path) -> bool:
+        """Whether a file has the time and the size; one that is out of reach is taken, as reading it says why."""
+        if (self.changed_after, self.changed_before, self.least_size, self.most_size) == (None,) * 4:
+            return True
+        try:
+            status = path.stat()
+        except OSError:
+            return True
+        return _within(status.st_mtime_ns, self.changed_after, self.changed_before, 1) and _within(
+            status.st_size, self.least_size, self.most_size, 0
+        )
+
+    def takes_document(self, document: Document) -> bool:
+        """Whether a document has the section."""
+        return self.section is None or has_section(headings_of(document), self.section)
+
+
+ALL = Filter()
+
+
+def _within(value: int, least: int | None, most: int | None, margin: int) -> bool:
+    return (least is None or value >= least) and (most is None or value <= most - margin)
+
+
+def headings_of(document: Document) -> str:
+    """Kind and heading of each section, as JSON: what an index keeps of them to choose by."""
+    return json.dumps([[section.kind.value, section.heading] for section in document.sections])
+
+
+def has_section(headings: str, pattern: str) -> bool:
+    """Whether a pattern fits one of the sections of `headings_of`.
+
+    Raises:
+        OptionError: the pattern is no regular expression.
+    """
+    compiled = section_pattern(pattern)
+    return any(is_section(compiled, kind, heading) for kind, heading in json.loads(headings))
+
+
+def in_glob(path: bytes, root: bytes, glob: str) -> bool:
+    """Whether a path relative to its root fits a pattern."""
+    return path == root or fits(os.fsdecode(path[len(root) :]).lstrip(os.sep), glob)
