@@ -10,6 +10,9 @@ from colde_cli.similarity.duties import normative
 
 _HEAD = 1500
 """Characters at the beginning of a text that may name what it is."""
+_ABSTRACT = re.compile(r"\b(?:Abstract|ABSTRACT)\b")
+_CITES = 5
+"""Times that a paper names authors "et al.", where its list of references was not found."""
 _POLICY = re.compile(
     r"\b(?:polic(?:y|ies)|terms of (?:use|service)|privacy|conditions|statement)\b", re.IGNORECASE
 )
@@ -31,7 +34,9 @@ class Genre(StrEnum):
 def genre(document: Document) -> Genre:
     """Name the genre of a document; a text that fits none is a text."""
     kinds = {section.kind for section in document.sections}
-    if SectionKind.REFERENCES in kinds and SectionKind.ABSTRACT in kinds:
+    abstract = SectionKind.ABSTRACT in kinds or _ABSTRACT.search(document.text[: 2 * _HEAD])
+    cites = SectionKind.REFERENCES in kinds or document.text.count("et al.") >= _CITES
+    if abstract and cites:
         return Genre.PAPER
     if not normative(document.text):
         return Genre.TEXT

@@ -42,8 +42,6 @@ _FLAG = "bold red"
 _HEADING = 40  # characters shown at most
 _MOST_LINES = 15
 """Of a redline; the other formats show all of it."""
-_FEW = 3
-"""Passages of only one document that are listed where the documents are no versions of one text."""
 _ONE_SIDED = {SectionState.ADDED, SectionState.DROPPED}
 
 
@@ -88,21 +86,24 @@ def counts(comparison: Comparison) -> WrappedFacts:
     return WrappedFacts([*facts, Text(f"{flagged:,} flagged", style=_FLAG if flagged else "dim")])
 
 
-def passage_parts(comparison: Comparison, top: int, title: Title) -> Iterator[RenderableType]:
+def passage_parts(
+    comparison: Comparison, top: int, title: Title, *, only: bool = True
+) -> Iterator[RenderableType]:
     """Flagged changes, the others, passages of only one document, and changes of sections; the weightiest first.
 
     Args:
         comparison: to show.
         top: passages of each kind to list.
         title: draws the line above a part from its name and a remark.
+        only: also list what only one document has; of two different texts that is nearly all.
     """
     listed = by_part(comparison)
-    few = top if comparison.versions else min(top, _FEW)
     yield from _listed(comparison, "Flagged changes", listed.flagged, top, title)
     yield from _listed(comparison, "Other changes", listed.others, top, title)
-    yield from _listed(comparison, "Only in A", listed.only_a, few, title)
-    yield from _listed(comparison, "Only in B", listed.only_b, few, title)
-    yield from _sections(comparison, title)
+    if only:
+        yield from _listed(comparison, "Only in A", listed.only_a, top, title)
+        yield from _listed(comparison, "Only in B", listed.only_b, top, title)
+        yield from _sections(comparison, title)
 
 
 def _counts(top: int, count: int) -> str:
@@ -171,7 +172,10 @@ def _alone(comparison: Comparison, pair: PassagePair) -> Iterator[RenderableType
     encoding, passages = (comparison.a, pair.a) if pair.a else (comparison.b, pair.b)
     where = " · ".join(part for part in place(encoding.document, passages, _HEADING) if part)
     sign = "-" if pair.a else "+"
-    yield Text.assemble((f"{sign} ", _STYLES[pair.state]), (where, "dim"), no_wrap=True, overflow="ellipsis")
+    clause = ("dropped clause  " if pair.a else "new clause  ") if pair.flags else ""
+    head = Text.assemble((f"{sign} ", _STYLES[pair.state]), (clause, _FLAG), (where, "dim"))
+    head.no_wrap, head.overflow = True, "ellipsis"
+    yield head
     yield Padding(WrappedParagraph(Text(plain(pair.a_text or pair.b_text)), most=2), (0, 0, 0, 2))
 
 

@@ -99,9 +99,14 @@ def _blocks(comparison: Comparison, level: str, top: int, verbose: bool) -> Iter
     if verbose or not one_text(comparison):
         yield _verdict(comparison, verbose)
     if level in ("passage", "all") and not comparison.same_content:
-        yield Text(shared_words(comparison, extents(comparison.passages)))
-        yield counts(comparison)
-        yield from passage_parts(comparison, top, _title)
+        whole = level == "passage" or one_text(comparison)
+        both = extents(comparison.passages)
+        yield Text(shared_words(comparison, both))
+        if both[0].kept:
+            yield counts(comparison)
+        if not whole:
+            yield Text("--level passage lists what is only in A and only in B.", "dim")
+        yield from passage_parts(comparison, top, _title, only=whole)
     if level == "section" or (level == "all" and not one_text(comparison)):
         yield from _sections(comparison, _MOST_SECTIONS if level == "all" else None)
     if level == "chunk":

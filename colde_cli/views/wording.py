@@ -259,11 +259,18 @@ def flag_words(flags: Sequence[Flag], most: int | None = None) -> list[tuple[str
     rows = []
     for kind in dict.fromkeys(flag.kind.value for flag in flags):
         sides = [(flag.a, flag.b) for flag in flags if flag.kind.value == kind]
-        changes = [" → ".join(shorten(side, _FLAGGED) or "–" for side in both) for both in sides]
+        changes = [_replaced(kind, *both) for both in sides]
         if most is not None and len(changes) > most + 1:
             changes[most:] = [f"and {len(changes) - most} more"]
         rows.append((kind, ", ".join(changes)))
     return rows
+
+
+def _replaced(kind: str, a: str, b: str) -> str:
+    """The words of A and of B; a clause that came or went is named with its first words."""
+    if kind == "clause":
+        return f"new: {shorten(b, _FLAGGED)}" if b else f"dropped: {shorten(a, _FLAGGED)}"
+    return " → ".join(shorten(side, _FLAGGED) or "–" for side in (a, b))
 
 
 def from_difference(a: str, b: str) -> tuple[str, str]:
