@@ -491,7 +491,7 @@ def open_search(
         section_pattern(narrowed.section)  # An error before the work, not after it.
     encoder = open_model()
     corpus = local_places([corpus] if isinstance(corpus, str | Path) else corpus)
-    index = _index(corpus, ignore)
+    index = index_of(corpus, ignore)
     if index is not None:
         with open_index(index) as opened:
             opened.check_model(encoder)
@@ -504,7 +504,9 @@ def open_search(
     )
 
 
-def _index(corpus: str | Path | Sequence[str | Path], ignore: IgnoreOptions) -> Path | None:
+def index_of(
+    corpus: str | Path | Sequence[str | Path], ignore: IgnoreOptions = NOTHING_IGNORED
+) -> Path | None:
     """The index that a corpus is; None for folders and files."""
     from colde_cli.corpus.collecting import is_index
 

@@ -5,12 +5,13 @@ They stand beside `api.rank`, and take a corpus as it does.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from colde_cli.api import opener
+from colde_cli.api import index_of, open_index, opener
 from colde_cli.errors import OptionError
 from colde_cli.settings import DEFAULT_MODEL
 
@@ -18,7 +19,9 @@ from colde_cli.settings import DEFAULT_MODEL
 if TYPE_CHECKING:
     from colde_cli.api import OpenModel
     from colde_cli.corpus.clusters import Clusters
+    from colde_cli.corpus.collecting import Skipped
     from colde_cli.corpus.families import Families
+    from colde_cli.corpus.index import Index
     from colde_cli.encoder.cache import Cache
     from colde_cli.encoder.encoding import DocumentEncoder
     from colde_cli.encoder.runtime import Progress
@@ -48,17 +51,23 @@ def dupes(
     Raises:
         DocumentError: a folder or file of the corpus does not exist.
         OptionError: there is no document in the corpus, or an option is not valid.
+        BadIndexError: the corpus is an index that is damaged, or of another model or version.
     """
-    from colde_cli.corpus.collecting import find_files
     from colde_cli.corpus.families import find_families
+    from colde_cli.corpus.index import Filter
 
     for name, share in (("min_share", min_share), ("min_contained", min_contained)):
         if not 0 < share <= 1:
             raise OptionError(f"{name} is {share:g}; give a share above 0 and up to 1, such as 0.4.")
-    files, unlisted = find_files(corpus, glob, "compare in")
-    found = find_families(
-        files, min_share=min_share, min_contained=min_contained, password=password, progress=progress
-    )
+    with _opened(corpus, glob, "compare in") as (documents, unlisted):
+        found = find_families(
+            documents,
+            chosen=Filter(glob),
+            min_share=min_share,
+            min_contained=min_contained,
+            password=password,
+            progress=progress,
+        )
     return replace(found, skipped=(*unlisted, *found.skipped))
 
 
@@ -93,9 +102,10 @@ def clusters(
         DocumentError: a folder or file of the corpus does not exist.
         ModelError, DeviceError: as for `compare`.
         OptionError: there is no document in the corpus, or an option is not valid.
+        BadIndexError: the corpus is an index that is damaged, or of another model or version.
     """
     from colde_cli.corpus.clusters import find_clusters
-    from colde_cli.corpus.collecting import find_files
+    from colde_cli.corpus.index import Filter
     from colde_cli.encoder.loading import open_field
 
     if resolution <= 0:
@@ -104,14 +114,31 @@ def clusters(
     chosen: Field | Literal["corpus"] | None = None
     if field is not None:
         chosen = "corpus" if field == "corpus" else open_field(field, opened)
-    files, unlisted = find_files(corpus, glob, "group in")
-    found = find_clusters(
-        files,
-        opened,
-        min_score=min_score,
-        resolution=resolution,
-        password=password,
-        field=chosen,
-        progress=progress,
-    )
+    with _opened(corpus, glob, "group in") as (documents, unlisted):
+        found = find_clusters(
+            documents,
+            opened,
+            chosen=Filter(glob),
+            min_score=min_score,
+            resolution=resolution,
+            password=password,
+            field=chosen,
+            progress=progress,
+        )
     return replace(found, skipped=(*unlisted, *found.skipped))
+
+
+@contextmanager
+def _opened(
+    corpus: str | Path | Sequence[str | Path], glob: str | None, purpose: str
+) -> Iterator[tuple[Sequence[Path] | Index, tuple[Skipped, ...]]]:
+    """The files of a corpus, with the folders that cannot be listed; or the index that it is, open."""
+    from colde_cli.corpus.collecting import find_files, local_places
+
+    places = local_places([corpus] if isinstance(corpus, str | Path) else corpus)
+    index = index_of(places)
+    if index is None:
+        yield find_files(places, glob, purpose)
+    else:
+        with open_index(index) as opened:
+            yield opened, ()

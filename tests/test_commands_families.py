@@ -155,3 +155,24 @@ def test_nothing_alike_is_status_1(capsys: Capture) -> None:
     assert run(capsys, "clusters", V1, OTHER, "--min-score", "0.99").status == 1
     assert run(capsys, "clusters", V1, OTHER, "--min-score", "0.99", "--exit-zero").status == 0
     assert run(capsys, "clusters", V1).status == 1
+
+
+def test_an_index_gives_what_its_files_give(capsys: Capture, subjects: Path, tmp_path: Path) -> None:
+    (subjects / "copy.txt").write_text((subjects / "tax1.txt").read_text())
+    (subjects / "bad.pdf").write_bytes(b"%PDF-1.7 nothing")
+    index = tmp_path / "index.colde"
+    assert run(capsys, "index", subjects, "-o", index).status == 0
+    for command in ("dupes", "clusters"):
+        files = json.loads(run(capsys, command, subjects, "--format", "json").out)
+        known = json.loads(run(capsys, command, index, "--format", "json").out)
+        for name in ("groups", "contained", "searched"):
+            assert known.get(name) == files.get(name), (command, name)
+        # Rounded vectors, and statistics that count a copy once: the scores differ a little.
+        for cluster in known.get("clusters", ()):
+            assert len({Path(member["path"]).name[:3] for member in cluster["members"]} - {"cop"}) == 1
+            assert set(cluster["words"]) <= {*WELL.split("|"), *TAX.split("|")}
+        assert [item["path"] for item in known["skipped"]] == [item["path"] for item in files["skipped"]]
+        some = json.loads(run(capsys, command, index, "--glob", "tax*", "--format", "json").out)
+        assert some["searched"] == 8
+    (index / "index.sqlite").write_bytes((index / "index.sqlite").read_bytes()[:5000])
+    check_trouble(run(capsys, "dupes", index))

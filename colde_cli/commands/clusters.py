@@ -39,7 +39,8 @@ FORMATS = (Format.TABLE, Format.JSON, Format.MARKDOWN, Format.HTML, Format.CSV)
 
 def clusters(
     corpus: Annotated[
-        list[Path], typer.Argument(metavar="CORPUS", help="Folders, with everything below them, and files.")
+        list[str],
+        typer.Argument(metavar="CORPUS", help="Folders, with everything below them, and files; or an index."),
     ],
     top: Annotated[
         int,
@@ -94,19 +95,21 @@ def clusters(
     something went wrong.
     """
     from colde_cli import grouping
-    from colde_cli.corpus.collecting import walk
+    from colde_cli.corpus.collecting import local_places, walk
 
-    chosen = choose_format(format, output, map(str, corpus), FORMATS)
+    chosen = choose_format(format, output, corpus, FORMATS)
+    from colde_cli.views.output import progress
+
+    with progress("Fetching", "blocks", show=not quiet) as advance:
+        places = local_places(corpus, advance)
     if output is not None:
-        refuse_inputs(output, walk(corpus))  # Also documents that --glob leaves out.
+        refuse_inputs(output, walk(map(Path, places)))  # Also documents that --glob leaves out.
     reporter = Reporter(quiet, verbose)
     encoder = ModelChoice(model, device, precision, threads, no_cache).load()
     reporter.about_model(encoder)
-    from colde_cli.views.output import progress
-
     with progress("Reading", "documents", show=not quiet) as advance:
         found = grouping.clusters(
-            corpus,
+            places,
             min_score=min_score,
             resolution=resolution,
             glob=glob,

@@ -47,7 +47,8 @@ _OWN = re.compile(r"index\.html|\d{4,}\.html")
 
 def dupes(
     corpus: Annotated[
-        list[Path], typer.Argument(metavar="CORPUS", help="Folders, with everything below them, and files.")
+        list[str],
+        typer.Argument(metavar="CORPUS", help="Folders, with everything below them, and files; or an index."),
     ],
     min_share: Annotated[
         float,
@@ -106,19 +107,21 @@ def dupes(
     nothing is, 2 if something went wrong.
     """
     from colde_cli import grouping
-    from colde_cli.corpus.collecting import walk
+    from colde_cli.corpus.collecting import local_places, walk
 
-    chosen = choose_format(format, output, map(str, corpus), FORMATS)
+    chosen = choose_format(format, output, corpus, FORMATS)
+    from colde_cli.views.output import progress
+
+    with progress("Fetching", "blocks", show=not quiet) as advance:
+        places = local_places(corpus, advance)
     if output is not None:
-        refuse_inputs(output, walk(corpus))  # Also documents that --glob leaves out.
+        refuse_inputs(output, walk(map(Path, places)))  # Also documents that --glob leaves out.
     if reports is not None:
         _check_folder(reports)
     reporter = Reporter(quiet, verbose)
-    from colde_cli.views.output import progress
-
     with progress("Reading", "documents", show=not quiet) as advance:
         found = grouping.dupes(
-            corpus,
+            places,
             min_share=min_share,
             min_contained=min_contained,
             glob=glob,

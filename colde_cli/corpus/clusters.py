@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from colde_cli.corpus.collecting import Collector, CorpusReader, Skipped
 from colde_cli.corpus.fields import corpus_field
+from colde_cli.corpus.index import ALL, Filter, Index
 from colde_cli.corpus.sketches import text_words
 from colde_cli.corpus.store import Card
 from colde_cli.encoder.encoding import DocumentEncoder, RuntimeInfo
@@ -130,10 +131,27 @@ def _member_data(member: ClusterMember) -> dict[str, Any]:
     return {"path": member.path, "title": member.title, "score": rounded(member.score)}
 
 
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """The documents of a corpus, ready to be scored.
+
+    Attributes:
+        cards: by path.
+        text: gives the text of a document by its path.
+    """
+
+    cards: list[Card]
+    text: Callable[[str], str]
+    field: Field | None
+    encoded: int
+    skipped: tuple[Skipped, ...]
+
+
 def find_clusters(
-    files: Sequence[Path],
+    corpus: Sequence[Path] | Index,
     encoder: DocumentEncoder,
     *,
+    chosen: Filter | None = None,
     min_score: float | None = None,
     resolution: float = 1.0,
     password: str | None = None,
@@ -143,25 +161,76 @@ def find_clusters(
     """Group documents by subject.
 
     Args:
-        files: such as `corpus.collecting.walk` finds.
+        corpus: files, such as `corpus.collecting.walk` finds, or an open index, whose vectors and texts are taken.
         encoder: its cache is used as well.
+        chosen: which documents of an index to take; None for all.
         min_score: of neighbours; None takes the `PERCENTILE` of the field, without a field the model's threshold.
         resolution: above 1 makes more and smaller clusters.
         password: of encrypted PDFs.
         field: whose statistics to use; "corpus" learns those of the corpus, None uses the model's alone.
         progress: called with the number of files just done.
+
+    Raises:
+        BadIndexError: the index is damaged, out of reach or of another model.
     """
+    advance = progress or (lambda number: None)
+    if isinstance(corpus, Index):
+        with corpus.reading():
+            source = _indexed(corpus, encoder, chosen or ALL, field, advance)
+            return _grouped(source, encoder, min_score, resolution)
+    return _grouped(_collected(corpus, encoder, password, field, advance), encoder, min_score, resolution)
+
+
+def _indexed(
+    index: Index,
+    encoder: DocumentEncoder,
+    chosen: Filter,
+    field: Field | Literal["corpus"] | None,
+    progress: Callable[[int], None],
+) -> _Source:
+    """The documents of an index; no file is read."""
+    index.check_model(encoder)
+    numbers: dict[str, int] = {}
+    cards: list[Card] = []
+    for number, card in index.all_cards(chosen):
+        numbers[card.path] = number
+        cards.append(card)
+        progress(1)
+    cards.sort(key=lambda card: card.path)
+    known = index.field(encoder) if field == CORPUS else field
+    return _Source(cards, lambda path: index.document(numbers[path]).text, known, 0, index.bad_files())
+
+
+def _collected(
+    files: Sequence[Path],
+    encoder: DocumentEncoder,
+    password: str | None,
+    field: Field | Literal["corpus"] | None,
+    progress: Callable[[int], None],
+) -> _Source:
+    """The documents of files: from the cache, or read and encoded."""
     reader = CorpusReader(password)
     collector = Collector(encoder, reader)
-    cards = sorted(collector.cards(files, progress or (lambda number: None)), key=lambda card: card.path)
+    cards = sorted(collector.cards(files, progress), key=lambda card: card.path)
     if field == CORPUS:
         documents = [(collector.key(Path(card.path)), card) for card in cards]
         field = corpus_field(documents, encoder, reader.store(encoder))
+    skipped = tuple(sorted(collector.skipped, key=lambda item: item.path))
+    return _Source(
+        cards, lambda path: collector.encoding(Path(path)).document.text, field, collector.encoded, skipped
+    )
+
+
+def _grouped(
+    source: _Source, encoder: DocumentEncoder, min_score: float | None, resolution: float
+) -> Clusters:
+    """The clusters of documents."""
+    cards, field = source.cards, source.field
     least = _least_score(encoder, field) if min_score is None else min_score
     links = _links(cards, encoder, field, least)
     groups = communities(len(cards), links, resolution)
     made = [_members(group, links, cards, encoder, field) for group in groups]
-    names = _names([[Path(member.path) for member in members] for members, _ in made], collector)
+    names = _names([[member.path for member in members] for members, _ in made], source.text)
     found = [Cluster(words, *members) for words, members in zip(names, made, strict=True)]
     linked = {number for group in groups for number in group}
     alone = [
@@ -174,9 +243,9 @@ def find_clusters(
         tuple(alone),
         encoder.info,
         len(cards),
-        collector.encoded,
+        source.encoded,
         least,
-        tuple(sorted(collector.skipped, key=lambda item: item.path)),
+        source.skipped,
         tuple((card.path, card.warnings) for card in cards if card.warnings),
         None if field is None else field.profile.info,
     )
@@ -271,14 +340,13 @@ def _members(
     return (first, *rest), float(np.mean(scores))
 
 
-def _names(groups: Sequence[Sequence[Path]], collector: Collector) -> list[tuple[str, ...]]:
+def _names(groups: Sequence[Sequence[str]], text: Callable[[str], str]) -> list[tuple[str, ...]]:
     """The words that tell each cluster from the others, by the documents next to its centre."""
     counts: list[Counter[str]] = []
     for paths in groups:
         held: Counter[str] = Counter()
         for path in paths[:_NAMED_BY]:
-            text = collector.encoding(path).document.text
-            held.update({word for word in text_words(text) if word.isalpha() and len(word) > 3})
+            held.update({word for word in text_words(text(path)) if word.isalpha() and len(word) > 3})
         counts.append(held)
     return telling_words(counts, [min(len(paths), _NAMED_BY) for paths in groups])
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from colde_cli.corpus.collecting import CorpusReader, Skipped
+from colde_cli.corpus.index import ALL, Filter, Index
 from colde_cli.corpus.near_pairs import NearPair, NearPairs
 from colde_cli.corpus.originals import Original, Originals
 from colde_cli.similarity.comparison import rounded
@@ -172,8 +173,9 @@ def _containment_data(item: Containment) -> dict[str, Any]:
 
 
 def find_families(
-    files: Sequence[Path],
+    corpus: Sequence[Path] | Index,
     *,
+    chosen: Filter | None = None,
     min_share: float = MIN_SHARE,
     min_contained: float = MIN_CONTAINED,
     password: str | None = None,
@@ -182,15 +184,23 @@ def find_families(
     """Compare all files with each other; no model is needed.
 
     Args:
-        files: such as `corpus.collecting.walk` finds.
+        corpus: files, such as `corpus.collecting.walk` finds, or an open index, whose texts are taken.
+        chosen: which documents of an index to take; None for all.
         min_share: of words that versions have in common, both ways, in (0, 1].
         min_contained: of the words of a part that stand in the whole, in (0, 1].
         password: of encrypted PDFs.
         progress: called with the number of files just done.
+
+    Raises:
+        BadIndexError: the index is damaged or out of reach.
     """
+    advance = progress or (lambda number: None)
     with NearPairs() as texts:
         originals = Originals(texts, CorpusReader(password))
-        originals.read(files, progress or (lambda number: None))
+        if isinstance(corpus, Index):
+            originals.read_index(corpus, chosen or ALL, advance)
+        else:
+            originals.read(corpus, advance)
         near = list(texts.pairs(min_share, min_contained))
     versions: list[NearPair] = []
     parts: list[NearPair] = []

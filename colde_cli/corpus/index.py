@@ -130,6 +130,7 @@ class IndexedDocument:
 
     Attributes:
         number: stands for its content, and is never used again.
+        content: number of its content; the same for files of the same bytes.
         path: relative to the working folder where it lies below, else absolute.
         title: as printed, else the file's name.
         size: bytes.
@@ -139,6 +140,7 @@ class IndexedDocument:
     """
 
     number: int
+    content: int
     path: str
     title: str
     size: int
@@ -300,13 +302,14 @@ class Index:
 
     def documents(self, chosen: Filter = ALL) -> Iterator[IndexedDocument]:
         """The documents, by number."""
-        columns = "d.number, d.path, c.title, d.size, d.mtime_ns, c.words, v.chunks, c.pages, c.warnings"
-        for number, path, title, size, mtime_ns, words, chunks, pages, warnings in self._rows(
-            columns, chosen
-        ):
+        facts = "d.number, d.content, d.path, c.title, d.size, d.mtime_ns"
+        columns = f"{facts}, c.words, v.chunks, c.pages, c.warnings"
+        rows = self._rows(columns, chosen)
+        for number, content, path, title, size, mtime_ns, words, chunks, pages, warnings in rows:
             shown = shown_path(path)
             name, sentences = json.loads(title) or Path(shown).name, tuple(json.loads(warnings))
-            yield IndexedDocument(number, shown, name, size, mtime_ns, words, chunks, pages, sentences)
+            read = (words, chunks, pages, sentences)
+            yield IndexedDocument(number, content, shown, name, size, mtime_ns, *read)
 
     def cards(self, numbers: Sequence[int] | NDArray[np.int64]) -> dict[int, Card]:
         """The cards of documents, by number; numbers that are gone are left out.

@@ -10,6 +10,7 @@ from itertools import islice
 from pathlib import Path
 
 from colde_cli.corpus.collecting import CorpusReader, Skipped
+from colde_cli.corpus.index import Filter, Index
 from colde_cli.corpus.near_pairs import NearPairs
 from colde_cli.corpus.sketches import text_digest, text_words, word_numbers
 from colde_cli.documents.document import Document
@@ -76,8 +77,27 @@ class Originals:
             for copy in alike:
                 title = copy.name if original.title == path.name else original.title
                 self.same_bytes[original.path].append(Original(str(copy), title, original.words, size))
-            self.searched += 1 + len(alike)
+            self.searched += 1 + len(alike) if alike or not isinstance(found, Skipped) else 0
             progress(1 + len(alike))
+
+    def read_index(self, index: Index, chosen: Filter, progress: Callable[[int], None]) -> None:
+        """Take the texts that an index holds; no file is read.
+
+        Raises:
+            BadIndexError: it is damaged or out of reach.
+        """
+        first: dict[int, Original] = {}
+        with index.reading():
+            for item in index.documents(chosen):
+                if item.content in first:
+                    same = first[item.content]
+                    copy = Original(item.path, item.title, same.words, item.size)
+                    self.same_bytes[same.path].append(copy)
+                else:
+                    first[item.content] = self._add(index.document(item.number), item.size)
+                self.searched += 1
+                progress(1)
+            self.skipped += index.bad_files()
 
     def _add(self, document: Document, size: int) -> Original:
         words = text_words(document.text)
