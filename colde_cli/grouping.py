@@ -54,7 +54,7 @@ def dupes(
         BadIndexError: the corpus is an index that is damaged, or of another model or version.
     """
     from colde_cli.corpus.families import find_families
-    from colde_cli.corpus.index import Filter
+    from colde_cli.corpus.filters import Filter
 
     for name, share in (("min_share", min_share), ("min_contained", min_contained)):
         if not 0 < share <= 1:
@@ -105,7 +105,7 @@ def clusters(
         BadIndexError: the corpus is an index that is damaged, or of another model or version.
     """
     from colde_cli.corpus.clusters import find_clusters
-    from colde_cli.corpus.index import Filter
+    from colde_cli.corpus.filters import Filter
     from colde_cli.encoder.loading import open_field
 
     if resolution <= 0:

@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 
 from colde_cli.corpus.collecting import Collector, CorpusReader, Skipped
 from colde_cli.corpus.fields import corpus_field
-from colde_cli.corpus.index import ALL, Filter, Index
+from colde_cli.corpus.filters import ALL, Filter
+from colde_cli.corpus.index import Index
 from colde_cli.corpus.sketches import text_words
 from colde_cli.corpus.store import Card
 from colde_cli.encoder.encoding import DocumentEncoder, RuntimeInfo

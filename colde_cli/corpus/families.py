@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from colde_cli.corpus.collecting import CorpusReader, Skipped
-from colde_cli.corpus.index import ALL, Filter, Index
+from colde_cli.corpus.filters import ALL, Filter
+from colde_cli.corpus.index import Index
 from colde_cli.corpus.near_pairs import NearPair, NearPairs
 from colde_cli.corpus.originals import Original, Originals
 from colde_cli.similarity.comparison import rounded

@@ -10,7 +10,8 @@ from itertools import islice
 from pathlib import Path
 
 from colde_cli.corpus.collecting import CorpusReader, Skipped
-from colde_cli.corpus.index import Filter, Index
+from colde_cli.corpus.filters import Filter
+from colde_cli.corpus.index import Index
 from colde_cli.corpus.near_pairs import NearPairs
 from colde_cli.corpus.sketches import text_digest, text_words, word_numbers
 from colde_cli.documents.document import Document
