@@ -41,7 +41,6 @@ from colde_cli.corpus.records import (
     Arrays,
     Header,
     chunk_vectors_of,
-    document_of,
     encoding_of,
     passages_of,
     shares_of,
@@ -51,6 +50,7 @@ from colde_cli.corpus.records import (
 from colde_cli.corpus.store import Card
 from colde_cli.documents.document import Document
 from colde_cli.documents.passages import Passage
+from colde_cli.documents.plain_data import document_of
 from colde_cli.encoder.encoding import DocumentEncoder, Encoding
 from colde_cli.errors import BadIndexError
 from colde_cli.scoring.profile import ARRAYS, Field, FieldProfile

@@ -28,11 +28,12 @@ from colde_cli.corpus.collecting import CorpusReader, Skipped, encode_files, wal
 from colde_cli.corpus.filters import headings_of
 from colde_cli.corpus.index import Index, shown_path
 from colde_cli.corpus.pipeline import StageClock, StageTimes
-from colde_cli.corpus.records import document_of, pack, text_record, vector_record
+from colde_cli.corpus.records import pack, text_record, vector_record
 from colde_cli.corpus.store import reader_digest
 from colde_cli.corpus.writing import writing
 from colde_cli.documents.document import Document
 from colde_cli.documents.passages import passages
+from colde_cli.documents.plain_data import document_of
 from colde_cli.encoder.cache import digest, file_digest
 from colde_cli.encoder.encoding import DocumentEncoder, Encoding
 from colde_cli.encoder.loading import learn_field

@@ -16,14 +16,14 @@ import math
 import struct
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from colde_cli.documents.document import Chunk, Document, Ignored, ReadReport, Section, SectionKind, Span
+from colde_cli.documents.document import Chunk, Document, Span
 from colde_cli.documents.passages import Passage
+from colde_cli.documents.plain_data import document_header
 from colde_cli.encoder.encoding import Encoding
 from colde_cli.scoring.lexicon import Terms
 from colde_cli.scoring.whitening import unit_rows
@@ -59,46 +59,6 @@ def unpack(blob: bytes) -> tuple[Header, Arrays] | None:
 def _start(length: int) -> int:
     """Where the arrays begin after a header of so many bytes."""
     return 4 + -(-length // 4) * 4
-
-
-def document_header(document: Document, title: str) -> Header:
-    """A document as JSON, but for its path; `title` is "" where it is only the name of a file."""
-    return {
-        "title": title,
-        "text": document.text,
-        "page_starts": document.page_starts,
-        "sections": [asdict(section) for section in document.sections],
-        "report": asdict(document.report),
-    }
-
-
-def document_of(path: str, name: str, header: Header) -> Document:
-    """The document of a header; `name` is the title of one without."""
-    return Document(
-        path,
-        header["title"] or name,
-        header["text"],
-        tuple(_section(values) for values in header["sections"]),
-        tuple(header["page_starts"]),
-        _report(header["report"]),
-    )
-
-
-def _report(values: dict[str, Any]) -> ReadReport:
-    frozen = {name: _frozen(value) for name, value in values.items()}
-    ignored = frozen["ignored"]
-    if ignored is not None:
-        ignored = Ignored(**{name: _frozen(value) for name, value in ignored.items()})
-    return ReadReport(**{**frozen, "ignored": ignored})
-
-
-def _section(values: dict[str, Any]) -> Section:
-    frozen = {name: _frozen(value) for name, value in values.items()}
-    return replace(Section(**frozen), kind=SectionKind(values["kind"]), span=Span(**values["span"]))
-
-
-def _frozen(value: Any) -> Any:  # noqa: ANN401 - whatever JSON holds
-    return tuple(value) if isinstance(value, list) else value
 
 
 def text_record(document: Document, title: str, cut: Sequence[Passage]) -> bytes:

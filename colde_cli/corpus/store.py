@@ -23,8 +23,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 import colde_cli
-from colde_cli.corpus.records import Arrays, Header, document_header, document_of, pack, unpack
+from colde_cli.corpus.records import Arrays, Header, pack, unpack
 from colde_cli.documents.document import Chunk, Span
+from colde_cli.documents.plain_data import document_header, document_of
 from colde_cli.encoder.cache import Cache, digest, file_digest
 from colde_cli.encoder.encoding import DocumentEncoder, Encoding
 from colde_cli.scoring.lexicon import Terms

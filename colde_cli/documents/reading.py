@@ -79,7 +79,7 @@ def read(
 ) -> Document:
     """Read a PDF, Word, OpenDocument, HTML, LaTeX, Markdown or text file.
 
-    PDFs and web pages are read in separate processes, so that threads can read several at once.
+    PDFs, web pages and large files are read in separate processes, so that threads can read several at once.
 
     Args:
         source: path of the file; "-" reads standard input and finds its kind by content.
@@ -202,6 +202,16 @@ def _read_open(
         raise OptionError(
             f"Leave out --pages: {shown} has no pages; colde text --pages writes that part of a PDF to a file."
         )
+    if kind != "html":
+        from colde_cli.documents.large import is_large, read_large
+
+        if is_large(kind, size):
+            return read_large(kind, file, path, name)
+    return read_here(kind, file, path, name)
+
+
+def read_here(kind: str, file: BinaryIO, path: str, name: str) -> Document:
+    """Read an open file of any kind but PDF; only HTML in a process of its own."""
     if kind == "docx":
         from colde_cli.documents.office.docx import read_docx
 

@@ -16,8 +16,9 @@ from colde_cli.errors import LimitError
 
 MEMORY = 1 << 30
 """Bytes of address space that the reader process may take, in addition to eight times the page."""
-SECONDS = 60
+SECONDS = 20
 """Processor time for one page; a megabyte takes a fraction of a second."""
+_WALL_SECONDS = 120.0
 _LEFT_OUT = (
     "Left out what is not content: navigation, heads and feet of the page, forms, hidden and deleted text."
 )
@@ -56,7 +57,9 @@ def _build(text: str, shown: str) -> tuple[DocumentBuilder, str, bool]:
     builder, title, finished, left_out = DocumentBuilder(shown), "", False, False
     data = text.encode("utf-8", "replace")
     request = {"memory": MEMORY + 8 * len(data), "seconds": SECONDS}
-    with sandboxed(Path(__file__).with_name("engine.py"), io.BytesIO(data), request, 2 * SECONDS) as messages:
+    with sandboxed(
+        Path(__file__).with_name("engine.py"), io.BytesIO(data), request, _WALL_SECONDS
+    ) as messages:
         for message in messages:
             kind = message["kind"]
             if kind == "heading":
