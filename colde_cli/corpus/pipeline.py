@@ -135,7 +135,7 @@ def encode_ahead(
         failed: what to yield for a file that `read` refuses, or that has no token.
         clock: measures the stages.
     """
-    run = _Run(encoder, read, failed, clock)
+    run = _PipelineRun(encoder, read, failed, clock)
     with clock.stage("total"), readers(usable_cores()) as pool, run.encoding():
         waiting = iter(files)
         while True:
@@ -148,7 +148,7 @@ def encode_ahead(
                     yield done.popleft()
 
 
-class _Run(Generic[Failure]):
+class _PipelineRun(Generic[Failure]):
     """The state that the caller's thread, the reading threads and the encoding thread share."""
 
     def __init__(

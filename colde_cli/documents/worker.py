@@ -16,11 +16,9 @@ import contextlib
 import ctypes
 import json
 import os
-import queue
 import select
 import signal
 import sys
-import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -75,6 +73,9 @@ def _done(*, retire: bool) -> None:
 
 def _serve_here(answer: Answer) -> None:
     """Read in this process. A thread waits for requests, and for the end of the parent."""
+    import queue
+    import threading
+
     requests: queue.SimpleQueue[tuple[Request, bytes]] = queue.SimpleQueue()
 
     def take() -> None:
