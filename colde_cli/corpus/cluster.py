@@ -31,9 +31,10 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from colde_cli.corpus.collecting import CorpusReader, Skipped
-from colde_cli.corpus.records import document_header, document_of, pack, unpack
+from colde_cli.corpus.records import pack, unpack
 from colde_cli.corpus.store import open_encoding, pack_encoding
 from colde_cli.documents.document import Document
+from colde_cli.documents.plain_data import document_header, document_of
 from colde_cli.encoder.encoding import DocumentEncoder, Encoding
 from colde_cli.errors import ClusterError, DocumentError, MissingExtraError, ModelError, NoTextError
 from colde_cli.settings import known_models
