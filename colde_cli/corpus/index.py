@@ -117,9 +117,10 @@ CREATE TABLE profile (
 );
 """
 
+# CROSS JOIN has SQLite begin with the documents. By itself it would go through all vectors of the model to find a few.
 _GOOD = """
-FROM documents d JOIN roots r ON r.number = d.root JOIN contents c ON c.number = d.content
-JOIN vectors v ON v.model = {model} AND v.content = d.content
+FROM documents d CROSS JOIN roots r ON r.number = d.root CROSS JOIN contents c ON c.number = d.content
+CROSS JOIN vectors v ON v.model = {model} AND v.content = d.content
 WHERE {where}
 """
 
