@@ -9,6 +9,8 @@ passage. Reported in percent with Wilson's 95 % interval, for each set and kind,
 
     first by ...    how often the planted pair has the highest value of all pairs of chunks: by the cosine of the chunk
                     vectors, by that cosine with shared wording, and by the explanation matrix E of either
+    found           how often the highest pair of chunks, by cosine with shared wording, holds one part of
+                    the passage on both sides; a passage often lies across chunks, whose pairs share nearly as much
     occlusion       how often the document score falls further without the planted chunk of B than without a random one
 """
 
@@ -39,6 +41,8 @@ from colde_cli.similarity.comparison import Comparison, compare_encodings
 
 Values = NDArray[np.float32]
 KINDS = ("copied", "reworded")
+_LEAST_PART = 0.1
+"""Share of a passage that counts as a part of it."""
 
 
 def alike(comparison: Comparison) -> Values:
@@ -73,6 +77,7 @@ class Finding:
         folder: name of the set.
         kind: "copied" or "reworded".
         first: for each ranking, whether the planted pair of chunks came first.
+        found: whether the highest pair, by cosine with shared wording, holds one part of the passage on both sides.
         occlusion: whether occluding the planted chunk lowered the score more than another chunk; None if B has only
             one chunk.
         changed: share of the words of the passage that rewording changed.
@@ -81,6 +86,7 @@ class Finding:
     folder: str
     kind: str
     first: Mapping[str, bool]
+    found: bool
     occlusion: bool | None
     changed: float
 
@@ -120,11 +126,16 @@ def planted_pair(case: Case, a: Sequence[Chunk], b: Sequence[Chunk]) -> tuple[in
 
     The place of a sentence in the reworded passage is taken in proportion to the lengths.
     """
-    left = [_share(case.source, chunk.span) for chunk in a]
-    right = [_share(case.planted, chunk.span) for chunk in b]
-    shared = np.array([[min(x[1], y[1]) - max(x[0], y[0]) for y in right] for x in left])
+    shared = shared_parts(case, a, b)
     row, column = np.unravel_index(int(shared.argmax()), shared.shape)
     return int(row), int(column)
+
+
+def shared_parts(case: Case, a: Sequence[Chunk], b: Sequence[Chunk]) -> NDArray[np.float64]:
+    """The share of the passage that each pair of chunks holds on both sides, [n, m]; at most 0 for none."""
+    left = [_share(case.source, chunk.span) for chunk in a]
+    right = [_share(case.planted, chunk.span) for chunk in b]
+    return np.array([[min(x[1], y[1]) - max(x[0], y[0]) for y in right] for x in left])
 
 
 def _share(passage: Span, chunk: Span) -> tuple[float, float]:
@@ -156,8 +167,10 @@ def examine(case: Case, folder: str, encoder: Encoder, seed: int) -> Finding:
         values = ranking(comparison)
         # A tie does not count as first.
         first[name] = bool((values >= values[row, column]).sum() == 1)
+    highest = int(alike_or_shared(comparison).argmax())
+    found = bool(shared_parts(case, a.chunks, b.chunks).flat[highest] > _LEAST_PART)
     occluded = occlusion(a, b, column, encoder, seed)
-    return Finding(folder, case.kind, first, occluded, changed_words(case.original, case.text))
+    return Finding(folder, case.kind, first, found, occluded, changed_words(case.original, case.text))
 
 
 def wilson(hits: int, count: int) -> tuple[float, float]:
@@ -183,7 +196,7 @@ def share(outcomes: Sequence[bool | None]) -> str:
 def report(findings: Sequence[Finding]) -> Table:
     """A row for every set and kind, and for all."""
     titles = [f"first by\n{name}" for name in RANKINGS]
-    table = Table("set", "kind", "cases", "words\nchanged", *titles, "occlusion")
+    table = Table("set", "kind", "cases", "words\nchanged", *titles, "found", "occlusion")
     folders = list(dict.fromkeys(finding.folder for finding in findings))
     groups = [((folder,), (kind,)) for folder in folders for kind in KINDS]
     groups += [(tuple(folders), (kind,)) for kind in KINDS] + [(tuple(folders), KINDS)]
@@ -195,6 +208,7 @@ def report(findings: Sequence[Finding]) -> Table:
             str(len(some)),
             f"{np.mean([item.changed for item in some]):.0%}" if some else "–",
             *(share([item.first[name] for item in some]) for name in RANKINGS),
+            share([item.found for item in some]),
             share([item.occlusion for item in some]),
         )
     return table

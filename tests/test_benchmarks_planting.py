@@ -131,7 +131,11 @@ def test_the_pipeline_finds_a_copied_passage(
     case = planting.plant_passage(a, b, "copied", "replacing", 3)
     finding = planted.examine(case, "made up", encoder, seed=0)
     assert finding.first["cosine + wording"]
+    assert finding.found
     assert finding.changed == 0
+    parts = planted.shared_parts(case, *(encoder.chunk(item) for item in (case.a, case.b)))
+    assert 0 < parts.max() <= 1
+    assert parts.min() < 0
     table = planted.report([finding])
     assert table.row_count == 5
 
