@@ -25,11 +25,13 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from colde_cli.corpus.index import Index
 from colde_cli.corpus.indexing import update_index
 from colde_cli.corpus.upkeep import compact_index, verify_index
 from colde_cli.corpus.writing import LOCK
 from colde_cli.encoder.cache import Cache
 from colde_cli.encoder.loading import open_encoder
+from colde_cli.errors import BadIndexError
 from colde_cli.settings import DEFAULT_MODEL as MODEL
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -206,8 +208,9 @@ def main() -> None:
         names = list(bench.commands)
         for moment in range(options.moments):
             name = names[moment % len(names)]
-            counts += one_moment(bench, name, generator.uniform(0, 1) * bench.seconds[name])
-            print(f"\r{moment + 1}", end="", file=sys.stderr, flush=True)
+            found = one_moment(bench, name, generator.uniform(0, 1) * bench.seconds[name])
+            print(f"{moment + 1:3} {'; '.join(found)}", file=sys.stderr, flush=True)
+            counts += found
     for name in names:
         found = {key.split(": ")[1]: count for key, count in counts.items() if key.startswith(f"{name}: ")}
         print(f"{name}: {found}")
@@ -223,7 +226,7 @@ def one_moment(bench: Bench, name: str, delay: float) -> Counter[str]:
     counts[f"{name}: {'killed' if killed(process, delay) else 'had ended'}"] += 1
     if (bench.index / "index.sqlite-journal").exists():
         counts[f"{name}: within a transaction"] += 1
-    if (bench.index / "index.sqlite").exists() and (bench.index / "index.sqlite").stat().st_size:
+    if holds_anything(bench.index):
         counts[f"{name}: verified"] += 1
         counts[f"{name}: damaged"] += not is_whole(bench.index)
     bench.finish(name)
@@ -231,6 +234,16 @@ def one_moment(bench: Bench, name: str, delay: float) -> Counter[str]:
     same = snapshot(bench.index) == bench.after[name]
     counts[f"{name}: {'the same contents' if same else 'other contents'}"] += 1
     return +counts
+
+
+def holds_anything(folder: Path) -> bool:
+    """Whether there is an index: a kill may come before its tables are made."""
+    try:
+        Index.open(folder).close()
+    except BadIndexError as error:
+        print(error, file=sys.stderr)
+        return False
+    return True
 
 
 def is_whole(folder: Path) -> bool:

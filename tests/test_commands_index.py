@@ -19,6 +19,8 @@ import jsonschema
 import pytest
 from command_line import EXAMPLES, ROOT, V1, check_trouble, run, run_process
 
+from colde_cli.corpus.collecting import APPLICATION
+
 Capture = pytest.CaptureFixture[str]
 
 TEXTS = {
@@ -87,6 +89,42 @@ def test_no_file_is_needed_to_rank_in_an_index(
     shutil.copy(corpus / "pump.txt", tmp_path / "query.txt")
     shutil.rmtree(corpus)
     assert ranked(capsys, "query.txt", "papers.colde")["results"][0]["path"] == "corpus/pump.txt"
+
+
+def test_a_large_corpus_is_said_to_want_an_index(
+    capsys: Capture, corpus: Path, index: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arguments = ("rank", "corpus/pump.txt", "corpus")
+    assert "colde index" not in run(capsys, *arguments).err
+    monkeypatch.setattr("colde_cli.commands.rank.INDEX_PAYS", 3)
+    assert "colde index CORPUS -o INDEX" in run(capsys, *arguments).err
+    assert run(capsys, *arguments, "-q").err == ""
+    assert run(capsys, "rank", "corpus/pump.txt", "papers.colde").err == ""
+
+
+def test_bad_files_of_an_index_take_one_line(capsys: Capture, corpus: Path, index: Path) -> None:
+    for number in range(2):
+        (corpus / f"bad{number}.pdf").write_bytes(b"%PDF-1.7 nothing more")
+    run(capsys, "index", "papers.colde")
+    result = run(capsys, "rank", "corpus/pump.txt", "papers.colde")
+    assert (
+        result.err == "Warning: 2 files cannot be read; list them with: colde index papers.colde --status\n"
+    )
+    assert len(ranked(capsys, "corpus/pump.txt", "papers.colde")["skipped"]) == 2
+
+
+def test_an_index_that_was_killed_before_its_tables_were_made(
+    capsys: Capture, corpus: Path, index: Path
+) -> None:
+    empty = index.parent / "empty.colde"
+    empty.mkdir()
+    with sqlite3.connect(empty / "index.sqlite") as connection:
+        connection.execute(f"PRAGMA application_id = {APPLICATION}")
+    connection.close()
+    result = run(capsys, "rank", "corpus/pump.txt", "empty.colde")
+    check_trouble(result)
+    assert "holds nothing yet" in result.err
+    assert "3 documents, 3 added" in run(capsys, "index", "corpus", "-o", "empty.colde").err
 
 
 def test_the_table_says_what_was_done_and_how_long_it_took(capsys: Capture, corpus: Path) -> None:
@@ -161,7 +199,12 @@ def test_a_folder_with_its_own_index_in_it(capsys: Capture, corpus: Path) -> Non
 
 
 def test_another_model_encodes_the_kept_text(
-    capsys: Capture, corpus: Path, index: Path, model_folder: Path, tmp_path: Path
+    capsys: Capture,
+    corpus: Path,
+    index: Path,
+    model_folder: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     other = tmp_path / "other"
     shutil.copytree(model_folder, other)
@@ -177,6 +220,10 @@ def test_another_model_encodes_the_kept_text(
         os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
     assert run(capsys, "index", "papers.colde", "--model", other).status == 0
     assert ranked(capsys, "query.txt", "papers.colde", "--model", other)["searched"] == 3
+    check_trouble(run(capsys, "index", "papers.colde"))  # nothing is encoded anew unasked
+    monkeypatch.setenv("COLDE_MODELS", str(tmp_path))
+    assert run(capsys, "index", "papers.colde").err == "papers.colde: 3 documents, nothing changed.\n"
+    monkeypatch.delenv("COLDE_MODELS")
     check_trouble(run(capsys, "rank", "query.txt", "papers.colde"))
     with sqlite3.connect(index / "index.sqlite") as connection:
         assert connection.execute("SELECT count(*) FROM vectors").fetchone() == (3,)

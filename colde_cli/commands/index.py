@@ -23,9 +23,9 @@ from colde_cli.commands.options import (
     VerboseOption,
     format_option,
 )
-from colde_cli.errors import OptionError
+from colde_cli.errors import BadIndexError, OptionError
 from colde_cli.recipes import option
-from colde_cli.settings import DEFAULT_MODEL
+from colde_cli.settings import DEFAULT_MODEL, known_models
 from colde_cli.views.output import Format, choose_format, deliver
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ REMOTE = "Other machines"
 
 
 def index(
+    context: typer.Context,
     corpus: Annotated[
         list[Path],
         typer.Argument(
@@ -135,11 +136,30 @@ def index(
     if push is not None and not places:
         _push(folder, push, force, quiet)
         return
+    source = context.get_parameter_source("model")
+    if source is not None and source.name == "DEFAULT":
+        model = _model_of(folder)
     open_model = ModelChoice(model, device, precision, threads, no_cache).load
     reporter = Reporter(quiet, verbose)
     _update(folder, places, forget or [], glob, _cluster(cluster, gpus), open_model, chosen, reporter)
     if push is not None:
         _push(folder, push, force, quiet)
+
+
+def _model_of(folder: Path) -> str:
+    """The model of an index where none was asked for: another one would encode everything anew."""
+    from colde_cli.corpus.collecting import is_index
+    from colde_cli.corpus.index import Index
+
+    if not is_index(folder):
+        return DEFAULT_MODEL
+    with Index.open(folder) as index:
+        model = index.model
+    if model is not None and model.name != DEFAULT_MODEL and model.name not in known_models():
+        raise BadIndexError(
+            f"{folder} holds vectors of the model {model.name}; name its folder with --model."
+        )
+    return DEFAULT_MODEL if model is None else model.name
 
 
 def _update(

@@ -33,8 +33,12 @@ from colde_cli.settings import DEFAULT_MODEL, parse_moment, parse_size
 from colde_cli.views.output import Format, choose_format, deliver, refuse_inputs
 
 if TYPE_CHECKING:
+    from colde_cli.api import Search
     from colde_cli.corpus.filters import Filter
     from colde_cli.corpus.ranking import Ranking
+
+INDEX_PAYS = 500
+"""Files from which on searching an index is worth making one."""
 
 FORMATS = (Format.TABLE, Format.JSON, Format.JSONL, Format.MARKDOWN, Format.CSV, Format.HTML)
 
@@ -152,8 +156,7 @@ def rank(
     with progress("Searching", "documents", len(search.files), show=not quiet) as advance:
         ranking = search.rank(top=top, min_score=min_score, explain=explain, budget=budget, progress=advance)
     reporter.about_stages(ranking.times)
-    for skipped in ranking.skipped:
-        reporter.warning(f"Skipped {skipped.path}: {skipped.reason}")
+    _about_skipped(search, ranking, reporter)
     if ranking.unencoded:
         from colde_cli.views.wording import plural
 
@@ -187,6 +190,23 @@ def _filter(
         most_size=size(max_size, "--max-size"),
         section=section,
     )
+
+
+def _about_skipped(search: Search, ranking: Ranking, reporter: Reporter) -> None:
+    """Warn of files that cannot be read; those of an index were named when it was made. Say when an index would pay."""
+    from colde_cli.views.output import note
+    from colde_cli.views.wording import plural
+
+    if search.index is not None and ranking.skipped:
+        count = plural(len(ranking.skipped), "file")
+        reporter.warning(f"{count} cannot be read; list them with: colde index {search.index} --status")
+    elif search.index is None:
+        for skipped in ranking.skipped:
+            reporter.warning(f"Skipped {skipped.path}: {skipped.reason}")
+    if len(search.files) >= INDEX_PAYS and not reporter.quiet:
+        note(
+            "In a corpus of this size an index is searched sooner; make one with: colde index CORPUS -o INDEX"
+        )
 
 
 def _render(ranking: Ranking, chosen: Format, verbose: bool, output: Path | None) -> str:

@@ -222,6 +222,10 @@ class Index:
         (version,) = self.connection.execute("PRAGMA user_version").fetchone()
         if version > FORMAT:
             raise BadIndexError(f"{self.folder} was made by a later colde; upgrade colde.")
+        if not version and not self.connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+            raise BadIndexError(
+                f"{self.folder} holds nothing yet; make it with: colde index FOLDER -o {self.folder}"
+            )
         if version < FORMAT:
             raise BadIndexError(f"{self.folder} was made by an earlier colde; delete it and make it again.")
 
