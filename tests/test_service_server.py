@@ -1,0 +1,161 @@
+"""A process of `colde serve`: slow and rude clients, signals, and what is said before it serves."""
+
+from __future__ import annotations
+
+import json
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from command_line import EXAMPLES, ROOT, check_trouble, run_process
+from served import QUERY, running, small_corpus
+
+pytest.importorskip("fastapi", reason="fastapi is not installed")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return small_corpus(tmp_path_factory.mktemp("served") / "papers")
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return str(tmp_path_factory.mktemp("cache"))
+
+
+@pytest.fixture(scope="module")
+def address(folder: Path, cache: str) -> Iterator[str]:
+    with running(folder, "--timeout", "3s", COLDE_CACHE_DIR=cache) as (found, _):
+        yield found
+
+
+def connect(address: str) -> socket.socket:
+    parts = urlsplit(address)
+    assert parts.hostname
+    assert parts.port
+    return socket.create_connection((parts.hostname, parts.port), timeout=30)
+
+
+def body_of(name: str, content: bytes) -> bytes:
+    head = f'--b\r\nContent-Disposition: form-data; name="file"; filename="{name}"\r\n\r\n'.encode()
+    return head + content + b"\r\n--b--\r\n"
+
+
+def head_of(address: str, length: int) -> bytes:
+    lines = [
+        "POST /v1/rank HTTP/1.1",
+        f"Host: {urlsplit(address).netloc}",
+        "Content-Type: multipart/form-data; boundary=b",
+        f"Content-Length: {length}",
+        "Connection: close",
+    ]
+    return "\r\n".join([*lines, "", ""]).encode()
+
+
+def answer(connection: socket.socket) -> tuple[int, bytes]:
+    received = b""
+    while part := connection.recv(65536):
+        received += part
+    return int(received.split(b" ", 2)[1]), received.partition(b"\r\n\r\n")[2]
+
+
+def healthy(address: str) -> bool:
+    with urllib.request.urlopen(f"{address}/v1/health", timeout=30) as found:
+        return bool(json.load(found)["status"] == "ok")
+
+
+def test_an_upload_is_ranked(address: str) -> None:
+    body = body_of("q.md", QUERY)
+    with connect(address) as connection:
+        connection.sendall(head_of(address, len(body)) + body)
+        status, sent = answer(connection)
+    assert status == 200
+    assert json.loads(sent)["schema"] == "colde.rank/1"
+
+
+def test_a_slow_client_is_told_so_and_holds_nobody_up(address: str) -> None:
+    body = body_of("q.md", QUERY)
+    with connect(address) as slow:
+        slow.sendall(head_of(address, len(body)) + body[:40])
+        assert healthy(address)
+        status, sent = answer(slow)
+    assert status == 408
+    assert "too long to arrive" in json.loads(sent)["detail"]
+
+
+def test_clients_that_leave_do_no_harm(address: str) -> None:
+    body = body_of("q.pdf", Path(EXAMPLES / "field-study-v1.pdf").read_bytes())
+    for cut in (10, 300, len(body) // 2, len(body)):
+        with connect(address) as connection:
+            connection.sendall((head_of(address, len(body)) + body)[: cut + 160])
+    with connect(address) as connection:
+        connection.sendall(b"GARBAGE \x00\xff\r\n\r\n")
+        assert answer(connection)[0] == 400
+    test_an_upload_is_ranked(address)
+
+
+def test_a_port_that_is_taken_is_said_in_a_sentence(address: str, folder: Path) -> None:
+    taken = run_process("serve", folder, "--port", str(urlsplit(address).port))
+    check_trouble(taken)
+    assert "--port" in taken.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--host", "0.0.0.0"], "COLDE_TOKEN"),
+        (["--host", "0.0.0.0", "--token", "short"], "too short"),
+        (["--max-upload", "much"], "--max-upload"),
+        (["--timeout", "soon"], "--timeout"),
+        (["--host", "203.0.113.7", "--token", "correct horse battery"], "Cannot listen"),
+    ],
+)
+def test_what_cannot_be_served_is_said_in_a_sentence(folder: Path, arguments: list[str], words: str) -> None:
+    refused = run_process("serve", folder, *arguments)
+    check_trouble(refused)
+    assert words in refused.err
+
+
+def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
+    check_trouble(run_process("serve", tmp_path / "nowhere", "--port", "0"))
+
+
+@pytest.mark.parametrize(("command", "module"), [("serve", "fastapi"), ("mcp", "mcp")])
+def test_without_the_extra_the_command_says_how_to_get_it(tmp_path: Path, command: str, module: str) -> None:
+    code = (
+        "import sys, importlib.util as util; real = util.find_spec\n"
+        f"util.find_spec = lambda name, *rest: None if name == {module!r} else real(name, *rest)\n"
+        f"sys.argv = ['colde', {command!r}] + {[str(tmp_path)] if command == 'serve' else []!r}\n"
+        "from colde_cli.app import main; main()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert f"pip install 'colde[{command}]'" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of Unix")
+def test_ctrl_c_ends_it_quietly_and_the_port_is_free_again(folder: Path, cache: str) -> None:
+    with running(folder, COLDE_CACHE_DIR=cache) as (address, process):
+        assert healthy(address)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(60) == 0
+        assert process.stderr is not None
+        assert "Traceback" not in process.stderr.read()
+        for _ in range(50):
+            try:
+                healthy(address)
+            except urllib.error.URLError:
+                break
+            time.sleep(0.1)
+        with socket.socket() as again:
+            again.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            again.bind(("127.0.0.1", urlsplit(address).port))
