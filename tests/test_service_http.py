@@ -275,6 +275,7 @@ def test_what_cannot_be_read_is_said_in_a_sentence(
         ({"document": "nowhere.pdf"}, 404, "no document 'nowhere.pdf'"),
         ({"document": "broken.pdf"}, 422, "broken.pdf"),
         ({"upload": "guess"}, 404, "not kept any more"),
+        ({"file": "words"}, 422, "file: send it as a file"),
         ({"document": "field-study-v1.pdf", "k": "0"}, 422, "k: "),
         ({"document": "field-study-v1.pdf", "min_score": "90"}, 422, "min_score: "),
         ({"document": "field-study-v1.pdf", "min_score": "nan"}, 422, "min_score: "),
@@ -297,6 +298,7 @@ def test_bodies_are_forms(service: Any) -> None:
 def test_other_addresses_and_methods(service: Any) -> None:
     problem(service.get("/v1/nothing"), 404, "see /docs")
     problem(service.get("/v1/rank"), 405, "method")
+    problem(service.request("TRACE", "/v1/health"), 405, "method")
 
 
 def test_large_bodies_are_refused_by_their_length_and_by_their_bytes(folder: Path, kept: Encoder) -> None:

@@ -30,6 +30,7 @@ SHORTEST_TOKEN = 16
 _OPEN = frozenset({"/login", "/v1/health", "/static/page.css", "/static/page.js"})
 """Paths that need no token; they tell nothing of the corpus."""
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
+_TAKE_FORMS = frozenset({"/", "/login", "/v1/rank", "/v1/diff", "/v1/report"})
 _FORMS = ("multipart/form-data", "application/x-www-form-urlencoded")
 _LOCAL = frozenset({"localhost", "127.0.0.1", "::1"})
 _POLICY = (
@@ -164,6 +165,7 @@ class Guard:
         access.check_host(headers)
         if scope["method"] not in _SAFE:
             access.check_origin(headers)
+        if scope["method"] == "POST" and scope["path"] in _TAKE_FORMS:
             check_kind(headers)
         if scope["path"] not in _OPEN and not access.admits(headers):
             raise RequestError(

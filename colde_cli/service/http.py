@@ -320,7 +320,10 @@ def _sentence(status: int, detail: str) -> str:
 
 def _invalid(errors: Sequence[Any]) -> str:
     """What is wrong with the fields of a form."""
-    said = [
-        f"{error['loc'][-1]}: {str(error['msg'])[:1].lower()}{str(error['msg'])[1:]}" for error in errors[:5]
-    ]
+    said = [f"{error['loc'][-1]}: {_meant(str(error['msg']))}" for error in errors[:5]]
     return f"The request is not valid: {'; '.join(said)}."
+
+
+def _meant(words: str) -> str:
+    """What FastAPI says of a field, in words for those who do not know Python."""
+    return "send it as a file" if "UploadFile" in words else f"{words[:1].lower()}{words[1:]}"
