@@ -94,10 +94,11 @@ class RayCluster:
 
         paths = pa.table({"path": pa.array([os.fsencode(path) for path in window], pa.binary())})
         encoders = max(1, int(self._encoders(ray)))
+        # Cut here: to repartition takes Ray a whole core, which a single node has not beside its encoder.
+        size = max(1, min(64, len(window) // (4 * encoders)))
         model = (_portable_model(encoder), encoder.info.precision, encoder.identity, self.gpus > 0)
         dataset = (
-            ray.data.from_arrow(paths)
-            .repartition(min(len(window), 4 * encoders + len(window) // 64))
+            ray.data.from_arrow([paths.slice(start, size) for start in range(0, len(window), size)])
             .map_batches(read_batch, batch_format="pyarrow", batch_size=_BATCH, num_cpus=_READ_CORES)
             .map_batches(
                 BatchEncoder,
