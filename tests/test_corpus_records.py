@@ -9,7 +9,6 @@ from hypothesis.extra.numpy import arrays
 
 from colde_cli.corpus.records import (
     chunk_vectors_of,
-    document_of,
     encoding_of,
     pack,
     passages_of,
@@ -22,6 +21,7 @@ from colde_cli.corpus.records import (
 )
 from colde_cli.documents.document import Chunk, Part, ReadReport, Span, assemble
 from colde_cli.documents.passages import passages
+from colde_cli.documents.plain_data import document_of
 from colde_cli.encoder.encoding import Encoding
 from colde_cli.scoring.lexicon import BUCKETS, Terms
 

@@ -33,7 +33,7 @@ from colde_cli.settings import DEFAULT_MODEL, parse_moment, parse_size
 from colde_cli.views.output import Format, choose_format, deliver, refuse_inputs
 
 if TYPE_CHECKING:
-    from colde_cli.api import Search
+    from colde_cli import api
     from colde_cli.corpus.filters import Filter
     from colde_cli.corpus.ranking import Ranking
 
@@ -192,7 +192,7 @@ def _filter(
     )
 
 
-def _about_skipped(search: Search, ranking: Ranking, reporter: Reporter) -> None:
+def _about_skipped(search: api.Search, ranking: Ranking, reporter: Reporter) -> None:
     """Warn of files that cannot be read; those of an index were named when it was made. Say when an index would pay."""
     from colde_cli.views.output import note
     from colde_cli.views.wording import plural

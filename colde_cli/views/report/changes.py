@@ -31,7 +31,7 @@ _EXCERPT = 80
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class ListedChange:
     """A row of the list.
 
     Attributes:
@@ -56,7 +56,7 @@ class Change:
     excerpt: tuple[Piece, ...]
 
 
-def changes(comparison: Comparison) -> list[Change]:
+def changes(comparison: Comparison) -> list[ListedChange]:
     """All pairs that are not the same, in their order."""
     return [
         _change(comparison, number, pair)
@@ -65,20 +65,20 @@ def changes(comparison: Comparison) -> list[Change]:
     ]
 
 
-def weightiest(comparison: Comparison, listed: Sequence[Change]) -> list[tuple[Change, int]]:
+def weightiest(comparison: Comparison, listed: Sequence[ListedChange]) -> list[tuple[ListedChange, int]]:
     """The flagged changes, the weightiest first, each with the number of passages that it runs through."""
     rows = {change.number: change for change in listed}
     firsts = ((rows[change.pairs[0]], len(change.pairs)) for change in comparison.changes)
     return [(row, passages) for row, passages in firsts if row.flags]
 
 
-def kind_counts(listed: Sequence[Change]) -> list[tuple[str, int]]:
+def kind_counts(listed: Sequence[ListedChange]) -> list[tuple[str, int]]:
     """The number of changes with a flag of each kind, in the order of `FlagKind`."""
     counts = Counter(kind for change in listed for kind in change.kinds)
     return [(kind.value, counts[kind.value]) for kind in FlagKind if counts[kind.value]]
 
 
-def longest(comparison: Comparison, listed: Sequence[Change], most: int = 4) -> list[Change]:
+def longest(comparison: Comparison, listed: Sequence[ListedChange], most: int = 4) -> list[ListedChange]:
     """The longest passages of only one document, in their order; none if the documents are unrelated."""
     if comparison.related is False:
         return []
@@ -105,10 +105,10 @@ def pages(passages: Sequence[Passage]) -> str:
     return page_range(whole_pages(passages))
 
 
-def _change(comparison: Comparison, number: int, pair: PassagePair) -> Change:
+def _change(comparison: Comparison, number: int, pair: PassagePair) -> ListedChange:
     a, b = comparison.a.document, comparison.b.document
     sides = [f"{side} {page}" for side, page in (("A", pages(pair.a)), ("B", pages(pair.b))) if page]
-    return Change(
+    return ListedChange(
         number,
         weight(pair),
         STATE_LETTERS[pair.state],
