@@ -197,7 +197,7 @@ def test_names_that_look_like_options_or_words(repository: Repository) -> None:
     assert "+The Seller shall deliver the malt within 41" in repository("git", "diff", "--no-ext-diff")
     assert "{+41+}" in repository("git", "difftool", "--tool=colde", "--", "-q.docx")
     repository("git", "update-ref", "refs/remotes/origin/main", "HEAD")
-    assert "Related" in repository("bash", "-e", "-c", shown("pull-request"))
+    assert "Two versions of one " in repository("bash", "-e", "-c", shown("pull-request"))
 
 
 def test_documents_of_which_nothing_is_left_do_not_keep_others_from_being_shown(
@@ -210,7 +210,7 @@ def test_documents_of_which_nothing_is_left_do_not_keep_others_from_being_shown(
     driver = "diff.colde.command=colde git-diff --ignore-like {} --"
     template = str(write_word(repository.folder.parent / "template.docx", OLD + NEW))
     text = " ".join(repository("git", "-c", driver.format(template), "diff").split())
-    assert "also stands in template.docx; nothing of it is left." in text
+    assert "is also in template.docx; nothing is left to compare." in text
     assert "{+low+} tide" in text
 
 
@@ -258,7 +258,7 @@ def test_the_step_of_a_pull_request(repository: Repository) -> None:
     summary = repository.folder.parent / "summary.md"
     repository("bash", "-e", "-c", shown("pull-request"), GITHUB_STEP_SUMMARY=str(summary))
     text = summary.read_text(encoding="utf-8")
-    assert text.count("**Related**") == 1
+    assert text.count("**Two versions of one ") == 1
     assert "odd name.docx" in text
     write_word(repository.folder / "odd name.docx", p("Bells ring at high tide under the pier."))
     repository.commit()
@@ -279,7 +279,7 @@ def test_files_that_a_filter_such_as_git_lfs_keeps_elsewhere(repository: Reposit
     repository.commit()
     assert "+The Seller shall deliver the malt within 41 days" in repository("git", "show")
     assert "[-14-] {+41+} days" in repository("git", "show", "--ext-diff")
-    assert "Related" in repository("bash", "-e", "-c", shown("pull-request"))
+    assert "Two versions of one " in repository("bash", "-e", "-c", shown("pull-request"))
 
 
 def test_the_hook_of_pre_commit(repository: Repository) -> None:
@@ -306,4 +306,4 @@ def test_a_file_that_is_all_boilerplate_does_not_stop_git(tmp_path: Path) -> Non
     arguments = ("a.docx", old, "1" * 40, "100644", new, "0" * 40, "100644")
     result = run_process("git-diff", "--ignore-like", old, *arguments)
     assert result.status == 0
-    assert "also stands in old.docx; nothing of it is left." in " ".join(result.out.split())
+    assert "is also in old.docx; nothing is left to compare." in " ".join(result.out.split())

@@ -96,13 +96,13 @@ def test_a_heading_that_is_not_known_stays_and_so_does_one_over_what_is_left() -
 
 
 def test_nothing_left_is_said_in_one_sentence() -> None:
-    with pytest.raises(NoTextError, match=r"All text of a\.md also stands in template\.md"):
+    with pytest.raises(NoTextError, match=r"All text of a\.md is also in template\.md"):
         left(document(("4 Secrecy", SECRET), ("5 Law", LAW)))
 
 
 @pytest.mark.parametrize("path", [V1, OTHER])
 def test_nothing_is_left_of_a_document_without_itself(path: str) -> None:
-    with pytest.raises(NoTextError, match="nothing of it is left"):
+    with pytest.raises(NoTextError, match="nothing is left to compare"):
         Boilerplate([read(path)]).without(read(path))
 
 

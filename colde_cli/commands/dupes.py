@@ -56,7 +56,7 @@ def dupes(
             "--min-share",
             callback=check_share,
             metavar="SHARE",
-            help="Share of the words of each that stand in the other, for two to be versions.",
+            help="Share of the words of each that also occur in the other, for two to be versions.",
         ),
     ] = 0.4,
     min_contained: Annotated[
@@ -65,7 +65,7 @@ def dupes(
             "--min-contained",
             callback=check_share,
             metavar="SHARE",
-            help="Share of a document's words that stand in a longer one, for it to be a part.",
+            help="Share of a document's words that also occur in a longer one, for it to be a part.",
         ),
     ] = 0.8,
     glob: GlobOption = None,
@@ -101,7 +101,7 @@ def dupes(
     """Find copies, versions and parts of documents among many.
 
     Groups are files with the same bytes or the same text, near-duplicates and
-    versions of one document; a document that stands in a longer one is listed
+    versions of one document; a document that is part of a longer one is listed
     apart. Only texts are read; --reports alone needs a model. Files that cannot
     be read are reported and skipped. Exits with status 0 if something is found, 1 if
     nothing is, 2 if something went wrong.

@@ -300,7 +300,7 @@ LevelOption = Annotated[
         "--level",
         panel=OUTPUT,
         metavar="LEVEL",
-        help="How deep to go: document, section, chunk, passage, or all (sections and passages).",
+        help="How deep to go: document, section, chunk, passage, or all (passages; of different texts also sections).",
     ),
 ]
 ListedOption = Annotated[

@@ -108,7 +108,7 @@ class Boilerplate:
         if len(gone) == len(document.sections):
             shown = ", ".join(PurePath(source).name for source in self.sources)
             raise NoTextError(
-                f"All text of {document.path or document.title} also stands in {shown}; nothing of it is left."
+                f"All text of {document.path or document.title} is also in {shown}; nothing is left to compare."
             )
         left = remove_spans(document, stretches, gone) if stretches or gone else document
         count = sum(len(document.text[stretch.start : stretch.end].split()) for stretch in stretches)

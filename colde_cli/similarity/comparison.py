@@ -28,7 +28,7 @@ from colde_cli.similarity.flags import FlagKind
 from colde_cli.similarity.genre import common_genre
 from colde_cli.similarity.redline import NOTHING_IGNORED, IgnoreOptions, normal
 from colde_cli.similarity.section_changes import Outline, SectionChange, outline, section_changes
-from colde_cli.similarity.triage import Change, ordered_changes, weight
+from colde_cli.similarity.triage import WeightedChange, ordered_changes, weight
 
 FloatArray = NDArray[np.float32]
 
@@ -124,7 +124,7 @@ class Comparison:
         return {} if self.alignment is None else self.alignment.summary
 
     @property
-    def changes(self) -> tuple[Change, ...]:
+    def changes(self) -> tuple[WeightedChange, ...]:
         """All changes of passages, the weightiest first; empty without an alignment."""
         return ordered_changes(self.passages)
 
@@ -319,7 +319,7 @@ def _summary(comparison: Comparison) -> dict[str, Any]:
     }
 
 
-def _change(comparison: Comparison, change: Change) -> dict[str, Any]:
+def _change(comparison: Comparison, change: WeightedChange) -> dict[str, Any]:
     kinds = (flag.kind.value for number in change.pairs for flag in comparison.passages[number].flags)
     a, b = change.replacement or ("", "")
     return {

@@ -42,7 +42,7 @@ _THROUGHOUT = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class WeightedChange:
     """A change to show: usually one pair of passages, or the same replacement in several.
 
     Attributes:
@@ -78,7 +78,7 @@ def changed_words(pair: PassagePair) -> int:
     )
 
 
-def ordered_changes(pairs: Sequence[PassagePair]) -> tuple[Change, ...]:
+def ordered_changes(pairs: Sequence[PassagePair]) -> tuple[WeightedChange, ...]:
     """List all changes, the weightiest first; of equal weight in the order of A."""
     places: dict[tuple[str, str], list[int]] = defaultdict(list)
     for number, pair in enumerate(pairs):
@@ -86,12 +86,12 @@ def ordered_changes(pairs: Sequence[PassagePair]) -> tuple[Change, ...]:
             places[only].append(number)
     throughout = {words: found for words, found in places.items() if len(found) >= _THROUGHOUT}
     changes = [
-        Change(tuple(found), max(weight(pairs[number]) for number in found), words)
+        WeightedChange(tuple(found), max(weight(pairs[number]) for number in found), words)
         for words, found in throughout.items()
     ]
     grouped = {number for found in throughout.values() for number in found}
     changes += [
-        Change((number,), weight(pair))
+        WeightedChange((number,), weight(pair))
         for number, pair in enumerate(pairs)
         if pair.state is not State.SAME and number not in grouped
     ]

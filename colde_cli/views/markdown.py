@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from colde_cli.similarity.alignment import PassagePair
     from colde_cli.similarity.comparison import ChunkMatch, Comparison
     from colde_cli.similarity.section_changes import SectionChange
-    from colde_cli.similarity.triage import Change
+    from colde_cli.similarity.triage import WeightedChange
 
 _MOST_SECTIONS = 50
 """Of each document in the table of scores: GitHub takes 65,536 characters in a comment."""
@@ -153,7 +153,7 @@ def _counted(shown: int, count: int, noun: str) -> str:
     return plural(count, noun) if shown == count else f"{shown:,} of {plural(count, noun)}"
 
 
-def _listed(comparison: Comparison, title: str, changes: Sequence[Change], top: int) -> Iterator[str]:
+def _listed(comparison: Comparison, title: str, changes: Sequence[WeightedChange], top: int) -> Iterator[str]:
     if not changes:
         return
     yield f"### {title}" + ("" if len(changes) <= top else f" ({top} of {len(changes)})")

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from colde_cli.similarity.alignment import PassagePair
     from colde_cli.similarity.comparison import Comparison
     from colde_cli.similarity.section_changes import SectionChange
-    from colde_cli.similarity.triage import Change
+    from colde_cli.similarity.triage import WeightedChange
 
 _STYLES = {State.EDITED: "yellow", State.MOVED: "magenta", State.ONLY_A: "red", State.ONLY_B: "green"}
 _LOOKS = {PieceKind.STAYED: "dim", PieceKind.DELETED: "red strike", PieceKind.INSERTED: "green underline"}
@@ -56,16 +56,16 @@ class ListedChanges:
         only_b: passages of B alone, without a flag.
     """
 
-    flagged: Sequence[Change]
-    others: Sequence[Change]
-    only_a: Sequence[Change]
-    only_b: Sequence[Change]
+    flagged: Sequence[WeightedChange]
+    others: Sequence[WeightedChange]
+    only_a: Sequence[WeightedChange]
+    only_b: Sequence[WeightedChange]
 
 
 def by_part(comparison: Comparison) -> ListedChanges:
     """Divide the changes among the parts of a view."""
     pairs = comparison.passages
-    parts: dict[str, list[Change]] = {name: [] for name in ("flagged", "others", "only_a", "only_b")}
+    parts: dict[str, list[WeightedChange]] = {name: [] for name in ("flagged", "others", "only_a", "only_b")}
     for change in comparison.changes:
         pair = pairs[change.pairs[0]]
         both = "others" if pair.a and pair.b else pair.state.value
@@ -111,7 +111,7 @@ def _counts(top: int, count: int) -> str:
 
 
 def _listed(
-    comparison: Comparison, name: str, changes: Sequence[Change], top: int, title: Title
+    comparison: Comparison, name: str, changes: Sequence[WeightedChange], top: int, title: Title
 ) -> Iterator[RenderableType]:
     if changes:
         yield title(name, _counts(top, len(changes)))

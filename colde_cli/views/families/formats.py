@@ -98,7 +98,7 @@ def _blocks(found: Families) -> Iterator[RenderableType]:
         yield _group(number, group)
     if found.contained:
         yield Text()
-        yield Text("Documents that stand in longer ones", style="bold")
+        yield Text("Documents that are part of longer ones", style="bold")
         yield _contained(found)
 
 
@@ -152,7 +152,7 @@ def _markdown_blocks(found: Families) -> Iterator[str]:
         yield f"### {number}. {markdown(shorten(group.members[0].title, _TITLE))}"
         yield table(("File", "Words", "Relation", "Of"), map(_row, group.members), (1,))
     if found.contained:
-        yield "### Documents that stand in longer ones"
+        yield "### Documents that are part of longer ones"
         rows = [
             (
                 markdown(item.part.path),

@@ -141,7 +141,7 @@ def _part(item: Containment, links: Links) -> Row:
         short(item.part.title, _TITLE),
         short(item.part.path, _PATH),
         plural(item.part.words, "word"),
-        "stands in",
+        "part of",
         "contained",
         short(item.whole.path, _PATH),
         (_bar(item.share), _bar(item.share_back)),
