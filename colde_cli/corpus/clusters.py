@@ -2,8 +2,8 @@
 
 Each document is linked to its closest others; Louvain (Blondel et al., "Fast unfolding of communities in large
 networks", 2008) then divides the graph so that links lie inside the clusters. Connected components would chain
-subjects together. Average linkage needs all pairs, and on documents of known subjects came out behind, as did HDBSCAN
-(`benchmarks/families.py`).
+subjects together. Average linkage needs all pairs, and came out behind on 655 documents of known subjects when the
+method was chosen, as did HDBSCAN.
 """
 
 from __future__ import annotations
