@@ -134,7 +134,7 @@ def test_the_driver_shows_the_comparison(repository: Repository) -> None:
     assert re.search(r"letter\.docx @ [0-9a-f]{7} · 2 sections", text)
     assert "letter.docx, working tree · 2 sections" in text
     ignoring = repository("git", "-c", "diff.colde.command=colde git-diff --ignore-numbers", "diff", "HEAD")
-    assert "the texts are the same" in ignoring
+    assert "The texts are the same" in ignoring
     assert "{+41+}" not in ignoring
     assert "[-14-] {+41+} days" in text
     assert "diff --git a/notes.txt b/notes.txt" in text
