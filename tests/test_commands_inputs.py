@@ -124,8 +124,9 @@ def test_scanned_pages_are_no_difference_but_are_told_of(tmp_path: Path, capsys:
     writer.write(path)
     result = run(capsys, "diff", DATA / "plain.pdf", path, "--level", "document", "--no-cache")
     assert result.status == 0
-    assert "3 pages, 2 without text" in result.out
-    assert "the texts are the same apart from pages without text" in result.out
+    assert "3 pages" in result.out
+    assert "Left out: 2 pages without text" in result.out
+    assert "The texts are the same apart from pages without text." in result.out
     assert "Pages 2–3 (2 of 3) have pictures but no text" in result.err
     found = value(run(capsys, "diff", DATA / "plain.pdf", path, "--format", "json", "--no-cache"))
     assert found["b"]["read"]["pages_without_text"] == [2, 3]
