@@ -87,4 +87,5 @@ def _match(match: Match) -> dict[str, str]:
 
 
 def _place(place: MatchedSection) -> str:
-    return f"{page_range(place.pages)} {short(place.section, _TITLE) or '(front matter)'}".strip()
+    pages, section = page_range(place.pages), short(place.section, _TITLE) or "(front matter)"
+    return f"{pages} · {section}" if pages else section
