@@ -51,6 +51,9 @@ def test_every_option_has_a_variable_of_its_name() -> None:
     }
     assert others == {
         ("export", "--precision"): None,
+        ("index", "--compact"): None,
+        ("index", "--status"): None,
+        ("index", "--verify"): None,
         ("text", "--for-git"): None,
         ("train", "--precision"): "COLDE_TRAIN_PRECISION",
     }

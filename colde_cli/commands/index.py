@@ -153,8 +153,11 @@ def _model_of(folder: Path) -> str:
 
     if not is_index(folder):
         return DEFAULT_MODEL
-    with Index.open(folder) as index:
-        model = index.model
+    try:
+        with Index.open(folder) as index:
+            model = index.model
+    except BadIndexError:  # A killed run left it without tables, or opening it to write says what is wrong.
+        return DEFAULT_MODEL
     if model is not None and model.name != DEFAULT_MODEL and model.name not in known_models():
         raise BadIndexError(
             f"{folder} holds vectors of the model {model.name}; name its folder with --model."
