@@ -62,6 +62,7 @@ class Visitor:
         self.page.set_input_files("#file", file)
         self.page.get_by_role("button", name="Search").click()
         self.page.wait_for_selector(".hits")
+        self.page.wait_for_load_state()  # Colours are those of the style sheet only when it is there.
         return self.page
 
 
