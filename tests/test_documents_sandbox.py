@@ -147,6 +147,8 @@ def test_a_reader_that_died_while_idle_is_replaced(program: Path) -> None:
     worker = ask(program, "read")[0]["worker"]
     os.kill(worker, signal.SIGTERM)
     assert ends_soon(worker)
+    while any(process.alive for process in sandbox._idle[program]):
+        time.sleep(0.01)  # its threads end after the process shows as ended
     assert [message["kind"] for message in ask(program, "read")] == ["begin", "end"]
 
 
