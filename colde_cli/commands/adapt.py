@@ -62,8 +62,7 @@ def adapt(
         adapted = api.adapt(
             documents, output, glob=glob, password=password, encoder=open_model, progress=advance
         )
-    for item in adapted.skipped:
-        reporter.warning(f"Skipped {item.path}: {item.reason}")
+    reporter.about_skipped(adapted.skipped)
     count = adapted.profile.documents
     if count < LEAST_DOCUMENTS:
         reporter.warning(

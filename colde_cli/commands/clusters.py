@@ -12,6 +12,7 @@ from colde_cli.commands.options import (
     DebugOption,
     DeviceOption,
     ExitZeroOption,
+    FieldOption,
     GlobOption,
     ModelChoice,
     ModelOption,
@@ -22,14 +23,17 @@ from colde_cli.commands.options import (
     PrecisionOption,
     QuietOption,
     Reporter,
+    StrictOption,
     ThreadsOption,
     VerboseOption,
     check_score,
+    corpus_places,
     format_option,
+    search_end,
 )
 from colde_cli.recipes import option
 from colde_cli.settings import DEFAULT_MODEL
-from colde_cli.views.output import Format, choose_format, deliver, refuse_inputs
+from colde_cli.views.output import Format, choose_format, deliver
 
 if TYPE_CHECKING:
     from colde_cli.corpus.clusters import Clusters
@@ -62,18 +66,9 @@ def clusters(
         option("--resolution", min=0.01, metavar="NUMBER", help="Above 1 makes more and smaller clusters."),
     ] = 1.0,
     glob: GlobOption = None,
-    field: Annotated[
-        str,
-        option(
-            "--field",
-            metavar="corpus|none|NAME|FOLDER",
-            help="Statistics to score with: of the corpus, of the model alone, or of a profile of colde adapt.",
-        ),
-    ] = "corpus",
+    field: FieldOption = "corpus",
     password: PasswordOption = None,
-    strict: Annotated[
-        bool, option("--strict", panel=OUTPUT, help="Exit with status 2 if a file cannot be read.")
-    ] = False,
+    strict: StrictOption = False,
     format: Annotated[Format | None, format_option("table|json|markdown|html|csv")] = None,
     output: OutputOption = None,
     pager: PagerOption = None,
@@ -95,15 +90,11 @@ def clusters(
     something went wrong.
     """
     from colde_cli import grouping
-    from colde_cli.corpus.collecting import local_places, walk
 
     chosen = choose_format(format, output, corpus, FORMATS)
     from colde_cli.views.output import progress
 
-    with progress("Fetching", "blocks", show=not quiet) as advance:
-        places = local_places(corpus, advance)
-    if output is not None:
-        refuse_inputs(output, walk(map(Path, places)))  # Also documents that --glob leaves out.
+    places = corpus_places(corpus, output, quiet=quiet)
     reporter = Reporter(quiet, verbose)
     encoder = ModelChoice(model, device, precision, threads, no_cache).load()
     reporter.about_model(encoder)
@@ -118,15 +109,11 @@ def clusters(
             encoder=encoder,
             progress=advance,
         )
-    for skipped in found.skipped:
-        reporter.warning(f"Skipped {skipped.path}: {skipped.reason}")
-    for path, warnings in found.half_read:
-        for sentence in warnings:
-            reporter.warning(f"{path}: {sentence}")
+    reporter.about_skipped(found.skipped)
+    for path, sentences in found.half_read:
+        reporter.about_half_read(path, sentences)
     deliver(_render(found, chosen, top, output), output, chosen, pager)
-    if strict and found.skipped:
-        raise typer.Exit(2)
-    raise typer.Exit(0 if found or exit_zero else 1)
+    raise search_end(found, found.skipped, strict=strict, exit_zero=exit_zero)
 
 
 def _render(found: Clusters, chosen: Format, top: int, output: Path | None) -> str:

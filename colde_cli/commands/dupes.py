@@ -25,16 +25,19 @@ from colde_cli.commands.options import (
     PrecisionOption,
     QuietOption,
     Reporter,
+    StrictOption,
     ThreadsOption,
     VerboseOption,
     check_share,
+    corpus_places,
     format_option,
+    search_end,
 )
 from colde_cli.errors import DocumentError, OptionError
 from colde_cli.files import atomic_folder
 from colde_cli.recipes import option
 from colde_cli.settings import DEFAULT_MODEL
-from colde_cli.views.output import Format, choose_format, deliver, refuse_inputs
+from colde_cli.views.output import Format, choose_format, deliver
 
 if TYPE_CHECKING:
     from colde_cli.corpus.families import Families
@@ -82,9 +85,7 @@ def dupes(
     max_reports: Annotated[
         int, option("--max-reports", panel=OUTPUT, min=1, metavar="N", help="Pairs to write reports on.")
     ] = 50,
-    strict: Annotated[
-        bool, option("--strict", panel=OUTPUT, help="Exit with status 2 if a file cannot be read.")
-    ] = False,
+    strict: StrictOption = False,
     format: Annotated[Format | None, format_option("table|json|markdown|html|csv")] = None,
     output: OutputOption = None,
     pager: PagerOption = None,
@@ -107,15 +108,11 @@ def dupes(
     nothing is, 2 if something went wrong.
     """
     from colde_cli import grouping
-    from colde_cli.corpus.collecting import local_places, walk
 
     chosen = choose_format(format, output, corpus, FORMATS)
     from colde_cli.views.output import progress
 
-    with progress("Fetching", "blocks", show=not quiet) as advance:
-        places = local_places(corpus, advance)
-    if output is not None:
-        refuse_inputs(output, walk(map(Path, places)))  # Also documents that --glob leaves out.
+    places = corpus_places(corpus, output, quiet=quiet)
     if reports is not None:
         _check_folder(reports)
     reporter = Reporter(quiet, verbose)
@@ -128,19 +125,15 @@ def dupes(
             password=password,
             progress=advance,
         )
-    for skipped in found.skipped:
-        reporter.warning(f"Skipped {skipped.path}: {skipped.reason}")
-    for path, warnings in found.half_read:
-        for sentence in warnings:
-            reporter.warning(f"{path}: {sentence}")
+    reporter.about_skipped(found.skipped)
+    for path, sentences in found.half_read:
+        reporter.about_half_read(path, sentences)
     links: dict[tuple[str, str], str] = {}
     if reports is not None:
         choice = ModelChoice(model, device, precision, threads, no_cache)
         links = _write_reports(found, reports, max_reports, choice, password, reporter)
     deliver(_render(found, chosen, output, reports, links), output, chosen, pager)
-    if strict and found.skipped:
-        raise typer.Exit(2)
-    raise typer.Exit(0 if found or exit_zero else 1)
+    raise search_end(found, found.skipped, strict=strict, exit_zero=exit_zero)
 
 
 def _check_folder(folder: Path) -> None:

@@ -191,8 +191,7 @@ def _update(
         )
     for item in update.unlisted:
         reporter.warning(f"Skipped {item.path}: {item.reason}.")
-    for item in update.failed:
-        reporter.warning(f"Skipped {item.path}: {item.reason}")
+    reporter.about_skipped(update.failed)
     if chosen is Format.JSON:
         deliver(index_json(str(folder), update=update), None, chosen)
     elif not reporter.quiet:

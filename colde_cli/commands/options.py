@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from importlib.util import find_spec
@@ -17,6 +17,7 @@ from colde_cli.recipes import option
 from colde_cli.settings import DEFAULT_MODEL
 
 if TYPE_CHECKING:
+    from colde_cli.corpus.collecting import Skipped
     from colde_cli.corpus.pipeline import StageTimes
     from colde_cli.documents.document import Document
     from colde_cli.encoder.encoding import DocumentEncoder
@@ -86,6 +87,9 @@ DebugOption = Annotated[
     option("--debug", panel=OUTPUT, callback=keep_for_main, help="Show the traceback of an error."),
 ]
 ExitZeroOption = Annotated[bool, option("--exit-zero", panel=OUTPUT, help="Exit with status 0 instead of 1.")]
+StrictOption = Annotated[
+    bool, option("--strict", panel=OUTPUT, help="Exit with status 2 if a file cannot be read.")
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,10 +126,19 @@ class Reporter:
             )
             note(f"Encoded {plural(times.documents, 'document')} in {times.total:.1f} s: {listed}.")
 
+    def about_skipped(self, files: Iterable[Skipped]) -> None:
+        """Warn of files that were left out."""
+        for file in files:
+            self.warning(f"Skipped {file.path}: {file.reason}")
+
+    def about_half_read(self, path: str, sentences: Iterable[str]) -> None:
+        """Warn of what could not be read of a file."""
+        for sentence in sentences:
+            self.warning(f"{path}: {sentence}")
+
     def about_document(self, document: Document) -> None:
         """Warn about the unreadable parts of a document; with `--verbose` also note the parts left out on purpose."""
-        for sentence in document.report.warnings:
-            self.warning(f"{document.path}: {sentence}")
+        self.about_half_read(document.path, document.report.warnings)
         if self.verbose:
             from colde_cli.views.output import note
 
@@ -196,6 +209,14 @@ class ModelChoice:
 GlobOption = Annotated[
     str | None,
     option("--glob", metavar="PATTERN", help="Which files of the folders to read, such as '**/*.pdf'."),
+]
+FieldOption = Annotated[
+    str,
+    option(
+        "--field",
+        metavar="corpus|none|NAME|FOLDER",
+        help="Statistics to score with: of the corpus, of the model alone, or of a profile of colde adapt.",
+    ),
 ]
 PasswordOption = Annotated[
     str | None, option("--password", metavar="TEXT", help="Password of encrypted PDFs.")
@@ -368,3 +389,36 @@ def require_extra(extra: str, command: str) -> None:
         raise MissingExtraError(
             f"{command} needs {', '.join(missing)}; install with: pip install 'colde[{extra}]'"
         )
+
+
+def corpus_places(corpus: Sequence[str], output: Path | None, *, quiet: bool) -> list[str | Path]:
+    """The places of a corpus on this machine, with published indexes fetched; checks the output file first.
+
+    Raises:
+        OptionError: the output is a document of the corpus, even one that `--glob` leaves out.
+        ColdeError: an index cannot be fetched.
+    """
+    from colde_cli.corpus.collecting import local_places, walk
+    from colde_cli.views.output import progress, refuse_inputs
+
+    places: list[str | Path] = list(corpus)
+    if any("://" in place for place in corpus):
+        with progress("Fetching", "blocks", show=not quiet) as advance:
+            places = local_places(corpus, advance)
+    if output is not None:
+        refuse_inputs(output, walk(map(Path, places)))
+    return places
+
+
+def search_end(found: object, skipped: Sequence[Skipped], *, strict: bool, exit_zero: bool) -> typer.Exit:
+    """The end of a search, to raise: status 0 if something was found, 1 if not, as grep.
+
+    Args:
+        found: false if it is nothing.
+        skipped: files that could not be read.
+        strict: status 2 if there are any.
+        exit_zero: status 0 even if nothing was found.
+    """
+    if strict and skipped:
+        return typer.Exit(2)
+    return typer.Exit(0 if found or exit_zero else 1)

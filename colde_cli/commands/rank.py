@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from colde_cli.commands.options import (
-    OUTPUT,
     DebugOption,
     DeviceOption,
     ExitZeroOption,
+    FieldOption,
     GlobOption,
     IgnoreLikeOption,
     ModelChoice,
@@ -23,14 +23,17 @@ from colde_cli.commands.options import (
     PrecisionOption,
     QuietOption,
     Reporter,
+    StrictOption,
     ThreadsOption,
     VerboseOption,
     check_score,
+    corpus_places,
     format_option,
+    search_end,
 )
 from colde_cli.recipes import option
 from colde_cli.settings import DEFAULT_MODEL, parse_moment, parse_size
-from colde_cli.views.output import Format, choose_format, deliver, refuse_inputs
+from colde_cli.views.output import Format, choose_format, deliver
 
 if TYPE_CHECKING:
     from colde_cli import api
@@ -83,14 +86,7 @@ def rank(
             help="Only documents with such a section: a pattern of its heading, or a kind such as abstract.",
         ),
     ] = None,
-    field: Annotated[
-        str,
-        option(
-            "--field",
-            metavar="corpus|none|NAME|FOLDER",
-            help="Statistics to score with: of the corpus, of the model alone, or of a profile of colde adapt.",
-        ),
-    ] = "corpus",
+    field: FieldOption = "corpus",
     budget: Annotated[
         float | None,
         option(
@@ -102,9 +98,7 @@ def rank(
     ] = None,
     password: PasswordOption = None,
     ignore_like: IgnoreLikeOption = None,
-    strict: Annotated[
-        bool, option("--strict", panel=OUTPUT, help="Exit with status 2 if a file cannot be read.")
-    ] = False,
+    strict: StrictOption = False,
     format: Annotated[Format | None, format_option("table|json|jsonl|markdown|csv|html")] = None,
     output: OutputOption = None,
     pager: PagerOption = None,
@@ -124,17 +118,13 @@ def rank(
     a document is listed, 1 if none is, 2 if something went wrong.
     """
     from colde_cli import api
-    from colde_cli.corpus.collecting import local_places, walk
     from colde_cli.similarity.redline import IgnoreOptions
 
     ignore = IgnoreOptions(like=tuple(map(str, ignore_like or ())))
     chosen = choose_format(format, output, (query, *corpus, *ignore.like), FORMATS)
     from colde_cli.views.output import progress
 
-    with progress("Fetching", "blocks", show=not quiet) as advance:
-        places = local_places(corpus, advance)
-    if output is not None:
-        refuse_inputs(output, walk(map(Path, places)))  # Also documents that --glob leaves out.
+    places = corpus_places(corpus, output, quiet=quiet)
     reporter = Reporter(quiet, verbose)
     open_model = ModelChoice(model, device, precision, threads, no_cache).load
     chosen_field = None if field == "none" else field
@@ -164,12 +154,9 @@ def rank(
         reporter.warning(f"Left out {left}: the time of --budget {budget:g} was over; the next run goes on.")
     for read in ranking.half_read:
         if read.path != ranking.query_path:  # The query's own warnings were shown before the search.
-            for sentence in read.warnings:
-                reporter.warning(f"{read.path}: {sentence}")
+            reporter.about_half_read(read.path, read.warnings)
     deliver(_render(ranking, chosen, verbose, output), output, chosen, pager)
-    if strict and ranking.skipped:
-        raise typer.Exit(2)
-    raise typer.Exit(0 if ranking.results or exit_zero else 1)
+    raise search_end(ranking.results, ranking.skipped, strict=strict, exit_zero=exit_zero)
 
 
 def _filter(
@@ -201,8 +188,7 @@ def _about_skipped(search: api.Search, ranking: Ranking, reporter: Reporter) -> 
         count = plural(len(ranking.skipped), "file")
         reporter.warning(f"{count} cannot be read; list them with: colde index {search.index} --status")
     elif search.index is None:
-        for skipped in ranking.skipped:
-            reporter.warning(f"Skipped {skipped.path}: {skipped.reason}")
+        reporter.about_skipped(ranking.skipped)
     if len(search.files) >= INDEX_PAYS and not reporter.quiet:
         note(
             "In a corpus of this size an index is searched sooner; make one with: colde index CORPUS -o INDEX"

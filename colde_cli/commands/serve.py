@@ -97,8 +97,7 @@ def serve(
         corpus = open_corpus(place, encoder)
         with progress("Reading", "documents", show=not quiet) as advance:
             skipped = corpus.prepare(advance)
-        for item in skipped:
-            reporter.warning(f"Skipped {item.path}: {item.reason}")
+        reporter.about_skipped(skipped)
         app = create_app(corpus, access, settings)
         address.listen()  # from here on connections wait
         if not quiet:
