@@ -223,7 +223,7 @@ def measure(count: int, base: Path, encoder: DocumentEncoder, chunks: int) -> Ro
 def plot(rows: list[Row], path: Path) -> None:
     """Write a page with the time of a query and of indexing against the number of documents."""
     from colde_cli.views.evaluation.plots import Series, line_plot
-    from colde_cli.views.report.html import base_style
+    from colde_cli.views.pages import base_style
 
     largest = max(row.documents for row in rows)
     lines = []

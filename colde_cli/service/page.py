@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from colde_cli.views.escaping import short
-from colde_cli.views.report.html import base_style
+from colde_cli.views.pages import base_style, templates
 from colde_cli.views.wording import page_range, percent, plural, share_of_pairs
 
 if TYPE_CHECKING:
@@ -51,15 +51,7 @@ def docs_page(openapi: dict[str, Any]) -> str:
 
 @cache
 def _template(name: str) -> Template:
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
-    environment = Environment(
-        loader=FileSystemLoader(_FOLDER),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=StrictUndefined,
-    )
+    environment = templates(_FOLDER)
     environment.filters.update(
         short=short, pages=page_range, percent=percent, plural=plural, share_of_pairs=share_of_pairs
     )

@@ -16,7 +16,7 @@ from colde_cli.views.evaluation.plots import (
     reliability_points,
     series_class,
 )
-from colde_cli.views.report.html import base_style
+from colde_cli.views.pages import base_style
 
 _OVERVIEW = ("auc", "f1")
 _GROUPS = {

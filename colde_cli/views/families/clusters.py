@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
@@ -11,10 +12,10 @@ from rich.text import Text
 
 from colde_cli.views.csv import quoted_table
 from colde_cli.views.escaping import harmless, markdown, short
-from colde_cli.views.families.html import page
 from colde_cli.views.heatmap import score_style
 from colde_cli.views.json import text as json_text
 from colde_cli.views.markdown import folded, table
+from colde_cli.views.pages import plain_page
 from colde_cli.views.terminal import rendered
 from colde_cli.views.wording import field_name, plain, plural, shorten
 
@@ -153,8 +154,8 @@ def _rounded(member: ClusterMember) -> float | None:
 
 def clusters_html(found: Clusters) -> str:
     """Clusters as one HTML page; it loads nothing, and what documents say is escaped."""
-    return page(
-        "clusters.html",
+    return plain_page(
+        Path(__file__).with_name("clusters.html"),
         summary=summary(found),
         facts=harmless(facts(found)),
         clusters=[

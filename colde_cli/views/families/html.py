@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from colde_cli.views.escaping import harmless, short
 from colde_cli.views.families.formats import exact, facts, relation_words, share_words, summary
-from colde_cli.views.report.html import base_style, content_policy
+from colde_cli.views.pages import plain_page
 from colde_cli.views.wording import plural
 
 if TYPE_CHECKING:
     from colde_cli.corpus.families import Containment, Families, Member
 
-FOLDER = Path(__file__).parent
+_TEMPLATE = Path(__file__).with_name("dupes.html")
 _TITLE = 200
 _PATH = 400
 
@@ -32,8 +32,8 @@ def families_html(found: Families, links: Links | None = None) -> str:
         links: to reports of pairs, relative to the page; a pair without one shows the command that makes it.
     """
     reports = links or {}
-    return page(
-        "dupes.html",
+    return plain_page(
+        _TEMPLATE,
         summary=summary(found),
         facts=facts(found),
         groups=[
@@ -48,21 +48,6 @@ def families_html(found: Families, links: Links | None = None) -> str:
         skipped=[(short(item.path, _PATH), harmless(item.reason)) for item in found.skipped],
         half_read=[(short(path, _PATH), harmless(" ".join(said))) for path, said in found.half_read],
     )
-
-
-def page(template: str, **values: Any) -> str:  # noqa: ANN401 - what the template shows
-    """A page of this folder, with its style and a content security policy."""
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
-    environment = Environment(
-        loader=FileSystemLoader(FOLDER),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=StrictUndefined,
-    )
-    style = base_style() + (FOLDER / "style.css").read_text(encoding="utf-8")
-    return environment.get_template(template).render(style=style, policy=content_policy(style), **values)
 
 
 @dataclass(frozen=True, slots=True)

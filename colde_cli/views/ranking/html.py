@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from colde_cli.views.escaping import harmless, short
-from colde_cli.views.report.html import base_style, content_policy
+from colde_cli.views.pages import plain_page
 from colde_cli.views.wording import (
     closest_parts,
     field_name,
@@ -21,26 +21,15 @@ from colde_cli.views.wording import (
 if TYPE_CHECKING:
     from colde_cli.corpus.ranking import Hit, Match, MatchedSection, Ranking
 
-_FOLDER = Path(__file__).parent
+_TEMPLATE = Path(__file__).with_name("page.html")
 _TITLE = 200
 _PATH = 400
 
 
 def ranking_html(ranking: Ranking) -> str:
     """The page as text; it loads nothing, and what documents say is escaped."""
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
-    environment = Environment(
-        loader=FileSystemLoader(_FOLDER),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=StrictUndefined,
-    )
-    style = base_style() + (_FOLDER / "style.css").read_text(encoding="utf-8")
-    return environment.get_template("page.html").render(
-        style=style,
-        policy=content_policy(style),
+    return plain_page(
+        _TEMPLATE,
         title=short(ranking.query_title, _TITLE),
         path=short(ranking.query_path, _PATH),
         facts=list(_facts(ranking)),

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from base64 import b64encode
-from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from colde_cli.views.pages import base_style, content_policy, templates
 from colde_cli.views.report.changes import STATE_LETTERS, changes, kind_counts, longest, weightiest
 from colde_cli.views.report.heat import heat_maps, tables
 from colde_cli.views.report.sides import sides
@@ -21,38 +20,28 @@ _SCRIPTS = ("base", "panes", "links", "list", "detail", "maps", "start")
 """In the order of the page."""
 
 
-def base_style() -> str:
-    """The style that all pages share: colours of both themes, type, and text for screen readers only."""
-    return _read("../base.css")
-
-
 def comparison_html(comparison: Comparison) -> str:
     """A comparison as one HTML page that holds its style, its scripts and both texts."""
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
-    environment = Environment(
-        loader=FileSystemLoader(_FOLDER),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=StrictUndefined,
-    )
     listed = changes(comparison)
     style, theme, script = _style(), _read("theme.js"), _script()
-    return environment.get_template("page.html").render(
-        style=style,
-        theme=theme,
-        script=script,
-        policy=content_policy(style, theme, script),
-        heads=heads(comparison),
-        summary=summary(comparison),
-        changes=listed,
-        longest=longest(comparison, listed),
-        kind_counts=kind_counts(listed),
-        weightiest=weightiest(comparison, listed),
-        maps=tables(comparison),
-        sides=sides(comparison),
-        data=_data(comparison),
+    return (
+        templates(_FOLDER)
+        .get_template("page.html")
+        .render(
+            style=style,
+            theme=theme,
+            script=script,
+            policy=content_policy(style, theme, script),
+            heads=heads(comparison),
+            summary=summary(comparison),
+            changes=listed,
+            longest=longest(comparison, listed),
+            kind_counts=kind_counts(listed),
+            weightiest=weightiest(comparison, listed),
+            maps=tables(comparison),
+            sides=sides(comparison),
+            data=_data(comparison),
+        )
     )
 
 
@@ -77,13 +66,3 @@ def _script() -> str:
 
 def _read(name: str) -> str:
     return (_FOLDER / name).read_text(encoding="utf-8")
-
-
-def content_policy(style: str, *scripts: str) -> str:
-    """The content security policy of a page: this style, these scripts, and nothing else."""
-    allowed = " ".join(_hash(script) for script in scripts) or "'none'"
-    return f"default-src 'none'; style-src {_hash(style)}; script-src {allowed}; base-uri 'none'; form-action 'none'"
-
-
-def _hash(text: str) -> str:
-    return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
