@@ -8,18 +8,15 @@ that order, so that no more than a few documents are in memory.
 from __future__ import annotations
 
 import time
-from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from colde_cli.corpus.collecting import CorpusReader, Skipped
+from colde_cli.corpus.collecting import CorpusReader, Skipped, call_ahead, encode_each, skipping
 from colde_cli.documents.document import Document
 from colde_cli.documents.sandbox import readers
 from colde_cli.encoder.encoding import DocumentEncoder, Encoding
-from colde_cli.errors import DocumentError
 from colde_cli.scoring.lexicon import Lexicon, overlap
 from colde_cli.scoring.score import Scorable
 from colde_cli.settings import usable_cores
@@ -28,8 +25,6 @@ Result = TypeVar("Result")
 
 _READING = 0.5
 """Share of the time that reading all files may take: what is found late has to be encoded too."""
-_AHEAD = 2
-"""Files read ahead, for each core."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,16 +53,16 @@ def encode_promising(
     with readers(usable_cores()) as pool:
         shares: list[tuple[float, int]] = []
         measure = _measure(budget.query, encoder, reader)
-        for number, share in enumerate(_ahead(pool, measure, files, clock.reading)):
+        for number, share in enumerate(call_ahead(pool, measure, files, clock.reading)):
             if isinstance(share, Skipped):
                 yield share
             else:
                 shares.append((-share, number))
         promising = [files[number] for _, number in sorted(shares)]
-        for document in _ahead(pool, _tried(reader.read), promising):
+        for document in call_ahead(pool, skipping(reader.read), promising):
             if isinstance(document, Document) and not clock.allows(document):
                 return
-            encoded = _encoded(document, encoder) if isinstance(document, Document) else document
+            encoded = encode_each([document], encoder)[0] if isinstance(document, Document) else document
             clock.done(encoded)
             yield encoded
 
@@ -83,44 +78,7 @@ def _measure(
         document = reader.read(path)
         return overlap(terms, lexicon.terms(encoder.chunk(document))) if lexicon and terms else 0.0
 
-    return _tried(share)
-
-
-def _tried(call: Callable[[Path], Result]) -> Callable[[Path], Result | Skipped]:
-    """A call for a file, whose error becomes a `Skipped`."""
-
-    def attempt(path: Path) -> Result | Skipped:
-        try:
-            return call(path)
-        except DocumentError as error:
-            return Skipped(str(path), str(error))
-
-    return attempt
-
-
-def _encoded(document: Document, encoder: DocumentEncoder) -> Encoding | Skipped:
-    try:
-        return encoder.encode(document)
-    except DocumentError as error:  # not a single token
-        return Skipped(document.path, str(error))
-
-
-def _ahead(
-    pool: ThreadPoolExecutor,
-    call: Callable[[Path], Result],
-    files: Iterable[Path],
-    goes_on: Callable[[], bool] = lambda: True,
-) -> Iterator[Result]:
-    """The results in the order of files, a few calls ahead; after the first no further call once `goes_on` is false."""
-    waiting: deque[Future[Result]] = deque()
-    for number, path in enumerate(files):
-        if number and not goes_on():
-            break
-        waiting.append(pool.submit(call, path))
-        if len(waiting) > _AHEAD * usable_cores():
-            yield waiting.popleft().result()
-    while waiting:
-        yield waiting.popleft().result()
+    return skipping(share)
 
 
 class _Clock:

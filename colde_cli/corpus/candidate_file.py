@@ -6,8 +6,8 @@
     arrays           little-endian, each at a multiple of 64 bytes
 
 Everything in it can be made again, so a file that is damaged, of another layout or of another index counts as none. The
-arrays of a small file are checked when it is opened; those of a large one by `CandidateFile.is_whole`, for
-`colde index --verify`. A bit that flips in a large file can hide a document; it cannot change a score.
+arrays of a small file are checked when it is opened; those of a large one would take too long. A bit that flips in a
+large file can hide a document; it cannot change a score.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from colde_cli.corpus.candidates import Measure, Postings, Segment, ShortVectors, ShortWords
 from colde_cli.files import atomic_file
 from colde_cli.scoring.lexicon import BUCKETS
-from colde_cli.scoring.profile import ARRAYS, FieldProfile
+from colde_cli.scoring.profile import FieldProfile
 from colde_cli.scoring.score import Scorable
 
 Arrays = dict[str, NDArray[Any]]
@@ -141,7 +141,7 @@ class _Spool:
             "starts": starts.astype(np.int64),
         }
         if profile is not None:
-            arrays |= {_PROFILE + name: getattr(profile, name) for name in ARRAYS}
+            arrays |= {_PROFILE + name: array for name, array in profile.arrays.items()}
         entries = {name: _entry(array.dtype.str, array.shape) for name, array in arrays.items()}
         entries["values"] = _entry("|i1", (len(lengths), self._size))
         entries["documents"] = _entry("<i4", (int(lengths.sum()),))
@@ -263,5 +263,5 @@ def _profile(header: dict[str, Any], arrays: Arrays) -> FieldProfile | None:
     if "profile" not in header:
         return None
     name, documents, fingerprint = header["profile"]
-    known: dict[str, Any] = {item: arrays[_PROFILE + item] for item in ARRAYS}
-    return FieldProfile(name, documents, fingerprint, **known)
+    kept = {item.removeprefix(_PROFILE): array for item, array in arrays.items()}
+    return FieldProfile.of_arrays(name, documents, fingerprint, kept)

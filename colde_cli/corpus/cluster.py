@@ -30,13 +30,13 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from colde_cli.corpus.collecting import CorpusReader, Skipped
+from colde_cli.corpus.collecting import CorpusReader, Skipped, encode_each
 from colde_cli.corpus.records import pack, unpack
 from colde_cli.corpus.store import open_encoding, pack_encoding
 from colde_cli.documents.document import Document
 from colde_cli.documents.plain_data import document_header, document_of
 from colde_cli.encoder.encoding import DocumentEncoder, Encoding
-from colde_cli.errors import ClusterError, DocumentError, MissingExtraError, ModelError, NoTextError
+from colde_cli.errors import ClusterError, DocumentError, MissingExtraError, ModelError
 from colde_cli.settings import known_models
 
 if TYPE_CHECKING:
@@ -199,13 +199,13 @@ class BatchEncoder:
             None if record is None else _document(path, record)
             for path, record in zip(paths, records, strict=True)
         ]
-        found = self._encode([document for document in documents if document is not None])
+        found = iter(encode_each([document for document in documents if document is not None], self._encoder))
         encodings: list[Encoding | None] = []
         for number, document in enumerate(documents):
-            result = None if document is None else next(found)
-            if isinstance(result, str):
-                reasons[number], result = result, None
-            encodings.append(result)
+            item = None if document is None else next(found)
+            if isinstance(item, Skipped):
+                reasons[number], item = item.reason, None
+            encodings.append(item)
         known = [encoding and (encoding.document.title, len(encoding.chunks)) for encoding in encodings]
         return pa.table(
             {
@@ -223,17 +223,6 @@ class BatchEncoder:
                 ),
             }
         )
-
-    def _encode(self, documents: Sequence[Document]) -> Iterator[Encoding | str]:
-        """Encodings, or why there is none."""
-        try:
-            yield from self._encoder.encode_many(documents)
-        except NoTextError:  # One of them has not a single token: find it.
-            for document in documents:
-                try:
-                    yield self._encoder.encode(document)
-                except NoTextError as error:
-                    yield str(error)
 
 
 def encodings_of(batch: pa.Table) -> Iterator[Encoding | Skipped]:

@@ -3,26 +3,30 @@
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
 from glob import glob as expand
 from pathlib import Path
+from typing import TypeVar
 
 from colde_cli.corpus.pipeline import StageClock, encode_ahead
 from colde_cli.corpus.store import Card, Store
 from colde_cli.documents.document import Document
 from colde_cli.documents.reading import SUPPORTED_SUFFIXES, read
 from colde_cli.encoder.encoding import DocumentEncoder, Encoding
-from colde_cli.errors import DocumentError, MissingFileError, OptionError
+from colde_cli.errors import DocumentError, MissingFileError, NoTextError, OptionError
 from colde_cli.settings import INDEX_FILE, usable_cores
 from colde_cli.similarity.boilerplate import Boilerplate
 
+Result = TypeVar("Result")
+
 APPLICATION = 0x434F4C44  # "COLD": SQLite keeps it in the head of the file of an index
-_BATCH = 16  # documents encoded together: enough to keep every core or an accelerator busy
+_AHEAD = 2  # files read ahead, for each core
 
 
 def walk(
@@ -209,6 +213,39 @@ class CorpusReader:
         return Store(None if self.password else encoder.cache, encoder, options)
 
 
+def skipping(call: Callable[[Path], Result]) -> Callable[[Path], Result | Skipped]:
+    """A call for a file whose `DocumentError` becomes a `Skipped`."""
+
+    def attempt(path: Path) -> Result | Skipped:
+        try:
+            return call(path)
+        except DocumentError as error:
+            return Skipped(str(path), str(error))
+
+    return attempt
+
+
+def call_ahead(
+    pool: ThreadPoolExecutor,
+    call: Callable[[Path], Result],
+    files: Iterable[Path],
+    goes_on: Callable[[], bool] = lambda: True,
+) -> Iterator[Result]:
+    """Call for each file, a few files ahead, and yield the results in their order.
+
+    Once `goes_on` is false no further call is made; the first is made in any case.
+    """
+    waiting: deque[Future[Result]] = deque()
+    for number, path in enumerate(files):
+        if number and not goes_on():
+            break
+        waiting.append(pool.submit(call, path))
+        if len(waiting) > _AHEAD * usable_cores():
+            yield waiting.popleft().result()
+    while waiting:
+        yield waiting.popleft().result()
+
+
 def encode_files(
     files: Iterable[Path], encoder: DocumentEncoder, reader: CorpusReader, clock: StageClock | None = None
 ) -> Generator[Encoding | Skipped, None, None]:
@@ -229,6 +266,16 @@ def encode_files(
         return Skipped(str(path), str(error))
 
     return encode_ahead(files, reader.read, encoder, skipped, clock or StageClock())
+
+
+def encode_each(documents: Sequence[Document], encoder: DocumentEncoder) -> list[Encoding | Skipped]:
+    """Encode documents together; one that has not a single token is `Skipped`."""
+    try:
+        return list(encoder.encode_many(documents))
+    except NoTextError as error:
+        if len(documents) > 1:  # Find it.
+            return [item for document in documents for item in encode_each([document], encoder)]
+        return [Skipped(documents[0].path, str(error))]
 
 
 EncodeFiles = Callable[

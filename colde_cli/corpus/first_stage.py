@@ -74,7 +74,7 @@ def find_candidates(
     searched = index.count()
     if searched <= EXACT:
         return None
-    file = CandidateFile.open(index.side_file(NAME), _owner(index))
+    file = CandidateFile.open(index.side_file(NAME), index.lineage)
     if file is None:
         warnings.warn(
             f"{index.folder / NAME} is missing or damaged, so every document is scored; make it again with:"
@@ -98,20 +98,19 @@ def find_candidates(
         return None
 
 
-def refresh(index: Index, encoder: DocumentEncoder, *, anew: bool = False) -> bool:
+def refresh(index: Index, encoder: DocumentEncoder) -> bool:
     """Make the side file of an index where it needs one and has none that fits; return whether it was made.
 
     Args:
         index: to read.
         encoder: the model of the index.
-        anew: make it in any case, as after the index was compacted.
 
     Raises:
         BadIndexError: the index is damaged.
     """
     try:
         with index.reading():
-            return _refresh(index, encoder, anew)
+            return _refresh(index, encoder)
     except OSError as error:  # the index is whole without it
         warnings.warn(
             f"{index.folder / NAME} cannot be written ({error.strerror or error}), so every document is scored; run"
@@ -121,18 +120,18 @@ def refresh(index: Index, encoder: DocumentEncoder, *, anew: bool = False) -> bo
         return False
 
 
-def _refresh(index: Index, encoder: DocumentEncoder, anew: bool) -> bool:
+def _refresh(index: Index, encoder: DocumentEncoder) -> bool:
     path = index.side_file(NAME)
     if index.count() <= EXACT:
         path.unlink(missing_ok=True)
         return False
-    file = CandidateFile.open(path, _owner(index))
-    if file is not None and not anew and _fits(index, file):
+    file = CandidateFile.open(path, index.lineage)
+    if file is not None and _fits(index, file):
         return False
     del file
     field = index.field(encoder)
     measure = _measure(encoder, None if field is None else field.profile)
-    build(path, _owner(index), _blocks(index.all_cards()), measure)
+    build(path, index.lineage, _blocks(index.all_cards()), measure)
     return True
 
 
@@ -142,10 +141,6 @@ def _fits(index: Index, file: CandidateFile) -> bool:
     added = len(numbers) - int(np.searchsorted(numbers, _last(file), "right"))
     kept = len(numbers) - added
     return added <= _TAIL and kept >= (1 - _GONE) * len(known)
-
-
-def _owner(index: Index) -> str:
-    return index.lineage
 
 
 def _last(file: CandidateFile) -> int:

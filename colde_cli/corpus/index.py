@@ -53,7 +53,7 @@ from colde_cli.documents.passages import Passage
 from colde_cli.documents.plain_data import document_of
 from colde_cli.encoder.encoding import DocumentEncoder, Encoding
 from colde_cli.errors import BadIndexError
-from colde_cli.scoring.profile import ARRAYS, Field, FieldProfile
+from colde_cli.scoring.profile import Field, FieldProfile
 from colde_cli.settings import CORPUS, INDEX_FILE
 
 FloatArray = NDArray[np.float32]
@@ -456,8 +456,7 @@ class Index:
         if zlib.crc32(record) != checksum:
             raise BadIndexError(f"{self.folder} is damaged; delete it and make it again.")
         _, arrays = unpack(zlib.decompress(record)) or ({}, {})
-        known: dict[str, Any] = {name: arrays[name] for name in ARRAYS}
-        return Field(FieldProfile(CORPUS, documents, statistics.fingerprint, **known), statistics)
+        return Field(FieldProfile.of_arrays(CORPUS, documents, statistics.fingerprint, arrays), statistics)
 
 
 def _card(path: str, title: str, warnings: Sequence[str], arrays: Arrays, model: IndexedModel) -> Card:

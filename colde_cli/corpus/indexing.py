@@ -24,21 +24,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from colde_cli.corpus import first_stage
-from colde_cli.corpus.collecting import CorpusReader, Skipped, encode_files, walk
+from colde_cli.corpus.collecting import CorpusReader, Skipped, encode_each, encode_files, walk
 from colde_cli.corpus.filters import headings_of
 from colde_cli.corpus.index import Index, shown_path
 from colde_cli.corpus.pipeline import StageClock, StageTimes
 from colde_cli.corpus.records import pack, text_record, vector_record
 from colde_cli.corpus.store import reader_digest
 from colde_cli.corpus.writing import writing
-from colde_cli.documents.document import Document
 from colde_cli.documents.passages import passages
-from colde_cli.documents.plain_data import document_of
+from colde_cli.documents.plain_data import document_of, kept_title
 from colde_cli.encoder.cache import digest, file_digest
 from colde_cli.encoder.encoding import DocumentEncoder, Encoding
 from colde_cli.encoder.loading import learn_field
-from colde_cli.errors import BadIndexError, LimitError, MissingFileError, NoTextError, OptionError
-from colde_cli.scoring.profile import ARRAYS, LEAST_DOCUMENTS
+from colde_cli.errors import BadIndexError, MissingFileError, OptionError
+from colde_cli.scoring.profile import LEAST_DOCUMENTS
 from colde_cli.settings import CORPUS, usable_cores
 
 if TYPE_CHECKING:
@@ -331,20 +330,19 @@ class _Update:
         last = 0
         while rows := self._connection.execute(query, (last, self._model, _BATCH)).fetchall():
             last = rows[-1][0]
-            documents = {
-                number: document_of("", "", self._index.unpacked(record, checksum)[0])
-                for number, checksum, record in rows
-            }
+            documents = [
+                document_of("", "", self._index.unpacked(record, checksum)[0]) for _, checksum, record in rows
+            ]
             with self._timed("encode"):
-                encodings = _encoded(documents, self._encoder)
-            for number, encoding in encodings.items():
-                if isinstance(encoding, str):
+                encoded = encode_each(documents, self._encoder)
+            for (number, _, _), item in zip(rows, encoded, strict=True):
+                if isinstance(item, Skipped):
                     self._connection.execute(
                         "UPDATE documents SET content = NULL, reason = ? WHERE content = ?",
-                        (json.dumps(encoding), number),
+                        (json.dumps(item.reason), number),
                     )
                 else:
-                    self._put_vectors(number, encoding)
+                    self._put_vectors(number, item)
             self._progress(len(rows))
             self._wrote()
 
@@ -395,8 +393,7 @@ class _Update:
 
     def _put_content(self, key: bytes, encoding: Encoding) -> int:
         document = encoding.document
-        # Files of the same content may have different names: a title that is only the name is not kept.
-        title = "" if document.title == Path(document.path).name else document.title
+        title = kept_title(document)
         with self._timed("write"):
             record = text_record(document, title, passages(document))
             report = document.report
@@ -531,8 +528,7 @@ class _Update:
             return
         cards = self._index.cards([number for number, _ in rows])
         profile = learn_field(CORPUS, [cards[number] for number, _ in rows], self._encoder).profile
-        arrays = {name: getattr(profile, name) for name in ARRAYS}
-        record = zlib.compress(pack({}, arrays), 1)
+        record = zlib.compress(pack({}, profile.arrays), 1)
         values = (statistics.fingerprint, source, profile.documents, zlib.crc32(record), record)
         self._connection.execute("INSERT INTO profile VALUES (?, ?, ?, ?, ?)", values)
 
@@ -571,17 +567,3 @@ def _is_changed(file: _File) -> bool:
     except OSError:
         return True
     return (status.st_size, status.st_mtime_ns) != (file.size, file.mtime_ns)
-
-
-def _encoded(documents: dict[int, Document], encoder: DocumentEncoder) -> dict[int, Encoding | str]:
-    """The encodings of documents, or the reason why there is none."""
-    try:
-        return dict(zip(documents, encoder.encode_many(list(documents.values())), strict=True))
-    except (NoTextError, LimitError):  # One of them has no token, or too many: find it.
-        found: dict[int, Encoding | str] = {}
-        for number, document in documents.items():
-            try:
-                found[number] = encoder.encode(document)
-            except (NoTextError, LimitError) as error:
-                found[number] = str(error)
-        return found

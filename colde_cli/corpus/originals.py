@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 
-from colde_cli.corpus.collecting import CorpusReader, Skipped
+from colde_cli.corpus.collecting import CorpusReader, Skipped, call_ahead, skipping
 from colde_cli.corpus.filters import Filter
 from colde_cli.corpus.index import Index
 from colde_cli.corpus.near_pairs import NearPairs
@@ -17,7 +15,6 @@ from colde_cli.corpus.sketches import text_digest, text_words, word_numbers
 from colde_cli.documents.document import Document
 from colde_cli.documents.sandbox import readers
 from colde_cli.encoder.cache import file_digest
-from colde_cli.errors import DocumentError
 from colde_cli.settings import usable_cores
 
 LEAST_WORDS = 50
@@ -134,21 +131,8 @@ class Originals:
 
     def _documents(self, files: Sequence[Path]) -> Iterator[tuple[Path, Document | Skipped]]:
         """Documents in the order of `files`, read by threads a few files ahead."""
-        waiting, queue = iter(files), deque[tuple[Path, Future[Document | Skipped]]]()
         with readers(usable_cores()) as pool:
-            while True:
-                room = 4 * usable_cores() - len(queue)
-                queue.extend((path, pool.submit(self._try_to_read, path)) for path in islice(waiting, room))
-                if not queue:
-                    return
-                path, future = queue.popleft()
-                yield path, future.result()
-
-    def _try_to_read(self, path: Path) -> Document | Skipped:
-        try:
-            return self._reader.read(path)
-        except DocumentError as error:
-            return Skipped(str(path), str(error))
+            yield from zip(files, call_ahead(pool, skipping(self._reader.read), files), strict=True)
 
 
 def _whole(document: Document) -> bool:

@@ -416,7 +416,7 @@ def _found(
         half_read = tuple(sorted((card.path, card.warnings) for card in cards.values()))
         return _Found(cards, likely.searched, half_read)
     numbers, scores = _all_scores(query, index, encoder, field, chosen, own, progress)
-    return _Found(index.cards(_best_numbers(numbers, scores, top)), len(numbers), index.half_read(chosen))
+    return _Found(index.cards(numbers[_may_be_best(scores, top)]), len(numbers), index.half_read(chosen))
 
 
 def _all_scores(
@@ -439,15 +439,6 @@ def _all_scores(
         if progress is not None:
             progress(len(block))
     return np.array(numbers, np.int64), np.concatenate([*scores, np.zeros(0)])
-
-
-def _best_numbers(numbers: IntArray, scores: Floats, top: int) -> IntArray:
-    """The documents that can be among the `top` best; see `_best_cards`."""
-    if not len(numbers):
-        return numbers
-    least = np.sort(scores)[-min(top, len(scores))] - 2 * ACCURACY
-    best: IntArray = numbers[scores >= least]
-    return best
 
 
 def _half_read(query: Encoding, cards: Sequence[Card]) -> Iterator[HalfRead]:
@@ -492,11 +483,17 @@ def _best(
 def _best_cards(
     query: Encoding, cards: Sequence[Card], encoder: DocumentEncoder, field: Field | None, top: int
 ) -> list[Card]:
-    """The cards that can be among the `top` best, and few others.
+    """The cards that can be among the `top` best, and few others."""
+    scores = scores_with_many(query, cards, encoder.config, field or encoder.domain_fields)
+    return [cards[number] for number in _may_be_best(scores, top).tolist()]
 
-    Scores of many documents at once differ from exact ones in the last digits. They choose the cards; exact scores
+
+def _may_be_best(scores: Floats, top: int) -> IntArray:
+    """The places of the scores that can be among the `top` best, and few others.
+
+    Scores of many documents at once differ from exact ones in the last digits. They choose the documents; exact scores
     order them.
     """
-    scores = scores_with_many(query, cards, encoder.config, field or encoder.domain_fields)
-    least = np.sort(scores)[-min(top, len(cards))] - 2 * ACCURACY
-    return [cards[number] for number in np.flatnonzero(scores >= least).tolist()]
+    if not len(scores):
+        return np.zeros(0, np.int64)
+    return np.flatnonzero(scores >= np.sort(scores)[-min(top, len(scores))] - 2 * ACCURACY)

@@ -25,11 +25,11 @@ from numpy.typing import NDArray
 import colde_cli
 from colde_cli.corpus.records import Arrays, Header, pack, unpack
 from colde_cli.documents.document import Chunk, Span
-from colde_cli.documents.plain_data import document_header, document_of
+from colde_cli.documents.plain_data import document_header, document_of, kept_title
 from colde_cli.encoder.cache import Cache, digest, file_digest
 from colde_cli.encoder.encoding import DocumentEncoder, Encoding
 from colde_cli.scoring.lexicon import Terms
-from colde_cli.scoring.profile import ARRAYS, FieldProfile
+from colde_cli.scoring.profile import FieldProfile
 
 FloatArray = NDArray[np.float32]
 Opened = TypeVar("Opened")
@@ -122,9 +122,7 @@ class Store:
         """Keep the encoding of a file."""
         if self._cache is None:
             return
-        document = encoding.document
-        # Files of the same content may have different names: a title that is only the name is not kept.
-        title = "" if document.title == Path(document.path).name else document.title
+        title = kept_title(encoding.document)
         card = Card.of(encoding)
         arrays = {name: getattr(card, name) for name in _CARD_ARRAYS} | _term_arrays(card)
         packed = pack({"title": title, "warnings": card.warnings}, arrays)
@@ -141,8 +139,7 @@ class Store:
         key = _profile_key(fingerprint, keys)
 
         def make(path: Path, header: Header, arrays: Arrays) -> FieldProfile:
-            known: dict[str, Any] = {item: arrays[item] for item in ARRAYS}
-            return FieldProfile(name, len(keys), fingerprint, **known)
+            return FieldProfile.of_arrays(name, len(keys), fingerprint, arrays)
 
         return _opened(self._get([key]).get(key), Path(), make)
 
@@ -150,7 +147,7 @@ class Store:
         """Keep the profile of the files with these keys."""
         if self._cache is not None:
             key = _profile_key(profile.fingerprint, keys)
-            self._cache.put({key: pack({}, {item: getattr(profile, item) for item in ARRAYS})})
+            self._cache.put({key: pack({}, profile.arrays)})
 
     def _get(self, keys: Sequence[bytes]) -> dict[bytes, bytes]:
         return self._cache.get(keys) if self._cache is not None else {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, replace
+from pathlib import Path
 from typing import Any
 
 from colde_cli.documents.document import Document, Ignored, ReadReport, Section, SectionKind, Span
@@ -17,6 +18,11 @@ def document_header(document: Document, title: str) -> dict[str, Any]:
         "sections": [asdict(section) for section in document.sections],
         "report": asdict(document.report),
     }
+
+
+def kept_title(document: Document) -> str:
+    """The title to keep: "" for one that is only the file's name, as files of the same content may have others."""
+    return "" if document.title == Path(document.path).name else document.title
 
 
 def document_of(path: str, name: str, header: dict[str, Any]) -> Document:

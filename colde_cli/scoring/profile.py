@@ -11,7 +11,7 @@ A small field teaches little, so its statistics are blended with those of the mo
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
@@ -138,6 +138,23 @@ class FieldProfile:
     nearness: FloatArray
     calibrated: FieldCalibration | None = None
 
+    @classmethod
+    def of_arrays(
+        cls, name: str, documents: int, fingerprint: str, arrays: Mapping[str, NDArray[Any]]
+    ) -> FieldProfile:
+        """A profile from arrays that were kept of one; further arrays are passed over.
+
+        Raises:
+            KeyError: one of them is missing.
+        """
+        known: dict[str, Any] = {item: arrays[item] for item in ARRAYS}
+        return cls(name, documents, fingerprint, **known)
+
+    @property
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """What to keep of it, beside name, number of documents and fingerprint."""
+        return {item: getattr(self, item) for item in ARRAYS}
+
     @property
     def info(self) -> FieldInfo:
         """Name and size."""
@@ -164,8 +181,8 @@ class FieldProfile:
         text = json.dumps(header, indent=2, ensure_ascii=False) + "\n"
         (folder / HEADER).write_text(text, encoding="utf-8")
         with (folder / STATISTICS).open("wb") as file:
-            arrays = {name: getattr(self, name) for name in ARRAYS}
-            np.savez_compressed(file, **arrays | {"directions": self.directions.astype(np.float16)})
+            arrays: dict[str, Any] = self.arrays | {"directions": self.directions.astype(np.float16)}
+            np.savez_compressed(file, **arrays)
 
     @classmethod
     def load(cls, folder: Path) -> FieldProfile:
@@ -188,7 +205,7 @@ class FieldProfile:
 
     def _is_sound(self) -> bool:
         """Whether the arrays can be those of a profile: their shapes, kinds and order."""
-        arrays = [getattr(self, name) for name in ARRAYS]
+        arrays = list(self.arrays.values())
         size = len(self.centre) if self.centre.ndim == 1 else 0
         kept = (min(RANK, size),)
         shapes = [(size,), (*kept, size), kept, (2 * BUCKETS,), (len(PARTS),)]
