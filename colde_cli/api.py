@@ -232,11 +232,10 @@ def index(
         ModelError, DeviceError: as for `compare`.
         OptionError: the folder holds something else.
     """
-    from colde_cli.corpus.collecting import matching
+    from colde_cli.corpus.collecting import matching, places_of
     from colde_cli.corpus.indexing import update_index
 
-    places = [corpus] if isinstance(corpus, str | Path) else list(corpus)
-    files = [file for place in places for file in matching(place)]
+    files = [file for place in places_of(corpus) for file in matching(place)]
     opened = opener(encoder, model, device, precision, threads, cache)()
     gone = [Path(place) for place in forget]
     return update_index(
@@ -490,7 +489,7 @@ def open_search(
     if narrowed.section is not None:
         section_pattern(narrowed.section)  # An error before the work, not after it.
     encoder = open_model()
-    corpus = local_places([corpus] if isinstance(corpus, str | Path) else corpus)
+    corpus = local_places(corpus)
     index = index_of(corpus, ignore)
     if index is not None:
         with open_index(index) as opened:
@@ -508,9 +507,9 @@ def index_of(
     corpus: str | Path | Sequence[str | Path], ignore: IgnoreOptions = NOTHING_IGNORED
 ) -> Path | None:
     """The index that a corpus is; None for folders and files."""
-    from colde_cli.corpus.collecting import is_index
+    from colde_cli.corpus.collecting import is_index, places_of
 
-    places = [Path(place) for place in ([corpus] if isinstance(corpus, str | Path) else corpus)]
+    places = [Path(place) for place in places_of(corpus)]
     found = [place for place in places if is_index(place)]
     if not found:
         return None

@@ -135,7 +135,7 @@ def _opened(
     """The files of a corpus, with the folders that cannot be listed; or the index that it is, open."""
     from colde_cli.corpus.collecting import find_files, local_places
 
-    places = local_places([corpus] if isinstance(corpus, str | Path) else corpus)
+    places = local_places(corpus)
     index = index_of(places)
     if index is None:
         yield find_files(places, glob, purpose)

@@ -413,7 +413,7 @@ def test_a_request_has_a_time_limit_and_leaves_no_work_behind(
         finally:
             ended.set()
 
-    monkeypatch.setattr(ServedFolder, "_rank", endless)
+    monkeypatch.setattr(ServedFolder, "rank", endless)
     with client(folder, kept, seconds=0.5) as hasty:
         problem(hasty.post("/v1/rank", files={"file": ("q.md", QUERY)}), 503, "longer than 0.5 seconds")
         assert ended.wait(30)

@@ -57,13 +57,20 @@ def walk(
     return list(paths.values())
 
 
-def local_places(
-    places: Sequence[str | Path], progress: Callable[[int], None] | None = None
-) -> list[str | Path]:
+Corpus = str | Path | Sequence[str | Path]
+"""Folders, files, patterns and URLs; one alone stands for itself."""
+
+
+def places_of(corpus: Corpus) -> list[str | Path]:
+    """The places of a corpus."""
+    return [corpus] if isinstance(corpus, str | Path) else list(corpus)
+
+
+def local_places(corpus: Corpus, progress: Callable[[int], None] | None = None) -> list[str | Path]:
     """The places of a corpus, with a folder in the cache in place of the URL of a published index, fetched if new.
 
     Args:
-        places: folders, files, and URLs such as "s3://bucket/papers.colde".
+        corpus: folders, files, and URLs such as "s3://bucket/papers.colde".
         progress: called with the number of blocks just fetched.
 
     Raises:
@@ -71,8 +78,9 @@ def local_places(
         BadIndexError: the cache folder cannot be written.
         MissingExtraError: object stores are not installed.
     """
+    places = places_of(corpus)
     if not any("://" in str(place) for place in places):
-        return list(places)
+        return places
     from colde_cli.corpus.publishing import fetch
     from colde_cli.corpus.remotes import is_url
 
@@ -90,7 +98,7 @@ def is_index(folder: Path) -> bool:
 
 
 def find_files(
-    corpus: str | Path | Sequence[str | Path], glob: str | None = None, purpose: str = "search in"
+    corpus: Corpus, glob: str | None = None, purpose: str = "search in"
 ) -> tuple[tuple[Path, ...], tuple[Skipped, ...]]:
     """Find the files of a corpus, and the folders that cannot be listed.
 
@@ -103,7 +111,7 @@ def find_files(
         DocumentError: a folder or file does not exist.
         OptionError: there is no file.
     """
-    places = [corpus] if isinstance(corpus, str | Path) else list(corpus)
+    places = places_of(corpus)
     errors: list[OSError] = []
     files = walk([file for place in places for file in matching(place)], glob, errors.append)
     if not files:

@@ -91,7 +91,9 @@ class ServedCorpus(ABC):
         Raises:
             OptionError: there is no document.
         """
-        ranking = self._rank(query, wanted, progress)
+        ranking = self._search(query, wanted).rank(
+            top=wanted.top, min_score=wanted.min_score, explain=wanted.explain, progress=progress
+        )
         if not ranking.searched and wanted.glob:
             raise OptionError(f"No document of the corpus fits {wanted.glob!r}.")
         return ranking
@@ -134,7 +136,8 @@ class ServedCorpus(ABC):
         return _clean(sentence.replace(str(self._place.absolute()), "the corpus"))
 
     @abstractmethod
-    def _rank(self, query: Encoding, wanted: Wanted, progress: Progress | None) -> Ranking: ...
+    def _search(self, query: Encoding, wanted: Wanted) -> Search:
+        """The documents to rank."""
 
 
 class ServedFolder(ServedCorpus):
@@ -166,12 +169,8 @@ class ServedFolder(ServedCorpus):
             raise _no_document(name)
         return encode(path, self.encoder)
 
-    def _rank(self, query: Encoding, wanted: Wanted, progress: Progress | None) -> Ranking:
-        files = tuple(self._files(wanted.glob).values())
-        search = Search(query, files, self.encoder, field=_field(wanted))
-        return search.rank(
-            top=wanted.top, min_score=wanted.min_score, explain=wanted.explain, progress=progress
-        )
+    def _search(self, query: Encoding, wanted: Wanted) -> Search:
+        return Search(query, tuple(self._files(wanted.glob).values()), self.encoder, field=_field(wanted))
 
     def _files(self, glob: str | None = None) -> dict[str, Path]:
         try:
@@ -218,12 +217,9 @@ class ServedIndex(ServedCorpus):
                 raise _no_document(name)
             return index.encoding(number, self.encoder)
 
-    def _rank(self, query: Encoding, wanted: Wanted, progress: Progress | None) -> Ranking:
+    def _search(self, query: Encoding, wanted: Wanted) -> Search:
         chosen = Filter(wanted.glob)
-        search = Search(query, (), self.encoder, field=_field(wanted), index=self._folder, chosen=chosen)
-        return search.rank(
-            top=wanted.top, min_score=wanted.min_score, explain=wanted.explain, progress=progress
-        )
+        return Search(query, (), self.encoder, field=_field(wanted), index=self._folder, chosen=chosen)
 
     def _numbers(self, index: Index) -> Mapping[str, int]:
         """The numbers of documents by name, listed once for each state of the index."""

@@ -47,6 +47,7 @@ _STATUSES: tuple[tuple[type[ColdeError], int], ...] = (
 )
 _PATH = "Its path in the corpus, as GET /v1/documents lists it."
 _EARLIER = f"The id of a document that was sent before, from the header {UPLOAD}."
+_PASSWORD = "Of encrypted PDFs."
 _HIDDEN: dict[str, Any] = {"include_in_schema": False}
 
 
@@ -71,7 +72,7 @@ def create_app(corpus: ServedCorpus, access: Access, settings: Settings) -> App:
     app = FastAPI(
         title="colde", version=version, docs_url=None, redoc_url=None, lifespan=lifespan, telemetry=silent
     )
-    for add in (_add_lists, _add_rank, _add_diff, _add_report, _add_page):
+    for add in (_add_lists, _add_rank, _add_comparisons, _add_page):
         add(app, service)
     _add_login(app, access)
     add_schemas(app)
@@ -145,68 +146,60 @@ def _add_rank(app: "FastAPI", service: Service) -> None:
     app.add_api_route("/v1/rank", rank, methods=["POST"], responses=answers)
 
 
-def _add_diff(app: "FastAPI", service: Service) -> None:
-    from fastapi import File, Form, UploadFile
+def _add_comparisons(app: "FastAPI", service: Service) -> None:
+    from fastapi import Depends, File, Form, UploadFile
     from starlette.requests import Request
-    from starlette.responses import Response
+    from starlette.responses import HTMLResponse, Response
 
-    async def diff(
-        request: Request,
+    def both(
         file_a: Annotated[UploadFile | None, File(description="The first document itself.")] = None,
         document_a: Annotated[str | None, Form(max_length=4000, description=_PATH)] = None,
         upload_a: Annotated[str | None, Form(max_length=100, description=_EARLIER)] = None,
         file_b: Annotated[UploadFile | None, File(description="The second document itself.")] = None,
         document_b: Annotated[str | None, Form(max_length=4000, description=_PATH)] = None,
         upload_b: Annotated[str | None, Form(max_length=100, description=_EARLIER)] = None,
-        passages: Annotated[bool, Form(description="Also align the passages.")] = True,
+    ) -> tuple[Named, Named]:
+        return Named(file_a, document_a, upload_a), Named(file_b, document_b, upload_b)
+
+    def ignored(
         ignore_case: Annotated[bool, Form()] = False,
         ignore_whitespace: Annotated[bool, Form()] = False,
         ignore_numbers: Annotated[bool, Form()] = False,
-        password: Annotated[str | None, Form(max_length=1000, description="Of encrypted PDFs.")] = None,
+    ) -> IgnoreOptions:
+        return IgnoreOptions(case=ignore_case, whitespace=ignore_whitespace, numbers=ignore_numbers)
+
+    async def diff(
+        request: Request,
+        pair: Annotated[tuple[Named, Named], Depends(both)],
+        ignore: Annotated[IgnoreOptions, Depends(ignored)],
+        passages: Annotated[bool, Form(description="Also align the passages.")] = True,
+        password: Annotated[str | None, Form(max_length=1000, description=_PASSWORD)] = None,
     ) -> Response:
         """Compare two documents: schema colde.diff/1."""
         text = await service.compare(
             request.is_disconnected,
-            (Named(file_a, document_a, upload_a), Named(file_b, document_b, upload_b)),
+            pair,
             comparison_json,
-            ignore=IgnoreOptions(case=ignore_case, whitespace=ignore_whitespace, numbers=ignore_numbers),
+            ignore=ignore,
             password=password,
             passages=passages,
         )
         return Response(_sent(text), media_type="application/json")
 
-    answers = {**_PROBLEMS, 200: json_of("colde.diff.1")}
-    app.add_api_route("/v1/diff", diff, methods=["POST"], responses=answers)
-
-
-def _add_report(app: "FastAPI", service: Service) -> None:
-    from fastapi import File, Form, UploadFile
-    from starlette.requests import Request
-    from starlette.responses import HTMLResponse, Response
-
     async def report(
         request: Request,
-        file_a: Annotated[UploadFile | None, File(description="The first document itself.")] = None,
-        document_a: Annotated[str | None, Form(max_length=4000, description=_PATH)] = None,
-        upload_a: Annotated[str | None, Form(max_length=100, description=_EARLIER)] = None,
-        file_b: Annotated[UploadFile | None, File(description="The second document itself.")] = None,
-        document_b: Annotated[str | None, Form(max_length=4000, description=_PATH)] = None,
-        upload_b: Annotated[str | None, Form(max_length=100, description=_EARLIER)] = None,
-        ignore_case: Annotated[bool, Form()] = False,
-        ignore_whitespace: Annotated[bool, Form()] = False,
-        ignore_numbers: Annotated[bool, Form()] = False,
-        password: Annotated[str | None, Form(max_length=1000, description="Of encrypted PDFs.")] = None,
+        pair: Annotated[tuple[Named, Named], Depends(both)],
+        ignore: Annotated[IgnoreOptions, Depends(ignored)],
+        password: Annotated[str | None, Form(max_length=1000, description=_PASSWORD)] = None,
     ) -> Response:
         """Compare two documents: the report as an HTML page."""
         text = await service.compare(
-            request.is_disconnected,
-            (Named(file_a, document_a, upload_a), Named(file_b, document_b, upload_b)),
-            comparison_html,
-            ignore=IgnoreOptions(case=ignore_case, whitespace=ignore_whitespace, numbers=ignore_numbers),
-            password=password,
+            request.is_disconnected, pair, comparison_html, ignore=ignore, password=password
         )
         return HTMLResponse(text, headers={"Content-Security-Policy": _SANDBOX})
 
+    answers = {**_PROBLEMS, 200: json_of("colde.diff.1")}
+    app.add_api_route("/v1/diff", diff, methods=["POST"], responses=answers)
     app.add_api_route(
         "/v1/report", report, methods=["POST"], responses=_PROBLEMS, response_class=HTMLResponse
     )
