@@ -18,6 +18,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from colde_cli.corpus.candidates import Measure
 from colde_cli.corpus.collecting import Collector, CorpusReader, Skipped
 from colde_cli.corpus.fields import corpus_field
 from colde_cli.corpus.filters import ALL, Filter
@@ -27,7 +28,7 @@ from colde_cli.corpus.store import Card
 from colde_cli.encoder.encoding import DocumentEncoder, RuntimeInfo
 from colde_cli.scoring.many import scores_with_many
 from colde_cli.scoring.profile import Field, FieldInfo
-from colde_cli.scoring.whitening import unit_rows
+from colde_cli.scoring.score import COSINE_ALONE
 from colde_cli.settings import CORPUS
 from colde_cli.similarity.comparison import field_data, model_data, rounded
 
@@ -83,7 +84,7 @@ class Clusters:
         encoded: how many of them were not in the cache.
         min_score: of neighbours.
         skipped: files that could not be read.
-        half_read: paths of files of which something could not be read, and sentences that say what.
+        half_read: paths of files that were read in part, each with sentences on what is missing.
         field: whose statistics the scores rest on; None for those of the model alone.
     """
 
@@ -263,7 +264,8 @@ def _links(cards: Sequence[Card], encoder: DocumentEncoder, field: Field | None,
     """The neighbours of each document, with their exact scores."""
     most = min(NEIGHBOURS, max(2, isqrt(len(cards))))
     links: Links = {}
-    for number, candidates in enumerate(_candidates(cards, field)):
+    measure = Measure(field, encoder.config.score_weights or COSINE_ALONE)
+    for number, candidates in enumerate(_candidates(cards, measure)):
         chosen = [cards[other] for other in candidates.tolist()]
         scores = scores_with_many(cards[number], chosen, encoder.config, field or encoder.domain_fields)
         for place in np.argsort(-scores, kind="stable")[:most].tolist():
@@ -273,9 +275,11 @@ def _links(cards: Sequence[Card], encoder: DocumentEncoder, field: Field | None,
     return links
 
 
-def _candidates(cards: Sequence[Card], field: Field | None) -> list[Ints]:
+def _candidates(cards: Sequence[Card], measure: Measure) -> list[Ints]:
     """For each document the others whose mean chunk vectors are closest, in ascending order."""
-    means = np.stack([_mean_vector(card, field) for card in cards]) if cards else np.empty((0, 1), np.float32)
+    # In blocks: the chunk vectors of all documents together would stand in memory twice.
+    blocks = [measure.vectors(cards[start : start + _BLOCK]) for start in range(0, len(cards), _BLOCK)]
+    means = np.concatenate([*blocks, np.empty((0, blocks[0].shape[1] if blocks else 1), np.float32)])
     most = min(CANDIDATES, len(cards) - 1)
     found: list[Ints] = []
     for start in range(0, len(cards), _BLOCK):
@@ -289,15 +293,6 @@ def _candidates(cards: Sequence[Card], field: Field | None) -> list[Ints]:
         )
         found += list(np.sort(best, axis=1))
     return found
-
-
-def _mean_vector(card: Card, field: Field | None) -> FloatArray:
-    """The part "mean" of the score as a vector of unit length, [H]."""
-    vectors = (
-        card.centred_unit_vectors if field is None else unit_rows(field.whitening.apply(card.chunk_vectors))
-    )
-    mean: FloatArray = unit_rows(vectors.mean(axis=0)[None])[0]
-    return mean
 
 
 def communities(count: int, links: Links, resolution: float = 1.0) -> list[list[int]]:

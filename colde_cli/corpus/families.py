@@ -98,7 +98,7 @@ class Families:
         contained: by the path of the whole, then the largest part first.
         searched: how many files were compared, by their bytes at least.
         skipped: files that could not be read.
-        half_read: paths of files of which something could not be read, and sentences that say what.
+        half_read: paths of files that were read in part, each with sentences on what is missing.
         min_share: of words that versions have in common, both ways.
         min_contained: of the words of a part that stand in the whole.
     """

@@ -46,7 +46,7 @@ class Originals:
         same_bytes: by path of the first of them, files with the same bytes.
         unread: files that cannot be read, and of which there are copies.
         searched: how many files were compared.
-        half_read: paths of files of which something could not be read, and sentences that say what.
+        half_read: paths of files that were read in part, each with sentences on what is missing.
     """
 
     def __init__(self, texts: NearPairs, reader: CorpusReader) -> None:

@@ -98,7 +98,7 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class HalfRead:
-    """A file of which something could not be read, with sentences that say what."""
+    """A file that was read in part, with sentences on what is missing."""
 
     path: str
     warnings: tuple[str, ...]
@@ -391,7 +391,8 @@ class _Found:
     Attributes:
         cards: by number.
         searched: how many documents they were chosen from.
-        half_read: documents that got an exact score although something of them could not be read, and what.
+        half_read: paths of documents that were read in part, each with sentences on what is missing; of a large index
+            only those that got an exact score.
     """
 
     cards: dict[int, Card]

@@ -120,12 +120,12 @@ except: except, except for, excepting, with the exception of, excluding, exclude
   save for, save as, save that, but excluding, außer, ausgenommen, mit Ausnahme, sauf, excepté, hormis, à
   l'exception, salvo, excepto, con excepción
 unless: unless, es sei denn, à moins que, a menos que
-provided that: provided that, provided however, provided, however, so long as, sofern, à condition que, siempre que
+provided that: provided that, provided however, so long as, sofern, à condition que, siempre que
 notwithstanding: notwithstanding, ungeachtet, nonobstant, no obstante
 subject to: subject to, vorbehaltlich, sous réserve, sujeto a
 to the extent: to the extent, soweit, dans la mesure, en la medida
 """)
-del EXCEPTIONS["however"], EXCEPTIONS["provided"]
+# A comma separates phrases in the table, so that this one cannot stand there.
 EXCEPTIONS["provided, however"] = "provided that"
 EXCEPTION = _pattern(EXCEPTIONS)
 

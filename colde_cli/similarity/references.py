@@ -7,10 +7,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
+from colde_cli.similarity.flags import Flag, FlagKind
+
 if TYPE_CHECKING:
     from colde_cli.documents.document import Document
     from colde_cli.similarity.alignment import PassagePair
-    from colde_cli.similarity.flags import Flag
 
 _LABEL = re.compile(
     r"^\W*(?:(?:section|article|clause|paragraph|schedule|exhibit|annex|appendix|rule)\s+)?"
@@ -52,7 +53,7 @@ def changed_references(
         known: of `labels`.
         rules: whether the documents are contracts or the like. In papers a reference to an unknown label is left out.
     """
-    flags = [flag for pair in pairs for flag in pair.flags if flag.kind.value == "reference"]
+    flags = [flag for pair in pairs for flag in pair.flags if flag.kind is FlagKind.REFERENCE]
     counts: dict[tuple[str, str], int] = defaultdict(int)
     for flag in flags:
         counts[flag.a, flag.b] += 1
@@ -77,4 +78,4 @@ def _number(words: str) -> str:
 
 def points_elsewhere(flag: Flag, decided: Mapping[tuple[str, str], bool]) -> bool:
     """Whether to keep a flag: no reference, or one that now points elsewhere."""
-    return flag.kind.value != "reference" or decided.get((flag.a, flag.b), True)
+    return flag.kind is not FlagKind.REFERENCE or decided.get((flag.a, flag.b), True)

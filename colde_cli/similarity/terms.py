@@ -14,7 +14,7 @@ PREAMBLE = 2500
 _BEFORE = 250
 """Characters before a defined term that may hold the party's name."""
 _MOST = 400
-"""ContractTerms of one document at most, so that the pattern stays small."""
+"""Terms taken from one document at most, so that the pattern stays small."""
 
 _QUOTED = r"[“\"„«]\s*(?P<term>[A-Z][\w&.,'’/-]*(?: [\w&.,'’/-]+){0,5}?)[,.]?\s*[”\"“»]"
 _IN_PARENTHESES = re.compile(rf"\([^()]{{0,120}}?{_QUOTED}[^()]{{0,120}}?\)")
@@ -32,7 +32,7 @@ _THING = re.compile(
     r"|project|program|stock|shares|product|products|release|property|premises)$",
     re.IGNORECASE,
 )
-"""ContractTerms that name a thing, not a party."""
+"""Terms that name a thing, not a party."""
 _ROLES = (
     "Supplier Customer Buyer Seller Licensor Licensee Landlord Tenant Lessor Lessee Contractor Subcontractor "
     "Provider Client Employer Employee Executive Consultant Distributor Manufacturer Purchaser Vendor Borrower "

@@ -41,7 +41,6 @@ if TYPE_CHECKING:
 _SECTIONS = 12
 _WARNINGS = 4
 _SENTENCE = 300
-_KINDS = list(FlagKind)
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,8 +164,7 @@ class RankingAnswer:
 
 def comparison_answer(comparison: Comparison, most: int) -> ComparisonAnswer:
     """A comparison in at most about `most` characters, as text and again as data."""
-    changed = [number for number, pair in enumerate(comparison.passages) if pair.state is not State.SAME]
-    changed.sort(key=lambda number: _importance(comparison.passages[number]))
+    changed = [number for change in comparison.changes for number in change.pairs]
     kinds = Counter(kind for number in changed for kind in _kinds(comparison.passages[number]))
     reports = (comparison.a.document.report, comparison.b.document.report)
     warnings = [
@@ -301,13 +299,6 @@ def _verdict(comparison: Comparison) -> str:
     names = " and ".join(shorten(side.document.title, 120) for side in (comparison.a, comparison.b))
     shared = shared_words(comparison, extents(comparison.passages))
     return f"{VERDICTS[comparison.related]} ({', '.join(facts)}): {names}. {shared}"
-
-
-def _importance(pair: PassagePair) -> tuple[int, int]:
-    """Flagged changes first, by their weightiest flag; then the longest."""
-    weightiest = min((_KINDS.index(flag.kind) for flag in pair.flags), default=len(_KINDS))
-    changed = sum(len(edit.a) + len(edit.b) for edit in pair.edits) or len(pair.a_text or pair.b_text)
-    return weightiest, -changed
 
 
 def _kinds(pair: PassagePair) -> tuple[str, ...]:
