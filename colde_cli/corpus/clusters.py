@@ -279,7 +279,7 @@ def _candidates(cards: Sequence[Card], measure: Measure) -> list[Ints]:
     """For each document the others whose mean chunk vectors are closest, in ascending order."""
     # In blocks: the chunk vectors of all documents together would stand in memory twice.
     blocks = [measure.vectors(cards[start : start + _BLOCK]) for start in range(0, len(cards), _BLOCK)]
-    means = np.concatenate([*blocks, np.empty((0, blocks[0].shape[1] if blocks else 1), np.float32)])
+    means = np.concatenate(blocks) if blocks else np.empty((0, 1), np.float32)
     most = min(CANDIDATES, len(cards) - 1)
     found: list[Ints] = []
     for start in range(0, len(cards), _BLOCK):
