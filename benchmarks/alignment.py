@@ -133,8 +133,7 @@ def aligned(a: Document, b: Document, encoder: DocumentEncoder | None) -> Alignm
     if encoder is None:
         return align(a, b, None)
     first, second = encoder.encode_many([a, b])
-    alike = cosines(first.centred_unit_vectors, second.centred_unit_vectors)
-    return align(a, b, encoder, chunk_cosines=ChunkCosines(first.chunks, second.chunks, alike))
+    return align(a, b, encoder, chunk_cosines=ChunkCosines.of(first, second))
 
 
 def ours(case: VersionPair, encoder: DocumentEncoder | None) -> Labels:

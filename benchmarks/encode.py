@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from colde_cli import settings
 from colde_cli.documents.document import Chunk, Span
 from colde_cli.encoder.layout import ENCODER_GRAPHS, ModelFolder, open_folder
-from colde_cli.encoder.runtime import ChunkRunner, encoder_contract, open_session
+from colde_cli.encoder.runtime import ChunkRunner, Graph, encoder_contract, open_session
 
 _BATCH = 8
 
@@ -32,6 +32,12 @@ def random_chunks(count: int, tokens: int, vocabulary: int) -> list[Chunk]:
     """Chunks of exactly `tokens` random ids; the speed of a graph does not depend on the ids."""
     ids = np.random.default_rng(0).integers(0, vocabulary, (count, tokens))
     return [Chunk(index, 0, index, Span(0, 1), tuple(row.tolist())) for index, row in enumerate(ids)]
+
+
+def plain_graph(path: Path, operator_threads: int) -> Graph:
+    """`plain_session` as a graph that colde runs."""
+    session = plain_session(path, operator_threads)
+    return Graph(path, session, frozenset(item.name for item in session.get_inputs()), cuda=False)
 
 
 def plain_session(graph: Path, operator_threads: int) -> onnxruntime.InferenceSession:
@@ -44,8 +50,9 @@ def plain_session(graph: Path, operator_threads: int) -> onnxruntime.InferenceSe
 def layouts(folder: ModelFolder, chunks: list[Chunk], threads: int) -> dict[str, Callable[[], object]]:
     """Name to a function that encodes all `chunks`; the first is the one colde uses."""
     graph = folder.file(ENCODER_GRAPHS["int8"])
-    session = open_session(graph, encoder_contract(folder.config.hidden_size))
-    fused = plain_session(graph, 1)
+    hidden = folder.config.hidden_size
+    opened = open_session(graph, encoder_contract(hidden))
+    fused = plain_graph(graph, 1)
     wide = plain_session(graph, threads)
     ids = np.array([chunk.ids for chunk in chunks], np.int64)
 
@@ -54,17 +61,19 @@ def layouts(folder: ModelFolder, chunks: list[Chunk], threads: int) -> dict[str,
         return [with_session.run(None, {"input_ids": ids[start : start + size]})[0] for start in starts]
 
     found: dict[str, Callable[[], object]] = {
-        f"colde: {threads} threads, one chunk a call": lambda: ChunkRunner(session, threads, False).run(
+        f"colde: {threads} threads, one chunk a call": lambda: ChunkRunner(
+            opened, hidden, threads, False
+        ).run(chunks),
+        "one thread, one chunk a call": lambda: ChunkRunner(opened, hidden, 1, False).run(chunks),
+        f"{threads} threads, skip + norm fused": lambda: ChunkRunner(fused, hidden, threads, False).run(
             chunks
         ),
-        "one thread, one chunk a call": lambda: ChunkRunner(session, 1, False).run(chunks),
-        f"{threads} threads, skip + norm fused": lambda: ChunkRunner(fused, threads, False).run(chunks),
         f"{threads} threads an operator": lambda: in_batches(1, wide),
         f"{threads} threads an operator, batches of {_BATCH}": lambda: in_batches(_BATCH, wide),
     }
     if folder.has(ENCODER_GRAPHS["fp16"]):
-        half = open_session(folder.file(ENCODER_GRAPHS["fp16"]), encoder_contract(folder.config.hidden_size))
-        found["fp16 graph, as colde runs it"] = lambda: ChunkRunner(half, threads, False).run(chunks)
+        half = open_session(folder.file(ENCODER_GRAPHS["fp16"]), encoder_contract(hidden))
+        found["fp16 graph, as colde runs it"] = lambda: ChunkRunner(half, hidden, threads, False).run(chunks)
     return found
 
 

@@ -1,13 +1,13 @@
 """How an index grows: time to index and to search, memory and bytes, up to a million documents.
 
     python benchmarks/index_scale.py [--documents 500 1000 2000 5000 100000 1000000] [--chunks 20] [--folder DIR]
-                                     [--plot scale.html]
+                                     [--plot scale.svg] [--json scale.json] [--from scale.json]
 
 Documents are made up: chunk vectors around one of 1,000 topics, words drawn by Zipf's law. They are written straight
 into the tables of an index, as reading and encoding take the same time whatever the size. Measured are
 
-    write       milliseconds a document to write the rows
-    first       milliseconds a document to make the side file of the first stage
+    write       milliseconds of processor time a document to write the rows
+    first       the same to make the side file of the first stage
     query       seconds of `colde rank` in a fresh process, start included: the median of five
     processor   the same in user and system time, which other processes on the machine disturb less
     cold        seconds of the first query
@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import platform
 import resource
@@ -31,6 +32,7 @@ import tempfile
 import time
 import zlib
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -114,9 +116,9 @@ class MadeUp:
 
 
 def fill(folder: Path, count: int, encoder: DocumentEncoder, chunks: int) -> float:
-    """Write an index of so many documents; returns seconds."""
+    """Write an index of so many documents; returns processor seconds, those of making up templates left out."""
     made = MadeUp(encoder, chunks)
-    started = time.perf_counter()
+    started = time.process_time()
     with writing(folder, make=True) as index:
         connection = index.connection
         connection.execute("BEGIN")
@@ -149,7 +151,7 @@ def fill(folder: Path, count: int, encoder: DocumentEncoder, chunks: int) -> flo
                 connection.execute("BEGIN")
         connection.execute("COMMIT")
         learn(index, encoder)
-    return time.perf_counter() - started
+    return time.process_time() - started
 
 
 def learn(index: Index, encoder: DocumentEncoder) -> None:
@@ -172,13 +174,24 @@ def search(query: Path, folder: Path) -> tuple[float, float, float]:
     started = time.perf_counter()
     with tempfile.TemporaryFile() as output:
         process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=output)
-        _, status, usage = os.wait4(process.pid, 0)
+        memory, ended = 0.0, 0
+        while not ended:
+            memory = max(memory, peak_memory(process.pid))
+            time.sleep(0.01)
+            ended, status, usage = os.wait4(process.pid, os.WNOHANG)
         process.returncode = os.waitstatus_to_exitcode(status)
         seconds = time.perf_counter() - started
         output.seek(0)
         if process.returncode or not json.loads(output.read())["results"]:
             raise RuntimeError(f"colde rank ended with status {process.returncode}")
-    return seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1000
+    return seconds, usage.ru_utime + usage.ru_stime, memory
+
+
+def peak_memory(number: int) -> float:
+    """Most megabytes of a process so far. What `wait4` says begins with those of the process that started it."""
+    with suppress(OSError), Path(f"/proc/{number}/status").open(encoding="utf-8") as lines:
+        return max((int(line.split()[1]) / 1000 for line in lines if line.startswith("VmHWM")), default=0.0)
+    return 0.0
 
 
 def recall(query: Path, folder: Path, encoder: DocumentEncoder) -> float:
@@ -198,10 +211,10 @@ def measure(count: int, base: Path, encoder: DocumentEncoder, chunks: int) -> Ro
     query.write_text(TEXT, encoding="utf-8")
     try:
         write = fill(folder, count, encoder, chunks)
-        started = time.perf_counter()
+        started = time.process_time()
         with Index.open(folder) as index:
             first_stage.refresh(index, encoder)
-        first = time.perf_counter() - started
+        first = time.process_time() - started
         runs = [search(query, folder) for _ in range(6)]
         side = folder / first_stage.NAME
         return Row(
@@ -220,44 +233,75 @@ def measure(count: int, base: Path, encoder: DocumentEncoder, chunks: int) -> Ro
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def plot(rows: list[Row], path: Path) -> None:
-    """Write a page with the time of a query and of indexing against the number of documents."""
-    from colde_cli.views.evaluation.plots import Series, line_plot
-    from colde_cli.views.pages import base_style
+WIDTH, HEIGHT, LEFT, TOP, DECADE = 560, 330, 60, 20, 130
+COLOURS = {"index, write and make searchable": "#b35c00", "one query, start included": "#1f5fa8"}
 
-    largest = max(row.documents for row in rows)
-    lines = []
-    for title, values in (
-        ("seconds a query", [row.query for row in rows]),
-        ("seconds to index", [row.documents * (row.write + row.first) / 1000 for row in rows]),
-    ):
-        top = max(values)
-        points = [(row.documents / largest, value / top) for row, value in zip(rows, values, strict=True)]
-        axis = f"{title} (1.0 = {top:.2f})"
-        across = f"documents (1.0 = {largest:,})"
-        lines.append(line_plot(title, across, axis, [Series(title, 0, points)], diagonal=True, dots=True))
-    style = base_style() + (ROOT / "colde_cli/views/evaluation/style.css").read_text(encoding="utf-8")
-    figures = "".join(f'<figure class="wide">{line}</figure>' for line in lines)
+
+def plot(rows: list[Row], path: Path) -> None:
+    """Draw processor seconds against documents, both axes by powers of ten, as a picture (SVG)."""
+    lines = zip(
+        COLOURS,
+        ([row.documents * (row.write + row.first) / 1000 for row in rows], [row.processor for row in rows]),
+        strict=True,
+    )
+    lowest = math.floor(math.log10(min(min(row.processor, row.documents * row.write / 1000) for row in rows)))
+    highest = math.ceil(math.log10(max(row.documents * (row.write + row.first) / 1000 for row in rows)))
+    high = (HEIGHT - TOP - 50) / (highest - lowest)
+
+    def place(documents: float, seconds: float) -> tuple[float, float]:
+        across = LEFT + DECADE * (math.log10(documents) - math.log10(500))
+        return across, TOP + high * (highest - math.log10(seconds))
+
+    parts = ['<rect width="100%" height="100%" fill="white"/>']
+    for power in range(lowest, highest + 1):
+        x, y = place(500, 10.0**power)
+        parts.append(f'<path d="M{x:.0f} {y:.1f}H{WIDTH - 20}" stroke="#ccc"/>')
+        parts.append(f'<text x="{x - 6:.0f}" y="{y + 4:.1f}" text-anchor="end">{10.0**power:g} s</text>')
+    for row in rows:
+        x, _ = place(row.documents, 1)
+        parts.append(
+            f'<text x="{x:.1f}" y="{HEIGHT - 32}" text-anchor="middle">{short(row.documents)}</text>'
+        )
+    for number, (name, seconds) in enumerate(lines):
+        places = [place(row.documents, value) for row, value in zip(rows, seconds, strict=True)]
+        points = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
+        parts.append(f'<polyline points="{points}" fill="none" stroke="{COLOURS[name]}" stroke-width="2"/>')
+        parts += [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{COLOURS[name]}"/>' for x, y in places]
+        x = LEFT + 230 * number
+        parts.append(f'<text x="{x}" y="{HEIGHT - 8}" fill="{COLOURS[name]}">{name}</text>')
+    box = f'viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}"'
+    style = 'font-family="sans-serif" font-size="12"'
+    drawn = "\n".join(parts)
     path.write_text(
-        f'<!doctype html><meta charset="utf-8"><title>Scale</title><style>{style}</style><main>{figures}</main>',
-        encoding="utf-8",
+        f'<svg xmlns="http://www.w3.org/2000/svg" {box} {style}>\n{drawn}\n</svg>\n', encoding="utf-8"
+    )
+
+
+def short(number: int) -> str:
+    """A number of documents for an axis, such as 5k."""
+    return (
+        f"{number // 10**6}M" if number >= 10**6 else f"{number // 1000}k" if number >= 1000 else str(number)
     )
 
 
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n", maxsplit=1)[0])
-    parser.add_argument("--documents", type=int, nargs="+", default=[500, 1000, 2000, 5000, 10**5, 10**6])
+    parser.add_argument("--documents", type=int, nargs="*", default=[500, 1000, 2000, 5000, 10**5, 10**6])
     parser.add_argument("--chunks", type=int, default=20)
     parser.add_argument("--folder", type=Path, help="where the indexes are made; default: a temporary folder")
     parser.add_argument("--plot", type=Path)
     parser.add_argument("--json", type=Path, help="also write the figures")
+    parser.add_argument(
+        "--from", dest="earlier", type=Path, nargs="+", default=[], help="figures of earlier runs"
+    )
     options = parser.parse_args()
+    earlier = [Row(**row) for path in options.earlier for row in json.loads(path.read_text(encoding="utf-8"))]
     encoder = open_encoder(cache=Cache.open())
     print(f"{platform.machine()}, {os.cpu_count()} cores; {options.chunks} chunks a document")
     names = "write first query processor cold MB index side".split()
     print(f"{'documents':>9} {' '.join(f'{name:>9}' for name in names)} recall")
-    rows: list[Row] = []
+    rows = earlier
     with tempfile.TemporaryDirectory(dir=options.folder) as base:
         for count in options.documents:
             row = measure(count, Path(base), encoder, options.chunks)

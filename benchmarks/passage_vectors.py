@@ -360,8 +360,7 @@ def run_once(a: Path, b: Path, way: str) -> None:
         with with_vectors(case, (centred(one, encoder), centred(two, encoder))):
             align(left, right, encoder)
     elif way == "promising alone" and first is not None and second is not None:
-        alike = cosines(first.centred_unit_vectors, second.centred_unit_vectors)
-        align(left, right, encoder, chunk_cosines=ChunkCosines(first.chunks, second.chunks, alike))
+        align(left, right, encoder, chunk_cosines=ChunkCosines.of(first, second))
     else:
         align(left, right, encoder if way == "all alone" else None)
     seconds = time.perf_counter() - start

@@ -175,7 +175,8 @@ COMMON: Mapping[str, Change] = {
         swap(r"(?<=[a-z])\.(?= [A-Z])", r", other than those listed in the annex."),
     ),
     "reference": counted(
-        r"\b(?:Section|Article|Clause|Paragraph)s? \d+(?:\.\d+)*(?=[^\d.]|\.\s|\.$)", r"\d+(?!.*\d)"
+        r"(?<=[a-z,;(] )(?:Section|Article|Clause|Paragraph)s? \d+(?:\.\d+)*(?=[^\d.]|\.\s|\.$)",
+        r"\d+(?!.*\d)",
     ),
     "name": swap(rf"(?<=[a-z] )(?:{_NAMES})\b(?! [A-Z])", "Nevada", "Osei", "Brandt"),
 }

@@ -18,11 +18,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from colde_cli.api import (
-        Adaptation,
         Pair,
         ReadOptions,
         Search,
-        adapt,
         compare,
         encode,
         index,
@@ -36,6 +34,7 @@ if TYPE_CHECKING:
     from colde_cli.corpus.collecting import Skipped, find_files
     from colde_cli.corpus.families import Closest, Containment, Families, Family, Member, Relation
     from colde_cli.corpus.filters import Filter
+    from colde_cli.corpus.folders import FileChange, FileState, FolderComparison
     from colde_cli.corpus.index import Index, IndexedDocument
     from colde_cli.corpus.indexing import IndexUpdate
     from colde_cli.corpus.ranking import HalfRead, Hit, Match, MatchedSection, Ranking, rank_files
@@ -60,21 +59,26 @@ if TYPE_CHECKING:
         ModelError,
         NoTextError,
         OptionError,
+        PartlyReadError,
         PasswordError,
         RemoteError,
         RequestError,
         UnsupportedFormatError,
     )
-    from colde_cli.grouping import clusters, dupes
+    from colde_cli.grouping import Adaptation, adapt, clusters, dupes
     from colde_cli.scoring.lexicon import Terms
     from colde_cli.scoring.profile import FieldInfo, FieldProfile
     from colde_cli.scoring.score import ScorePart
     from colde_cli.similarity.alignment import Alignment, Extent, PassagePair, State, extents
     from colde_cli.similarity.boilerplate import Boilerplate
     from colde_cli.similarity.comparison import ChunkMatch, Comparison, compare_encodings
+    from colde_cli.similarity.digest import ComparisonDigest
     from colde_cli.similarity.flags import Flag, FlagKind
+    from colde_cli.similarity.history import History, SectionHistory, SectionStep
     from colde_cli.similarity.redline import Edit, IgnoreOptions
     from colde_cli.similarity.section_changes import Outline, SectionChange, SectionState
+    from colde_cli.similarity.verification import Allowed, Verification
+    from colde_cli.versions import compare_folders, history, verify
 
 __version__ = "0.1.0"
 
@@ -85,6 +89,7 @@ os.environ["ORT_DISABLE_TELEMETRY"] = "1"
 __all__ = [
     "Adaptation",
     "Alignment",
+    "Allowed",
     "BadIndexError",
     "Boilerplate",
     "Cache",
@@ -97,6 +102,7 @@ __all__ = [
     "Clusters",
     "ColdeError",
     "Comparison",
+    "ComparisonDigest",
     "Containment",
     "CorruptFileError",
     "DataError",
@@ -112,10 +118,14 @@ __all__ = [
     "Family",
     "FieldInfo",
     "FieldProfile",
+    "FileChange",
+    "FileState",
     "Filter",
     "Flag",
     "FlagKind",
+    "FolderComparison",
     "HalfRead",
+    "History",
     "Hit",
     "IgnoreOptions",
     "Ignored",
@@ -133,6 +143,7 @@ __all__ = [
     "OptionError",
     "Outline",
     "Pair",
+    "PartlyReadError",
     "Passage",
     "PassagePair",
     "PasswordError",
@@ -147,22 +158,27 @@ __all__ = [
     "Search",
     "Section",
     "SectionChange",
+    "SectionHistory",
     "SectionKind",
     "SectionState",
+    "SectionStep",
     "Skipped",
     "Span",
     "State",
     "Terms",
     "UnsupportedFormatError",
+    "Verification",
     "__version__",
     "adapt",
     "clusters",
     "compare",
     "compare_encodings",
+    "compare_folders",
     "dupes",
     "encode",
     "extents",
     "find_files",
+    "history",
     "index",
     "open_encoder",
     "open_index",
@@ -172,12 +188,11 @@ __all__ = [
     "rank_files",
     "read",
     "select",
+    "verify",
 ]
 
 _MODULES = {
     "api": (
-        "adapt",
-        "Adaptation",
         "compare",
         "index",
         "open_index",
@@ -193,6 +208,7 @@ _MODULES = {
     "corpus.clusters": ("Cluster", "ClusterMember", "Clusters"),
     "corpus.collecting": ("Skipped", "find_files"),
     "corpus.families": ("Closest", "Containment", "Families", "Family", "Member", "Relation"),
+    "corpus.folders": ("FileChange", "FileState", "FolderComparison"),
     "corpus.index": ("Filter", "Index", "IndexedDocument"),
     "corpus.indexing": ("IndexUpdate",),
     "corpus.ranking": (
@@ -233,12 +249,13 @@ _MODULES = {
         "NotAvailableError",
         "NoTextError",
         "OptionError",
+        "PartlyReadError",
         "PasswordError",
         "RemoteError",
         "RequestError",
         "UnsupportedFormatError",
     ),
-    "grouping": ("clusters", "dupes"),
+    "grouping": ("adapt", "Adaptation", "clusters", "dupes"),
     "scoring.lexicon": ("Terms",),
     "scoring.profile": ("FieldInfo", "FieldProfile"),
     "scoring.score": ("ScorePart",),
@@ -255,6 +272,8 @@ _MODULES = {
         "compare_encodings",
         "Comparison",
     ),
+    "similarity.digest": ("ComparisonDigest",),
+    "similarity.history": ("History", "SectionHistory", "SectionStep"),
     "similarity.flags": (
         "Flag",
         "FlagKind",
@@ -265,6 +284,8 @@ _MODULES = {
         "SectionChange",
         "SectionState",
     ),
+    "similarity.verification": ("Allowed", "Verification"),
+    "versions": ("compare_folders", "history", "verify"),
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
 

@@ -10,16 +10,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, Literal
+from typing import TYPE_CHECKING, BinaryIO, Literal, TypeVar
 
 from colde_cli.documents.document import Document
 from colde_cli.documents.reading import read as read_file
 from colde_cli.documents.reading import start_readers
 from colde_cli.documents.sandbox import readers
-from colde_cli.documents.selection import section_pattern, select
+from colde_cli.documents.selection import section_pattern, select, with_unmatched_patterns
 from colde_cli.errors import OptionError
-from colde_cli.settings import DEFAULT_MODEL, profile_folder
+from colde_cli.settings import DEFAULT_MODEL
 from colde_cli.similarity.redline import NOTHING_IGNORED, IgnoreOptions
+from colde_cli.stages import stage
 
 # Models and arrays take a tenth of a second to import: only where they are used, while documents are being read.
 if TYPE_CHECKING:
@@ -28,16 +29,18 @@ if TYPE_CHECKING:
     from colde_cli.corpus.filters import Filter
     from colde_cli.corpus.index import Index
     from colde_cli.corpus.indexing import IndexUpdate
+    from colde_cli.corpus.pipeline import StageClock
     from colde_cli.corpus.ranking import Ranking
     from colde_cli.encoder.cache import Cache
     from colde_cli.encoder.encoding import DocumentEncoder, Encoding
     from colde_cli.encoder.runtime import Progress
-    from colde_cli.scoring.profile import Field, FieldProfile
+    from colde_cli.scoring.profile import Field
     from colde_cli.similarity.boilerplate import Boilerplate
     from colde_cli.similarity.comparison import Comparison
 
     OpenModel = Callable[[], DocumentEncoder]
 
+Done = TypeVar("Done")
 Source = str | Path | Document
 """The path of a file, "-" for standard input, or a document that has been read."""
 
@@ -201,6 +204,8 @@ def index(
     *,
     forget: Sequence[str | Path] = (),
     glob: str | None = None,
+    drop_missing: bool = False,
+    reread: bool = False,
     cluster: RayCluster | None = None,
     encoder: DocumentEncoder | OpenModel | None = None,
     model: str | Path = DEFAULT_MODEL,
@@ -209,6 +214,7 @@ def index(
     threads: int | None = None,
     cache: Cache | None = None,
     progress: Progress | None = None,
+    clock: StageClock | None = None,
 ) -> IndexUpdate:
     """Make an index of a corpus, or bring one up to date: only new and changed files are read and encoded.
 
@@ -219,14 +225,19 @@ def index(
         corpus: folders and files to follow from now on, beside those that the index follows already.
         forget: folders and files to follow no longer.
         glob: which files of these folders to take, as for `rank`.
+        drop_missing: drop the files of a folder that is suddenly empty, or lacks most of its files; without it they
+            are kept, and that is an error.
+        reread: read all files again, also those that have not changed, as today's readers may find another text.
         cluster: reads and encodes the files, such as `RayCluster("ray://HOST:PORT")`; None does so here.
         encoder, model, device, precision, threads: as for `compare`. An index of another model is encoded anew, from
             the text that it keeps.
         cache: where chunk vectors of earlier runs are.
         progress: called with the number of files just done.
+        clock: says meanwhile how far reading and encoding are.
 
     Raises:
-        BadIndexError: the index is damaged, of another version, in use, or cannot be written.
+        BadIndexError: the index is damaged, of another version, in use, or cannot be written; or a folder that it
+            follows is gone, empty, or lacks most of its files.
         ClusterError: the cluster is not there or was lost.
         DocumentError: a folder or file of the corpus does not exist.
         ModelError, DeviceError: as for `compare`.
@@ -239,7 +250,16 @@ def index(
     opened = opener(encoder, model, device, precision, threads, cache)()
     gone = [Path(place) for place in forget]
     return update_index(
-        Path(folder), files, opened, forget=gone, glob=glob, cluster=cluster, progress=progress
+        Path(folder),
+        files,
+        opened,
+        forget=gone,
+        glob=glob,
+        drop_missing=drop_missing,
+        reread=reread,
+        cluster=cluster,
+        progress=progress,
+        clock=clock,
     )
 
 
@@ -257,60 +277,6 @@ def open_index(folder: str | Path) -> Index:
     from colde_cli.corpus.index import Index
 
     return Index.open(local_places([folder])[0])
-
-
-def adapt(
-    documents: str | Path | Sequence[str | Path],
-    name_or_folder: str | Path,
-    *,
-    glob: str | None = None,
-    password: str | None = None,
-    encoder: DocumentEncoder | OpenModel | None = None,
-    model: str | Path = DEFAULT_MODEL,
-    device: str = "auto",
-    precision: str = "auto",
-    threads: int | None = None,
-    cache: Cache | None = None,
-    progress: Progress | None = None,
-) -> Adaptation:
-    """Learn the profile of a field from documents without labels, and save it.
-
-    Args:
-        documents: as the corpus of `rank`.
-        name_or_folder: a name, by which `compare` and `rank` find the profile, or the path of a folder for it.
-        glob, password, cache: as for `rank`.
-        encoder, model, device, precision, threads: as for `compare`.
-        progress: called with the number of files just done.
-
-    Raises:
-        DocumentError: none of the documents can be read, or a folder or file does not exist.
-        ModelError, DeviceError: as for `compare`.
-        OptionError: there is no document, the model can have no profiles, or the profile cannot be written.
-    """
-    from colde_cli.corpus.collecting import find_files
-    from colde_cli.corpus.fields import adapt_files, check_profile_folder, save_profile
-
-    folder = profile_folder(name_or_folder)
-    check_profile_folder(folder)
-    files, unlisted = find_files(documents, glob, "learn from")
-    opened = opener(encoder, model, device, precision, threads, cache)()
-    profile, skipped = adapt_files(files, folder.name, opened, password=password, progress=progress)
-    save_profile(profile, folder)
-    return Adaptation(profile, folder, (*unlisted, *skipped))
-
-
-@dataclass(frozen=True, slots=True)
-class Adaptation:
-    """A field profile that was learned.
-
-    Attributes:
-        folder: where it is saved.
-        skipped: folders that cannot be listed, and files that cannot be read.
-    """
-
-    profile: FieldProfile
-    folder: Path
-    skipped: tuple[Skipped, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -353,13 +319,27 @@ class Pair:
     templates: tuple[Document, ...] = ()
     field: Field | None = None
 
-    def compare(self, *, passages: bool = True, progress: Progress | None = None) -> Comparison:
-        """Encode and compare the two; arguments as for `compare`."""
+    def compare(
+        self, *, passages: bool = True, scores: bool = True, progress: Progress | None = None
+    ) -> Comparison:
+        """Encode and compare the two.
+
+        Args:
+            passages, progress: as for `compare`.
+            scores: False leaves the scores of two versions of one text, and most of the encoding, until they are read.
+        """
         from colde_cli.similarity.comparison import compare_encodings
 
-        a, b = self.encoder.encode_many([self.a, self.b], progress)
+        a, b = self.encoder.encode_later([self.a, self.b], progress)
         return compare_encodings(
-            a, b, self.encoder, self.ignore, passages=passages, field=self.field, progress=progress
+            a,
+            b,
+            self.encoder,
+            self.ignore,
+            passages=passages,
+            scores=scores,
+            field=self.field,
+            progress=progress,
         )
 
 
@@ -384,19 +364,44 @@ def open_pair(
     Raises:
         ColdeError: as for `compare`.
     """
+
+    def opened() -> DocumentEncoder:
+        encoder = open_model()
+        # Needed next, and free of charge while the readers are at work.
+        import colde_cli.similarity.comparison  # noqa: F401
+
+        return encoder
+
+    first, second, templates, encoder = read_both(a, b, options, ignore, opened)
+    from colde_cli.documents.language import with_language_warning
+
+    first, second = (with_language_warning(document, encoder.chunk) for document in (first, second))
+    return Pair(first, second, encoder, ignore, templates, _field(field, encoder))
+
+
+def read_both(
+    a: Source, b: Source, options: ReadOptions, ignore: IgnoreOptions, meanwhile: Callable[[], Done]
+) -> tuple[Document, Document, tuple[Document, ...], Done]:
+    """Read two documents at the same time and do something `meanwhile`; arguments as for `open_pair`.
+
+    Returns:
+        The documents, the templates whose text was left out of both, and what `meanwhile` returned.
+    """
     if a == b == "-":
         raise OptionError("Only one of the two documents can come from standard input.")
     _check(ignore)
     start_readers([source for source in (a, b) if not isinstance(source, Document)])
     with readers(2) as pool:
         waiting = [pool.submit(options.read, source) for source in (a, b)]
-        encoder = open_model()
+        with stage("opening the model"):
+            done = meanwhile()
         templates, boilerplate = _boilerplate(ignore, options.password)
-        profile = _field(field, encoder)
-        first, second = (document.result() for document in waiting)
+        with stage("reading"):
+            first, second = (document.result() for document in waiting)
     if boilerplate is not None:
         first, second = boilerplate.without_both(first, second)
-    return Pair(first, second, encoder, ignore, templates, profile)
+    first, second = with_unmatched_patterns(first, second)
+    return first, second, templates, done
 
 
 @dataclass(frozen=True, slots=True)
@@ -431,8 +436,9 @@ class Search:
         explain: bool = False,
         budget: float | None = None,
         progress: Progress | None = None,
+        clock: StageClock | None = None,
     ) -> Ranking:
-        """Score all documents; arguments as for `rank`."""
+        """Score all documents; arguments as for `rank`. `clock` says how far reading and encoding files are."""
         from colde_cli.corpus.ranking import rank_files, rank_index
 
         if self.index is not None:
@@ -461,6 +467,7 @@ class Search:
             budget=budget,
             chosen=self.chosen,
             progress=progress,
+            clock=clock,
         )
 
 
@@ -488,7 +495,8 @@ def open_search(
     narrowed = replace(chosen or ALL, glob=glob or (chosen or ALL).glob)
     if narrowed.section is not None:
         section_pattern(narrowed.section)  # An error before the work, not after it.
-    encoder = open_model()
+    with stage("opening the model"):
+        encoder = open_model()
     corpus = local_places(corpus)
     index = index_of(corpus, ignore)
     if index is not None:

@@ -1,85 +1,34 @@
-"""The command `colde`: its list of commands, and the one place where an error becomes a line and a status."""
+"""The command `colde`, and the one place where an error becomes a line and a status."""
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 import sys
 import traceback
 import warnings
+from pathlib import Path
 from typing import Annotated, Any, NoReturn, TextIO
 
 import typer
-from typer.core import TyperArgument, TyperOption
 
 from colde_cli import __version__
-from colde_cli.commands import (
-    adapt,
-    cache,
-    calibrate,
-    clusters,
-    diff,
-    doctor,
-    dupes,
-    evaluate,
-    export,
-    git_diff,
-    index,
-    mcp,
-    models,
-    rank,
-    serve,
-    text,
-    train,
-)
-from colde_cli.errors import ColdeError
+from colde_cli.commands.group import ColdeGroup
+from colde_cli.errors import ColdeError, OptionError
 
 TROUBLE = 2
 """Exit status of every command after an error, as in POSIX diff and grep."""
 
 app = typer.Typer(
     name="colde",
+    cls=ColdeGroup,
     help="Compare long documents by meaning: as a whole, section by section, chunk by chunk.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="Options can also be set in the environment: --skip-sections as COLDE_SKIP_SECTIONS.",
+    epilog="Options can also be set in the environment, --skip-sections as COLDE_SKIP_SECTIONS, or in colde.toml.",
 )
-
-# Every command, in the order in which `colde --help` lists them.
-app.command("diff")(diff.diff)
-app.command("rank")(rank.rank)
-app.command("dupes")(dupes.dupes)
-app.command("clusters")(clusters.clusters)
-app.command("index")(index.index)
-app.command("serve")(serve.serve)
-app.command("mcp")(mcp.mcp)
-app.command("adapt")(adapt.adapt)
-app.command("text")(text.text)
-app.command("train")(train.train)
-app.command("evaluate")(evaluate.evaluate)
-app.command("calibrate")(calibrate.calibrate)
-app.command("export")(export.export)
-app.command("models")(models.models)
-app.add_typer(cache.app, name="cache")
-app.command("doctor")(doctor.doctor)
-
-# Not for people: git runs it.
-app.command("git-diff", hidden=True)(git_diff.git_diff)
-
-
-def _value_in_help(parameter: Any, ctx: object) -> str | None:  # noqa: ANN401 - of two classes of Typer
-    """What `--help` shows for the value of an option; nothing for arguments and switches."""
-    if isinstance(parameter, TyperArgument) or parameter.is_flag:
-        return None
-    described = parameter.type_descriptor
-    if parameter.metavar is None and described.is_choice:
-        return "|".join(str(getattr(choice, "value", choice)) for choice in described.choices)
-    return parameter.metavar or ("N" if described.annotation is int else "VALUE")
-
-
-# Typer shows Python's types here, `<bool>` and `<list[str]>`, and has no setting to leave them out.
-for _kind in (TyperArgument, TyperOption):
-    setattr(_kind, "display_type_rich", _value_in_help)  # noqa: B010 - mypy takes methods for constants
 
 
 def _show_version(wanted: bool) -> None:
@@ -90,12 +39,35 @@ def _show_version(wanted: bool) -> None:
 
 @app.callback()
 def _root(
+    context: typer.Context,
     version: Annotated[
         bool,
         typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit."),
     ] = False,
 ) -> None:
     """Compare long documents by meaning: as a whole, section by section, chunk by chunk."""
+    if not context.resilient_parsing:
+        _configure(context)
+
+
+def _configure(context: typer.Context) -> None:
+    """Take defaults from the nearest colde.toml; `colde doctor` reports a bad one itself.
+
+    Raises:
+        OptionError: the file is not valid.
+    """
+    from colde_cli import configuration
+
+    try:
+        file = configuration.find(Path.cwd())
+        if file is not None:
+            commands: Any = context.command
+            configuration.apply(file, context, commands.commands)
+    except FileNotFoundError:  # the working folder is gone
+        return
+    except OptionError:
+        if context.invoked_subcommand != "doctor":
+            raise
 
 
 def _report(sentence: str, *, debug: bool) -> NoReturn:
@@ -109,15 +81,44 @@ def _report(sentence: str, *, debug: bool) -> NoReturn:
     sys.exit(TROUBLE)
 
 
-def _leave_quietly() -> NoReturn:
-    """Exit after the reader of our output has gone, without an error when Python flushes stdout."""
+def _drop_output() -> None:
+    """Forget what was not written to standard output, or Python would try again at its end."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    sys.exit(TROUBLE)
+
+
+def _place_of(error: OSError) -> str:
+    """What an error without a file is about: a terminal or a pipe cannot be full, so that a file of ours is."""
+    full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+    kind = os.fstat(sys.stdout.fileno()).st_mode
+    if full and (sys.stdout.isatty() or not (stat.S_ISREG(kind) or stat.S_ISCHR(kind))):
+        return "The disk that is written to"
+    return "Standard output"
+
+
+def _open_closed_streams() -> None:
+    """Open streams that the caller has closed: input is empty, output cannot be written, errors are not shown."""
+    modes = (("stdin", os.O_RDONLY, "r"), ("stdout", os.O_RDONLY, "w"), ("stderr", os.O_WRONLY, "w"))
+    for number, (name, flags, mode) in enumerate(modes):
+        if getattr(sys, name) is None:
+            opened = os.open(os.devnull, flags)
+            os.dup2(opened, number)
+            setattr(sys, name, open(number, mode, closefd=False))  # noqa: SIM115 - as long as the process
+
+
+def _end_at_once(sentence: str) -> None:
+    """End while native code that cannot be stopped runs in another thread."""
+    from colde_cli.views.output import fail
+
+    fail(sentence)
+    os._exit(TROUBLE)
 
 
 def main() -> None:
     """Run the command line and exit with its status."""
+    from colde_cli.encoder import watch
+
     state: dict[str, Any] = {}
+    watch.end_program = _end_at_once
 
     def show_warning(
         message: Warning | str,
@@ -134,17 +135,31 @@ def main() -> None:
             warn(str(message))
 
     warnings.showwarning = show_warning
+    _open_closed_streams()
+    if os.environ.get("COLUMNS") == "0":  # of a shell that knows no width
+        del os.environ["COLUMNS"]
     try:
         try:
             app(prog_name="colde", obj=state)
         finally:
             sys.stdout.flush()
+            if state.get("verbose"):
+                from colde_cli.stages import summary
+                from colde_cli.views.output import note
+
+                note(summary())
     except ColdeError as error:
         _report(str(error), debug=state.get("debug", False))
     except KeyboardInterrupt:
         sys.exit(130)
     except BrokenPipeError:
-        _leave_quietly()
+        _drop_output()
+        sys.exit(TROUBLE)
+    except OSError as error:
+        if error.filename is None:
+            _drop_output()
+        place = error.filename if error.filename is not None else _place_of(error)
+        _report(f"{place} cannot be used: {error.strerror or error}.", debug=state.get("debug", False))
     except Exception as error:
         # A bug. Status 1 would mean that the documents differ.
         failure = f"colde failed ({type(error).__name__}: {error})"

@@ -7,7 +7,8 @@
     │   ├── NoTextError             a document without any text (a scan without OCR, an empty file)
     │   ├── PasswordError           an encrypted document and no password, or a wrong one
     │   ├── CorruptFileError        a damaged document
-    │   └── LimitError              a document over a limit of size, time or memory
+    │   ├── LimitError              a document over a limit of size, time or memory
+    │   └── PartlyReadError         a document of which only a part was read, where all of it counts
     ├── DataError                   a line of training or evaluation data that is not valid
     ├── ModelError                  a folder that is not a model, or not a whole one
     ├── BadIndexError               an index that is damaged, of another model or version, in use or out of reach
@@ -54,6 +55,10 @@ class CorruptFileError(DocumentError):
 
 class LimitError(DocumentError):
     """The document is over a limit of size, time or memory."""
+
+
+class PartlyReadError(DocumentError):
+    """Only a part of the document was read, and all of it counts."""
 
 
 class DataError(ColdeError):

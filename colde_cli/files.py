@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import stat
 import threading
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -35,6 +37,7 @@ def atomic_file(path: Path) -> Iterator[Path]:
         OSError: the folder is missing or not writable, or the disk is full.
     """
     target = path.resolve()
+    _remove_leftovers(target)
     staged = _sibling(target, target.suffix)
     staged.touch(exist_ok=False)
     try:
@@ -62,6 +65,7 @@ def atomic_folder(path: Path) -> Iterator[Path]:
     """
     target = path.resolve()
     target.parent.mkdir(parents=True, exist_ok=True)
+    _remove_leftovers(target)
     staged = _sibling(target)
     staged.mkdir()
     try:
@@ -84,7 +88,7 @@ def replace_folder(staged: Path, target: Path) -> None:
     if not target.is_dir():
         staged.rename(target)
         return
-    old = _sibling(target)
+    old = target.with_name(f".colde-{os.urandom(8).hex()}")  # the one copy there is, for a moment
     target.rename(old)
     try:
         staged.rename(target)
@@ -95,8 +99,37 @@ def replace_folder(staged: Path, target: Path) -> None:
 
 
 def _sibling(target: Path, suffix: str = "") -> Path:
-    """A hidden name in the same folder that nothing else has."""
-    return target.with_name(f".colde-{os.urandom(8).hex()}{suffix}")
+    """A hidden name in the same folder that nothing else has; it tells which process works on which target."""
+    return target.with_name(f"{_mark(target)}{os.getpid()}-{os.urandom(6).hex()}{suffix}")
+
+
+def _mark(target: Path) -> str:
+    """The beginning of the hidden names for a target, on this machine."""
+    machine = os.uname().nodename if hasattr(os, "uname") else ""
+    place = f"{machine}/{target.name}".encode(errors="surrogateescape")
+    return f".colde-{zlib.crc32(place):08x}-"
+
+
+def _remove_leftovers(target: Path) -> None:
+    """Remove what processes that were killed had begun to write for a target."""
+    if os.name != "posix":  # elsewhere a signal of number 0 would end the process
+        return
+    mark = _mark(target)
+    for left in target.parent.glob(f"{mark}*"):
+        number = left.name.removeprefix(mark).partition("-")[0]
+        if number.isdecimal() and not _runs(int(number)):
+            with contextlib.suppress(OSError):
+                shutil.rmtree(left) if left.is_dir() else left.unlink()
+
+
+def _runs(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):  # it is another user's
+        return True
+    return True
 
 
 def _flush(file: Path) -> None:
@@ -105,6 +138,8 @@ def _flush(file: Path) -> None:
         os.fsync(opened.fileno())
 
 
+_LARGEST_VALUE = 1e3
+"""No array that is of any use has a larger value; products of four such values are numbers still."""
 _LARGEST = 1_000_000_000
 """Bytes that the arrays of one file may take: a few kilobytes of an archive can inflate to any size."""
 
@@ -118,7 +153,7 @@ def load_arrays(path: Path, *names: str, largest: int = _LARGEST) -> tuple[NDArr
         largest: bytes that they may take together; a larger file is refused before it is inflated.
 
     Raises:
-        ModelError: the file is not there, damaged, too large, lacks one of them, or holds NaN or infinity.
+        ModelError: the file is not there, damaged, too large, lacks one of them, or holds NaN or far too large values.
     """
     import numpy as np  # here, because every command imports this file and few read arrays
 
@@ -127,12 +162,14 @@ def load_arrays(path: Path, *names: str, largest: int = _LARGEST) -> tuple[NDArr
         with _ONE_AT_A_TIME, path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
             size = sum(entry.file_size for entry in file.zip.infolist())
             arrays = tuple(file[name] for name in names) if size <= largest else ()
+    except PermissionError as error:
+        raise ModelError(f"{path} cannot be read: {error.strerror}.") from error
     except Exception as error:  # of the archive, of inflation, of the parser of array headers
         raise ModelError(f"{path} is damaged; fetch or train the model again.") from error
     if size > largest:
         raise ModelError(
             f"{path} would take {size / 1e6:,.0f} MB of memory; it is not a file of this version."
         )
-    if not all(np.isfinite(array).all() for array in arrays if array.dtype.kind == "f"):
+    if not all((np.abs(array) <= _LARGEST_VALUE).all() for array in arrays if array.dtype.kind == "f"):
         raise ModelError(f"{path} holds values that are not numbers; fetch or train the model again.")
     return arrays

@@ -1,4 +1,4 @@
-"""Group the documents of a corpus, by their wording and by their subject: `dupes` and `clusters`.
+"""Take a corpus without a query: group its documents, `dupes` and `clusters`, or learn its field, `adapt`.
 
 They stand beside `api.rank`, and take a corpus as it does.
 """
@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from colde_cli.api import index_of, open_index, opener
 from colde_cli.errors import OptionError
-from colde_cli.settings import DEFAULT_MODEL
+from colde_cli.settings import DEFAULT_MODEL, profile_folder
 
 # Models and arrays take a tenth of a second to import: only where they are used.
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from colde_cli.encoder.cache import Cache
     from colde_cli.encoder.encoding import DocumentEncoder
     from colde_cli.encoder.runtime import Progress
-    from colde_cli.scoring.profile import Field
+    from colde_cli.scoring.profile import Field, FieldProfile
 
 
 def dupes(
@@ -142,3 +142,57 @@ def _opened(
     else:
         with open_index(index) as opened:
             yield opened, ()
+
+
+def adapt(
+    documents: str | Path | Sequence[str | Path],
+    name_or_folder: str | Path,
+    *,
+    glob: str | None = None,
+    password: str | None = None,
+    encoder: DocumentEncoder | OpenModel | None = None,
+    model: str | Path = DEFAULT_MODEL,
+    device: str = "auto",
+    precision: str = "auto",
+    threads: int | None = None,
+    cache: Cache | None = None,
+    progress: Progress | None = None,
+) -> Adaptation:
+    """Learn the profile of a field from documents without labels, and save it.
+
+    Args:
+        documents: as the corpus of `rank`.
+        name_or_folder: a name, by which `compare` and `rank` find the profile, or the path of a folder for it.
+        glob, password, cache: as for `rank`.
+        encoder, model, device, precision, threads: as for `compare`.
+        progress: called with the number of files just done.
+
+    Raises:
+        DocumentError: none of the documents can be read, or a folder or file does not exist.
+        ModelError, DeviceError: as for `compare`.
+        OptionError: there is no document, the model can have no profiles, or the profile cannot be written.
+    """
+    from colde_cli.corpus.collecting import find_files
+    from colde_cli.corpus.fields import adapt_files, check_profile_folder, save_profile
+
+    folder = profile_folder(name_or_folder)
+    check_profile_folder(folder)
+    files, unlisted = find_files(documents, glob, "learn from")
+    opened = opener(encoder, model, device, precision, threads, cache)()
+    profile, skipped = adapt_files(files, folder.name, opened, password=password, progress=progress)
+    save_profile(profile, folder)
+    return Adaptation(profile, folder, (*unlisted, *skipped))
+
+
+@dataclass(frozen=True, slots=True)
+class Adaptation:
+    """A field profile that was learned.
+
+    Attributes:
+        folder: where it is saved.
+        skipped: folders that cannot be listed, and files that cannot be read.
+    """
+
+    profile: FieldProfile
+    folder: Path
+    skipped: tuple[Skipped, ...]

@@ -60,6 +60,11 @@ class GivenAs:
     kind: Any
 
 
+def option_name(argument: str) -> str:
+    """What the command line calls an argument: `min_size` is `--min-size`."""
+    return "--" + argument.replace("_", "-")
+
+
 def option(*names: str, help: str, panel: str | None = None, **settings: Any) -> Any:  # noqa: ANN401
     """Declare an option that can also be set in the environment: `--skip-sections` as COLDE_SKIP_SECTIONS.
 
@@ -198,7 +203,7 @@ class Recipe(_Json):
             min=0,
             max=1,
             metavar="SHARE",
-            help="Mix so much of the backbone as it was before training into the one that is kept (WiSE-FT).",
+            help="Share of the backbone's weights before training to mix into the kept ones (WiSE-FT).",
         ),
     ] = 0.0
     temperature: Annotated[
@@ -244,7 +249,7 @@ class Recipe(_Json):
             "--windows",
             panel=OBJECTIVE,
             min=0,
-            help="Show so many chunks of a document, spread over it, in place of --window, and validate on twice as "
+            help="Show this many chunks of a document, spread over it, instead of --window; validate on twice as "
             "many; 0: do not.",
         ),
     ] = 0
@@ -354,8 +359,8 @@ class Recipe(_Json):
             panel=OBJECTIVE,
             min=0,
             metavar="BATCHES",
-            help="In --chunk-loss and --mean-loss, also compare with the documents of so many batches before, by the "
-            "vectors they had then; 0: none.",
+            help="In --chunk-loss and --mean-loss, also compare with the documents of this many earlier batches, "
+            "by the vectors they had then; 0: none.",
         ),
     ] = 0
     hard_negatives: Annotated[
@@ -364,7 +369,7 @@ class Recipe(_Json):
             "--hard-negatives",
             panel=OBJECTIVE,
             min=0,
-            help="Show with a document one of the N of its file that are nearest by words and unrelated; 0: none.",
+            help="Show each document with one of the N unrelated ones of its file that are nearest by words; 0: none.",
         ),
     ] = 0
     elongation: Annotated[
@@ -422,7 +427,7 @@ class Recipe(_Json):
         for name in given.keys() & network.keys() - _FREE:
             if given[name] != network[name]:
                 raise OptionError(
-                    f"--{name.replace('_', '-')} {given[name]} is not that of the model to continue from, "
+                    f"{option_name(name)} {given[name]} is not that of the model to continue from, "
                     f"{network[name]}; leave it out."
                 )
         return cls(**{**values, **network, **given})

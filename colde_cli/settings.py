@@ -6,6 +6,7 @@
 | COLDE_CACHE_LIMIT | largest size of the cache, e.g. "500MB", "4 GB"       | 2 GB                            |
 | COLDE_MODELS      | folders of models, searched before the others        | only the shipped models         |
 | COLDE_PROFILES    | folder of named field profiles                       | the user's data folder          |
+| COLDE_CONFIG      | a `colde.toml`; if empty, none is read                | the nearest, upwards from here  |
 | COLDE_THREADS     | chunks encoded at the same time                      | one per usable core             |
 
 Variables are read on use, not at import, so that a test or a notebook can set them.
@@ -34,6 +35,7 @@ CACHE_LIMIT = "COLDE_CACHE_LIMIT"
 MODELS = "COLDE_MODELS"
 PROFILES = "COLDE_PROFILES"
 THREADS = "COLDE_THREADS"
+CONFIG = "COLDE_CONFIG"
 
 _DEFAULT_CACHE_LIMIT = 2 * 10**9
 _SECONDS = {"s": 1, "m": 60, "h": 3600}

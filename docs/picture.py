@@ -15,16 +15,13 @@ import tempfile
 from io import StringIO
 from pathlib import Path
 
+from playwright.sync_api import sync_playwright
 from rich.console import Console
 from rich.terminal_theme import MONOKAI
 from rich.text import Text
 
 ROOT = Path(__file__).resolve().parent.parent
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
-FLAGS = "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking".split()
-MORE_FLAGS = (
-    "--disable-component-update --disable-sync --hide-scrollbars --force-device-scale-factor=1".split()
-)
 
 
 def diff_text(width: int) -> str:
@@ -68,15 +65,14 @@ def photograph(address: str, target: Path, width: int, height: int) -> None:
     browser = next((found for name in BROWSERS if (found := shutil.which(name))), None)
     if browser is None:
         sys.exit("docs/picture.py needs Chromium: install it, e.g. with apt-get install chromium.")
-    with tempfile.TemporaryDirectory() as folder:
-        places = [
-            f"--user-data-dir={folder}/profile",
-            f"--screenshot={target}",
-            f"--window-size={width},{height}",
-            "--virtual-time-budget=3000",
-        ]
-        command = [browser, *FLAGS, *MORE_FLAGS, *places, address]
-        subprocess.run(command, check=True, capture_output=True)
+    with sync_playwright() as engine:
+        launched = engine.chromium.launch(executable_path=browser, args=["--no-sandbox", "--disable-gpu"])
+        page = launched.new_page(viewport={"width": width, "height": height})
+        page.goto(address)
+        # The report brings partners to one height in its first frames.
+        page.wait_for_timeout(500)
+        page.screenshot(path=target)
+        launched.close()
 
 
 def report(target: Path) -> None:
@@ -87,7 +83,7 @@ def report(target: Path) -> None:
         arguments += ["examples/field-study-v2.pdf", "--exit-zero", "-o", str(page)]
         subprocess.run(arguments, cwd=ROOT, check=True)
         found = re.search(r'data-k="amount unit"><a href="(#p\d+)"', page.read_text(encoding="utf-8"))
-        photograph(page.as_uri() + (found[1] if found else "#text"), target, 1190, 540)
+        photograph(page.as_uri() + (found[1] if found else "#text"), target, 1190, 530)
 
 
 def main() -> None:

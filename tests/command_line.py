@@ -46,6 +46,7 @@ def run_process(
     stdin: bytes = b"",
     env: dict[str, str] | None = None,
     python: tuple[str, ...] = (),
+    cwd: Path | None = None,
 ) -> Run:
     """Run `colde` with these arguments in a process of its own."""
     command = [sys.executable, *python, "-m", "colde_cli", *map(str, arguments)]
@@ -55,6 +56,7 @@ def run_process(
         env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUTF8": "1", **(env or {})},
         capture_output=True,
         check=False,
+        cwd=cwd,
     )
     return Run(done.returncode, done.stdout.decode(), done.stderr.decode())
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -19,8 +19,13 @@ if TYPE_CHECKING:
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 # A machine that is busy is no failure: how long an example takes is measured in benchmarks/.
-settings.register_profile("colde", deadline=None)
-settings.load_profile("colde")
+# The same examples in each run of a commit: what CI says does not hang on luck. The deep profile draws new ones.
+settings.register_profile("colde", deadline=None, derandomize=True)
+# For hours at night: see "Fuzzing" in docs/development.md.
+settings.register_profile(
+    "deep", deadline=None, max_examples=75_000, suppress_health_check=[HealthCheck.too_slow], database=None
+)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "colde"))
 
 ROOT = Path(__file__).resolve().parent.parent
 

@@ -11,7 +11,7 @@ from colde_cli.documents.document import Chunk, Document, Part, assemble
 from colde_cli.encoder.encoding import Encoding, RuntimeInfo
 from colde_cli.scoring.score import ScorePart
 from colde_cli.similarity.alignment import align
-from colde_cli.similarity.comparison import Comparison
+from colde_cli.similarity.comparison import Comparison, Scores
 
 Section = tuple[str, str]
 """A heading and what stands under it."""
@@ -85,18 +85,21 @@ def compared(a: Document, b: Document, score: float = 0.5) -> Comparison:
     chance = np.random.default_rng(7)
     n, m = len(a.sections), len(b.sections)
     scores = chance.uniform(-1, 1, (2, n, m)).astype(np.float32)
+    measured = Scores(
+        document=score,
+        parts=(ScorePart("colde", 0.4, score), ScorePart("words", 0.6, score)),
+        probability=0.7,
+        threshold=0.4,
+        sections=scores[0],
+        chunks=scores[1],
+        attention_a_to_b=np.full((n, m), 1 / max(1, m), np.float32),
+        attention_b_to_a=np.full((m, n), 1 / max(1, n), np.float32),
+    )
     return Comparison(
         a=left,
         b=right,
         model=RuntimeInfo("by-hand", "fp32", "cpu"),
-        score=score,
-        parts=(ScorePart("colde", 0.4, score), ScorePart("words", 0.6, score)),
-        probability=0.7,
-        threshold=0.4,
-        section_scores=scores[0],
-        chunk_scores=scores[1],
-        attention_a_to_b=np.full((n, m), 1 / max(1, m), np.float32),
-        attention_b_to_a=np.full((m, n), 1 / max(1, n), np.float32),
+        measure=lambda: measured,
         same_content=a.text == b.text,
         alignment=align(a, b, None),
     )

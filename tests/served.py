@@ -65,7 +65,9 @@ BROWSER = next(
 
 
 @contextmanager
-def running(place: Path, *options: str, **environment: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+def running(
+    place: Path | str, *options: str, **environment: str
+) -> Iterator[tuple[str, subprocess.Popen[str]]]:
     """A process of `colde serve`: its address, and the process."""
     for module in ("fastapi", "uvicorn", "python_multipart"):
         pytest.importorskip(module, reason=f"{module} is not installed")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -16,6 +17,7 @@ import typer
 from command_line import OTHER, ROOT, V1, V2, check_trouble, run, run_process
 
 import colde_cli
+from colde_cli.__main__ import documents_ahead
 from colde_cli.app import app
 
 Capture = pytest.CaptureFixture[str]
@@ -249,6 +251,52 @@ def test_names_that_would_steer_the_terminal_are_defused(capsys: Capture, tmp_pa
     assert "\x1b" not in result.err
 
 
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        ("diff a.pdf b.pdf", "a.pdf b.pdf"),
+        ("diff -q a.pdf --top 3 b.pdf", "a.pdf 3"),
+        ("diff a.docx -o out.pdf b.docx --output o.pdf", "a.docx b.docx"),
+        ("diff - b.pdf c.pdf", "b.pdf c.pdf"),
+        ("diff --help", ""),
+        ("rank a.pdf b.pdf", ""),
+        ("--help", ""),
+        ("", ""),
+    ],
+)
+def test_readers_start_for_the_documents_that_the_command_line_shows(words: str, found: str) -> None:
+    assert documents_ahead(words.split()) == found.split()
+
+
+@pytest.mark.parametrize(("words", "status"), [("--version", 0), ("diff none.pdf none.pdf", 2)])
+def test_the_end_is_short_but_not_too_short(words: str, status: int) -> None:
+    """What is registered for the end is done and what was printed arrives, though no object is freed."""
+    code = (
+        f"import atexit, sys; sys.argv = ['colde', *{words.split()}]; from colde_cli.__main__ import main\n"
+        "class Kept:\n    def __del__(self): print('freed')\n"
+        "kept = Kept(); atexit.register(print, 'registered'); main()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == status
+    assert ("registered" in done.stdout, "freed" in done.stdout) == (True, False)
+    assert ("colde" in done.stdout) is (status == 0)
+
+
+def test_a_profiler_can_write_what_it_saw(tmp_path: Path) -> None:
+    written = tmp_path / "profile"
+    arguments = [sys.executable, "-m", "cProfile", "-o", str(written), "-m", "colde_cli", "--version"]
+    assert subprocess.run(arguments, cwd=ROOT, capture_output=True, check=False).returncode == 0
+    assert written.stat().st_size > 0
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="closes standard input of a shell")
+@pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
+def test_a_closed_standard_stream_is_not_taken_for_a_pipe_to_a_reader() -> None:
+    command = f"{sys.executable} -m colde_cli diff {V1} {V1} --level document <&-"
+    done = subprocess.run(["bash", "-c", command], cwd=ROOT, capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
 def wait_until_idle(pid: int) -> None:
     """Wait until a process has started up and takes no processor time any more: it waits for its input."""
     statistics, before, same = Path(f"/proc/{pid}/stat"), -1, 0
@@ -302,3 +350,36 @@ def test_a_fault_of_ours_is_trouble_and_not_a_difference(
     check_trouble(result)
     assert "ZeroDivisionError" in result.err
     assert "--debug" in result.err
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full device")
+@pytest.mark.parametrize("arguments", [("diff", V1, V1), ("text", V1), ("doctor", "--format", "json")])
+def test_output_that_cannot_be_written_is_one_sentence(arguments: tuple[str, ...]) -> None:
+    command = shlex.join([sys.executable, "-m", "colde_cli", *arguments])
+    for end, reason in ((">/dev/full", "No space left on device"), (">&-", "Bad file descriptor")):
+        done = subprocess.run(
+            ["bash", "-c", f"{command} {end}"], cwd=ROOT, capture_output=True, text=True, check=False
+        )
+        assert (done.returncode, done.stderr) == (2, f"Error: Standard output cannot be used: {reason}.\n")
+
+
+def test_closed_streams_do_not_matter_to_who_needs_none(tmp_path: Path) -> None:
+    file = tmp_path / "report.md"
+    command = shlex.join([sys.executable, "-m", "colde_cli", "diff", V1, V2, "-o", str(file)])
+    assert subprocess.run(["bash", "-c", f"{command} <&- >&- 2>&-"], cwd=ROOT, check=False).returncode == 1
+    assert file.stat().st_size > 1000
+
+
+def test_a_name_that_no_file_can_have(capsys: Capture) -> None:
+    check_trouble(run(capsys, "diff", V1, V1, "-o", "x" * 300 + ".md"))
+
+
+def test_a_shell_that_knows_no_width_gets_the_usual_one() -> None:
+    assert run_process("diff", V1, V1, env={"COLUMNS": "0"}).out == run_process("diff", V1, V1).out != ""
+
+
+def test_a_long_backbone_is_cut_in_an_encoding_without_dots() -> None:
+    plain = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "COLUMNS": "80"}
+    result = run_process("models", env=plain)
+    assert (result.status, result.err) == (0, "")
+    assert "colde-minilm-l6" in result.out

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from colde_cli.documents.document import Chunk, Part, Span, assemble
-from colde_cli.evaluation.data import LabelledPair
+from colde_cli.evaluation.data import LabelledPair, TrainingDocument
 
 for extra in ("torch", "sklearn", "optimum"):
     pytest.importorskip(extra)
@@ -106,7 +106,7 @@ def test_recipes_change_one_thing_at_a_time(script: Any) -> None:
     paper = recipes.PAPER.to_json()
     for changed, options in (
         (recipes.figure_6(), {"batch_size"}),
-        (recipes.figure_7(), {"window", "window_start"}),
+        (recipes.figure_7(512), {"window", "window_start"}),
         (recipes.sections(), {"sections"}),
     ):
         for recipe in changed.values():
@@ -118,9 +118,12 @@ def test_recipes_change_one_thing_at_a_time(script: Any) -> None:
         recipes.PAPER in changed.values()
         for changed in (recipes.TABLE_2, recipes.figure_6(), recipes.sections())
     )
-    assert [(recipe.window, recipe.window_start) for recipe in recipes.figure_7().values()] == [
-        (chunks, "first") for chunks in (2, 4, 8, 16)
-    ]
+    for size, windows in ((512, (2, 4, 8, 16)), (256, (4, 8, 16, 32))):
+        assert [(recipe.window, recipe.window_start) for recipe in recipes.figure_7(size).values()] == [
+            (chunks, "first") for chunks in windows
+        ]
+    both = script("curves").recipes_of("7", 256, 2)
+    assert {(recipe.window, recipe.epochs) for recipe in both.values()} == {(4, 2), (8, 2), (16, 2), (32, 2)}
     assert recipes.seeded(recipes.PAPER, 3).digest() != recipes.PAPER.digest()
     for recipe in (*recipes.TABLE_2.values(), *recipes.ELONGATED.values()):
         recipe.check()
@@ -315,6 +318,9 @@ def test_from_documents_to_scores(script: Any, tmp_path: Path, monkeypatch: pyte
     recipe = replace(recipes.PAPER, epochs=2, batch_size=8, heads=4)
     run = head_runs.run_one(paper_set, recipe)
     assert (run.epochs, len(run.curve)) == (2, 3)
+    assert run.updates == 6
+    losses = [point["loss"] for point in run.curve]
+    assert head_runs.settling([run]) == f"{losses[1]:.3f} → {losses[1]:.3f} → {losses[2]:.3f}"
     assert run.steps in (3, 6)
     assert len(run.test) == len(paper_set.pairs("test"))
     again = head_runs.run_one(paper_set, recipe)
@@ -329,9 +335,8 @@ def test_from_documents_to_scores(script: Any, tmp_path: Path, monkeypatch: pyte
         assert scores == pytest.approx(head_runs.of_split([run], split)[0], abs=1e-5)
     row = script("curves").row(paper_set, "batch 8", [run])
     assert len(row) == len(script("curves").HEADER)
-    rows = script("colde").full_rows(
-        paper_set, {"−LSTM": tuple(head_runs.of_split([run], split) for split in ("validation", "test"))}, {}
-    )
+    scores = tuple(head_runs.of_split([run], split) for split in ("validation", "test"))
+    rows = script("colde").full_rows(paper_set, {"−LSTM": scores}, {}, {"−LSTM": [run]})
     assert [len(line) for line in rows] == [len(script("colde").HEADER)]
 
 
@@ -357,3 +362,40 @@ def tiny_set(paper_data: ModuleType, folder: Path, backbone: Any) -> Any:
     assert len(needed) == 24 + 16
     task = Task(store, positives, split, np.zeros(len(data.documents), np.int64), "made up")
     return paper_data.PaperSet("made up", folder, data, field, store, vectors, task)
+
+
+def test_chunks_are_spread_over_a_document(script: Any) -> None:
+    paper_data = script("paper_data")
+    from colde_cli.learning.tokens import ChunkStore
+
+    # Two documents: eight chunks of two tokens and one, and a single chunk; [CLS] and [SEP] do not count.
+    lengths = [4, 4, 4, 4, 4, 4, 4, 3, 5]
+    store = ChunkStore(
+        np.arange(sum(lengths), dtype=np.int32),
+        np.concatenate([[0], np.cumsum(lengths)]),
+        np.zeros(9, np.int32),
+        np.array([0, 8, 9]),
+    )
+    assert paper_data.spread_chunks(store, 0, 2).tolist() == [1, 5]
+    assert paper_data.spread_chunks(store, 1, 4).tolist() == [8]
+    thin = paper_data.thinned(store, 2)
+    assert [thin.chunks_of(number).tolist() for number in (0, 1)] == [[0, 1], [2]]
+    assert [thin.tokens(chunk).tolist() for chunk in (0, 1, 2)] == [
+        store.tokens(chunk).tolist() for chunk in (1, 5, 8)
+    ]
+
+
+def test_pairs_of_a_domain_are_chosen_by_label_and_kind(script: Any) -> None:
+    """Of three leases and two loans at most two of each: the lease in fewest pairs goes, with its pair."""
+    module = script("domain_calibration")
+    labels = {"a": "lease", "b": "lease", "c": "lease", "d": "loan", "e": "loan"}
+    documents = {
+        name: TrainingDocument(name, assemble("", name, [Part("", "Some text.")]), label, (), "train", "")
+        for name, label in labels.items()
+    }
+    pairs = [LabelledPair(a, b, a == "a", relation="hard") for a, b in ("ab", "ad", "bd", "be", "ce")]
+    chosen = module.chosen(pairs, documents, 2)
+    assert [(pair.a, pair.b) for pair in chosen] == [("a", "b"), ("a", "d"), ("b", "d"), ("b", "e")]
+    kinds = np.array(["related"] * 5 + ["random"] * 2 + ["hard"] * 3)
+    drawn = kinds[module.even(kinds, np.random.default_rng(0))]
+    assert sorted(drawn.tolist()) == ["hard"] * 2 + ["random"] * 2 + ["related"] * 2

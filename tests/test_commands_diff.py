@@ -16,6 +16,7 @@ import pytest
 from command_line import OTHER, ROOT, V1, V2, Run, check_trouble, run, run_process
 
 from colde_cli.commands.options import parse_pages
+from colde_cli.documents.reading import read
 from colde_cli.errors import OptionError
 
 Capture = pytest.CaptureFixture[str]
@@ -54,6 +55,9 @@ def test_matrices_have_the_sizes_of_sections_and_chunks(capsys: Capture) -> None
     assert np.shape(value["chunks"]["scores"]) == (len(a["chunks"]), len(b["chunks"]))
     assert np.sum(value["chunks"]["attention_a_to_b"], axis=1) == pytest.approx(1.0, abs=1e-4)
     assert np.shape(value["chunks"]["attention_b_to_a"]) == (len(b["chunks"]), len(a["chunks"]))
+    assert a["words"] == len(read(V1).text.split())
+    assert [part["label"] for part in value["document"]["parts"]][:2] == ["subject", "closest chunks"]
+    assert not value["document"]["same_content"]
     assert a["tokens"] == sum(chunk["tokens"] for chunk in a["chunks"])
     assert [chunk["section"] for chunk in a["chunks"]] == [
         section["index"] for section in a["sections"] for _ in section["chunks"]
@@ -90,7 +94,9 @@ def test_only_the_selected_sections_count(capsys: Capture, tmp_path: Path) -> No
 
 
 def test_fail_under_turns_the_score_into_the_status(capsys: Capture) -> None:
-    assert run(capsys, "diff", V1, V2, "--fail-under", "0.5").status == 0
+    passed = run(capsys, "diff", V1, V2, "--level", "document", "--fail-under", "0.5")
+    assert passed.status == 0
+    assert "Related   score 0.9" in passed.out
     assert run(capsys, "diff", V1, OTHER, "--fail-under", "0.9").status == 1
     assert run(capsys, "diff", V1, OTHER, "--fail-under", "0.9", "--exit-zero").status == 0
 
@@ -101,10 +107,8 @@ def test_levels_go_as_deep_as_they_say(capsys: Capture) -> None:
         for level in ("document", "section", "chunk", "passage")
     }
     everything = run(capsys, "diff", V1, V2).out
-    for level in ("document", "section", "chunk"):
-        assert "Related   score 0.9" in shown[level]
     # Two versions of one text are not asked whether they are related.
-    for text in (shown["passage"], everything):
+    for text in (*shown.values(), everything):
         assert "Two versions of one paper: " in text
         assert "score 0." not in text
         assert "probability" not in text
@@ -155,6 +159,14 @@ def test_pages_limit_what_is_read(capsys: Capture) -> None:
     value = json.loads(run(capsys, "diff", V1, V2, "--pages", "2-3", "--format", "json").out)
     pages = [page for chunk in value["a"]["chunks"] for page in chunk["pages"]]
     assert set(pages) == {2, 3}
+    assert value["b"]["read"]["pages"] == [2, 3]
+    assert "Left out: all pages but p. 2–3" in run(capsys, "diff", V1, V2, "--pages", "2-3").out
+
+
+@pytest.mark.parametrize("format", ["table", "markdown", "summary", "html", "json"])
+def test_a_pattern_that_matches_nothing_is_said(capsys: Capture, format: str) -> None:
+    result = run(capsys, "diff", V1, V2, "--skip-sections", "apendix", "--format", format)
+    assert "No section matches" in (result.err if format == "table" else result.out)
 
 
 def test_options_come_from_the_environment_too(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -271,3 +283,24 @@ def test_a_narrow_encoding_escapes_what_it_cannot_express(tmp_path: Path) -> Non
     )
     assert done.status == 1
     assert done.err == ""
+
+
+def test_the_output_is_that_of_the_documents_not_of_the_process(tmp_path: Path) -> None:
+    """Kinds of flags that are equally frequent came in the order of a set, which each process chooses anew."""
+    a, b = tmp_path / "a.md", tmp_path / "b.md"
+    a.write_text(
+        "# Payment\n\nThe council shall not pay 58 dollars to anybody within the year.\n\nNo more is due.\n"
+    )
+    b.write_text(
+        "# Payment\n\nThe council shall pay 63 dollars to anybody within the year.\n\n# Notice\n\nBy letter.\n"
+    )
+    for shape in ("table", "json"):
+        shown = {
+            run_process(
+                *("diff", a, b, "--format", shape, *options),
+                env={"PYTHONHASHSEED": seed, "COLDE_THREADS": threads},
+            ).out
+            for seed, threads, options in (("1", "1", ()), ("2", "2", ()), ("3", "1", ("--no-cache",)))
+        }
+        assert len(shown) == 1
+        assert "amount" in shown.pop()

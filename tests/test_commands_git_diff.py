@@ -8,6 +8,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import textwrap
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -136,6 +137,9 @@ def test_the_driver_shows_the_comparison(repository: Repository) -> None:
     ignoring = repository("git", "-c", "diff.colde.command=colde git-diff --ignore-numbers", "diff", "HEAD")
     assert "The texts are the same" in ignoring
     assert "{+41+}" not in ignoring
+    for option in ("--ignore-renumbering", "--ignore-list-marks"):
+        driver = f"diff.colde.command=colde git-diff {option}"
+        assert f"Ignored: {option[9:].replace('-', ' ')}" in repository("git", "-c", driver, "diff", "HEAD")
     assert "[-14-] {+41+} days" in text
     assert "diff --git a/notes.txt b/notes.txt" in text
     repository.commit()
@@ -289,6 +293,49 @@ def test_the_hook_of_pre_commit(repository: Repository) -> None:
     assert repository(*shlex.split(entry), "letter.docx", "new.docx").count("Related") == 1
     write_word(repository.folder / "letter.docx", p("Bells ring at high tide under the pier."))
     repository(*shlex.split(entry), "letter.docx", "new.docx", status=1)
+
+
+def hook(name: str) -> list[str]:
+    """The command of a hook of `.pre-commit-hooks.yaml`."""
+    part = (ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8").split(f"- id: {name}\n")[1]
+    entry = re.search(r"  entry: (?:>-\n)?(.*?)(?=\n  \w+:|\n- id|\Z)", part, re.DOTALL)
+    assert entry is not None
+    return shlex.split(" ".join(entry[1].split()))
+
+
+def test_the_hook_that_documents_can_be_read(repository: Repository) -> None:
+    repository(*hook("colde-text"), "letter.docx")
+    (repository.folder / "bad.docx").write_bytes(b"PK\x03\x04 no archive")
+    assert "bad.docx" in repository(*hook("colde-text"), "letter.docx", "bad.docx", status=1)
+
+
+def test_the_hook_that_documents_change_only_where_they_may(repository: Repository) -> None:
+    write_word(repository.folder / "letter.docx", NEW)
+    write_word(repository.folder / "new.docx", NEW)
+    files = ("letter.docx", "new.docx")
+    assert "41" in repository(*hook("colde-verify"), "--", *files, status=1)
+    repository(*hook("colde-verify"), "--allow", "Delivery", "--", *files)
+
+
+def test_the_action(repository: Repository) -> None:
+    """Its shell script, as a runner would start it."""
+    text = (ROOT / "action.yml").read_text(encoding="utf-8")
+    script = textwrap.dedent(text.split("      run: |\n")[1])
+    named = re.findall(r"^        (\w+): \$\{\{ inputs\.\w+ \}\}$", text, re.MULTILINE)
+    write_word(repository.folder / "odd name.docx", OLD)
+    repository.commit()
+    repository("git", "update-ref", "refs/remotes/origin/main", "HEAD")
+    write_word(repository.folder / "odd name.docx", NEW)
+    write_word(repository.folder / "new.docx", OLD)
+    repository.commit()
+    summary = repository.folder.parent / "summary.md"
+    env = dict.fromkeys(named, "") | {"FILES": "*.pdf *.docx", "GITHUB_STEP_SUMMARY": str(summary)}
+    shell = ("bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script)
+    shown = repository(*shell, **env)
+    assert re.search(r"^::(warning|notice) file=odd name\.docx", shown, re.MULTILINE)
+    assert "**Two versions of one " in summary.read_text(encoding="utf-8")
+    repository(*shell, **env | {"ALLOW": "Ending\n"}, status=1)
+    repository(*shell, **env | {"ALLOW": "Delivery\n"})
 
 
 def test_trouble_that_every_file_would_have_ends_the_run(

@@ -343,3 +343,49 @@ def test_a_filter_that_means_nothing_is_trouble(
     result = run(capsys, "rank", query, corpus, *options)
     check_trouble(result)
     assert named in result.err
+
+
+HOSTILE = {
+    "empty.txt": b"",
+    "nuls.txt": b"\0" * 5000,
+    "blank.md": b" \n" * 100,
+    "cut.pdf": b"%PDF-1.7\n1 0 obj",
+    "locked.docx": bytes.fromhex("d0cf11e0a1b11ae1") + b"\0" * 600,
+    "cut.docx": b"PK\x03\x04" + b"\0" * 100,
+    "picture.pdf": b"\x89PNG\r\n\x1a\n" + b"\0" * 50,
+    "archive.odt": b"7z\xbc\xaf\x27\x1c",
+    "nothing.html": b"<html><body><script>1</script></body></html>",
+    "nothing.tex": b"\\documentclass{a}\\begin{document}\\end{document}",
+}
+
+
+def test_as_many_hostile_files_as_good_ones_change_nothing(capsys: Capture, tmp_path: Path) -> None:
+    """100 of each, from all kinds of damage: `python benchmarks/mixed_corpus.py`."""
+    good, both, index = tmp_path / "good", tmp_path / "both", tmp_path / "both.colde"
+    good.mkdir()
+    for number in range(10):
+        words = " ".join(f"{word}{number % 4}" for word in ("pump", "well", "tower", "water"))
+        (good / f"{number}.md").write_text(f"# Part {number}\n\nThe {words} and {number} more.\n")
+    shutil.copytree(good, both)
+    for name, content in HOSTILE.items():
+        (both / name).write_bytes(content)
+    query = shutil.copy(good / "3.md", tmp_path / "query.md")
+
+    def found(value: dict[str, Any]) -> list[tuple[str, float]]:
+        return [(Path(hit["path"]).name, hit["score"]) for hit in value["results"]]
+
+    alone = ranked(capsys, query, good)
+    together = run(capsys, "rank", query, both, "--format", "json")
+    assert together.status == 0
+    assert found(json.loads(together.out)) == found(alone)
+    indexed = run(capsys, "index", both, "-o", index)
+    assert indexed.status == 0
+    for result in (together, indexed):
+        assert sorted(result.err.count(f"Skipped {both / name}:") for name in HOSTILE) == [1] * len(HOSTILE)
+    searched = ranked(capsys, query, index)
+    assert [name for name, _ in found(searched)] == [name for name, _ in found(alone)]
+    for value in (json.loads(together.out), searched):
+        assert sorted(item["path"] for item in value["skipped"]) == sorted(
+            str(both / name) for name in HOSTILE
+        )
+    assert run(capsys, "rank", query, both, "--strict", "--quiet").status == 2

@@ -121,3 +121,15 @@ def test_the_format_meant_for_other_commands(
     for_git = run(capsys, "text", "--for-git", DATA / "report.docx")
     assert for_git.status == 0
     assert "\n# Introduction\n" in for_git.out
+
+
+def test_a_check_says_what_cannot_be_read(capsys: pytest.CaptureFixture[str]) -> None:
+    whole = run(capsys, "text", "--check", V1, DATA / "report.docx")
+    assert (whole.status, whole.out) == (0, "")
+    found = run(capsys, "text", "--check", V1, DATA / "scan.pdf", DATA / "encrypted.pdf", "nowhere.pdf")
+    assert (found.status, found.err) == (1, "")
+    assert [
+        name in line
+        for name, line in zip(("scan", "encrypted", "nowhere"), found.out.splitlines(), strict=True)
+    ]
+    check_trouble(run(capsys, "text", V1, V1))

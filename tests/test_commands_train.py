@@ -154,6 +154,24 @@ def test_what_is_refused_before_anything_is_computed(data: Path, backbone: Path,
     assert "not a model" in refusal(*given, "--overwrite")
 
 
+def test_too_few_groups_are_told_how_many_it_takes(backbone: Path, tmp_path: Path) -> None:
+    words = "The harbour master counts boats and bread every evening before the lamps are lit."
+    documents = [
+        {"id": f"{label}{n}", "label": label, "text": f"{words} {n}"} for n in range(3) for label in "ab"
+    ]
+    source, pairs = tmp_path / "few.jsonl", tmp_path / "pairs.jsonl"
+    source.write_text("\n".join(map(json.dumps, documents)), encoding="utf-8")
+    given = [source, "-o", tmp_path / "mine", "--backbone", backbone, "--batch-size", 8]
+    assert "needs at least 4 groups of 2 or more linked documents" in refusal(*given, "--validation", "0.4")
+    judged = [("b0", "b1", 1), ("b1", "b2", 1), ("a0", "b0", 0)]
+    pairs.write_text(
+        "\n".join(json.dumps({"a": a, "b": b, "label": y}) for a, b, y in judged), encoding="utf-8"
+    )
+    # Only a1 and a2 are left to train on.
+    needed = "at least 2 documents that belong together and 1 that does not; all 2 training documents belong"
+    assert needed in refusal(*given, "--validation", pairs)
+
+
 def test_a_missing_extra_names_its_remedy(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

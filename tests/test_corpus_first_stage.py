@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import sqlite3
 import warnings
 from pathlib import Path
 
 import pytest
 
 from colde_cli.corpus import first_stage
+from colde_cli.corpus.candidate_file import CandidateFile
 from colde_cli.corpus.filters import Filter
 from colde_cli.corpus.first_stage import NAME
 from colde_cli.corpus.index import Index
 from colde_cli.corpus.indexing import update_index
 from colde_cli.corpus.ranking import Hit, Ranking, encode_query, rank_index
+from colde_cli.corpus.upkeep import verify_index
 from colde_cli.encoder.encoder import Encoder
 
 THINGS = "pump well tower tax house council river bridge school train engine garden".split()
@@ -95,7 +98,7 @@ def test_documents_that_are_gone_are_not_found(index: Path, corpus: Path, encode
     assert ranking.searched == 34
     for path in sorted(corpus.iterdir())[10:30]:
         path.unlink()
-    update_index(index, [], encoder)
+    update_index(index, [], encoder, drop_missing=True)
     assert (index / NAME).read_bytes() != before
 
 
@@ -175,3 +178,42 @@ def test_an_index_is_made_although_its_side_file_cannot_be_written(corpus: Path,
     with pytest.warns(UserWarning, match="cannot be written"):
         assert update_index(folder, [corpus], encoder).documents == 36
     assert not list(folder.glob(".colde-*"))
+
+
+def flipped(path: Path, place: int) -> None:
+    content = bytearray(path.read_bytes())
+    content[place] ^= 1
+    path.write_bytes(content)
+
+
+def test_a_sound_side_file_passes_the_check(index: Path, corpus: Path, encoder: Encoder) -> None:
+    assert verify_index(index).problems == ()
+    (corpus / "00-pump.txt").unlink()
+    (corpus / "new.txt").write_text("A new document on trees.")
+    update_index(index, [], encoder)  # the side file stays: one document is gone, and one is newer
+    assert verify_index(index).problems == ()
+
+
+@pytest.mark.parametrize("part", ["header", "ids", "starts", "values", "weights"])
+def test_the_check_finds_a_flipped_byte_in_the_side_file(
+    index: Path, encoder: Encoder, part: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("colde_cli.corpus.candidate_file._CHECKED", 0)  # as of a large file
+    with Index.open(index) as opened:
+        file = CandidateFile.open(index / NAME, opened.lineage)
+    assert file is not None
+    flipped(index / NAME, 20 if part == "header" else file.header["arrays"][part]["start"] + 3)
+    (problem,) = verify_index(index).problems
+    assert f"{NAME} is damaged" in problem
+    assert f"delete it, and make it again with: colde index {index}" in problem
+    (index / NAME).unlink()
+    assert "is missing" in verify_index(index).problems[0]
+    update_index(index, [], encoder)
+    assert verify_index(index).problems == ()
+
+
+def test_the_check_finds_a_side_file_of_other_documents(index: Path) -> None:
+    with sqlite3.connect(index / "index.sqlite") as connection:
+        connection.execute("UPDATE documents SET number = 0 WHERE number = 36")
+    connection.close()
+    assert "does not list the documents" in verify_index(index).problems[0]

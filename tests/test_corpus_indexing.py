@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 import os
 import shutil
+import sqlite3
+import struct
+import zlib
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
+from permissions import POSIX, permissions_count
 
 from colde_cli.corpus.index import Filter, Index
 from colde_cli.corpus.indexing import IndexUpdate, update_index
 from colde_cli.corpus.ranking import encode_query, rank_files, rank_index
+from colde_cli.corpus.upkeep import index_status, verify_index
 from colde_cli.corpus.writing import writing
 from colde_cli.encoder.encoder import Encoder
 from colde_cli.errors import BadIndexError, MissingFileError, OptionError
@@ -196,3 +204,203 @@ def test_a_folder_that_is_gone_leaves_the_index_as_it_is(index: Path, corpus: Pa
     with pytest.raises((MissingFileError, BadIndexError)):
         update_index(index, [], encoder)
     assert len(names(index)) == 3
+
+
+def test_an_emptied_folder_is_taken_for_a_lost_disk(index: Path, corpus: Path, encoder: Encoder) -> None:
+    away, before = corpus.parent / "away", names(index)
+    corpus.rename(away)
+    corpus.mkdir()
+    with pytest.raises(BadIndexError, match=r"holds no file to index, but .* knows 3 from there"):
+        update_index(index, [], encoder)
+    assert names(index) == before
+    assert "no file to index" in index_status(index).staleness.trouble
+    away.rename(corpus)
+    assert counts(update_index(index, [], encoder)) == (0, 0, 0, 0, 0)
+
+
+def test_an_emptied_folder_is_dropped_on_purpose(index: Path, corpus: Path, encoder: Encoder) -> None:
+    shutil.rmtree(corpus)
+    corpus.mkdir()
+    assert counts(update_index(index, [], encoder, drop_missing=True)) == (0, 0, 0, 3, 0)
+    assert counts(update_index(index, [], encoder)) == (0, 0, 0, 0, 0)  # nothing is left to lose
+
+
+def test_one_emptied_folder_of_two_keeps_the_documents_of_both(
+    index: Path, corpus: Path, encoder: Encoder
+) -> None:
+    more = corpus.parent / "corpus0"  # a name that begins with the other's
+    more.mkdir()
+    (more / "tree.txt").write_text("A tree grows.")
+    update_index(index, [more], encoder)
+    (more / "tree.txt").unlink()
+    (corpus / "pump.txt").unlink()
+    with pytest.raises(BadIndexError, match=r"corpus0 holds no file to index, but .* knows 1 "):
+        update_index(index, [], encoder)
+    assert set(names(index)) == {"pump.txt", "well.txt", "tax.md", "tree.txt"}
+    assert counts(update_index(index, [], encoder, forget=[more])) == (0, 0, 0, 2, 0)
+
+
+@pytest.fixture
+def many(index: Path, corpus: Path, encoder: Encoder) -> Path:
+    """A folder of 21 files in the corpus, beside three others."""
+    folder = corpus / "many"
+    folder.mkdir()
+    for number in range(21):
+        (folder / f"{number}.txt").write_text(f"Tree {number} grows.")
+    update_index(index, [], encoder)
+    return folder
+
+
+def test_a_folder_that_lost_most_of_many_files_is_taken_for_a_lost_disk(
+    index: Path, many: Path, encoder: Encoder
+) -> None:
+    for number in range(13):
+        (many / f"{number}.txt").unlink()
+    with pytest.raises(BadIndexError, match=r"holds only 11 to index, but .* knows 24 "):
+        update_index(index, [], encoder)
+    (many / "0.txt").write_text("Tree 0 is back.")
+    assert counts(update_index(index, [], encoder)) == (0, 1, 0, 12, 1)
+
+
+def test_many_files_may_be_renamed_or_left_out_by_a_pattern(
+    index: Path, corpus: Path, many: Path, encoder: Encoder
+) -> None:
+    many.rename(corpus / "renamed")
+    assert counts(update_index(index, [], encoder)) == (0, 0, 21, 0, 0)
+    assert counts(update_index(index, [corpus], encoder, glob="t*")) == (0, 0, 0, 23, 0)
+    with pytest.raises(BadIndexError, match=r"no file to index, but .* knows 1 "):
+        update_index(index, [corpus], encoder, glob="*.mistyped")
+
+
+@POSIX
+def test_a_folder_that_cannot_be_listed_keeps_its_documents(
+    index: Path, corpus: Path, encoder: Encoder
+) -> None:
+    corpus.chmod(0)
+    try:
+        with permissions_count(), pytest.raises(BadIndexError, match="cannot be listed"):
+            update_index(index, [], encoder, drop_missing=True)
+    finally:
+        corpus.chmod(0o700)
+    assert counts(update_index(index, [], encoder)) == (0, 0, 0, 0, 0)
+
+
+def as_read_by_other_readers(index: Path) -> None:
+    """Swap the texts of two documents, and have a third not read."""
+    with sqlite3.connect(index / "index.sqlite") as connection:
+        (one, first), (two, second), (three, _) = connection.execute(
+            "SELECT c.number, c.record FROM contents c JOIN documents d ON d.content = c.number ORDER BY d.path DESC"
+        ).fetchall()
+        for number, record in ((one, second), (two, first)):
+            values = (zlib.crc32(record), record, number)
+            connection.execute("UPDATE contents SET checksum = ?, record = ? WHERE number = ?", values)
+        connection.execute("UPDATE contents SET reading = x'00'")
+        bad = "UPDATE documents SET content = NULL, reason = '\"not read\"' WHERE content = ?"
+        connection.execute(bad, (three,))
+        connection.execute("DELETE FROM contents WHERE number = ?", (three,))
+        connection.execute("DELETE FROM vectors WHERE content = ?", (three,))
+    connection.close()
+
+
+def test_files_are_read_again_after_an_upgrade_of_the_readers(
+    index: Path, corpus: Path, encoder: Encoder
+) -> None:
+    shutil.copy(corpus / "pump.txt", corpus / "copy.txt")
+    (corpus / "same.txt").write_text("This text is read as before.")
+    update_index(index, [], encoder)
+    before = names(index)
+    with sqlite3.connect(index / "index.sqlite") as connection:
+        connection.execute("UPDATE contents SET reading = x'00'")
+    connection.close()
+    assert index_status(index).earlier_readers == 5
+    assert counts(update_index(index, [], encoder, reread=True)) == (0, 0, 0, 0, 0)
+    assert index_status(index).earlier_readers == 0
+    assert names(index) == before
+
+
+def test_only_another_text_is_encoded_again(index: Path, corpus: Path, encoder: Encoder) -> None:
+    fresh = contents_of(index)
+    (corpus / "same.txt").write_text("This text is read as before.")
+    before = names(index)
+    as_read_by_other_readers(index)
+    assert contents_of(index) != fresh
+    assert counts(update_index(index, [], encoder)) == (1, 0, 0, 0, 1)
+    assert index_status(index).earlier_readers == 2
+    assert counts(update_index(index, [], encoder, reread=True)) == (0, 3, 0, 0, 3)
+    (corpus / "same.txt").unlink()
+    update_index(index, [], encoder)
+    assert contents_of(index) == fresh
+    assert index_status(index).earlier_readers == 0
+    assert not set(names(index).values()) & set(before.values())
+    assert verify_index(index).problems == ()
+
+
+def contents_of(index: Path) -> dict[str, tuple[str, bytes]]:
+    """Text and document vector by name of file."""
+    with Index.open(index) as opened:
+        found = {
+            Path(item.path).name: (
+                opened.document(item.number).text,
+                opened.cards([item.number])[item.number],
+            )
+            for item in opened.documents()
+        }
+    return {name: (text, card.document_vector.tobytes()) for name, (text, card) in found.items()}
+
+
+def with_header(record: bytes, **values: object) -> bytes:
+    """A record whose header holds other values."""
+    (length,) = struct.unpack_from("<I", record)
+    header = json.loads(zlib.decompress(record[4 : 4 + length])) | values
+    text = zlib.compress(json.dumps(header).encode())
+    return (struct.pack("<I", len(text)) + text).ljust(4 + -(-len(text) // 4) * 4, b"\0")
+
+
+BY_HAND: list[tuple[str, str, object]] = [
+    ("roots", "path", 7),
+    ("models", "centre", "text"),
+    ("models", "centre", b"abc"),
+    ("models", "centre", b"abcdefgh"),
+    ("models", "number", 99),
+    ("documents", "reason", "["),
+    ("documents", "path", 1.5),
+    ("contents", "title", "{"),
+    ("contents", "warnings", "null"),
+    ("contents", "record", "text"),
+    ("contents", "record", {"sections": [{}]}),
+    ("contents", "record", {"text": None, "page_starts": None}),
+    ("vectors", "record", None),
+    ("vectors", "record", {"arrays": []}),
+    ("vectors", "record", {"arrays": {"chunks": 5}}),
+    ("vectors", "record", {"arrays": {"chunks": ["<i4", "x"]}}),
+    ("vectors", "record", {"arrays": {"chunks": ["no", 1]}}),
+    ("vectors", "record", {"arrays": {"chunks": ["<i4", 10**30]}}),
+]
+
+
+@pytest.mark.parametrize("change", BY_HAND, ids=lambda change: f"{change[0]}.{change[1]}={change[2]}"[:40])
+def test_an_index_made_by_hand_is_damaged_and_no_more(index: Path, change: tuple[str, str, object]) -> None:
+    table, column, value = change
+    with contextlib.closing(sqlite3.connect(index / "index.sqlite", isolation_level=None)) as connection:
+        if isinstance(value, dict):
+            (record,) = connection.execute(f"SELECT record FROM {table}").fetchone()
+            value = with_header(record, **value)
+        if value is None:
+            value = 5
+        connection.execute(f"UPDATE {table} SET {column} = ? WHERE rowid = 1", (value,))
+        if isinstance(value, bytes) and column == "record":
+            connection.execute(f"UPDATE {table} SET checksum = ?", (zlib.crc32(value),))
+    refused = 0
+    steps: list[Callable[[Index], object]] = [
+        lambda opened: (opened.model, opened.roots(), opened.bad_files(), opened.half_read()),
+        lambda opened: list(opened.documents()),
+        lambda opened: list(opened.all_cards()),
+        lambda opened: opened.passages(1),
+    ]
+    with Index.open(index) as opened:
+        for step in steps:
+            try:
+                step(opened)
+            except BadIndexError:
+                refused += 1
+    assert refused or verify_index(index).problems

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from colde_cli.corpus import pipeline
-from colde_cli.corpus.pipeline import StageClock, StageTimes, encode_ahead
+from colde_cli.corpus.pipeline import PipelineProgress, StageClock, StageTimes, encode_ahead
 from colde_cli.documents.document import Chunk, Document
 from colde_cli.documents.reading import read
 from colde_cli.encoder.encoder import Encoder
@@ -139,3 +139,17 @@ def test_closing_ends_the_encoder_in_the_middle_of_a_window(tmp_path: Path, enco
         while len(done) < 4:
             time.sleep(0.01)
     assert len(done) < 500
+
+
+def test_the_clock_says_how_far_the_work_is(tmp_path: Path, encoder: Watched) -> None:
+    clock = StageClock()
+    assert clock.progress == PipelineProgress(None, 0, 0)
+    files = texts(tmp_path, 30, 60, 3_000, 3_000)  # the last has the chunks of the third
+    files[0].write_text("\u200b\n\n\u200b")
+    clock.expect(len(files))
+    seen = [clock.progress.encoded for _ in encode_ahead(files, read, encoder, refused, clock)]
+    assert seen == sorted(seen)
+    assert clock.progress == PipelineProgress(4, 4, 4)
+    clock.expect(1)
+    clock.finish(1)
+    assert clock.progress == PipelineProgress(5, 5, 5)

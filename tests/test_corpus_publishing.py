@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 from command_line import OTHER, V1, V2, run
+from permissions import POSIX, permissions_count
 
 from colde_cli.corpus import publishing
 from colde_cli.corpus.collecting import APPLICATION
@@ -325,10 +326,10 @@ def test_a_url_is_told_from_a_path() -> None:
     assert not is_url(Path("s3/papers"))
 
 
-@pytest.mark.skipif(os.name == "nt" or os.getuid() == 0, reason="root may write everywhere")
+@POSIX
 def test_a_share_without_rights_is_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "share").mkdir(mode=0o500)
-    with pytest.raises(ColdeError, match="Permission denied"):
+    with permissions_count(), pytest.raises(ColdeError, match="Permission denied"):
         push(made(tmp_path / "a.colde", rows=1), f"file://{tmp_path}/share/papers.colde")
 
 
@@ -351,6 +352,10 @@ def test_an_index_is_pushed_and_searched_by_its_url(
     there = run(capsys, "rank", V2, url, "--format", "csv")
     assert here.status == there.status == 0
     assert there.out == here.out
+    for command in ("dupes", "clusters"):
+        local, remote = (run(capsys, command, place, "--format", "csv") for place in (index, url))
+        assert local.status == remote.status
+        assert remote.out == local.out
     pulled = run(capsys, "index", tmp_path / "b.colde", "--pull", url)
     assert pulled.status == 0
     assert run(capsys, "rank", V2, tmp_path / "b.colde", "--format", "csv").out == here.out
@@ -360,6 +365,8 @@ def test_trouble_with_a_place_is_status_2(capsys: pytest.CaptureFixture[str], tm
     lost = f"file://{tmp_path}/share/a.colde"
     for arguments in (
         ("rank", V2, lost),
+        ("dupes", lost),
+        ("clusters", lost),
         ("index", tmp_path / "b.colde", "--pull", lost),
         ("index", tmp_path / "b.colde", "-o", tmp_path / "c.colde", "--pull", lost),
     ):

@@ -19,9 +19,8 @@ from colde_cli.corpus.records import (
     unpack,
     vector_record,
 )
-from colde_cli.documents.document import Chunk, Part, ReadReport, Span, assemble
+from colde_cli.documents.document import Chunk, Part, ReadReport, Span, assemble, document_of
 from colde_cli.documents.passages import passages
-from colde_cli.documents.plain_data import document_of
 from colde_cli.encoder.encoding import Encoding
 from colde_cli.scoring.lexicon import BUCKETS, Terms
 

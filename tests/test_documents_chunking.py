@@ -5,11 +5,20 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from itertools import pairwise
+from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from colde_cli.documents.chunking import Chunker, cut_points, sentence_starts
+from colde_cli.documents.chunking import (
+    Chunker,
+    cut_at,
+    cut_points,
+    plain_tokenizer,
+    sentence_starts,
+    special_token,
+)
 from colde_cli.documents.document import Part, Span, assemble, pages_of
 
 
@@ -129,3 +138,91 @@ def test_pages_of_spans() -> None:
     assert pages_of(starts, Span(10, 30)) == (3, 3)
     assert pages_of(starts, Span(29, 31)) == (3, 4)
     assert pages_of((), Span(0, 5)) is None
+
+
+@pytest.mark.parametrize(
+    "short",
+    (
+        "al approx art arts assn ca cf ch chap cl co corp dept dr ed eds e.g eq eqs esp est etc ex fig figs i.e inc jr "
+        "ltd mr mrs ms no nos op p para paras pat pp prof reg rev ref refs sec secs sect st ser u.s u.k v viz vol vols "
+        "vs J"
+    ).split(),
+)
+def test_a_short_form_ends_no_sentence(short: str) -> None:
+    for written in (short, short.capitalize(), f"({short}", f"“{short}"):
+        assert sentence_starts(f"It saw {written}. Kerrin there.") == [0]
+    assert len(sentence_starts(f"It saw {short}x. Kerrin there.")) == 2
+    assert len(sentence_starts(f"It saw {short}! Kerrin there.")) == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "starts"),
+    [
+        ("One. Two? Three! Four… Five", [0, 5, 10, 17, 23]),
+        ("One.) “Two.” [3] four", [0, 6, 13]),
+        ("One. two. 3 three.", [0, 10]),
+        ("One.Two", [0]),
+        ("One  \n \n two", [0, 9]),
+        ("One\ntwo", [0]),
+        ("One.  ", [0]),
+        ("One\n\n", [0]),
+        ("", [0]),
+        ("It is 5. Then 6.", [0, 9]),
+        (f"{'w' * 60}. Then", [0, 62]),
+    ],
+)
+def test_where_sentences_begin(text: str, starts: list[int]) -> None:
+    assert sentence_starts(text) == starts
+
+
+def test_the_first_chunk_of_a_text() -> None:
+    chunker = Chunker(Pieces(), chunk_tokens=12)
+    chunk = chunker.first_chunk("  ring " * 30)
+    assert chunk is not None
+    assert (chunk.index, chunk.section, chunk.position, chunk.span) == (0, 0, 0, Span(2, 2 + 9 * 7 + 4))
+    assert chunk.ids == (1, *[14] * 10, 2)
+    short = chunker.first_chunk("ring")
+    assert short is not None
+    assert (short.ids, short.span) == ((1, 14, 2), Span(0, 4))
+    assert chunker.first_chunk(" ") is None
+
+
+def test_special_tokens_have_either_name() -> None:
+    class Other(Pieces):
+        def token_to_id(self, token: str) -> int | None:
+            return {"<s>": 5, "</s>": 6}.get(token)
+
+    assert [special_token(Pieces(), token) for token in ("[CLS]", "[SEP]")] == [1, 2]
+    assert [special_token(Other(), token) for token in ("[CLS]", "[SEP]")] == [5, 6]
+
+
+def test_a_tokenizer_is_read_without_its_limits(model_folder: Path) -> None:
+    from tokenizers import Tokenizer
+
+    limited = Tokenizer.from_file(str(model_folder / "tokenizer.json"))
+    limited.enable_truncation(8)
+    limited.enable_padding(length=2000)
+    plain = plain_tokenizer(limited.to_str())
+    assert len(plain.encode("word " * 1000, add_special_tokens=False).ids) == 1000
+
+
+@pytest.mark.parametrize(
+    ("count", "sentences", "capacity", "cuts"),
+    [
+        (10, [], 10, [0, 10]),
+        (20, [], 10, [0, 10, 20]),
+        (20, [8], 10, [0, 8, 14, 20]),
+        (22, [], 10, [0, 10, 16, 22]),  # the last would be nearly empty: it shares with the one before it
+        (23, [], 10, [0, 10, 20, 23]),
+        (19, [7], 10, [0, 10, 19]),  # a sentence that ends too early
+        (18, [8, 10], 10, [0, 10, 18]),
+        (0, [], 10, [0]),
+    ],
+)
+def test_cuts(count: int, sentences: list[int], capacity: int, cuts: list[int]) -> None:
+    assert cut_at(count, sentences, lambda _: True, capacity) == cuts
+
+
+def test_a_word_is_not_cut_where_another_place_is_near() -> None:
+    for place, cuts in ((9, [0, 9, 18]), (8, [0, 8, 18]), (7, [0, 10, 18])):
+        assert cut_at(18, [], place.__eq__, 10) == cuts

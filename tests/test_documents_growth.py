@@ -24,6 +24,7 @@ _WORST = {
         " " * N + "x",
         "x\f\n" * (N // 3),
         "[Page " + "a" * N,
+        "ABC\n\n" * (N // 5),
     ],
     ".tex": [
         "\\def\\a" + " " * N + "x",
@@ -41,10 +42,10 @@ _WORST = {
 _READ = f"""
 import resource, sys
 resource.setrlimit(resource.RLIMIT_CPU, ({SECONDS}, {SECONDS}))
-from colde_cli.documents import large
+from colde_cli.documents import reading
 from colde_cli.documents.reading import read
 from colde_cli.errors import DocumentError
-large.TEXT_BYTES = 1 << 40  # here, where the limit of this test holds
+reading.LARGE_TEXT_BYTES = 1 << 40  # here, where the limit of this test holds
 for path in sys.argv[1:]:
     try:
         read(path)

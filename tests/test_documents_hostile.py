@@ -1,4 +1,4 @@
-"""Damaged, malicious and odd PDFs: each gives a document or a sentence, soon, and within bounds."""
+"""Damaged, malicious and odd files: each gives a document or a sentence, soon, and within bounds."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from hostile_files import write_hostile_files
 
 from colde_cli.documents.document import Document
 from colde_cli.documents.reading import read
@@ -64,3 +65,21 @@ def test_fonts_without_a_character_map_are_counted(shared: Path) -> None:
     assert any("no meaning in Unicode" in warning for warning in report.warnings)
     guessed_right = read(shared / "pdfs" / "hostile" / "synth__glyphnames_g_nnn.pdf").report
     assert not any("no meaning in Unicode" in warning for warning in guessed_right.warnings)
+
+
+def test_every_hostile_file_of_another_format_ends_well(tmp_path: Path) -> None:
+    """Those with hundreds of thousands of repetitions are left out: `python tests/hostile_files.py` writes them too."""
+    paths = write_hostile_files(tmp_path, largest=10_000)
+    assert len(paths) >= 200
+    outcomes = [_outcome(path) for path in paths]
+    for path, result, seconds in outcomes:
+        assert seconds < SECONDS, path.name
+        if isinstance(result, Document):
+            assert result.text.strip(), path.name
+            assert "root:" not in result.text, path.name
+        else:
+            assert str(path) in str(result)
+            assert str(result).isprintable()
+    kinds = Counter(path.suffix for path, result, _ in outcomes if isinstance(result, Document))
+    assert all(kinds[suffix] >= 5 for suffix in (".docx", ".odt", ".html", ".tex", ".md", ".txt")), kinds
+    assert not (tmp_path / "hit").exists()

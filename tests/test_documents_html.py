@@ -208,3 +208,9 @@ def test_any_order_of_tags_gives_a_document_or_a_sentence(data: list[str]) -> No
     except DocumentError as error:
         pytest.fail(str(error))
     assert document.text.replace("last", "").count("x") == data.count("x")
+
+
+def test_instructions_in_a_page_are_passed_over() -> None:
+    page = "<?xml version='1.0'?><body><?php echo 1 ?><h1>Pump</h1><p>It <?x y?>runs.</p><?end"
+    document = parse(page)
+    assert document.text == "Pump\n\nIt runs."

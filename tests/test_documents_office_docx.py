@@ -10,7 +10,7 @@ from xml.sax.saxutils import escape
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from word_files import STRICT, p, root, row, write_word
+from word_files import STRICT, p, relations, root, row, write_word
 
 from colde_cli.documents.document import Document, SectionKind
 from colde_cli.documents.office import archive
@@ -281,7 +281,7 @@ def test_encrypted_members_and_odd_compression(path: Path) -> None:
         read(path)
     with zipfile.ZipFile(path, "w", zipfile.ZIP_BZIP2) as made:
         made.writestr("word/document.xml", root("document", p("words")))
-    with pytest.raises(CorruptFileError):
+    with pytest.raises(UnsupportedFormatError, match="compression"):
         read(path)
 
 
@@ -314,3 +314,17 @@ def test_no_word_is_lost_or_doubled_and_spans_fit(tmp_path: Path, blocks: list[t
         assert document.text[section.span.start : section.body_start].strip() == section.heading
         end = section.span.end
     assert end == len(document.text)
+
+
+@pytest.mark.parametrize(("pattern", "counted"), [("lowerLetter", True), ("bullet", False)])
+def test_numbers_that_word_counts_are_reported(path: Path, pattern: str, counted: bool) -> None:
+    level = f'<w:lvl w:ilvl="0"><w:numFmt w:val="{pattern}"/></w:lvl>'
+    lists = f'<w:abstractNum w:abstractNumId="4">{level}</w:abstractNum>'
+    lists += '<w:num w:numId="7"><w:abstractNumId w:val="4"/></w:num>'
+    item = p("the fee", properties='<w:numPr><w:ilvl w:val="0"/><w:numId w:val="7"/></w:numPr>')
+    parts = {
+        "word/numbering.xml": root("numbering", lists).encode(),
+        "word/_rels/document.xml.rels": relations("styles", "footnotes", "numbering"),
+    }
+    assert read(write_word(path, p("Each party pays:") + item, parts=parts)).report.counted_numbers is counted
+    assert not read(write_word(path, p("Each party pays:"), parts=parts)).report.counted_numbers

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from colde_cli.documents.document import Document, Part, assemble
+from colde_cli.documents.document import Document, Part, Span, assemble
 from colde_cli.documents.passages import MAX_WORDS, Passage, passages, passages_of_both
 
 NOUNS = "pump tower council tax choir river valley stove sensor lane roof winter street market".split()
@@ -21,10 +21,13 @@ documents = st.lists(
 
 
 def check_cover(document: Document, found: tuple[Passage, ...]) -> None:
-    """Every letter of every body once, in order, under its section."""
+    """Every letter of every body once, in order, under its section; perhaps its heading before it."""
     assert [passage.index for passage in found] == list(range(len(found)))
     for section in document.sections:
         own = [passage for passage in found if passage.section == section.index]
+        start = section.span.start
+        if own and own[0].span == Span(start, start + len(section.heading)):
+            del own[0]
         ends = [section.body_start, *(passage.span.end for passage in own)]
         starts = [*(passage.span.start for passage in own), section.span.end]
         for end, start in zip(ends, starts, strict=True):
@@ -85,3 +88,45 @@ def test_a_paragraph_of_one_sentence_again_and_again_is_cut() -> None:
     lengths = [len(document.text[one.span.start : one.span.end].split()) for one in found]
     assert max(lengths) <= MAX_WORDS
     assert min(lengths) >= 25
+
+
+def texts_of_both(a: Document, b: Document) -> tuple[list[str], list[str]]:
+    left, right = (
+        [document.text[one.span.start : one.span.end] for one in cut]
+        for document, cut in zip((a, b), passages_of_both(a, b), strict=True)
+    )
+    return left, right
+
+
+def test_a_heading_that_is_a_paragraph_elsewhere_is_a_passage_of_both() -> None:
+    marked = assemble(
+        "", "", [Part("", "Preamble."), Part("7.1 Term", "It lasts a year."), Part("Fees", "None.")]
+    )
+    plain = assemble("", "", [Part("", "Preamble.\n\nTerm\n\nIt lasts a year."), Part("Fees", "None.")])
+    left, right = texts_of_both(marked, plain)
+    assert left == ["Preamble.", "7.1 Term", "It lasts a year.", "None."]
+    assert right == ["Preamble.", "Term", "It lasts a year.", "None."]
+
+
+def test_a_paragraph_is_cut_after_the_heading_that_opens_it() -> None:
+    marked = assemble("", "", [Part("28A. Confidentiality", "Each party keeps the terms secret.")])
+    run_in = assemble("", "", [Part("", "28A. Confidentiality. Each party keeps the terms secret.")])
+    left, right = texts_of_both(marked, run_in)
+    assert left == ["28A. Confidentiality", "Each party keeps the terms secret."]
+    assert right == ["28A. Confidentiality.", "Each party keeps the terms secret."]
+
+
+def test_a_heading_divided_in_two_is_one_passage_and_two() -> None:
+    whole = assemble("", "", [Part("Limits of liability", "No party is liable.")])
+    divided = assemble("", "", [Part("Limits of", ""), Part("", "liability\n\nNo party is liable.")])
+    left, right = texts_of_both(whole, divided)
+    assert left == ["Limits of liability", "No party is liable."]
+    assert right == ["Limits of", "liability", "No party is liable."]
+
+
+def test_a_sentence_that_begins_like_a_heading_is_not_cut() -> None:
+    marked = assemble("", "", [Part("Term", "It lasts a year.")])
+    other = assemble("", "", [Part("", "Term of this lease: ten years. It lasts a year.")])
+    left, right = texts_of_both(marked, other)
+    assert left == ["It lasts a year."]
+    assert right[0].startswith("Term of this lease")

@@ -10,7 +10,7 @@ from pypdf import PdfReader, PdfWriter
 
 from colde_cli.documents.document import Document, SectionKind, Span
 from colde_cli.documents.pdf.lines import Line, PdfPage, clean, text_lines
-from colde_cli.documents.pdf.prose import SOFT_HYPHEN
+from colde_cli.documents.pdf.prose import SOFT_HYPHEN, Geometry, paragraphs
 from colde_cli.documents.pdf.reader import read_pdf, run_reader
 from colde_cli.documents.reading import read
 from colde_cli.errors import CorruptFileError, NoTextError, OptionError, PasswordError
@@ -99,6 +99,46 @@ def test_scanned_pages_are_told_from_blank_ones(tmp_path: Path) -> None:
         read(path, pages=(5, 6))
     with pytest.raises(OptionError, match="has 8 pages; there is no page 9"):
         read(path, pages=(9, 12))
+
+
+def test_a_page_with_nothing_but_its_number_is_no_scan(tmp_path: Path) -> None:
+    canvas = pytest.importorskip("reportlab.pdfgen.canvas", reason="reportlab is not installed")
+    sheet = canvas.Canvas(str(tmp_path / "letter.pdf"))
+    for number in range(1, 6):
+        for row in range(0 if number == 5 else 30):
+            sheet.drawString(
+                72, 740 - 20 * row, f"Sentence {row} of page {number} says what was agreed in {1900 + row}."
+            )
+        sheet.drawString(290, 40, f"Page {number}")
+        sheet.showPage()
+    sheet.save()
+    report = read(tmp_path / "letter.pdf").report
+    assert report.warnings == ()
+    assert report.pages_without_text == (5,)
+    assert "Only a header or a page number: page 5." in report.notes
+
+
+def test_a_line_that_ends_in_a_preposition_ends_no_paragraph(tmp_path: Path) -> None:
+    canvas = pytest.importorskip("reportlab.pdfgen.canvas", reason="reportlab is not installed")
+    sheet = canvas.Canvas(str(tmp_path / "terms.pdf"), pagesize=(612, 792))
+    full = "The seller keeps all records of the goods, of their makers, and of their buyers."
+    rows = [
+        *[full] * 3,
+        "The seller gives a copy of them to the buyer, as agreed in",
+        "ATTACHMENT B of the agreement, and keeps another in a safe place. If",
+        "TRANSFERRED BOOKS are lost, the seller says so, or",
+        "(a) the prices of the goods, or",
+        "(b) their weights.",
+        "The buyer pays for the copy.",
+        "Notices are sent by registered mail, and are held to have arrived on the third day.",
+        *[full] * 3,
+    ]
+    for row, text in enumerate(rows):
+        sheet.drawString(72, 740 - 14 * row, text)
+    sheet.save()
+    paragraphs = read(tmp_path / "terms.pdf").text.split("\n\n")
+    assert [paragraph.split()[0] for paragraph in paragraphs] == ["The", "(a)", "(b)", "The", "Notices"]
+    assert "agreed in ATTACHMENT B" in " ".join(paragraphs[0].split())
 
 
 def test_pages_begin_where_they_say(outline: Document) -> None:
@@ -223,6 +263,23 @@ def test_open_file_keeps_the_given_path() -> None:
 
 def line(text: str, base: float, *, page: int = 1, x0: float = 72.0) -> Line:
     return Line(text, page, x0, base, x0 + 5 * len(text), 10.0, "Times")
+
+
+@pytest.mark.parametrize(
+    ("lines", "count"),
+    [
+        (("A full line of text that fills its column", "The next one"), 1),
+        (("It ends before the word that", "INDISPENSABLE"), 1),  # the word would not have fitted
+        (("It ends early", "The next one"), 2),
+        (("• one", "• two"), 2),
+        (("- one", "- two"), 2),
+    ],
+)
+def test_a_line_begins_a_paragraph(lines: tuple[str, str], count: int) -> None:
+    wide = [line("A full line of text that fills its column", 700 - 12 * number) for number in range(8)]
+    two = [line(text, 590 - 12 * number) for number, text in enumerate(lines)]
+    geometry = Geometry([*wide, *two], 10.0, 12.0)
+    assert len(paragraphs(geometry, two)) == count
 
 
 def test_text_that_comes_again_on_every_page_stays_if_it_is_all_there_is() -> None:

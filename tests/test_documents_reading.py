@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from command_line import check_trouble, run_process
+from permissions import POSIX, permissions_count
 
 from colde_cli.documents.reading import read
 from colde_cli.errors import DocumentError, MissingFileError, NoTextError, OptionError, UnsupportedFormatError
@@ -29,12 +30,12 @@ def test_path_with_a_null_byte() -> None:
         read("a\0b.txt")
 
 
-@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root reads everything")
+@POSIX
 def test_permission(tmp_path: Path) -> None:
     path = tmp_path / "mine.txt"
     path.write_text("secret")
     path.chmod(0)
-    with pytest.raises(MissingFileError, match="permission"):
+    with permissions_count(), pytest.raises(MissingFileError, match="permission"):
         read(path)
 
 

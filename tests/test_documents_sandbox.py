@@ -23,7 +23,7 @@ from colde_cli.documents.sandbox import end_idle, readers, sandboxed, start_read
 _READER = """
 import ctypes, json, os, sys, time
 sys.path.extend(json.loads(os.environ["COLDE_READER_PATH"]))
-from colde_cli.documents.limits import limit_step, send, write
+from colde_cli.documents.worker import limit_step, send, write
 from colde_cli.documents.worker import serve
 
 seen = []

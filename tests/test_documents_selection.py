@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from colde_cli.documents.document import Document, Part, SectionKind, Span, assemble
 from colde_cli.documents.passages import Passage, passages
 from colde_cli.documents.reading import read
-from colde_cli.documents.selection import remove_spans, select
+from colde_cli.documents.selection import remove_spans, select, with_unmatched_patterns
 from colde_cli.errors import OptionError
 
 
@@ -53,6 +53,15 @@ def test_only_then_skip(document: Document) -> None:
 def test_skipping_twice_adds_up(document: Document) -> None:
     twice = select(select(document, skip=["sand"]), skip=["front"])
     assert twice.report.skipped_sections == ("2 Sand", "(front)")
+
+
+def test_a_pattern_that_matches_neither_document_is_warned_about(document: Document) -> None:
+    a, b = (select(document, skip=[*skip, "apendix"]) for skip in (["sand"], ["bells", "sandd"]))
+    assert a.report.unmatched_patterns == ("apendix",)
+    assert b.report.unmatched_patterns == ("sandd", "apendix")
+    for one in with_unmatched_patterns(a, b):
+        assert one.report.warnings == ("No section matches 'apendix' here or in the other document.",)
+    assert with_unmatched_patterns(a, document) == (a, document)
 
 
 def test_patterns_that_leave_nothing_or_are_none(document: Document) -> None:

@@ -35,6 +35,35 @@ def test_latin_text_is_read_with_a_warning() -> None:
     assert "Windows-1252" in warnings[0]
 
 
+@pytest.mark.parametrize(
+    ("encoding", "text"),
+    [
+        ("gbk", "供应商应当在十四天内交付货物。买方应当支付价款。\n本合同自签字之日起生效。\n"),
+        ("big5", "供應商應當在十四天內交付貨物。買方應當支付價款。\n本合同自簽字之日起生效。\n"),
+        ("shift_jis", "供給者は十四日以内に商品を引き渡すものとする。\n買主は代金を支払う。\n"),
+        ("euc_kr", "공급자는 십사일 이내에 물품을 인도하여야 한다.\n매수인은 대금을 지급한다.\n"),
+        (
+            "koi8-r",
+            "Поставщик обязан поставить товар в течение четырнадцати дней с момента заказа.\n"
+            "Покупатель обязан оплатить товар в полном объёме и принять его на своём складе.\n",
+        ),
+        ("cp1251", "Поставщик обязан поставить товар в течение четырнадцати дней.\nПокупатель платит.\n"),
+    ],
+)
+def test_other_alphabets_are_told_by_their_bytes(encoding: str, text: str) -> None:
+    found, warnings = decode(("Contract 17\n" + text).encode(encoding), "a.txt")
+    assert found == "Contract 17\n" + text
+    assert "as its bytes suggest" in warnings[0]
+
+
+@pytest.mark.parametrize("word", ["Flüt", "14 € für Käse", "“Supplier”", "naïve façade", "§ 3 – £5"])
+def test_western_texts_are_windows_1252(word: str) -> None:
+    text = f"The agreement says {word} and nothing else.\n" * 3
+    found, warnings = decode(text.encode("cp1252"), "a.txt")
+    assert found == text
+    assert "Windows-1252" in warnings[0]
+
+
 def test_binary_data_is_no_text() -> None:
     with pytest.raises(UnsupportedFormatError, match="binary"):
         decode(b"\x00\x01\x02" * 50, "a.txt")

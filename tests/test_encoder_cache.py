@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import sqlite3
 import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -47,8 +53,6 @@ def test_clear_removes_the_file(cache: Cache) -> None:
 
 def test_least_recently_used_goes_first(tmp_path: Path) -> None:
     cache = Cache(tmp_path, limit=400_000)
-    import sqlite3
-
     old, young = keys(40)[:20], keys(40)[20:]
     cache.put(dict.fromkeys(old, bytes(10_000)))
     with sqlite3.connect(cache.path) as connection:
@@ -96,6 +100,62 @@ def test_a_damaged_file_is_replaced_with_a_warning(cache: Cache, damage: str) ->
     assert cache.get([b"a"]) == {b"a": b"1"}
 
 
+def test_a_value_that_changed_on_disk_is_not_given_back(cache: Cache) -> None:
+    """SQLite does not notice bytes that change inside a value."""
+    items = {key: key * 100 for key in keys(200)}
+    cache.put(items)
+    cache.close()
+    content = cache.path.read_bytes()
+    inside = content.index(keys(200)[7] * 50)
+    cache.path.write_bytes(content[:inside] + b"\0" + content[inside + 1 :])
+    with pytest.warns(UserWarning, match="1 damaged"):
+        left = cache.get(list(items))
+    assert left == {key: value for key, value in items.items() if key != keys(200)[7]}
+    cache.put(items)
+    assert cache.get(list(items)) == items
+
+
+def test_values_of_two_keys_that_changed_places_are_not_given_back(cache: Cache) -> None:
+    cache.put({b"a": b"1", b"b": b"2"})
+    with sqlite3.connect(cache.path) as connection:
+        connection.execute(
+            "UPDATE items SET value = (SELECT value FROM items WHERE key = ?) WHERE key = ?", (b"b", b"a")
+        )
+    connection.close()
+    with pytest.warns(UserWarning, match="damaged"):
+        assert cache.get([b"a", b"b"]) == {b"b": b"2"}
+
+
+@contextmanager
+def unprivileged() -> Iterator[None]:
+    """As a user who may not write where root may."""
+    if os.getuid():
+        yield
+        return
+    os.setresuid(65534, 65534, 0)
+    try:
+        yield
+    finally:
+        os.setresuid(0, 0, 0)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="permissions are of another kind there")
+def test_a_cache_that_may_not_be_written_is_read() -> None:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        with Cache(folder, 10**9) as cache:
+            cache.put({b"a": b"1"})
+        cache.path.chmod(0o444)
+        folder.chmod(0o555)
+        before = sorted(path.name for path in folder.iterdir())
+        with unprivileged(), Cache(folder, 10**9) as cache:
+            cache.put({b"b": b"2"})
+            assert cache.get([b"a", b"b"]) == {b"a": b"1"}
+            assert cache.count() == 1
+        assert sorted(path.name for path in folder.iterdir()) == before
+        folder.chmod(0o755)
+
+
 def test_a_place_that_cannot_be_written_costs_a_warning_only(tmp_path: Path) -> None:
     blocked = tmp_path / "file"
     blocked.write_text("not a folder")
@@ -127,3 +187,14 @@ def test_file_digest_is_of_the_content(tmp_path: Path) -> None:
         (tmp_path / name).write_bytes(content)
     a, b, c = (file_digest(tmp_path / name) for name in "abc")
     assert a == b != c
+
+
+def test_a_cache_that_cannot_be_opened_serves_every_thread(tmp_path: Path) -> None:
+    """What takes its place was made in one thread, and closed in another: "colde failed (ProgrammingError ...)"."""
+    (tmp_path / "file").write_text("no folder")
+    cache = Cache(tmp_path / "file", 10**9)
+    with pytest.warns(UserWarning, match="not usable"):
+        cache.put({b"key": b"value"})
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(cache.get, [b"key"]).result() == {b"key": b"value"}
+        pool.submit(cache.close).result()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from colde_cli.encoder.cache import Cache
 from colde_cli.encoder.encoder import Encoder, rearranged, without
 from colde_cli.encoder.encoding import Encoding
 from colde_cli.encoder.layout import WEIGHTS
+from colde_cli.encoder.runtime import open_session
 from colde_cli.errors import LimitError, ModelError, NoTextError, OptionError
 from colde_cli.scoring.config import Calibration
 from colde_cli.scoring.lexicon import Terms, overlap
@@ -164,13 +166,40 @@ def test_a_folder_that_lacks_a_file_is_named(
         Encoder.load(folder, device="cpu")
 
 
+@pytest.mark.parametrize("ahead", [True, False])
 @pytest.mark.parametrize("name", ["chunk_encoder_quantized.onnx", "document_head.onnx", "tokenizer.json"])
-def test_a_damaged_file_is_named(tmp_path: Path, model_folder: Path, name: str) -> None:
+def test_a_damaged_file_is_named(tmp_path: Path, model_folder: Path, name: str, ahead: bool) -> None:
     folder = copy_model(model_folder.resolve(), tmp_path / "model")
     (folder / name).unlink()
     (folder / name).write_bytes(b"garbage")
-    with pytest.raises(ModelError, match=name.rpartition("/")[2]):
-        Encoder.load(folder, device="cpu").encode(document(1, 20))
+    damaged = Encoder.load(folder, device="cpu", ahead=ahead)
+    for _ in range(2):
+        with pytest.raises(ModelError, match=name.rpartition("/")[2]):
+            damaged.encode(document(1, 20))
+
+
+def test_what_only_new_documents_need_is_opened_for_the_first_of_them(
+    tmp_path: Path, model_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[str] = []
+
+    def counted(graph: Path, *rest: Any) -> Any:
+        opened.append(graph.name)
+        return open_session(graph, *rest)
+
+    monkeypatch.setattr("colde_cli.encoder.encoder.open_session", counted)
+    with Cache(tmp_path, 1 << 20) as cache:
+        now = Encoder.load(model_folder, device="cpu", cache=cache)
+        chunks = now.chunk(document(1, 20))
+        vectors = now.encode_chunks(chunks)
+        assert now.head is not None  # opened in the background
+        assert sorted(opened) == ["chunk_encoder_quantized.onnx", "document_head.onnx"]
+        later = Encoder.load(model_folder, device="cpu", cache=cache, ahead=False)
+        np.testing.assert_array_equal(later.encode_chunks(chunks), vectors)
+        assert later.head is not None
+        assert sorted(opened) == ["chunk_encoder_quantized.onnx", "document_head.onnx", "document_head.onnx"]
+        assert later.encode(document(2, 20)).chunks != chunks
+        assert opened.count("chunk_encoder_quantized.onnx") == 2
 
 
 @pytest.mark.parametrize("content", [None, b"garbage"], ids=["lost", "damaged"])

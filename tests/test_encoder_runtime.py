@@ -62,9 +62,9 @@ def test_one_encoder_serves_many_threads(model_folder: Path, alone: list[bytes],
 def test_padding_a_masked_graph_changes_little(model_folder: Path) -> None:
     """How a graphics card is fed, run on the CPU: fp16 weights, padded batches, the same vectors to rounding."""
     graph = model_folder / ENCODER_GRAPHS["fp16"]
-    session = open_session(graph, encoder_contract(384))
-    exact = np.stack(ChunkRunner(session, 2, batched=False).run(CHUNKS))
-    padded = np.stack(ChunkRunner(session, 2, batched=True).run(CHUNKS))
+    opened = open_session(graph, encoder_contract(384))
+    exact = np.stack(ChunkRunner(opened, 384, 2, batched=False).run(CHUNKS))
+    padded = np.stack(ChunkRunner(opened, 384, 2, batched=True).run(CHUNKS))
     cosines = (exact * padded).sum(1) / np.linalg.norm(exact, axis=1) / np.linalg.norm(padded, axis=1)
     assert cosines.min() > 0.9999
 

@@ -12,6 +12,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 
 from colde_cli.encoder.layout import TowerConfig
 from colde_cli.encoder.towers.packing import Sentence, fill_blocks, pack_blocks, read_sentences
+from colde_cli.errors import ModelError
 
 WORDS = "[PAD] [UNK] [CLS] [SEP] . red oak elm sun sky Ash Bay Elm".split()
 CONFIG = TowerConfig("smith", "blocks", row_tokens=8, max_rows=4, dim=16, vocab_size=len(WORDS))
@@ -96,7 +97,7 @@ def test_reading_stops_when_the_blocks_are_full() -> None:
 
 
 def test_specials_and_room_are_needed() -> None:
-    with pytest.raises(ValueError, match=r"\[SEP\]"):
+    with pytest.raises(ModelError, match=r"\[SEP\]"):
         pack_blocks("Ash red.", words_of("[SEP]"), CONFIG)
     with pytest.raises(ValueError, match="no room"):
         pack_blocks("Ash red.", words_of(), replace(CONFIG, row_tokens=2))

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from colde_cli.documents.text import read_text
 from colde_cli.encoder.encoder import Encoder
 from colde_cli.encoder.layout import ModelConfig, TowerConfig
-from colde_cli.encoder.validation import growth_of
+from colde_cli.encoder.tokenizer import growth_of
 from colde_cli.errors import ColdeError, ModelError
 from colde_cli.scoring.score import verdict
 
@@ -92,6 +92,7 @@ def test_the_configuration_of_a_tower_is_read_or_refused(place: Place, value: ob
             "calibration.probabilities[0] must be a number from 0 to 1",
         ),
         (("calibration", "probabilities", 0), 0.99, "the probabilities of calibration must not fall"),
+        (("calibration", "ceiling"), 1.5, "calibration.ceiling must be a number from 1e-06 to 1"),
         (("calibration", "scores"), [], "calibration needs as many probabilities as scores"),
         (("score_weights", "words"), 0.9, "the weights of score_weights sum to"),
         (("score_weights", "in_field"), [0.5, 0.2], "the weights of score_weights.in_field sum to 0.7"),
@@ -204,7 +205,9 @@ def test_weights_that_are_no_numbers_are_an_error(
     head = json.loads(weights[8 : 8 + length])
     start, end = (8 + length + offset for offset in head["head.projection.1.weight"]["data_offsets"])
     broken = weights[:start] + b"\x00\x00\xc0\x7f" * ((end - start) // 4) + weights[end:]
-    assert refused(altered("model.safetensors", broken), "document head gives vectors that are not numbers")
+    assert refused(
+        altered("model.safetensors", broken), "document_head.onnx gives vectors that are not numbers"
+    )
 
 
 def test_rules_that_grow_texts_are_refused(copied: Path, altered: Callable[[str, bytes], Path]) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
+import subprocess
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -12,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from colde_cli import files
 from colde_cli.errors import ModelError
 from colde_cli.files import atomic_file, atomic_folder, load_arrays
 
@@ -157,3 +160,19 @@ def test_a_folder_takes_the_place_of_an_earlier_one_whole(tmp_path: Path) -> Non
 def test_a_missing_folder_is_an_error_of_the_system(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError), atomic_file(tmp_path / "none" / "file"):
         pass
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="processes are asked for with signals")
+@pytest.mark.parametrize("kind", ["atomic_file", "atomic_folder"])
+def test_what_a_killed_process_began_is_removed_by_the_next(tmp_path: Path, kind: str) -> None:
+    killed = (
+        "import os, signal, sys\nfrom pathlib import Path\nfrom colde_cli import files\n"
+        f"with files.{kind}(Path(sys.argv[1])):\n    os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    target = tmp_path / "target"
+    assert subprocess.run([sys.executable, "-c", killed, target], check=False).returncode == -signal.SIGKILL
+    assert len(list(tmp_path.iterdir())) == 1
+    writer = getattr(files, kind)
+    with writer(target), writer(tmp_path / "other"), writer(target):  # its own are left alone
+        assert len(list(tmp_path.glob(".colde-*"))) == 3
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["other", "target"]

@@ -40,7 +40,7 @@ ALLOWED = {
         "learning",
     },
 }
-COMMON = {"", "errors", "files", "recipes", "settings"}
+COMMON = {"", "errors", "files", "recipes", "settings", "stages"}
 HEAVY = (
     *("onnxruntime", "torch", "transformers", "pypdf", "pypdfium2", "numpy", "tokenizers", "sqlite3"),
     *("selectolax", "jinja2", "fastapi", "starlette", "uvicorn", "mcp"),

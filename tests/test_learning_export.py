@@ -12,9 +12,10 @@ import pytest
 torch = pytest.importorskip("torch")
 ort = pytest.importorskip("onnxruntime")
 
-from colde_cli.encoder.layout import ModelConfig, open_folder
+from colde_cli import settings
+from colde_cli.encoder.layout import ENCODER_GRAPHS, ModelConfig, open_folder
 from colde_cli.errors import OptionError
-from colde_cli.learning.export.export import export_model, halve, write_chunk_encoder, write_head
+from colde_cli.learning.export.export import export_model, fuse_nodes, halve, write_chunk_encoder, write_head
 from colde_cli.learning.export.shared_weights import STORED, share_weights, stored_digest
 from colde_cli.learning.export.smooth_quant import activation_maxima, prepare, quantize, weight_products
 from colde_cli.learning.networks.colde import Colde, load_colde, save_weights
@@ -230,6 +231,35 @@ def test_graphs_that_share_weights_give_the_same_bytes(tmp_path: Path, name: str
         item.name for item in inside if item.data_type != onnx.TensorProto.INT8 and len(item.dims) > 1
     ]
     assert all(len(item.raw_data) < 4096 for item in inside if item.name in matrices), matrices
+
+
+@pytest.mark.parametrize("position", ["post", "input"])
+def test_fused_nodes_give_the_same_bytes(tmp_path: Path, position: str) -> None:
+    plain, fused = tmp_path / "plain.onnx", tmp_path / "fused.onnx"
+    write_chunk_encoder(tiny(chunk_position=position).encoder, plain, masked=False)
+    quantize(plain, plain, samples(8, seed=1))
+    for _ in range(2):
+        earlier = fused.read_bytes() if fused.exists() else None
+        shutil.copy(plain, fused)
+        fuse_nodes(fused)
+        assert earlier in (None, fused.read_bytes())
+    before, after = (onnx.load(path) for path in (plain, fused))
+    assert len(after.graph.node) < len(before.graph.node) / 2
+    assert {item.domain for item in after.opset_import} == {"", "com.microsoft"}
+    assert [item.name for item in tmp_path.iterdir() if item.suffix != ".onnx"] == []
+    for tokens in (3, 17, 64):
+        feed = {"input_ids": np.asarray([samples(1, seed=5)[0][:tokens]], np.int64)}
+        if position == "input":
+            feed |= {"section_ids": np.zeros(1, np.int64), "chunk_ids": np.array([2])}
+        np.testing.assert_array_equal(run(plain, **feed)[0], run(fused, **feed)[0])
+
+
+def test_the_shipped_graph_is_fused() -> None:
+    """ONNX Runtime finds nothing to do when it opens it, beside the widening of what is stored in fp16."""
+    folder = open_folder(settings.resolve_model(settings.DEFAULT_MODEL))
+    graph = onnx.load(folder.file(ENCODER_GRAPHS["int8"]), load_external_data=False).graph
+    assert "DynamicQuantizeMatMul" in {node.op_type for node in graph.node}
+    assert len(graph.node) < 250
 
 
 def test_graphs_of_other_weights_differ_though_they_refer_to_the_same_places(tmp_path: Path) -> None:

@@ -21,11 +21,12 @@ from colde_cli.learning.losses import (
     Variant,
     contrast,
     cosine_loss,
+    cosines,
     elongation_loss,
     mean_scores,
     soft_maximum_scores,
     supcon,
-    supcon_per_anchor,
+    supcon_of_scores,
 )
 from colde_cli.scoring.score import counterparts
 
@@ -60,7 +61,7 @@ def drawn(batch: tuple[int, list[int], int]) -> tuple[Tensor, Tensor]:
 
 
 def test_golden_supcon() -> None:
-    losses, valid = supcon_per_anchor(GOLDEN, GOLDEN_POSITIVES, 0.5)
+    losses, valid = supcon_of_scores(cosines(GOLDEN, GOLDEN), GOLDEN_POSITIVES, 0.5)
     expected = torch.tensor([2.2133, 2.1371, 2.1903, 2.2717, 1.2219, 1.2259], dtype=torch.float64)
     torch.testing.assert_close(losses, expected, rtol=0, atol=5e-5)
     assert bool(valid.all())
@@ -88,7 +89,7 @@ def test_sixteen_identical_vectors() -> None:
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_anchor_without_positive_is_skipped(variant: Variant) -> None:
     vectors = GOLDEN
-    losses, valid = supcon_per_anchor(vectors, same([0, 0, 1, 1, 2, 3]), 0.5, variant)
+    losses, valid = supcon_of_scores(cosines(vectors, vectors), same([0, 0, 1, 1, 2, 3]), 0.5, variant)
     assert valid.tolist() == [True] * 4 + [False] * 2
     assert losses[4:].tolist() == [0.0, 0.0]
     mean = supcon(vectors, same([0, 0, 1, 1, 2, 3]), 0.5, variant)
@@ -124,10 +125,10 @@ def test_order_of_rows_does_not_matter(
 def test_lower_bounds(batch: tuple[int, list[int], int], temperature: float) -> None:
     """|P| positives share a probability of at most 1: L_i ≥ log |P(i)|. SINCERE can reach 0."""
     vectors, positives = drawn(batch)
-    losses, valid = supcon_per_anchor(vectors, positives, temperature)
+    losses, valid = supcon_of_scores(cosines(vectors, vectors), positives, temperature)
     counts = positives.sum(1) - 1
     assert bool((losses[valid] >= counts[valid].double().log() - 1e-9).all())
-    other, _ = supcon_per_anchor(vectors, positives, temperature, "sincere")
+    other, _ = supcon_of_scores(cosines(vectors, vectors), positives, temperature, "sincere")
     assert bool((other >= 0).all())
     assert bool((other <= losses + 1e-9).all())
     assert 0 <= float(cosine_loss(vectors, positives)) <= 1.5
@@ -166,7 +167,7 @@ def test_autocast_does_not_narrow_the_losses() -> None:
 
 def test_a_relation_need_not_be_transitive() -> None:
     chain = torch.tensor([[1, 1, 0], [1, 1, 1], [0, 1, 1]], dtype=torch.bool)
-    losses, _ = supcon_per_anchor(on_circle(0, 60, 120), chain, 1.0)
+    losses, _ = supcon_of_scores(cosines(on_circle(0, 60, 120), on_circle(0, 60, 120)), chain, 1.0)
     # cosines 0-1 and 1-2 are 0.5, 0-2 is -0.5
     end = math.log(math.exp(0.5) + math.exp(-0.5)) - 0.5
     assert losses.tolist() == pytest.approx([end, math.log(2), end])
@@ -247,7 +248,7 @@ def test_others_join_the_contrast_without_being_anchors(variant: Variant) -> Non
     vectors, labels = on_circle(0, 50, 20, 70, 100), same([0, 1, 0, 1, 0])
     scores = vectors @ vectors.T
     losses = contrast(scores[:2], labels[:2], 0.5, variant)
-    whole, _ = supcon_per_anchor(vectors, labels, 0.5, variant)
+    whole, _ = supcon_of_scores(cosines(vectors, vectors), labels, 0.5, variant)
     assert float(losses) == pytest.approx(float(whole[:2].mean()))
 
 

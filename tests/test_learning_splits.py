@@ -103,7 +103,7 @@ def test_a_giant_group_trains() -> None:
 )
 def test_too_few_groups_are_counted(sizes: tuple[int, ...], fraction: float, found: str) -> None:
     items = data(*[(f"class {number}", []) for number, size in enumerate(sizes) for _ in range(size)])
-    with pytest.raises(DataError, match=f"needs 4 groups of linked documents.*{found}"):
+    with pytest.raises(DataError, match=f"needs at least 4 groups of 2 or more linked documents.*{found}"):
         split_by_fraction(items, Positives.of(items), fraction, 0)
 
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 pytest.importorskip("sklearn")
 
@@ -17,9 +20,12 @@ from colde_cli.scoring.fit import (
     FitPairs,
     PartTables,
     ScoreFit,
+    best_threshold,
     fit_calibration,
+    fit_domain_calibration,
     fit_score_weights,
     fit_within_field,
+    has_enough,
     part_table,
 )
 from colde_cli.scoring.lexicon import Terms
@@ -272,3 +278,110 @@ def test_a_domain_drops_a_part_that_tells_elsewhere_alone() -> None:
     sets = [judged([0.2, 0.4], 1), judged([0.2, 0.4], 2), judged([0.2, 0.0], 3, each=60)]
     found = fitted(*((related, table * narrow) for related, table in sets)).score_weights
     assert [weights(domain)[1] > 0 for domain in found.domains] == [True, True, False]
+
+
+def pairs_of_domain(ceiling: float, groups: int = 40, each: int = 30) -> tuple[FitPairs, np.ndarray]:
+    """Pairs within groups of four documents, labels drawn by ceiling · sigmoid(20 · score - 4)."""
+    generator = np.random.default_rng(4)
+    scores = generator.uniform(0, 0.8, groups * each)
+    likely = ceiling * probability(scores, Calibration("platt", 20.0, -4.0))
+    places = np.array([(0, 1), (1, 2), (2, 3), (0, 2), (1, 3), (0, 3)])[np.arange(groups * each) % 6]
+    documents = places + 4 * (np.arange(groups * each) // each)[:, None]
+    related = generator.random(len(scores)) < likely
+    return FitPairs(related, documents, np.zeros(len(scores), np.int64), ("contracts",)), scores
+
+
+def test_a_domain_in_which_likeness_is_not_enough_gets_a_ceiling() -> None:
+    """Beyond .3 every pair is related with the same probability, one half: no sigmoid says so."""
+    pairs, scores = pairs_of_domain(0.5, each=20)
+    found = fit_domain_calibration(pairs, np.arange(len(scores)), scores)
+    assert found.ceiling == pytest.approx(0.5, abs=0.06)
+    grid = np.linspace(0.1, 0.8, 8)
+    true = 0.5 * probability(grid, Calibration("platt", 20.0, -4.0))
+    plain = fit_calibration(pairs.related, scores)
+    assert np.abs(probability(grid, found) - true).mean() < 0.05
+    assert np.abs(probability(grid, plain) - true).mean() > 0.08
+
+
+def test_a_domain_in_which_likeness_is_enough_gets_none() -> None:
+    pairs, scores = pairs_of_domain(1.0, each=20)
+    found = fit_domain_calibration(pairs, np.arange(len(scores)), scores)
+    assert found == fit_calibration(pairs.related, scores)
+    assert found.ceiling == 1.0
+
+
+def test_a_domain_that_cannot_be_halved_gets_no_ceiling() -> None:
+    pairs, scores = pairs_of_domain(0.5, groups=1, each=60)
+    assert fit_domain_calibration(pairs, np.arange(len(scores)), scores).ceiling == 1.0
+
+
+# Verdicts, by hand
+
+
+def f1(related: np.ndarray, scores: np.ndarray, threshold: float) -> float:
+    found = scores >= threshold
+    return float(2 * (found & related).sum() / (found.sum() + related.sum()))
+
+
+@given(st.lists(st.tuples(st.booleans(), st.integers(0, 8)), min_size=1, max_size=20))
+def test_the_threshold_has_the_best_f1_of_all(pairs: list[tuple[bool, int]]) -> None:
+    related, scores = (np.array([pair[place] for pair in pairs]) for place in (0, 1))
+    if not related.any():
+        return
+    threshold = best_threshold(related, scores.astype(np.float64))
+    # Every way to part the scores, from the highest threshold to the lowest.
+    known = sorted(set(scores.tolist()), reverse=True)
+    between = [(high + low) / 2 for high, low in pairwise(known)] + [known[-1]]
+    values = [f1(related, scores, place) for place in between]
+    assert threshold == between[int(np.argmax(np.round(values, 12)))]
+
+
+@pytest.mark.parametrize(
+    ("related", "scores", "threshold"),
+    [
+        ([1, 1, 0, 0], [0.9, 0.7, 0.3, 0.1], 0.5),
+        ([1, 0, 1, 0], [0.9, 0.7, 0.3, 0.1], 0.2),
+        ([1, 1], [0.9, 0.7], 0.7),  # all count as related
+        ([0, 1], [0.9, 0.7], 0.7),
+        ([1, 0, 0, 1], [0.8, 0.8, 0.2, 0.8], 0.5),  # equal scores stay together
+    ],
+)
+def test_thresholds(related: list[int], scores: list[float], threshold: float) -> None:
+    assert best_threshold(np.array(related, bool), np.array(scores)) == pytest.approx(threshold)
+
+
+def test_expected_counts_decide_where_labels_are_probabilities() -> None:
+    # F1 of the first 1, 2, 3: 2 * .9 / 2.5, 2 * 1.4 / 3.5, 2 * 1.5 / 4.5
+    found = best_threshold(np.array([0.9, 0.5, 0.1]), np.array([0.8, 0.6, 0.2]))
+    assert found == pytest.approx(0.4)
+
+
+def test_a_sigmoid_meets_the_smoothed_targets() -> None:
+    """At the optimum of the log-loss the errors sum to 0, also weighted by the scores (Platt 1999, eq. 1)."""
+    generator = np.random.default_rng(0)
+    related = np.arange(60) % 3 == 0
+    scores = generator.normal(0.2, 0.2, 60) + 0.4 * related
+    found = fit_calibration(related, scores)
+    assert found.kind == "platt"
+    target = np.where(related, 21 / 22, 1 / 42)
+    errors = probability(scores, found) - target
+    assert errors.sum() == pytest.approx(0, abs=1e-2)
+    assert errors @ scores == pytest.approx(0, abs=1e-2)
+
+
+@pytest.mark.parametrize(("count", "kind"), [(999, "platt"), (1000, "isotonic")])
+def test_a_thousand_pairs_give_a_curve_of_steps(count: int, kind: str) -> None:
+    scores = np.linspace(0, 1, count)
+    related = np.random.default_rng(0).random(count) < scores
+    found = fit_calibration(related.tolist(), scores.tolist())
+    assert found.kind == kind
+    assert probability(0.5, found) == pytest.approx(0.5, abs=0.1)
+    if kind == "isotonic":
+        assert all(isinstance(value, float) for value in (*found.scores, *found.probabilities))
+        assert probability(scores, found).sum() == pytest.approx(related.sum(), rel=1e-6)
+        assert (np.diff(found.probabilities) >= 0).all()
+
+
+def test_a_fit_needs_enough_pairs_of_either_label() -> None:
+    for related, unrelated, enough in ((50, 50, True), (49, 99, False), (99, 49, False), (0, 99, False)):
+        assert has_enough(np.repeat([True, False], [related, unrelated])) is enough

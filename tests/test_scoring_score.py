@@ -16,6 +16,7 @@ from colde_cli.encoder.layout import ModelConfig, TowerConfig
 from colde_cli.scoring.config import PARTS, Calibration, Domain, ScoreWeights, probability
 from colde_cli.scoring.lexicon import Terms
 from colde_cli.scoring.score import (
+    all_parts,
     cosine,
     counterparts,
     document_score,
@@ -23,6 +24,7 @@ from colde_cli.scoring.score import (
     part_score,
     saturated,
     score_parts,
+    score_without,
     verdict,
 )
 
@@ -295,3 +297,21 @@ def test_words_are_the_cosine_of_what_both_hold() -> None:
     assert part_score("words", a, b, ALL) == pytest.approx(plain(0.4), abs=1e-6)
     nothing = replace(a, terms=Terms(np.array([2], np.int32), np.ones(1, np.float32)))
     assert part_score("words", nothing, b, ALL) == 0
+
+
+def test_without_a_part_the_weights_of_the_others_are_raised() -> None:
+    values = np.array([[0.1, 0.2, 0.3, 0.4, 0.5, 0.6], [0.6, 0.5, 0.4, 0.3, 0.2, 0.1]])
+    weights = np.array([[0.5, 0.25, 0.25, 0, 0, 0], [0, 0, 0, 0, 0, 1.0]])
+    assert score_without(values, weights, 0) == pytest.approx([0.25, 0.1])
+    assert score_without(values, weights, 3) == pytest.approx([0.175, 0.1])
+    # Where only this part has a weight nothing is left.
+    assert score_without(values, weights, 5) == pytest.approx([0.175, 0])
+
+
+def test_parts_without_a_weight_are_listed_on_request() -> None:
+    config = model(ScoreWeights(colde=0.7, words=0.3))
+    shown, every = score_parts(made(1), made(2), config), all_parts(made(1), made(2), config)
+    assert [(part.name, part.weight) for part in shown] == [("colde", 0.7), ("words", 0.3)]
+    assert [part.name for part in every] == list(PARTS)
+    assert set(shown) <= set(every)
+    assert {part.weight for part in set(every) - set(shown)} == {0.0}

@@ -86,7 +86,7 @@ def test_a_chosen_document_gives_hits_and_their_differences(visitor: Visitor, ad
     report = opened.value
     report.wait_for_load_state()
     assert report.locator("h1").inner_text().startswith("Comparison of")
-    report.get_by_role("link", name="Texts").click()  # its scripts run
+    report.get_by_role("link", name="Side by side").click()  # its scripts run
     assert report.locator("#pane-b").is_visible()
     # As a stranger, it can ask the service for nothing.
     asked = "async (url) => { try { return (await fetch(url)).status } catch (error) { return error.name } }"

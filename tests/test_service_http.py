@@ -176,6 +176,49 @@ def test_filters(service: Any) -> None:
     problem(service.post("/v1/rank", files={"file": study()}, data={"glob": "*.odt"}), 422, "No document")
 
 
+@pytest.fixture(scope="module")
+def both(tmp_path_factory: pytest.TempPathFactory, kept: Encoder) -> Iterator[tuple[Any, Any]]:
+    """The service over a folder, all of whose files but one are old, and over its index."""
+    base = tmp_path_factory.mktemp("dated")
+    folder = small_corpus(base / "secret-place")
+    for path in (folder / "field-study-v2.pdf", folder / "notes" / HOSTILE):
+        os.utime(path, (1_500_000_000, 1_500_000_000))
+    colde_cli.index(base / "secret-index.colde", folder, encoder=kept)
+    with client(folder, kept) as one, client(base / "secret-index.colde", kept) as other:
+        yield one, other
+
+
+@pytest.mark.parametrize(
+    ("asked", "found"),
+    [
+        ({"newer": "1h"}, {"field-study-v1.pdf"}),
+        ({"older": "2020-01-01"}, {"field-study-v2.pdf", f"notes/{HOSTILE}"}),
+        ({"older": "999999999w"}, None),
+        ({"min_size": "10kB"}, {"field-study-v1.pdf", "field-study-v2.pdf"}),
+        ({"max_size": "10kB"}, {f"notes/{HOSTILE}"}),
+        ({"section": "calibration", "budget": "100"}, {"field-study-v1.pdf", "field-study-v2.pdf"}),
+        ({"section": "Calibration|Instruments"}, None),  # words, no pattern
+    ],
+)
+def test_dates_sizes_and_sections_choose(
+    both: tuple[Any, Any], asked: dict[str, str], found: set[str] | None
+) -> None:
+    for service in both:
+        answer = service.post("/v1/rank", files={"file": ("q.md", QUERY)}, data=asked)
+        if found is None:
+            problem(answer, 422, "No document of the corpus")
+        else:
+            assert {hit["path"] for hit in valid("colde.rank.1", answer)["results"]} == found
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [{"newer": "soon"}, {"min_size": "large"}, {"budget": "-1"}, {"budget": "nan"}, {"newer": "9" * 41}],
+)
+def test_filters_that_mean_nothing_are_told(service: Any, asked: dict[str, str]) -> None:
+    problem(service.post("/v1/rank", files={"file": ("q.md", QUERY)}, data=asked), 422, next(iter(asked)))
+
+
 def test_a_file_that_is_named_like_one_of_the_corpus_is_not_taken_for_it(
     folder: Path, service: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -207,6 +250,9 @@ def test_a_comparison_ignores_what_it_is_asked_to(service: Any) -> None:
     ignoring = valid("colde.diff.1", service.post("/v1/diff", files=texts, data={"ignore_numbers": "true"}))
     assert found["summary"]["edited"] == 1
     assert ignoring["summary"]["edited"] == 0
+    for name in ("renumbering", "list_marks"):
+        asked = service.post("/v1/diff", files=texts, data={f"ignore_{name}": "true"})
+        assert valid("colde.diff.1", asked)["ignored"][name]
     short = valid("colde.diff.1", service.post("/v1/diff", files=texts, data={"passages": "false"}))
     assert short["passages"] is None
 

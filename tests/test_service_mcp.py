@@ -83,7 +83,7 @@ def test_tools_describe_themselves_as_reading_only() -> None:
 def test_an_agent_compares_and_reads_on() -> None:
     async def talk(client: Any) -> None:
         text, data = await call(client, "compare", a=V1, b=V2)
-        assert text.startswith("Related (score 0.9")
+        assert text.startswith("Two versions of one paper: ")
         assert data["related"] is True
         assert data["counts"]["edited"] > 10
         assert data["changes"][0]["flags"][0] == "amount"  # the weightiest kind
@@ -114,6 +114,17 @@ def test_an_agent_ranks_a_folder_and_an_index(tmp_path: Path, encoder: Encoder) 
             assert data["skipped"] == 1
             assert "↔" in text
         await call(client, "rank", query=query, corpus="papers", explain=True, max_characters=1500)
+        for corpus in ("papers", "papers.colde"):
+            for narrowed, names in (
+                ({"glob": "field*"}, [V2]),
+                ({"section": "calibration"}, [V2]),
+                ({"min_score": 0.99}, []),
+                ({"newer": "1d"}, [V2, HOSTILE]),
+            ):
+                _, data = await call(client, "rank", query=query, corpus=corpus, **narrowed)
+                assert [Path(hit["path"]).name for hit in data["hits"]] == names, (corpus, narrowed)
+            said = await refused(client, "rank", query=query, corpus=corpus, older="yesterday")
+            assert "older is 'yesterday'" in said
 
     with_client(talk, tmp_path)
 
@@ -164,7 +175,7 @@ def test_what_an_agent_asks_wrongly_is_said_in_a_sentence() -> None:
         ):
             assert said
         text, _ = await call(client, "read_passages", document=V1)  # and it goes on
-        assert "70 passages, 9 pages" in text
+        assert "72 passages, 9 pages" in text
 
     with_client(talk, EXAMPLES)
 
@@ -219,7 +230,7 @@ def test_answers_keep_their_room_and_read_every_character(
 def test_a_page_of_the_first_document_begins_the_changes(encoder: Encoder) -> None:
     comparison = compare(EXAMPLES / V1, EXAMPLES / V2, encoder=encoder)
     found = pairs_answer(comparison, 3000, page=6).passages
-    assert re.match(r"A, p. 6", found[0].place)
+    assert re.match(r"A p. 6", found[0].place)
     with pytest.raises(OptionError, match="pages 1 to 9"):
         pairs_answer(comparison, 3000, page=99)
 

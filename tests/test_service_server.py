@@ -124,6 +124,17 @@ def test_what_cannot_be_served_is_said_in_a_sentence(folder: Path, arguments: li
     assert words in refused.err
 
 
+def test_a_published_index_is_served(tmp_path: Path) -> None:
+    url = f"file://{tmp_path}/share.colde"
+    pushed = run_process("index", EXAMPLES / "field-study-v1.pdf", "-o", tmp_path / "a.colde", "--push", url)
+    assert pushed.status == 0
+    with running(url, COLDE_CACHE_DIR=str(tmp_path / "cache")) as (address, _):
+        assert healthy(address)
+    lost = run_process("serve", f"file://{tmp_path}/no/share.colde")
+    check_trouble(lost)
+    assert "cannot be reached" in lost.err
+
+
 def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
     check_trouble(run_process("serve", tmp_path / "nowhere", "--port", "0"))
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from command_line import V1, V2
 from hand_made import document as written
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from colde_cli.documents.document import Document, Part, assemble
@@ -121,7 +123,17 @@ def test_what_stands_on_one_side_only_is_told_in_its_place() -> None:
 
 paragraphs = st.lists(
     st.sampled_from(
-        [*TEXTS, "None.", "Not applicable.", PUMP.replace("night", "day"), TAX[:50], CHOIR + " So they say."]
+        [
+            *TEXTS,
+            "None.",
+            "Not applicable.",
+            "9",
+            "9 3.2",
+            "3.2 9 9",
+            PUMP.replace("night", "day"),
+            TAX[:50],
+            CHOIR + " So they say.",
+        ]
     ),
     min_size=1,
     max_size=9,
@@ -148,15 +160,25 @@ def test_every_passage_is_in_one_pair(a: list[str], b: list[str]) -> None:
     assert sum(found.summary.values()) == len(found.pairs)
 
 
-@settings(max_examples=60, deadline=None)
-@given(st.permutations(TEXTS), st.lists(st.sampled_from(TEXTS), unique=True, min_size=1))
-def test_the_other_way_round_only_a_and_only_b_are_exchanged(a: list[str], b: list[str]) -> None:
-    there = align(document(*a), document(*b), None).summary
-    back = align(document(*b), document(*a), None).summary
-    assert (there[State.ONLY_A], there[State.ONLY_B]) == (back[State.ONLY_B], back[State.ONLY_A])
-    assert [there[state] for state in (State.SAME, State.EDITED, State.MOVED)] == [
-        back[state] for state in (State.SAME, State.EDITED, State.MOVED)
-    ]
+Mirrored = tuple[str, tuple[int, ...], tuple[int, ...]]
+MIRROR = {"only_a": "only_b", "only_b": "only_a"}
+
+
+def of_both(alignment: Alignment) -> list[Mirrored]:
+    """State and places of every pair."""
+    return sorted(
+        (pair.state.value, tuple(p.index for p in pair.a), tuple(p.index for p in pair.b))
+        for pair in alignment.pairs
+    )
+
+
+@settings(max_examples=200, deadline=None)
+@given(paragraphs, paragraphs)
+@example(["9 3.2"], ["9"])
+def test_the_other_way_round_is_the_mirror_image(a: list[str], b: list[str]) -> None:
+    there = of_both(align(document(*a), document(*b), None))
+    back = of_both(align(document(*b), document(*a), None))
+    assert there == sorted((MIRROR.get(state, state), left, right) for state, right, left in back)
 
 
 class Versions:
@@ -275,3 +297,36 @@ def test_a_document_without_words_shares_nothing() -> None:
     left, right = extents(align(written([]), written([("", KEPT)]), None).pairs)
     assert (left.words, left.share_kept) == (0, 0.0)
     assert (right.words, right.kept) == (15, 0)
+
+
+def test_numbers_that_a_word_processor_counts_make_no_edit() -> None:
+    counted = document("Each party pays:", "the fee of the year", "The costs of travel are not included.")
+    counted = replace(counted, report=replace(counted.report, counted_numbers=True))
+    printed = document(
+        "Each party pays:", "(a) the fee of the year", "4.2 The costs of travel are not included."
+    )
+    assert states(align(counted, printed, None)) == ["same"] * 3
+    other = document("Each party pays:", "(a) the fee of the year", "4.2 The costs of travel are included.")
+    assert states(align(counted, other, None)) == ["same", "same", "edited"]
+
+
+def test_a_table_with_bars_is_the_same_as_its_rows() -> None:
+    table = document("Service | Fee\nHosting of the platform | $4,250\nSupport | $185")
+    rows = document("Service Fee", "Hosting of the platform $4,250", "Support $185")
+    assert states(align(table, rows, None)) == ["same"] * 3
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        ("Revised: September 28, 2021", "Revised: July 1, 2023"),
+        ("Stand: 28. September 2021", "Stand: 1. Juli 2023"),
+        ("Dernière mise à jour : 28 septembre 2021", "Dernière mise à jour : 1er juillet 2023"),
+        ("3 de mayo de 2021", "4 de junio de 2022"),
+    ],
+)
+def test_a_short_line_with_another_date_is_edited(a: str, b: str) -> None:
+    found = align(document("Terms", a, PUMP, "Signed 3 May 2020"), document("Terms", b, PUMP, "Signed"), None)
+    edited = next(pair for pair in found.pairs if pair.state is State.EDITED)
+    assert (edited.a_text, edited.b_text) == (a, b)
+    assert [flag.kind.value for flag in edited.flags] == ["date"]

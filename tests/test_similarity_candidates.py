@@ -16,7 +16,7 @@ from colde_cli.documents.passages import Passage
 from colde_cli.documents.reading import read
 from colde_cli.encoder.cache import Cache
 from colde_cli.encoder.encoder import Encoder
-from colde_cli.similarity.candidates import CHUNKS, WORDS, ChunkCosines, promising
+from colde_cli.similarity.candidates import CHUNKS, WORDS, ChunkCosines, FloatArray, promising
 from colde_cli.similarity.comparison import Comparison, compare_encodings
 from colde_cli.similarity.matching import Matching
 
@@ -35,10 +35,20 @@ def passages(*spans: tuple[int, int]) -> list[Passage]:
 
 def test_a_passage_has_the_highest_score_of_the_chunks_it_stands_in() -> None:
     cosines = np.array([[0.1, 0.2], [0.3, 0.4]], np.float32)
-    scores = ChunkCosines(chunks(100, 200), chunks(50, 90), cosines)
+    asked = []
+
+    def among(rows: list[int], columns: list[int]) -> FloatArray:
+        asked.append((rows, columns))
+        return cosines[np.ix_(rows, columns)]
+
+    scores = ChunkCosines(chunks(100, 200), chunks(50, 90), among)
     inside, across, outside = (10, 100), (90, 110), (200, 220)
     found = scores.of_passages(passages(inside, across, outside), passages((0, 50), (49, 51)))
     assert found.tolist() == np.array([[0.1, 0.2], [0.3, 0.4], [1, 1]], np.float32).tolist()
+    found = scores.of_passages(passages((110, 150)), passages((60, 70)))
+    assert found.tolist() == np.array([[0.4]], np.float32).tolist()
+    assert asked == [([0, 1], [0, 1]), ([1], [1])]
+    assert scores.of_passages(passages(outside), passages((0, 50))).tolist() == [[1]]
 
 
 def test_one_reason_is_enough() -> None:

@@ -15,6 +15,7 @@ from colde_cli.similarity.chunk_scores import (
     TELLING,
     explanation,
     relative_attention,
+    shared_runs,
     shared_stretches,
     with_shared_wording,
 )
@@ -52,6 +53,16 @@ def test_platt_is_a_sigmoid_that_never_overflows() -> None:
     assert extreme.tolist() == [0.0, 1.0]
 
 
+def test_a_ceiling_is_never_passed() -> None:
+    plain, calibration = (
+        Calibration(slope=10.0, intercept=-5.0),
+        Calibration("platt", 10.0, -5.0, ceiling=0.6),
+    )
+    scores = [-1.0, 0.4, 0.5, 0.9, 1e6]
+    assert probability(scores, calibration) == pytest.approx(0.6 * probability(scores, plain))
+    assert probability(1e6, calibration) == pytest.approx(0.6)
+
+
 def test_isotonic_runs_between_its_knots() -> None:
     calibration = Calibration("isotonic", scores=(0.2, 0.6), probabilities=(0.1, 0.9))
     assert probability([0.0, 0.2, 0.4, 0.6, 1.0], calibration).tolist() == pytest.approx(
@@ -68,6 +79,20 @@ def chunk(*tokens: int) -> Chunk:
 
 def stretch(a: Chunk, b: Chunk) -> float:
     return float(shared_stretches([a], [b])[0, 0])
+
+
+def test_the_share_of_runs_is_that_of_the_document_with_fewer() -> None:
+    whole, half, other = (
+        [chunk(*range(10, 30))],
+        [chunk(*range(10, 20)), chunk(*range(50, 60))],
+        [chunk(*range(70, 90))],
+    )
+    assert shared_runs(whole, whole) == 1
+    # Of 16 runs of either, the 6 in the first half are shared: those across two chunks are runs, too.
+    assert shared_runs(whole, half) == shared_runs(half, whole) == pytest.approx(6 / 16)
+    assert shared_runs(whole, other) == 0
+    assert shared_runs(whole, [chunk(*range(11, 17))]) == 1
+    assert shared_runs(whole, [chunk(10, 11, 12, 13)]) == shared_runs(whole, []) == 1
 
 
 def slow(own: Chunk, other: Chunk) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 from colde_cli.documents.document import Part, assemble
 from colde_cli.documents.reading import read
 from colde_cli.encoder.encoder import Encoder
-from colde_cli.similarity.comparison import COUNTERPART, Comparison, compare_encodings, content
+from colde_cli.similarity.comparison import COUNTERPART, Comparison, compare_encodings, content, same_texts
 
 PUMP = "The pump lifts water from the well into the tower every night while the town is asleep."
 TAX = "The council levies a tax on every house, payable in March, and refunds it to the poor."
@@ -114,3 +115,14 @@ def test_white_space_is_no_content() -> None:
     one = assemble("", "", [Part("Tax", TAX)])
     two = assemble("", "", [Part("Tax", TAX.replace(" ", " \n "))])
     assert content(one) == content(two)
+
+
+def test_a_word_file_and_its_pdf_are_the_same() -> None:
+    word = assemble("a", "a", [Part("Fees", "Hosting | $40\n\nthe list\n\nIt is due.")])
+    printed = assemble("b", "b", [Part("1. Fees", "Hosting $40\n\n• the list\n\n2. It is due.")])
+    word = replace(word, report=replace(word.report, counted_numbers=True))
+    assert not same_texts(word, printed)
+    printed = replace(printed, report=replace(printed.report, pages=1))
+    assert same_texts(word, printed)
+    other = replace(word, text=word.text.replace("$40", "$45"))
+    assert not same_texts(other, printed)

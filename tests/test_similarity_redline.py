@@ -35,6 +35,12 @@ def marked(a: str, b: str, ignore: IgnoreOptions = NOTHING_IGNORED) -> list[tupl
     return [(a[e.a.start : e.a.end], b[e.b.start : e.b.end]) for e in redline(a, b, ignore=ignore)]
 
 
+def test_an_accent_stays_with_its_letter() -> None:
+    assert words("a\u030angstro\u0308m")[0].key == "\u00e5ngstr\u00f6m"
+    assert marked("There is a cafe.", "There is a\u030a cafe\u0301.") == [("a cafe", "a\u030a cafe\u0301")]
+    assert marked("cafe\u0301 noir", "caf\u00e9 noir") == []
+
+
 @pytest.mark.parametrize(
     ("a", "b"),
     [
@@ -300,3 +306,16 @@ def test_marks_make_no_edit(a: str, b: str, ignore: IgnoreOptions) -> None:
 def test_numbers_in_text_still_count(ignore: IgnoreOptions) -> None:
     a = "4.2 The Supplier brings 40 bags in 3 days."
     assert len(redline(a, a.replace("40", "45").replace("3", "5"), ignore=ignore)) == 2
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "edits"),
+    [
+        ("Fee | $40 | a year", "Fee $40 a year", 0),
+        ("the list • the log", "the list the log", 0),
+        ("the chance P(A | B) of rain", "the chance P(A B) of rain", 1),
+        ("x = a | b", "x = a b", 1),
+    ],
+)
+def test_bars_of_tables_and_bullets_are_typesetting(a: str, b: str, edits: int) -> None:
+    assert len(marked(a, b)) == edits

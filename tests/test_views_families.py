@@ -23,8 +23,13 @@ from colde_cli.corpus.families import Closest, Containment, Families, Family, Me
 from colde_cli.encoder.encoding import RuntimeInfo
 from colde_cli.scoring.profile import FieldInfo
 from colde_cli.views.families.clusters import clusters_csv, clusters_html, clusters_markdown, clusters_table
-from colde_cli.views.families.formats import COLUMNS, families_csv, families_markdown, families_table
-from colde_cli.views.families.html import families_html
+from colde_cli.views.families.formats import (
+    COLUMNS,
+    families_csv,
+    families_html,
+    families_markdown,
+    families_table,
+)
 
 GFM = MarkdownIt("gfm-like", {"html": True, "linkify": False})
 shares = st.floats(0.01, 1)

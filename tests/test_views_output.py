@@ -58,14 +58,14 @@ def test_formats_that_a_command_does_not_write_say_so(tmp_path: Path, name: str)
 
 
 def test_an_unknown_suffix_a_folder_and_a_missing_folder_are_refused_before_the_work(tmp_path: Path) -> None:
-    for place in (tmp_path / "out.docx", tmp_path, tmp_path / "missing" / "out.json"):
+    for place in (tmp_path / "out.odt", tmp_path, tmp_path / "missing" / "out.json"):
         with pytest.raises(OptionError, match=str(place.parent)):
             choose_format(None, place)
 
 
 def test_an_unknown_suffix_is_told_those_that_the_command_writes(tmp_path: Path) -> None:
     with pytest.raises(OptionError, match=r"use \.txt or \.json, or add --format"):
-        choose_format(None, tmp_path / "out.pdf")
+        choose_format(None, tmp_path / "out.odt")
 
 
 def test_a_file_appears_whole_with_the_usual_mode(tmp_path: Path) -> None:
@@ -243,6 +243,21 @@ def test_less_is_told_to_keep_colours_and_to_quit_where_all_fits(tmp_path: Path)
     assert delivered(LONG, None, PATH=path, LESS="-S", PAGER="less -i") == (1, "-S ['-i', '-R']\n")
 
 
+@pytest.mark.parametrize(("version", "links"), [(551, False), (566, True), (668, True)])
+def test_an_old_less_gets_no_links(tmp_path: Path, version: int, links: bool) -> None:
+    less = tmp_path / "less"
+    less.write_text(
+        f"#!{sys.executable}\nimport sys\n"
+        f"print('less {version} (GNU)' if '--version' in sys.argv else ascii(sys.stdin.read()))\n"
+    )
+    less.chmod(0o755)
+    link = "\x1b]8;id=1;file:///a.pdf\x1b\\p. 1\x1b]8;;\x1b\\\n"
+    path = f"{tmp_path}{os.pathsep}{os.environ['PATH']}"
+    _, shown = delivered(LONG + link, None, PATH=path)
+    assert ("]8;" in shown) is links
+    assert "p. 1" in shown
+
+
 def test_diff_keeps_its_status_and_its_colours(tmp_path: Path, pager: str) -> None:
     a, b = tmp_path / "a.txt", tmp_path / "b.txt"
     a.write_text("The parts of one unit cost 58 dollars in the market of our town.")
@@ -269,33 +284,3 @@ def test_every_message_is_one_plain_line_on_stderr(capsys: Capture) -> None:
 def test_a_path_is_said_as_it_is(capsys: Capture) -> None:
     output.warn("Skipped a:tada:[red]b.txt")
     assert capsys.readouterr().err == "Warning: Skipped a:tada:[red]b.txt\n"
-
-
-@pytest.mark.parametrize("total", [None, 5])
-def test_progress_waits_a_moment_and_then_counts(
-    capsys: Capture, monkeypatch: pytest.MonkeyPatch, total: int | None
-) -> None:
-    monkeypatch.setenv("FORCE_COLOR", "1")
-    monkeypatch.setenv("TERM", "xterm")
-    with output.progress("Reading", "files", total) as advance:
-        advance(2)
-    assert "Reading" not in capsys.readouterr().err
-    monkeypatch.setattr(output, "_DELAY", 0.0)
-    with output.progress("Reading", "files", total) as advance:
-        advance(2)
-    captured = capsys.readouterr()
-    assert captured.out == ""
-    assert "Reading" in captured.err
-    assert ("2/5" if total else "2 files") in captured.err
-
-
-def test_there_is_no_progress_off_a_terminal_or_when_quiet(
-    capsys: Capture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(output, "_DELAY", 0.0)
-    with output.progress("Reading", "files", 5) as advance:
-        advance(5)
-    monkeypatch.setenv("FORCE_COLOR", "1")
-    with output.progress("Reading", "files", 5, show=False) as advance:
-        advance(5)
-    assert capsys.readouterr().err == ""

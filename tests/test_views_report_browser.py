@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pypdfium2
 import pytest
 from hand_made import compared, document
 
@@ -142,7 +143,7 @@ def changed(versions: Comparison) -> list[int]:
 
 def test_the_page_is_alone_and_quiet(wide: Visit, address: str) -> None:
     page = wide.open(address)
-    for key in "123t23nnppl?":
+    for key in "123t4u23nnppul?":
         page.keyboard.press(key)
         wide.settle()
     assert page.evaluate("document.getElementById('help').open")
@@ -188,6 +189,18 @@ def test_keys_can_be_switched_off_and_stay_off(wide: Visit, address: str) -> Non
         page.keyboard.press("n")
         assert page.evaluate("location.hash") == ""
         page.reload()
+        # The browser stores the choice beside the page: under load after the reload has read it.
+        page.wait_for_function("!document.querySelector('#keys').checked")
+
+
+def test_keys_switched_off_in_one_report_are_off_in_another(wide: Visit, address: str) -> None:
+    page, other = wide.open(address), wide.context.new_page()
+    other.goto(address)
+    other.locator("#help-open").click()
+    other.locator("#keys").uncheck()
+    page.wait_for_function("!document.querySelector('#keys').checked")
+    page.keyboard.press("n")
+    assert page.evaluate("location.hash") == ""
 
 
 def test_filters_narrow_list_and_keys(wide: Visit, address: str, versions: Comparison) -> None:
@@ -388,8 +401,8 @@ def test_dark_follows_the_system_and_the_choice_is_remembered(browser: Any, addr
     light = background(page)
     assert dark != light
     page.reload()
+    page.wait_for_selector("#theme[aria-pressed=false]")
     assert background(page) == light
-    assert page.locator("#theme").get_attribute("aria-pressed") == "false"
     visit.context.close()
 
 
@@ -398,7 +411,7 @@ def test_text_has_contrast_and_controls_have_names(
     browser: Any, address: str, versions: Comparison, scheme: str
 ) -> None:
     visit = Visit(browser, WIDE, color_scheme=scheme)
-    for view in ("summary", "maps", f"p{flagged(versions)[0]}"):
+    for view in ("summary", "maps", "redline", "redline,changes", f"p{flagged(versions)[0]}"):
         page = visit.open(f"{address}#{view}")
         if view.startswith("p"):
             page.locator(".chip").first.click()
@@ -411,7 +424,7 @@ def test_text_has_contrast_and_controls_have_names(
 def test_a_narrow_screen_needs_no_sideways_scrolling(
     narrow: Visit, address: str, versions: Comparison
 ) -> None:
-    for view in ("summary", "maps", "text", f"p{flagged(versions)[0]}"):
+    for view in ("summary", "maps", "text", "redline", "redline,changes", f"p{flagged(versions)[0]}"):
         page = narrow.open(f"{address}#{view}")
         assert page.evaluate("document.documentElement.scrollWidth") <= 360, view
     for tab in ("a", "b", "list"):
@@ -441,17 +454,20 @@ def test_tabs_keep_the_place_and_follow_the_change(narrow: Visit, address: str, 
     assert page.locator(f"#pane-{side} .p.on").first.is_visible()
 
 
-def test_paper_shows_everything_in_light_colours(browser: Any, address: str) -> None:
+def test_paper_shows_the_changes_first_and_the_redline(browser: Any, address: str) -> None:
     visit = Visit(browser, WIDE, color_scheme="dark")
     page = visit.open(address)
     page.emulate_media(media="print")
     visit.settle()
-    for part in ("#summary", "#map-sections", "#list", "#pane-a", "#pane-b"):
-        assert page.locator(part).is_visible(), part
-    assert not page.locator("#theme").is_visible()
+    tops = [
+        page.locator(part).bounding_box()["y"] for part in ("#summary", "#list", "#pane-m", "#map-sections")
+    ]
+    assert tops == sorted(tops)
+    for part in ("#theme", ".tools", "nav", "#pane-a", "#pane-b"):
+        assert not page.locator(part).is_visible(), part
     assert background(page) == "rgb(255, 255, 255)"
     assert page.evaluate("document.getElementById('map-chunks').width") > 100
-    heights = page.evaluate("(p => [p.scrollHeight, p.clientHeight])(document.getElementById('pane-a'))")
+    heights = page.evaluate("(p => [p.scrollHeight, p.clientHeight])(document.getElementById('pane-m'))")
     assert heights[0] <= heights[1] + 1
     page.emulate_media(media="screen")
     visit.settle()
@@ -459,13 +475,28 @@ def test_paper_shows_everything_in_light_colours(browser: Any, address: str) -> 
     visit.context.close()
 
 
+def test_paper_keeps_passages_whole(wide: Visit, address: str, tmp_path: Path) -> None:
+    target = tmp_path / "report.pdf"
+    wide.open(f"{address}#redline,changes").pdf(path=target, format="A4")
+    pages = [page.get_textpage().get_text_bounded() for page in pypdfium2.PdfDocument(target)]
+    assert "Two versions of one paper" in pages[0]
+    assert "unchanged passages" in "".join(pages)
+    assert not any("Side by side" in page for page in pages)
+    kept = "Would you take part again? What should we do better?"
+    assert any(kept in " ".join(page.split()) for page in pages)
+
+
 @pytest.mark.parametrize("size", [WIDE, NARROW], ids=["wide", "narrow"])
 def test_it_can_be_read_without_scripts(browser: Any, address: str, size: dict[str, int]) -> None:
     visit = Visit(browser, size, java_script_enabled=False)
     page = visit.page
     page.goto(address)
-    for part in ("#summary", "#list", "#pane-a", "#pane-b", "#pane-a del >> nth=0", "#pane-b ins >> nth=0"):
+    for part in (
+        *("#summary", "#list", "#pane-a", "#pane-b", ".plain"),
+        *("#pane-a del >> nth=0", "#pane-b ins >> nth=0"),
+    ):
         assert page.locator(part).is_visible(), part
+    assert not page.locator("#pane-m").is_visible()
     assert not page.locator("#next").is_visible()
     assert not page.locator("#map-sections").is_visible()
     assert page.locator("main").bounding_box()["width"] <= size["width"]
@@ -523,7 +554,7 @@ def test_odd_documents_work_too(
     target = tmp_path / "odd.html"
     target.write_text(comparison_html(compared(document(a), document(b))), encoding="utf-8")
     page = narrow.open(target.as_uri())
-    for key in "2n3np1tt":
+    for key in "2n3npu2u4p1tt":
         page.keyboard.press(key)
         narrow.settle()
         assert page.evaluate("document.documentElement.scrollWidth") <= 360

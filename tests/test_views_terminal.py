@@ -157,12 +157,12 @@ def test_every_cell_of_the_heat_map_is_there(width: int, colour: bool, rows: int
     assert max(map(len, lines)) <= width
     headers = [index for index, line in enumerate(lines) if line.startswith("A \\ B")]
     assert [lines[header + rows].split()[0] for header in headers] == [str(rows)] * len(headers)
-    tenths = "tenths" in lines[-1]
+    blocks = "hundredths" not in lines[-1]
     # The first number stands over the first cell, at its right where the cell is wide.
     first = re.search(r"\d", lines[headers[0]])
     assert first is not None
-    start = first.start() - (0 if tenths else 2)
-    cell = r"\d|·" if tenths else r"\d\d|1\.|·"
+    start = first.start() - (0 if blocks else 2)
+    cell = r"[ ·]" if blocks and colour else r"[░▒▓█·]" if blocks else r"\d\d|1\.|·"
     assert sum(len(re.findall(cell, lines[header + 1][start:])) for header in headers) == columns
 
 
@@ -179,7 +179,7 @@ def test_cells_say_what_the_scores_are() -> None:
     assert line.split()[2:] == ["1.", "1.", "50", "07", "·", "·"]
     many = np.tile(values, (1, 10))
     line = drawn(HeatMap(many, ["Heading"], 60), 80, colour=False).splitlines()[2]
-    assert line.split()[2] == "995···" * 10
+    assert line.split()[2] == "██▒···" * 10
 
 
 def test_wide_characters_keep_the_columns_in_line() -> None:
@@ -235,7 +235,8 @@ def test_what_was_left_out_is_said(versions: Comparison) -> None:
 
 
 def test_a_model_without_calibration_gives_no_verdict(strangers: Comparison) -> None:
-    bare = replace(strangers, probability=None, threshold=None)
+    scores = replace(strangers.scores, probability=None, threshold=None)
+    bare = replace(strangers, measure=lambda: scores)
     text = comparison_table(bare, "document", 10)
     assert "No verdict" in text
     assert "probability" not in text

@@ -40,19 +40,21 @@ def row(*cells: str) -> str:
     return "<w:tr>" + "".join(f"<w:tc>{p(cell)}</w:tc>" for cell in cells) + "</w:tr>"
 
 
+def relations(*kinds: str) -> bytes:
+    """The part that names the other parts."""
+    inner = (f'<Relationship Id="r{kind}" Type="{_RELATION}/{kind}" Target="{kind}.xml"/>' for kind in kinds)
+    return f"<Relationships>{''.join(inner)}</Relationships>".encode()
+
+
 def write_word(
     path: Path, body: str, notes: str = "", *, document: str = "", parts: dict[str, bytes] | None = None
 ) -> Path:
     """A file with this body; `document` replaces the whole main part, `parts` adds or replaces any."""
     main = document or root("document", f"<w:body>{body}</w:body>")
-    relations = "".join(
-        f'<Relationship Id="r{kind}" Type="{_RELATION}/{kind}" Target="{kind}.xml"/>'
-        for kind in ("styles", "footnotes")
-    )
     files = {
         "[Content_Types].xml": b"<Types/>",
         "word/document.xml": main.encode(),
-        "word/_rels/document.xml.rels": f"<Relationships>{relations}</Relationships>".encode(),
+        "word/_rels/document.xml.rels": relations("styles", "footnotes"),
         "word/styles.xml": root("styles", _STYLES).encode(),
         "word/footnotes.xml": root("footnotes", notes).encode(),
     } | (parts or {})

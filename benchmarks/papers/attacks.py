@@ -21,6 +21,7 @@ from paper_data import RUNS, PaperSet, load_sets
 from recipes import ELONGATED, TABLE_2
 from reporting import spread, write_table
 
+from colde_cli import settings
 from colde_cli.encoder.cache import Cache
 from colde_cli.encoder.encoder import Encoder
 from colde_cli.evaluation.data import LabelledPair
@@ -155,6 +156,7 @@ def main() -> None:
     )
     parser.add_argument("folders", nargs="+", type=Path)
     parser.add_argument("--seeds", type=int, default=3, help="of shuffle; elongation takes 2 at most")
+    parser.add_argument("--model", default=settings.DEFAULT_MODEL, help="gives the chunk vectors")
     parser.add_argument(
         "--most", type=int, nargs="+", help="training documents at most; one number, or one a set"
     )
@@ -164,7 +166,7 @@ def main() -> None:
     options = parser.parse_args()
     wanted = [options.attack] if options.attack else ["shuffle", "elongation"]
     with Cache.open() as cache:
-        shipped = open_encoder(cache)
+        shipped = open_encoder(cache, options.model)
         sets = load_sets(options.folders, shipped, options.most)
         opened = (shipped, cache)
         if "shuffle" in wanted:

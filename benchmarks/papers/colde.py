@@ -1,26 +1,27 @@
 """Measure CoLDE's Table 2 on two CPU cores: heads on frozen MiniLM chunk vectors, one model for every set.
 
-    python benchmarks/papers/colde.py FOLDER... [--seeds 5] [--most N...]
+    python benchmarks/papers/colde.py FOLDER... [--seeds 3] [--most N...] [--model NAME] [--windows N] [--epochs N]
 
 Trains CoLDE (the paper's recipe and ours) and its ablations −Aug, −LSTM and −CL on every set, a run for every seed,
 and scores the baselines, the untrained heads among them. Two tables go to runs/papers/: pairs as the paper has them
 (related and random ones), and all pairs. The threshold is the one with the best F1 on the validation pairs of the same
-kind. "steps": updates of the weights that were kept, for every seed. Chunk vectors come from colde's cache; those it
-lacks are encoded (about 12 chunks a second and core). The paper's other rows are trained by `colde train --system`; see
-docs/results.md.
+kind. "kept": updates of the weights that were kept, for every seed. "loss": of the first epoch, before the last tenth
+of the epochs, and in it. Chunk vectors come from colde's cache; those it lacks are encoded. The paper's other rows are
+trained by `colde train --system`; see docs/results.md.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from head_runs import baseline_scores, of_split, open_encoder, run_all, untrained
+from head_runs import Run, baseline_scores, of_split, open_encoder, run_all, settling, untrained
 from numpy.typing import NDArray
 from paper_data import RUNS, PaperSet, load_sets
-from recipes import TABLE_2
+from recipes import PAPER, TABLE_2
 from reporting import (
     FIGURES,
     LabelledSplit,
@@ -32,17 +33,20 @@ from reporting import (
     write_table,
 )
 
+from colde_cli import settings
 from colde_cli.encoder.cache import Cache
 
 Scores = Mapping[str, tuple[NDArray[np.float64], NDArray[np.float64]]]
 """Name of a system to its scores of the validation pairs [seeds, P] and of the test pairs [seeds, P]."""
 
 REFERENCE = "−LSTM"
-PAPER_HEADER = ("set", "system", "steps", "precision", "recall", "F1", "accuracy", "AUC")
+PAPER_HEADER = ("set", "system", "kept", "precision", "recall", "F1", "accuracy", "AUC")
 HEADER = (
     "set",
     "system",
-    "steps",
+    "kept",
+    "of",
+    "loss",
     "F1",
     "accuracy",
     "AUC",
@@ -75,7 +79,12 @@ def paper_rows(paper_set: PaperSet, scores: Scores, steps: Mapping[str, str]) ->
     ]
 
 
-def full_rows(paper_set: PaperSet, scores: Scores, steps: Mapping[str, str]) -> list[list[str]]:
+def full_rows(
+    paper_set: PaperSet,
+    scores: Scores,
+    steps: Mapping[str, str],
+    runs: Mapping[str, Sequence[Run]],
+) -> list[list[str]]:
     """Rows of all pairs, with the tests against −LSTM."""
     found = {kind: measure(paper_set, scores, kind) for kind in ("all", "random", "hard")}
     base, base_auc = scores[REFERENCE][1], found["all"][REFERENCE]["auc"]
@@ -86,7 +95,8 @@ def full_rows(paper_set: PaperSet, scores: Scores, steps: Mapping[str, str]) -> 
         kinds = [spread(found[kind][name]["auc"]) for kind in ("all", "random", "hard")]
         figured = [spread(values["f1"]), spread(values["accuracy"]), *kinds]
         tested = [p_value(seeds), p_value(pairs)]
-        rows.append([paper_set.name, name, steps.get(name, "–"), *figured, *tested])
+        trained = [str(runs[name][0].updates), settling(runs[name])] if name in runs else ["–", "–"]
+        rows.append([paper_set.name, name, steps.get(name, "–"), *trained, *figured, *tested])
     return rows
 
 
@@ -96,16 +106,22 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("folders", nargs="+", type=Path)
-    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--model", default=settings.DEFAULT_MODEL, help="gives the chunk vectors")
     parser.add_argument(
         "--most", type=int, nargs="+", help="training documents at most; one number, or one a set"
     )
+    parser.add_argument(
+        "--windows", type=int, default=0, help="read so many chunks of a document, spread over it; 0: all"
+    )
+    parser.add_argument("--epochs", type=int, default=PAPER.epochs)
     options = parser.parse_args()
     notes, paper, full = [], [], []
     with Cache.open() as cache:
-        encoder = open_encoder(cache)
-        for paper_set in load_sets(options.folders, encoder, options.most):
-            runs = run_all(paper_set, TABLE_2, range(options.seeds))
+        encoder = open_encoder(cache, options.model)
+        for paper_set in load_sets(options.folders, encoder, options.most, options.windows):
+            recipes = {name: replace(recipe, epochs=options.epochs) for name, recipe in TABLE_2.items()}
+            runs = run_all(paper_set, recipes, range(options.seeds))
             scores = {
                 name: (of_split(some, "validation"), of_split(some, "test")) for name, some in runs.items()
             }
@@ -125,7 +141,7 @@ def main() -> None:
                 f"{len(paper_set.evaluation_set.pairs)} test pairs, {options.seeds} seeds, {seconds:.0f} s a run."
             )
             paper += paper_rows(paper_set, scores, steps)
-            full += full_rows(paper_set, scores, steps)
+            full += full_rows(paper_set, scores, steps, runs)
     listed = "\n".join(f"- {note}" for note in notes)
     title = "CoLDE, Table 2: pairs as in the paper (related and random, 1:1)"
     write_table(RUNS / "table2-paper.md", title, PAPER_HEADER, paper, f"\n{listed}\n")

@@ -48,6 +48,7 @@ class Run:
         epochs: passes made.
         best_epoch: the one whose weights were kept.
         steps: updates of these weights.
+        updates: of the whole run.
         seconds: it took.
         validation: scores of the validation pairs.
         test: scores of the test pairs.
@@ -68,6 +69,7 @@ class Run:
     untrained: dict[str, list[float]] = field(default_factory=dict)
     curve: list[dict[str, float]] = field(default_factory=list)
     folder: str = ""
+    updates: int = 0
 
 
 class _Curve:
@@ -141,6 +143,7 @@ def train(paper_set: PaperSet, recipe: Recipe) -> tuple[Run, Colde]:
         test=pair_scores(model, source, paper_set, "test").tolist(),
         untrained=untrained,
         curve=curve.rows,
+        updates=outcome.progress.step,
     )
     return run, model
 
@@ -187,9 +190,9 @@ def _backbone() -> Backbone:
     return load_backbone(settings.DEFAULT_MODEL)
 
 
-def open_encoder(cache: Cache) -> Encoder:
-    """The shipped model, whose chunk vectors all heads are trained on."""
-    return Encoder.load(settings.DEFAULT_MODEL, device="cpu", cache=cache)
+def open_encoder(cache: Cache, model: str) -> Encoder:
+    """The model whose chunk vectors all heads are trained on."""
+    return Encoder.load(model, device="cpu", cache=cache)
 
 
 def load_head(run: Run) -> tuple[Recipe, Colde]:
@@ -206,6 +209,14 @@ def load_head(run: Run) -> tuple[Recipe, Colde]:
     return recipe, model.eval()
 
 
+def settling(runs: Sequence[Run]) -> str:
+    """Loss of the first epoch, of the tenth of the epochs before the last tenth, and of the last; means of seeds."""
+    losses = np.array([[point["loss"] for point in run.curve[1:]] for run in runs], np.float64).mean(axis=0)
+    tenth = max(1, len(losses) // 10)
+    stages = losses[0], losses[-2 * tenth : -tenth].mean(), losses[-tenth:].mean()
+    return " → ".join(f"{stage:.3f}" for stage in stages)
+
+
 def untrained(runs: Sequence[Run], split: str) -> NDArray[np.float64]:
     """Scores of the heads before training, [runs, P]."""
     return np.array([run.untrained[split] for run in runs], np.float64)
@@ -216,26 +227,26 @@ def of_split(runs: Sequence[Run], split: str) -> NDArray[np.float64]:
     return np.array([run.validation if split == "validation" else run.test for run in runs], np.float64)
 
 
-def serve(run: Run, paper_set: PaperSet, shipped: Encoder, cache: Cache) -> Encoder:
-    """An encoder with the head of `run`, its threshold from the validation pairs, on the shipped chunk encoder.
+def serve(run: Run, paper_set: PaperSet, frozen: Encoder, cache: Cache) -> Encoder:
+    """An encoder with the head of `run`, its threshold from the validation pairs, on the frozen chunk encoder.
 
     Args:
         run: a training run.
         paper_set: what it was trained on.
-        shipped: whose chunk encoder the head was trained on, so that its vectors in the cache serve again.
+        frozen: whose chunk encoder the head was trained on, so that its vectors in the cache serve again.
         cache: of chunk vectors.
     """
     folder = Path(run.folder) / "served"
     if not (folder / CONFIG).is_file():
-        _build(run, paper_set, shipped, folder)
+        _build(run, paper_set, frozen, folder)
     return Encoder.load(folder, device="cpu", cache=cache)
 
 
-def _build(run: Run, paper_set: PaperSet, shipped: Encoder, folder: Path) -> None:
+def _build(run: Run, paper_set: PaperSet, frozen: Encoder, folder: Path) -> None:
     _, model = load_head(run)
     for name in (ENCODER_GRAPHS["int8"], WEIGHTS, TOKENIZER):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(shipped.folder.file(name), folder / name)
+        shutil.copyfile(frozen.folder.file(name), folder / name)
     write_head(model.head, folder / HEAD_GRAPH)
     threshold = best_threshold(paper_set.related("validation"), np.array(run.validation))
     # Last, since it says that the folder is whole.

@@ -260,16 +260,17 @@ def main() -> None:
     parser.add_argument("folders", nargs="+", type=Path)
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--cases", type=int, default=40)
-    parser.add_argument("--shipped", action="store_true", help="measure the shipped model and train nothing")
+    parser.add_argument("--shipped", action="store_true", help="measure --model itself and train nothing")
+    parser.add_argument("--model", default=settings.DEFAULT_MODEL, help="gives the chunk vectors")
     parser.add_argument(
         "--most", type=int, nargs="+", help="training documents at most; one number, or one a set"
     )
     options = parser.parse_args()
     planted, related, notes = [], [], "\n"
     with Cache.open() as cache:
-        shipped = open_encoder(cache)
+        shipped = open_encoder(cache, options.model)
         if options.shipped:
-            sets = [(labelled_set(folder), {settings.DEFAULT_MODEL: [shipped]}) for folder in options.folders]
+            sets = [(labelled_set(folder), {options.model: [shipped]}) for folder in options.folders]
         else:
             sets = [
                 (found.evaluation_set, encoders_of(found, options.seeds, (shipped, cache)))

@@ -1,7 +1,8 @@
 """Load a labelled set for training heads: chunks, frozen chunk vectors, training documents, labelled pairs.
 
-FOLDER holds `docs.jsonl.gz` and `pairs.jsonl.gz` (docs/training-data.md). Chunk vectors come from the int8 graph of the
-shipped model, whose MiniLM is as published. Those missing in colde's cache are encoded.
+FOLDER holds `docs.jsonl.gz` and `pairs.jsonl.gz` (docs/training-data.md). Chunk vectors come from the int8 graph of
+`--model`. The shipped one learned from these sets; `colde train DATA --freeze-backbone --epochs 1 -o minilm` makes one
+whose MiniLM is as published. Vectors missing in colde's cache are encoded.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 import colde_cli
 from colde_cli.encoder.cache import digest, file_digest
 from colde_cli.encoder.encoder import Encoder
-from colde_cli.encoder.layout import TOKENIZER, WEIGHTS
+from colde_cli.encoder.layout import TOKENIZER
 from colde_cli.evaluation.data import TrainingData, read_data, read_pairs
 from colde_cli.evaluation.evaluation_set import (
     EvaluationSet,
@@ -30,7 +31,7 @@ from colde_cli.learning.learner import ColdeTask
 from colde_cli.learning.loop import Task
 from colde_cli.learning.sampling import Positives
 from colde_cli.learning.splits import Split, split_by_pairs
-from colde_cli.learning.tokens import ChunkStore, chunk_documents
+from colde_cli.learning.tokens import ChunkStore, chunk_documents, ends
 
 RUNS = Path("runs/papers")
 """The folder of all results of these scripts. What is kept there is keyed by data, model and code."""
@@ -100,18 +101,21 @@ class PaperSet:
         return np.array([negatives == "all" or pair.related or pair.relation == negatives for pair in chosen])
 
 
-def load_set(folder: Path, encoder: Encoder, most: int | None = None) -> PaperSet:
+def load_set(folder: Path, encoder: Encoder, most: int | None = None, windows: int = 0) -> PaperSet:
     """Read a set, cut its documents and look up or compute the chunk vectors.
 
     Args:
         folder: of the set.
-        encoder: of the shipped model, with a cache.
+        encoder: whose chunk vectors heads are trained on, with a cache.
         most: training documents at most, see `linked_first`; all if None.
+        windows: chunks of a document at most, see `spread_chunks`; all if 0.
     """
     data = read_data([folder / "docs.jsonl.gz"])
     pairs = read_pairs(folder / "pairs.jsonl.gz", data.numbers())
     evaluation_set = make_evaluation_set(folder.name, data.documents, pairs)
     store = _chunks(folder, data, encoder)
+    if windows:
+        store = thinned(store, windows)
     positives = Positives.of(data)
     split = split_by_pairs(data, list(evaluation_set.validation))
     if most is not None:
@@ -119,7 +123,8 @@ def load_set(folder: Path, encoder: Encoder, most: int | None = None) -> PaperSe
     vectors = _vectors(store, needed_documents(split, evaluation_set, data.numbers()), encoder)
     files = np.zeros(len(data.documents), np.int64)
     task = Task(store, positives, split, files, folder.name)
-    key = run_key(folder, split.training.tobytes(), file_digest(encoder.folder.file(WEIGHTS)))
+    # Of the graph that runs, not of the weights it was quantised from: vectors are the graph's.
+    key = run_key(folder, split.training.tobytes(), encoder.identity, str(windows).encode())
     return PaperSet(folder.name, folder, data, evaluation_set, store, vectors, task, key)
 
 
@@ -129,7 +134,9 @@ def labelled_set(folder: Path) -> EvaluationSet:
     return found
 
 
-def load_sets(folders: Sequence[Path], encoder: Encoder, most: Sequence[int] | None) -> list[PaperSet]:
+def load_sets(
+    folders: Sequence[Path], encoder: Encoder, most: Sequence[int] | None, windows: int = 0
+) -> list[PaperSet]:
     """Several sets, with one number of training documents for all or one for each.
 
     Raises:
@@ -139,7 +146,7 @@ def load_sets(folders: Sequence[Path], encoder: Encoder, most: Sequence[int] | N
     if len(numbers) not in (1, len(folders)):
         raise SystemExit(f"--most takes one number or {len(folders)}, not {len(numbers)}.")
     each = numbers * len(folders) if len(numbers) == 1 else numbers
-    return [load_set(folder, encoder, number) for folder, number in zip(folders, each, strict=True)]
+    return [load_set(folder, encoder, number, windows) for folder, number in zip(folders, each, strict=True)]
 
 
 def needed_documents(
@@ -165,6 +172,26 @@ def linked_first(training: NDArray[np.int64], positives: Positives) -> NDArray[n
                 found[number] = None
                 waiting.extend(positives.partners(number).tolist())
     return np.array(list(found), np.int64)
+
+
+def thinned(store: ChunkStore, windows: int) -> ChunkStore:
+    """The store with at most so many chunks of each document, spread over it."""
+    kept = [spread_chunks(store, number, windows) for number in range(len(store.documents) - 1)]
+    chunks = np.concatenate(kept)
+    return ChunkStore(
+        np.concatenate([store.tokens(int(chunk)) for chunk in chunks]),
+        ends(store.lengths_of(chunks).tolist()),
+        store.sections[chunks],
+        ends([len(some) for some in kept]),
+    )
+
+
+def spread_chunks(store: ChunkStore, document: int, windows: int) -> NDArray[np.int64]:
+    """The chunks in the middle of each of so many equal parts of a document, each once."""
+    chunks = store.chunks_of(document)
+    last = np.cumsum(store.lengths_of(chunks) - 2)
+    middles = (np.arange(windows) + 0.5) / windows * last[-1]
+    return chunks[np.unique(np.searchsorted(last, middles, side="right"))]
 
 
 def _chunks(folder: Path, data: TrainingData, encoder: Encoder) -> ChunkStore:

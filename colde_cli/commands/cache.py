@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import typer
 
-app = typer.Typer(no_args_is_help=True, help="Show or delete the cache of chunk vectors.")
+app = typer.Typer(
+    no_args_is_help=True, add_completion=False, help="Show or delete the cache of chunk vectors."
+)
 
 
 @app.command("path")

@@ -48,7 +48,7 @@ def calibrate(
             "--field",
             panel=DATA,
             metavar="docs|NAME|FOLDER",
-            help="Calibrate a field profile in place of the model: of the documents of the pairs, or of colde adapt.",
+            help="Calibrate a field profile, not the model: a new one of these documents (docs) or one of colde adapt.",
         ),
     ] = None,
     output: Annotated[
@@ -58,7 +58,7 @@ def calibrate(
             "-o",
             panel=OUTPUT,
             metavar="NAME|FOLDER",
-            help="Write a calibrated copy, and leave the original unchanged: a new folder; a name for a profile.",
+            help="New folder for a calibrated copy (of a profile: a name); the original stays as it is.",
         ),
     ] = None,
     split: Annotated[
@@ -147,7 +147,7 @@ def _refit(
     from colde_cli.evaluation.calibrate import fit_to_field, refit
     from colde_cli.evaluation.systems import ModelSystem, joined_verdicts
     from colde_cli.scoring.fit import fit_verdict
-    from colde_cli.views.output import progress
+    from colde_cli.views.progress import progress
 
     related, scores, stored = [], [], []
     with progress("Encoding", "chunks", show=not reporter.quiet) as advance:

@@ -58,7 +58,7 @@ def clusters(
             "--min-score",
             callback=check_score,
             metavar="SCORE",
-            help="Score of two neighbours. Default: that of the closest tenth of all pairs.",
+            help="Score from which two documents are neighbours. Default: that of the closest tenth of all pairs.",
         ),
     ] = None,
     resolution: Annotated[
@@ -92,11 +92,11 @@ def clusters(
     from colde_cli import grouping
 
     chosen = choose_format(format, output, corpus, FORMATS)
-    from colde_cli.views.output import progress
+    from colde_cli.views.progress import progress
 
     places = corpus_places(corpus, output, quiet=quiet)
     reporter = Reporter(quiet, verbose)
-    encoder = ModelChoice(model, device, precision, threads, no_cache).load()
+    encoder = ModelChoice(model, device, precision, threads, no_cache).load(ahead=False)
     reporter.about_model(encoder)
     with progress("Reading", "documents", show=not quiet) as advance:
         found = grouping.clusters(

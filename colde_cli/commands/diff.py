@@ -12,6 +12,7 @@ from colde_cli.commands.options import (
     DebugOption,
     DeviceOption,
     ExitZeroOption,
+    GlobOption,
     IgnoreCaseOption,
     IgnoreLikeOption,
     IgnoreListMarksOption,
@@ -25,34 +26,46 @@ from colde_cli.commands.options import (
     ModelOption,
     NoCacheOption,
     OnlySectionsOption,
-    OutputOption,
     PagerOption,
     PagesOption,
     PasswordOption,
     PrecisionOption,
     QuietOption,
     Reporter,
+    ReportsOption,
     SkipSectionsOption,
+    StrictOption,
     ThreadsOption,
     VerboseOption,
     check_score,
     format_option,
+    ignore_options,
     parse_pages,
+    require_extra,
     warn_if_nothing_ignored,
 )
-from colde_cli.recipes import option
+from colde_cli.errors import OptionError
+from colde_cli.recipes import option, option_name
 from colde_cli.settings import DEFAULT_MODEL
-from colde_cli.views.output import Format, choose_format, deliver
+from colde_cli.stages import stage
+from colde_cli.views.output import Format, choose_format, deliver, write_file
 
 if TYPE_CHECKING:
+    from colde_cli.encoder.encoding import DocumentEncoder
     from colde_cli.similarity.comparison import Comparison
 
-FORMATS = (Format.TABLE, Format.JSON, Format.MARKDOWN, Format.HTML, Format.CSV)
+FORMATS = tuple(Format)
+_SCORED = (Format.JSON, Format.JSONL, Format.HTML)
+"""Formats that hold the scores of versions of one text, too."""
 
 
 def diff(
-    a: Annotated[str, typer.Argument(metavar="A", help="A document, or - for standard input.")],
-    b: Annotated[str, typer.Argument(metavar="B", help="The document to compare it with, or -.")],
+    a: Annotated[str, typer.Argument(metavar="A", help="A document, - for standard input, or a folder.")],
+    b: Annotated[str, typer.Argument(metavar="B", help="The document or folder to compare it with, or -.")],
+    more: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="C", help="Later versions: what became of each section in all of them."),
+    ] = None,
     password: PasswordOption = None,
     pages: PagesOption = None,
     skip_sections: SkipSectionsOption = None,
@@ -71,10 +84,33 @@ def diff(
             help="Score with the statistics of a field, learned with colde adapt.",
         ),
     ] = None,
+    glob: GlobOption = None,
     level: LevelOption = Level.ALL,
     top: ListedOption = 10,
-    format: Annotated[Format | None, format_option("table|json|markdown|html|csv")] = None,
-    output: OutputOption = None,
+    format: Annotated[
+        Format | None, format_option("table|summary|json|jsonl|markdown|html|csv|docx|pdf|github")
+    ] = None,
+    output: Annotated[
+        Path | None,
+        option(
+            "--output",
+            "-o",
+            panel=OUTPUT,
+            metavar="FILE",
+            help="File to write, instead of standard output. A .docx file holds tracked changes, a .pdf file two PDFs"
+            " side by side, or the merged text of other documents.",
+        ),
+    ] = None,
+    annotate: Annotated[
+        Path | None,
+        option(
+            "--annotate",
+            panel=OUTPUT,
+            metavar="DIR",
+            help="Folder for copies of the PDFs with the changes highlighted.",
+        ),
+    ] = None,
+    reports: ReportsOption = None,
     pager: PagerOption = None,
     fail_under: Annotated[
         float | None,
@@ -86,6 +122,7 @@ def diff(
             help="Exit with status 0 if the document score is at least this, else with 1.",
         ),
     ] = None,
+    strict: StrictOption = False,
     exit_zero: ExitZeroOption = False,
     quiet: QuietOption = False,
     verbose: VerboseOption = False,
@@ -96,41 +133,150 @@ def diff(
     threads: ThreadsOption = None,
     no_cache: NoCacheOption = False,
 ) -> None:
-    """Compare two documents.
+    """Compare two documents, several versions of one, or the documents of two folders.
 
-    Exits with status 0 if their texts are the same apart from white space and
-    ignored differences, 1 if they differ, 2 if something went wrong.
+    Documents of two folders are paired by path and name, renamed ones by their
+    text; -o report.html then writes one page to mail, with a table and the
+    changes of each pair, and --reports a report on each pair. Exits with status
+    0 if the texts are the same apart from white space and ignored differences,
+    1 if they differ, 2 if something went wrong.
     """
     from colde_cli import api
-    from colde_cli.similarity.redline import IgnoreOptions
 
-    like = ignore_like or []
-    ignore = IgnoreOptions(
-        ignore_case,
-        ignore_whitespace,
-        ignore_numbers,
-        tuple(map(str, like)),
-        ignore_renumbering,
-        ignore_list_marks,
+    ignore = ignore_options(
+        ignore_like,
+        case=ignore_case,
+        whitespace=ignore_whitespace,
+        numbers=ignore_numbers,
+        renumbering=ignore_renumbering,
+        list_marks=ignore_list_marks,
     )
-    chosen = choose_format(format, output, (a, b, *ignore.like), FORMATS)
     reporter = Reporter(quiet, verbose)
     read = api.ReadOptions(password, parse_pages(pages), skip_sections or (), only_sections or ())
-    open_model = ModelChoice(model, device, precision, threads, no_cache).load
-    pair = api.open_pair(a, b, open_model, read, ignore, None if field == "none" else field)
+    choice = ModelChoice(model, device, precision, threads, no_cache)
+    within = None if field == "none" else field
+    if more or Path(a).is_dir() or Path(b).is_dir():
+        from colde_cli.commands.many import ManyOptions, diff_folders, diff_versions
+
+        _only_for_two(annotate=annotate, fail_under=fail_under)
+        options = ManyOptions(read, ignore, within, choice, top, format, output, reports, pager, reporter)
+        if more:
+            same = diff_versions((a, b, *more), options).same
+        else:
+            found = diff_folders(a, b, options, glob)
+            if strict and found.skipped:
+                raise typer.Exit(2)
+            same = found.same
+        raise typer.Exit(0 if same or exit_zero else 1)
+    if reports is not None:
+        raise OptionError("--reports is for two folders; for two documents use -o report.html.")
+    chosen = choose_format(format, output, (a, b, *ignore.like), FORMATS)
+    if annotate is not None or chosen is Format.PDF:
+        _check_pages(a, b, chosen, annotate, ignore.like)
+    pair = api.open_pair(a, b, lambda: _opened(choice, chosen), read, ignore, within)
     reporter.about_model(pair.encoder)
     for document in (*pair.templates, pair.a, pair.b):
         reporter.about_document(document)
-    warn_if_nothing_ignored((pair.a, pair.b), like, reporter)
-    from colde_cli.views.output import progress
+    warn_if_nothing_ignored((pair.a, pair.b), ignore_like, reporter)
+    from colde_cli.views.progress import progress
 
-    aligned = chosen in (Format.HTML, Format.CSV) or level in (Level.PASSAGE, Level.ALL)
+    aligned = chosen is not Format.JSON or level in (Level.PASSAGE, Level.ALL) or annotate is not None
+    scored = chosen in _SCORED or level in (Level.SECTION, Level.CHUNK) or verbose or fail_under is not None
     with progress("Encoding", "chunks", show=not quiet) as advance:
-        comparison = pair.compare(passages=aligned, progress=advance)
-    deliver(_render(comparison, chosen, level, top, verbose, output), output, chosen, pager)
+        comparison = pair.compare(passages=aligned, scores=scored, progress=advance)
+    if annotate is not None:
+        _annotate(comparison, annotate, password, parse_pages(pages), reporter)
+    if chosen is Format.DOCX and output is not None:
+        from colde_cli.views.word.redline import comparison_docx
+
+        redline = comparison_docx(comparison)
+        for sentence in redline.warnings:
+            reporter.warning(sentence)
+        write_file(redline.content, output)
+    elif chosen is Format.PDF and output is not None:
+        _write_pdf(comparison, output, password, parse_pages(pages), reporter)
+    else:
+        shown = verbose or fail_under is not None  # whoever sets a limit wants to see the score
+        deliver(_render(comparison, chosen, level, top, shown, output), output, chosen, pager)
     raise typer.Exit(0 if exit_zero else _status(comparison, fail_under))
 
 
+def _opened(choice: ModelChoice, chosen: Format) -> DocumentEncoder:
+    """Load the model, and the usual view too: both while the readers are at work."""
+    encoder = choice.load()
+    if chosen is Format.TABLE:
+        import colde_cli.views.terminal  # noqa: F401
+    return encoder
+
+
+def _check_pages(a: str, b: str, chosen: Format, annotate: Path | None, like: tuple[str, ...]) -> None:
+    """Find out before the work whether what was asked of the pages of PDFs can be done.
+
+    Raises:
+        MissingExtraError: the documents are not both PDF files, and the package that typesets is not installed.
+        OptionError: neither is a PDF file, or an annotated file would take the place of a document.
+    """
+    from colde_cli.views.annotated import check_annotation, why_no_pages
+
+    if annotate is not None:
+        check_annotation(annotate, a, b, (a, b, *like))
+    if chosen is Format.PDF and any(map(why_no_pages, (a, b))):
+        require_extra("pdf", "A .pdf file from documents that are not both PDF files")
+
+
+def _only_for_two(**options: object) -> None:
+    """Refuse options that folders and histories do not have.
+
+    Raises:
+        OptionError: one of them was given.
+    """
+    for name, value in options.items():
+        if value is not None:
+            raise OptionError(f"{option_name(name)} is for two documents only; leave it out.")
+
+
+def _write_pdf(
+    comparison: Comparison,
+    output: Path,
+    password: str | None,
+    pages: tuple[int, int] | None,
+    reporter: Reporter,
+) -> None:
+    """Write the pages of two PDFs side by side; of other documents, their text as one column."""
+    from colde_cli.views.annotated import why_no_pages
+
+    if not any(why_no_pages(side.document.path) for side in (comparison.a, comparison.b)):
+        from colde_cli.views.side_by_side import write_side_by_side
+
+        write_side_by_side(comparison, output, password, pages)
+        return
+    from colde_cli.views.typeset import write_typeset
+    from colde_cli.views.wording import plural
+
+    missing = write_typeset(comparison, output)
+    if missing:
+        reporter.warning(
+            f"{output} shows ? for {plural(missing, 'letter')}: no font of this machine has them;"
+            " install the Noto fonts, or write a .docx file."
+        )
+
+
+def _annotate(
+    comparison: Comparison,
+    folder: Path,
+    password: str | None,
+    pages: tuple[int, int] | None,
+    reporter: Reporter,
+) -> None:
+    """Write the annotated PDFs, and say what is missing."""
+    from colde_cli.views.annotated import write_annotated
+
+    for annotated in write_annotated(comparison, folder, password, pages):
+        if annotated.remark:
+            reporter.warning(f"{annotated.shown} {annotated.remark}")
+
+
+@stage("output")
 def _render(
     comparison: Comparison, chosen: Format, level: Level, top: int, verbose: bool, output: Path | None
 ) -> str:
@@ -138,21 +284,32 @@ def _render(
         from colde_cli.views.report.html import comparison_html
 
         return comparison_html(comparison)
-    if chosen is Format.JSON:
-        from colde_cli.views.json import comparison_json
-
-        return comparison_json(comparison)
     if chosen is Format.MARKDOWN:
         from colde_cli.views.markdown import comparison_markdown
 
         return comparison_markdown(comparison, level.value, top, verbose=verbose)
-    if chosen is Format.CSV:
-        from colde_cli.views.csv import comparison_csv
+    if chosen is Format.TABLE:
+        from colde_cli.views.terminal import comparison_table
 
-        return comparison_csv(comparison)
-    from colde_cli.views.terminal import comparison_table
+        return comparison_table(comparison, level.value, top, verbose=verbose, to_file=output is not None)
+    return _lines_or_data(comparison, chosen)
 
-    return comparison_table(comparison, level.value, top, verbose=verbose, to_file=output is not None)
+
+def _lines_or_data(comparison: Comparison, chosen: Format) -> str:
+    """The formats without markup, for programs and e-mails."""
+    from colde_cli.views import csv, github, json, summary
+
+    if chosen is Format.GITHUB:
+        from colde_cli.documents.source_lines import SourceLines
+
+        return github.comparison_annotations(comparison, SourceLines.of(comparison.b.document))
+    views = {
+        Format.JSON: json.comparison_json,
+        Format.JSONL: json.comparison_jsonl,
+        Format.CSV: csv.comparison_csv,
+        Format.SUMMARY: summary.comparison_summary,
+    }
+    return views[chosen](comparison)
 
 
 def _status(comparison: Comparison, fail_under: float | None) -> int:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from colde_cli.commands.options import DeviceOption, ModelOption, format_option
 from colde_cli.settings import DEFAULT_MODEL
-from colde_cli.views.output import Format, choose_format
+from colde_cli.views.output import Format, choose_format, prepare_output
 
 _PACKAGES = (
     "colde onnxruntime-gpu onnxruntime tokenizers numpy pypdf pypdfium2 selectolax typer rich torch transformers"
@@ -38,7 +39,7 @@ def doctor(
     Exits with status 1 if something is wrong.
     """
     chosen = choose_format(format, None)
-    findings = [*_versions(), *_devices(), *_paths(), *_self_test(model, device)]
+    findings = [*_versions(), *_devices(), *_paths(), _configuration(), *_self_test(model, device)]
     if chosen is Format.JSON:
         rows = [{"topic": item.topic, "result": item.result, "fine": item.fine} for item in findings]
         typer.echo(json.dumps({"schema": "colde.doctor/1", "findings": rows}, indent=2))
@@ -86,6 +87,20 @@ def _paths() -> list[Finding]:
     return [Finding("cache", str(settings.cache_dir())), Finding("models", listed, bool(models))]
 
 
+def _configuration() -> Finding:
+    """Which colde.toml holds here, and what it says."""
+    from colde_cli import configuration
+    from colde_cli.errors import ColdeError
+
+    try:
+        file = configuration.find(Path.cwd())
+        if file is None:
+            return Finding("configuration", f"none ({configuration.NAME} here or in a folder above)")
+        return Finding("configuration", f"{file}: {json.dumps(configuration.load(file), default=str)}")
+    except (ColdeError, OSError) as error:
+        return Finding("configuration", str(error), False)
+
+
 def _self_test(model: str, device: str) -> list[Finding]:
     """Encode a sentence twice: vectors must be finite, of unit length, and the same both times."""
     import numpy as np
@@ -119,4 +134,5 @@ def _print(findings: list[Finding]) -> None:
     for item in findings:
         style = "" if item.fine else "bold red"
         table.add_row(Text(item.topic, "bold"), Text(visible(item.result), style))
+    prepare_output()
     Console().print(table)

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
-from urllib.parse import quote
 
 import typer
 
@@ -21,31 +18,32 @@ from colde_cli.commands.options import (
     NoCacheOption,
     OutputOption,
     PagerOption,
+    PairReports,
     PasswordOption,
     PrecisionOption,
     QuietOption,
     Reporter,
+    ReportNames,
+    ReportsOption,
     StrictOption,
     ThreadsOption,
     VerboseOption,
+    check_reports,
     check_share,
     corpus_places,
     format_option,
+    report_links,
     search_end,
 )
-from colde_cli.errors import DocumentError, OptionError
-from colde_cli.files import atomic_folder
+from colde_cli.errors import DocumentError
 from colde_cli.recipes import option
 from colde_cli.settings import DEFAULT_MODEL
 from colde_cli.views.output import Format, choose_format, deliver
 
 if TYPE_CHECKING:
     from colde_cli.corpus.families import Families
-    from colde_cli.encoder.encoding import DocumentEncoder
 
 FORMATS = (Format.TABLE, Format.JSON, Format.MARKDOWN, Format.HTML, Format.CSV)
-_OWN = re.compile(r"index\.html|\d{4,}\.html")
-"""Files that `--reports` writes."""
 
 
 def dupes(
@@ -59,7 +57,7 @@ def dupes(
             "--min-share",
             callback=check_share,
             metavar="SHARE",
-            help="Share of the words of each that also occur in the other, for two to be versions.",
+            help="Call two documents versions if this share of the words of each also occurs in the other.",
         ),
     ] = 0.4,
     min_contained: Annotated[
@@ -68,20 +66,12 @@ def dupes(
             "--min-contained",
             callback=check_share,
             metavar="SHARE",
-            help="Share of a document's words that also occur in a longer one, for it to be a part.",
+            help="Call a document a part if this share of its words also occurs in a longer one.",
         ),
     ] = 0.8,
     glob: GlobOption = None,
     password: PasswordOption = None,
-    reports: Annotated[
-        Path | None,
-        option(
-            "--reports",
-            panel=OUTPUT,
-            metavar="FOLDER",
-            help="Also write a page of what is found and an HTML report on each pair.",
-        ),
-    ] = None,
+    reports: ReportsOption = None,
     max_reports: Annotated[
         int, option("--max-reports", panel=OUTPUT, min=1, metavar="N", help="Pairs to write reports on.")
     ] = 50,
@@ -110,11 +100,11 @@ def dupes(
     from colde_cli import grouping
 
     chosen = choose_format(format, output, corpus, FORMATS)
-    from colde_cli.views.output import progress
+    from colde_cli.views.progress import progress
 
     places = corpus_places(corpus, output, quiet=quiet)
     if reports is not None:
-        _check_folder(reports)
+        check_reports(reports)
     reporter = Reporter(quiet, verbose)
     with progress("Reading", "documents", show=not quiet) as advance:
         found = grouping.dupes(
@@ -128,28 +118,12 @@ def dupes(
     reporter.about_skipped(found.skipped)
     for path, sentences in found.half_read:
         reporter.about_half_read(path, sentences)
-    links: dict[tuple[str, str], str] = {}
+    names: ReportNames = {}
     if reports is not None:
         choice = ModelChoice(model, device, precision, threads, no_cache)
-        links = _write_reports(found, reports, max_reports, choice, password, reporter)
-    deliver(_render(found, chosen, output, reports, links), output, chosen, pager)
+        names = _write_reports(found, reports, max_reports, choice, password, reporter)
+    deliver(_render(found, chosen, output, reports, names), output, chosen, pager)
     raise search_end(found, found.skipped, strict=strict, exit_zero=exit_zero)
-
-
-def _check_folder(folder: Path) -> None:
-    """Refuse a folder that holds anything but earlier reports: it is replaced as a whole."""
-    try:
-        others = [path.name for path in folder.iterdir() if not _OWN.fullmatch(path.name)]
-    except FileNotFoundError:
-        others = []
-    except OSError as error:
-        raise OptionError(f"{folder} cannot be written: {error.strerror or error}.") from error
-    if others:
-        raise OptionError(
-            f"{folder} holds {others[0]} and is not overwritten; name a new folder for --reports."
-        )
-    if not folder.absolute().parent.is_dir():
-        raise OptionError(f"There is no folder {folder.parent} for the reports; make it first.")
 
 
 def _write_reports(
@@ -159,49 +133,26 @@ def _write_reports(
     choice: ModelChoice,
     password: str | None,
     reporter: Reporter,
-) -> dict[tuple[str, str], str]:
+) -> ReportNames:
     """Write a report on each of the first pairs, and the page that links them; return the names of the reports."""
-    from colde_cli.views.families.html import families_html
-    from colde_cli.views.output import progress
+    from colde_cli import api
+    from colde_cli.views.families.formats import families_html
+    from colde_cli.views.progress import progress
 
-    pairs, links = found.pairs(), {}
+    pairs = found.pairs()
     encoder = choice.load() if pairs else None
     if len(pairs) > most:
         reporter.warning(f"Reports are written on {most} of {len(pairs):,} pairs; see --max-reports.")
-    try:
-        with atomic_folder(folder) as staged:
-            with progress("Comparing", "pairs", min(most, len(pairs)), show=not reporter.quiet) as advance:
-                for number, pair in enumerate(pairs[:most], 1):
-                    name = f"{number:04}.html"
-                    if _write_report(pair, staged / name, encoder, password, reporter):
-                        links[pair] = name
-                    advance(1)
-            (staged / "index.html").write_text(
-                families_html(found, links), "utf-8", errors="backslashreplace"
-            )
-    except OSError as error:
-        raise OptionError(f"{folder} cannot be written: {error.strerror or error}.") from error
-    return links
-
-
-def _write_report(
-    pair: tuple[str, str],
-    file: Path,
-    encoder: DocumentEncoder | None,
-    password: str | None,
-    reporter: Reporter,
-) -> bool:
-    """Write the report on a pair; False, with a warning, where one of the two can no longer be read."""
-    from colde_cli import api
-    from colde_cli.views.report.html import comparison_html
-
-    try:
-        comparison = api.compare(*pair, encoder=encoder, password=password)
-    except DocumentError as error:
-        reporter.warning(f"No report on {pair[0]} and {pair[1]}: {error}")
-        return False
-    file.write_text(comparison_html(comparison), "utf-8", errors="backslashreplace")
-    return True
+    with PairReports.replacing(folder) as reports:
+        with progress("Comparing", "pairs", min(most, len(pairs)), show=not reporter.quiet) as advance:
+            for pair in pairs[:most]:
+                try:
+                    reports.write(pair, api.compare(*pair, encoder=encoder, password=password))
+                except DocumentError as error:  # it was readable a moment ago
+                    reporter.warning(f"No report on {pair[0]} and {pair[1]}: {error}")
+                advance(1)
+        reports.write_index(families_html(found, reports.names))
+    return reports.names
 
 
 def _render(
@@ -209,7 +160,7 @@ def _render(
     chosen: Format,
     output: Path | None,
     reports: Path | None,
-    links: dict[tuple[str, str], str],
+    names: ReportNames,
 ) -> str:
     from colde_cli.views.families import formats as views
 
@@ -218,20 +169,7 @@ def _render(
     if chosen is Format.MARKDOWN:
         return views.families_markdown(found)
     if chosen is Format.HTML:
-        from colde_cli.views.families.html import families_html
-
-        return families_html(found, _links_from(output, reports, links))
+        return views.families_html(found, report_links(names, reports, output))
     if chosen is Format.CSV:
         return views.families_csv(found)
     return views.families_table(found, to_file=output is not None)
-
-
-def _links_from(
-    output: Path | None, reports: Path | None, links: dict[tuple[str, str], str]
-) -> dict[tuple[str, str], str]:
-    """The links to reports as seen from the page."""
-    if reports is None:
-        return {}
-    place = Path() if output is None else output.parent
-    to_folder = Path(os.path.relpath(reports, place)).as_posix()
-    return {pair: quote(f"{to_folder}/{name}") for pair, name in links.items()}

@@ -216,7 +216,7 @@ def _measure(
 ) -> Evaluation:
     from colde_cli.evaluation.evaluate import evaluate as measure
     from colde_cli.evaluation.systems import BASELINES, CHUNK_BASELINES, make_baselines, part_systems
-    from colde_cli.views.output import progress
+    from colde_cli.views.progress import progress
 
     wanted = list(dict.fromkeys(item.value for item in baselines))
     names = list(BASELINES) if BaselineName.ALL.value in wanted else wanted

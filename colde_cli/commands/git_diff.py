@@ -10,7 +10,6 @@ import os
 import subprocess
 import sys
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -20,7 +19,9 @@ from colde_cli.commands.options import (
     DeviceOption,
     IgnoreCaseOption,
     IgnoreLikeOption,
+    IgnoreListMarksOption,
     IgnoreNumbersOption,
+    IgnoreRenumberingOption,
     IgnoreWhitespaceOption,
     Level,
     LevelOption,
@@ -32,6 +33,7 @@ from colde_cli.commands.options import (
     PrecisionOption,
     SkipSectionsOption,
     ThreadsOption,
+    ignore_options,
 )
 from colde_cli.errors import DocumentError, NoTextError, OptionError
 from colde_cli.settings import DEFAULT_MODEL
@@ -39,6 +41,7 @@ from colde_cli.views.output import deliver
 
 if TYPE_CHECKING:
     from colde_cli.documents.document import Document
+    from colde_cli.similarity.redline import IgnoreOptions
 
 _NOTHING = ("/dev/null", "nul")
 _MOST_HEADINGS = 30
@@ -59,6 +62,8 @@ def git_diff(
     ignore_case: IgnoreCaseOption = False,
     ignore_whitespace: IgnoreWhitespaceOption = False,
     ignore_numbers: IgnoreNumbersOption = False,
+    ignore_renumbering: IgnoreRenumberingOption = False,
+    ignore_list_marks: IgnoreListMarksOption = False,
     ignore_like: IgnoreLikeOption = None,
     level: LevelOption = Level.PASSAGE,
     top: ListedOption = 10,
@@ -72,11 +77,16 @@ def git_diff(
     """Compare two versions of a document for git, which runs this command (docs/git.md)."""
     _follow_colours_of_git()
     change = _change(arguments)
-    ignore = (ignore_case, ignore_whitespace, ignore_numbers)
-    choice = ModelChoice(model, device, precision, threads, no_cache)
-    options = _Options(
-        password, tuple(skip_sections or ()), ignore, tuple(ignore_like or ()), choice, level, top
+    ignore = ignore_options(
+        ignore_like,
+        case=ignore_case,
+        whitespace=ignore_whitespace,
+        numbers=ignore_numbers,
+        renumbering=ignore_renumbering,
+        list_marks=ignore_list_marks,
     )
+    choice = ModelChoice(model, device, precision, threads, no_cache)
+    options = _Options(password, tuple(skip_sections or ()), ignore, choice, level, top)
     if _nobody_reads():
         return
     try:
@@ -108,12 +118,11 @@ class _Change:
 
 @dataclass(frozen=True, slots=True)
 class _Options:
-    """The options of the command; `ignore` is case, white space, numbers."""
+    """The options of the command."""
 
     password: str | None
     skip: tuple[str, ...]
-    ignore: tuple[bool, bool, bool]
-    like: tuple[Path, ...]
+    ignore: IgnoreOptions
     choice: ModelChoice
     level: Level
     top: int
@@ -179,22 +188,16 @@ def _both(old: _Version, new: _Version, options: _Options) -> str:
 def _compared(documents: list[Document], options: _Options) -> str:
     """Warnings, then the table: on stderr the warnings would disturb the pager."""
     from colde_cli import api
-    from colde_cli.similarity.redline import IgnoreOptions
     from colde_cli.views.terminal import comparison_table
 
-    ignore = IgnoreOptions(*options.ignore, tuple(map(str, options.like)))
-    warnings = _warnings(documents)
-    passages = options.level in (Level.PASSAGE, Level.ALL)
+    scored = options.level in (Level.SECTION, Level.CHUNK)
     try:
-        comparison = api.compare(
-            *documents,
-            ignore=ignore,
-            password=options.password,
-            encoder=options.choice.load,
-            passages=passages,
-        )
+        read = api.ReadOptions(options.password)
+        pair = api.open_pair(documents[0], documents[1], options.choice.load, read, options.ignore)
+        comparison = pair.compare(scores=scored)
     except NoTextError as error:  # all of a document is boilerplate: git must go on with the next file
-        return warnings + _warning(str(error))
+        return _warnings(documents) + _warning(str(error))
+    warnings = _warnings([comparison.a.document, comparison.b.document])
     return warnings + comparison_table(comparison, options.level.value, options.top)
 
 
@@ -212,7 +215,7 @@ def _title(title: str, remark: str = "") -> str:
     from rich.rule import Rule
     from rich.text import Text
 
-    from colde_cli.views.terminal import rendered
+    from colde_cli.views.console import rendered
     from colde_cli.views.wording import plain
 
     line = Text.assemble((plain(title), "bold"), (f"  {remark}" if remark else "", "yellow"))
@@ -222,7 +225,7 @@ def _title(title: str, remark: str = "") -> str:
 def _warning(sentence: str) -> str:
     from rich.text import Text
 
-    from colde_cli.views.terminal import rendered
+    from colde_cli.views.console import rendered
     from colde_cli.views.wording import plain
 
     return rendered(Text(plain(sentence), style="yellow"))
@@ -233,7 +236,7 @@ def _outline(document: Document) -> str:
     from rich.console import Group
     from rich.text import Text
 
-    from colde_cli.views.terminal import rendered
+    from colde_cli.views.console import rendered
     from colde_cli.views.wording import heading, page_range, plural, shorten
 
     pages, sections = document.report.pages, document.sections

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -30,8 +31,8 @@ from colde_cli.views.output import Format, choose_format, deliver
 
 if TYPE_CHECKING:
     from colde_cli.corpus.cluster import RayCluster
+    from colde_cli.corpus.indexing import IndexUpdate
     from colde_cli.corpus.publishing import Transfer
-    from colde_cli.encoder.encoding import DocumentEncoder
 
 REMOTE = "Other machines"
 
@@ -55,13 +56,31 @@ def index(
         list[Path] | None,
         option("--forget", metavar="FOLDER|FILE", help="Follow it no longer; repeatable."),
     ] = None,
+    drop_missing: Annotated[
+        bool,
+        option(
+            "--drop-missing",
+            help="Drop missing files even if their folder is suddenly empty or lacks most of its files.",
+        ),
+    ] = False,
+    reread: Annotated[
+        bool,
+        option(
+            "--reread",
+            help="Read all files again, after an upgrade; those that now have another text are encoded again.",
+        ),
+    ] = False,
     status: Annotated[
         bool,
         option("--status", envvar=None, help="Show what an index holds and whether its files have changed."),
     ] = False,
     verify: Annotated[
         bool,
-        option("--verify", envvar=None, help="Check every record; exit with status 2 if one is damaged."),
+        option(
+            "--verify",
+            envvar=None,
+            help="Check every record and side file; exit with status 2 if one is damaged.",
+        ),
     ] = False,
     compact: Annotated[
         bool,
@@ -102,7 +121,7 @@ def index(
     ] = None,
     force: Annotated[
         bool,
-        option("--force", panel=REMOTE, help="Replace a version, or an index, that holds something else."),
+        option("--force", panel=REMOTE, help="Push or pull even if that replaces changes made there."),
     ] = False,
     format: Annotated[Format | None, format_option("table|json", "text")] = None,
     quiet: QuietOption = False,
@@ -114,12 +133,14 @@ def index(
     threads: ThreadsOption = None,
     no_cache: NoCacheOption = False,
 ) -> None:
-    """Read and encode a corpus once, so that rank finds its documents at once.
+    """Read and encode a corpus ahead of time, so that rank answers at once.
 
     Run it again with the index alone to bring it up to date: only new and
     changed files are read. Files that cannot be read are reported and tried
-    again when they change. The index holds the text of the documents in the
-    clear; encrypted files are left out.
+    again when they change. A folder that is suddenly empty, or lacks more than
+    half of at least 20 files, is taken for a lost disk: nothing is dropped, and
+    the status is 2. The index holds the text of the documents in the clear;
+    encrypted files are left out.
 
     With the index alone, --push publishes it as it is, for other machines:
     colde rank QUERY URL searches it there.
@@ -139,9 +160,22 @@ def index(
     source = context.get_parameter_source("model")
     if source is not None and source.name == "DEFAULT":
         model = _model_of(folder)
-    open_model = ModelChoice(model, device, precision, threads, no_cache).load
+    open_model = partial(ModelChoice(model, device, precision, threads, no_cache).load, ahead=False)
     reporter = Reporter(quiet, verbose)
-    _update(folder, places, forget or [], glob, _cluster(cluster, gpus), open_model, chosen, reporter)
+    from colde_cli import api
+
+    update = partial(
+        api.index,
+        folder,
+        places,
+        forget=forget or [],
+        glob=glob,
+        drop_missing=drop_missing,
+        reread=reread,
+        cluster=_cluster(cluster, gpus),
+        encoder=open_model,
+    )
+    _update(folder, update, chosen, reporter)
     if push is not None:
         _push(folder, push, force, quiet)
 
@@ -166,29 +200,16 @@ def _model_of(folder: Path) -> str:
 
 
 def _update(
-    folder: Path,
-    places: list[Path],
-    forget: list[Path],
-    glob: str | None,
-    cluster: RayCluster | None,
-    open_model: Callable[[], DocumentEncoder],
-    chosen: Format,
-    reporter: Reporter,
+    folder: Path, bring_up_to_date: Callable[..., IndexUpdate], chosen: Format, reporter: Reporter
 ) -> None:
-    from colde_cli import api
+    from colde_cli.corpus.pipeline import StageClock
     from colde_cli.views.index import index_json, seconds_text, update_text
-    from colde_cli.views.output import note, progress
+    from colde_cli.views.output import note
+    from colde_cli.views.progress import corpus_progress
 
-    with progress("Indexing", "documents", show=not reporter.quiet) as advance:
-        update = api.index(
-            folder,
-            places,
-            forget=forget,
-            glob=glob,
-            cluster=cluster,
-            encoder=open_model,
-            progress=advance,
-        )
+    clock = StageClock()
+    with corpus_progress(clock, show=not reporter.quiet):
+        update = bring_up_to_date(clock=clock)
     for item in update.unlisted:
         reporter.warning(f"Skipped {item.path}: {item.reason}.")
     reporter.about_skipped(update.failed)
@@ -233,7 +254,8 @@ def _look_after(folder: Path, chosen: Format, *, status: bool, verify: bool) -> 
 
 def _push(folder: Path, url: str, force: bool, quiet: bool) -> None:
     from colde_cli.corpus.publishing import push
-    from colde_cli.views.output import note, progress
+    from colde_cli.views.output import note
+    from colde_cli.views.progress import progress
 
     with progress("Publishing", "blocks", show=not quiet) as advance:
         done = push(folder, url, force=force, progress=advance)
@@ -245,7 +267,8 @@ def _pull(
     corpus: list[Path], output: Path | None, url: str, force: bool, quiet: bool, push_url: str | None
 ) -> None:
     from colde_cli.corpus.publishing import pull
-    from colde_cli.views.output import note, progress
+    from colde_cli.views.output import note
+    from colde_cli.views.progress import progress
 
     if output is not None or len(corpus) != 1 or push_url is not None:
         raise OptionError(

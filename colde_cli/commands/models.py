@@ -12,7 +12,10 @@ import typer
 
 from colde_cli.commands.options import format_option
 from colde_cli.errors import ModelError
-from colde_cli.views.output import Format, choose_format
+from colde_cli.views.output import Format, choose_format, prepare_output
+
+_MOST_OF_CARD = 100_000
+"""Characters of a model's card that are shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +117,7 @@ def _print_table(summaries: list[ModelSummary]) -> None:
         precisions = ", ".join(item.precisions)
         cells = (item.name, item.system, item.backbone, precisions, f"{item.megabytes:.0f} MB", item.path)
         table.add_row(*(Text(visible(cell)) for cell in cells))
+    prepare_output()
     Console().print(table)
 
 
@@ -133,8 +137,25 @@ def _describe(folder: Path, chosen: Format) -> None:
 
     console = Console()
     _print_table([summary])
-    if model.has(CARD):
-        text = visible(model.file(CARD).read_text(encoding="utf-8", errors="replace"), lines=True)
+    if model.has(CARD) and (card := _beginning(model.file(CARD))):
+        text = visible(card, lines=True)
         body = text.split("\n---\n", maxsplit=1)[1] if text.startswith("---\n") else text
         console.print()
         console.print(Markdown(body, hyperlinks=False))
+
+
+def _beginning(card: Path) -> str:
+    """The beginning of a model's card: one of 10 MB would take half a minute to set. "" for a link to elsewhere."""
+    from colde_cli.views.output import warn
+
+    if not card.resolve().is_relative_to(card.parent.resolve()):
+        warn(f"{card} is a link to a file outside of the model; it is not shown.")
+        return ""
+    try:
+        with card.open(encoding="utf-8", errors="replace") as file:
+            text, rest = file.read(_MOST_OF_CARD), file.read(1)
+    except OSError as error:
+        raise ModelError(f"{card} cannot be read: {error.strerror or error}.") from error
+    if rest:
+        warn(f"{card} is long; only its beginning is shown.")
+    return text

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from enum import StrEnum
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
+from urllib.parse import quote
 
 import typer
 
 from colde_cli.errors import MissingExtraError, OptionError
+from colde_cli.files import atomic_folder
 from colde_cli.recipes import option
 from colde_cli.settings import DEFAULT_MODEL
 
@@ -21,6 +25,11 @@ if TYPE_CHECKING:
     from colde_cli.corpus.pipeline import StageTimes
     from colde_cli.documents.document import Document
     from colde_cli.encoder.encoding import DocumentEncoder
+    from colde_cli.similarity.comparison import Comparison
+    from colde_cli.similarity.redline import IgnoreOptions
+
+_METAVAR = 40
+"""Characters of a list of formats that the help shows in place of the value."""
 
 # Panels of the help.
 DATA, IGNORE, MODEL, OUTPUT = "Data", "Differences to ignore", "Model", "Output"
@@ -33,8 +42,12 @@ def format_option(formats: str, default: str = "a table") -> Any:  # noqa: ANN40
         formats: of the command, separated by bars.
         default: what the command writes if neither the option nor the output file names a format.
     """
-    text = f"Output format. Default: the one of the output file's suffix, else {default}."
-    return option("--format", panel=OUTPUT, metavar=formats, show_choices=False, help=text)
+    # A longer list would leave the other columns of the help no room.
+    short = len(formats) <= _METAVAR
+    named = "Output format" if short else f"Output format: {formats.replace('|', ', ')}"
+    text = f"{named}. Default: the one of the output file's suffix, else {default}."
+    metavar = formats if short else "FORMAT"
+    return option("--format", panel=OUTPUT, metavar=metavar, show_choices=False, help=text)
 
 
 def keep_for_main(context: typer.Context, parameter: typer.CallbackParam, value: bool) -> bool:
@@ -61,6 +74,15 @@ OutputOption = Annotated[
     Path | None,
     option("--output", "-o", panel=OUTPUT, metavar="FILE", help="File to write, instead of standard output."),
 ]
+ReportsOption = Annotated[
+    Path | None,
+    option(
+        "--reports",
+        panel=OUTPUT,
+        metavar="FOLDER",
+        help="Also write an HTML report on each pair, and a page that links them.",
+    ),
+]
 PagerOption = Annotated[
     bool | None,
     option(
@@ -79,7 +101,8 @@ VerboseOption = Annotated[
         "--verbose",
         "-v",
         panel=OUTPUT,
-        help="Also show the parts of each score, what runs where and what was left out.",
+        callback=keep_for_main,
+        help="Also show the parts of each score, what runs where, what was left out and what took how long.",
     ),
 ]
 DebugOption = Annotated[
@@ -90,6 +113,84 @@ ExitZeroOption = Annotated[bool, option("--exit-zero", panel=OUTPUT, help="Exit 
 StrictOption = Annotated[
     bool, option("--strict", panel=OUTPUT, help="Exit with status 2 if a file cannot be read.")
 ]
+
+
+_REPORTS = re.compile(r"index\.html|\d{4,}\.html")
+"""Files that `--reports` writes."""
+
+
+def check_reports(folder: Path) -> None:
+    """Refuse a folder that holds anything but earlier reports: `--reports` replaces it as a whole.
+
+    Raises:
+        OptionError: it does, cannot be listed, or the folder around it is missing.
+    """
+    try:
+        others = [path.name for path in folder.iterdir() if not _REPORTS.fullmatch(path.name)]
+    except FileNotFoundError:
+        others = []
+    except OSError as error:
+        raise OptionError(f"{folder} cannot be written: {error.strerror or error}.") from error
+    if others:
+        raise OptionError(
+            f"{folder} holds {others[0]} and is not overwritten; name a new folder for --reports."
+        )
+    if not folder.absolute().parent.is_dir():
+        raise OptionError(f"There is no folder {folder.parent} for the reports; make it first.")
+
+
+ReportNames = dict[tuple[str, str], str]
+"""The files of reports by the paths of their pairs."""
+
+
+@dataclass(frozen=True, slots=True)
+class PairReports:
+    """HTML reports on pairs of documents, in one folder with a page that links them.
+
+    Attributes:
+        names: of the reports that are written.
+    """
+
+    folder: Path
+    names: ReportNames = field(default_factory=dict)
+
+    @classmethod
+    @contextmanager
+    def replacing(cls, folder: Path) -> Iterator[PairReports]:
+        """Reports that take the place of `folder` in the end.
+
+        Raises:
+            OptionError: the folder cannot be written.
+        """
+        try:
+            with atomic_folder(folder) as staged:
+                yield cls(staged)
+        except OSError as error:
+            raise OptionError(f"{folder} cannot be written: {error.strerror or error}.") from error
+
+    def write(self, pair: tuple[str, str], comparison: Comparison) -> None:
+        """Write the report on a pair."""
+        from colde_cli.views.report.html import comparison_html
+
+        name = f"{len(self.names) + 1:04}.html"
+        self._write(name, comparison_html(comparison))
+        self.names[pair] = name
+
+    def write_index(self, page: str) -> None:
+        """Write the page that links the reports."""
+        self._write("index.html", page)
+
+    def _write(self, name: str, page: str) -> None:
+        (self.folder / name).write_text(page, "utf-8", errors="backslashreplace")
+
+
+def report_links(names: ReportNames, folder: Path | None, output: Path | None) -> ReportNames:
+    """The addresses of reports as seen from the page that is written to `output`; `folder` is that of `--reports`."""
+    if folder is None:
+        return {}
+    place = Path() if output is None else output.parent
+    to_folder = Path(os.path.relpath(folder, place)).as_posix()
+    return {pair: quote(f"{to_folder}/{name}") for pair, name in names.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,11 +284,12 @@ class ModelChoice:
     threads: int | None = None
     no_cache: bool = False
 
-    def load(self, *, parts: bool = True) -> DocumentEncoder:
+    def load(self, *, parts: bool = True, ahead: bool = True) -> DocumentEncoder:
         """Load the encoder; its sessions open in the background.
 
         Args:
             parts: also compute vectors of sections and chunks; see `open_encoder`.
+            ahead: also open what only new documents need; see `open_encoder`.
 
         Raises:
             ModelError, DeviceError, OptionError: as `open_encoder`.
@@ -203,6 +305,7 @@ class ModelChoice:
             cache=cache,
             threads=self.threads,
             parts=parts,
+            ahead=ahead,
         )
 
 
@@ -215,7 +318,7 @@ FieldOption = Annotated[
     option(
         "--field",
         metavar="corpus|none|NAME|FOLDER",
-        help="Statistics to score with: of the corpus, of the model alone, or of a profile of colde adapt.",
+        help="Statistics to score with: of the corpus, of the model alone (none), or a profile of colde adapt.",
     ),
 ]
 PasswordOption = Annotated[
@@ -259,7 +362,7 @@ IgnoreWhitespaceOption = Annotated[
         "--ignore-whitespace",
         "-w",
         panel=IGNORE,
-        help="Ignore blanks, hyphens and kinds of quotation marks in the exit status too, as the redline does.",
+        help="Ignore blanks, hyphens and kinds of quotation marks for the exit status, too; the redline always does.",
     ),
 ]
 IgnoreNumbersOption = Annotated[
@@ -297,7 +400,21 @@ IgnoreLikeOption = Annotated[
 ]
 
 
-def warn_if_nothing_ignored(documents: Sequence[Document], files: Sequence[Path], reporter: Reporter) -> None:
+def ignore_options(like: Sequence[Path] | None = None, **switches: bool) -> IgnoreOptions:
+    """The object of the options `--ignore-...`.
+
+    Args:
+        like: templates.
+        switches: by the names of its fields.
+    """
+    from colde_cli.similarity.redline import IgnoreOptions
+
+    return IgnoreOptions(like=tuple(map(str, like or ())), **switches)
+
+
+def warn_if_nothing_ignored(
+    documents: Sequence[Document], files: Sequence[Path] | None, reporter: Reporter
+) -> None:
     """Warn if `--ignore-like` left nothing out: the wrong template is a likely mistake."""
     reports = [document.report.ignored for document in documents]
     if files and not any(report is not None and (report.stretches or report.sections) for report in reports):
@@ -321,7 +438,7 @@ LevelOption = Annotated[
         "--level",
         panel=OUTPUT,
         metavar="LEVEL",
-        help="How deep to go: document, section, chunk, passage, or all (passages; of different texts also sections).",
+        help="How deep to go: document, section, chunk, passage, or all (passages; of different texts sections too).",
     ),
 ]
 ListedOption = Annotated[
@@ -360,6 +477,7 @@ DocsOption = Annotated[
 _EXTRAS = {
     "serve": {"fastapi": "fastapi", "uvicorn": "uvicorn", "python_multipart": "python-multipart"},
     "mcp": {"mcp": "mcp"},
+    "pdf": {"reportlab": "reportlab"},
     "evaluate": {"sklearn": "scikit-learn", "scipy": "scipy"},
     "train": {
         "torch": "torch",
@@ -399,7 +517,8 @@ def corpus_places(corpus: Sequence[str], output: Path | None, *, quiet: bool) ->
         ColdeError: an index cannot be fetched.
     """
     from colde_cli.corpus.collecting import local_places, walk
-    from colde_cli.views.output import progress, refuse_inputs
+    from colde_cli.views.output import refuse_inputs
+    from colde_cli.views.progress import progress
 
     places: list[str | Path] = list(corpus)
     if any("://" in place for place in corpus):

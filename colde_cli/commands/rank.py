@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -29,15 +31,16 @@ from colde_cli.commands.options import (
     check_score,
     corpus_places,
     format_option,
+    ignore_options,
     search_end,
 )
-from colde_cli.recipes import option
-from colde_cli.settings import DEFAULT_MODEL, parse_moment, parse_size
+from colde_cli.recipes import option, option_name
+from colde_cli.settings import DEFAULT_MODEL
+from colde_cli.stages import stage
 from colde_cli.views.output import Format, choose_format, deliver
 
 if TYPE_CHECKING:
     from colde_cli import api
-    from colde_cli.corpus.filters import Filter
     from colde_cli.corpus.ranking import Ranking
 
 INDEX_PAYS = 500
@@ -66,10 +69,14 @@ def rank(
     glob: GlobOption = None,
     newer: Annotated[
         str | None,
-        option("--newer", metavar="DATE", help="Only files changed since, such as 2026-01-31, or 30d ago."),
+        option(
+            "--newer",
+            metavar="DATE",
+            help="Only files changed since a date, such as 2026-01-31, or an age, such as 30d.",
+        ),
     ] = None,
     older: Annotated[
-        str | None, option("--older", metavar="DATE", help="Only files not changed since then.")
+        str | None, option("--older", metavar="DATE", help="Only files last changed before a date or an age.")
     ] = None,
     min_size: Annotated[
         str | None,
@@ -83,7 +90,7 @@ def rank(
         option(
             "--section",
             metavar="PATTERN",
-            help="Only documents with such a section: a pattern of its heading, or a kind such as abstract.",
+            help="Only documents with a section whose heading matches, or of a kind such as abstract.",
         ),
     ] = None,
     field: FieldOption = "corpus",
@@ -93,7 +100,7 @@ def rank(
             "--budget",
             metavar="SECONDS",
             min=0,
-            help="Time to encode documents that the cache does not know, the most promising by their words first.",
+            help="Time to encode documents that are not in the cache; those closest to the query by words come first.",
         ),
     ] = None,
     password: PasswordOption = None,
@@ -118,33 +125,40 @@ def rank(
     a document is listed, 1 if none is, 2 if something went wrong.
     """
     from colde_cli import api
-    from colde_cli.similarity.redline import IgnoreOptions
 
-    ignore = IgnoreOptions(like=tuple(map(str, ignore_like or ())))
+    ignore = ignore_options(ignore_like)
     chosen = choose_format(format, output, (query, *corpus, *ignore.like), FORMATS)
-    from colde_cli.views.output import progress
+    from colde_cli.corpus.filters import Filter
+    from colde_cli.views.progress import progress
 
     places = corpus_places(corpus, output, quiet=quiet)
     reporter = Reporter(quiet, verbose)
-    open_model = ModelChoice(model, device, precision, threads, no_cache).load
+    open_model = partial(ModelChoice(model, device, precision, threads, no_cache).load, ahead=False)
     chosen_field = None if field == "none" else field
-    search = api.open_search(
-        query,
-        places,
-        open_model,
-        glob=glob,
-        chosen=_filter(newer, older, min_size, max_size, section),
-        ignore=ignore,
-        field=chosen_field,
-        password=password,
+    narrowed = Filter.parse(
+        newer=newer, older=older, min_size=min_size, max_size=max_size, section=section, called=option_name
     )
+    with progress("Reading the query", show=not quiet):
+        search = api.open_search(
+            query,
+            places,
+            open_model,
+            glob=glob,
+            chosen=narrowed,
+            ignore=ignore,
+            field=chosen_field,
+            password=password,
+        )
     reporter.about_model(search.encoder)
     for folder in search.unlisted:
         reporter.warning(f"Skipped {folder.path}: {folder.reason}.")
     for document in (*search.templates, search.query.document):
         reporter.about_document(document)
-    with progress("Searching", "documents", len(search.files), show=not quiet) as advance:
-        ranking = search.rank(top=top, min_score=min_score, explain=explain, budget=budget, progress=advance)
+    ranking = _ranking(
+        partial(search.rank, top=top, min_score=min_score, explain=explain, budget=budget),
+        is_index=search.index is not None,
+        show=not quiet,
+    )
     reporter.about_stages(ranking.times)
     _about_skipped(search, ranking, reporter)
     if ranking.unencoded:
@@ -159,24 +173,17 @@ def rank(
     raise search_end(ranking.results, ranking.skipped, strict=strict, exit_zero=exit_zero)
 
 
-def _filter(
-    newer: str | None, older: str | None, min_size: str | None, max_size: str | None, section: str | None
-) -> Filter:
-    from colde_cli.corpus.filters import Filter
+def _ranking(search: Callable[..., Ranking], *, is_index: bool, show: bool) -> Ranking:
+    """Search, and show how far that is: documents of an index are counted, files are read and encoded."""
+    from colde_cli.corpus.pipeline import StageClock
+    from colde_cli.views.progress import corpus_progress, progress
 
-    def moment(text: str | None, name: str) -> int | None:
-        return None if text is None else int(parse_moment(text, name) * 1e9)
-
-    def size(text: str | None, name: str) -> int | None:
-        return None if text is None else parse_size(text, name)
-
-    return Filter(
-        changed_after=moment(newer, "--newer"),
-        changed_before=moment(older, "--older"),
-        least_size=size(min_size, "--min-size"),
-        most_size=size(max_size, "--max-size"),
-        section=section,
-    )
+    if is_index:
+        with progress("Searching", "documents", show=show) as advance:
+            return search(progress=advance)
+    clock = StageClock()
+    with corpus_progress(clock, show=show):
+        return search(clock=clock)
 
 
 def _about_skipped(search: api.Search, ranking: Ranking, reporter: Reporter) -> None:
@@ -195,6 +202,7 @@ def _about_skipped(search: api.Search, ranking: Ranking, reporter: Reporter) -> 
         )
 
 
+@stage("output")
 def _render(ranking: Ranking, chosen: Format, verbose: bool, output: Path | None) -> str:
     if chosen is Format.JSON:
         from colde_cli.views.json import ranking_json
@@ -205,7 +213,7 @@ def _render(ranking: Ranking, chosen: Format, verbose: bool, output: Path | None
 
         return ranking_jsonl(ranking)
     if chosen is Format.HTML:
-        from colde_cli.views.ranking.html import ranking_html
+        from colde_cli.views.ranking.formats import ranking_html
 
         return ranking_html(ranking)
     if chosen is Format.MARKDOWN:
@@ -216,6 +224,6 @@ def _render(ranking: Ranking, chosen: Format, verbose: bool, output: Path | None
         from colde_cli.views.csv import ranking_csv
 
         return ranking_csv(ranking)
-    from colde_cli.views.terminal import ranking_table
+    from colde_cli.views.ranking.formats import ranking_table
 
     return ranking_table(ranking, verbose=verbose, to_file=output is not None)

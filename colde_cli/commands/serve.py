@@ -18,6 +18,7 @@ from colde_cli.commands.options import (
     Reporter,
     ThreadsOption,
     VerboseOption,
+    corpus_places,
     require_extra,
 )
 from colde_cli.recipes import option
@@ -28,7 +29,10 @@ ACCESS, LIMITS = "Access", "Limits"
 
 def serve(
     place: Annotated[
-        Path, typer.Argument(metavar="INDEX", help="An index of colde index, or a folder of documents.")
+        str,
+        typer.Argument(
+            metavar="INDEX", help="An index, or s3://BUCKET/NAME.colde, or a folder of documents."
+        ),
     ],
     host: Annotated[
         str, option("--host", panel=ACCESS, metavar="ADDRESS", help="Address to listen at.")
@@ -83,7 +87,8 @@ def serve(
     from colde_cli.service.http import create_app
     from colde_cli.service.requests import Settings
     from colde_cli.service.server import address_of, run, taken
-    from colde_cli.views.output import note, progress
+    from colde_cli.views.output import note
+    from colde_cli.views.progress import progress
     from colde_cli.views.wording import plural
 
     settings = Settings(
@@ -94,7 +99,7 @@ def serve(
     with taken(host, port) as address:
         encoder = ModelChoice(model, device, precision, threads, no_cache).load()
         reporter.about_model(encoder)
-        corpus = open_corpus(place, encoder)
+        corpus = open_corpus(Path(corpus_places([place], None, quiet=quiet)[0]), encoder)
         with progress("Reading", "documents", show=not quiet) as advance:
             skipped = corpus.prepare(advance)
         reporter.about_skipped(skipped)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -32,7 +33,10 @@ FORMATS = (Format.MARKDOWN, Format.JSON)
 
 
 def text(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="A document, or - for standard input.")],
+    files: Annotated[
+        list[str],
+        typer.Argument(metavar="FILE", help="A document, or - for standard input; several with --check."),
+    ],
     password: PasswordOption = None,
     pages: PagesOption = None,
     skip_sections: SkipSectionsOption = None,
@@ -49,22 +53,38 @@ def text(
             " status 0, because git stops at any other.",
         ),
     ] = False,
+    check: Annotated[
+        bool,
+        option(
+            "--check",
+            panel=OUTPUT,
+            help="Print no text, but what cannot be read of each file: a scan, a missing password, damage. Exit with"
+            " status 1 if a file is not read as a whole.",
+        ),
+    ] = False,
     quiet: QuietOption = False,
     verbose: VerboseOption = False,
     debug: DebugOption = False,
 ) -> None:
-    """Print the text that colde reads in a document, with its headings.
+    """Print the text that colde reads in a document, with its headings; or check that documents can be read.
 
     The text is Markdown with one sentence on each line, so that a line-by-line diff of two
     versions shows which sentences changed (docs/git.md). No model is loaded.
     """
     from colde_cli import api
 
+    options = api.ReadOptions(password, parse_pages(pages), skip_sections or (), only_sections or ())
+    if check:
+        found = [sentence for file in files for sentence in _unread(file, options.read)]
+        deliver("".join(f"{sentence}\n" for sentence in found), output)
+        raise typer.Exit(1 if found else 0)
+    if len(files) > 1:
+        raise OptionError("colde text prints one document; name one file, or check several with --check.")
+    (file,) = files
     if for_git and format not in FORMATS:
         format = None  # COLDE_FORMAT, set for other commands, must not stop git
     chosen = _format(format, output, file)
     reporter = Reporter(quiet or for_git, verbose)
-    options = api.ReadOptions(password, parse_pages(pages), skip_sections or (), only_sections or ())
     try:
         document = options.read(file)
     except (DocumentError, OptionError) as error:
@@ -77,6 +97,17 @@ def text(
         return
     reporter.about_document(document)
     deliver(_render(document, chosen), output, chosen)
+
+
+def _unread(file: str, read: Callable[[str], Document]) -> list[str]:
+    """Why a file cannot be read, or what of it cannot."""
+    from colde_cli.views.wording import plain
+
+    try:
+        warnings = read(file).report.warnings
+    except DocumentError as error:
+        return [plain(str(error))]
+    return [plain(f"{file}: {sentence}") for sentence in warnings]
 
 
 def _format(asked: Format | None, output: Path | None, file: str) -> Format:

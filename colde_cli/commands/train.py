@@ -283,7 +283,7 @@ def train(
             "--prepare",
             panel=_RUN,
             metavar="FILE",
-            help="Write the data as tokens to one .npz file to train from, here or elsewhere, and train nothing.",
+            help="Train nothing; write the data as tokens to one .npz file, to train from here or elsewhere.",
             show_default=False,
         ),
     ] = None,
@@ -299,7 +299,7 @@ def train(
             "--validation",
             panel=_DATA,
             metavar="FILE|SHARE",
-            help="Judged pairs, whose documents then do not train; or the share of the documents to hold back.",
+            help="Judged pairs to validate on, or the share of the documents to hold back; neither is trained on.",
         ),
     ] = "0.1",
     system: Annotated[

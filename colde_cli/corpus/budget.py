@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from colde_cli.corpus.collecting import CorpusReader, Skipped, call_ahead, encode_each, skipping
+from colde_cli.corpus.pipeline import StageClock
 from colde_cli.documents.document import Document
 from colde_cli.documents.sandbox import readers
 from colde_cli.encoder.encoding import DocumentEncoder, Encoding
@@ -36,7 +37,11 @@ class Budget:
 
 
 def encode_promising(
-    budget: Budget, files: Sequence[Path], encoder: DocumentEncoder, reader: CorpusReader
+    budget: Budget,
+    files: Sequence[Path],
+    encoder: DocumentEncoder,
+    reader: CorpusReader,
+    clock: StageClock | None = None,
 ) -> Generator[Encoding | Skipped, None, None]:
     """Read all files; yield the encodings of those closest to the query by words, as many as the time allows.
 
@@ -48,22 +53,25 @@ def encode_promising(
         files: regular files.
         encoder: its cache keeps the vectors of chunks.
         reader: reads the files.
+        clock: counts files that were read and encoded.
     """
-    clock = _Clock(budget.seconds)
+    counts, time_left = clock or StageClock(), _Clock(budget.seconds)
     with readers(usable_cores()) as pool:
         shares: list[tuple[float, int]] = []
         measure = _measure(budget.query, encoder, reader)
-        for number, share in enumerate(call_ahead(pool, measure, files, clock.reading)):
+        for number, share in enumerate(call_ahead(pool, measure, files, time_left.reading)):
+            counts.count_read(0 if isinstance(share, Skipped) else 1)
             if isinstance(share, Skipped):
                 yield share
             else:
                 shares.append((-share, number))
         promising = [files[number] for _, number in sorted(shares)]
         for document in call_ahead(pool, skipping(reader.read), promising):
-            if isinstance(document, Document) and not clock.allows(document):
+            if isinstance(document, Document) and not time_left.allows(document):
                 return
             encoded = encode_each([document], encoder)[0] if isinstance(document, Document) else document
-            clock.done(encoded)
+            time_left.done(encoded)
+            counts.count_encoded(1)
             yield encoded
 
 

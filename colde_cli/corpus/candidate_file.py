@@ -72,9 +72,11 @@ class CandidateFile:
                 return None
             arrays = {name: _array(mapped, entry) for name, entry in header["arrays"].items()}
             opened = cls(_segment(arrays), _profile(header, arrays), header, mapped)
-        except (OSError, ValueError, KeyError, TypeError, struct.error):
+            return opened if len(mapped) > _CHECKED or opened.is_whole() else None
+        except (OSError, ValueError, LookupError, TypeError, AttributeError, OverflowError):
             return None
-        return opened if len(mapped) > _CHECKED or opened.is_whole() else None
+        except (SyntaxError, RecursionError, struct.error):  # NumPy parses the names of kinds
+            return None
 
     def is_whole(self) -> bool:
         """Whether all arrays are as they were written."""

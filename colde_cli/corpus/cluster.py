@@ -33,8 +33,7 @@ from urllib.parse import urlsplit
 from colde_cli.corpus.collecting import CorpusReader, Skipped, encode_each
 from colde_cli.corpus.records import pack, unpack
 from colde_cli.corpus.store import open_encoding, pack_encoding
-from colde_cli.documents.document import Document
-from colde_cli.documents.plain_data import document_header, document_of
+from colde_cli.documents.document import Document, document_header, document_of
 from colde_cli.encoder.encoding import DocumentEncoder, Encoding
 from colde_cli.errors import ClusterError, DocumentError, MissingExtraError, ModelError
 from colde_cli.settings import known_models

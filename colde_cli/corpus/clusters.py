@@ -23,14 +23,14 @@ from colde_cli.corpus.collecting import Collector, CorpusReader, Skipped
 from colde_cli.corpus.fields import corpus_field
 from colde_cli.corpus.filters import ALL, Filter
 from colde_cli.corpus.index import Index
-from colde_cli.corpus.sketches import text_words
+from colde_cli.corpus.near_pairs import text_words
 from colde_cli.corpus.store import Card
 from colde_cli.encoder.encoding import DocumentEncoder, RuntimeInfo
 from colde_cli.scoring.many import scores_with_many
 from colde_cli.scoring.profile import Field, FieldInfo
 from colde_cli.scoring.score import COSINE_ALONE
 from colde_cli.settings import CORPUS
-from colde_cli.similarity.comparison import field_data, model_data, rounded
+from colde_cli.similarity.plain_data import field_data, model_data, rounded
 
 FloatArray = NDArray[np.float32]
 Ints = NDArray[np.int64]

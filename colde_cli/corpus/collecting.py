@@ -12,7 +12,7 @@ from fnmatch import fnmatchcase
 from functools import cache
 from glob import glob as expand
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from colde_cli.corpus.pipeline import StageClock, encode_ahead
 from colde_cli.corpus.store import Card, Store
@@ -21,7 +21,9 @@ from colde_cli.documents.reading import SUPPORTED_SUFFIXES, read
 from colde_cli.encoder.encoding import DocumentEncoder, Encoding
 from colde_cli.errors import DocumentError, MissingFileError, NoTextError, OptionError
 from colde_cli.settings import INDEX_FILE, usable_cores
-from colde_cli.similarity.boilerplate import Boilerplate
+
+if TYPE_CHECKING:
+    from colde_cli.similarity.boilerplate import Boilerplate
 
 Result = TypeVar("Result")
 
@@ -164,7 +166,11 @@ def fits(path: str, glob: str) -> bool:
 
 @cache
 def _pattern(glob: str) -> tuple[str, ...]:
-    return tuple((glob if "/" in glob else f"**/{glob}").split("/"))
+    parts = (glob if "/" in glob else f"**/{glob}").split("/")
+    # Several in a row mean no more than one, and would be tried in all combinations.
+    return tuple(
+        part for part, before in zip(parts, [None, *parts], strict=False) if part != "**" or before != "**"
+    )
 
 
 def _fits(names: tuple[str, ...], pattern: tuple[str, ...]) -> bool:
@@ -296,9 +302,17 @@ class Collector:
     """Gets the cards of files from the store, and reads and encodes the others, many at a time."""
 
     def __init__(
-        self, encoder: DocumentEncoder, reader: CorpusReader, encode: EncodeFiles = encode_files
+        self,
+        encoder: DocumentEncoder,
+        reader: CorpusReader,
+        encode: EncodeFiles = encode_files,
+        clock: StageClock | None = None,
     ) -> None:
-        """Collect with `encode`, which may leave out files for want of time; `unencoded` counts them."""
+        """Collect with `encode`, which may leave out files for want of time; `unencoded` counts them.
+
+        `clock` hears how many files `encode` gets.
+        """
+        self._clock = clock or StageClock()
         self._store, self._encoder, self._reader = reader.store(encoder), encoder, reader
         self._encode = encode
         self._keys: dict[Path, bytes] = {}
@@ -315,6 +329,7 @@ class Collector:
         progress(len(known) + len(files) - len(self._keys))
         missing = [path for path in self._keys if path not in known]
         self.unencoded = len(missing)
+        self._clock.expect(len(missing))
         with closing(self._encode(missing, self._encoder, self._reader)) as items:
             for item in items:
                 self.unencoded -= 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,10 @@ from typing import Any
 from colde_cli.corpus.collecting import fits
 from colde_cli.documents.document import Document
 from colde_cli.documents.selection import is_section, section_pattern
+from colde_cli.settings import parse_moment, parse_size
+
+_MOST = 2**63 - 1
+"""The largest number that SQLite keeps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +38,48 @@ class Filter:
     most_size: int | None = None
     section: str | None = None
 
+    @classmethod
+    def parse(
+        cls,
+        *,
+        glob: str | None = None,
+        newer: str | None = None,
+        older: str | None = None,
+        min_size: str | None = None,
+        max_size: str | None = None,
+        section: str | None = None,
+        called: Callable[[str], str] = str,
+    ) -> Filter:
+        """Make a filter of what a person, a request or an agent wrote.
+
+        Args:
+            glob: as the attribute.
+            newer: a date such as 2026-01-31, or an age such as 30d: changed since then.
+            older: the same: not changed since then.
+            min_size: such as 10kB.
+            max_size: such as 5MB.
+            section: as the attribute.
+            called: what the writer calls an argument, for errors.
+
+        Raises:
+            OptionError: a text is no moment or no size.
+        """
+
+        def moment(text: str | None, name: str) -> int | None:
+            return int(parse_moment(text, called(name)) * 1e9) if text is not None else None
+
+        def size(text: str | None, name: str) -> int | None:
+            return parse_size(text, called(name)) if text is not None else None
+
+        return cls(
+            glob,
+            moment(newer, "newer"),
+            moment(older, "older"),
+            size(min_size, "min_size"),
+            size(max_size, "max_size"),
+            section,
+        )
+
     def condition(self) -> tuple[str, list[Any]]:
         """The condition on `documents d` and `contents c` of an index as SQL, and its parameters."""
         tests = {
@@ -43,7 +90,11 @@ class Filter:
             "in_glob(d.path, r.path, ?)": self.glob,
             "has_section(c.headings, ?)": self.section,
         }
-        wanted = {test: value for test, value in tests.items() if value is not None}
+        wanted = {
+            test: max(-_MOST, min(_MOST, value)) if isinstance(value, int) else value
+            for test, value in tests.items()
+            if value is not None
+        }
         return " AND ".join(wanted) or "1", list(wanted.values())
 
     def takes_file(self, path: Path) -> bool:

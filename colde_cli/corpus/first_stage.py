@@ -135,6 +135,35 @@ def _refresh(index: Index, encoder: DocumentEncoder) -> bool:
     return True
 
 
+def side_file_problems(index: Index) -> Iterator[str]:
+    """Sentences on a side file that is missing or damaged, or does not go with the documents; each says what to do.
+
+    Args:
+        index: within `Index.reading`.
+    """
+    path, remake = index.side_file(NAME), f"make it again with: colde index {index.folder}"
+    if index.count() <= EXACT:
+        return
+    if not path.exists():
+        yield f"{path} is missing; {remake}"
+        return
+    file = CandidateFile.open(path, index.lineage)
+    if file is None or not file.is_whole():
+        yield f"{path} is damaged or of another index; delete it, and {remake}"
+    elif not _agrees(index, file.segment.ids):
+        yield f"{path} does not list the documents of the index; delete it, and {remake}"
+
+
+def _agrees(index: Index, ids: Ints) -> bool:
+    """Whether numbers are ascending, none is yet to be given, and all documents up to the last are among them."""
+    query = "SELECT seq FROM sqlite_sequence WHERE name = 'documents'"
+    (given,) = index.connection.execute(query).fetchone()
+    last = int(ids[-1]) if len(ids) else 0
+    numbers = index.numbers()
+    early = numbers[numbers <= last]
+    return bool(np.all(np.diff(ids) > 0)) and last <= given and len(np.setdiff1d(early, ids)) == 0
+
+
 def _fits(index: Index, file: CandidateFile) -> bool:
     """Whether few documents were added and few are gone since the file was made."""
     numbers, known = index.numbers(), file.segment.ids

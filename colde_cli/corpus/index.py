@@ -48,9 +48,8 @@ from colde_cli.corpus.records import (
     unpack,
 )
 from colde_cli.corpus.store import Card
-from colde_cli.documents.document import Document
+from colde_cli.documents.document import Document, document_of
 from colde_cli.documents.passages import Passage
-from colde_cli.documents.plain_data import document_of
 from colde_cli.encoder.encoding import DocumentEncoder, Encoding
 from colde_cli.errors import BadIndexError
 from colde_cli.scoring.profile import Field, FieldProfile
@@ -272,7 +271,8 @@ class Index:
         if row is None:
             return None
         number, family, name, precision, centre = row
-        vector = None if centre is None else np.frombuffer(centre, np.float32)
+        with decoded(self.folder):
+            vector = None if centre is None else np.frombuffer(centre, np.float32)
         return IndexedModel(number, family, name, precision, vector)
 
     def check_model(self, encoder: DocumentEncoder) -> None:
@@ -298,7 +298,8 @@ class Index:
         """The folders and files that the index follows, as absolute paths."""
         with trouble(self.folder):
             rows = self.connection.execute("SELECT path FROM roots ORDER BY number").fetchall()
-        return tuple(os.fsdecode(path) for (path,) in rows)
+        with decoded(self.folder):
+            return tuple(os.fsdecode(path) for (path,) in rows)
 
     def numbers(self, chosen: Filter = ALL) -> NDArray[np.int64]:
         """The numbers of the documents, ascending."""
@@ -311,8 +312,9 @@ class Index:
         columns = f"{facts}, c.words, v.chunks, c.pages, c.warnings"
         rows = self._rows(columns, chosen)
         for number, content, path, title, size, mtime_ns, words, chunks, pages, warnings in rows:
-            shown = shown_path(path)
-            name, sentences = json.loads(title) or Path(shown).name, tuple(json.loads(warnings))
+            with decoded(self.folder):
+                shown = shown_path(path)
+                name, sentences = json.loads(title) or Path(shown).name, tuple(json.loads(warnings))
             read = (words, chunks, pages, sentences)
             yield IndexedDocument(number, content, shown, name, size, mtime_ns, *read)
 
@@ -341,9 +343,12 @@ class Index:
         model = self.model
         columns = "d.number, d.path, c.title, c.warnings, v.checksum, v.record"
         for number, path, title, warnings, checksum, record in self._rows(columns, chosen, numbers):
-            assert model is not None, "vectors have a model"
             _, arrays = self.unpacked(record, checksum)
-            yield number, _card(shown_path(path), json.loads(title), json.loads(warnings), arrays, model)
+            if model is None:
+                raise _damaged(self.folder)
+            with decoded(self.folder):
+                card = _card(shown_path(path), json.loads(title), json.loads(warnings), arrays, model)
+            yield number, card
 
     def _rows(self, columns: str, chosen: Filter, numbers: str = "1") -> Iterator[Any]:
         where, values = chosen.condition()
@@ -365,7 +370,8 @@ class Index:
     def passages(self, number: int) -> tuple[Document, tuple[Passage, ...]]:
         """The text of a document, and its passages; raises as `document`."""
         document, arrays = self._text(number)
-        return document, passages_of(document, arrays)
+        with decoded(self.folder):
+            return document, passages_of(document, arrays)
 
     def _text(self, number: int) -> tuple[Document, Arrays]:
         query = (
@@ -374,8 +380,9 @@ class Index:
         )
         path, checksum, record = self._one(query, number)
         header, arrays = self.unpacked(record, checksum)
-        shown = shown_path(path)
-        return document_of(shown, Path(shown).name, header), arrays
+        with decoded(self.folder):
+            shown = shown_path(path)
+            return document_of(shown, Path(shown).name, header), arrays
 
     def encoding(self, number: int, encoder: DocumentEncoder) -> Encoding:
         """The encoding of a document; `encoder` is the model of the index, which cuts the text into chunks again.
@@ -385,7 +392,8 @@ class Index:
         """
         self.check_model(encoder)
         model = self.model
-        assert model is not None, "a document has a model"
+        if model is None:
+            raise _damaged(self.folder)
         query = (
             "SELECT v.checksum, v.record FROM documents d JOIN vectors v ON v.content = d.content"
             f" AND v.model = {model.number} WHERE d.number = ?"
@@ -394,7 +402,8 @@ class Index:
         _, arrays = self.unpacked(record, checksum)
         document = self.document(number)
         chunks = encoder.chunk(document) if len(arrays["chunks"]) else ()
-        return encoding_of(document, chunks, arrays, model.centre)
+        with decoded(self.folder):
+            return encoding_of(document, chunks, arrays, model.centre)
 
     def _one(self, query: str, number: int) -> Any:  # noqa: ANN401 - a row
         with trouble(self.folder):
@@ -409,9 +418,10 @@ class Index:
         Raises:
             BadIndexError: it is damaged.
         """
-        parts = unpack(record) if zlib.crc32(record) == checksum else None
+        with decoded(self.folder):
+            parts = unpack(record) if zlib.crc32(record) == checksum else None
         if parts is None:
-            raise BadIndexError(f"{self.folder} is damaged; delete it and make it again.")
+            raise _damaged(self.folder)
         return parts
 
     def numbers_of(self, path: str | Path) -> tuple[int, ...]:
@@ -429,14 +439,16 @@ class Index:
     def half_read(self, chosen: Filter = ALL) -> tuple[tuple[str, tuple[str, ...]], ...]:
         """The documents of which something could not be read, with the sentences that say what, by path."""
         rows = self._rows("d.path, c.warnings", chosen, "c.warnings <> '[]'")
-        return tuple(sorted((shown_path(path), tuple(json.loads(warnings))) for path, warnings in rows))
+        with decoded(self.folder):
+            return tuple(sorted((shown_path(path), tuple(json.loads(warnings))) for path, warnings in rows))
 
     def bad_files(self) -> tuple[Skipped, ...]:
         """The files that cannot be read, with the reason, by path."""
         query = "SELECT path, reason FROM documents WHERE reason IS NOT NULL ORDER BY path"
         with trouble(self.folder):
             rows = self.connection.execute(query).fetchall()
-        return tuple(Skipped(shown_path(path), json.loads(reason)) for path, reason in rows)
+        with decoded(self.folder):
+            return tuple(Skipped(shown_path(path), json.loads(reason)) for path, reason in rows)
 
     def field(self, encoder: DocumentEncoder) -> Field | None:
         """The field that the corpus is; None in a small one, or for a model that has none.
@@ -453,10 +465,13 @@ class Index:
         if row is None:
             return None
         documents, checksum, record = row
-        if zlib.crc32(record) != checksum:
-            raise BadIndexError(f"{self.folder} is damaged; delete it and make it again.")
-        _, arrays = unpack(zlib.decompress(record)) or ({}, {})
-        return Field(FieldProfile.of_arrays(CORPUS, documents, statistics.fingerprint, arrays), statistics)
+        with decoded(self.folder):
+            if zlib.crc32(record) != checksum:
+                raise _damaged(self.folder)
+            _, arrays = unpack(zlib.decompress(record)) or ({}, {})
+            return Field(
+                FieldProfile.of_arrays(CORPUS, documents, statistics.fingerprint, arrays), statistics
+            )
 
 
 def _card(path: str, title: str, warnings: Sequence[str], arrays: Arrays, model: IndexedModel) -> Card:
@@ -504,6 +519,27 @@ def trouble(folder: Path) -> Iterator[None]:
         yield
     except sqlite3.Error as error:
         raise BadIndexError(_sentence(folder, error)) from error
+    except UnicodeDecodeError as error:  # in SQLite's own message on a damaged table
+        raise _damaged(folder) from error
+
+
+@contextmanager
+def decoded(folder: Path) -> Iterator[None]:
+    """Turn what a value of another kind or size raises into a sentence; around the reading of values, nothing else.
+
+    A checksum guards against accidents, not against those who make an index by hand.
+
+    Raises:
+        BadIndexError: the index is damaged.
+    """
+    try:
+        yield
+    except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, zlib.error) as error:
+        raise _damaged(folder) from error
+
+
+def _damaged(folder: Path) -> BadIndexError:
+    return BadIndexError(f"{folder} is damaged; delete it and make it again.")
 
 
 def _sentence(folder: Path, error: sqlite3.Error) -> str:

@@ -24,21 +24,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from colde_cli.corpus import first_stage
-from colde_cli.corpus.collecting import CorpusReader, Skipped, encode_each, encode_files, walk
+from colde_cli.corpus.collecting import CorpusReader, Skipped, encode_each, encode_files
 from colde_cli.corpus.filters import headings_of
 from colde_cli.corpus.index import Index, shown_path
+from colde_cli.corpus.listing import check_losses, list_files
 from colde_cli.corpus.pipeline import StageClock, StageTimes
 from colde_cli.corpus.records import pack, text_record, vector_record
 from colde_cli.corpus.store import reader_digest
+from colde_cli.corpus.upkeep import wait_for_outdated
 from colde_cli.corpus.writing import writing
+from colde_cli.documents.document import document_of, kept_title
 from colde_cli.documents.passages import passages
-from colde_cli.documents.plain_data import document_of, kept_title
 from colde_cli.encoder.cache import digest, file_digest
 from colde_cli.encoder.encoding import DocumentEncoder, Encoding
 from colde_cli.encoder.loading import learn_field
-from colde_cli.errors import BadIndexError, MissingFileError, OptionError
+from colde_cli.errors import MissingFileError, OptionError
 from colde_cli.scoring.profile import LEAST_DOCUMENTS
 from colde_cli.settings import CORPUS, usable_cores
+from colde_cli.stages import stage
 
 if TYPE_CHECKING:
     from colde_cli.corpus.cluster import RayCluster
@@ -46,26 +49,9 @@ if TYPE_CHECKING:
 MOST_LEARNED_FROM = 2_000
 """Documents that the field profile of an index is learned from: those with the smallest hashes."""
 
-_RACY_NS = 2_000_000_000  # FAT keeps times to two seconds, other file systems more exactly
 _WINDOW = 64  # files hashed together
 _COMMIT_SECONDS, _COMMIT_BYTES = 3.0, 32_000_000
 _BATCH = 16  # documents encoded anew together
-
-_TABLES = """
-CREATE TEMP TABLE found (
-    path BLOB PRIMARY KEY, root INTEGER, size INTEGER, mtime_ns INTEGER, listed INTEGER
-) WITHOUT ROWID;
-CREATE TEMP TABLE waiting (place INTEGER PRIMARY KEY, path BLOB, root INTEGER, known INTEGER);
-"""
-
-_FILL_WAITING = f"""
-INSERT INTO waiting (path, root, known)
-SELECT f.path, f.root, d.number IS NOT NULL AND d.key IS NOT NULL
-    AND d.size = f.size AND d.mtime_ns = f.mtime_ns FROM found f LEFT JOIN documents d ON d.path = f.path
-WHERE f.listed AND (d.number IS NULL OR d.key IS NULL OR d.size <> f.size OR d.mtime_ns <> f.mtime_ns
-    OR d.mtime_ns + {_RACY_NS} >= d.checked_ns)
-ORDER BY f.path
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +85,7 @@ class IndexUpdate:
     times: StageTimes
 
 
+@stage("indexing")
 def update_index(
     folder: Path,
     places: Sequence[Path],
@@ -106,8 +93,11 @@ def update_index(
     *,
     forget: Sequence[Path] = (),
     glob: str | None = None,
+    drop_missing: bool = False,
+    reread: bool = False,
     cluster: RayCluster | None = None,
     progress: Callable[[int], None] | None = None,
+    clock: StageClock | None = None,
 ) -> IndexUpdate:
     """Bring an index up to date with its files, and make it where there is none.
 
@@ -117,11 +107,15 @@ def update_index(
         encoder: of the model; an index of another one is encoded anew, from the text that it keeps.
         forget: folders and files that it is no longer to follow.
         glob: which files of `places` to take; see `corpus.collecting.walk`.
+        drop_missing: drop the files of a place that is suddenly empty, or lacks most of its files.
+        reread: read all files again, also those that have not changed, as today's readers may find another text.
         cluster: where files are read and encoded; None does both here.
         progress: called with the number of files just done.
+        clock: says meanwhile how far reading and encoding are.
 
     Raises:
-        BadIndexError: the index is damaged, of another version, in use, or cannot be written.
+        BadIndexError: the index is damaged, of another version, in use, or cannot be written; or a place that it
+            follows is gone, empty or lacks most of its files. The index is left as it was.
         ClusterError: the cluster is not there or was lost; what was written before stays.
         MissingFileError: one of the places does not exist.
         OptionError: the folder of the index holds something else, or there is no document.
@@ -130,40 +124,8 @@ def update_index(
         if not place.exists():
             raise MissingFileError(f"There is no file or folder {place}.")
     with writing(folder, make=bool(places)) as index:
-        return _Update(index, encoder, cluster, progress or (lambda number: None)).run(places, glob, forget)
-
-
-def list_files(index: Index) -> tuple[Skipped, ...]:
-    """List the files of an index in the table `found`, and those to look at in `waiting`; both end with the connection.
-
-    Returns:
-        The folders that cannot be listed. What the index knows of them stays.
-
-    Raises:
-        BadIndexError: a folder or file that the index follows is gone or out of reach.
-    """
-    connection = index.connection
-    for statement in filter(str.strip, _TABLES.split(";")):
-        connection.execute(statement)
-    errors: list[OSError] = []
-    for number, path, glob in connection.execute("SELECT number, path, glob FROM roots").fetchall():
-        place = Path(os.fsdecode(path))
-        if not place.exists():
-            raise BadIndexError(
-                f"{shown_path(path)} is gone or out of reach, and {index.folder} follows it; bring it back, or forget"
-                f" it with: colde index {index.folder} --forget {shown_path(path)}"
-            )
-        rows = (_found(file, number) for file in walk([place], glob, errors.append))
-        connection.executemany("INSERT OR IGNORE INTO found VALUES (?, ?, ?, ?, 1)", rows)
-    for error in errors:
-        below = os.path.join(os.fsencode(error.filename), b"")  # noqa: PTH118 - of bytes
-        connection.execute(
-            "INSERT OR IGNORE INTO found SELECT path, root, size, mtime_ns, 0 FROM documents"
-            " WHERE substr(path, 1, ?) = ?",
-            (len(below), below),
-        )
-    connection.execute(_FILL_WAITING)
-    return tuple(Skipped(str(error.filename), str(error.strerror)) for error in errors)
+        run = _Update(index, encoder, cluster, progress or (lambda number: None), clock or StageClock())
+        return run.run(places, glob, forget, drop_missing=drop_missing, reread=reread)
 
 
 @dataclass(slots=True)
@@ -196,9 +158,10 @@ class _Update:
         encoder: DocumentEncoder,
         cluster: RayCluster | None,
         progress: Callable[[int], None],
+        clock: StageClock,
     ) -> None:
         self._index, self._connection, self._encoder = index, index.connection, encoder
-        self._cluster, self._progress = cluster, progress
+        self._cluster, self._progress, self._clock = cluster, progress, clock
         self._model = 0
         self._reading = reader_digest()
         # Files that are being read, by their path, and with them others of the same content.
@@ -206,18 +169,28 @@ class _Update:
         self._by_key: dict[bytes, list[_File]] = {}
         self._counts = dict.fromkeys(("added", "changed", "renamed", "removed", "encoded"), 0)
         self._failed: list[Skipped] = []
-        self._clock = StageClock()
         self._seconds = dict.fromkeys(("scan", "hash", "encode", "write", "profile", "candidates"), 0.0)
         self._written, self._committed, self._dirty = 0, time.monotonic(), False
 
-    def run(self, places: Sequence[Path], glob: str | None, forget: Sequence[Path]) -> IndexUpdate:
+    def run(
+        self,
+        places: Sequence[Path],
+        glob: str | None,
+        forget: Sequence[Path],
+        *,
+        drop_missing: bool,
+        reread: bool,
+    ) -> IndexUpdate:
         self._begin()
         try:
             with self._timed("scan"):
                 self._forget(forget)
                 self._follow(places, glob)
-                unlisted = self._scan()
+                unlisted = self._scan(drop_missing)
             self._use_model()
+            if reread:
+                with self._timed("encode"):
+                    wait_for_outdated(self._index, self._clock, compare=self._cluster is None)
             self._read_files()
             self._remove()
             with self._timed("profile"):
@@ -272,7 +245,9 @@ class _Update:
         for place in places:
             path = os.fsencode(os.path.abspath(place))  # noqa: PTH100 - keeps links
             if not self._connection.execute("DELETE FROM roots WHERE path = ?", (path,)).rowcount:
-                raise OptionError(f"{self._index.folder} does not follow {place}.")
+                raise OptionError(
+                    f"{place} is not a folder of {self._index.folder}; colde index INDEX --status lists them."
+                )
 
     def _follow(self, places: Sequence[Path], glob: str | None) -> None:
         """Add places to those that the index follows."""
@@ -284,9 +259,11 @@ class _Update:
                 (path, glob),
             )
 
-    def _scan(self) -> tuple[Skipped, ...]:
+    def _scan(self, drop_missing: bool) -> tuple[Skipped, ...]:
         """List the files to look at; return the folders that cannot be listed."""
         errors = list_files(self._index)
+        if not drop_missing:
+            check_losses(self._index)
         self._connection.execute(
             "UPDATE documents SET root = f.root FROM found f WHERE f.path = documents.path AND f.root <> documents.root"
         )
@@ -327,6 +304,12 @@ class _Update:
             " (SELECT content FROM documents) AND number NOT IN (SELECT content FROM vectors WHERE model = ?)"
             " ORDER BY number LIMIT ?"
         )
+        (count,) = self._connection.execute(
+            "SELECT count(DISTINCT content) FROM documents WHERE content NOT IN"
+            " (SELECT content FROM vectors WHERE model = ?)",
+            (self._model,),
+        ).fetchone()
+        self._clock.expect(count)
         last = 0
         while rows := self._connection.execute(query, (last, self._model, _BATCH)).fetchall():
             last = rows[-1][0]
@@ -343,6 +326,7 @@ class _Update:
                     )
                 else:
                     self._put_vectors(number, item)
+            self._clock.finish(len(rows))
             self._progress(len(rows))
             self._wrote()
 
@@ -356,6 +340,7 @@ class _Update:
 
     def _read_files(self) -> None:
         """Look at all files that may have changed; read and encode those with an unknown content."""
+        self._clock.expect(self._connection.execute("SELECT count(*) FROM waiting").fetchone()[0])
         with (
             closing(self._unknown()) as paths,
             closing(self._encodings(paths)) as items,
@@ -379,6 +364,8 @@ class _Update:
         first = files[0]
         assert first.key is not None, "a file that is read was hashed"
         del self._by_key[first.key]
+        if self._cluster is not None:
+            self._clock.finish(1)
         if _is_changed(first):
             reason = f"{first.shown} changed while it was read; the next run reads it again."
             self._failed += [Skipped(file.shown, reason) for file in files]
@@ -399,9 +386,12 @@ class _Update:
             report = document.report
             facts = (len(document.text.split()), report.pages, json.dumps(report.warnings))
             self._connection.execute(
-                "INSERT OR IGNORE INTO contents"
+                "INSERT INTO contents"
                 " (key, title, words, pages, warnings, headings, reading, checksum, record)"
-                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET title = excluded.title,"
+                " words = excluded.words, pages = excluded.pages, warnings = excluded.warnings,"
+                " headings = excluded.headings, reading = excluded.reading, checksum = excluded.checksum,"
+                " record = excluded.record",
                 (
                     key,
                     json.dumps(title),
@@ -414,9 +404,20 @@ class _Update:
             )
             query = "SELECT number FROM contents WHERE key = ?"
             number: int = self._connection.execute(query, (key,)).fetchone()[0]
+        self._renumber(number)
+        self._connection.execute("DELETE FROM outdated WHERE key = ?", (key,))
         self._written += len(record)
         self._put_vectors(number, encoding)
         return number
+
+    def _renumber(self, content: int) -> None:
+        """Give the documents of a content that was read again new numbers: a number stands for one text."""
+        columns = "path, root, key, content, size, mtime_ns, checked_ns, reason"
+        query = f"SELECT {columns} FROM documents WHERE content = ?"
+        for row in self._connection.execute(query, (content,)).fetchall():
+            self._connection.execute("DELETE FROM documents WHERE path = ?", (row[0],))
+            values = ", ".join("?" * len(row))
+            self._connection.execute(f"INSERT INTO documents ({columns}) VALUES ({values})", row)
 
     def _unknown(self) -> Generator[Path, None, None]:
         """Yield the files to read; those of a known content are dealt with on the way."""
@@ -430,6 +431,8 @@ class _Update:
                 for file in files:
                     if self._is_unknown(file):
                         yield Path(os.fsdecode(file.path))
+                    else:
+                        self._clock.expect(-1)
 
     def _is_unknown(self, file: _File) -> bool:
         """Whether a file has to be read; if not, it is dealt with."""
@@ -449,6 +452,8 @@ class _Update:
 
     def _is_known(self, file: _File, key: bytes) -> bool:
         """Whether the content is known, or known to be bad in this very file."""
+        if self._connection.execute("SELECT 1 FROM outdated WHERE key = ?", (key,)).fetchone():
+            return False
         same = "SELECT number FROM documents WHERE path = ? AND key = ?"
         row = self._connection.execute(same, (file.path, key)).fetchone()
         if row is not None:
@@ -531,15 +536,6 @@ class _Update:
         record = zlib.compress(pack({}, profile.arrays), 1)
         values = (statistics.fingerprint, source, profile.documents, zlib.crc32(record), record)
         self._connection.execute("INSERT INTO profile VALUES (?, ?, ?, ?, ?)", values)
-
-
-def _found(file: Path, root: int) -> tuple[bytes, int, int, int]:
-    """A row of the table of files that there are."""
-    try:
-        status = file.stat()
-    except OSError:  # gone, or out of reach: looking at it again says so
-        return os.fsencode(file), root, -1, -1
-    return os.fsencode(file), root, status.st_size, status.st_mtime_ns
 
 
 def _hashed(file: _File) -> _File:

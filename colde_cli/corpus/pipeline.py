@@ -68,10 +68,27 @@ class StageTimes:
         return seconds / self.total if self.total else 0.0
 
 
+@dataclass(frozen=True, slots=True)
+class PipelineProgress:
+    """How far reading and encoding are.
+
+    Attributes:
+        files: in all; None before they are counted.
+        read: how many of them were read, or cannot be.
+        encoded: how many were encoded, with parts of those that are being encoded.
+    """
+
+    files: int | None
+    read: int
+    encoded: float
+
+
 class StageClock:
-    """Adds up the times of stages; threads may share it."""
+    """Adds up the times of stages, and says how far the work is; threads may share it."""
 
     def __init__(self) -> None:
+        self._files: int | None = None
+        self._finished, self._read, self._chunks_read, self._chunks_encoded = 0, 0, 0, 0
         self._seconds = dict.fromkeys(("read", "chunk", "encode", "write", "total"), 0.0)
         self._counts = dict.fromkeys(("documents", "pages", "tokens"), 0)
         self._lock = threading.Lock()
@@ -92,6 +109,35 @@ class StageClock:
             self._counts["documents"] += len(window)
             self._counts["pages"] += sum(len(item.document.page_starts) for item in window)
             self._counts["tokens"] += sum(len(chunk.ids) for item in window for chunk in item.chunks)
+
+    def expect(self, files: int) -> None:
+        """Expect so many more files, or fewer."""
+        with self._lock:
+            self._files = (self._files or 0) + files
+
+    def finish(self, files: int) -> None:
+        """Count files that somebody else read and encoded."""
+        with self._lock:
+            self._finished += files
+
+    def count_read(self, chunks: int) -> None:
+        """Count a file that was read; one that cannot be has no chunks."""
+        with self._lock:
+            self._read += 1
+            self._chunks_read += chunks
+
+    def count_encoded(self, chunks: int) -> None:
+        """Count chunks that were encoded."""
+        with self._lock:
+            self._chunks_encoded += chunks
+
+    @property
+    def progress(self) -> PipelineProgress:
+        """How far the work is: the chunks of a file are taken for those of all files read so far."""
+        with self._lock:
+            share = self._chunks_encoded / self._chunks_read if self._chunks_read else 1.0
+            done = self._finished
+            return PipelineProgress(self._files, done + self._read, done + self._read * min(1.0, share))
 
     @property
     def times(self) -> StageTimes:
@@ -213,6 +259,7 @@ class _PipelineRun(Generic[Failure]):
             failure.append(self._failed(path, reason))
         except BaseException as reason:  # for the caller's thread, which waits
             error = reason
+        self._clock.count_read(len(chunked.chunks) if chunked else 0)
         with self._changed:
             self._reading -= 1
             self._waiting.extend([chunked] if chunked else [])
@@ -256,12 +303,18 @@ class _PipelineRun(Generic[Failure]):
             return window
 
     def _encode(self, window: Sequence[_Chunked]) -> list[Encoding]:
-        def go_on(_: int) -> None:
+        left = sum(len(item.chunks) for item in window)
+
+        def go_on(chunks: int) -> None:
+            nonlocal left
             if self._stopped:
                 raise _StoppedError
+            left -= chunks
+            self._clock.count_encoded(chunks)
 
         with self._clock.stage("encode"):
             documents = [item.document for item in window]
             encodings = self._encoder.encode_chunked(documents, [item.chunks for item in window], go_on)
+        self._clock.count_encoded(left)  # equal chunks are encoded once
         self._clock.encoded(window)
         return encodings

@@ -252,7 +252,7 @@ def _read_version(remote: Remote, name: str) -> Version:
         if any(Path(key).name != key for key in files):  # It would be written outside its folder.
             raise ValueError(name)
         return Version(values["number"], digest(content or b"").hex(), files)
-    except (zlib.error, ValueError, KeyError, TypeError, AttributeError) as error:
+    except (zlib.error, ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
         raise RemoteError(f"{remote.url} is damaged ({name}); push the index again with --force.") from error
 
 

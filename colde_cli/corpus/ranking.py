@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,8 +34,11 @@ from colde_cli.scoring.many import ACCURACY, scores_with_many
 from colde_cli.scoring.profile import Field, FieldInfo
 from colde_cli.scoring.score import Scorable, ScorePart, cosines, verdict
 from colde_cli.settings import CORPUS
-from colde_cli.similarity.boilerplate import Boilerplate
-from colde_cli.similarity.comparison import field_data, model_data, pages_data, parts_data, rounded
+from colde_cli.similarity.plain_data import field_data, model_data, pages_data, parts_data, rounded
+from colde_cli.stages import stage
+
+if TYPE_CHECKING:
+    from colde_cli.similarity.boilerplate import Boilerplate
 
 Floats = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -256,6 +259,7 @@ def encode_query(
     return known
 
 
+@stage("searching")
 def rank_files(
     query: Encoding,
     corpus: Sequence[Path],
@@ -270,6 +274,7 @@ def rank_files(
     budget: float | None = None,
     chosen: Filter | None = None,
     progress: Callable[[int], None] | None = None,
+    clock: StageClock | None = None,
 ) -> Ranking:
     """Order documents by their score with the query, then by path.
 
@@ -290,21 +295,23 @@ def rank_files(
             out; None encodes all.
         chosen: which of the documents to score; `glob` counts where files are listed, not here. None takes all.
         progress: called with the number of files just done.
+        clock: says meanwhile how far reading and encoding are.
     """
     chosen, itself = chosen or ALL, file_identity(query.document.path)
     files = [path for path in corpus if itself is None or file_identity(path) != itself]
+    is_own = len(files) < len(corpus)
     files = [path for path in files if chosen.takes_file(path)]
     reader = CorpusReader(password, boilerplate)
-    clock = StageClock()
+    clock = clock or StageClock()
     encode: EncodeFiles = partial(encode_files, clock=clock)
     if budget is not None:
-        encode = partial(encode_promising, Budget(query, budget))
-    collector = Collector(encoder, reader, encode)
+        encode = partial(encode_promising, Budget(query, budget), clock=clock)
+    collector = Collector(encoder, reader, encode, clock)
     cards = collector.cards(files, progress or (lambda number: None))
     if field == CORPUS:
         store = reader.store(encoder)
         documents: list[tuple[bytes, Scorable]] = [(collector.key(Path(card.path)), card) for card in cards]
-        if len(files) < len(corpus):  # Whichever of its documents is the query, a corpus is the same field.
+        if is_own:  # Whichever of its documents is the query, a corpus is the same field.
             documents.append((store.key(Path(query.document.path)), query))
         field = corpus_field(documents, encoder, store)
     if chosen.section is not None:
@@ -330,6 +337,7 @@ def rank_files(
     )
 
 
+@stage("searching")
 def rank_index(
     query: Encoding,
     index: Index,

@@ -21,9 +21,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from colde_cli.documents.document import Chunk, Document, Span
+from colde_cli.documents.document import Chunk, Document, Span, document_header
 from colde_cli.documents.passages import Passage
-from colde_cli.documents.plain_data import document_header
 from colde_cli.encoder.encoding import Encoding
 from colde_cli.scoring.lexicon import Terms
 from colde_cli.scoring.whitening import unit_rows
@@ -51,7 +50,9 @@ def unpack(blob: bytes) -> tuple[Header, Arrays] | None:
             count = math.prod(shape)
             arrays[name] = np.frombuffer(blob, kind, count, place).reshape(shape)
             place += arrays[name].nbytes
-    except (struct.error, zlib.error, ValueError, KeyError):
+    except (struct.error, zlib.error, ValueError, TypeError, LookupError, AttributeError, ArithmeticError):
+        return None
+    except (SyntaxError, RecursionError):  # of the name of a kind, which NumPy parses; of JSON without end
         return None
     return header, arrays
 

@@ -24,8 +24,7 @@ from numpy.typing import NDArray
 
 import colde_cli
 from colde_cli.corpus.records import Arrays, Header, pack, unpack
-from colde_cli.documents.document import Chunk, Span
-from colde_cli.documents.plain_data import document_header, document_of, kept_title
+from colde_cli.documents.document import Chunk, Span, document_header, document_of, kept_title
 from colde_cli.encoder.cache import Cache, digest, file_digest
 from colde_cli.encoder.encoding import DocumentEncoder, Encoding
 from colde_cli.scoring.lexicon import Terms

@@ -1,20 +1,42 @@
-"""Look after an index: its status, the check of every record, and compaction."""
+"""Look after an index: its status, the check of every record, compaction, and files to read again after an upgrade."""
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from colde_cli.corpus.collecting import Skipped
-from colde_cli.corpus.index import Index, shown_path, trouble
-from colde_cli.corpus.indexing import list_files
-from colde_cli.corpus.records import unpack
+from colde_cli.corpus import first_stage
+from colde_cli.corpus.collecting import CorpusReader, Skipped, call_ahead, skipping
+from colde_cli.corpus.index import Index, decoded, shown_path, trouble
+from colde_cli.corpus.listing import check_losses, list_files
+from colde_cli.corpus.pipeline import StageClock
+from colde_cli.corpus.records import text_record, unpack
 from colde_cli.corpus.store import reader_digest
 from colde_cli.corpus.writing import writing
+from colde_cli.documents.document import kept_title
+from colde_cli.documents.passages import passages
+from colde_cli.documents.sandbox import readers
 from colde_cli.errors import BadIndexError
+from colde_cli.settings import usable_cores
+
+_EARLIER = "SELECT count(*) FROM documents d JOIN contents c ON c.number = d.content WHERE c.reading <> ?"
+_UNNAMED = "SELECT number FROM contents WHERE number NOT IN (SELECT content FROM documents WHERE content IS NOT NULL)"
+_BATCH = 1_000  # paths in memory
+# One file of each content; another may have changed since, which is found when it is hashed.
+_FILES = """
+SELECT d.content, min(d.path) FROM documents d JOIN found f ON f.path = d.path
+WHERE f.listed AND d.content > ? GROUP BY d.content ORDER BY d.content LIMIT ?
+"""
+_BAD = "INSERT OR IGNORE INTO outdated SELECT key FROM documents WHERE reason IS NOT NULL AND key IS NOT NULL"
+_GOOD = "INSERT OR IGNORE INTO outdated SELECT key FROM documents WHERE content IS NOT NULL"
+_WAIT = """
+INSERT INTO waiting (path, root, known) SELECT f.path, f.root, 0 FROM found f JOIN documents d ON d.path = f.path
+WHERE f.listed AND d.key IN (SELECT key FROM outdated) AND f.path NOT IN (SELECT path FROM waiting) ORDER BY f.path
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +81,7 @@ class IndexStatus:
         learned_from: documents of the field profile; 0 where there is none.
         size: bytes of all files of the index.
         unused: bytes that compaction would free, about.
-        earlier_readers: contents that an earlier version of colde read.
+        earlier_readers: documents that another version of colde read; `--reread` reads them again.
     """
 
     folder: Path
@@ -108,16 +130,13 @@ def index_status(folder: Path) -> IndexStatus:
             0 if profile is None else profile[0],
             _size(folder),
             _unused(index),
-            query("SELECT count(*) FROM contents WHERE reading <> ?", (reader_digest(),)).fetchone()[0],
+            query(_EARLIER, (reader_digest(),)).fetchone()[0],
             _staleness(folder),
         )
 
 
 def _size(folder: Path) -> int:
     return sum(path.stat().st_size for path in folder.iterdir() if path.is_file())
-
-
-_UNNAMED = "SELECT number FROM contents WHERE number NOT IN (SELECT content FROM documents WHERE content IS NOT NULL)"
 
 
 def _unused(index: Index) -> int:
@@ -135,6 +154,7 @@ def _staleness(folder: Path) -> Staleness:
         index.connection.execute("PRAGMA query_only = OFF")
         try:
             list_files(index)
+            check_losses(index)
         except BadIndexError as error:
             return Staleness(trouble=str(error))
         return _counted(index.connection)
@@ -166,7 +186,7 @@ class IndexCheck:
 
 
 def verify_index(folder: Path) -> IndexCheck:
-    """Check the file of an index, the checksum of every record, and that none is missing.
+    """Check the file of an index, the checksum of every record, that none is missing, and the side file.
 
     Raises:
         BadIndexError: it cannot even be opened.
@@ -174,10 +194,10 @@ def verify_index(folder: Path) -> IndexCheck:
     with Index.open(folder) as index:
         problems: list[str] = []
         try:
-            with index.reading():
+            with index.reading(), decoded(folder):
                 problems += _broken_pages(index.connection)
                 records, damaged = _check_records(index.connection)
-                problems += [*damaged, *_missing(index)]
+                problems += [*damaged, *_missing(index), *first_stage.side_file_problems(index)]
         except BadIndexError as error:
             return IndexCheck(folder, 0, (*problems, str(error)))
         return IndexCheck(folder, records, tuple(problems))
@@ -199,7 +219,8 @@ def _check_records(connection: sqlite3.Connection) -> tuple[int, list[str]]:
     for table, (column, name) in tables.items():
         for number, checksum, record in connection.execute(f"SELECT {column}, checksum, record FROM {table}"):
             count += 1
-            if zlib.crc32(record) != checksum or (table != "profile" and unpack(record) is None):
+            whole = isinstance(record, bytes) and zlib.crc32(record) == checksum
+            if not whole or (table != "profile" and unpack(record) is None):
                 paths = connection.execute("SELECT path FROM documents WHERE content = ?", (number,))
                 shown = ", ".join(shown_path(path) for (path,) in paths) if table != "profile" else ""
                 problems.append(f"The {name} of {shown or 'the corpus'} are damaged.")
@@ -236,3 +257,47 @@ def compact_index(folder: Path) -> int:
         connection.execute("COMMIT")
         connection.execute("VACUUM")
     return max(0, before - _size(folder))
+
+
+def wait_for_outdated(index: Index, clock: StageClock, *, compare: bool) -> None:
+    """Add files whose text would be another today to the table `waiting`, and their hashes to `outdated`.
+
+    After an upgrade of colde's readers every file is read again, and its text compared with that of the index: only
+    where they differ is it encoded again. Files that could not be read are tried again too.
+
+    Args:
+        index: after `list_files`.
+        clock: counts the files that were read.
+        compare: read files to find out which; without it, every file is one.
+    """
+    index.connection.execute(_BAD)
+    if compare:
+        _compare(index, clock)
+    else:
+        index.connection.execute(_GOOD)
+    index.connection.execute(_WAIT)
+
+
+def _compare(index: Index, clock: StageClock) -> None:
+    query, last = index.connection.execute, 0
+    (count,) = query("SELECT count(DISTINCT content) FROM documents").fetchone()
+    clock.expect(count)
+    with readers(usable_cores()) as pool:
+        while rows := query(_FILES, (last, _BATCH)).fetchall():
+            last = rows[-1][0]
+            files = [Path(os.fsdecode(path)) for _, path in rows]
+            records = call_ahead(pool, skipping(_record), files)
+            for (content, _), record in zip(rows, records, strict=True):
+                kept = "SELECT record = ? FROM contents WHERE number = ?"
+                if not isinstance(record, Skipped) and query(kept, (record, content)).fetchone()[0]:
+                    query("UPDATE contents SET reading = ? WHERE number = ?", (reader_digest(), content))
+                else:
+                    query(
+                        "INSERT OR IGNORE INTO outdated SELECT key FROM contents WHERE number = ?", (content,)
+                    )
+                clock.finish(1)
+
+
+def _record(path: Path) -> bytes:
+    document = CorpusReader().read(path)
+    return text_record(document, kept_title(document), passages(document))

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import secrets
+import shutil
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from colde_cli.corpus import first_stage
@@ -25,16 +26,26 @@ def writing(folder: Path, *, make: bool = False) -> Iterator[Index]:
 
     Args:
         folder: of the index.
-        make: make a new one where there is none.
+        make: make a new one where there is none; if nothing comes to be written, it is removed again.
 
     Raises:
         BadIndexError: it is no index, damaged, of another version, cannot be written, or has a writer already.
         OptionError: the folder holds something else.
     """
-    if make:
-        _make_folder(folder)
-    elif not is_index(folder):
+    made = make and _make_folder(folder)
+    if not make and not is_index(folder):
         Index.open(folder)  # raises the reason
+    try:
+        with _open_to_write(folder) as index:
+            yield index
+    except BaseException:
+        if made and _holds_nothing(folder):
+            shutil.rmtree(folder, ignore_errors=True)
+        raise
+
+
+@contextmanager
+def _open_to_write(folder: Path) -> Iterator[Index]:
     with only_writer(folder), trouble(folder):
         index = Index(folder, connect(folder, "rwc"))
         try:
@@ -48,17 +59,27 @@ def writing(folder: Path, *, make: bool = False) -> Iterator[Index]:
             index.close()
 
 
-def _make_folder(folder: Path) -> None:
+def _holds_nothing(folder: Path) -> bool:
+    """Whether nothing was written into an index yet."""
+    with suppress(sqlite3.Error), closing(connect(folder)) as connection:
+        return not connection.execute("SELECT count(*) FROM contents").fetchone()[0]
+    return False
+
+
+def _make_folder(folder: Path) -> bool:
+    """Make the folder of an index; return whether there was none."""
     ours = {INDEX_FILE, first_stage.NAME, f"{INDEX_FILE}-journal", LOCK, f"{LOCK}-journal"}
     try:
         if not folder.is_dir():
             folder.mkdir()
-        elif not is_index(folder) and {path.name for path in folder.iterdir()} - ours:
+            return True
+        if not is_index(folder) and {path.name for path in folder.iterdir()} - ours:
             raise OptionError(f"{folder} is no index and is not overwritten; choose another name.")
     except FileExistsError as error:
         raise OptionError(f"{folder} is a file and is not overwritten; choose another name.") from error
     except OSError as error:
         raise OptionError(f"{folder} cannot be made: {error.strerror or error}.") from error
+    return False
 
 
 def _make_tables(connection: sqlite3.Connection) -> None:

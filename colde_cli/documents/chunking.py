@@ -14,6 +14,7 @@ from itertools import pairwise
 from typing import Protocol
 
 from colde_cli.documents.document import Chunk, Document, Section, Span
+from colde_cli.errors import ModelError
 
 # A chunk may end early with a sentence if it is at least this full; otherwise it ends with a word.
 _MIN_FILL = 0.75
@@ -57,13 +58,14 @@ def special_token(tokenizer: TextTokenizer, token: str) -> int:
     """Look up the id of `[CLS]` or `[SEP]` under either of its names.
 
     Raises:
-        ValueError: the vocabulary has neither name.
+        ModelError: the vocabulary has neither name.
     """
     found = tokenizer.token_to_id(token)
     if found is None:
         found = tokenizer.token_to_id(_OTHER_NAMES[token])
     if found is None:
-        raise ValueError(f"the tokenizer has no {token} token")
+        place = getattr(tokenizer, "path", "The model's tokenizer.json")
+        raise ModelError(f"{place} has no {token} token; fetch or train the model again.")
     return found
 
 
@@ -102,14 +104,27 @@ class Chunker:
         ids, offsets = encoding.ids, encoding.offsets
         cls_id, sep_id = special_token(self.tokenizer, "[CLS]"), special_token(self.tokenizer, "[SEP]")
         cuts = cut_points(text, offsets, self.chunk_tokens - 2)
+        spans = _whole_spans(text, [offsets[begin][0] for begin in cuts[:-1]], section.span.start)
         chunks = []
-        for position, (begin, end) in enumerate(pairwise(cuts)):
-            start = section.span.start
-            span = Span(start + offsets[begin][0], start + offsets[end - 1][1])
+        for position, ((begin, end), span) in enumerate(zip(pairwise(cuts), spans, strict=True)):
             pages = document.pages_of(span)
             whole = (cls_id, *ids[begin:end], sep_id)
             chunks.append(Chunk(first_index + position, section.index, position, span, whole, pages))
         return chunks
+
+
+def _whole_spans(text: str, starts: Sequence[int], offset: int) -> Iterator[Span]:
+    """Yield the spans of chunks that begin at `starts` of a text, which itself begins at `offset`.
+
+    A tokenizer has no token for a soft hyphen, say, or a control character. These belong to the chunk before them,
+    and to the first one where none is before: no character is in no chunk, nor in two.
+    """
+    if not starts:
+        return
+    first = len(text) - len(text.lstrip())
+    for start, following in pairwise([first, *starts[1:], len(text)]):
+        end = len(text[:following].rstrip())
+        yield Span(offset + start, offset + max(start, end))
 
 
 def sections_with_text(document: Document) -> Iterator[Section]:

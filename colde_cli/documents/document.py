@@ -1,16 +1,19 @@
 """A `Document` and its parts: sections, and the chunks and passages cut from them.
 
 Document › Section › Chunk (at most 512 tokens) › Passage (a paragraph or a few sentences).
-All spans are character offsets into `Document.text`, so that every score can be traced to a page.
+All spans are character offsets into `Document.text`, so that every score can be traced to a page. A document goes to an
+index, and comes back from a reader process, as plain data that JSON can hold.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from itertools import takewhile
+from pathlib import Path
+from typing import Any
 
 PLAIN_WORDS = 2000
 """Text without headings is cut into sections of about this many words, between paragraphs."""
@@ -109,6 +112,9 @@ class ReadReport:
         warnings: sentences for the user.
         notes: sentences on text left out on purpose (running heads, page numbers), for `--verbose`.
         ignored: text of templates that was left out; None where no template was named.
+        chosen_pages: first and last page read at the user's wish; None for all.
+        unmatched_patterns: patterns of sections, given by the user, that no section matches.
+        counted_numbers: the word processor counts headings or list items; their numbers are not part of the text.
     """
 
     pages: int | None = None
@@ -120,6 +126,9 @@ class ReadReport:
     warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     ignored: Ignored | None = None
+    chosen_pages: tuple[int, int] | None = None
+    unmatched_patterns: tuple[str, ...] = ()
+    counted_numbers: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +153,11 @@ class Document:
     def section_text(self, section: Section) -> str:
         """Return heading and body of a section."""
         return self.text[section.span.start : section.span.end]
+
+    def heading_span(self, section: Section) -> Span:
+        """Find the characters of a heading, without the blanks after it."""
+        heading = self.text[section.span.start : section.body_start]
+        return Span(section.span.start, section.span.start + len(heading.rstrip()))
 
     def subsections(self, section: Section) -> tuple[Section, ...]:
         """Find the sections under `section`: all deeper ones before the next section of its own level or above."""
@@ -193,3 +207,48 @@ def assemble(path: str, title: str, parts: Iterable[Part], report: ReadReport | 
         pieces.append(block)
         length = span.end
     return Document(path, title, "\n\n".join(pieces), tuple(sections), (), report or ReadReport())
+
+
+def document_header(document: Document, title: str) -> dict[str, Any]:
+    """A document as JSON, but for its path; `title` is "" where it is only the name of a file."""
+    return {
+        "title": title,
+        "text": document.text,
+        "page_starts": document.page_starts,
+        "sections": [asdict(section) for section in document.sections],
+        "report": asdict(document.report),
+    }
+
+
+def kept_title(document: Document) -> str:
+    """The title to keep: "" for one that is only the file's name, as files of the same content may have others."""
+    return "" if document.title == Path(document.path).name else document.title
+
+
+def document_of(path: str, name: str, header: dict[str, Any]) -> Document:
+    """The document of a header; `name` is the title of one without."""
+    return Document(
+        path,
+        header["title"] or name,
+        header["text"],
+        tuple(_section(values) for values in header["sections"]),
+        tuple(header["page_starts"]),
+        _report(header["report"]),
+    )
+
+
+def _report(values: dict[str, Any]) -> ReadReport:
+    frozen = {name: _frozen(value) for name, value in values.items()}
+    ignored = frozen["ignored"]
+    if ignored is not None:
+        ignored = Ignored(**{name: _frozen(value) for name, value in ignored.items()})
+    return ReadReport(**{**frozen, "ignored": ignored})
+
+
+def _section(values: dict[str, Any]) -> Section:
+    frozen = {name: _frozen(value) for name, value in values.items()}
+    return replace(Section(**frozen), kind=SectionKind(values["kind"]), span=Span(**values["span"]))
+
+
+def _frozen(value: Any) -> Any:  # noqa: ANN401 - whatever JSON holds
+    return tuple(value) if isinstance(value, list) else value

@@ -13,10 +13,9 @@ import sys
 
 sys.path.extend(json.loads(os.environ["COLDE_READER_PATH"]))
 
-from colde_cli.documents.limits import write
-from colde_cli.documents.plain_data import document_header
+from colde_cli.documents.document import document_header
 from colde_cli.documents.reading import read_here
-from colde_cli.documents.worker import Request, serve
+from colde_cli.documents.worker import Request, serve, write
 from colde_cli.errors import DocumentError
 
 

@@ -10,12 +10,13 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import pairwise
+from dataclasses import dataclass, field, replace
+from itertools import chain, pairwise
 from zlib import crc32
 
 from colde_cli.documents.chunking import sentence_starts
 from colde_cli.documents.document import Document, Span
+from colde_cli.documents.shared_headings import HeadingsInText, headings_in_text
 
 MAX_WORDS = 90
 """Most words of a passage, about 120 tokens; a longer paragraph is cut, if it has sentences."""
@@ -27,6 +28,7 @@ _LONG_SENTENCE = 180
 """Words after which a sentence, or a table without full stops, is cut too."""
 
 _PARAGRAPH = re.compile(r"\n\s*\n\s*")
+_LINE = re.compile(r"\n\s*(?=\S)|\s+(?=[•▪◦‣●○■□➢✓]\s)")
 _WORD = re.compile(r"\S+")
 _LETTERS = re.compile(r"[^\W_]+")
 _OPENING_WORDS = 4
@@ -62,17 +64,20 @@ class Seams:
         first: sentences that begin a passage.
         last: sentences that end a passage.
         normal: brings a sentence into the form of `first` and `last`.
+        headings: the headings that are passages, and the cuts after the headings that open a paragraph.
     """
 
     first: frozenset[str] = frozenset()
     last: frozenset[str] = frozenset()
     normal: Callable[[str], str] = squeezed
+    headings: HeadingsInText = field(default_factory=HeadingsInText)
 
 
 def passages(document: Document, seams: Seams = Seams()) -> tuple[Passage, ...]:
     """Cut a document into passages, in reading order.
 
-    A passage lies within one section. Passages never overlap and cover every body except blanks, but no headings.
+    A passage lies within one section. Passages never overlap and cover every body except blanks, but no headings
+    other than those of `seams`.
 
     Args:
         document: to cut.
@@ -80,7 +85,10 @@ def passages(document: Document, seams: Seams = Seams()) -> tuple[Passage, ...]:
     """
     found: list[Passage] = []
     for section in document.sections:
-        for span in _spans(document.text, Span(section.body_start, section.span.end), seams):
+        spans = _spans(document.text, Span(section.body_start, section.span.end), seams)
+        if section.index in seams.headings.sections:
+            spans = chain([stripped(document.text, section.span.start, section.body_start)], spans)
+        for span in spans:
             found.append(Passage(len(found), section.index, span, document.pages_of(span)))
     return tuple(found)
 
@@ -89,6 +97,8 @@ def passages_of_both(
     a: Document, b: Document, normal: Callable[[str], str] = squeezed
 ) -> tuple[tuple[Passage, ...], tuple[Passage, ...]]:
     """Cut each of two documents where the other is cut, so that different paragraph breaks make no difference.
+
+    A heading of one that is running text in the other is a passage of both.
 
     Args:
         a: the first document.
@@ -102,7 +112,8 @@ def passages_of_both(
     sentences = [_sentences(text, normal) for text in texts]
     first, last = ({found[end] for found in sentences} for end in (0, -1))
     seams = Seams(frozenset(first), frozenset(last), normal)
-    return passages(a, seams), passages(b, seams)
+    of_a, of_b = headings_in_text(a, b)
+    return passages(a, replace(seams, headings=of_a)), passages(b, replace(seams, headings=of_b))
 
 
 def whole_pages(found: Sequence[Passage]) -> tuple[int, int] | None:
@@ -111,17 +122,23 @@ def whole_pages(found: Sequence[Passage]) -> tuple[int, int] | None:
     return (min(first for first, _ in pages), max(last for _, last in pages)) if pages else None
 
 
+def _starts(text: str) -> list[int]:
+    """Find the offsets at which sentences, items with a bullet, and lines begin; only tables and code have lines."""
+    return sorted({*sentence_starts(text), *(match.end() for match in _LINE.finditer(text))})
+
+
 def _sentences(text: str, normal: Callable[[str], str]) -> list[str]:
-    """List the normal forms of the sentences of a text."""
-    bounds = [*sentence_starts(text), len(text)]
-    return [normal(text[start:end]) for start, end in pairwise(bounds)]
+    """List the normal forms of the sentences and lines of a text."""
+    return [normal(text[start:end]) for start, end in pairwise([*_starts(text), len(text)])]
 
 
 def _spans(text: str, body: Span, seams: Seams) -> Iterator[Span]:
     """Yield the passages of a body."""
+    headings = seams.headings.cuts
     starts = [body.start, *(gap.end() for gap in _PARAGRAPH.finditer(text, body.start, body.end)), body.end]
     for start, end in pairwise(starts):
-        cuts = [start + cut for cut in _cuts(text[start:end], seams)]
+        at_headings = headings[bisect_right(headings, start) : bisect_left(headings, end)]
+        cuts = sorted({*at_headings, *(start + cut for cut in _cuts(text[start:end], seams))})
         for first, last in pairwise(cuts):
             span = stripped(text, first, last)
             if len(span):
@@ -140,7 +157,7 @@ def _cuts(paragraph: str, seams: Seams) -> list[int]:
     cuts = _short_cuts(paragraph)
     if not seams.first:
         return cuts
-    starts, sentences = sentence_starts(paragraph), _sentences(paragraph, seams.normal)
+    starts, sentences = _starts(paragraph), _sentences(paragraph, seams.normal)
     at_seams = {
         start
         for start, before, sentence in zip(starts[1:], sentences[:-1], sentences[1:], strict=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import stat
 import sys
@@ -13,10 +14,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, NoReturn
 
-from colde_cli.documents.document import Document
-from colde_cli.documents.sandbox import start_reader
+from colde_cli import errors
+from colde_cli.documents.document import Document, document_of
+from colde_cli.documents.sandbox import sandboxed, start_reader
 from colde_cli.documents.text import shown_as
 from colde_cli.errors import LimitError, MissingFileError, NoTextError, OptionError, UnsupportedFormatError
+from colde_cli.stages import stage
 
 MAX_PDF_BYTES = 512 << 20
 MAX_TEXT_BYTES = 64 << 20
@@ -67,8 +70,18 @@ _HTML_ELEMENT = re.compile(
 _LATEX = re.compile(
     rb"^[ \t]*\\(documentclass|documentstyle|begin\{document\}|(part|chapter|section)\*?\{)", re.MULTILINE
 )
+LARGE_TEXT_BYTES = 256 << 10
+"""Size of a large file of text: its worst characters take three seconds."""
+LARGE_OFFICE_BYTES = 1 << 20
+"""Size of a large Office file, which is compressed."""
+_PROCESS_MEMORY = 1 << 30
+"""Bytes of address space that the reader process may take, in addition to eight times the file."""
+_PROCESS_SECONDS = 30
+"""Processor time for one file; three megabytes of Markdown take six, nine of text two."""
+_PROCESS_WALL_SECONDS = 240.0
 
 
+@stage("reading")
 def read(
     source: str | Path,
     *,
@@ -202,11 +215,8 @@ def _read_open(
         raise OptionError(
             f"Leave out --pages: {shown} has no pages; colde text --pages writes that part of a PDF to a file."
         )
-    if kind != "html":
-        from colde_cli.documents.large import is_large, read_large
-
-        if is_large(kind, size):
-            return read_large(kind, file, path, name)
+    if kind != "html" and _is_large(kind, size):
+        return _read_large(kind, file, path, name)
     return read_here(kind, file, path, name)
 
 
@@ -300,3 +310,46 @@ def _kind_of_text(start: bytes) -> str:
     lines = start.split(b"\n")
     marked = not start.startswith(b"#!") and any(line.startswith((b"# ", b"## ", b"```")) for line in lines)
     return "markdown" if marked else "text"
+
+
+def _is_large(kind: str, size: int) -> bool:
+    """Whether a file is read in a reader process."""
+    return size > (LARGE_OFFICE_BYTES if kind in ("docx", "odt") else LARGE_TEXT_BYTES)
+
+
+def _read_large(kind: str, file: BinaryIO, path: str, name: str) -> Document:
+    """Read a large file of text, Markdown, LaTeX, Word or OpenDocument in a reader process, under limits.
+
+    Small ones are read where they are: they take less time than the start of a process, and their cost grows with
+    their length alone.
+
+    Args:
+        kind: "text", "markdown", "tex", "docx" or "odt".
+        file: open and seekable.
+        path: as the user gave it, for messages.
+        name: replaces a missing title.
+
+    Raises:
+        DocumentError: the reader refuses it.
+        LimitError: it takes more memory or time than allowed.
+    """
+    size = file.seek(0, os.SEEK_END)
+    request = {
+        "format": kind,
+        "source": path,
+        "name": name,
+        "memory": _PROCESS_MEMORY + 8 * size,
+        "seconds": _PROCESS_SECONDS,
+    }
+    with sandboxed(
+        Path(__file__).with_name("large_engine.py"), file, request, _PROCESS_WALL_SECONDS
+    ) as messages:
+        for message in messages:
+            if message["kind"] == "document":
+                return document_of(path, name, message["document"])
+            if message["kind"] == "refused":
+                error: type[errors.DocumentError] = getattr(errors, message["error"])
+                raise error(message["text"])
+    raise LimitError(
+        f"Cannot read {shown_as(path)}: it needs more memory or time than a document may take; split it."
+    )

@@ -1,8 +1,8 @@
 """Run readers in separate processes, under limits that the operating system enforces.
 
 A reader process is kept for the next file of its kind, as its start costs more than a short file. It gets each file
-through a pipe and needs no rights of its own; before it touches the file it sets limits on itself (`worker.py`,
-`limits.py`). One that dies, or that has to be killed, is replaced.
+through a pipe and needs no rights of its own; before it touches the file it sets limits on itself
+(`worker.py`). One that dies, or that has to be killed, is replaced.
 """
 
 from __future__ import annotations

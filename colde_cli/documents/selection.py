@@ -25,7 +25,8 @@ def select(document: Document, skip: Sequence[str] = (), only: Sequence[str] = (
             heading, or the name of a kind ("references", "abstract", "appendix", "front"), case ignored.
 
     Returns:
-        A document with its sections numbered anew; its report names the skipped sections.
+        A document with its sections numbered anew; its report names the skipped sections, and the patterns that no
+        section matches.
 
     Raises:
         OptionError: a pattern is no regular expression, or no section is left.
@@ -48,8 +49,29 @@ def select(document: Document, skip: Sequence[str] = (), only: Sequence[str] = (
         raise OptionError(
             f"Change the section patterns: they leave no section of {document.path or document.title}."
         )
-    report = replace(document.report, skipped_sections=(*document.report.skipped_sections, *skipped))
+    report = replace(
+        document.report,
+        skipped_sections=(*document.report.skipped_sections, *skipped),
+        unmatched_patterns=tuple(
+            pattern.pattern
+            for pattern in (*leave, *keep)
+            if not any(is_section(pattern, section.kind, section.heading) for section in document.sections)
+        ),
+    )
     return replace(document, sections=tuple(kept), report=report)
+
+
+def with_unmatched_patterns(a: Document, b: Document) -> tuple[Document, Document]:
+    """Add a warning for each pattern that matches no section of either document: it may be misspelt."""
+    both = [pattern for pattern in a.report.unmatched_patterns if pattern in b.report.unmatched_patterns]
+    if not both:
+        return a, b
+    sentences = tuple(f"No section matches {pattern!r} here or in the other document." for pattern in both)
+    one, other = (
+        replace(document, report=replace(document.report, warnings=(*document.report.warnings, *sentences)))
+        for document in (a, b)
+    )
+    return one, other
 
 
 def section_pattern(pattern: str) -> re.Pattern[str]:
@@ -60,7 +82,7 @@ def section_pattern(pattern: str) -> re.Pattern[str]:
     """
     try:
         return re.compile(pattern, re.IGNORECASE)
-    except re.error as error:
+    except (re.error, OverflowError, RecursionError) as error:
         raise OptionError(
             f"Correct the section pattern {pattern!r}: it is no regular expression ({error})."
         ) from error

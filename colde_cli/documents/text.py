@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import contextlib
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -37,7 +38,7 @@ def shown_as(path: str) -> str:
 
 
 def decode(data: bytes, path: str) -> tuple[str, tuple[str, ...]]:
-    """Decode a file by its byte order mark, else as UTF-8, else as Windows-1252; also return warnings.
+    """Decode a file by its byte order mark, else as UTF-8, else as its bytes suggest; also return warnings.
 
     Raises:
         UnsupportedFormatError: the bytes are no text.
@@ -51,14 +52,33 @@ def decode(data: bytes, path: str) -> tuple[str, tuple[str, ...]]:
         try:
             text = data.decode("utf-8")
         except UnicodeDecodeError:
-            text = data.decode("cp1252", "replace")
-            warnings = ("Not valid UTF-8; read as Windows-1252 (Latin-1), so that accents may be wrong.",)
+            text, warning = _guessed(data)
+            warnings = (warning,)
     strange = len(_CONTROL.findall(text[:100_000]))
     if "\x00" in text[:100_000] or strange > 0.02 * len(text[:100_000]):
         raise UnsupportedFormatError(
             f"Cannot read {shown_as(path)}: it holds binary data, not text; name a document."
         )
     return text.replace("\r\n", "\n").replace("\r", "\n"), warnings
+
+
+def _guessed(data: bytes) -> tuple[str, str]:
+    """Decode text that is not UTF-8: as Windows-1252 where its letters are Latin, else by its likely encoding."""
+    from charset_normalizer import from_bytes
+
+    # Detection tries every encoding; the lines with other than ASCII characters tell, and a few of them will do.
+    telling = b"\n".join(line[:2000] for line in data.split(b"\n") if not line.isascii())[:20_000]
+    best = from_bytes(telling).best()
+    letters = [letter for letter in str(best or "") if letter.isalpha()]
+    # A single accent of a Latin text can look like a letter of any alphabet.
+    if best is not None and sum(letter > "\u024f" for letter in letters) > 0.3 * len(letters):
+        with contextlib.suppress(LookupError):
+            name = best.encoding.upper().replace("_", "-")
+            return data.decode(
+                best.encoding, "replace"
+            ), f"Not valid UTF-8; read as {name}, as its bytes suggest."
+    warning = "Not valid UTF-8; read as Windows-1252 (Latin-1), so that accents may be wrong."
+    return data.decode("cp1252", "replace"), warning
 
 
 def read_text(data: bytes, path: str, name: str) -> Document:
@@ -177,7 +197,7 @@ def _mark_headings(blocks: Sequence[_Block]) -> list[_Block]:
     decimal = [index for index, number in numbers.items() if number.scheme == "decimal"]
     entries = [(numbers[index].parts, 1.0) for index in decimal]
     chained = {decimal[at] for at in longest_chain(entries)}
-    capitals = [index for index in alone if in_capitals(blocks[index].first)]
+    capitals = {index for index in alone if in_capitals(blocks[index].first)}
     shouting = len(capitals) > 0.3 * len(blocks)
     marked = list(blocks)
     for index in alone:

@@ -2,6 +2,8 @@
 
 Where the system can, every file is read in a child of its own, forked after the libraries are loaded: nothing of one
 file reaches the next, and a crash costs the child alone. Elsewhere the worker itself reads one file after another.
+Reader scripts run isolated (`python -I -S`). From colde they import only files like this one, which need nothing but
+the standard library.
 
     argv     "children" or "here"
     stdin    per request a line of JSON (the task and its limits, `size`), then `size` bytes of the file
@@ -14,34 +16,124 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import gc
 import json
+import logging
+import math
 import os
 import select
 import signal
 import sys
-from collections.abc import Callable
+import time
+import warnings
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from colde_cli.documents.limits import limit_process, limit_step, processor_seconds, resident_bytes
-
+ON = "[x]"
+"""Text of a checkbox or a radio button of a PDF that is on."""
+HIDDEN = 2 | 32
+"""The flags Hidden and NoView of what a PDF does not show (ISO 32000-1, table 165)."""
 Request = dict[str, Any]
 Answer = Callable[[Request, bytes], None]
-
 MOST_RESIDENT = 384 << 20
 """Bytes in memory after which a worker that reads by itself is replaced; libraries leak."""
 _END_WITH_PARENT = 1  # PR_SET_PDEATHSIG of prctl(2)
 
 
-def serve(answer: Answer) -> None:
+def limit_process(request: Mapping[str, Any], used: float = 0.0) -> None:
+    """Limit memory, processor time and core dumps, where the system can.
+
+    Args:
+        request: `memory` (bytes) and `seconds` (processor time).
+        used: processor time that earlier requests took.
+    """
+    try:
+        import resource
+    except ImportError:
+        return
+    wanted = (
+        (resource.RLIMIT_AS, int(request["memory"])),
+        (resource.RLIMIT_CPU, math.ceil(used + request["seconds"])),
+        (resource.RLIMIT_CORE, 0),
+    )
+    for kind, amount in wanted:
+        _, most = resource.getrlimit(kind)
+        value = amount if most == resource.RLIM_INFINITY else min(amount, most)
+        with contextlib.suppress(ValueError, OSError):  # some systems know a limit but refuse to set it
+            resource.setrlimit(kind, (value, most))
+
+
+def processor_seconds() -> float:
+    """Processor time that this process took so far."""
+    return time.process_time()
+
+
+def resident_bytes() -> int:
+    """The most memory that this process ever held, in bytes; 0 where the system does not tell."""
+    # The figure of getrusage includes the memory of the parent, up to `exec`, on Linux.
+    with contextlib.suppress(OSError), open("/proc/self/status", "rb") as status:  # noqa: PTH123
+        return sum(int(line.split()[1]) << 10 for line in status if line.startswith(b"VmHWM:"))
+    try:
+        import resource
+    except ImportError:
+        return 0
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return most if sys.platform == "darwin" else most << 10
+
+
+def limit_step(seconds: float) -> None:
+    """End the process if the next step takes longer than this; 0 ends the limit."""
+    if hasattr(signal, "setitimer"):
+        signal.setitimer(signal.ITIMER_REAL, seconds)
+
+
+def write(kind: str, **values: object) -> None:
+    """Write a line of the answer; it may be lost if the process dies."""
+    sys.stdout.write(json.dumps({"kind": kind, **values}))
+    sys.stdout.write("\n")
+
+
+def send(kind: str, **values: object) -> None:
+    """Send a line of the answer at once."""
+    write(kind, **values)
+    sys.stdout.flush()
+
+
+def serve(answer: Answer, warm_up: Callable[[], None] | None = None) -> None:
     """Answer requests until standard input ends.
 
     Args:
         answer: writes the lines of one answer. If the process is `kept`, it closes what it opened.
+        warm_up: does what every child would do anew, such as looking for the fonts of the system; it writes nothing.
     """
     if sys.argv[1:] == ["children"] and _has_children():
-        _serve_in_children(answer)
+        _serve_in_children(answer, warm_up)
     else:
         _serve_here(answer)
+
+
+def serve_pypdf(work: Answer, limit: str) -> None:
+    """Answer requests with pypdf, without its log: where it fails the file is refused.
+
+    Args:
+        work: writes the lines of one answer.
+        limit: what a request calls the seconds that its first step may take.
+    """
+
+    def answer(request: Request, data: bytes) -> None:
+        limit_step(request[limit])
+        try:
+            work(request, data)
+        except MemoryError:
+            os._exit(1)
+        except (
+            Exception
+        ) as error:  # pypdf raises untyped errors on damaged files; all mean the same to the user
+            send("refused", reason=f"{type(error).__name__}: {error}"[:300])
+
+    logging.disable(logging.CRITICAL)
+    warnings.simplefilter("ignore")
+    serve(answer)
 
 
 def _has_children() -> bool:
@@ -93,9 +185,14 @@ def _serve_here(answer: Answer) -> None:
         _done(retire=resident_bytes() > MOST_RESIDENT)
 
 
-def _serve_in_children(answer: Answer) -> None:
+def _serve_in_children(answer: Answer, warm_up: Callable[[], None] | None) -> None:
     """Fork a child for each request; end it with the parent of this process."""
+    count = 0
     while (item := _next_request()) is not None:
+        count += 1
+        if count == 2 and warm_up is not None:  # for one file it would cost more than it saves
+            warm_up()
+            gc.freeze()
         child = os.fork()
         if not child:
             _be_child(answer, *item)

@@ -1,12 +1,14 @@
 """Keep vectors between runs, by content: the same chunk is never encoded twice by the same model.
 
 The cache is one SQLite file in WAL mode, so that several processes may read and write it. Everything in it can be
-computed again: a damaged file is deleted with a warning, and a run goes on without a cache that it cannot use.
+computed again: a damaged file is deleted with a warning, a damaged value is left out, and a run goes on without a cache
+that it cannot use. A file that may not be written is read.
 """
 
 from __future__ import annotations
 
 import hashlib
+import os
 import sqlite3
 import threading
 import time
@@ -22,11 +24,12 @@ from numpy.typing import NDArray
 
 from colde_cli import settings
 
-_FILE = "colde-1.sqlite"
+_FILE = "colde-2.sqlite"
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS items (key BLOB PRIMARY KEY, used INTEGER NOT NULL, value BLOB NOT NULL);
 CREATE INDEX IF NOT EXISTS items_used ON items (used);
 """
+_CHECKSUM = 8  # bytes before each value, of the key and the value
 _BATCH = 500  # keys per statement, under SQLite's limit on variables
 # Size to which the write-ahead log is truncated after a checkpoint.
 _JOURNAL_BYTES = 8_000_000
@@ -42,6 +45,7 @@ class Cache:
         self.path = folder / _FILE
         self.limit = limit
         self._connection: sqlite3.Connection | None = None
+        self._read_only = False
         self._lock = threading.RLock()
 
     @classmethod
@@ -68,19 +72,28 @@ class Cache:
             self._connection = None
 
     def get(self, keys: Sequence[bytes]) -> dict[bytes, bytes]:
-        """The values of those `keys` that the cache holds."""
-        values: dict[bytes, bytes] = {}
+        """The values of those `keys` that the cache holds undamaged."""
+        stored: dict[bytes, bytes] = {}
         with self._guarded() as connection:
             for start in range(0, len(keys), _BATCH):
                 batch = keys[start : start + _BATCH]
                 marks = ",".join("?" * len(batch))
                 query = f"SELECT key, value FROM items WHERE key IN ({marks})"
-                values.update(connection.execute(query, batch))
-            if values:
+                stored.update(connection.execute(query, batch))
+            if stored and not self._read_only:
                 now = int(time.time())
-                touched = [(now, key, now - 3600) for key in values]
+                touched = [(now, key, now - 3600) for key in stored]
                 connection.executemany("UPDATE items SET used = ? WHERE key = ? AND used < ?", touched)
-        return values
+        whole = {
+            key: value[_CHECKSUM:]
+            for key, value in stored.items()
+            if value[:_CHECKSUM] == _checksum(key, value[_CHECKSUM:])
+        }
+        if damaged := len(stored) - len(whole):
+            warnings.warn(
+                f"The cache {self.path} holds {damaged} damaged entries, which are made again.", stacklevel=2
+            )
+        return whole
 
     def put(self, items: Mapping[bytes, bytes]) -> None:
         """Store values; the least recently used go if the file outgrows its limit."""
@@ -88,7 +101,9 @@ class Cache:
             return
         now = int(time.time())
         with self._guarded() as connection:
-            rows = [(key, now, value) for key, value in items.items()]
+            if self._read_only:
+                return
+            rows = [(key, now, _checksum(key, value) + value) for key, value in items.items()]
             connection.executemany("INSERT OR REPLACE INTO items VALUES (?, ?, ?)", rows)
             self._shrink(connection)
 
@@ -107,10 +122,10 @@ class Cache:
         return rows[0][0] if rows else 0
 
     def clear(self) -> None:
-        """Delete the file."""
+        """Delete the file, and those of earlier versions."""
         self.close()
-        for suffix in ("", "-wal", "-shm"):
-            self.path.with_name(_FILE + suffix).unlink(missing_ok=True)
+        for file in self.path.parent.glob("colde-*.sqlite*"):
+            file.unlink(missing_ok=True)
 
     def _shrink(self, connection: sqlite3.Connection) -> None:
         (page_size,) = connection.execute("PRAGMA page_size").fetchone()
@@ -143,7 +158,7 @@ class Cache:
             warnings.warn(
                 f"The cache {self.path} is not usable ({error}); going on without it.", stacklevel=6
             )
-            connection = sqlite3.connect(":memory:")
+            connection = sqlite3.connect(":memory:", check_same_thread=False)
             connection.executescript(_SCHEMA)
             self._connection = connection
         try:
@@ -168,6 +183,13 @@ class Cache:
         return self._connection
 
     def _fresh_connection(self) -> sqlite3.Connection:
+        if self.path.exists() and not (
+            os.access(self.path, os.W_OK) and os.access(self.path.parent, os.W_OK)
+        ):
+            self._read_only = True
+            # SQLite would make files for locks beside it; nobody here can write it, and it says so.
+            address = f"{self.path.resolve().as_uri()}?immutable=1"
+            return sqlite3.connect(address, uri=True, check_same_thread=False)
         self.path.touch(mode=0o600)
         connection = sqlite3.connect(self.path, timeout=30, check_same_thread=False)
         connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
@@ -180,6 +202,10 @@ class Cache:
     def _discard(self) -> None:
         warnings.warn(f"The cache {self.path} was damaged and has been emptied.", stacklevel=6)
         self.clear()
+
+
+def _checksum(key: bytes, value: bytes) -> bytes:
+    return hashlib.blake2b(value, key=key[:64], digest_size=_CHECKSUM).digest()
 
 
 def digest(*parts: bytes) -> bytes:

@@ -6,23 +6,24 @@ again, which takes milliseconds.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import Literal
+from typing import Generic, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from colde_cli import settings
-from colde_cli.documents.chunking import Chunker, TextTokenizer, plain_tokenizer
+from colde_cli.documents.chunking import Chunker
 from colde_cli.documents.document import Chunk, Document
 from colde_cli.encoder.cache import Cache, digest, file_digest, remembered
 from colde_cli.encoder.encoding import Encoding, RuntimeInfo
 from colde_cli.encoder.head import HeadRunner
+from colde_cli.encoder.later import DocumentsLater
 from colde_cli.encoder.layout import (
     DOMAINS,
     ENCODER_GRAPHS,
@@ -45,15 +46,17 @@ from colde_cli.encoder.runtime import (
     open_session,
     probe_cuda,
 )
-from colde_cli.encoder.validation import growth_of
+from colde_cli.encoder.tokenizer import open_tokenizer
 from colde_cli.errors import LimitError, ModelError, NoTextError
 from colde_cli.scoring.config import Calibration
 from colde_cli.scoring.domains import Domains
 from colde_cli.scoring.lexicon import Lexicon, Terms
 from colde_cli.scoring.profile import DomainFields, ModelStatistics
+from colde_cli.stages import stage
 
 FloatArray = NDArray[np.float32]
 IntArray = NDArray[np.int64]
+Opened = TypeVar("Opened")
 
 MAX_CHUNKS = 5000
 """Chunks of one document. Attention takes about 60 bytes for each pair of them: 1.5 GB; 500 pages have 1,000 chunks."""
@@ -61,17 +64,40 @@ MAX_CHUNKS = 5000
 _BLOCK = 1024
 
 
+class _Part(Generic[Opened]):
+    """A part of a model that is opened in the background, or without a `pool` where it is first asked for."""
+
+    def __init__(self, opened: Callable[[], Opened], pool: Executor | None) -> None:
+        self._open = opened
+        self._future = pool.submit(opened) if pool is not None else None
+        self._lock = threading.Lock()
+
+    def result(self) -> Opened:
+        """The part; what went wrong when it was opened is raised here."""
+        with self._lock:
+            if self._future is None:
+                self._future = Future()
+                try:
+                    self._future.set_result(self._open())
+                except BaseException as error:
+                    self._future.set_exception(error)
+        return self._future.result()
+
+
 class Encoder:
     """Encodes documents with one model. Threads may share it.
 
-    The constructor opens the sessions in the background, so that documents can be read meanwhile.
+    The constructor opens the sessions in the background, so that documents can be read meanwhile. Where most documents
+    are known, `ahead=False` opens what only new ones need when the first of them comes.
 
     With `chunk_position="input"` the vector of a chunk depends on its place in the document. As documents are not
     split at inference (CoLDE), every chunk is in section 0 and q counts through the document, up to
     `max_chunks` - 1. Section vectors are made from the same chunk vectors.
     """
 
-    def __init__(self, folder: ModelFolder, plan: DevicePlan, *, cache: Cache | None, threads: int) -> None:
+    def __init__(
+        self, folder: ModelFolder, plan: DevicePlan, *, cache: Cache | None, threads: int, ahead: bool = True
+    ) -> None:
         self.folder = folder
         self.config: ModelConfig = folder.config
         self.info = RuntimeInfo(folder.name, plan.precision, plan.device, plan.reason)
@@ -81,9 +107,10 @@ class Encoder:
         graph, head = folder.file(plan.graph), folder.file(HEAD_GRAPH)
         tokenizer = folder.file(TOKENIZER)
         pool = ThreadPoolExecutor(4, "colde-load")
-        self._runner: Future[ChunkRunner] = pool.submit(self._open_runner, graph)
+        now = pool if ahead else None
+        self._runner = _Part(lambda: self._open_runner(graph), now)
         self._head: Future[HeadRunner] = pool.submit(self._open_head, head)
-        self._chunker = pool.submit(lambda: Chunker(open_tokenizer(tokenizer), folder.config.chunk_tokens))
+        self._chunker = _Part(lambda: Chunker(open_tokenizer(tokenizer), folder.config.chunk_tokens), now)
         self._lexicon = pool.submit(_open_lexicon, folder)
         self._domains = pool.submit(_open_domains, folder)
         # Only a cache needs the hash, which takes 10 ms or more.
@@ -99,6 +126,7 @@ class Encoder:
         precision: str = "auto",
         cache: Cache | None = None,
         threads: int | None = None,
+        ahead: bool = True,
     ) -> Encoder:
         """Open a model by name or folder.
 
@@ -108,6 +136,7 @@ class Encoder:
             precision: "auto", "int8", "fp16" or "fp32".
             cache: keeps chunk vectors between runs; None keeps none.
             threads: chunks encoded at the same time on the CPU; one per usable core if None.
+            ahead: open everything now; False where the cache or an index may know all documents.
 
         Raises:
             ModelError: there is no such model, or a file of it is missing.
@@ -118,7 +147,7 @@ class Encoder:
         graphs = [name for name, path in ENCODER_GRAPHS.items() if folder.has(path)]
         cuda = Cuda(problem="it was not asked for") if device == "cpu" else probe_cuda()
         plan = decide(device, precision, graphs, cuda, folder.name)
-        return cls(folder, plan, cache=cache, threads=threads or settings.default_threads())
+        return cls(folder, plan, cache=cache, threads=threads or settings.default_threads(), ahead=ahead)
 
     @property
     def head(self) -> HeadRunner:
@@ -216,6 +245,7 @@ class Encoder:
         """
         return encodable(self._chunker.result().chunk(document), document)
 
+    @stage("encoding")
     def encode_chunks(self, chunks: Sequence[Chunk], progress: Progress | None = None) -> FloatArray:
         """Encode chunks of one or many documents: vectors [n, H]. Chunks in the cache are not computed again.
 
@@ -269,6 +299,14 @@ class Encoder:
         """
         return self.encode_chunked(documents, [self.chunk(document) for document in documents], progress)
 
+    def encode_later(self, documents: Sequence[Document], progress: Progress | None = None) -> list[Encoding]:
+        """Cut documents into chunks, and encode those when their vectors are asked for.
+
+        Raises:
+            NoTextError, LimitError: as `chunk`.
+        """
+        return DocumentsLater(self, documents, progress).encodings()
+
     def encode_chunked(
         self,
         documents: Sequence[Document],
@@ -277,6 +315,12 @@ class Encoder:
     ) -> list[Encoding]:
         """Encode documents whose chunks, `chunked`, are known; each has one at least."""
         vectors = self.encode_chunks([chunk for chunks in chunked for chunk in chunks], progress)
+        return self.assemble(documents, chunked, vectors)
+
+    def assemble(
+        self, documents: Sequence[Document], chunked: Sequence[tuple[Chunk, ...]], vectors: FloatArray
+    ) -> list[Encoding]:
+        """Make encodings of documents, their chunks, and the vectors [n, H] of all chunks in order."""
         ends = np.cumsum([len(chunks) for chunks in chunked])
         pieces = np.split(vectors, ends[:-1]) if len(documents) else []
         return [
@@ -326,12 +370,13 @@ class Encoder:
             ) from error
 
     def _open_runner(self, graph: Path) -> ChunkRunner:
-        session = open_session(graph, encoder_contract(self.config.hidden_size), self._plan.ordinal)
-        return ChunkRunner(session, self._threads, batched=self._plan.device != "cpu")
+        hidden = self.config.hidden_size
+        opened = open_session(graph, encoder_contract(hidden), self._plan.ordinal)
+        return ChunkRunner(opened, hidden, self._threads, batched=self._plan.device != "cpu")
 
     def _open_head(self, graph: Path) -> HeadRunner:
-        session = open_session(graph, head_contract(self.config.hidden_size), self._plan.ordinal)
-        return HeadRunner(session, self.config.max_chunks)
+        opened = open_session(graph, head_contract(self.config.hidden_size), self._plan.ordinal)
+        return HeadRunner(opened, self.config.max_chunks)
 
     def _key(self, chunk: Chunk) -> bytes:
         if self.config.chunk_position == "post":
@@ -387,28 +432,6 @@ def rows_of_sections(document: Document, chunks: Sequence[Chunk]) -> list[list[i
         under = () if section.index in by_section else document.subsections(section)
         rows.append([row for part in (section, *under) for row in by_section.get(part.index, [])])
     return rows
-
-
-_MOST_GROWTH = 16.0
-"""How many times as long the rules of a tokenizer may make a text: enough for any that is in use."""
-
-
-def open_tokenizer(path: Path) -> TextTokenizer:
-    """Open `tokenizer.json`.
-
-    Raises:
-        ModelError: the file is not a tokenizer.
-    """
-    try:
-        text = path.read_text(encoding="utf-8")
-        growth = growth_of(json.loads(text))
-        if growth <= _MOST_GROWTH:
-            return plain_tokenizer(text)
-    except Exception as error:  # tokenizers raises bare Exception
-        raise ModelError(f"{path} is not a tokenizer: {error}.") from error
-    raise ModelError(
-        f"{path} makes every text up to {growth:.3g} times as long; colde does not open such a model."
-    )
 
 
 Numbering = Literal["kept", "anew"]

@@ -57,6 +57,17 @@ class Encoding:
         """Number of tokens, without `[CLS]` and `[SEP]`."""
         return sum(len(chunk.ids) - 2 for chunk in self.chunks)
 
+    def vectors_of(self, rows: Sequence[int]) -> FloatArray:
+        """[len(rows), H], the `centred_unit_vectors` of some chunks."""
+        vectors: FloatArray = self.centred_unit_vectors[list(rows)]
+        return vectors
+
+    def vectors_beside(
+        self, other: Encoding, rows: Sequence[int], others: Sequence[int]
+    ) -> tuple[FloatArray, FloatArray]:
+        """`vectors_of` some chunks of this document, and of some of another one."""
+        return self.vectors_of(rows), other.vectors_of(others)
+
 
 @dataclass(frozen=True, slots=True)
 class RuntimeInfo:
@@ -119,6 +130,9 @@ class DocumentEncoder(Protocol):
 
     def encode_many(self, documents: Sequence[Document], progress: Progress | None = None) -> list[Encoding]:
         """Encode several documents, all scheduled together."""
+
+    def encode_later(self, documents: Sequence[Document], progress: Progress | None = None) -> list[Encoding]:
+        """Cut documents into chunks; encode them when their vectors are asked for, if the model can."""
 
     def encode_chunked(
         self,

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from colde_cli.encoder.runtime import check_finite
-
-if TYPE_CHECKING:
-    from onnxruntime import InferenceSession
+from colde_cli.encoder.runtime import Graph, check_finite
 
 FloatArray = NDArray[np.float32]
 IntArray = NDArray[np.int64]
 
 # Chunks of one call: enough to pay for the call, few enough that attention [rows, C, C] stays small.
 _CALL_CHUNKS = 512
+# Pairs of chunks that take as much time and memory as a token of a chunk encoder may.
+_PAIRS = 500
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,10 +38,9 @@ class HeadOutput:
 class HeadRunner:
     """Chunk-wise attention with a partner, Bi-LSTM, projection (CoLDE §3.2), as an ONNX graph."""
 
-    def __init__(self, session: InferenceSession, max_chunks: int) -> None:
-        self._session = session
+    def __init__(self, graph: Graph, max_chunks: int) -> None:
+        self._graph = graph
         self._max_chunks = max_chunks
-        self._inputs = {item.name for item in session.get_inputs()}
 
     def run(
         self,
@@ -62,7 +60,7 @@ class HeadRunner:
                 rows are clamped to its last row.
 
         Raises:
-            ModelError: the graph gives NaN or infinity.
+            ModelError: the graph fails, or gives what no document head gives.
         """
         numbers = [np.arange(len(group)) for group in groups] if chunk_ids is None else chunk_ids
         if partners is not None:
@@ -111,22 +109,27 @@ class HeadRunner:
         for row, position, group, ids in zip(rows, positions, groups, chunk_ids, strict=True):
             row[: len(group)] = group
             position[: len(group)] = np.minimum(ids, self._max_chunks - 1)
-        feed = {
+        feed: dict[str, NDArray[Any]] = {
             "chunk_vectors": rows,
             "lengths": lengths,
             "partners": np.array(partners, np.int64),
             "section_ids": np.zeros(count, np.int64),
             "chunk_ids": positions,
         }
-        wanted = {name: values for name, values in feed.items() if name in self._inputs}
-        vectors, attention, centred_unit_vectors = self._session.run(
-            ["vectors", "attention", "directions"], wanted
+        shapes = {
+            "vectors": (count, None),
+            "attention": (count, width, width),
+            "directions": (count, width, rows.shape[2]),
+        }
+        vectors, attention, centred_unit_vectors = self._graph.run(
+            feed, shapes, tokens=count * width * width // _PAIRS
         )
-        check_finite([vectors, centred_unit_vectors], "document head")
         pairs = list(zip(lengths, lengths[list(partners)], strict=True))
+        cropped = tuple(weights[:own, :other] for weights, (own, other) in zip(attention, pairs, strict=True))
+        check_finite(cropped, self._graph.path)
         return HeadOutput(
             vectors,
-            tuple(weights[:own, :other] for weights, (own, other) in zip(attention, pairs, strict=True)),
+            cropped,
             tuple(values[:own] for values, own in zip(centred_unit_vectors, lengths, strict=True)),
         )
 

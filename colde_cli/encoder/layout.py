@@ -82,6 +82,9 @@ ENCODER_GRAPHS = {
     "fp32": "chunk_encoder.onnx",
 }
 
+_MOST_BYTES = 4 << 20
+"""Size of `config.json`; that of a model with calibrations for ten domains has 12 kB."""
+
 
 @dataclass(frozen=True, slots=True)
 class ModelConfig:
@@ -246,6 +249,10 @@ def open_folder(path: Path) -> ModelFolder:
 def _config_text(path: Path) -> tuple[str, str]:
     """The text of `config.json` in a model folder, and its path as errors name it."""
     config = config_file(path)
+    if config.stat().st_size > _MOST_BYTES:
+        raise ModelError(
+            f"{config} is larger than {_MOST_BYTES >> 20} MiB; it is not a file of this version."
+        )
     return config.read_text(encoding="utf-8", errors="replace"), str(config)
 
 
@@ -362,8 +369,8 @@ def is_tower(path: Path) -> bool:
         ModelError: no such folder, or no `config.json`.
     """
     try:
-        values = json.loads(config_file(path).read_text(encoding="utf-8"))
-    except (json.JSONDecodeError, UnicodeDecodeError, RecursionError):
+        values = json.loads(_config_text(path)[0])
+    except (ValueError, RecursionError):
         return False
     return isinstance(values, dict) and "packing" in values
 
@@ -385,11 +392,11 @@ def weight_files(folder: Path) -> list[Path]:
     if index.name == WEIGHTS_INDEX:
         try:
             names = sorted(set(json.loads(index.read_text(encoding="utf-8"))["weight_map"].values()))
-            inside = bool(names) and all(Path(name).name == name for name in names)
-        except (ValueError, LookupError, TypeError, AttributeError) as error:
+            inside = bool(names) and all(Path(name).name == name and len(name) < 200 for name in names)
+        except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
             raise ModelError(f"{index} is damaged; fetch the model again.") from error
         if not inside:
-            raise ModelError(f"{index} names files of other folders; fetch the model again.")
+            raise ModelError(f"{index} names files of other folders, or none; fetch the model again.")
     for name in names:
         if not (folder / name).is_file():
             raise ModelError(f"The model {folder} lacks {name}.")

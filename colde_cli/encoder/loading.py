@@ -32,6 +32,7 @@ def open_encoder(
     cache: Cache | None = None,
     threads: int | None = None,
     parts: bool = True,
+    ahead: bool = True,
 ) -> DocumentEncoder:
     """Open a model of any system by name or folder.
 
@@ -43,6 +44,7 @@ def open_encoder(
         threads: texts encoded at the same time on the CPU; one per usable core if None.
         parts: False skips the section and chunk vectors of a tower, which saves most of the work. CoLDE needs its
             chunk vectors in any case.
+        ahead: open all of CoLDE now, which False does not where the cache or an index may know all documents.
 
     Raises:
         ModelError: there is no such model, or a file of it is missing.
@@ -58,7 +60,7 @@ def open_encoder(
         )
     from colde_cli.encoder.encoder import Encoder
 
-    return Encoder.load(folder, device=device, precision=precision, cache=cache, threads=threads)
+    return Encoder.load(folder, device=device, precision=precision, cache=cache, threads=threads, ahead=ahead)
 
 
 def learn_field(name: str, documents: Sequence[Scorable], encoder: DocumentEncoder) -> Field:

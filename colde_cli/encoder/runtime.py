@@ -12,10 +12,11 @@ import ctypes
 import io
 import re
 import sys
+import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from functools import cache
+from dataclasses import dataclass, field
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,16 +24,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from colde_cli.encoder.layout import ENCODER_GRAPHS, weights_file
+from colde_cli.encoder.watch import Watch, watched
 from colde_cli.errors import DeviceError, ModelError, OptionError
 
 if TYPE_CHECKING:
-    from onnxruntime import InferenceSession
+    from onnxruntime import InferenceSession, RunOptions
 
     from colde_cli.documents.document import Chunk
 
 FloatArray = NDArray[np.float32]
 Progress = Callable[[int], None]
 
+# Time and memory of a call grow with its tokens. A large BERT on a slow processor takes a fifth of this time.
+_TOKEN_SECONDS = 0.05
+_TOKEN_BYTES = 100_000
+# Opening a graph casts and packs its weights.
+_BYTE_SECONDS = 1e-7
+_GROWTH = 5
+# The first call on a graphics card loads the libraries and the kernels that it needs.
+_CUDA_MEMORY = 16 << 30
+_CUDA_SECONDS = 60.0
+_LARGEST = 1e6
+"""No vector that is of any use has a larger value; the square of a much larger one is no number any more."""
 # Tokens of a GPU batch, padding included: this fills an accelerator and takes well under a gigabyte.
 _BATCH_TOKENS = 32_768
 
@@ -58,7 +71,7 @@ class Contract:
         strange = {item.name for item in session.get_inputs()} - self.inputs
         if strange:
             raise ModelError(f"{graph} asks for {', '.join(sorted(strange))}, which colde models do not.")
-        given = {item.name: item.shape[-1] for item in session.get_outputs()}
+        given = {item.name: item.shape[-1] if item.shape else None for item in session.get_outputs()}
         for name, size in self.outputs.items():
             if name not in given:
                 raise ModelError(f"{graph} gives no {name}; it is not the graph of a colde model.")
@@ -78,7 +91,102 @@ def head_contract(hidden: int) -> Contract:
     return Contract(frozenset(names), {"vectors": None, "attention": None, "directions": hidden})
 
 
-def open_session(graph: Path, contract: Contract, cuda: int | None = None) -> InferenceSession:
+Shape = tuple[int | None, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Graph:
+    """A graph that was opened. It is watched while it runs, and what it gives is checked.
+
+    Attributes:
+        path: of its file, for errors.
+        inputs: names of its inputs.
+        cuda: whether it runs on a graphics card.
+        under_way: the calls that run now.
+        stopped: set when one of them was stopped.
+    """
+
+    path: Path
+    session: InferenceSession
+    inputs: frozenset[str]
+    cuda: bool
+    under_way: list[RunOptions] = field(default_factory=list)
+    stopped: threading.Event = field(default_factory=threading.Event)
+
+    def stop(self) -> None:
+        """Stop all calls, those that wait as well: each would take as long."""
+        self.stopped.set()
+        for options in list(self.under_way):
+            options.terminate = True
+
+    def run(
+        self, feed: Mapping[str, NDArray[np.generic]], shapes: Mapping[str, Shape], tokens: int
+    ) -> list[FloatArray]:
+        """Run the graph.
+
+        Args:
+            feed: inputs by name; those that the graph does not have are left out.
+            shapes: the shapes of the outputs that are wanted; None where a size varies.
+            tokens: of the call, or pairs of chunks: they have time and memory of their own.
+
+        Raises:
+            ModelError: the graph fails on these inputs, takes too long, or gives other shapes, NaN or infinity.
+            DeviceError: memory ran out.
+        """
+        import onnxruntime
+
+        options = onnxruntime.RunOptions()
+        wanted = {name: values for name, values in feed.items() if name in self.inputs}
+        self.under_way.append(options)
+        seconds = tokens * _TOKEN_SECONDS + (_CUDA_SECONDS if self.cuda else 0.0)
+        memory = tokens * _TOKEN_BYTES + (_CUDA_MEMORY if self.cuda else 0)
+        with watched(self.path, self.stop, seconds, memory) as watch:
+            if self.stopped.is_set():
+                raise ModelError(f"{self.path} was stopped.")
+            try:
+                found: list[FloatArray] = self.session.run(list(shapes), wanted, options)
+            except Exception as error:  # ONNX Runtime raises several types of its own, none of them public
+                raise self._named(error, watch) from error
+            finally:
+                self.under_way.remove(options)
+        self._check(found, shapes)
+        return found
+
+    def _named(self, error: Exception, watch: Watch) -> ModelError | DeviceError:
+        if self.stopped.is_set():
+            reason = watch.reason or "takes too long, or too much memory,"
+            return ModelError(f"{self.path} {reason} for one call; colde does not run such a model.")
+        if "allocate memory" in str(error):
+            where = "the graphics card; run with --device cpu" if self.cuda else "this machine"
+            return DeviceError(f"There is too little memory on {where} to run {self.path}.")
+        reason = str(error).rpartition("Status Message: ")[2]
+        return ModelError(f"{self.path} failed; the model's files may not fit together ({reason}).")
+
+    def _check(self, found: Sequence[FloatArray], shapes: Mapping[str, Shape]) -> None:
+        """Check what the graph gave."""
+        for (name, shape), values in zip(shapes.items(), found, strict=True):
+            given = np.shape(values)
+            if len(given) != len(shape) or any(
+                wanted not in (None, size) for wanted, size in zip(shape, given, strict=True)
+            ):
+                raise ModelError(
+                    f"{self.path} gives {name} of another shape than colde models; fetch the model again."
+                )
+            if name != "attention":  # which may have no numbers past the length of a document
+                check_finite([values], self.path)
+
+
+def check_finite(found: Sequence[FloatArray], graph: Path) -> None:
+    """Check what a graph gives: a score of NaN would pass for one of 0.
+
+    Raises:
+        ModelError: it is NaN, infinite or far too large.
+    """
+    if not all((np.abs(values) < _LARGEST).all() for values in found):
+        raise ModelError(f"{graph} gives vectors that are not numbers; fetch the model again.")
+
+
+def open_session(graph: Path, contract: Contract, cuda: int | None = None) -> Graph:
     """Open a graph on the CPU, or on the CUDA device with number `cuda`.
 
     Raises:
@@ -92,39 +200,50 @@ def open_session(graph: Path, contract: Contract, cuda: int | None = None) -> In
     options.log_severity_level = 4
     options.intra_op_num_threads = 1
     providers: list[str | tuple[str, dict[str, int]]] = [CPU_PROVIDER]
-    # Measured on CPUs: fusing "skip + layer norm" costs 14 %.
-    disabled = ["SkipLayerNormFusion"]
+    disabled = UNUSED_FUSIONS
     if cuda is not None:
         providers, disabled = [(CUDA_PROVIDER, {"device_id": cuda}), CPU_PROVIDER], []
-    try:
-        session = onnxruntime.InferenceSession(
-            str(graph), options, providers=providers, disabled_optimizers=disabled
-        )
-    except Exception as error:  # ONNX Runtime raises several types of its own, none of them public
-        if "External" in str(error):
-            weights = weights_file(graph.parent)
-            raise ModelError(
-                f"{weights} is missing or does not fit {graph.name}; fetch or export the model again."
-            ) from error
-        raise ModelError(
-            f"{graph} is damaged or not an ONNX graph; fetch or export the model again."
-        ) from error
+    size = sum(file.stat().st_size for file in (graph, weights_file(graph.parent)) if file.is_file())
+    stop = partial(options.set_load_cancellation_flag, True)
+    memory = _GROWTH * size + (_CUDA_MEMORY if cuda is not None else 0)
+    seconds = size * _BYTE_SECONDS + (_CUDA_SECONDS if cuda is not None else 0.0)
+    with watched(graph, stop, seconds, memory) as watch:
+        try:
+            session = onnxruntime.InferenceSession(
+                str(graph), options, providers=providers, disabled_optimizers=disabled
+            )
+        except Exception as error:  # as in `Graph.run`
+            raise _unopened(error, graph, watch) from error
     if cuda is not None and CUDA_PROVIDER not in session.get_providers():
         raise DeviceError("ONNX Runtime could not start CUDA for this model; run with --device cpu.")
     contract.check(session, graph)
-    return session
+    return Graph(graph, session, frozenset(item.name for item in session.get_inputs()), cuda is not None)
+
+
+def _unopened(error: Exception, graph: Path, watch: Watch) -> ModelError:
+    """What to say of a graph that cannot be opened."""
+    if watch.reason:
+        return ModelError(f"{graph} {watch.reason} to open; colde does not run such a model.")
+    if "External" in str(error):
+        weights = weights_file(graph.parent)
+        return ModelError(
+            f"{weights} is missing or does not fit {graph.name}; fetch or export the model again."
+        )
+    return ModelError(f"{graph} is damaged or not an ONNX graph; fetch or export the model again.")
 
 
 @dataclass(frozen=True, slots=True)
 class ChunkRunner:
-    """Encodes chunks with one session.
+    """Encodes chunks with one graph.
 
     Attributes:
+        hidden: H, the size of a chunk vector.
         threads: chunks encoded at the same time on the CPU.
         batched: whether calls take padded batches (GPU) instead of one chunk (CPU).
     """
 
-    session: InferenceSession
+    graph: Graph
+    hidden: int
     threads: int
     batched: bool
 
@@ -139,15 +258,16 @@ class ChunkRunner:
             ModelError: the graph cannot take these token ids.
             DeviceError: memory ran out.
         """
-        inputs = {item.name for item in self.session.get_inputs()}
         # Longest first: short chunks then even out the end, and batches hold chunks of similar length.
         order = sorted(range(len(chunks)), key=lambda index: -len(chunks[index].ids))
         groups = _batches(order, chunks) if self.batched else [[index] for index in order]
         vectors: list[FloatArray | None] = [None] * len(chunks)
 
         def encode(group: list[int]) -> None:
-            feed = _feed([chunks[index] for index in group], inputs)
-            for index, vector in zip(group, self._vectors(feed), strict=True):
+            feed = _feed([chunks[index] for index in group])
+            shape = (len(group), self.hidden)
+            (found,) = self.graph.run(feed, {"chunk_vectors": shape}, tokens=feed["input_ids"].size)
+            for index, vector in zip(group, found, strict=True):
                 vectors[index] = np.asarray(vector, np.float32)
             if progress is not None:
                 progress(len(group))
@@ -156,46 +276,6 @@ class ChunkRunner:
             for _ in pool.map(encode, groups):
                 pass
         return [vector for vector in vectors if vector is not None]
-
-    def _vectors(self, feed: Mapping[str, NDArray[np.int64]]) -> FloatArray:
-        (vectors,) = run_graph(self.session, ["chunk_vectors"], feed, part="chunk encoder", cuda=self.batched)
-        return vectors
-
-
-def run_graph(
-    session: InferenceSession,
-    outputs: Sequence[str],
-    feed: Mapping[str, NDArray[np.int64]],
-    *,
-    part: str,
-    cuda: bool,
-) -> list[FloatArray]:
-    """Run a graph on its inputs; `part` names the graph in errors.
-
-    Raises:
-        ModelError: the graph cannot take these token ids, or gives NaN or infinity.
-        DeviceError: memory ran out.
-    """
-    try:
-        found: list[FloatArray] = session.run(list(outputs), feed)
-    except Exception as error:  # as in `open_session`
-        if "allocate memory" in str(error):
-            where = "the graphics card; run with --device cpu" if cuda else "this machine"
-            raise DeviceError(f"There is too little memory on {where}.") from error
-        reason = str(error).rpartition("Status Message: ")[2]
-        raise ModelError(f"The model's {part} failed; its files may not fit together ({reason}).") from error
-    check_finite(found, part)
-    return found
-
-
-def check_finite(vectors: Sequence[FloatArray], part: str) -> None:
-    """Check what a graph gives: a score of NaN would pass for one of 0.
-
-    Raises:
-        ModelError: it is NaN or infinite.
-    """
-    if not all(np.isfinite(values).all() for values in vectors):
-        raise ModelError(f"The model's {part} gives vectors that are not numbers; fetch the model again.")
 
 
 def _batches(order: Sequence[int], chunks: Sequence[Chunk]) -> list[list[int]]:
@@ -210,8 +290,8 @@ def _batches(order: Sequence[int], chunks: Sequence[Chunk]) -> list[list[int]]:
     return groups
 
 
-def _feed(group: Sequence[Chunk], inputs: set[str]) -> dict[str, NDArray[np.int64]]:
-    """The graph's inputs for a group of chunks, padded to the longest.
+def _feed(group: Sequence[Chunk]) -> dict[str, NDArray[np.int64]]:
+    """The inputs of any chunk encoder for a group of chunks, padded to the longest.
 
     A graph that reads positions gets those of a document read whole: section 0 and the number of the chunk, which the
     graph clamps to its last row.
@@ -222,17 +302,18 @@ def _feed(group: Sequence[Chunk], inputs: set[str]) -> dict[str, NDArray[np.int6
     for row, chunk in enumerate(group):
         ids[row, : len(chunk.ids)] = chunk.ids
         mask[row, : len(chunk.ids)] = 1
-    feed = {
+    return {
         "input_ids": ids,
         "attention_mask": mask,
         "section_ids": np.zeros(len(group), np.int64),
         "chunk_ids": np.array([chunk.index for chunk in group], np.int64),
     }
-    return {name: values for name, values in feed.items() if name in inputs}
 
 
 CUDA_PROVIDER = "CUDAExecutionProvider"
 CPU_PROVIDER = "CPUExecutionProvider"
+UNUSED_FUSIONS = ["SkipLayerNormFusion"]
+"""Measured on CPUs: fusing "skip + layer norm" costs 14 %."""
 PRECISIONS = ("auto", "int8", "fp16", "fp32")
 
 # fp16 is no faster than fp32 on a CPU; ONNX Runtime has no useful int8 kernels for a GPU.

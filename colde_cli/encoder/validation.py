@@ -38,6 +38,7 @@ _RANGES: dict[str, tuple[float, float]] = {
     "opening_words": (1, 1_000_000),
     "in_field": (0, 1),
     "probabilities": (0, 1),
+    "ceiling": (1e-6, 1),
     **dict.fromkeys(PARTS, (0, 1)),
 }
 _SUM_ROUNDING = 1e-6
@@ -181,20 +182,3 @@ def _weights(score_weights: ScoreWeights | None) -> Iterator[tuple[str, tuple[fl
     ):
         yield place, tuple(getattr(row, name) for name in PARTS)
     yield "score_weights.in_field", score_weights.in_field
-
-
-def growth_of(tokenizer: dict[str, Any]) -> float:
-    """How many times as long the rules of a `tokenizer.json` can make a text, before it is cut into pieces.
-
-    Rules that each put two letters in place of one grow a text to any size, and its memory with it.
-    """
-    growth = 1.0
-    waiting = [tokenizer.get("normalizer"), tokenizer.get("pre_tokenizer")]
-    while waiting:
-        rule = waiting.pop() or {}
-        waiting += [*(rule.get("normalizers") or ()), *(rule.get("pretokenizers") or ())]
-        if rule.get("type") == "Replace":
-            growth *= max(1.0, len(rule["content"]))
-        elif rule.get("type") == "Prepend":
-            growth *= 1.0 + len(rule["prepend"])
-    return growth

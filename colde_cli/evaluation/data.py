@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -22,6 +23,8 @@ from colde_cli.errors import ColdeError, DataError, MissingFileError
 
 SPLITS = ("train", "validation", "test")
 _CONTENT = ("text", "sections", "path")
+_HALF = re.compile(r"\\u[dD][89a-fA-F]")
+"""The escape of half a character; with its other half it is a whole one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,8 +156,13 @@ def _lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 def _object(line: str, place: str) -> dict[str, Any]:
     try:
         values = json.loads(line)
-    except (json.JSONDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # also of a number of thousands of digits
         raise DataError(f"{place}: not valid JSON ({error}).") from error
+    if _HALF.search(line):
+        try:
+            json.dumps(values, ensure_ascii=False).encode()
+        except UnicodeEncodeError as error:
+            raise DataError(f"{place}: it holds half a character (a lone surrogate).") from error
     if not isinstance(values, dict):
         raise DataError(f"{place}: not a JSON object.")
     return values
@@ -212,8 +220,6 @@ def _read(content: str, title: str, kind: str, place: str, folder: Path) -> Docu
         return read(folder / content) if kind == "path" else read_text(content.encode(), "", title)
     except ColdeError as error:
         raise DataError(f"{place}: {error}") from error
-    except UnicodeEncodeError as error:
-        raise DataError(f"{place}: the text holds half a character (a lone surrogate).") from error
 
 
 def _parts(sections: object, place: str) -> Iterator[Part]:

@@ -1,4 +1,7 @@
-"""The pretrained BERT that training starts from: a folder, a colde model, or a name on the Hugging Face hub."""
+"""The pretrained BERT that training starts from: a folder, a colde model, or a name on the Hugging Face hub.
+
+Weights lie on disk as `model.safetensors`, or as shards with an index, as Hugging Face writes them.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +13,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from colde_cli import settings
-from colde_cli.encoder.layout import CONFIG, TOKENIZER, WEIGHTS, weights_file
+from colde_cli.encoder.layout import CONFIG, TOKENIZER, WEIGHTS, WEIGHTS_INDEX, weight_files, weights_file
 from colde_cli.errors import ModelError
-from colde_cli.learning.weights import load_tensors
 from colde_cli.recipes import DEFAULT_BACKBONE
 
 # Packages that bring a backbone along, so that it need not be fetched.
@@ -52,7 +55,7 @@ def load_backbone(name: str, *, longformer: bool = False) -> Backbone:
     Raises:
         ModelError: it is not there, cannot be fetched, or is no BERT with a fast tokenizer.
     """
-    folder, source = _locate(name)
+    folder, source = locate(name)
     config = _json(folder / CONFIG)
     kind = config.get("model_type")
     if kind == "colde":
@@ -64,7 +67,7 @@ def load_backbone(name: str, *, longformer: bool = False) -> Backbone:
     return _of_bert(folder, source, config)
 
 
-def _locate(name: str) -> tuple[Path, str]:
+def locate(name: str) -> tuple[Path, str]:
     """Return the folder of the backbone's files, and its name."""
     known = settings.known_models()
     if name in known:
@@ -185,3 +188,37 @@ def _json(path: Path) -> dict[str, Any]:
     if not isinstance(values, dict):
         raise ModelError(f"{path} is not a JSON object.")
     return values
+
+
+def save_tensors(tensors: Mapping[str, Tensor], folder: Path, shard_bytes: int | None = None) -> None:
+    """Write tensors into a model's folder.
+
+    Args:
+        tensors: by name.
+        folder: of the model.
+        shard_bytes: most bytes of tensors in a file, unless one tensor is larger; None for one file.
+    """
+    from huggingface_hub import split_torch_state_dict_into_shards
+
+    every = sum(tensor.nbytes for tensor in tensors.values())
+    size = every if shard_bytes is None else shard_bytes
+    pattern = WEIGHTS.replace(".", "{suffix}.")
+    plan = split_torch_state_dict_into_shards(dict(tensors), filename_pattern=pattern, max_shard_size=size)
+    for name, held in plan.filename_to_tensors.items():
+        chosen = {key: tensors[key].detach().cpu().contiguous() for key in held}
+        save_file(chosen, folder / name, metadata={"format": "pt"})
+        # safetensors makes it readable by its owner only; a model is there to be shared.
+        (folder / name).chmod(0o644)
+    if plan.is_sharded:
+        index = {"metadata": plan.metadata, "weight_map": plan.tensor_to_filename}
+        (folder / WEIGHTS_INDEX).write_text(json.dumps(index, indent=2) + "\n", encoding="utf-8")
+
+
+def load_tensors(folder: Path) -> dict[str, Tensor]:
+    """Read the tensors of a model's folder, of one file or of shards.
+
+    Raises:
+        ModelError: the folder lacks a file of its weights.
+        SafetensorError: a file is damaged.
+    """
+    return {name: tensor for path in weight_files(folder) for name, tensor in load_file(path).items()}

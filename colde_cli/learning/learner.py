@@ -36,10 +36,9 @@ from colde_cli.learning.losses import (
     soft_maximum_scores,
     supcon,
 )
-from colde_cli.learning.memory import ChunkMemory
 from colde_cli.learning.networks.colde import Colde
 from colde_cli.learning.processes import ALONE, Processes
-from colde_cli.learning.sampling import FieldSampler, GroupSampler, HardNegatives
+from colde_cli.learning.sampling import FieldSampler, GroupSampler, HardNegatives, require_pairs
 from colde_cli.learning.tokens import ChunkStore
 from colde_cli.recipes import Recipe
 from colde_cli.scoring.fit import USUAL
@@ -253,6 +252,7 @@ def _rows_of(vectors: Tensor, places: Tensor) -> Tensor:
 
 def _sampler(task: ColdeTask, recipe: Recipe, hard: HardNegatives | None) -> FieldSampler | GroupSampler:
     training, size = task.split.training, recipe.batch_size
+    require_pairs(task.positives, training)
     if recipe.batches == "by-file":
         return FieldSampler(task.positives, training, task.files, size, recipe.seed, hard)
     return GroupSampler(task.positives, training, size, recipe.seed, hard)
@@ -296,3 +296,51 @@ def center_chunks(task: ColdeTask, sample: int | None, seed: int) -> NDArray[np.
     if sample is not None and len(chunks) > sample:
         chunks = np.sort(np.random.default_rng([seed, 3]).choice(chunks, sample, replace=False))
     return chunks
+
+
+class ChunkMemory:
+    """A memory bank: the chunk vectors, fp16, that N documents had when they were last shown, as further contrast.
+
+    A batch on a CPU holds a dozen documents, and most of them are soon told apart. Vectors of earlier batches cost no
+    pass through BERT (Wu et al. 2018, §3.2). They are stale by a few updates, and get no gradient.
+    """
+
+    def __init__(self, files: NDArray[np.int64], most: int, hidden: int, batches: int) -> None:
+        """Keep up to `most` vectors a document, and recall those of the last `batches` batches.
+
+        Args:
+            files: int64 [N], the file of each document.
+            most: the most chunks of a document that are shown.
+            hidden: size of a chunk vector.
+            batches: how old a vector may be.
+        """
+        self._files, self._batches = files, batches
+        self.vectors = torch.zeros(len(files), most, hidden, dtype=torch.float16)
+        self.shares = torch.zeros(len(files), most)
+        self.shown = torch.full((len(files),), -1)
+        """The step at which each document was last shown, -1 for never."""
+
+    def recall(self, batch: NDArray[np.int64], step: int) -> NDArray[np.int64]:
+        """Return the other documents that were shown lately and come from the files of this batch, ascending."""
+        shown = self.shown.numpy()
+        recent = (shown >= 0) & (shown >= step - self._batches)
+        recent &= np.isin(self._files, self._files[batch])
+        recent[batch] = False
+        return np.flatnonzero(recent)
+
+    def rows(self, documents: NDArray[np.int64]) -> ChunkRows:
+        """Return the vectors of documents, not centred."""
+        chosen = torch.from_numpy(documents)
+        return ChunkRows(self.vectors[chosen].float(), self.shares[chosen])
+
+    def keep(self, batch: NDArray[np.int64], rows: ChunkRows, step: int) -> None:
+        """Take the vectors of a batch, not centred, in the place of those that its documents had."""
+        documents, most = torch.from_numpy(batch), rows.shares.shape[1]
+        for table, values in ((self.vectors, rows.vectors), (self.shares, rows.shares)):
+            table[documents] = 0
+            table[documents, :most] = values.detach().to("cpu", table.dtype)
+        self.shown[documents] = step
+
+    def state(self) -> dict[str, Tensor]:
+        """Return what a checkpoint must hold; not copies."""
+        return {"memory.vectors": self.vectors, "memory.shares": self.shares, "memory.shown": self.shown}

@@ -49,7 +49,7 @@ Variant = Literal["supcon", "sincere"]
 
 
 def supcon(vectors: Tensor, positives: Tensor, temperature: float, variant: Variant = "supcon") -> Tensor:
-    """Mean of `supcon_per_anchor` over the anchors that have a positive; 0 if none has.
+    """Mean loss of the anchors that have a positive, among unit vectors [R, D]; 0 if none has.
 
     The paper prints the sum. The mean has the same minimum and a learning rate that does not depend on the
     size of the batch.
@@ -57,35 +57,26 @@ def supcon(vectors: Tensor, positives: Tensor, temperature: float, variant: Vari
     return contrast(cosines(vectors, vectors), positives, temperature, variant)
 
 
-def supcon_per_anchor(
-    vectors: Tensor, positives: Tensor, temperature: float, variant: Variant = "supcon"
+def supcon_of_scores(
+    scores: Tensor, positives: Tensor, temperature: float, variant: Variant = "supcon"
 ) -> tuple[Tensor, Tensor]:
     """The loss of every anchor that has a positive.
 
-    L_i = -1/|P(i)| Σ_{j in P(i)} log( exp(z_i·z_j/τ) / Σ_{k != i} exp(z_i·z_k/τ) )
+    L_i = -1/|P(i)| Σ_{j in P(i)} log( exp(s_ij/τ) / Σ_{k != i} exp(s_ik/τ) )
 
     CoLDE's text says that the denominator sums negatives; its equation sums all k != i, which is followed here.
     "sincere" (SINCERE, Feeney & Hughes 2023) keeps only j itself and the negatives in it, so that positives do not
     push one another away. Neither is scaled by a base temperature.
 
     Args:
-        vectors: [R, D], unit length.
-        positives: bool [R, R], symmetric; the diagonal is ignored.
+        scores: s, [R, C], such as the cosines of R vectors. Columns past the first R belong to others than the
+            anchors: to a memory bank.
+        positives: bool [R, C], symmetric in the first R columns; their diagonal is ignored.
         temperature: τ; 0.5 in the paper.
         variant: of the denominator.
 
     Returns:
         Losses [R] (0 where an anchor has no positive) and the mask bool [R] of anchors that have one.
-    """
-    return supcon_of_scores(cosines(vectors, vectors), positives, temperature, variant)
-
-
-def supcon_of_scores(
-    scores: Tensor, positives: Tensor, temperature: float, variant: Variant = "supcon"
-) -> tuple[Tensor, Tensor]:
-    """`supcon_per_anchor` for scores [R, C] that are not cosines of R vectors.
-
-    Columns past the first R belong to others than the anchors: to a memory bank.
     """
     own = torch.eye(*scores.shape, dtype=torch.bool, device=scores.device)
     positives = positives & ~own

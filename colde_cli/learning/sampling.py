@@ -84,6 +84,28 @@ def _join(relation: defaultdict[int, set[int]], one: int, other: int) -> None:
     relation[other].add(one)
 
 
+def require_pairs(positives: Positives, documents: Sequence[int] | NDArray[np.int64]) -> None:
+    """Make sure that the documents of a training give pairs of both kinds.
+
+    Raises:
+        DataError: no two of them belong together, or all do; it says how many training needs.
+    """
+    chosen = {int(number) for number in documents}
+    partners = (chosen.intersection(positives.partners(number).tolist()) for number in sorted(chosen))
+    needed = "Training needs at least 2 documents that belong together and 1 that does not"
+    if not any(partners):
+        raise DataError(
+            f"{needed}; no two of the {len(chosen)} training documents belong together. "
+            "Give them labels, links or --pairs."
+        )
+    if all(
+        len(chosen.intersection(positives.partners(number).tolist())) == len(chosen) - 1 for number in chosen
+    ):
+        raise DataError(
+            f"{needed}; all {len(chosen)} training documents belong together. Add some with other labels."
+        )
+
+
 # At most this share of a batch are documents without a partner, which only repel.
 _LONERS = 0.25
 # The share of draws that take a document judged unrelated, if there is one. The others are random.
@@ -242,6 +264,7 @@ class PairSampler:
         Raises:
             DataError: no two documents belong together, or no two do not.
         """
+        require_pairs(positives, documents)
         self.documents = np.asarray(documents, np.int64)
         self.size, self.seed = size, seed
         chosen = set(self.documents.tolist())
@@ -257,12 +280,8 @@ class PairSampler:
         }
         self.field_of = {number: int(fields[number]) for number in sorted(chosen)}
         paired = [number for number, found in self.partners.items() if found]
-        if not paired:
-            raise DataError("No two training documents belong together; give them labels, links or pairs.")
         everyone = self.documents.tolist()
         anchors = [number for number in paired if any(self._apart(number, other) for other in everyone)]
-        if not anchors:
-            raise DataError("All training documents belong together; add some that do not.")
         self.anchors = np.array(anchors, np.int64)
 
     def epoch(self, number: int) -> list[NDArray[np.int64]]:

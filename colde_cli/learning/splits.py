@@ -144,8 +144,8 @@ def _too_few_groups(groups: Sequence[NDArray[np.int64]], largest: int) -> str:
     large = sum(size > largest for size in linked)
     too_large = f", {large} of them too large to hold back (over {largest} documents)" if large else ""
     return (
-        f"Validation needs 4 groups of linked documents at least, 2 to hold back and 2 to train on; the data has "
-        f"{len(linked)}{too_large}. Add documents with other labels or links, name judged pairs with --validation, "
+        f"Validation needs at least 4 groups of 2 or more linked documents, 2 to hold back and 2 to train on; the data "
+        f"has {len(linked)}{too_large}. Add documents with other labels or links, name judged pairs with --validation, "
         "or give documents a split."
     )
 

@@ -5,7 +5,7 @@ Calibration follows Platt (1999) and, for isotonic regression, Zadrozny & Elkan 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
@@ -17,9 +17,11 @@ class Calibration:
     """A fitted map from score to probability.
 
     Attributes:
-        kind: "platt" is sigmoid(slope · score + intercept); "isotonic" is linear between knots.
+        kind: "platt" is ceiling · sigmoid(slope · score + intercept); "isotonic" is linear between knots.
         scores: knots of the isotonic map, ascending.
         probabilities: the value at each knot.
+        ceiling: the probability of pairs that are as alike as can be. It is below 1 where a relation is more than
+            likeness: not every two contracts of one type are related.
     """
 
     kind: Literal["platt", "isotonic"] = "platt"
@@ -27,6 +29,8 @@ class Calibration:
     intercept: float = 0.0
     scores: tuple[float, ...] = ()
     probabilities: tuple[float, ...] = ()
+    # Not shown: the fingerprint in saved profiles is made of what is shown, and must stay.
+    ceiling: float = field(default=1.0, repr=False)
 
 
 def probability(scores: ArrayLike, calibration: Calibration) -> NDArray[np.float64]:
@@ -36,7 +40,7 @@ def probability(scores: ArrayLike, calibration: Calibration) -> NDArray[np.float
         return np.asarray(np.interp(values, calibration.scores, calibration.probabilities))
     logits = calibration.slope * values + calibration.intercept
     # The sigmoid as a tanh: the same function, and no overflow on either side.
-    return np.asarray(0.5 * (1.0 + np.tanh(0.5 * logits)))
+    return np.asarray(calibration.ceiling * (0.5 * (1.0 + np.tanh(0.5 * logits))))
 
 
 def calibration_of(values: dict[str, Any]) -> Calibration:
@@ -45,6 +49,22 @@ def calibration_of(values: dict[str, Any]) -> Calibration:
         key: tuple(value) if isinstance(value, list) else value for key, value in values.items()
     }
     return Calibration(**read)
+
+
+def is_sound(calibration: Calibration) -> bool:
+    """Whether a calibration gives a probability for every score, and no lower one for a higher score.
+
+    Raises:
+        TypeError, ValueError: a value is no number.
+    """
+    knots = [np.asarray(values, np.float64) for values in (calibration.scores, calibration.probabilities)]
+    numbers = (calibration.slope, calibration.intercept, calibration.ceiling)
+    finite = np.isfinite(np.concatenate([np.asarray(numbers, np.float64), *knots])).all()
+    if calibration.kind != "isotonic":
+        return bool(finite and calibration.kind == "platt" and 0 <= calibration.ceiling <= 1)
+    scores, values = knots
+    rises = len(scores) == len(values) > 0 and (np.diff(scores) >= 0).all() and (np.diff(values) >= 0).all()
+    return bool(finite and rises and values[0] >= 0 and values[-1] <= 1)
 
 
 PARTS = ("colde", "mean", "chunks", "words", "mentions", "opening")
@@ -57,6 +77,15 @@ PARTS = ("colde", "mean", "chunks", "words", "mentions", "opening")
 - "mentions": the words of each document's opening that stand anywhere in the other;
 - "opening": the words that both openings hold.
 """
+PART_NAMES = {
+    "colde": "meaning",
+    "mean": "subject",
+    "chunks": "closest chunks",
+    "words": "rare words",
+    "mentions": "topic words",
+    "opening": "opening",
+}
+"""What the parts are called for people: in every view, and in JSON beside their names."""
 
 
 IN_FIELD = (0.0, 0.25, 0.25, 0.25, 0.25, 0.0)

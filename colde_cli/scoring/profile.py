@@ -11,6 +11,7 @@ A small field teaches little, so its statistics are blended with those of the mo
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -22,7 +23,7 @@ from numpy.typing import NDArray
 
 from colde_cli.errors import ModelError
 from colde_cli.files import load_arrays
-from colde_cli.scoring.config import PARTS, Calibration, ScoreWeights, calibration_of
+from colde_cli.scoring.config import PARTS, Calibration, ScoreWeights, calibration_of, is_sound
 from colde_cli.scoring.domains import Domains, shared_domains
 from colde_cli.scoring.lexicon import BUCKETS, Lexicon, Terms
 from colde_cli.scoring.whitening import (
@@ -251,9 +252,7 @@ def _calibrated(values: dict[str, Any] | None) -> FieldCalibration | None:
         return None
     threshold, pairs = float(values["threshold"]), int(values["pairs"])
     calibration = calibration_of(values["calibration"])
-    numbers = (calibration.slope, calibration.intercept, *calibration.scores, *calibration.probabilities)
-    without_knots = calibration.kind == "isotonic" and not calibration.scores
-    if without_knots or not np.isfinite([threshold, *numbers]).all():
+    if not math.isfinite(threshold) or not is_sound(calibration):
         raise ValueError("no calibration")
     return FieldCalibration(threshold, calibration, pairs)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import threading
 from abc import ABC, abstractmethod
@@ -52,8 +53,9 @@ class Wanted:
     top: int = 10
     min_score: float | None = None
     explain: bool = False
-    glob: str | None = None
+    chosen: Filter = dataclasses.field(default_factory=Filter)
     field: FieldName = "corpus"
+    budget: float | None = None
 
 
 class ServedCorpus(ABC):
@@ -89,13 +91,17 @@ class ServedCorpus(ABC):
         """Order the documents by their score with a query.
 
         Raises:
-            OptionError: there is no document.
+            OptionError: no document is chosen.
         """
         ranking = self._search(query, wanted).rank(
-            top=wanted.top, min_score=wanted.min_score, explain=wanted.explain, progress=progress
+            top=wanted.top,
+            min_score=wanted.min_score,
+            explain=wanted.explain,
+            budget=wanted.budget,
+            progress=progress,
         )
-        if not ranking.searched and wanted.glob:
-            raise OptionError(f"No document of the corpus fits {wanted.glob!r}.")
+        if not ranking.searched and wanted.chosen != Filter():
+            raise OptionError("No document of the corpus fits glob, dates, sizes and section.")
         return ranking
 
     def shown(self, ranking: Ranking, query: str) -> Ranking:
@@ -170,7 +176,8 @@ class ServedFolder(ServedCorpus):
         return encode(path, self.encoder)
 
     def _search(self, query: Encoding, wanted: Wanted) -> Search:
-        return Search(query, tuple(self._files(wanted.glob).values()), self.encoder, field=_field(wanted))
+        files = tuple(self._files(wanted.chosen.glob).values())
+        return Search(query, files, self.encoder, field=_field(wanted), chosen=wanted.chosen)
 
     def _files(self, glob: str | None = None) -> dict[str, Path]:
         try:
@@ -218,8 +225,7 @@ class ServedIndex(ServedCorpus):
             return index.encoding(number, self.encoder)
 
     def _search(self, query: Encoding, wanted: Wanted) -> Search:
-        chosen = Filter(wanted.glob)
-        return Search(query, (), self.encoder, field=_field(wanted), index=self._folder, chosen=chosen)
+        return Search(query, (), self.encoder, field=_field(wanted), index=self._folder, chosen=wanted.chosen)
 
     def _numbers(self, index: Index) -> Mapping[str, int]:
         """The numbers of documents by name, listed once for each state of the index."""

@@ -4,14 +4,16 @@ FastAPI is imported where the application is made, so that this file can be impo
 annotations of the functions inside, which is why annotations are not strings here.
 """
 
+import json
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import asdict
 from http import HTTPStatus
+from importlib.resources import files
 from typing import TYPE_CHECKING, Annotated, Any
 
 import colde_cli
-from colde_cli import IgnoreOptions
+from colde_cli import Filter, IgnoreOptions
 from colde_cli.errors import (
     BadIndexError,
     ColdeError,
@@ -25,13 +27,21 @@ from colde_cli.errors import (
 from colde_cli.service import page
 from colde_cli.service.corpus import FieldName, ServedCorpus, Wanted
 from colde_cli.service.guard import COOKIE, Access, App, Guard
-from colde_cli.service.openapi import add_schemas, json_of, problems
-from colde_cli.service.requests import Named, Service, Settings
+from colde_cli.service.requests import (
+    BUDGET_TEXT,
+    DATE_TEXT,
+    SECTION_TEXT,
+    Named,
+    Service,
+    Settings,
+    asked_filter,
+)
 from colde_cli.views.json import comparison_json, ranking_json
 from colde_cli.views.report.html import comparison_html
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
+
 
 UPLOAD = "Colde-Upload"
 """Header of an answer: the id of the document that was sent, for `upload` of a later request."""
@@ -47,8 +57,19 @@ _STATUSES: tuple[tuple[type[ColdeError], int], ...] = (
 )
 _PATH = "Its path in the corpus, as GET /v1/documents lists it."
 _EARLIER = f"The id of a document that was sent before, from the header {UPLOAD}."
-_PASSWORD = "Of encrypted PDFs."
+_PASSWORD = "Password of encrypted PDFs."
 _HIDDEN: dict[str, Any] = {"include_in_schema": False}
+_SCHEMAS = ("colde.rank.1", "colde.diff.1")
+_PROBLEM = {
+    "type": "object",
+    "required": ["type", "title", "status", "detail"],
+    "properties": {
+        "type": {"type": "string"},
+        "title": {"type": "string"},
+        "status": {"type": "integer"},
+        "detail": {"type": "string", "description": "One sentence."},
+    },
+}
 
 
 def create_app(corpus: ServedCorpus, access: Access, settings: Settings) -> App:
@@ -75,7 +96,7 @@ def create_app(corpus: ServedCorpus, access: Access, settings: Settings) -> App:
     for add in (_add_lists, _add_rank, _add_comparisons, _add_page):
         add(app, service)
     _add_login(app, access)
-    add_schemas(app)
+    _add_schemas(app)
 
     def problem(request: Request, error: Exception) -> Response:
         return _problem(request, error, corpus)
@@ -112,37 +133,52 @@ def _add_lists(app: "FastAPI", service: Service) -> None:
         return JSONResponse({"total": len(found), "offset": offset, "documents": listed})
 
     app.add_api_route("/v1/health", health, methods=["GET"])
-    app.add_api_route("/v1/documents", documents, methods=["GET"], responses=problems(401, 422, 503))
+    app.add_api_route("/v1/documents", documents, methods=["GET"], responses=_problems(401, 422, 503))
 
 
 def _add_rank(app: "FastAPI", service: Service) -> None:
-    from fastapi import File, Form, UploadFile
+    from fastapi import Depends, File, Form, UploadFile
     from starlette.requests import Request
     from starlette.responses import Response
 
+    def filtered(
+        glob: Annotated[str | None, Form(max_length=500, description="Which files, such as `*.pdf`.")] = None,
+        newer: Annotated[str | None, Form(max_length=40, description=f"Changed since: {DATE_TEXT}")] = None,
+        older: Annotated[
+            str | None, Form(max_length=40, description=f"Not changed since: {DATE_TEXT}")
+        ] = None,
+        min_size: Annotated[str | None, Form(max_length=20, description="Least size, such as 10kB.")] = None,
+        max_size: Annotated[str | None, Form(max_length=20, description="Most, such as 5MB.")] = None,
+        section: Annotated[str | None, Form(max_length=200, description=SECTION_TEXT)] = None,
+    ) -> Filter:
+        return asked_filter(
+            glob=glob, newer=newer, older=older, min_size=min_size, max_size=max_size, section=section
+        )
+
     async def rank(
         request: Request,
+        chosen: Annotated[Filter, Depends(filtered)],
         file: Annotated[UploadFile | None, File(description="The document itself.")] = None,
         document: Annotated[str | None, Form(max_length=4000, description=_PATH)] = None,
         upload: Annotated[str | None, Form(max_length=100, description=_EARLIER)] = None,
         k: Annotated[int, Form(ge=1, le=1000, description="Documents to list.")] = 10,
         min_score: Annotated[float | None, Form(ge=-1, le=1, description="List none below.")] = None,
         explain: Annotated[bool, Form(description="Find the sections that match.")] = False,
-        glob: Annotated[str | None, Form(max_length=500, description="Which files, such as `*.pdf`.")] = None,
         field: Annotated[FieldName, Form(description="Statistics to score with.")] = "corpus",
+        budget: Annotated[float | None, Form(ge=0, le=86_400, description=BUDGET_TEXT)] = None,
         password: Annotated[str | None, Form(max_length=1000, description="Of an encrypted PDF.")] = None,
     ) -> Response:
         """Order the documents of the corpus by their similarity to one: schema colde.rank/1."""
         ranking, sent = await service.rank(
             request.is_disconnected,
             Named(file, document, upload),
-            Wanted(k, min_score, explain, glob, field),
+            Wanted(k, min_score, explain, chosen, field, budget),
             password,
         )
         headers = {UPLOAD: sent} if sent else {}
         return Response(_sent(ranking_json(ranking)), media_type="application/json", headers=headers)
 
-    answers = {**_PROBLEMS, 200: json_of("colde.rank.1")}
+    answers = {**_PROBLEMS, 200: _json_of("colde.rank.1")}
     app.add_api_route("/v1/rank", rank, methods=["POST"], responses=answers)
 
 
@@ -165,8 +201,16 @@ def _add_comparisons(app: "FastAPI", service: Service) -> None:
         ignore_case: Annotated[bool, Form()] = False,
         ignore_whitespace: Annotated[bool, Form()] = False,
         ignore_numbers: Annotated[bool, Form()] = False,
+        ignore_renumbering: Annotated[bool, Form()] = False,
+        ignore_list_marks: Annotated[bool, Form()] = False,
     ) -> IgnoreOptions:
-        return IgnoreOptions(case=ignore_case, whitespace=ignore_whitespace, numbers=ignore_numbers)
+        return IgnoreOptions(
+            case=ignore_case,
+            whitespace=ignore_whitespace,
+            numbers=ignore_numbers,
+            renumbering=ignore_renumbering,
+            list_marks=ignore_list_marks,
+        )
 
     async def diff(
         request: Request,
@@ -198,7 +242,7 @@ def _add_comparisons(app: "FastAPI", service: Service) -> None:
         )
         return HTMLResponse(text, headers={"Content-Security-Policy": _SANDBOX})
 
-    answers = {**_PROBLEMS, 200: json_of("colde.diff.1")}
+    answers = {**_PROBLEMS, 200: _json_of("colde.diff.1")}
     app.add_api_route("/v1/diff", diff, methods=["POST"], responses=answers)
     app.add_api_route(
         "/v1/report", report, methods=["POST"], responses=_PROBLEMS, response_class=HTMLResponse
@@ -259,12 +303,49 @@ def _add_login(app: "FastAPI", access: Access) -> None:
     app.add_api_route("/login", take, methods=["POST"], **_HIDDEN)
 
 
+def _json_of(schema: str) -> dict[str, Any]:
+    """The description of an answer of one of the schemas."""
+    return {
+        "description": "As `colde --format json` writes it.",
+        "content": {"application/json": {"schema": {"$ref": f"#/components/schemas/{schema}"}}},
+    }
+
+
+def _problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """The descriptions of errors (RFC 9457)."""
+    content = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
+    return {status: {"description": "The error in a sentence.", "content": content} for status in statuses}
+
+
+def _add_schemas(app: "FastAPI") -> None:
+    """Have the application describe itself with the schemas of the views."""
+    described = app.openapi
+
+    def openapi() -> dict[str, Any]:
+        document: dict[str, Any] = described()
+        parts = document.setdefault("components", {}).setdefault("schemas", {})
+        parts["Problem"] = _PROBLEM
+        for name in _SCHEMAS:
+            parts.setdefault(name, _schema(name))
+        return document
+
+    app.openapi = openapi
+
+
+def _schema(name: str) -> dict[str, Any]:
+    """A schema of the views, its inner references led through the document that holds it."""
+    text = (files("colde_cli.views") / "schemas" / f"{name}.json").read_text(encoding="utf-8")
+    schema: dict[str, Any] = json.loads(text.replace('"#/$defs/', f'"#/components/schemas/{name}/$defs/'))
+    # With an $id, references would start at the schema, not at the document.
+    return {key: value for key, value in schema.items() if key not in ("$id", "$schema")}
+
+
 def _sent(text: str) -> bytes:
     """JSON as bytes; half a character, which a document may hold, is an escape of JSON too."""
     return text.encode("utf-8", "backslashreplace")
 
 
-_PROBLEMS = problems(400, 401, 404, 408, 413, 415, 422, 503)
+_PROBLEMS = _problems(400, 401, 404, 408, 413, 415, 422, 503)
 
 
 def _problem(request: Any, error: Exception, corpus: ServedCorpus) -> Any:  # noqa: ANN401 - of Starlette

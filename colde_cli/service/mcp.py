@@ -27,6 +27,8 @@ from colde_cli import (
     read,
 )
 from colde_cli.errors import ColdeError, MissingFileError, OptionError
+from colde_cli.service.corpus import Wanted
+from colde_cli.service.requests import BUDGET_TEXT, DATE_TEXT, SECTION_TEXT, asked_filter
 from colde_cli.settings import INDEX_FILE
 from colde_cli.views.agent import (
     ComparisonAnswer,
@@ -103,16 +105,21 @@ class Library:
                     self._compared.popitem(last=False)
             return self._compared[key]
 
-    def rank(self, query: str, corpus: str, top: int, explain: bool) -> Ranking:
+    def rank(self, query: str, corpus: str, wanted: Wanted) -> Ranking:
         """Order the documents of a folder or an index by their score with one."""
         path, place = self.path(query), self.path(corpus)
         with self._lock:
-            encoding = self._encoding(path)
+            encoding, chosen = self._encoding(path), wanted.chosen
             if (place / INDEX_FILE).exists():
-                return Search(encoding, (), self._model(), index=place).rank(top=top, explain=explain)
-            # A folder may hold links that lead out.
-            files = tuple(file for file in find_files(place)[0] if self._allowed(file.resolve()))
-            return Search(encoding, files, self._model()).rank(top=top, explain=explain)
+                search = Search(encoding, (), self._model(), index=place, chosen=chosen)
+            else:
+                # A folder may hold links that lead out.
+                found = find_files(place, chosen.glob)[0]
+                files = tuple(file for file in found if self._allowed(file.resolve()))
+                search = Search(encoding, files, self._model(), chosen=chosen)
+            return search.rank(
+                top=wanted.top, min_score=wanted.min_score, explain=wanted.explain, budget=wanted.budget
+            )
 
     def _allowed(self, path: Path) -> bool:
         return any(path.is_relative_to(root) for root in self.roots)
@@ -158,11 +165,19 @@ def create_server(library: Library) -> "MCPServer[Any]":
         corpus: Annotated[str, Field(description="Path of a folder, or of an index of colde index.")],
         k: Annotated[int, Field(ge=1, le=100, description="Documents to list.")] = 10,
         explain: Annotated[bool, Field(description="Also list the sections that match.")] = False,
+        min_score: Annotated[float | None, Field(ge=-1, le=1, description="List none below.")] = None,
+        glob: Annotated[str, Field(max_length=500, description="Which files, such as `*.pdf`.")] = "",
+        newer: Annotated[str, Field(max_length=40, description=f"Changed since: {DATE_TEXT}")] = "",
+        older: Annotated[str, Field(max_length=40, description=f"Not changed since: {DATE_TEXT}")] = "",
+        section: Annotated[str, Field(max_length=200, description=SECTION_TEXT)] = "",
+        budget: Annotated[float | None, Field(ge=0, le=3_600, description=BUDGET_TEXT)] = None,
         max_characters: RoomField = 6_000,
     ) -> Annotated[CallToolResult, RankingAnswer]:
         """Find the documents of a folder or an index that are most similar to one."""
         with _told():
-            return answer(ranking_answer(library.rank(query, corpus, k, explain), max_characters))
+            chosen = asked_filter(glob=glob, newer=newer, older=older, section=section)
+            wanted = Wanted(k, min_score, explain, chosen, budget=budget)
+            return answer(ranking_answer(library.rank(query, corpus, wanted), max_characters))
 
     def read_passages(
         document: PathField,

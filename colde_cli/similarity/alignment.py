@@ -2,16 +2,19 @@
 
 Passages get partners in rounds, the certain ones first: the same words, nearly the same words, the same meaning. Each
 round matches one to one (`matching`). Two passages between the same neighbours need a lower score than two that would
-have changed places. Passages that were split or merged are joined afterwards.
+have changed places. Passages that were split or merged are joined afterwards. A changed reference ("Section 4.2" became
+"Section 4.4") is told from one that follows a renumbering.
 """
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from math import inf
 
 from colde_cli.documents.document import Document, SectionKind, Span
 from colde_cli.documents.passages import Passage, passages_of_both
@@ -27,9 +30,9 @@ from colde_cli.similarity.candidates import (
     promising,
     wording,
 )
-from colde_cli.similarity.flags import Flag, flags, one_sided_flags
-from colde_cli.similarity.matching import Group, Matching, Thresholds, in_order, join
-from colde_cli.similarity.numbers import renumbered
+from colde_cli.similarity.flags import Flag, FlagKind, flags, one_sided_flags
+from colde_cli.similarity.matching import Group, Matching, Thresholds, in_order, join, turned
+from colde_cli.similarity.numbers import DATE, renumbered
 from colde_cli.similarity.redline import (
     NOTHING_IGNORED,
     Edit,
@@ -38,10 +41,11 @@ from colde_cli.similarity.redline import (
     plain,
     redline,
     run_together,
+    without_typesetting,
     words,
 )
-from colde_cli.similarity.references import changed_references, labels, points_elsewhere
 from colde_cli.similarity.terms import ContractTerms, read_terms
+from colde_cli.stages import stage
 
 ALIKE = 0.5
 """Lowest wording of two passages that read alike, so that a small difference is flagged."""
@@ -53,6 +57,9 @@ _EXACT = Thresholds(1.0, 1.0)
 _WORDING = Thresholds(0.6, 0.7)
 _SURE_MEANING = Thresholds(0.8, 0.8)
 _MEANING = Thresholds(0.65, 0.8, 0.5, reach=3)
+_DATED = Thresholds(0.5, inf, reach=3)
+_DATED_WORDS = 12
+"""Most words of a line that is the same but for a date or number: "Revised: July 1, 2023"."""
 _REPEATED, _AROUND = 50, 8
 """A form may say "None." a thousand times. If B contains the same passage more often than the first number, only the
 second number of copies on either side of the expected place can be its partner."""
@@ -61,7 +68,18 @@ _FEW_WORDS = 6
 _ALIKE_BUT_FOR_NUMBERS = 0.8
 _FEW_ENOUGH = 2
 """Words besides numbers that two passages need before they can differ only in numbers."""
+_HAS_FIGURE = re.compile(r"\d")
+_DATE = re.compile(DATE, re.IGNORECASE)
 _NUMBERS_ASIDE = IgnoreOptions(case=True, numbers=True)
+_LABEL = re.compile(
+    r"^\W*(?P<named>(?:section|article|clause|paragraph|schedule|exhibit|annex|appendix|rule)\s+)?"
+    r"(?P<label>\d+(?:\.\d+)*|[A-Z](?=[.:)])|[IVX]+(?=[.:)]))(?=[.:)]?\s|[.:)]?$)"
+    r"(?(named)(?!\s+(?-i:[a-z])))",  # "Section 4.2 applies" is a reference
+    re.IGNORECASE,
+)
+_NUMBER = re.compile(r"(?:\d+(?:\.\d+)*|[A-Z]\b|[IVX]+\b)[A-Za-z]?(?:\s?\([a-z0-9]+\))*$")
+_OFTEN = 3
+"""Passages in which the same reference changes the same way, at least, so that it was renumbered."""
 
 
 class State(StrEnum):
@@ -96,6 +114,10 @@ class PassagePair:
     flags: tuple[Flag, ...]
     a_text: str
     b_text: str
+
+    def words_of(self, edit: Edit) -> tuple[str, str]:
+        """The deleted and the inserted words of one of the edits."""
+        return self.a_text[edit.a.start : edit.a.end], self.b_text[edit.b.start : edit.b.end]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -146,6 +168,47 @@ class _CutDocument:
         return [max(1, len(keys)) for keys in self.keys]
 
 
+@dataclass(frozen=True, slots=True)
+class WordMatches:
+    """What the words of two documents say of their passages, before any of them is encoded.
+
+    Attributes:
+        turned: whether `left` is B: ties are decided by order, and with the same document first every time B with A
+            is the mirror image of A with B.
+        matching: the partners found so far; `align` adds others.
+        alike: cosines of the words of the passages without a partner.
+        ignore: the differences to ignore in these two documents.
+    """
+
+    left: _CutDocument
+    right: _CutDocument
+    turned: bool
+    matching: Matching
+    alike: WordCosines
+    ignore: IgnoreOptions
+
+
+@stage("aligning")
+def match_words(a: Document, b: Document, ignore: IgnoreOptions = NOTHING_IGNORED) -> WordMatches:
+    """Find the passages of two documents that have the same or nearly the same words.
+
+    Args:
+        a: the first document.
+        b: the second.
+        ignore: the differences to ignore.
+    """
+    if a.report.counted_numbers is not b.report.counted_numbers:  # one text lacks the numbers of list items
+        ignore = replace(ignore, list_marks=True)
+    of_a, of_b = passages_of_both(a, b, lambda text: normal(without_typesetting(text), ignore))
+    left, right = _CutDocument.of(a, of_a, ignore), _CutDocument.of(b, of_b, ignore)
+    swap = right.texts < left.texts
+    if swap:
+        left, right = right, left
+    matching, alike = _match_wording(left, right, ignore)
+    return WordMatches(left, right, swap, matching, alike, ignore)
+
+
+@stage("aligning")
 def align(
     a: Document,
     b: Document,
@@ -153,6 +216,7 @@ def align(
     ignore: IgnoreOptions = NOTHING_IGNORED,
     chunk_cosines: ChunkCosines | None = None,
     progress: Progress | None = None,
+    matched: WordMatches | None = None,
 ) -> Alignment:
     """Align the passages of two documents.
 
@@ -163,25 +227,19 @@ def align(
         ignore: the differences to ignore.
         chunk_cosines: of the two documents; they save encoding passages that cannot have a partner.
         progress: called with the number of passages just encoded.
+        matched: what `match_words` found, which is used up; None calls it.
     """
-    of_a, of_b = passages_of_both(a, b, lambda text: normal(text, ignore))
-    left, right = _CutDocument.of(a, of_a, ignore), _CutDocument.of(b, of_b, ignore)
-    matching, alike = _match_wording(left, right, ignore)
-    if encoder is not None:
-        rest = _rest(matching, left, right)
-        if chunk_cosines is not None:
-            rest = _promising(rest, matching, left, right, alike, chunk_cosines)
-        close = meaning_candidates(left.keys, right.keys, (left.texts, right.texts), rest, encoder, progress)
-        # The certain pairs come first: the others are placed between them.
-        for thresholds in (_SURE_MEANING, _MEANING):
-            matching.grow(_movable(close, left), thresholds, left.weights)
-    groups = join(matching, left.keys, right.keys)
-    kept = in_order({group.a[0]: group.b[0] for group in groups if group.a and group.b}, left.weights)
+    matched = matched or match_words(a, b, ignore)
+    left, right, ignore = matched.left, matched.right, matched.ignore
+    if matched.turned:
+        cosines = chunk_cosines.turned() if chunk_cosines else None
+        groups, kept = _group(matched, encoder, cosines, progress)
+        groups, kept = turned(groups), {group.turned() for group in kept}
+        left, right = right, left
+    else:
+        groups, kept = _group(matched, encoder, chunk_cosines, progress)
     terms = read_terms(a.text, b.text)
-    pairs = [
-        _pair(group, left, right, not group.b or not group.a or group.a[0] in kept, ignore, terms)
-        for group in groups
-    ]
+    pairs = [_pair(group, left, right, group in kept, ignore, terms) for group in groups]
     listed = {section.index for section in a.sections if section.kind is SectionKind.REFERENCES}
     pairs = [
         replace(pair, flags=()) if pair.a and pair.a[0].section in listed else pair
@@ -190,6 +248,28 @@ def align(
     decided = changed_references(pairs, labels(pairs, a, b), rules=terms.rules)
     pairs = [_only(pair, lambda flag, _: points_elsewhere(flag, decided)) for pair in pairs]
     return Alignment(tuple(pairs), left.passages, right.passages)
+
+
+def _group(
+    matched: WordMatches,
+    encoder: DocumentEncoder | None,
+    chunk_cosines: ChunkCosines | None,
+    progress: Progress | None,
+) -> tuple[list[Group], set[Group]]:
+    """Group the passages of two documents; also return the groups with two sides that kept their order."""
+    left, right, matching = matched.left, matched.right, matched.matching
+    if encoder is not None:
+        rest = _rest(matching, left, right)
+        if chunk_cosines is not None:
+            rest = _promising(rest, matching, left, right, matched.alike, chunk_cosines)
+        close = meaning_candidates(left.keys, right.keys, (left.texts, right.texts), rest, encoder, progress)
+        # The certain pairs come first: the others are placed between them.
+        for thresholds in (_SURE_MEANING, _MEANING):
+            matching.grow(_movable(close, left), thresholds, left.weights)
+    groups = join(matching, left.keys, right.keys)
+    both = [group for group in groups if group.a and group.b]
+    kept = in_order({group.a[0]: group.b[0] for group in both}, left.weights)
+    return groups, {group for group in both if group.a[0] in kept}
 
 
 def _match_wording(
@@ -209,6 +289,7 @@ def _match_wording(
     alike = WordCosines.of(left.keys, right.keys, *_rest(matching, left, right))
     near = lexical_candidates(left.keys, right.keys, alike)
     matching.grow(_movable(near, left), _WORDING, weights)
+    matching.grow(list(_same_but_for_date(left, right, _rest(matching, left, right))), _DATED, weights)
     return matching, alike
 
 
@@ -253,6 +334,31 @@ def _same(
         met[keys] += 1
         for j in near:
             yield PairCandidate(i, j, 1.0)
+
+
+def _same_but_for_date(left: _CutDocument, right: _CutDocument, rest: _Rest) -> Iterator[PairCandidate]:
+    """Yield pairs of short lines that differ in a date or numbers alone."""
+    places: defaultdict[Keys, list[int]] = defaultdict(list)
+    for j in rest[1]:
+        if words_aside := _dated_line(right, j):
+            places[words_aside].append(j)
+    for i in rest[0] if places else ():
+        for j in places.get(_dated_line(left, i), ())[:_REPEATED]:
+            yield PairCandidate(i, j, _DATED.kept)
+
+
+def _dated_line(side: _CutDocument, place: int) -> Keys:
+    """The words of a short line with a number, numbers aside; nothing for any other passage."""
+    text = side.texts[place]
+    if len(side.keys[place]) > _DATED_WORDS or not _HAS_FIGURE.search(text):
+        return ()
+    aside = _numbers_aside(text)
+    return aside if any(key[0].isalpha() for key in aside) or _DATE.search(text) else ()
+
+
+def _numbers_aside(text: str) -> Keys:
+    """The words of a text with all numbers and dates the same, without signs."""
+    return tuple(word.key for word in words(text, _NUMBERS_ASIDE) if not word.sign)
 
 
 def _drop_strays(matching: Matching, weights: Sequence[int]) -> None:
@@ -307,9 +413,9 @@ def _pair(
 
 def _same_but_for_numbers(a: str, b: str) -> bool:
     """Whether two short texts, or rows of a table, differ only in numbers: "Draft of 3 May"."""
-    left, right = (
-        tuple(word.key for word in words(text, _NUMBERS_ASIDE) if not word.sign) for text in (a, b)
-    )
+    left, right = _numbers_aside(a), _numbers_aside(b)
+    if left == right and _DATE.search(a) and _DATE.search(b):
+        return True
     fewest = min(len({key for key in keys if key[0].isalpha()}) for keys in (left, right))
     return fewest >= _FEW_ENOUGH and wording(left, right) >= _ALIKE_BUT_FOR_NUMBERS
 
@@ -384,3 +490,62 @@ def _extent(side: Iterable[tuple[PassagePair, str, list[Span]]]) -> Extent:
         if pair.a and pair.b:
             kept += max(0, count - sum(len(text[span.start : span.end].split()) for span in changed))
     return Extent(sum(by_state.values()), kept, {state: by_state[state] for state in State})
+
+
+Labels = Mapping[str, set[str]]
+"""The labels of B that the section or clause with a label of A has."""
+
+
+def labels(pairs: Iterable[PassagePair], a: Document, b: Document) -> Labels:
+    """Find the labels of clauses and headings in A, and what their partners are called in B."""
+    found: dict[str, set[str]] = defaultdict(set)
+    for pair in pairs:
+        if not pair.a or not pair.b:
+            continue
+        _add(found, pair.a_text, pair.b_text)
+        _add(found, a.sections[pair.a[0].section].heading, b.sections[pair.b[0].section].heading)
+    return found
+
+
+def _add(found: dict[str, set[str]], a: str, b: str) -> None:
+    old, new = _LABEL.match(a), _LABEL.match(b)
+    if old and new:
+        found[old["label"]].add(new["label"])
+
+
+def changed_references(
+    pairs: Iterable[PassagePair], known: Labels, *, rules: bool
+) -> dict[tuple[str, str], bool]:
+    """Decide for each changed reference, as the words of A and of B, whether it now points elsewhere.
+
+    Args:
+        pairs: all pairs of an alignment.
+        known: of `labels`.
+        rules: whether the documents are contracts or the like. In papers a reference to an unknown label is left out.
+    """
+    flags = [flag for pair in pairs for flag in pair.flags if flag.kind is FlagKind.REFERENCE]
+    counts: dict[tuple[str, str], int] = defaultdict(int)
+    for flag in flags:
+        counts[flag.a, flag.b] += 1
+    return {words: _elsewhere(*words, known, count, rules) for words, count in counts.items()}
+
+
+def _elsewhere(a: str, b: str, known: Labels, count: int, rules: bool) -> bool:
+    old, new = _number(a), _number(b)
+    if not rules:
+        return old in known and new not in known[old] and not f"{old}.".startswith(f"{new}.")
+    for place in range(len(old), 0, -1):
+        stem, rest = old[:place], old[place:]
+        if stem in known and (not rest or rest[0] in ".("):
+            return new not in {other + rest for other in known[stem]}
+    return count < _OFTEN
+
+
+def _number(words: str) -> str:
+    match = _NUMBER.search(words)
+    return re.sub(r"\s", "", match[0]) if match else words
+
+
+def points_elsewhere(flag: Flag, decided: Mapping[tuple[str, str], bool]) -> bool:
+    """Whether to keep a flag: no reference, or one that now points elsewhere."""
+    return flag.kind is not FlagKind.REFERENCE or decided.get((flag.a, flag.b), True)

@@ -7,7 +7,7 @@ them. Two cheap tables come first: cosines of weighted words, and cosines of the
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from zlib import crc32
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from colde_cli.documents.document import Chunk
 from colde_cli.documents.passages import Passage
-from colde_cli.encoder.encoding import DocumentEncoder
+from colde_cli.encoder.encoding import DocumentEncoder, Encoding
 from colde_cli.encoder.runtime import Progress
 from colde_cli.scoring.score import cosines
 
@@ -87,20 +87,33 @@ class ChunkCosines:
     Attributes:
         a: the chunks of A, in reading order.
         b: the chunks of B, in reading order.
-        cosines: [n, m], of their centred vectors.
+        among: computes the cosines [n, m] of the centred vectors of some chunks of A and of B.
     """
 
     a: tuple[Chunk, ...]
     b: tuple[Chunk, ...]
-    cosines: FloatArray
+    among: Callable[[list[int], list[int]], FloatArray]
+
+    @classmethod
+    def of(cls, a: Encoding, b: Encoding) -> ChunkCosines:
+        """Compare the chunks of two encodings, as far as they are asked for."""
+        return cls(a.chunks, b.chunks, lambda rows, columns: cosines(*a.vectors_beside(b, rows, columns)))
+
+    def turned(self) -> ChunkCosines:
+        """The same with A and B exchanged."""
+        return ChunkCosines(self.b, self.a, lambda rows, columns: self.among(columns, rows).T)
 
     def of_passages(self, a: Sequence[Passage], b: Sequence[Passage]) -> FloatArray:
         """For every two passages, find the highest cosine of the chunks that overlap them: [len(a), len(b)].
 
-        It is 1 for a passage outside all chunks: nothing is known about it.
+        It is 1 for a passage outside all chunks: nothing is known about it. No other chunks are asked for.
         """
-        rows = _highest(self.cosines, self.a, a)
-        return _highest(rows.T, self.b, b).T
+        ranges_a, ranges_b = _overlapping(self.a, a), _overlapping(self.b, b)
+        rows, columns = _members(ranges_a), _members(ranges_b)
+        if not rows or not columns:
+            return np.ones((len(a), len(b)), np.float32)
+        best = _highest(self.among(rows, columns), rows, ranges_a)
+        return _highest(best.T, columns, ranges_b).T
 
 
 def lexical_candidates(a: Sequence[Keys], b: Sequence[Keys], alike: WordCosines) -> list[PairCandidate]:
@@ -187,12 +200,22 @@ def _weighed_words(a: Sequence[Keys], b: Sequence[Keys]) -> tuple[FloatArray, Fl
     return counts[: len(a)], counts[len(a) :]
 
 
-def _highest(cosines: FloatArray, chunks: Sequence[Chunk], passages: Sequence[Passage]) -> FloatArray:
-    """For each passage, take the maximum over the rows of its chunks: [p, m] from [n, m]."""
+def _overlapping(chunks: Sequence[Chunk], passages: Sequence[Passage]) -> list[range]:
+    """For each passage, the indices of the chunks that overlap it."""
     starts, ends = [chunk.span.start for chunk in chunks], [chunk.span.end for chunk in chunks]
-    highest = np.ones((len(passages), cosines.shape[1]), np.float32)
-    for row, passage in zip(highest, passages, strict=True):
-        first, after = bisect_right(ends, passage.span.start), bisect_left(starts, passage.span.end)
-        if first < after:
-            row[:] = cosines[first:after].max(0)
+    spans = [passage.span for passage in passages]
+    return [range(bisect_right(ends, span.start), bisect_left(starts, span.end)) for span in spans]
+
+
+def _members(ranges: Sequence[range]) -> list[int]:
+    return sorted({index for indices in ranges for index in indices})
+
+
+def _highest(cosines: FloatArray, rows: Sequence[int], ranges: Sequence[range]) -> FloatArray:
+    """For each range of chunks, take the maximum over their rows, 1 for none: [p, m] from [len(rows), m]."""
+    highest = np.ones((len(ranges), cosines.shape[1]), np.float32)
+    for row, chunks in zip(highest, ranges, strict=True):
+        if chunks:
+            first = bisect_left(rows, chunks[0])
+            row[:] = cosines[first : first + len(chunks)].max(0)
     return highest

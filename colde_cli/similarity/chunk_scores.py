@@ -22,6 +22,9 @@ TELLING = 32.0
 _MISS = 0.5
 """Cost of a place in a stretch, if its two tokens are not neighbours in the other chunk."""
 
+_RUN = 5
+_FACTOR = np.uint64(1_000_003)
+
 
 def explanation(a_to_b: FloatArray, b_to_a: FloatArray, chunk_scores: FloatArray) -> FloatArray:
     """Weigh each pair of chunks as evidence for similarity: E [n_a, n_b], at least 0.
@@ -72,6 +75,25 @@ def shared_stretches(a: Sequence[Chunk], b: Sequence[Chunk]) -> FloatArray:
     pieces = np.split(codes, np.cumsum([len(piece) for piece in (*left, *right)])[:-1])
     left, right = pieces[: len(a)], pieces[len(a) :]
     return np.minimum(_stretches(left, right, len(known)), _stretches(right, left, len(known)).T)
+
+
+def shared_runs(a: Sequence[Chunk], b: Sequence[Chunk]) -> float:
+    """The share of the runs of five tokens in one document, the one with fewer, that the other has too: 0 to 1.
+
+    A run counts once. The share is 1 where a document has no run.
+    """
+    left, right = _runs(a), _runs(b)
+    fewer = min(len(left), len(right))
+    return len(np.intersect1d(left, right, assume_unique=True)) / fewer if fewer else 1.0
+
+
+def _runs(chunks: Sequence[Chunk]) -> NDArray[np.uint64]:
+    """Hash every run of `_RUN` neighbouring tokens, special tokens left out; each hash once."""
+    ids = np.array([token for chunk in chunks for token in chunk.ids[1:-1]], np.uint64)
+    hashes = np.zeros(max(0, len(ids) - _RUN + 1), np.uint64)
+    for place in range(_RUN):
+        hashes = hashes * _FACTOR + ids[place : place + len(hashes)]
+    return np.unique(hashes)
 
 
 def _couples(chunks: Sequence[Chunk]) -> list[IntArray]:

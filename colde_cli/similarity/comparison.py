@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -16,19 +18,38 @@ from colde_cli.encoder.encoding import DocumentEncoder, Encoding, RuntimeInfo
 from colde_cli.encoder.runtime import Progress
 from colde_cli.scoring.profile import Field, FieldInfo
 from colde_cli.scoring.score import ScorePart, cosines, verdict
-from colde_cli.similarity.alignment import Alignment, PassagePair, State, align, extents, versions
+from colde_cli.similarity.alignment import (
+    Alignment,
+    PassagePair,
+    State,
+    WordMatches,
+    align,
+    extents,
+    match_words,
+    versions,
+)
 from colde_cli.similarity.candidates import ChunkCosines
 from colde_cli.similarity.chunk_scores import (
     explanation,
     relative_attention,
+    shared_runs,
     shared_stretches,
     with_shared_wording,
 )
 from colde_cli.similarity.flags import FlagKind
 from colde_cli.similarity.genre import common_genre
-from colde_cli.similarity.redline import NOTHING_IGNORED, IgnoreOptions, normal
+from colde_cli.similarity.plain_data import (
+    field_data,
+    model_data,
+    pages_data,
+    parts_data,
+    rounded,
+    rounded_rows,
+)
+from colde_cli.similarity.redline import NOTHING_IGNORED, IgnoreOptions, normal, without_typesetting
 from colde_cli.similarity.section_changes import Outline, SectionChange, outline, section_changes
 from colde_cli.similarity.triage import WeightedChange, ordered_changes, weight
+from colde_cli.stages import stage
 
 FloatArray = NDArray[np.float32]
 
@@ -36,6 +57,9 @@ COUNTERPART = 0.75
 """A chunk has no counterpart if its best chunk score is lower. Of the 68 chunks of examples/, 64 score lower with every
 other chunk of their own document. Chunks edited from version 1 to version 2 score above 0.99 with their originals; two
 completely reworded passages, encoded by themselves, score 0.87 and 0.67 (nos. 13 and 15)."""
+
+_SOME_RUNS = 0.1
+"""Documents that share fewer runs of words are no versions of one text: their scores will be asked for."""
 
 _PATH_SHOWN = 100
 
@@ -59,41 +83,53 @@ class ChunkMatch:
     same: bool
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Comparison:
-    """The similarity of two documents at three levels (n = sections, m = chunks).
+@dataclass(frozen=True, slots=True, eq=False)
+class Scores:
+    """The similarity of two documents as wholes, of their n sections and of their m chunks.
 
     Attributes:
-        score: of the documents, the weighted mean of `parts`.
+        document: the weighted mean of `parts`.
         probability: the calibrated score; None where the model is not calibrated.
         threshold: the lowest score of related documents in these domains; None where not fitted.
-        section_scores: [n_a, n_b], cosines of section vectors.
-        chunk_scores: [m_a, m_b], cosines of centred chunk vectors, raised where the chunks share wording.
+        sections: [n_a, n_b], cosines of section vectors.
+        chunks: [m_a, m_b], cosines of centred chunk vectors, raised where the chunks share wording.
         attention_a_to_b: [m_a, m_b], chunk-wise attention from A to B; rows sum to 1.
         attention_b_to_a: [m_b, m_a], the same from B to A.
+        percentile: share of random pairs of the field with a lower score, in [0, 1]; None without a field.
+    """
+
+    document: float
+    parts: tuple[ScorePart, ...]
+    probability: float | None
+    threshold: float | None
+    sections: FloatArray
+    chunks: FloatArray
+    attention_a_to_b: FloatArray
+    attention_b_to_a: FloatArray
+    percentile: float | None = None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison:
+    """The similarity of two documents, and what became of their passages.
+
+    Attributes:
+        measure: computes the scores; called once, when the first of them is asked for. None in a copy from a pickle,
+            which holds the scores themselves.
         same_content: the texts are the same, apart from white space and the differences in `ignore`; False where
             values of a form could not be read.
         alignment: the passages of both; None where they were not compared.
         ignore: the differences to ignore. Scores do not depend on it, except through text that was left out.
-        percentile: share of random pairs of `field` with a lower score, in [0, 1].
         field: within which the documents were scored; None for the model's own scores.
     """
 
     a: Encoding
     b: Encoding
     model: RuntimeInfo
-    score: float
-    parts: tuple[ScorePart, ...]
-    probability: float | None
-    threshold: float | None
-    section_scores: FloatArray
-    chunk_scores: FloatArray
-    attention_a_to_b: FloatArray
-    attention_b_to_a: FloatArray
+    measure: Callable[[], Scores] | None
     same_content: bool
     alignment: Alignment | None = None
     ignore: IgnoreOptions = NOTHING_IGNORED
-    percentile: float | None = None
     field: FieldInfo | None = None
 
     def __repr__(self) -> str:
@@ -101,6 +137,60 @@ class Comparison:
         facts = [*paths, f"score={self.score:.3f}", f"related={self.related}", f"model={self.model.name!r}"]
         counts = [f"{state.value}={count}" for state, count in self.summary.items()]
         return f"Comparison({', '.join([*facts, *counts])})"
+
+    @cached_property
+    def scores(self) -> Scores:
+        """All scores. To compute them takes every chunk of both documents."""
+        assert self.measure is not None, "a copy has its scores"
+        return self.measure()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "scores": self.scores, "measure": None}
+
+    @property
+    def score(self) -> float:
+        """The score of the documents, the weighted mean of `parts`."""
+        return self.scores.document
+
+    @property
+    def parts(self) -> tuple[ScorePart, ...]:
+        """What the score is made of."""
+        return self.scores.parts
+
+    @property
+    def probability(self) -> float | None:
+        """The calibrated score; None where the model is not calibrated."""
+        return self.scores.probability
+
+    @property
+    def threshold(self) -> float | None:
+        """The lowest score of related documents in these domains; None where not fitted."""
+        return self.scores.threshold
+
+    @property
+    def section_scores(self) -> FloatArray:
+        """[n_a, n_b], cosines of section vectors."""
+        return self.scores.sections
+
+    @property
+    def chunk_scores(self) -> FloatArray:
+        """[m_a, m_b], cosines of centred chunk vectors, raised where the chunks share wording."""
+        return self.scores.chunks
+
+    @property
+    def attention_a_to_b(self) -> FloatArray:
+        """[m_a, m_b], chunk-wise attention from A to B; rows sum to 1."""
+        return self.scores.attention_a_to_b
+
+    @property
+    def attention_b_to_a(self) -> FloatArray:
+        """[m_b, m_a], chunk-wise attention from B to A; rows sum to 1."""
+        return self.scores.attention_b_to_a
+
+    @property
+    def percentile(self) -> float | None:
+        """Share of random pairs of `field` with a lower score, in [0, 1]; None without a field."""
+        return self.scores.percentile
 
     @property
     def aligned(self) -> Alignment:
@@ -180,12 +270,14 @@ def compare_encodings(
     ignore: IgnoreOptions = NOTHING_IGNORED,
     *,
     passages: bool = True,
+    scores: bool = True,
     field: Field | None = None,
     progress: Progress | None = None,
 ) -> Comparison:
     """Compare two documents that `encoder` has encoded.
 
-    Only attention depends on both documents; the vectors are those of each document by itself.
+    Only attention depends on both documents; the vectors are those of each document by itself. While chunks are encoded
+    here, a thread compares words; while passages are encoded, another computes the scores.
 
     Args:
         a: the first document.
@@ -193,41 +285,86 @@ def compare_encodings(
         encoder: the model that encoded both.
         ignore: the differences between passages and texts to ignore.
         passages: also align the passages; this encodes passages that find no partner by wording.
+        scores: False computes the scores of two versions of one text only when they are asked for.
         field: score the documents within this field.
         progress: called with the number of passages just encoded.
     """
+    alike = ChunkCosines.of(a, b)
+    with ThreadPoolExecutor(2, "colde-compare") as pool:
+        worded = pool.submit(match_words, a.document, b.document, ignore) if passages else None
+        known = None
+        if scores or not passages or shared_runs(a.chunks, b.chunks) < _SOME_RUNS:
+            a.vectors_beside(b, range(len(a.chunks)), range(len(b.chunks)))
+            known = pool.submit(_scores, a, b, encoder, field)
+        comparison = Comparison(
+            a=a,
+            b=b,
+            model=encoder.info,
+            measure=lambda: known.result() if known else _scores(a, b, encoder, field),
+            same_content=same_texts(a.document, b.document, ignore),
+            alignment=None if worded is None else _alignment(worded, a, b, encoder, alike, progress),
+            ignore=ignore,
+            field=None if field is None else field.profile.info,
+        )
+        if known or not (comparison.same_content or comparison.versions):
+            _ = comparison.scores
+    return comparison
+
+
+def _alignment(
+    worded: Future[WordMatches],
+    a: Encoding,
+    b: Encoding,
+    encoder: DocumentEncoder,
+    alike: ChunkCosines,
+    progress: Progress | None,
+) -> Alignment:
+    with stage("aligning"):
+        matched = worded.result()
+    return align(a.document, b.document, encoder, matched.ignore, alike, progress, matched)
+
+
+def _scores(a: Encoding, b: Encoding, encoder: DocumentEncoder, field: Field | None) -> Scores:
     found = verdict(a, b, encoder.config, field or encoder.domain_fields)
     a_to_b, b_to_a = encoder.attention(a, b)
-    alike = ChunkCosines(a.chunks, b.chunks, cosines(a.centred_unit_vectors, b.centred_unit_vectors))
-    return Comparison(
-        a=a,
-        b=b,
-        model=encoder.info,
-        score=found.score,
+    by_chunks = cosines(a.centred_unit_vectors, b.centred_unit_vectors)
+    return Scores(
+        document=found.score,
         parts=found.parts,
         probability=found.probability,
         threshold=found.threshold,
-        section_scores=cosines(a.section_vectors, b.section_vectors),
-        chunk_scores=with_shared_wording(alike.cosines, shared_stretches(a.chunks, b.chunks)),
+        sections=cosines(a.section_vectors, b.section_vectors),
+        chunks=with_shared_wording(by_chunks, shared_stretches(a.chunks, b.chunks)),
         attention_a_to_b=a_to_b,
         attention_b_to_a=b_to_a,
-        same_content=_same_content(a.document, b.document, ignore),
-        alignment=align(a.document, b.document, encoder, ignore, alike, progress) if passages else None,
-        ignore=ignore,
         percentile=found.percentile,
-        field=None if field is None else field.profile.info,
     )
 
 
-def _same_content(a: Document, b: Document, ignore: IgnoreOptions) -> bool:
+def same_texts(a: Document, b: Document, ignore: IgnoreOptions = NOTHING_IGNORED) -> bool:
+    """Whether two texts are the same, apart from white space and ignored differences.
+
+    Of a Word file and its PDF, typesetting, bullets, bars of tables and numbers that Word counts do not count, either.
+    """
     if a.report.unread_values or b.report.unread_values:
         return False  # the values that could not be read may differ
-    return content(a, ignore) == content(b, ignore)
+    if content(a, ignore) == content(b, ignore):
+        return True
+    if (a.report.pages is None) is (b.report.pages is None):
+        return False
+    counted = a.report.counted_numbers is not b.report.counted_numbers
+    ignore = replace(ignore, whitespace=True, list_marks=ignore.list_marks or counted)
+    left, right = (normal(without_typesetting(_whole(document)), ignore) for document in (a, b))
+    return left == right
 
 
 def content(document: Document, ignore: IgnoreOptions = NOTHING_IGNORED) -> str:
     """Join the text of all sections, every run of white space as one blank, without ignored differences."""
-    return normal("\n\n".join(document.section_text(section) for section in document.sections), ignore)
+    return normal(_whole(document), ignore)
+
+
+def _whole(document: Document) -> str:
+    return "\n\n".join(document.section_text(section) for section in document.sections)
 
 
 def _best_matches(
@@ -253,20 +390,6 @@ def _shown(document: Document) -> str:
     return (document.path or document.title)[-_PATH_SHOWN:]
 
 
-_DECIMALS = 6
-
-
-def rounded_rows(values: FloatArray) -> list[list[float]]:
-    """Round a table to the decimals of JSON."""
-    return [rounded_row(row) for row in values]
-
-
-def rounded_row(row: FloatArray) -> list[float]:
-    """Round a row of a table to the decimals of JSON."""
-    values: list[float] = np.round(row.astype(np.float64), _DECIMALS).tolist()
-    return values
-
-
 def comparison_data(
     comparison: Comparison, table: Callable[[FloatArray], object] = rounded_rows
 ) -> dict[str, Any]:
@@ -288,6 +411,7 @@ def comparison_data(
             "probability": rounded(comparison.probability),
             "threshold": rounded(comparison.threshold),
             "related": comparison.related,
+            "same_content": comparison.same_content,
             "parts": parts_data(comparison.parts),
             **_within_field(comparison),
         },
@@ -297,10 +421,10 @@ def comparison_data(
             "attention_a_to_b": table(comparison.attention_a_to_b),
             "attention_b_to_a": table(comparison.attention_b_to_a),
         },
-        "passages": [_passage(pair) for pair in comparison.passages] if aligned else None,
+        "passages": [passage_data(pair) for pair in comparison.passages] if aligned else None,
         "summary": _summary(comparison) if aligned else None,
         "section_changes": _section_changes(comparison) if aligned else None,
-        "ignored": _ignored(comparison),
+        "ignored": ignored_data(comparison.a.document, comparison.b.document, comparison.ignore),
         "changes": [_change(comparison, change) for change in comparison.changes] if aligned else None,
     }
 
@@ -336,39 +460,13 @@ def _within_field(comparison: Comparison) -> dict[str, Any]:
     return {"percentile": rounded(comparison.percentile), "field": field_data(comparison.field)}
 
 
-def field_data(field: FieldInfo | None) -> dict[str, Any] | None:
-    """The `field` object of every schema."""
-    return None if field is None else {"name": field.name, "documents": field.documents}
-
-
-def rounded(value: float | None) -> float | None:
-    """Round a number to the six decimals of JSON."""
-    return None if value is None else round(float(value), _DECIMALS)
-
-
-def model_data(info: RuntimeInfo) -> dict[str, str]:
-    """Build the `model` object of every schema."""
-    return {"name": info.name, "precision": info.precision, "device": info.device}
-
-
-def parts_data(parts: Sequence[ScorePart]) -> list[dict[str, Any]]:
-    """List the parts of a document score."""
-    return [
-        {"name": part.name, "score": rounded(part.score), "weight": rounded(part.weight)} for part in parts
-    ]
-
-
-def pages_data(pages: tuple[int, int] | None) -> list[int] | None:
-    """List first and last page; None where the source has no pages."""
-    return None if pages is None else list(pages)
-
-
 def _encoding(encoding: Encoding) -> dict[str, Any]:
     document, report = encoding.document, encoding.document.report
     return {
         "path": document.path,
         "title": document.title,
         "pages": report.pages,
+        "words": len(document.text.split()),
         "tokens": encoding.tokens,
         "sections": [
             {
@@ -389,6 +487,7 @@ def _encoding(encoding: Encoding) -> dict[str, Any]:
             for chunk in encoding.chunks
         ],
         "read": {
+            "pages": pages_data(report.chosen_pages),
             "pages_without_text": list(report.pages_without_text),
             "skipped_sections": list(report.skipped_sections),
             "truncated_tokens": report.truncated_tokens,
@@ -397,7 +496,8 @@ def _encoding(encoding: Encoding) -> dict[str, Any]:
     }
 
 
-def _passage(pair: PassagePair) -> dict[str, Any]:
+def passage_data(pair: PassagePair) -> dict[str, Any]:
+    """Build the `passage` object of schema colde.diff/1."""
     return {
         "state": pair.state.value,
         "score": rounded(pair.score),
@@ -411,6 +511,15 @@ def _passage(pair: PassagePair) -> dict[str, Any]:
             {"a": [edit.a.start, edit.a.end], "b": [edit.b.start, edit.b.end]} for edit in pair.edits
         ],
     }
+
+
+def placed_data(pair: PassagePair, a: Document, b: Document) -> dict[str, Any]:
+    """A `passage` object that is read by itself: its sides name their section; without what needs all the others."""
+    data = passage_data(pair)
+    for side, document in (("a", a), ("b", b)):
+        if data[side] is not None:
+            data[side] = {"heading": document.sections[data[side]["section"]].heading, **data[side]}
+    return {key: data[key] for key in ("state", "weight", "flagged", "a", "b", "redline")}
 
 
 def _passages(passages: Sequence[Passage], text: str) -> dict[str, Any] | None:
@@ -437,8 +546,13 @@ def _section_changes(comparison: Comparison) -> list[dict[str, Any]]:
     ]
 
 
-def _ignored(comparison: Comparison) -> dict[str, Any]:
-    ignore = comparison.ignore
+def ignored_data(a: Document, b: Document, ignore: IgnoreOptions) -> dict[str, Any]:
+    """Build the `ignored` object of schema colde.diff/1."""
+    return {**switches_data(ignore), "a": _left_out(a.report.ignored), "b": _left_out(b.report.ignored)}
+
+
+def switches_data(ignore: IgnoreOptions) -> dict[str, Any]:
+    """List what is ignored in all documents."""
     return {
         "case": ignore.case,
         "whitespace": ignore.whitespace,
@@ -446,8 +560,6 @@ def _ignored(comparison: Comparison) -> dict[str, Any]:
         "renumbering": ignore.renumbering,
         "list_marks": ignore.list_marks,
         "like": list(ignore.like),
-        "a": _left_out(comparison.a.document.report.ignored),
-        "b": _left_out(comparison.b.document.report.ignored),
     }
 
 

@@ -17,7 +17,9 @@ _SAMPLE = 200_000
 def _groups(table: str) -> dict[str, str]:
     """Map each phrase to the name of its group, from lines "name: phrase, phrase"; indented lines go on."""
     rows = (line.partition(":") for line in re.sub(r"\n\s+", " ", table.strip()).splitlines())
-    return {phrase.strip(): name.strip() for name, _, phrases in rows for phrase in phrases.split(",")}
+    return {
+        phrase.strip().lower(): name.strip() for name, _, phrases in rows for phrase in phrases.split(",")
+    }
 
 
 def _pattern(groups: Mapping[str, str]) -> re.Pattern[str]:
@@ -54,7 +56,7 @@ HEDGES = {"permission", "possibility"}
 
 NEGATION = re.compile(
     r"(?<![\w-])(?:not|no|never|none|nor|neither|without|cannot|nothing|nobody|nicht|kein(?:e[nmrs]?)?|nie|niemals|weder"
-    r"|ohne|pas|jamais|aucune?|sans|nunca|jamás|ning[uú]n[ao]?|tampoco|ni|sin)(?!\w)|\w+n['’]t\b",
+    r"|keinesfalls|keineswegs|keinerlei|niemand|nichts|ohne|pas|jamais|rien|aucunement|nada|nadie|aucune?|sans|nunca|jamás|ning[uú]n[ao]?|tampoco|ni|sin)(?!\w)|\w+n['’]t\b",
     re.IGNORECASE,
 )
 
@@ -129,7 +131,10 @@ to the extent: to the extent, soweit, dans la mesure, en la medida
 EXCEPTIONS["provided, however"] = "provided that"
 EXCEPTION = _pattern(EXCEPTIONS)
 
-_NORMS = re.compile(r"\b(?:shall|must|may|agrees?|will|muss|darf|doit|peut|debe|deberá|podrá)\b")
+_NORMS = re.compile(
+    r"\b(?:shall|must|may|agrees?|will|muss|müssen|darf|dürfen|verpflichtet|berechtigt|doit|doivent|peut|peuvent"
+    r"|s['’]engage(?:nt)?|deben?|deberán?|podrán?|puede[n]?)\b"
+)
 
 
 def normative(text: str) -> bool:
@@ -149,5 +154,5 @@ def clause(text: str) -> bool:
 
 def group(words: str, groups: Mapping[str, str]) -> str:
     """The group of a phrase; the phrase itself where it has none."""
-    phrase = " ".join(words.casefold().replace("’", "'").split())
+    phrase = " ".join(words.lower().replace("’", "'").split())  # `casefold` would make "ss" of "ß"
     return groups.get(phrase, phrase)

@@ -155,6 +155,7 @@ _REFERENCE = re.compile(
     r"(?P<number>\d+(?:\.\d+)*[A-Za-z]?(?:\s?\([a-z0-9]+\))*|(?-i:[A-Z]|[IVX]+)(?![\w'’]))|§+\s*(?P<sign>\d+[\w.]*)",
     re.IGNORECASE,
 )
+_GOES_ON = re.compile(r",|\s+[a-z]")
 _NAME = re.compile(r"\b[A-Z][^\W\d_]*[a-z][^\W\d_]*(?:[-'’ ][A-Z][^\W\d_]*[a-z][^\W\d_]*)*")
 _NOT_NAMES = set(
     "a an the this that these those it he she we they i you in on at of for to by with from as if when where while "
@@ -440,11 +441,14 @@ def beginning(text: str) -> str:
 
 
 def references(text: str) -> tuple[Mention, ...]:
-    """Find references to sections, clauses, schedules ...: "Section 4.2"; not the headings of these."""
+    """Find references to sections, clauses, schedules ...: "Section 4.2"; not the headings of these.
+
+    At the beginning of a text, words in lower case or a comma after the number tell a reference from a heading.
+    """
     return tuple(
         Mention(FlagKind.REFERENCE, re.sub(r"\s", "", match["number"] or match["sign"]), Span(*match.span()))
         for match in _REFERENCE.finditer(text)
-        if text[: match.start()].strip()
+        if text[: match.start()].strip() or _GOES_ON.match(text, match.end())
     )
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import sys
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 
@@ -226,6 +226,17 @@ class Group:
     a: tuple[int, ...]
     b: tuple[int, ...]
     score: float = 0.0
+
+    def turned(self) -> Group:
+        """The same passages with A and B exchanged."""
+        return Group(self.b, self.a, self.score)
+
+
+def turned(groups: Iterable[Group]) -> list[Group]:
+    """Exchange A and B in all groups; they are in the order of the new A."""
+    mirrored = [group.turned() for group in groups]
+    of_a = {index: group for group in mirrored for index in group.a}
+    return _ordered(of_a, {index: group for group in mirrored for index in group.b})
 
 
 def join(matching: Matching, a: Sequence[Keys], b: Sequence[Keys]) -> list[Group]:

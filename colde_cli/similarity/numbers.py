@@ -11,7 +11,10 @@ from colde_cli.documents.document import Span
 
 MONTHS = (
     r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?"
-    r"|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)"
+    r"|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?"
+    r"|januar|februar|märz|mai|juni|juli|oktober|dezember"
+    r"|janvier|février|mars|avril|juin|juillet|août|septembre|octobre|novembre|décembre"
+    r"|enero|febrero|marzo|abril|mayo|junio|julio|agosto|septiembre|octubre|noviembre|diciembre)"
 )
 NUMERAL = r"\d+(?:[.,:]\d+)*"
 SPELLED = (
@@ -20,7 +23,8 @@ SPELLED = (
     "quarter one"
 ).split()
 DATE = (
-    rf"\b\d{{1,2}}(?:st|nd|rd|th)?\s+(?:of\s+)?{MONTHS}\b\.?(?:,?\s+\d{{4}}\b)?"
+    rf"\b\d{{1,2}}(?:st|nd|rd|th|er)?\s+(?:of\s+|de\s+)?{MONTHS}\b\.?(?:,?\s+(?:de\s+|del\s+)?\d{{4}}\b)?"
+    rf"|\b\d{{1,2}}\.\s+{MONTHS}\s+\d{{4}}\b"
     rf"|\b{MONTHS}\.?\s+\d{{1,2}}(?:st|nd|rd|th)?\b(?:,?\s+\d{{4}}\b)?|\b{MONTHS},?\s+\d{{4}}\b"
     r"|(?<!\d)\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2})?)?(?!\d)|\b\d{1,2}[/.]\d{1,2}[/.]\d{2,4}\b"
 )

@@ -1,4 +1,7 @@
-"""Cut texts into comparable words, without ignored differences, and find the deleted and the inserted words."""
+"""Cut texts into comparable words, without what is to be ignored, and find the deleted and the inserted words.
+
+Marks of a layout (bullets, marks of list items, numbers of clauses) are found here, since they can be ignored.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +9,30 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 
 from colde_cli.documents.document import Span
-from colde_cli.similarity.list_marks import bullets, clause_numbers, list_marks
 from colde_cli.similarity.numbers import LABEL, NAMED_LABEL, NUMBER
+
+_DOTS = r"[ \t]*(?:[-–—•▪‣◦*·○●■□➢✓\uf0b7][ \t]+)"
+_BULLET = re.compile(rf"^{_DOTS}+(?=\S)|(?<!\S)[•▪‣◦●○■□➢✓](?=\s+\S)", re.MULTILINE)
+_PROSE_LINE = re.compile(r"^[^\n=∈∑<>]+$", re.MULTILINE)
+_BAR = re.compile(r"(?<= )\|(?= |$)", re.MULTILINE)
+_BEFORE = 200
+"""Characters before a bar in which a bracket may be open."""
+_ITEM = r"\((?:\d{1,3}|[A-Za-z]|(?i:[ivxlc]+))\)|(?:\d{1,3}|[A-Za-z]|(?i:[ivxlc]+))[.)]"
+_DECIMAL = r"\d{1,3}(?:\.\d{1,3})+\.?(?=[ \t]+[\"“(]?[A-Z])"
+_LIST_MARK = re.compile(rf"^(?:{_DOTS})?[ \t]*(?P<mark>{_DECIMAL}|{_ITEM})(?=[ \t]+\S)", re.MULTILINE)
+_NAMED = (
+    r"(?i:sections?|articles?|clauses?|paragraphs?|subsections?|schedules?|exhibits?|annex|appendix|chapters?|parts?|rules?"
+    r"|tables?|figures?|fig\.|equations?|eq\.)"
+)
+_CLAUSE = r"\d+(?:\.\d+)+\.?|\d{1,3}[.)]|\d{1,3}(?=[ \t]+[A-Z])"
+_NUMBER_OF_CLAUSE = re.compile(
+    rf"^[ \t]*(?:{_CLAUSE}|{_ITEM})(?=[ \t]+\S|$)|(?<=[.;:])[ \t]+(?:\d+(?:\.\d+)+\.?|{_ITEM})(?=[ \t]+\W*[A-Z])"
+    rf"|(?<=\b)(?:{_NAMED})\s+(?P<reference>\d+(?:\.\d+)*[A-Za-z]?(?:\([a-z0-9]+\))*|[IVX]+\b|[A-Z]\b)|§+\s*(?P<sign>\d+[\d.]*)",
+    re.MULTILINE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +70,14 @@ class IgnoreOptions:
 
 NOTHING_IGNORED = IgnoreOptions()
 
-_WORD = r"\d+(?:[.,:]\d+)*|[^\W\d_]+(?:[\u00ad'’][^\W\d_]+)*|[^\s\u00ad]"
+
+_ACCENTS = r"[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]"
+"""Marks that belong to the letter before them; `re` does not count them as letters."""
+_WORD = rf"\d+(?:[.,:]\d+)*|[^\W\d_]+(?:(?:[\u00ad'’]|{_ACCENTS}+)[^\W\d_]+)*{_ACCENTS}*|[^\s\u00ad]"
 _TOKEN = re.compile(_WORD)
 _NUMBER = re.compile(rf"(?P<label>{LABEL})|(?P<number>{NAMED_LABEL}|{NUMBER})")
 _NUMBER_OR_TOKEN = re.compile(rf"{_NUMBER.pattern}|{_WORD}")
-_CLAUSE = "0#"
+_CLAUSE_KEY = "0#"
 """The key of every number of a clause where renumbering is ignored."""
 _AS = {"number": "0", "label": "(0)"}
 """The key of every number and of every label where numbers are ignored."""
@@ -104,7 +130,7 @@ def _marks(text: str, ignore: IgnoreOptions) -> list[tuple[Span, str]]:
     """Find the marks to ignore, in order, each with the key it gets: "" where it is as if it were not there."""
     marks = [(span, "") for span in list_marks(text)] if ignore.list_marks else []
     if ignore.renumbering:
-        marks += [(span, _CLAUSE) for span in clause_numbers(text)]
+        marks += [(span, _CLAUSE_KEY) for span in clause_numbers(text)]
     return sorted(marks, key=lambda mark: (mark[0].start, mark[1]))
 
 
@@ -181,6 +207,14 @@ def _without_ignored(text: str, ignore: IgnoreOptions) -> str:
     return text.casefold() if ignore.case else text
 
 
+class Operation(StrEnum):
+    """Whether a stretch of text was kept, deleted or inserted."""
+
+    KEPT = "kept"
+    DELETED = "deleted"
+    INSERTED = "inserted"
+
+
 @dataclass(frozen=True, slots=True)
 class Edit:
     """A place where two texts differ; one of the spans may be empty.
@@ -211,7 +245,7 @@ def redline(
     """
     left, right = words(a, ignore), words(b, ignore)
     blocks = [block for block in _blocks(left, right) if not _same_letters(left, right, block)]
-    blocks = _without_bullets(blocks, (a, left), (b, right))
+    blocks = _without_typesetting(blocks, (a, left), (b, right))
     if readable:
         blocks = _joined(blocks, left)
     return tuple(Edit(_span(left, i, j, len(a)), _span(right, k, n, len(b))) for i, j, k, n in blocks)
@@ -236,11 +270,13 @@ def _blocks(left: Sequence[Word], right: Sequence[Word]) -> list[_Block]:
     return found
 
 
-def _without_bullets(
+def _without_typesetting(
     blocks: Sequence[_Block], a: tuple[str, Sequence[Word]], b: tuple[str, Sequence[Word]]
 ) -> list[_Block]:
-    """Drop the blocks of bullets alone."""
-    marks = [{place for span in bullets(text) for place in range(span.start, span.end)} for text, _ in (a, b)]
+    """Drop the blocks of bullets and of bars between cells alone."""
+    marks = [
+        {place for span in typesetting(text) for place in range(span.start, span.end)} for text, _ in (a, b)
+    ]
     if not any(marks):
         return list(blocks)
     return [
@@ -291,3 +327,38 @@ def _span(words: Sequence[Word], first: int, last: int, length: int) -> Span:
         return Span(words[first].start, words[last - 1].end)
     place = words[first - 1].end if first else 0
     return Span(min(place, length), min(place, length))
+
+
+def typesetting(text: str) -> Iterator[Span]:
+    """Find the bullets, the dashes at the beginning of lines, and the bars between the cells of a table."""
+    yield from (Span(*match.span()) for match in _BULLET.finditer(text))
+    if " | " in text:
+        for row in _PROSE_LINE.finditer(text):
+            for bar in _BAR.finditer(text, *row.span()):
+                if not _in_brackets(text[max(row.start(), bar.start() - _BEFORE) : bar.start()]):
+                    yield Span(*bar.span())
+
+
+def without_typesetting(text: str) -> str:
+    """Remove bullets and the bars of tables."""
+    pieces, end = [], 0
+    for span in sorted(typesetting(text), key=lambda span: span.start):
+        pieces.append(text[end : span.start])
+        end = max(end, span.end)
+    return "".join((*pieces, text[end:])) if pieces else text
+
+
+def _in_brackets(before: str) -> bool:
+    """Whether a bracket is open: "P(A | B)"."""
+    return any(before.count(opening) > before.count(closing) for opening, closing in ("()", "[]", "{}"))
+
+
+def list_marks(text: str) -> Iterator[Span]:
+    """Find the marks of list items at the beginning of lines: "(a)", "iv)", "2.", "4.2"."""
+    return (Span(*match.span("mark")) for match in _LIST_MARK.finditer(text))
+
+
+def clause_numbers(text: str) -> Iterator[Span]:
+    """Find the numbers of clauses and list items, and those of references: "4.2" in "Section 4.2"."""
+    for match in _NUMBER_OF_CLAUSE.finditer(text):
+        yield Span(*match.span(match.lastgroup or 0))

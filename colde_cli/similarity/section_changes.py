@@ -31,7 +31,8 @@ _THRESHOLDS = Thresholds(0.25, 0.4)
 _HEADING, _NUMBERED = 0.5, 0.1
 """Bonuses for the same name, and for the same heading with its number."""
 _NUMBER = re.compile(
-    r"^\s*(?:(?:section|chapter|article|appendix|annex|part|step)\s+)?(?:\d+(?:\.\d+)*|[A-Z]|[ivxlc]+)[.):]*\s+",
+    r"^\s*(?:(?:section|chapter|article|appendix|annex|part|step)\s+)?(?:\d+(?:\.\d+)*|[A-Z]|[ivxlc]+)[.):]*\s+"
+    r"|^\s*\d+(?:\.\d+)*[.):]+(?=[A-Z])",
     re.IGNORECASE,
 )
 

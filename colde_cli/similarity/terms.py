@@ -122,20 +122,25 @@ def _introduced(text: str) -> set[str]:
     start = _OPERATIVE.split(text[:PREAMBLE], maxsplit=1)[0]
     for aside in _IN_PARENTHESES.finditer(start):
         if _COMPANY.search(start[max(0, aside.start() - _BEFORE) : aside.start()]):
-            found |= {match["term"] for match in _ALL_QUOTED.finditer(aside[0])}
-    return {name.rstrip(",.") for name in found if not _THING.search(name)}
+            found |= {_term(match) for match in _ALL_QUOTED.finditer(aside[0])}
+    return {name for name in found if not _THING.search(name)}
 
 
 def _defined(text: str) -> set[str]:
     inside = (
-        match["term"] for aside in _IN_PARENTHESES.finditer(text) for match in _ALL_QUOTED.finditer(aside[0])
+        _term(match) for aside in _IN_PARENTHESES.finditer(text) for match in _ALL_QUOTED.finditer(aside[0])
     )
-    return {*inside, *(match["term"] for match in _MEANS.finditer(text)), *_used_again(text)}
+    return {*inside, *map(_term, _MEANS.finditer(text)), *_used_again(text)}
+
+
+def _term(match: re.Match[str]) -> str:
+    """A term in quotation marks, without a comma or full stop that stands inside them."""
+    return match["term"].rstrip(",.")
 
 
 def _used_again(text: str) -> set[str]:
     """Find the terms in quotation marks that are used again, with their capitals and without the marks."""
-    quoted = {match["term"] for match in _ALL_QUOTED.finditer(text)}
+    quoted = set(map(_term, _ALL_QUOTED.finditer(text)))
     return {
         term
         for term in quoted

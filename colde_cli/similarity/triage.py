@@ -71,11 +71,7 @@ def changed_words(pair: PassagePair) -> int:
     """Count the words deleted and inserted; all words of a passage of only one document."""
     if not pair.a or not pair.b:
         return len(pair.a_text.split()) + len(pair.b_text.split())
-    return sum(
-        len(pair.a_text[edit.a.start : edit.a.end].split())
-        + len(pair.b_text[edit.b.start : edit.b.end].split())
-        for edit in pair.edits
-    )
+    return sum(len(words.split()) for edit in pair.edits for words in pair.words_of(edit))
 
 
 def ordered_changes(pairs: Sequence[PassagePair]) -> tuple[WeightedChange, ...]:
@@ -102,10 +98,7 @@ def replacement(pair: PassagePair) -> tuple[str, str] | None:
     """The words of A and of B, if all edits of a passage that kept its place replace the same words."""
     if pair.state is not State.EDITED:
         return None
-    sides = {
-        (pair.a_text[edit.a.start : edit.a.end], pair.b_text[edit.b.start : edit.b.end])
-        for edit in pair.edits
-    }
+    sides = {pair.words_of(edit) for edit in pair.edits}
     if len(sides) != 1:
         return None
     a, b = next(iter(sides))

@@ -9,23 +9,27 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from colde_cli.documents.passages import passages, whole_pages
+from colde_cli.documents.passages import passages
 from colde_cli.errors import OptionError
-from colde_cli.similarity.alignment import PassagePair, State, extents
+from colde_cli.similarity.alignment import PassagePair, State
 from colde_cli.similarity.flags import FlagKind
 from colde_cli.views.redline import marked, pieces
+from colde_cli.views.summary import (
+    both_documents,
+    change_place,
+    changed_sections,
+    counted_passages,
+    reservations,
+    verdict,
+)
 from colde_cli.views.wording import (
-    STATE_WORDS,
-    VERDICTS,
     closer_than,
-    heading,
     page_range,
     pair_state,
     percent,
+    place,
     plain,
     plural,
-    section_state,
-    shared_words,
     shorten,
 )
 
@@ -34,13 +38,8 @@ if TYPE_CHECKING:
     from colde_cli.documents.document import Document
     from colde_cli.documents.passages import Passage
     from colde_cli.similarity.comparison import Comparison
-    from colde_cli.similarity.section_changes import SectionChange
 
     Item = TypeVar("Item", "PassageText", "HitText")
-
-_SECTIONS = 12
-_WARNINGS = 4
-_SENTENCE = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,17 +89,19 @@ class ComparisonAnswer:
     """What two documents have in common, and what changed.
 
     Attributes:
-        verdict: in a sentence.
+        verdict: what they are and how much they share, in sentences.
+        documents: title, file and size of A and of B.
         related: None for a model without a threshold.
         counts: passages in each state.
         flags: changes with a flag of each kind.
         sections: what became of sections that changed.
-        warnings: what could not be read.
+        warnings: what was left out, ignored or not read well.
         changes: the most important first.
         changes_in_all: of which `changes` lists some.
     """
 
     verdict: str
+    documents: list[str]
     score: float
     probability: float | None
     related: bool | None
@@ -113,12 +114,11 @@ class ComparisonAnswer:
     changes_in_all: int
 
     def __str__(self) -> str:
-        counts = ", ".join(f"{count} {STATE_WORDS[name]}" for name, count in self.counts.items())
-        lines = [self.verdict, f"Passages: {counts}."]
+        lines = [self.verdict, *self.documents, counted_passages(self.counts)]
         if self.flags:
             lines.append(f"Flags: {', '.join(f'{name} {count}' for name, count in self.flags.items())}.")
         lines += [f"Sections: {'; '.join(self.sections)}."] if self.sections else []
-        lines += [f"Warning: {sentence}" for sentence in self.warnings]
+        lines += self.warnings
         if self.changes:
             lines.append(f"Changes ({len(self.changes)} of {self.changes_in_all}), the most important first:")
         lines += [f"- {change}" for change in self.changes]
@@ -166,23 +166,17 @@ def comparison_answer(comparison: Comparison, most: int) -> ComparisonAnswer:
     """A comparison in at most about `most` characters, as text and again as data."""
     changed = [number for change in comparison.changes for number in change.pairs]
     kinds = Counter(kind for number in changed for kind in _kinds(comparison.passages[number]))
-    reports = (comparison.a.document.report, comparison.b.document.report)
-    warnings = [
-        f"{side}: {shorten(sentence, _SENTENCE)}"
-        for side, report in zip("AB", reports, strict=True)
-        for sentence in report.warnings[:_WARNINGS]
-    ]
-    sections = [_section(comparison, item) for item in comparison.section_changes if section_state(item)]
     empty = ComparisonAnswer(
-        _verdict(comparison),
+        verdict(comparison),
+        both_documents(comparison),
         round(comparison.score, 4),
         None if comparison.probability is None else round(comparison.probability, 4),
         comparison.related,
         comparison.same_content,
         {state.value: count for state, count in comparison.summary.items()},
         {kind.value: kinds[kind.value] for kind in FlagKind if kinds[kind.value]},
-        sections[:_SECTIONS],
-        warnings,
+        changed_sections(comparison),
+        reservations(comparison),
         [],
         len(changed),
     )
@@ -221,7 +215,8 @@ def document_answer(
     def passage(number: int) -> PassageText:
         here = found[number]
         text = plain(document.text[here.span.start : here.span.end])
-        return PassageText(number, _where([here], document, ""), text)
+        where = ", ".join(part for part in place(document, [here], 60) if part)
+        return PassageText(number, where, text)
 
     return _page_of([*range(len(found))], passage, summary, first, offset, most)
 
@@ -240,10 +235,10 @@ def pairs_answer(
     if page is not None and not cursor:
         document = comparison.a.document
         least = _first_on([pair.a[0] for pair in pairs if pair.a], page, document)
-        index = [pair.a[0] for pair in pairs if pair.a][least].index if least < len(pairs) else 0
-        first = next((n for n, pair in enumerate(pairs) if pair.a and pair.a[0].index >= index), len(pairs))
+        number = [number for number, pair in enumerate(pairs) if pair.a]
+        first = number[least] if least < len(number) else len(pairs)
     kind = "changed passage" if changed else "pair of passages"
-    summary = f"{_verdict(comparison)} {plural(len(wanted), kind)}."
+    summary = f"{verdict(comparison)} {plural(len(wanted), kind)}."
     return _page_of(wanted, lambda number: _pair(comparison, number), summary, first, offset, most)
 
 
@@ -292,15 +287,6 @@ def _first_on(found: Sequence[Passage], page: int, document: Document) -> int:
     return next((n for n, item in enumerate(found) if item.pages and item.pages[1] >= page), len(found))
 
 
-def _verdict(comparison: Comparison) -> str:
-    facts = [f"score {comparison.score:.2f}"]
-    if comparison.probability is not None:
-        facts.append(f"probability {percent(comparison.probability)}")
-    names = " and ".join(shorten(side.document.title, 120) for side in (comparison.a, comparison.b))
-    shared = shared_words(comparison, extents(comparison.passages))
-    return f"{VERDICTS[comparison.related]} ({', '.join(facts)}): {names}. {shared}"
-
-
 def _kinds(pair: PassagePair) -> tuple[str, ...]:
     return tuple(dict.fromkeys(flag.kind.value for flag in pair.flags))
 
@@ -309,30 +295,23 @@ def _pair(
     comparison: Comparison, number: int, *, context: int | None = None, longest: int | None = None
 ) -> PassageText:
     pair = comparison.passages[number]
-    sides = ((pair.a, comparison.a.document, "A"), (pair.b, comparison.b.document, "B"))
-    where = [_where(found, document, side) for found, document, side in sides if found]
     if pair.a and pair.b:
         text = marked(pieces(pair, context, longest))
     else:
         text = plain(pair.a_text or pair.b_text)
         text = text if longest is None else shorten(text, 2 * longest)
-    return PassageText(number, " → ".join(where), text, pair_state(pair), _kinds(pair))
-
-
-def _where(found: Sequence[Passage], document: Document, side: str) -> str:
-    name = shorten(heading(document.sections[found[0].section]), 60)
-    return ", ".join(part for part in (side, page_range(whole_pages(found)), name) if part)
+    return PassageText(
+        number,
+        change_place(comparison.a.document, comparison.b.document, pair),
+        text,
+        pair_state(pair),
+        _kinds(pair),
+    )
 
 
 def _extent(document: Document) -> str:
     pages = document.report.pages
     return plural(pages, "page") if pages else plural(len(document.sections), "section")
-
-
-def _section(comparison: Comparison, change: SectionChange) -> str:
-    a, b = comparison.a.document.sections, comparison.b.document.sections
-    names = [heading(a[index]) for index in change.a[:1]] or [heading(b[index]) for index in change.b[:1]]
-    return f"{shorten(' '.join(names), 70)} {section_state(change)}"
 
 
 def _hit(hit: Hit, ranking: Ranking) -> HitText:

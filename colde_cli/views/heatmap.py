@@ -56,13 +56,17 @@ def _luminance(colour: ColorTriplet) -> float:
 
 _LABEL = (14, 44)  # columns for the headings of A, at least and at most
 _GAP = 2
+_CELL = 3
+_MOST_PARTS = 2
+_BLOCKS = ((0.8, "█"), (0.6, "▓"), (0.4, "▒"), (FAINT, "░"))
+"""What a cell shows from a score on, without colours."""
 
 
 class HeatMap:
     """A rich renderable: a row for each section of A, a numbered column for each section of B.
 
-    A cell shows its score in hundredths (`98` is 0.98) if the width allows it, else in tenths (`9`).
-    Columns that do not fit follow in a further block below.
+    A cell is a blank and the score in hundredths (`98` is 0.98). Columns that do not fit follow in a second part below;
+    where two parts do not suffice, a cell is a block, the darker or brighter the higher its score.
     """
 
     def __init__(self, scores: NDArray[np.float32], rows: Sequence[str], columns: int) -> None:
@@ -71,7 +75,7 @@ class HeatMap:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         coloured = console.color_system is not None and not console.no_color
-        cell = self._cell_width(options.max_width, coloured)
+        cell = self._cell_width(options.max_width)
         label = self._label_width(options.max_width, cell)
         block = max(1, (options.max_width - label - _GAP) // cell)
         for start in range(0, self._columns, block):
@@ -80,15 +84,12 @@ class HeatMap:
             stop = min(self._columns, start + block)
             yield from self._header(label, cell, start, stop)
             for row, name in enumerate(self._rows):
-                yield self._row(row, name, label, cell, start, stop)
+                yield self._row(row, name, (label, cell), (start, stop), coloured)
         yield _legend(cell, coloured)
 
-    def _cell_width(self, width: int, coloured: bool) -> int:
-        # Two digits without a gap can only be told apart by their colours.
-        for cell in (4, 3, 2, 1) if coloured else (4, 3, 1):
-            if _LABEL[0] + _GAP + cell * self._columns + (12 if cell > 2 else 0) <= width:
-                return cell
-        return 1
+    def _cell_width(self, width: int) -> int:
+        room = width - _LABEL[0] - _GAP
+        return _CELL if _CELL * self._columns <= _MOST_PARTS * (room - room % _CELL) else 1
 
     def _label_width(self, width: int, cell: int) -> int:
         longest = max(cell_len(name) for name in self._rows) + 4
@@ -104,24 +105,34 @@ class HeatMap:
             line = Text(name.ljust(label + _GAP), style="dim", no_wrap=True)
             for place, text in enumerate(shown):
                 # Numbers without a gap between them take turns.
-                line.append(_placed(text, cell), style="bold" if place % 2 and cell < 3 else "")
+                line.append(text.rjust(cell), style="bold" if place % 2 and cell == 1 else "")
             lines.append(line)
         return lines
 
-    def _row(self, row: int, name: str, label: int, cell: int, start: int, stop: int) -> Text:
+    def _row(
+        self, row: int, name: str, widths: tuple[int, int], columns: tuple[int, int], coloured: bool
+    ) -> Text:
+        label, cell = widths
         text = Text(no_wrap=True)
         text.append(f"{row + 1:>3} ", style="dim")
         heading = Text(name)
         heading.truncate(label - 4, overflow="ellipsis", pad=True)
         text.append(heading).append(" " * _GAP)
-        for score in self._scores[row, start:stop]:
-            text.append(_digits(float(score), cell), style=score_style(float(score)))
+        for score in map(float, self._scores[row, slice(*columns)]):
+            if cell == 1:
+                text.append(_block(score, coloured), style=score_style(score) if coloured else "")
+            else:
+                text.append(" ").append(_digits(score), style=score_style(score))
         return text
 
 
 def _legend(cell: int, coloured: bool) -> Text:
-    unit = "tenths (9 is 0.9 or more)" if cell == 1 else "hundredths"
-    text = Text(f"Cosines in {unit}. ", style="dim")
+    if cell > 1:
+        text = Text("Cosines in hundredths (1. is 1.00).  ", style="dim")
+    else:
+        text = Text("Cosines. ", style="dim")
+        if not coloured:
+            text.append(" ".join(f"{block} from {least:.1f}" for least, block in reversed(_BLOCKS)))
     if coloured:
         text.append(f"{FAINT} ")
         steps = [FAINT + (1.0 - FAINT) * step / 15 for step in range(16)]
@@ -131,12 +142,12 @@ def _legend(cell: int, coloured: bool) -> Text:
     return text
 
 
-def _digits(score: float, cell: int) -> str:
-    if cell == 1:
-        return "·" if score < 0.1 else str(min(9, int(score * 10)))
+def _digits(score: float) -> str:
     hundredths = round(score * 100)
-    return _placed("·" if hundredths < 1 else "1." if hundredths >= 100 else f"{hundredths:02}", cell)
+    return " ·" if hundredths < 1 else "1." if hundredths >= 100 else f"{hundredths:02}"
 
 
-def _placed(text: str, cell: int) -> str:
-    return text.rjust(min(cell, 3)).ljust(cell)
+def _block(score: float, coloured: bool) -> str:
+    if coloured:
+        return " " if score >= FAINT else "·"
+    return next((block for least, block in _BLOCKS if score >= least), "·")

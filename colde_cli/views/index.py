@@ -117,7 +117,8 @@ def _status_lines(status: IndexStatus) -> Iterator[str]:
     yield f"Size       {status.size / 1e6:.1f} MB, {status.bytes_per_document:,} bytes a document{unused}"
     yield f"Files      {_staleness(status)}"
     if status.earlier_readers:
-        yield f"Read by an earlier version of colde: {plural(status.earlier_readers, 'document')}"
+        count = plural(status.earlier_readers, "document")
+        yield f"Readers    of another version for {count}; read again with: colde index {status.folder} --reread"
     if status.bad:
         yield f"Cannot be read: {plural(len(status.bad), 'file')}"
     yield from (f"  {item.reason}" for item in status.bad)

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from colde_cli.evaluation.result import Evaluation, Figure, PairedTest, SetResult, SystemResult
-from colde_cli.similarity.comparison import comparison_data, rounded, rounded_row
+from colde_cli.similarity.comparison import comparison_data
+from colde_cli.similarity.plain_data import rounded, rounded_row
 
 if TYPE_CHECKING:
     from colde_cli.corpus.ranking import Ranking
@@ -27,6 +28,30 @@ def comparison_json(comparison: Comparison) -> str:
     return text(comparison_data(comparison, lambda table: table))
 
 
+def comparison_jsonl(comparison: Comparison) -> str:
+    """Lines of schema colde.diff-lines/1: both documents, then each passage that differs, the weightiest first."""
+    data = comparison_data(comparison, lambda table: None)
+    for side in "ab":
+        del data[side]["chunks"]
+        for section in data[side]["sections"]:
+            del section["chunks"]
+    kept = ("a", "b", "model", "document", "summary", "section_changes", "ignored")
+    head = {"schema": "colde.diff-lines/1", **{name: data[name] for name in kept}}
+    numbers = (number for change in data["changes"] for number in change["passages"])
+    passages = ({"passage": number, **_with_headings(data, data["passages"][number])} for number in numbers)
+    return lines(chain([head], passages))
+
+
+def _with_headings(data: dict[str, Any], passage: dict[str, Any]) -> dict[str, Any]:
+    """A passage whose sides name their section, too: a line is read by itself."""
+    named = {
+        side: {"heading": data[side]["sections"][passage[side]["section"]]["heading"], **passage[side]}
+        for side in "ab"
+        if passage[side]
+    }
+    return {**passage, **named}
+
+
 def ranking_json(ranking: Ranking) -> str:
     """A ranking as text of schema colde.rank/1."""
     return text(ranking.to_dict())
@@ -35,7 +60,12 @@ def ranking_json(ranking: Ranking) -> str:
 def ranking_jsonl(ranking: Ranking) -> str:
     """A line for each hit: its object of schema colde.rank/1, with the path of the query."""
     hits = ranking.to_dict()["results"]
-    return "".join(_plain({"query": ranking.query_path, **hit}) + "\n" for hit in hits)
+    return lines({"query": ranking.query_path, **hit} for hit in hits)
+
+
+def lines(values: Iterable[dict[str, Any]]) -> str:
+    """JSON Lines: an object on each line."""
+    return "".join(_plain(value) + "\n" for value in values)
 
 
 def text(value: dict[str, Any]) -> str:

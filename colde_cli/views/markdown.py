@@ -6,10 +6,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from colde_cli.similarity.alignment import State, extents
+from colde_cli.similarity.redline import Operation
 from colde_cli.views.escaping import markdown
-from colde_cli.views.passages import by_part
-from colde_cli.views.redline import PieceKind, pieces
-from colde_cli.views.verdict import one_text, verdict_sentence
+from colde_cli.views.passages import by_part, change_titles
+from colde_cli.views.redline import pieces
+from colde_cli.views.summary import one_text, verdict_sentence
 from colde_cli.views.wording import (
     MOST_FLAGS,
     STATE_WORDS,
@@ -89,6 +90,8 @@ def _blocks(comparison: Comparison, level: str, top: int, verbose: bool) -> Iter
     for name, encoding in (("A", comparison.a), ("B", comparison.b)):
         if missing := left_out(encoding.document):
             yield f"Left out of {name}: {markdown(missing)}"
+        for sentence in encoding.document.report.warnings:
+            yield f"{name}: {markdown(sentence)}"
     if ignored := ignored_line(comparison):
         yield f"Ignored: {markdown(ignored)}"
     if level in ("passage", "all"):
@@ -103,7 +106,7 @@ def _blocks(comparison: Comparison, level: str, top: int, verbose: bool) -> Iter
 def _verdict(comparison: Comparison) -> str:
     facts = [f"**{VERDICTS[comparison.related]}**", f"score **{comparison.score:.3f}**"]
     if comparison.probability is not None:
-        facts.append(f"probability {percent(comparison.probability)}")
+        facts.append(f"probability of a relation {percent(comparison.probability)}")
     if comparison.field is not None:
         facts.append(markdown(closer_than(comparison.percentile, comparison.field)))
     if comparison.threshold is not None:
@@ -139,11 +142,13 @@ def _passages(comparison: Comparison, top: int) -> Iterator[str]:
     if not comparison.same_content:
         yield shared_words(comparison, extents(pairs))
     yield table((*head, "Flagged"), [(*counts, emphasised)], range(len(head) + 1))
-    yield from _listed(comparison, "Flagged changes", listed.flagged, top)
-    yield from _listed(comparison, "Other changes", listed.others, top)
+    names = change_titles(comparison)
+    yield from _listed(comparison, names[0], listed.flagged, top)
+    yield from _listed(comparison, names[1], listed.others, top)
     for name, only in (("A", listed.only_a), ("B", listed.only_b)):
         if only:
-            rows = [_alone(comparison, pairs[change.pairs[0]]) for change in only[:top]]
+            document = comparison.a.document if name == "A" else comparison.b.document
+            rows = [_alone(document, pairs[change.pairs[0]]) for change in only[:top]]
             line = f"Only in {name}: {_counted(len(rows), len(only), 'passage')}"
             yield folded(line, table(("Page", "Section", "Text"), rows))
     yield from _sections(comparison)
@@ -158,16 +163,22 @@ def _listed(comparison: Comparison, title: str, changes: Sequence[WeightedChange
         return
     yield f"### {title}" + ("" if len(changes) <= top else f" ({top} of {len(changes)})")
     for change in changes[:top]:
-        pair = comparison.passages[change.pairs[0]]
-        yield f"{_head(comparison, pair, len(change.pairs))}\n\n> {_redline(pair)}"
+        a, b = comparison.a.document, comparison.b.document
+        yield pair_block(a, b, comparison.passages[change.pairs[0]], len(change.pairs))
 
 
-def _head(comparison: Comparison, pair: PassagePair, passages: int) -> str:
+def pair_block(a: Document, b: Document, pair: PassagePair, passages: int = 1) -> str:
+    """A change: its flags and its place; below, its redline. Arguments as for `views.passages.pair_lines`."""
+    return f"{_head(a, b, pair, passages)}\n\n> {_redline(pair)}"
+
+
+def _head(a: Document, b: Document, pair: PassagePair, passages: int) -> str:
     if not pair.a or not pair.b:
-        pages, name, _ = _alone(comparison, pair)
-        return " · ".join(part for part in ("**clause**", STATE_WORDS[pair.state], pages, name) if part)
+        pages, name, _ = _alone(a if pair.a else b, pair)
+        clause = "**clause**" if pair.flags else ""
+        return " · ".join(part for part in (clause, STATE_WORDS[pair.state], pages, name) if part)
     facts = [f"**{kind}** {markdown(change)}" for kind, change in flag_words(pair.flags, MOST_FLAGS)]
-    where = places(comparison, pair, _HEADING, ", ", markdown)
+    where = places(a, b, pair, _HEADING, ", ", markdown)
     throughout = [f"**in {passages} passages**"] if passages > 1 else []
     return " · ".join([*facts, pair_state(pair), *throughout, where])
 
@@ -178,9 +189,9 @@ def _redline(pair: PassagePair) -> str:
         return f"<{tag}>{markdown(shorten(pair.a_text or pair.b_text, _EDIT))}</{tag}>"
     # Tags work next to any character, `~~` and `**` do not.
     tags = {
-        PieceKind.STAYED: ("", ""),
-        PieceKind.DELETED: ("<del>", "</del>"),
-        PieceKind.INSERTED: ("<ins>", "</ins>"),
+        Operation.KEPT: ("", ""),
+        Operation.DELETED: ("<del>", "</del>"),
+        Operation.INSERTED: ("<ins>", "</ins>"),
     }
     line = ""
     for piece in pieces(pair, longest=_EDIT):
@@ -189,9 +200,8 @@ def _redline(pair: PassagePair) -> str:
     return line
 
 
-def _alone(comparison: Comparison, pair: PassagePair) -> tuple[str, str, str]:
-    encoding, passages = (comparison.a, pair.a) if pair.a else (comparison.b, pair.b)
-    pages, name = place(encoding.document, passages, _HEADING)
+def _alone(document: Document, pair: PassagePair) -> tuple[str, str, str]:
+    pages, name = place(document, pair.a or pair.b, _HEADING)
     return pages, markdown(name), markdown(shorten(pair.a_text or pair.b_text, _EXCERPT))
 
 

@@ -1,6 +1,6 @@
 """Output: choose a format, write to standard output, a pager or a file, and replace what an encoding lacks.
 
-Errors, warnings, notes and progress go to stderr, never data. Every command imports this file when it is declared, so
+Errors, warnings and notes go to stderr, never data. Every command imports this file when it is declared, so
 functions import rich themselves.
 """
 
@@ -9,15 +9,13 @@ from __future__ import annotations
 import codecs
 import contextlib
 import os
+import re
 import shlex
 import shutil
 import signal
 import subprocess
 import sys
-import threading
-import time
-from collections.abc import Callable, Collection, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Collection, Iterable
 from enum import StrEnum
 from io import TextIOWrapper
 from pathlib import Path, PurePath
@@ -35,6 +33,10 @@ class Format(StrEnum):
     MARKDOWN = "markdown"
     HTML = "html"
     CSV = "csv"
+    SUMMARY = "summary"
+    GITHUB = "github"
+    DOCX = "docx"
+    PDF = "pdf"
 
 
 _SUFFIXES = {
@@ -45,10 +47,14 @@ _SUFFIXES = {
     ".md": Format.MARKDOWN,
     ".html": Format.HTML,
     ".csv": Format.CSV,
+    ".docx": Format.DOCX,
+    ".pdf": Format.PDF,
 }
 
 
 BASIC = (Format.TABLE, Format.JSON)
+BINARY = (Format.DOCX, Format.PDF)
+"""Formats that are no text, and so go to a file alone."""
 
 
 def choose_format(
@@ -79,6 +85,10 @@ def choose_format(
     chosen = asked or _SUFFIXES[suffix]
     if chosen not in offered:
         raise OptionError(f"This command does not write {chosen.value}; use {_either(offered)}.")
+    if chosen in BINARY and output is None:
+        raise OptionError(
+            f"A .{chosen.value} file cannot go to a terminal or a pipe; name a file for it with --output."
+        )
     return chosen
 
 
@@ -136,10 +146,7 @@ def deliver(
         OptionError: the file cannot be written.
     """
     if output is None:
-        if isinstance(sys.stdout, TextIOWrapper):
-            # CSV has line breaks of its own.
-            newline = "" if chosen is Format.CSV else None
-            sys.stdout.reconfigure(errors=encoding_handler(chosen), newline=newline)
+        prepare_output(chosen)
         if (pager or chosen is Format.TABLE) and paged(text, pager):
             return
         sys.stdout.write(text)
@@ -147,7 +154,23 @@ def deliver(
         return
     # A spreadsheet takes a file without this mark for one of its own code page.
     mark = codecs.BOM_UTF8 if chosen is Format.CSV else b""
-    content = mark + text.encode("utf-8", errors="backslashreplace")
+    write_file(mark + text.encode("utf-8", errors="backslashreplace"), output)
+
+
+def prepare_output(chosen: Format = Format.TABLE) -> None:
+    """Have standard output write what its encoding lacks as escapes of a format, and line breaks as the format does."""
+    if isinstance(sys.stdout, TextIOWrapper):
+        # CSV has line breaks of its own.
+        newline = "" if chosen is Format.CSV else None
+        sys.stdout.reconfigure(errors=encoding_handler(chosen), newline=newline)
+
+
+def write_file(content: bytes, output: Path) -> None:
+    """Write a file through a temporary file next to it; devices and pipes are written to directly.
+
+    Raises:
+        OptionError: the file cannot be written.
+    """
     try:
         if output.exists() and not output.is_file():
             output.write_bytes(content)
@@ -175,6 +198,8 @@ def paged(text: str, asked: bool | None) -> bool:
     command = _command()
     if not command:
         return False
+    if _LINK.search(text) and not _shows_links(command[0]):
+        text = _LINK.sub("", text)
     environment = {"LESS": "FRX", "LV": "-c", **os.environ}
     try:
         process = subprocess.Popen(command, stdin=subprocess.PIPE, env=environment)
@@ -196,6 +221,15 @@ def _command() -> list[str]:
     return [*words, "-R"] if PurePath(words[0]).name == "less" else words
 
 
+def _shows_links(pager: str) -> bool:
+    """Whether a pager passes on links (OSC 8), as `less` does from version 566; others would show their codes."""
+    if PurePath(pager).name != "less":
+        return False
+    said = subprocess.run([pager, "--version"], capture_output=True, text=True, check=False).stdout
+    version = re.match(r"less (\d+)", said)
+    return version is not None and int(version.group(1)) >= 566
+
+
 def _feed(process: subprocess.Popen[bytes], text: str) -> None:
     """Give the pager the text and wait until the reader quits it."""
     content = text.encode(sys.stdout.encoding or "utf-8", sys.stdout.errors or "backslashreplace")
@@ -207,10 +241,14 @@ def _feed(process: subprocess.Popen[bytes], text: str) -> None:
         signal.signal(signal.SIGINT, before)
 
 
+_LINK = re.compile("\x1b]8;[^\x1b]*\x1b\\\\")
+
 # One character for one, so that no line becomes wider.
 _DRAWN = dict(zip("━─┃│·•×…–—‐‑−→↔≥≤‘’“”«»", '=-||.*x~-----><><\'\'""""', strict=True))
 _HANDLERS = {
     "table": "colde.drawn",
+    "summary": "colde.drawn",
+    "github": "colde.drawn",
     "json": "colde.json",
     "jsonl": "colde.json",
     "markdown": "xmlcharrefreplace",
@@ -248,10 +286,6 @@ codecs.register_error("colde.drawn", _drawn)
 codecs.register_error("colde.json", _json)
 
 
-_DELAY = 1.0
-"""Seconds of work before a progress bar is worth its flicker."""
-
-
 def fail(sentence: str) -> None:
     """Print the one line of an error."""
     _line(f"Error: {sentence}", "red")
@@ -276,41 +310,3 @@ def _line(text: str, style: str) -> None:
     Console(stderr=True, highlight=False, emoji=False).print(
         plain(text), style=style, markup=False, soft_wrap=True
     )
-
-
-@contextmanager
-def progress(
-    label: str, unit: str, total: int | None = None, *, show: bool = True
-) -> Iterator[Callable[[int], None]]:
-    """Show a progress bar on the terminal after a second of work; yield a function to advance it.
-
-    Args:
-        label: names the work.
-        unit: names what is counted.
-        total: None for a running count.
-        show: False hides the bar; so does a stderr that is no terminal.
-    """
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn
-
-    console = Console(stderr=True)
-    if not (show and console.is_terminal):
-        yield lambda number: None
-        return
-    count = (BarColumn(), MofNCompleteColumn()) if total else (TextColumn("{task.completed}"),)
-    bar = Progress(
-        SpinnerColumn(), TextColumn(label), *count, TextColumn(unit), console=console, transient=True
-    )
-    task = bar.add_task(label, total=total)
-    started, lock = time.monotonic(), threading.Lock()
-
-    def advance(number: int) -> None:
-        with lock:
-            bar.advance(task, number)
-            if time.monotonic() - started > _DELAY and not bar.live.is_started:
-                bar.start()
-
-    try:
-        yield advance
-    finally:
-        bar.stop()

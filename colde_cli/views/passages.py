@@ -11,9 +11,13 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from colde_cli.documents.passages import whole_pages
 from colde_cli.similarity.alignment import State
+from colde_cli.similarity.redline import Operation
 from colde_cli.similarity.section_changes import SectionState
-from colde_cli.views.redline import PieceKind, marked, pieces
+from colde_cli.views.console import link_pages
+from colde_cli.views.redline import marked, pieces
+from colde_cli.views.summary import one_text
 from colde_cli.views.wording import (
     MOST_FLAGS,
     STATE_WORDS,
@@ -37,7 +41,7 @@ if TYPE_CHECKING:
     from colde_cli.similarity.triage import WeightedChange
 
 _STYLES = {State.EDITED: "yellow", State.MOVED: "magenta", State.ONLY_A: "red", State.ONLY_B: "green"}
-_LOOKS = {PieceKind.STAYED: "dim", PieceKind.DELETED: "red strike", PieceKind.INSERTED: "green underline"}
+_LOOKS = {Operation.KEPT: "dim", Operation.DELETED: "red strike", Operation.INSERTED: "green underline"}
 _FLAG = "bold red"
 _HEADING = 40  # characters shown at most
 _MOST_LINES = 15
@@ -64,13 +68,22 @@ class ListedChanges:
 
 def by_part(comparison: Comparison) -> ListedChanges:
     """Divide the changes among the parts of a view."""
-    pairs = comparison.passages
+    pairs, different = comparison.passages, not one_text(comparison)
     parts: dict[str, list[WeightedChange]] = {name: [] for name in ("flagged", "others", "only_a", "only_b")}
     for change in comparison.changes:
         pair = pairs[change.pairs[0]]
+        if different and not any(map(str.isalpha, pair.a_text + pair.b_text)):
+            continue  # two texts that are no versions of each other have some number in common
         both = "others" if pair.a and pair.b else pair.state.value
         parts["flagged" if pair.flags else both].append(change)
     return ListedChanges(**parts)
+
+
+def change_titles(comparison: Comparison) -> tuple[str, str]:
+    """The titles of changes with a flag and without; two different texts have no changes, only similar passages."""
+    if one_text(comparison):
+        return "Flagged changes", "Other changes"
+    return "Similar passages with flagged differences", "Similar passages"
 
 
 Title = Callable[[str, str], RenderableType]
@@ -98,8 +111,9 @@ def passage_parts(
         only: also list what only one document has; of two different texts that is nearly all.
     """
     listed = by_part(comparison)
-    yield from _listed(comparison, "Flagged changes", listed.flagged, top, title)
-    yield from _listed(comparison, "Other changes", listed.others, top, title)
+    names = change_titles(comparison)
+    yield from _listed(comparison, names[0], listed.flagged, top, title)
+    yield from _listed(comparison, names[1], listed.others, top, title)
     if only:
         yield from _listed(comparison, "Only in A", listed.only_a, top, title)
         yield from _listed(comparison, "Only in B", listed.only_b, top, title)
@@ -116,12 +130,24 @@ def _listed(
     if changes:
         yield title(name, _counts(top, len(changes)))
     for change in changes[:top]:
-        pair = comparison.passages[change.pairs[0]]
-        if not pair.a or not pair.b:
-            yield from _alone(comparison, pair)
-            continue
-        yield _head(comparison, pair, len(change.pairs))
-        yield Padding(Redline(pair), (0, 0, 0, 2))
+        a, b = comparison.a.document, comparison.b.document
+        yield from pair_lines(a, b, comparison.passages[change.pairs[0]], len(change.pairs))
+
+
+def pair_lines(a: Document, b: Document, pair: PassagePair, passages: int = 1) -> Iterator[RenderableType]:
+    """A change: its kind, its flags and its place; below, its redline, or the text that only one document has.
+
+    Args:
+        a: the first document.
+        b: the second.
+        pair: of passages that differ.
+        passages: in which the same words were replaced.
+    """
+    if not pair.a or not pair.b:
+        yield from _alone(a if pair.a else b, pair)
+        return
+    yield _head(a, b, pair, passages)
+    yield Padding(Redline(pair), (0, 0, 0, 2))
 
 
 def _sections(comparison: Comparison, title: Title) -> Iterator[RenderableType]:
@@ -158,22 +184,23 @@ def _names(document: Document, indices: Sequence[int]) -> list[str]:
     return [shorten(heading(document.sections[index]), 60) for index in indices]
 
 
-def _head(comparison: Comparison, pair: PassagePair, passages: int) -> WrappedFacts:
+def _head(a: Document, b: Document, pair: PassagePair, passages: int) -> WrappedFacts:
     facts = [Text(pair_state(pair), style=_STYLES[pair.state])]
     if passages > 1:
         facts.append(Text(f"in {passages} passages", style="bold"))
     for kind, change in flag_words(pair.flags, MOST_FLAGS):
         facts.append(Text.assemble((kind, _FLAG), f" {change}"))
-    facts.append(Text(places(comparison, pair, _HEADING), style="dim"))
+    where = Text(places(a, b, pair, _HEADING), style="dim")
+    facts.append(link_pages(where, (a.path, whole_pages(pair.a)), (b.path, whole_pages(pair.b))))
     return WrappedFacts(facts, gap="  ", indent=2)
 
 
-def _alone(comparison: Comparison, pair: PassagePair) -> Iterator[RenderableType]:
-    encoding, passages = (comparison.a, pair.a) if pair.a else (comparison.b, pair.b)
-    where = " · ".join(part for part in place(encoding.document, passages, _HEADING) if part)
+def _alone(document: Document, pair: PassagePair) -> Iterator[RenderableType]:
+    where = " · ".join(part for part in place(document, pair.a or pair.b, _HEADING) if part)
     sign = "-" if pair.a else "+"
     clause = ("dropped clause  " if pair.a else "new clause  ") if pair.flags else ""
-    head = Text.assemble((f"{sign} ", _STYLES[pair.state]), (clause, _FLAG), (where, "dim"))
+    linked = link_pages(Text(where, "dim"), (document.path, whole_pages(pair.a or pair.b)))
+    head = Text.assemble((f"{sign} ", _STYLES[pair.state]), (clause, _FLAG), linked)
     head.no_wrap, head.overflow = True, "ellipsis"
     yield head
     yield Padding(WrappedParagraph(Text(plain(pair.a_text or pair.b_text)), most=2), (0, 0, 0, 2))

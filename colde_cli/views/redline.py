@@ -1,30 +1,24 @@
-"""The redline of a pair of passages: pieces of text that stayed, were deleted or were inserted."""
+"""The redline of a pair of passages: pieces of text that were kept, deleted or inserted."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from colde_cli.similarity.redline import Operation
 from colde_cli.views.wording import plain
 
 if TYPE_CHECKING:
     from colde_cli.similarity.alignment import PassagePair
+    from colde_cli.similarity.flags import Flag
     from colde_cli.similarity.redline import Edit
 
 CONTEXT = 40
 """Characters shown before and after an edit."""
 LONGEST = 240
 """Characters of one edit that are shown at most."""
-
-
-class PieceKind(StrEnum):
-    """Whether a piece of text stayed, was deleted or was inserted."""
-
-    STAYED = "stayed"
-    DELETED = "deleted"
-    INSERTED = "inserted"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +30,7 @@ class Piece:
         gap: whether a blank separates it from the piece before.
     """
 
-    kind: PieceKind
+    kind: Operation
     text: str
     gap: bool
 
@@ -64,22 +58,22 @@ def pieces(
 
 def _raw(
     pair: PassagePair, edits: Sequence[Edit], context: int | None, longest: int | None
-) -> Iterator[tuple[PieceKind, str, bool]]:
+) -> Iterator[tuple[Operation, str, bool]]:
     a, b, done = pair.a_text, pair.b_text, 0
     if not edits:
-        yield PieceKind.STAYED, _cut(a, None if context is None else 3 * context), False
+        yield Operation.KEPT, _cut(a, None if context is None else 3 * context), False
         return
     last: Edit | None = None
     for edit in edits:
-        stayed = _stayed(a[done : edit.a.start], context, begins=last is None)
-        yield PieceKind.STAYED, stayed, _gap_after(pair, last)
+        kept = _kept(a[done : edit.a.start], context, begins=last is None)
+        yield Operation.KEPT, kept, _gap_after(pair, last)
         deleted = _cut(a[edit.a.start : edit.a.end], longest)
-        yield PieceKind.DELETED, deleted, _blank(a, edit.a.start - 1)
+        yield Operation.DELETED, deleted, _blank(a, edit.a.start - 1)
         inserted = _cut(b[edit.b.start : edit.b.end], longest)
         parted = bool(deleted) and inserted[:1].isalnum()
-        yield PieceKind.INSERTED, inserted, parted or _blank(b, edit.b.start - 1)
+        yield Operation.INSERTED, inserted, parted or _blank(b, edit.b.start - 1)
         last, done = edit, edit.a.end
-    yield PieceKind.STAYED, _stayed(a[done:], context, ends=True), _gap_after(pair, last)
+    yield Operation.KEPT, _kept(a[done:], context, ends=True), _gap_after(pair, last)
 
 
 def _cut(text: str, longest: int | None) -> str:
@@ -97,7 +91,7 @@ def _blank(text: str, place: int) -> bool:
     return 0 <= place < len(text) and text[place].isspace()
 
 
-def _stayed(text: str, context: int | None, *, begins: bool = False, ends: bool = False) -> str:
+def _kept(text: str, context: int | None, *, begins: bool = False, ends: bool = False) -> str:
     """Text between edits without its middle, if it is long; at the beginning or the end without the far end."""
     line = plain(text)
     if context is None or len(line) <= 2 * context:
@@ -111,9 +105,29 @@ def _stayed(text: str, context: int | None, *, begins: bool = False, ends: bool 
 
 def marked(line: Sequence[Piece]) -> str:
     """A redline without colours: `[-deleted-]` and `{+inserted+}`."""
-    marks = {PieceKind.STAYED: ("", ""), PieceKind.DELETED: ("[-", "-]"), PieceKind.INSERTED: ("{+", "+}")}
+    marks = {Operation.KEPT: ("", ""), Operation.DELETED: ("[-", "-]"), Operation.INSERTED: ("{+", "+}")}
     shown = ""
     for piece in line:
         before, after = marks[piece.kind]
         shown += f"{' ' if piece.gap else ''}{before}{piece.text}{after}"
     return shown
+
+
+def holds(pair: PassagePair, edit: Edit, flag: Flag) -> bool:
+    """Whether an edit of a pair holds words of one of its flags."""
+    sides = ((flag.a, pair.a_text, edit.a), (flag.b, pair.b_text, edit.b))
+    return any(
+        words and span.start < match.end() and match.start() < span.end
+        for words, text, span in sides
+        for match in re.finditer(re.escape(words), text)
+    )
+
+
+def flags_of_edit(pair: PassagePair, edit: Edit) -> list[Flag]:
+    """The flags of a pair that belong to one of its edits; a flag without words in any belongs to the first."""
+    return [
+        flag
+        for flag in pair.flags
+        if holds(pair, edit, flag)
+        or (edit is pair.edits[0] and not any(holds(pair, other, flag) for other in pair.edits))
+    ]

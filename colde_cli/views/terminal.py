@@ -1,32 +1,27 @@
-"""A comparison and a ranking in the terminal, readable at 80 columns."""
+"""A comparison in the terminal, readable at 80 columns."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
-from io import StringIO
 from typing import TYPE_CHECKING
 
 from rich.console import Console, Group, RenderableType
-from rich.padding import Padding
-from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
 from colde_cli.similarity.alignment import extents
 from colde_cli.similarity.comparison import COUNTERPART
+from colde_cli.views.console import file_link, link_pages, rendered, titled
 from colde_cli.views.heatmap import HeatMap, score_style
 from colde_cli.views.passages import counts, passage_parts
-from colde_cli.views.verdict import one_text, verdict_sentence
+from colde_cli.views.summary import one_text, verdict_sentence
 from colde_cli.views.wording import (
     VERDICTS,
     WrappedFacts,
     apart_from,
     closer_than,
-    closest_parts,
     document_facts,
     excerpt,
-    file_names,
     from_difference,
     heading,
     ignored_line,
@@ -34,7 +29,6 @@ from colde_cli.views.wording import (
     no_threshold,
     page_range,
     percent,
-    plain,
     plural,
     reasons,
     score_parts,
@@ -43,14 +37,11 @@ from colde_cli.views.wording import (
 )
 
 if TYPE_CHECKING:
-    from colde_cli.corpus.ranking import Hit, Match, Ranking
     from colde_cli.documents.document import Chunk
     from colde_cli.encoder.encoding import Encoding
-    from colde_cli.scoring.profile import FieldInfo
     from colde_cli.similarity.comparison import ChunkMatch, Comparison
 
 
-_PLAIN_WIDTH = 100
 _GAUGE = 40
 _VERDICT_STYLES = {True: "bold green", False: "bold yellow", None: "bold"}
 _MOST_SECTIONS = 40
@@ -74,39 +65,22 @@ def comparison_table(
     return rendered(Group(*_blocks(comparison, level, top, verbose)), to_file=to_file)
 
 
-def rendered(content: RenderableType, *, to_file: bool = False) -> str:
-    """Text of `content` for standard output, or for a file."""
-    console = _console(to_file)
-    with console.capture() as captured:
-        console.print(content)
-    # Only colours need padding to the full width.
-    return "".join(f"{line.rstrip(' ')}\n" for line in captured.get().splitlines())
-
-
-def _console(to_file: bool) -> Console:
-    if to_file:
-        return Console(file=StringIO(), width=_PLAIN_WIDTH, color_system=None, highlight=False)
-    console = Console(highlight=False)
-    if not console.is_terminal and "COLUMNS" not in os.environ:
-        console.width = _PLAIN_WIDTH
-    return console
-
-
 def _blocks(comparison: Comparison, level: str, top: int, verbose: bool) -> Iterator[RenderableType]:
     yield _header(comparison)
     yield Text()
     yield Text(verdict_sentence(comparison), "bold")
     if verbose or not one_text(comparison):
         yield _verdict(comparison, verbose)
-    if level in ("passage", "all") and not comparison.same_content:
-        whole = level == "passage" or one_text(comparison)
-        both = extents(comparison.passages)
+    both = extents(comparison.passages) if comparison.alignment else None
+    if both and not comparison.same_content:
         yield Text(shared_words(comparison, both))
+    if level in ("passage", "all") and both and not comparison.same_content:
+        whole = level == "passage" or one_text(comparison)
         if both[0].kept:
             yield counts(comparison)
         if not whole:
             yield Text("--level passage lists what is only in A and only in B.", "dim")
-        yield from passage_parts(comparison, top, _title, only=whole)
+        yield from passage_parts(comparison, top, titled, only=whole)
     if level == "section" or (level == "all" and not one_text(comparison)):
         yield from _sections(comparison, _MOST_SECTIONS if level == "all" else None)
     if level == "chunk":
@@ -115,12 +89,15 @@ def _blocks(comparison: Comparison, level: str, top: int, verbose: bool) -> Iter
 
 
 def _header(comparison: Comparison) -> Table:
-    grid = Table.grid(padding=(0, 1))
+    grid = Table.grid(padding=(0, 2))  # a title may begin with "A"
     grid.add_column(style="bold cyan", no_wrap=True)
     grid.add_column(ratio=1)
     for name, encoding in (("A", comparison.a), ("B", comparison.b)):
         grid.add_row(name, Text(shorten(encoding.document.title, 160), style="bold"))
-        grid.add_row("", WrappedFacts([Text(fact, style="dim") for fact in document_facts(encoding)]))
+        facts = [Text(fact, style="dim") for fact in document_facts(encoding)]
+        if encoding.document.path:
+            facts[0].stylize(file_link(encoding.document.path))
+        grid.add_row("", WrappedFacts(facts))
         if missing := left_out(encoding.document):
             grid.add_row("", Text(f"Left out: {missing}", style="yellow"))
     ignored = ignored_line(comparison)
@@ -133,7 +110,7 @@ def _verdict(comparison: Comparison, verbose: bool) -> Group:
     verdict = (VERDICTS[comparison.related], _VERDICT_STYLES[comparison.related])
     line = Text.assemble(verdict, "   score ", (f"{comparison.score:.3f}", "bold"))
     if comparison.probability is not None:
-        line.append(f"   probability {percent(comparison.probability)}")
+        line.append(f"   probability of a relation {percent(comparison.probability)}")
     if comparison.field is not None:
         line.append(f"   {closer_than(comparison.percentile, comparison.field)}")
     model = comparison.model
@@ -165,10 +142,10 @@ def _sections(comparison: Comparison, most: int | None) -> Iterator[RenderableTy
     shown = comparison.outline(most or max(len(a), len(b)))
     folds = shown.scores.size < comparison.section_scores.size
     if most and shown.scores.size > (2 * most) ** 2:
-        yield _title("Sections", f"{len(a)} × {len(b)}")
+        yield titled("Sections", f"{len(a)} × {len(b)}")
         yield Text("There are too many sections to show here; --level section shows the heat map.", "dim")
         return
-    yield _title("Sections", f"of {len(a)} × {len(b)}" if folds else "")
+    yield titled("Sections", f"of {len(a)} × {len(b)}" if folds else "")
     rows, columns = [heading(a[index]) for index in shown.a], [heading(b[index]) for index in shown.b]
     yield HeatMap(shown.scores, rows, len(columns))
     if folds:
@@ -206,7 +183,7 @@ def _matches(comparison: Comparison, top: int) -> Iterator[RenderableType]:
     changed = sorted((match for match in matches if not match.same), key=lambda match: -match.score)
     same = len(matches) - len(changed)
     aside = f"{min(top, len(changed))} of {len(changed)}" if changed else ""
-    yield _title("Chunks of A, each with the most similar chunk of B", aside)
+    yield titled("Chunks of A, each with the most similar chunk of B", aside)
     if same:
         yield Text(
             f"{same} of {plural(len(matches), 'chunk')} of A {'is' if same == 1 else 'are'} also in B, word for word"
@@ -237,7 +214,7 @@ def _unmatched(comparison: Comparison, top: int) -> Iterator[RenderableType]:
         lowest: list[ChunkMatch] = sorted(matches, key=lambda match: match.score)[:top]
         if not matches:
             continue
-        yield _title(
+        yield titled(
             f"Only in {name}: chunks without a counterpart", f"{len(lowest)} of {len(matches)}, {bound}"
         )
         grid = _grid()
@@ -262,68 +239,7 @@ def _grid() -> Table:
     return grid
 
 
-def _place(encoding: Encoding, chunk: Chunk) -> tuple[str, Text]:
+def _place(encoding: Encoding, chunk: Chunk) -> tuple[Text, Text]:
     """Pages and heading of a chunk."""
-    return page_range(chunk.pages), Text(heading(encoding.document.sections[chunk.section]))
-
-
-def _title(text: str, aside: str = "") -> Padding:
-    line = Text.assemble((text, "bold"), (f"  {aside}" if aside else "", "dim"))
-    return Padding(Rule(line, align="left", style="dim"), (1, 0, 0, 0))
-
-
-def ranking_table(ranking: Ranking, *, verbose: bool = False, to_file: bool = False) -> str:
-    """A ranking as text, in colours if standard output is a terminal that shows them.
-
-    Args:
-        ranking: to show.
-        verbose: show the parts of the scores in figures.
-        to_file: the text is for a file: no colours.
-    """
-    return rendered(Group(*_ranking_blocks(ranking, verbose)), to_file=to_file)
-
-
-def _ranking_blocks(ranking: Ranking, verbose: bool) -> Iterator[RenderableType]:
-    yield Text(shorten(ranking.query_title, 160), style="bold")
-    model = ranking.model
-    facts = [f"{plural(ranking.searched, 'document')} searched", f"{ranking.encoded:,} newly encoded"]
-    facts += [f"{len(ranking.skipped):,} skipped"] if ranking.skipped else []
-    facts += [f"{ranking.unencoded:,} not encoded"] if ranking.unencoded else []
-    yield Text(" · ".join([*facts, model.name, model.precision, model.device]), style="dim")
-    if ranking.like:
-        yield Text(f"Ignored: text that also appears in {file_names(ranking.like)}", style="yellow")
-    yield Text()
-    if not ranking.results:
-        yield Text("No document is similar enough.", style="bold yellow")
-        return
-    grid = Table.grid(padding=(0, 1), expand=True)
-    grid.add_column(justify="right", style="dim", no_wrap=True)
-    grid.add_column(no_wrap=True, min_width=6)
-    grid.add_column(no_wrap=True, justify="right", style="dim", min_width=4)
-    grid.add_column(ratio=1, no_wrap=True, overflow="ellipsis")
-    for hit in ranking.results:
-        _add_hit(grid, hit, ranking.field, verbose)
-    yield grid
-
-
-def _add_hit(grid: Table, hit: Hit, field: FieldInfo | None, verbose: bool) -> None:
-    likely = "" if hit.probability is None else percent(hit.probability)
-    score = Text(f" {hit.score:.2f} ", style=score_style(hit.score))
-    grid.add_row(str(hit.rank), score, likely, Text(plain(hit.title), style="bold"))
-    grid.add_row("", "", "", Text(plain(hit.path), style="dim"))
-    if field is not None:
-        grid.add_row("", "", "", Text(closer_than(hit.percentile, field), style="dim"))
-    if hit.matches and (closest := closest_parts(hit.parts, hit.score)):
-        grid.add_row("", "", "", Text(closest))
-    if verbose and len(hit.parts) > 1:
-        grid.add_row("", "", "", Text(f"score from {score_parts(hit.parts)}", style="dim"))
-    for match in hit.matches:
-        grid.add_row("", "", f"{match.score:.2f}", _sections_of_match(match))
-        grid.add_row("", "", "", Text(f"  {plain(match.hit.text)}", style="dim italic"))
-
-
-def _sections_of_match(match: Match) -> Text:
-    here, there = match.query, match.hit
-    parts = [plain(here.section) or "(front matter)", page_range(here.pages)]
-    other = [plain(there.section) or "(front matter)", page_range(there.pages)]
-    return Text.assemble(" ".join(parts).strip(), (" ↔ ", "cyan"), " ".join(other).strip())
+    pages = link_pages(Text(page_range(chunk.pages)), (encoding.document.path, chunk.pages))
+    return pages, Text(heading(encoding.document.sections[chunk.section]))

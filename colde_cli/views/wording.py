@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
+from colde_cli.scoring.config import PART_NAMES
 from colde_cli.settings import CORPUS
 
 if TYPE_CHECKING:
@@ -35,15 +36,6 @@ STATE_WORDS = {
     "only_b": "only in B",
 }
 """States of passages, in the order of `State`."""
-PART_NAMES = {
-    "colde": "meaning",
-    "mean": "subject",
-    "chunks": "closest chunks",
-    "words": "rare words",
-    "mentions": "topic words",
-    "opening": "opening",
-}
-"""Parts of a score, by `ScorePart.name`."""
 _MOST_REASONS = 4
 """Parts that are named: more do not fit on a line."""
 MOST_FLAGS = 6
@@ -159,6 +151,8 @@ def left_out(document: Document) -> str:
     """What of a document was not compared: `2 pages without text; skipped: References`; "" for nothing."""
     report = document.report
     facts = []
+    if report.chosen_pages:
+        facts.append(f"all pages but {page_range(report.chosen_pages)}")
     if report.pages_without_text:
         facts.append(f"{plural(len(report.pages_without_text), 'page')} without text")
     if report.skipped_sections:
@@ -204,7 +198,8 @@ def place(document: Document, passages: Sequence[Passage], width: int) -> tuple[
 
 
 def places(
-    comparison: Comparison,
+    a: Document,
+    b: Document,
     pair: PassagePair,
     width: int,
     between: str = " · ",
@@ -213,20 +208,21 @@ def places(
     """The places of a pair in A and in B; a common heading is written once.
 
     Args:
-        comparison: of the pair.
+        a: the first document.
+        b: the second.
         pair: with passages on both sides.
         width: characters of a heading at most.
         between: separates pages and heading if the headings differ.
         escape: makes a heading safe for the format.
     """
-    page_a, name_a = place(comparison.a.document, pair.a, width)
-    page_b, name_b = place(comparison.b.document, pair.b, width)
+    page_a, name_a = place(a, pair.a, width)
+    page_b, name_b = place(b, pair.b, width)
     if name_a == name_b:
         pages = f"A {page_a} → B {page_b}" if page_a or page_b else ""
         return " · ".join(part for part in (pages, escape(name_a)) if part)
     sides = ((page_a, name_a), (page_b, name_b))
-    a, b = (between.join(part for part in (page, escape(name)) if part) for page, name in sides)
-    return f"A {a} → B {b}"
+    left, right = (between.join(part for part in (page, escape(name)) if part) for page, name in sides)
+    return f"A {left} → B {right}"
 
 
 def file_names(paths: Sequence[str]) -> str:
@@ -259,18 +255,21 @@ def flag_words(flags: Sequence[Flag], most: int | None = None) -> list[tuple[str
     rows = []
     for kind in dict.fromkeys(flag.kind.value for flag in flags):
         sides = [(flag.a, flag.b) for flag in flags if flag.kind.value == kind]
-        changes = [_replaced(kind, *both) for both in sides]
+        changes = [_came_or_went(*both) if kind == "clause" else replaced(*both) for both in sides]
         if most is not None and len(changes) > most + 1:
             changes[most:] = [f"and {len(changes) - most} more"]
         rows.append((kind, ", ".join(changes)))
     return rows
 
 
-def _replaced(kind: str, a: str, b: str) -> str:
-    """The words of A and of B; a clause that came or went is named with its first words."""
-    if kind == "clause":
-        return f"new: {shorten(b, _FLAGGED)}" if b else f"dropped: {shorten(a, _FLAGGED)}"
-    return " → ".join(shorten(side, _FLAGGED) or "–" for side in (a, b))
+def _came_or_went(a: str, b: str) -> str:
+    """A clause of only one document, with its first words."""
+    return f"new: {shorten(b, _FLAGGED)}" if b else f"dropped: {shorten(a, _FLAGGED)}"
+
+
+def replaced(a: str, b: str, width: int = _FLAGGED) -> str:
+    """The words of A and of B, each of at most `width` characters: `58 → 63`; a dash stands for nothing."""
+    return " → ".join(shorten(side, width) or "–" for side in (a, b))
 
 
 def from_difference(a: str, b: str) -> tuple[str, str]:
@@ -361,6 +360,12 @@ def apart_from(ignore: IgnoreOptions, others: Sequence[str] = ()) -> str:
     """The end of "the texts are the same": " apart from case and numbers"; "" if nothing is ignored."""
     names = [*(_IGNORED[name] for name in ignore.names), *others]
     return f" apart from {listed(names)}" if names else ""
+
+
+def ignored_names(ignore: IgnoreOptions) -> list[str]:
+    """The ignored differences, and the templates whose text was left out."""
+    like = [f"text that also appears in {file_names(ignore.like)}"] if ignore.like else []
+    return [*(_IGNORED[name] for name in ignore.names), *like]
 
 
 def ignored_line(comparison: Comparison) -> str:

@@ -65,20 +65,15 @@ class _Index:
 
     scene: Scene
     openings: defaultdict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
-    whole: list[str] = field(default_factory=list)
-    unnumbered: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         for index, line in enumerate(self.scene.lines):
-            whole, unnumbered = squeeze(line.title), squeeze(_rest(line.title))
-            self.whole.append(whole)
-            self.unnumbered.append(unnumbered)
-            for opening in {whole[:_OPENING], unnumbered[:_OPENING]}:
+            for opening in {_opening(line.title), _opening(_rest(line.title))}:
                 self.openings[opening].append(index)
 
     def find(self, title: str, page: int, reached: int) -> tuple[int, int] | None:
         """Find the lines of a title, first and last: on its page, a neighbouring page, or anywhere after `reached`."""
-        openings = {squeeze(title)[:_OPENING], squeeze(_rest(title))[:_OPENING]}
+        openings = {_opening(title), _opening(_rest(title))}
         starts = sorted({at for opening in openings for at in self.openings.get(opening, ())})
         places = [place for at in starts if (place := self._match(title, at))]
         for near in (page, page + 1, page - 1):
@@ -100,8 +95,8 @@ class _Index:
         """Find the lines from `first` on that spell `title`."""
         for wanted, start in self._spellings(title, first):
             text, last = start, first
-            while len(text) < len(wanted) and last + 1 < len(self.whole):
-                following = self.whole[last + 1]
+            while len(text) < len(wanted) and last + 1 < len(self.scene.lines):
+                following = squeeze(self.scene.lines[last + 1].title)
                 if not following or not wanted.startswith(text + following):
                     break
                 text, last = text + following, last + 1
@@ -113,13 +108,20 @@ class _Index:
     def _spellings(self, title: str, first: int) -> Iterator[tuple[str, str]]:
         """Yield pairs of the title and the beginning spelled by the line, with and without numbers."""
         full, short = squeeze(title), squeeze(_rest(title))
-        line, bare_line = self.whole[first], self.unnumbered[first]
+        printed = self.scene.lines[first].title
+        line, bare_line = squeeze(printed), squeeze(_rest(printed))
         if line and full.startswith(line):
             yield full, line
         if len(line) >= 4 and short.startswith(line):
             yield short, line
         if len(bare_line) >= 4 and short.startswith(bare_line):
             yield short, bare_line
+
+
+def _opening(text: str) -> str:
+    """The first letters and digits of a text."""
+    opening = squeeze(text[: 4 * _OPENING])
+    return (opening if len(opening) >= _OPENING else squeeze(text))[:_OPENING]
 
 
 def _rest(text: str) -> str:

@@ -71,7 +71,7 @@ class Scene:
 
     def is_body(self, style: LineStyle) -> bool:
         """Whether a style is that of running text."""
-        return style == LineStyle(self.body_size, False, self.body_font, False)
+        return style == (self.body_size, False, self.body_font, False)
 
     def is_bold(self, line: Line) -> bool:
         """Whether a line is bold and the running text is not."""
@@ -90,12 +90,13 @@ def survey(lines: Sequence[Line]) -> Scene:
     sizes: Counter[float] = Counter()
     fonts: Counter[tuple[float, str]] = Counter()
     for line in lines:
-        letters = len(line.text)
-        sizes[line.size] += letters
-        fonts[line.size, line.font] += letters
-        scene.styles[line.style] += letters
-        scene.cases[line.style, in_capitals(line.text)] += letters
+        letters, style = len(line.text), line.style
+        scene.styles[style] += letters
+        scene.cases[style, in_capitals(line.text)] += letters
         scene.rows[line.page, round(line.base / 2)].append(line)
+    for style, letters in scene.styles.items():
+        sizes[style.size] += letters
+        fonts[style.size, style.font] += letters
     if not sizes:
         return scene
     scene.letters = sizes.total()
@@ -129,10 +130,16 @@ def _pure_styles(scene: Scene) -> set[LineStyle]:
     alone: Counter[LineStyle] = Counter()
     total: Counter[LineStyle] = Counter()
     pages: defaultdict[LineStyle, set[int]] = defaultdict(set)
+    rare = {
+        style
+        for style, letters in scene.styles.items()
+        if letters <= 0.02 * scene.letters
+        and not scene.is_body(style)
+        and style.size >= 0.85 * scene.body_size
+    }
     for index, line in enumerate(scene.lines):
         style = line.style
-        common = scene.is_body(style) or scene.styles[style] > 0.02 * scene.letters
-        if common or line.size < 0.85 * scene.body_size:
+        if style not in rare:
             continue
         total[style] += 1
         alone[style] += _stands_alone(scene, index)
@@ -158,7 +165,7 @@ def _stands_alone(scene: Scene, index: int) -> bool:
     if after.page == line.page and line.base - after.base <= 0.5 * scene.leading:
         return False
     text = line.text
-    letters = sum(letter.isalpha() for letter in text)
+    letters = sum(map(str.isalpha, text))
     opens = text[:1].isupper() or text[:1].isdigit()
     shaped = opens and 4 <= len(text) <= 90 and text[-1] not in ".,;:"
     return shaped and letters > 0.6 * len(text.replace(" ", "")) and not CAPTION.match(text)
@@ -171,7 +178,7 @@ def family(font: str) -> str:
 
 def largest_lines(lines: Sequence[Line], body_size: float) -> range:
     """Find the first run of lines in the largest type, if it is larger than the text: a title."""
-    wordy = [line for line in lines if sum(letter.isalpha() for letter in line.text) >= 4]
+    wordy = [line for line in lines if sum(map(str.isalpha, line.text)) >= 4]
     size = max((line.size for line in wordy), default=0.0)
     if size < 1.12 * body_size:
         return range(0)
@@ -210,11 +217,14 @@ def candidates(scene: Scene) -> list[HeadingCandidate]:
 def _candidate(scene: Scene, index: int) -> HeadingCandidate | None:
     line = scene.lines[index]
     text = line.title
-    if len(text) > _LONGEST or CAPTION.match(text):
+    if len(text) > _LONGEST:
         return None
     number = parse_number(text)
-    core = (number.rest if number else text).strip()
     known = is_known(text)
+    plain = number is None and not known and not text.isupper() and _looks_plain(scene, line)
+    if (plain and not is_apart(scene, index)) or CAPTION.match(text):
+        return None
+    core = (number.rest if number else text).strip()
     if number and _is_article(scene, line, number):
         number, core = None, text
     candidate = HeadingCandidate(index, line, 0.0, number, known, core)
@@ -231,7 +241,7 @@ def _candidate(scene: Scene, index: int) -> HeadingCandidate | None:
 def _is_worded(scene: Scene, candidate: HeadingCandidate) -> bool:
     """Whether a line consists of words, the first one not in lower case."""
     text, core, number = candidate.line.title, candidate.core, candidate.number
-    letters = sum(letter.isalpha() for letter in text)
+    letters = sum(map(str.isalpha, text))
     if letters < 2 or (letters / len(text.replace(" ", "")) < 0.55 and not number):
         return False
     decimal = number is not None and number.scheme == "decimal"
@@ -247,9 +257,14 @@ def _is_article(scene: Scene, line: Line, number: Number) -> bool:
 
 def _stands_out(scene: Scene, candidate: HeadingCandidate) -> bool:
     line = candidate.line
-    plain = line.font == scene.body_font and line.size < 1.04 * scene.body_size and not scene.is_bold(line)
     named = candidate.number is not None or candidate.known or candidate.core.isupper()
-    return named or not plain or line.ruled
+    return named or not _looks_plain(scene, line)
+
+
+def _looks_plain(scene: Scene, line: Line) -> bool:
+    """Whether a line looks like running text."""
+    plain = line.font == scene.body_font and line.size < 1.04 * scene.body_size and not scene.is_bold(line)
+    return plain and not line.ruled
 
 
 def _distinct(scene: Scene, line: Line) -> bool:
@@ -261,14 +276,13 @@ def _distinct(scene: Scene, line: Line) -> bool:
 def is_apart(scene: Scene, index: int) -> bool:
     """Whether a line in the type of the text stands alone above a paragraph, as headings do."""
     line, before, after = scene.lines[index], scene.neighbour(index - 1), scene.neighbour(index + 1)
-    text = line.title
-    words = text.split()
     if not scene.is_body(line.style) or after is None or after.page != line.page:
-        return False
-    if len(words) > 8 or not _TITLE_CASE.fullmatch(text):
         return False
     full = scene.columns.get(line.page, 400.0)
     if line.width > 0.55 * full or after.width < 0.85 * full or abs(after.x0 - line.x0) > 2:
+        return False
+    text = line.title
+    if len(text.split()) > 8 or not _TITLE_CASE.fullmatch(text):
         return False
     if line.base - after.base < 0.8 * scene.leading or not after.text[:1].isupper():
         return False
@@ -377,7 +391,7 @@ def _wording_points(scene: Scene, candidate: HeadingCandidate) -> Iterator[float
         yield -2.0
     elif words > 10:
         yield -0.7
-    if sum(letter.isdigit() for letter in core) > 0.3 * max(1, len(core.replace(" ", ""))):
+    if sum(map(str.isdigit, core)) > 0.3 * max(1, len(core.replace(" ", ""))):
         yield -2.0
     if _MATHS.search(core):
         yield -1.5

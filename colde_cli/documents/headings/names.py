@@ -49,13 +49,17 @@ _APPENDIX = re.compile(
     r"(appendix|appendices|annex|supplementa\w+ (material|information|data))\b", re.IGNORECASE
 )
 _LONGEST = max(len(name) for name in KNOWN) + 12  # numbers and punctuation
-_ENDING = re.compile(r"(?<![\s:.—–-])[\s:.—–-]+$")  # tried once for each run of such characters
+_BLANKS = (
+    "\t\n\x0b\x0c\r\x1c\x1d\x1e\x1f \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
+    "\u2028\u2029\u202f\u205f\u3000"
+)
+_ENDING = _BLANKS + ":.—–-"
 
 
 def bare(title: str) -> str:
     """Strip number and closing punctuation from a heading; lower case."""
     number = parse_number(title)
-    return _ENDING.sub("", number.rest if number and number.rest else title).strip().lower()
+    return (number.rest if number and number.rest else title).rstrip(_ENDING).lstrip().lower()
 
 
 def is_known(title: str) -> bool:
@@ -98,4 +102,4 @@ def kind_of(title: str, before: SectionKind) -> SectionKind:
 
 def in_capitals(text: str) -> bool:
     """Whether all letters (four at least) are capitals."""
-    return text.isupper() and sum(letter.isalpha() for letter in text) >= 4
+    return text.isupper() and sum(map(str.isalpha, text)) >= 4

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 _ROMAN_NUMERAL = r"(?=[IVXL])(?:XL|L?X{0,3})(?:IX|IV|V?I{0,3})"
 _DECIMAL = re.compile(r"^(?P<number>\d{1,2}(?:\.\d{1,2}){0,4})(?P<mark>[.):]?)\s*(?=\S)(?P<rest>.+)$")
@@ -14,6 +15,10 @@ _WORD = re.compile(
     r"^(?P<word>chapter|section|article|part|appendix|annex|schedule|exhibit|item|§)\s*"
     r"(?P<number>[\dIVXLA-Z]{1,5}(?:\.\d+)*)\b\s*[.:—–-]?\s*(?P<rest>.*)$",
     re.IGNORECASE,
+)
+# What any of these begins with; few lines of running text do.
+_OPENS = re.compile(
+    r"\d|[A-Z][IVXL.)—–\s-]|(?i:chapter|section|article|part|appendix|annex|schedule|exhibit|item|§)"
 )
 _OPENS_TITLE = re.compile(r"[A-Z“\"'(¿]|[a-z]{2,}")
 _REACH = 120  # candidates that a chain may skip at once
@@ -40,8 +45,11 @@ class Number:
         return self.scheme not in ("decimal", "roman", "letter")
 
 
+@lru_cache(maxsize=1024)  # headings are sought in several ways, which ask for the same lines
 def parse_number(text: str) -> Number | None:
     """Parse the number at the beginning of a line, if it can be the number of a heading."""
+    if not _OPENS.match(text):
+        return None
     return _by_word(text) or _decimal(text) or _roman(text) or _letter(text)
 
 

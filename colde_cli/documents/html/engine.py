@@ -20,8 +20,7 @@ sys.path.extend(json.loads(os.environ["COLDE_READER_PATH"]))
 
 from selectolax.lexbor import LexborHTMLParser
 
-from colde_cli.documents.limits import write
-from colde_cli.documents.worker import Request, serve
+from colde_cli.documents.worker import Request, serve, write
 
 Node = Any  # an element or a piece of text of selectolax
 
@@ -42,6 +41,8 @@ _LISTS = frozenset(("ol", "ul", "menu"))
 _HEADING = re.compile(r"h[1-6]")
 _HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 _ANCHOR = re.compile(r"\s*[¶§#\U0001f517]\s*$")
+_INSTRUCTION = "-instruction"
+"""Stands for the name of a processing instruction (`<?php ... ?>`), which has none."""
 _ENOUGH = 0.5
 """A `main` or `article` with more than this share of the page's letters is the content of the page."""
 
@@ -107,7 +108,7 @@ class PageWalk:
 
     def enter(self, node: Node) -> bool:
         """Begin a node; returns whether to go into it."""
-        tag = node.tag
+        tag = node.tag or _INSTRUCTION
         if tag == "-text":
             self._text(node.text_content or "")
             return False
@@ -248,7 +249,7 @@ def letters(node: Node) -> int:
         if one.tag == "-text":
             total += len((one.text_content or "").strip())
             return False
-        return not one.tag.startswith("-") and shown(one)
+        return not (one.tag or _INSTRUCTION).startswith("-") and shown(one)
 
     walk(node, enter, lambda _: None)
     return total

@@ -78,7 +78,7 @@ def _build(text: str, shown: str) -> tuple[DocumentBuilder, str, bool]:
 
 
 def _decode(data: bytes, shown: str) -> tuple[str, tuple[str, ...]]:
-    """Decode a page by its byte order mark, else its stated encoding, else UTF-8, else Windows-1252."""
+    """Decode a page by its byte order mark, else its stated encoding, else as text."""
     stated = _CHARSET.search(data[:4096])
     if stated and not data.startswith((codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         name = stated.group(1).decode("ascii", "replace").lower()

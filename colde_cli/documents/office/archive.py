@@ -14,7 +14,13 @@ from dataclasses import dataclass
 from typing import BinaryIO
 from xml.parsers import expat
 
-from colde_cli.errors import CorruptFileError, DocumentError, LimitError, PasswordError
+from colde_cli.errors import (
+    CorruptFileError,
+    DocumentError,
+    LimitError,
+    PasswordError,
+    UnsupportedFormatError,
+)
 
 MAX_PART_BYTES = 128 << 20
 """Size of one part once unpacked; a book of 1000 pages has some 30 MiB."""
@@ -134,7 +140,9 @@ class Archive:
         if entry.flag_bits & 1:
             raise self.encrypted()
         if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-            raise self.damaged()
+            raise UnsupportedFormatError(
+                f"Cannot read {self.shown}: colde does not know its compression; save it again as {self.format.suffix}."
+            )
         left = MAX_PART_BYTES
         with self._zip.open(entry) as stream:
             while block := stream.read(_BLOCK):

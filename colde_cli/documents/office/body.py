@@ -6,9 +6,11 @@ end of each part to `Body`, which fills a `DocumentBuilder`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 
 from colde_cli.documents.builder import DocumentBuilder
+from colde_cli.documents.document import Document
 from colde_cli.documents.office.archive import XmlHandler
 
 _MAX_LINEAGE = 12  # a style can be based on itself through others
@@ -22,12 +24,14 @@ class TextStyle:
         name: as the editor shows it, in lower case.
         based_on: identifier of the style that gives the properties missing here.
         level: of a heading, 1 the outermost; 0 for text; None where the style does not state it.
+        list: identifier of the list that its paragraphs are items of; "" for none.
     """
 
     name: str = ""
     based_on: str = ""
     level: int | None = None
     hidden: bool = False
+    list: str = ""
 
 
 @dataclass(slots=True)
@@ -108,6 +112,7 @@ class Body(XmlHandler):
         tracked: number of tracked changes.
         hidden: number of stretches of hidden text left out.
         contents: number of lines or tables of contents left out.
+        counted_numbers: whether headings or list items are counted.
     """
 
     builder: DocumentBuilder
@@ -116,11 +121,17 @@ class Body(XmlHandler):
     tracked: int = 0
     hidden: int = 0
     contents: int = 0
+    counted_numbers: bool = False
     _skipping: int = 0  # depth inside an element that is left out
     _paragraphs: list[Paragraph] = field(default_factory=list)
     _places: list[Table | Note | None] = field(
         default_factory=list
     )  # None: a box, with a separate flow of text
+
+    def build(self, title: str, name: str, notes: Sequence[str]) -> Document:
+        """Build the document; see `DocumentBuilder.build`."""
+        document = self.builder.build(self.title or title, name, self.warnings(), notes)
+        return replace(document, report=replace(document.report, counted_numbers=self.counted_numbers))
 
     def warnings(self) -> list[str]:
         """Write sentences on tracked changes and hidden text."""

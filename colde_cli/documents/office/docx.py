@@ -27,7 +27,7 @@ _FORMAT = ZipFormat(
     },
 )
 _MAIN = ".document.main+xml", "template.main+xml", "template.macroEnabledTemplate.main+xml"
-_RELATED = frozenset(("styles", "footnotes", "endnotes", "core-properties"))
+_RELATED = frozenset(("styles", "numbering", "footnotes", "endnotes", "core-properties"))
 _HEADING = re.compile(r"heading ?([1-9])")
 _CONTENTS = re.compile(r"toc ?(\d|heading)|table of figures")
 # The content of these is no text of the document: deleted, moved away, a second version of a drawing, field code.
@@ -44,6 +44,7 @@ _BLANKS = {"w:tab": " ", "w:br": " ", "w:cr": " ", "w:ptab": " ", "w:noBreakHyph
 _TEXT = frozenset(("w:t", "m:t"))
 _NOTES = frozenset(("w:footnote", "w:endnote"))
 _REFERENCES = {"w:footnoteReference": "w:footnote", "w:endnoteReference": "w:endnote"}
+_UNCOUNTED = frozenset(("bullet", "none"))  # marks of lists that are no numbers
 _BODY_LEVEL = 9  # `w:outlineLvl` of text that is no heading; 0 is the outermost heading
 
 
@@ -69,14 +70,16 @@ def read_docx(file: BinaryIO, path: str, name: str) -> Document:
     styles, properties = WordStyles(), Properties()
     package.read(package.part("styles"), styles)
     package.read(package.part("core-properties"), properties)
+    numbering = _Numbering()
+    package.read(package.part("numbering"), numbering)
+    styles.counted = frozenset(numbering.counted)
     body = WordBody(DocumentBuilder(shown), styles)
     for kind in ("footnotes", "endnotes"):
         _read_notes(package, kind, body)
     package.read(package.main, body, MAX_ELEMENTS)
     body.finish()
     notes = [f"Left out {body.contents} lines: table of contents."] if body.contents else []
-    document = body.builder.build(body.title or properties.title, name, body.warnings(), notes)
-    return replace(document, path=path)
+    return replace(body.build(properties.title, name, notes), path=path)
 
 
 def _read_notes(package: Package, kind: str, body: WordBody) -> None:
@@ -156,7 +159,13 @@ class _Relations(XmlHandler):
 
 @dataclass(slots=True)
 class WordStyles(Styles):
-    """The styles part. Identifiers are unique among all families in Word; all are kept as paragraph styles."""
+    """The styles part. Identifiers are unique among all families in Word; all are kept as paragraph styles.
+
+    Attributes:
+        counted: identifiers of the lists with numbers or letters; Word counts their items.
+    """
+
+    counted: frozenset[str] = frozenset()
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
         """Record a style or one of its properties."""
@@ -170,6 +179,8 @@ class WordStyles(Styles):
             style.based_on = value
         elif name == "w:outlineLvl":
             style.level = outline_level(value)
+        elif name == "w:numId":
+            style.list = value
         elif name == "w:vanish":
             style.hidden = switched_on(attributes)
 
@@ -185,6 +196,26 @@ class WordStyles(Styles):
     def is_contents(self, identifier: str) -> bool:
         """Whether it is a style of the table of contents."""
         return any(_CONTENTS.fullmatch(style.name) for style in self.lineage("paragraph", identifier))
+
+
+@dataclass(slots=True)
+class _Numbering(XmlHandler):
+    """The part with the lists: finds those with a level that is counted."""
+
+    counted: set[str] = field(default_factory=set)
+    _abstract: str = ""
+    _list: str = ""
+    _patterns: set[str] = field(default_factory=set)
+
+    def start(self, name: str, attributes: dict[str, str]) -> None:
+        if name == "w:abstractNum":
+            self._abstract = attributes.get("w:abstractNumId", "")
+        elif name == "w:numFmt" and attributes.get("w:val", "") not in _UNCOUNTED:
+            self._patterns.add(self._abstract)
+        elif name == "w:num":
+            self._list = attributes.get("w:numId", "")
+        elif name == "w:abstractNumId" and attributes.get("w:val", "") in self._patterns:
+            self.counted.add(self._list)
 
 
 def switched_on(attributes: dict[str, str]) -> bool:
@@ -300,7 +331,11 @@ class WordBody(Body):
             self._in_properties = True
         elif name == "w:pStyle":
             paragraph.style = value
+            lists = (style.list for style in self.styles.lineage("paragraph", value))
+            self.counted_numbers |= any(one in self.styles.counted for one in lists)
             paragraph.hidden = self.styles.is_hidden("paragraph", value)
+        elif name == "w:numId" and self._in_properties:
+            self.counted_numbers |= value in self.styles.counted
         elif name == "w:outlineLvl" and self._in_properties:
             paragraph.level = outline_level(value)
         elif name in _ENDED and self._in_properties:  # the next paragraph continues it, and gives the style

@@ -69,8 +69,7 @@ def read_odt(file: BinaryIO, path: str, name: str) -> Document:
     body = OdtBody(DocumentBuilder(shown), styles)
     archive.read("content.xml", body, MAX_ELEMENTS)
     notes = ["Left out the table of contents."] if body.contents else []
-    document = body.builder.build(body.title or properties.title, name, body.warnings(), notes)
-    return replace(document, path=path)
+    return replace(body.build(properties.title, name, notes), path=path)
 
 
 def _check_readable(archive: Archive) -> None:

@@ -1,9 +1,10 @@
 """Read a PDF with PDFium, as a script in a separate process; colde never imports it.
 
 PDFium has no memory limit, can loop for ever and can abort its process, so the process sets limits on itself. From
-colde it imports only `worker`, `limits` and `fields`, since a start costs some 30 ms.
+colde it imports only files that need nothing but PDFium and the standard library, since a start costs some 30 ms.
 
-    request   password, first, last (1-based pages), step, characters, and the limits
+    request   password, first, last (1-based pages), step, characters, and the limits; perhaps `boxes`, the pages of
+              which to send the places of letters, too
     answer    JSON lines: one `document` or `refused`, then one `page` per page, then `end`
 
 If the process dies, the page that it began and did not finish is to blame.
@@ -18,29 +19,30 @@ import os
 import re
 import sys
 from collections.abc import Iterator
+from itertools import accumulate
+from operator import itemgetter
 from typing import Any
 
 sys.path.extend(json.loads(os.environ["COLDE_READER_PATH"]))
 
 import pypdfium2_raw as pdfium
 
-from colde_cli.documents.limits import limit_step, send
+from colde_cli.documents.pdf.boxes import BoxReader, LineBoxes, entry_boxes
 from colde_cli.documents.pdf.fields import Entry, FormReader, is_filled, utf16
-from colde_cli.documents.worker import Request, serve
+from colde_cli.documents.pdf.packing import LetterStyle, LineValues, pack
+from colde_cli.documents.pdf.page_text import HYPHENS, PageText, Run, survey_objects
+from colde_cli.documents.worker import Request, limit_step, send, serve, write
 
 _MAX_BOOKMARKS = 10_000
 _JUNK = 1 << 20  # bytes that may precede the file, such as the head of a mail
-_MAX_OBJECTS = 20_000
-_HYPHENS = ("\x02", "\ufffe")  # PDFium puts them where it joins a word over the end of a line
-_WORD_OR_BREAK = re.compile("[^ \t\xa0\r\n\x02\ufffe]+|[\r\n]+")
+_LINE = re.compile("[^\r\n]+")
+_WORD = re.compile("[^ \t\xa0\r\n\x02\ufffe]+")
+_SPECIAL = re.compile("[\t\xa0\xad\x02\ufffe]")
 _NO_CHARACTER = re.compile("[\x00\x01\x03-\x08\x0b\x0c\x0e-\x1f\ufffd]")
 _UNREADABLE = re.compile("[\x00\x01\x03-\x08\x0b\x0c\x0e-\x1f\ufffd\ue000-\uf8ff]")
-_INVISIBLE = frozenset((3, 7))  # text rendering modes that paint nothing (ISO 32000-1, table 106)
 
 SOFT_HYPHEN = "\u00ad"
 Handle = Any  # a pointer of ctypes, or a function of the library
-# size in points, font, weight (0 unknown), italic, angle in degrees, hidden
-LetterStyle = tuple[float, str, int, bool, int, bool]
 
 
 def bookmarks(document: Handle) -> list[tuple[int, str, int]]:
@@ -72,155 +74,147 @@ def target_page(document: Handle, mark: Handle) -> int:
 class PageReader:
     """Reads the words of one page with their fonts, and gathers them into lines."""
 
-    def __init__(self, page: Handle, number: int) -> None:
+    def __init__(self, page: Handle, number: int, *, boxes: bool = False) -> None:
         self.number = number
         box = pdfium.FS_RECTF()
         pdfium.FPDF_GetPageBoundingBox(page, box)  # as text is: without regard to /Rotate
-        self.left, self.foot = box.left, box.bottom
+        self.left, self.foot = float(box.left), float(box.bottom)
         self.width, self.height = box.right - box.left, box.top - box.bottom
-        self.text = pdfium.FPDFText_LoadPage(page)
-        self.count = max(0, pdfium.FPDFText_CountChars(self.text))
+        self.text = PageText(page)
         self.unreadable = 0
         self.suspect = 0
-        self.lines: list[list[object]] = []
-        self.words: list[tuple[str, float, float, LetterStyle]] = []
-        self.last = 0
-        self.rules = list(self._read_rules(page))
-        self._styles: dict[int, LetterStyle] = {}
-        self._fonts: dict[int, tuple[str, int, bool]] = {}
-        self._x, self._y = ctypes.c_double(), ctypes.c_double()
-        self._box = [ctypes.c_double() for _ in range(4)]
-        self._size = ctypes.c_float()
-        self._matrix = pdfium.FS_MATRIX()
-        self._name = ctypes.create_string_buffer(256)
-        self._nothing: LetterStyle = (0.0, "", 0, False, 0, False)
+        self.lines: list[LineValues] = []
+        self.boxes: list[LineBoxes] = []
+        self.kinds, strokes = survey_objects(page)
+        self.rules = [
+            (left - self.left, right - self.left, foot - self.foot) for left, right, foot in strokes
+        ]
+        self._letters = ""
+        self._words: list[str] = []
+        self._begins: list[int] = []  # numbers of their first characters
+        self._last = 0
+        self._runs: list[Run] = []
+        self._styles: list[tuple[LetterStyle, int]] = []
+        self._box_reader = BoxReader(self.text.handle) if boxes else None
 
     def read(self) -> None:
         """Fill `lines`: text, x0, baseline, x1 (along its direction), angle, mark, ruled, runs of styles."""
-        get, handle = pdfium.FPDFText_GetUnicode, self.text
-        codes = (get(handle, index) for index in range(self.count))
-        text = "".join([chr(code) if code < 0x110000 else "\ufffd" for code in codes])
-        self.unreadable = len(_UNREADABLE.findall(text))
-        for found in _WORD_OR_BREAK.finditer(text):
-            word = found.group()
-            if word[0] in "\r\n":
-                self._flush()
-            else:
-                hyphen = text[found.end() : found.end() + 1] in _HYPHENS
-                self._word(word, found.start(), found.end(), hyphen=hyphen)
-        self._flush()
-        pdfium.FPDFText_ClosePage(handle)
+        self._letters = self.text.read()
+        self.unreadable = len(_UNREADABLE.findall(self._letters))
+        for line in _LINE.finditer(self._letters):
+            for words, begins in self._words_of(line.group(), line.start()):
+                self._take(words, begins)
+            self._flush()
+        self.text.close()
 
-    def placed(self, entry: Entry) -> list[object]:
+    def _words_of(self, line: str, begin: int) -> Iterator[tuple[list[str], list[int]]]:
+        """Yield the words of a line and the numbers of their first characters, cut after a divided word."""
+        if _SPECIAL.search(line) is None and "  " not in line:
+            words = line.strip(" ").split(" ")
+            begin += len(line) - len(line.lstrip(" "))
+            begins = [*accumulate([len(word) + 1 for word in words], initial=begin)]
+            if words[0]:
+                yield words, begins[:-1]
+            return
+        words, begins = [], []
+        for found in _WORD.finditer(self._letters, begin, begin + len(line)):
+            word, end = found.group(), found.end()
+            words.append(word)
+            begins.append(found.start())
+            if word[-1] == SOFT_HYPHEN or self._letters[end : end + 1] in HYPHENS:
+                yield words, begins
+                words, begins = [], []
+        if words:
+            yield words, begins
+
+    def placed(self, entry: Entry) -> LineValues:
         """Put a filled-in value into the form of a line."""
         text, x0, base, x1, size = entry
-        styles = [[size, "", 0, False, 0, False, len(text)]]
+        style: LetterStyle = (size, "", 0, False, 0, False)
         text = _NO_CHARACTER.sub("\ufffd", text)
-        return [text, x0 - self.left, base - self.foot, x1 - self.left, 0, 0, False, styles]
+        return text, x0 - self.left, base - self.foot, x1 - self.left, 0, 0, False, [(style, len(text))]
 
-    def _read_rules(self, page: Handle) -> Iterator[tuple[float, float, float]]:
-        """Yield left end, right end and height of thin horizontal strokes; they may underline a heading."""
-        left, foot, right, top = (ctypes.c_float() for _ in range(4))
-        for index in range(min(pdfium.FPDFPage_CountObjects(page), _MAX_OBJECTS)):
-            item = pdfium.FPDFPage_GetObject(page, index)
-            if pdfium.FPDFPageObj_GetType(item) != pdfium.FPDF_PAGEOBJ_PATH:
-                continue
-            if not pdfium.FPDFPageObj_GetBounds(item, left, foot, right, top):
-                continue
-            if top.value - foot.value < 3 and right.value - left.value > 10:
-                yield left.value - self.left, right.value - self.left, foot.value - self.foot
-
-    def _word(self, word: str, start: int, end: int, *, hyphen: bool) -> None:
-        if self.unreadable:
-            word = _NO_CHARACTER.sub("\ufffd", word)
-        if pdfium.FPDFText_HasUnicodeMapError(self.text, start) == 1:
-            self.suspect += end - start
-        pdfium.FPDFText_GetCharOrigin(self.text, start, self._x, self._y)
-        style = self._style(start)
-        x, y = self._x.value, self._y.value
-        if (
-            self.words
-            and self.words[-1][0].endswith(SOFT_HYPHEN)
-            and abs(y - self.words[-1][2]) > style[0] / 2
-        ):
-            self._flush()  # PDFium joined a word over the line's end; keep two lines
-        self.words.append((word + SOFT_HYPHEN if hyphen else word, x, y, style))
-        self.last = end - 1
-
-    def _style(self, index: int) -> LetterStyle:
-        """Read size, font, weight, italic, angle and hidden from a character's text object."""
-        item = pdfium.FPDFText_GetTextObject(self.text, index)
-        if not item:
-            return self.words[-1][3] if self.words else self._nothing
-        key = ctypes.addressof(item.contents)
-        style = self._styles.get(key)
-        if style is None:
-            style = self._styles[key] = self._read_style(item)
-        return style
-
-    def _read_style(self, item: Handle) -> LetterStyle:
-        pdfium.FPDFTextObj_GetFontSize(item, self._size)
-        scale, angle = 1.0, 0
-        if pdfium.FPDFPageObj_GetMatrix(item, self._matrix):
-            matrix = self._matrix
-            scale = math.hypot(matrix.c, matrix.d) or 1.0
-            angle = round(math.degrees(math.atan2(matrix.b, matrix.a))) % 360
-        name, weight, italic = self._font(pdfium.FPDFTextObj_GetFont(item))
-        hidden = pdfium.FPDFTextObj_GetTextRenderMode(item) in _INVISIBLE
-        return abs(self._size.value * scale), name, weight, italic, angle, hidden
-
-    def _font(self, font: Handle) -> tuple[str, int, bool]:
-        if not font:
-            return "", 0, False
-        key = ctypes.addressof(font.contents)
-        known = self._fonts.get(key)
-        if known is None:
-            size = pdfium.FPDFFont_GetBaseFontName(font, self._name, 256)
-            name = self._name.value.decode("utf-8", "replace") if 0 < size <= 256 else ""
-            flags = pdfium.FPDFFont_GetFlags(font)
-            weight = 700 if flags > 0 and flags & 1 << 18 else pdfium.FPDFFont_GetWeight(font)
-            known = self._fonts[key] = (name, weight, bool(flags > 0 and flags & 1 << 6))
-        return known
+    def _take(self, words: list[str], begins: list[int]) -> None:
+        """Add words to the line; PDFium may have joined a word over the line's end: then begin another."""
+        before = self._runs[-1] if self._runs else None
+        runs = self.text.runs(begins, before[2] if before else None)
+        if before and abs(runs[0][5] - before[5]) > runs[0][2][0] / 2:
+            self._flush()
+        styles = self._styles
+        for first, end, style, font, _, _ in runs:
+            some = words[first:end]
+            self.suspect += self.text.guessed(some, begins[first:end], font)
+            count = sum(map(len, some))
+            if styles and styles[-1][0] == style:
+                count += styles.pop()[1]
+            styles.append((style, count))
+        self._last = begins[-1] + len(words[-1]) - 1
+        if self._letters[self._last + 1 : self._last + 2] in HYPHENS:
+            words[-1] += SOFT_HYPHEN
+            styles.append((style, styles.pop()[1] + 1))
+        self._words += words
+        self._begins += begins
+        self._runs += runs
 
     def _flush(self) -> None:
-        """End the line: gather the styles of its words, and its place along its own direction."""
-        if not self.words:
+        """End the line: gather its words, and its place along its own direction."""
+        styles = self._styles
+        if not self._words:
             return
-        runs: list[list[Any]] = []
-        for word, _, _, style in self.words:
-            if runs and runs[-1][0] == style:
-                runs[-1][1] += len(word)
-            else:
-                runs.append([style, len(word)])
-        angle = max(runs, key=lambda run: run[1])[0][4]
-        placed = [self._turn(x, y, angle) for _, x, y, _ in self.words]
-        across = sorted(v for _, v in placed)
-        base, x0 = across[(len(across) - 1) // 2], min(u for u, _ in placed)
-        text = " ".join(word[0] for word in self.words).replace(SOFT_HYPHEN + " ", SOFT_HYPHEN)
-        x1 = max(self._right_end(angle), x0)
-        mark = self._mark(base, runs) if angle == 0 else 0
-        ruled = angle == 0 and any(self._is_under(rule, x0, x1, base) for rule in self.rules)
-        styles = [[*style, count] for style, count in runs]
-        self.lines.append([text, x0, base, x1, angle, mark, ruled, styles])
-        self.words = []
+        angle = styles[0][0][4] if len(styles) == 1 else max(styles, key=itemgetter(1))[0][4]
+        base, x0 = self._place(angle)
+        text = " ".join(self._words)
+        if SOFT_HYPHEN in text:
+            text = text.replace(SOFT_HYPHEN + " ", SOFT_HYPHEN)
+        if self.unreadable:
+            text = _NO_CHARACTER.sub("\ufffd", text)
+        x1 = max(self._right_end(self._last, angle), x0)
+        mark = self._mark(self._last, base) if angle == 0 else 0
+        ruled = bool(self.rules) and angle == 0 and self._is_ruled(x0, x1, base)
+        self.lines.append((text, x0, base, x1, angle, mark, ruled, styles))
+        if self._box_reader is not None:
+            spans = zip(self._begins, self._words, strict=True)
+            self.boxes.append(
+                self._box_reader.line([(begin, begin + self._length(begin, word)) for begin, word in spans])
+            )
+        self._words, self._begins, self._runs, self._styles = [], [], [], []
 
-    def _mark(self, base: float, runs: list[list[Any]]) -> int:
+    def _length(self, begin: int, word: str) -> int:
+        """Characters of a word on the page: it may have been given a soft hyphen."""
+        return len(word) - (self._letters[begin + len(word) - 1] != word[-1])
+
+    def _place(self, angle: int) -> tuple[float, float]:
+        """The middle one of the heights of the words across the line's direction, and its left end along it."""
+        runs = self._runs
+        if angle == 0:
+            if len(runs) == 1:
+                return runs[0][5] - self.foot, runs[0][4] - self.left
+            across = [run[5] for run in runs for _ in range(run[0], run[1])]
+            across.sort()
+            return across[(len(across) - 1) // 2] - self.foot, min(run[4] for run in runs) - self.left
+        turned = [self._turn(*self.text.origin(begin), angle) for begin in self._begins]
+        across = sorted(v for _, v in turned)
+        return across[(len(across) - 1) // 2], min(u for u, _ in turned)
+
+    def _mark(self, last: int, base: float) -> int:
         """Count the small raised letters at the line's end: the mark of a footnote."""
-        size = max(style[0] for style, _ in runs)
+        size = max(style[0] for style, _ in self._styles)
         count = 0
-        while count < 3 and self.last - count > 0:
-            style = self._style(self.last - count)
-            pdfium.FPDFText_GetCharOrigin(self.text, self.last - count, self._x, self._y)
-            if style[0] > 0.8 * size or self._y.value - self.foot < base + 0.15 * size:
+        while count < 3 and last - count > 0:
+            style = self.text.style(last - count) or self._runs[-1][2]
+            if style[0] > 0.8 * size:
+                break
+            if self.text.origin(last - count)[1] - self.foot < base + 0.15 * size:
                 break
             count += 1
         return count
 
-    @staticmethod
-    def _is_under(rule: tuple[float, float, float], x0: float, x1: float, base: float) -> bool:
+    def _is_ruled(self, x0: float, x1: float, base: float) -> bool:
         """Whether a rule begins and ends with the line, just below its baseline."""
-        left, right, height = rule
-        return abs(left - x0) < 3 and abs(right - x1) < 3 and base - 4.5 < height < base + 0.5
+        return any(
+            base - 4.5 < height < base + 0.5 and abs(left - x0) < 3 and abs(right - x1) < 3
+            for left, right, height in self.rules
+        )
 
     def _turn(self, x: float, y: float, angle: int) -> tuple[float, float]:
         """Turn a point as the page must turn for text at `angle` to run from left to right."""
@@ -232,12 +226,16 @@ class PageReader:
         foot = min(0.0, -self.width * sine, self.height * cosine)
         return x * cosine + y * sine - left, y * cosine - x * sine - foot
 
-    def _right_end(self, angle: int) -> float:
-        left, right, bottom, top = self._box
-        if not pdfium.FPDFText_GetCharBox(self.text, self.last, left, right, bottom, top):
+    def _right_end(self, index: int, angle: int) -> float:
+        if angle == 0:
+            right = self.text.right(index)
+            return 0.0 if right is None else right - self.left
+        box = self.text.box(index)
+        if box is None:
             return 0.0
-        corners = ((left, bottom), (left, top), (right, bottom), (right, top))
-        return max(self._turn(x.value, y.value, angle)[0] for x, y in corners)
+        left, right, foot, top = box
+        corners = ((left, foot), (left, top), (right, foot), (right, top))
+        return max(self._turn(x, y, angle)[0] for x, y in corners)
 
 
 def open_document(data: bytes, password: str | None) -> Handle:
@@ -266,30 +264,22 @@ def answer(request: Request, data: bytes) -> None:
     for number in range(request["first"], min(count, request["last"] or count) + 1):
         limit_step(request["step"])
         send("begin", number=number)
-        read_page(document, number, form, request["characters"])
+        boxes = number in request.get("boxes", ())
+        read_page(document, number, form, request["characters"], boxes=boxes)
     send("end")
     if request["kept"]:
         form.close()
         pdfium.FPDF_CloseDocument(document)
 
 
-def is_blank(page: Handle, *, filled: bool) -> bool:
-    """Whether nothing is on the page; the frames of a filled-in form do not count."""
-    items = range(min(pdfium.FPDFPage_CountObjects(page), _MAX_OBJECTS))
-    if not filled:
-        return not items
-    kinds = {pdfium.FPDFPageObj_GetType(pdfium.FPDFPage_GetObject(page, index)) for index in items}
-    return kinds <= {pdfium.FPDF_PAGEOBJ_PATH}
-
-
-def read_page(document: Handle, number: int, form: FormReader, most: int) -> None:
+def read_page(document: Handle, number: int, form: FormReader, most: int, *, boxes: bool) -> None:
     """Send one page; one that PDFium cannot load, or of more than `most` characters, is sent as unreadable."""
     page = pdfium.FPDF_LoadPage(document, number - 1)
     if not page:
         send("page", number=number, failed=True)
         return
-    reader = PageReader(page, number)
-    if reader.count > most:
+    reader = PageReader(page, number, boxes=boxes)
+    if reader.text.count > most:
         send("page", number=number, failed=True)
         return
     reader.read()
@@ -299,21 +289,49 @@ def read_page(document: Handle, number: int, form: FormReader, most: int) -> Non
         entries, unread = form.entries(page, number - 1)
     if sum(len(entry[0]) for entry in entries) > most:
         entries, unread = [], len(entries)
-    send(
+    kinds = reader.kinds
+    # It is sent with the beginning of the next page, or the end.
+    write(
         "page",
         number=number,
         width=reader.width,
         height=reader.height,
         unreadable=reader.unreadable + sum(len(_UNREADABLE.findall(entry[0])) for entry in entries),
         suspect=reader.suspect,
-        blank=is_blank(page, filled=bool(entries)),
-        lines=reader.lines,
-        entries=[reader.placed(entry) for entry in entries],
+        # The frames of a filled-in form do not count.
+        blank=not kinds or (bool(entries) and kinds == {pdfium.FPDF_PAGEOBJ_PATH}),
+        plain=kinds == {pdfium.FPDF_PAGEOBJ_TEXT},
+        lines=pack(reader.lines),
+        entries=pack([reader.placed(entry) for entry in entries]),
         unread=unread,
+        boxes=[*reader.boxes, *map(entry_boxes, entries)] if boxes else [],
     )
     pdfium.FPDF_ClosePage(page)
 
 
+_SAMPLE = b"""%PDF-1.4
+1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj
+2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj
+3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 99 99]/Contents 4 0 R/Resources<</Font<</F 5 0 R>>>>>>endobj
+4 0 obj<</Length 62>>stream
+BT /F 9 Tf 9 9 Td (A word or two.) Tj ET 9 8 60 .5 re f
+endstream endobj
+5 0 obj<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>endobj
+trailer<</Root 1 0 R>>
+"""
+
+
+def warm_up() -> None:
+    """Read a page of our own: PDFium looks through the fonts of the system only once, and Python through its caches."""
+    document = open_document(_SAMPLE, None)
+    page = pdfium.FPDF_LoadPage(document, 0)
+    reader = PageReader(page, 1)
+    reader.read()
+    json.dumps(pack(reader.lines))
+    pdfium.FPDF_ClosePage(page)
+    pdfium.FPDF_CloseDocument(document)
+
+
 if __name__ == "__main__":
     pdfium.FPDF_InitLibrary()
-    serve(answer)
+    serve(answer, warm_up)

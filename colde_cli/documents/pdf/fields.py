@@ -14,7 +14,7 @@ from typing import Any
 
 import pypdfium2_raw as pdfium
 
-from colde_cli.documents.limits import HIDDEN, ON
+from colde_cli.documents.worker import HIDDEN, ON
 
 Handle = Any  # a pointer of ctypes, or a function of the library
 # Text, left end, baseline, right end and size, in points of the page's own coordinates.

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from array import array
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
+
+from colde_cli.documents.pdf.packing import unpack_counts, unpack_places
 
 FURNITURE = "running heads and page numbers"
 ROTATED = "rotated text"
@@ -36,15 +39,30 @@ _MATHS = re.compile("[\U0001d400-\U0001d7ff]+")
 _LOOSE_ACCENT = re.compile(
     r"(?<=[^\W\d_]) ?([´`¨ˆ˜]) ?([aeiouyncszAEIOUYNCSZı])|(?<!\w)([´`¨ˆ˜])([AEIOUaeiouÖÜ])"
 )
+_ODD = re.compile("[\U0001d400-\U0001d7ff\ud800-\udfff\ue000-\uf8ff\ufffd´`¨ˆ˜]")
+"""What the expressions above look for."""
 _COMBINING = {"´": "\u0301", "`": "\u0300", "¨": "\u0308", "ˆ": "\u0302", "˜": "\u0303"}
 _EDGE = 0.07  # running heads lie within this share of a page's height from its top or foot
 _EDGE_LINES = 3
+_FARTHEST = 1e6  # points; the largest page has 14,400 (ISO 32000-1, annex C)
 _MOST_FURNITURE = 0.5
 _STAMP = 0.2
 _SKEW = 3
 _PAGE_NUMBER = re.compile(
     r"[\W_]*(page\s*)?(\d{1,4}|[ivxl]{1,6}|[A-Z]-?\d{1,3})([\W_]*(of|/)\s*\d{1,4})?[\W_]*", re.IGNORECASE
 )
+
+
+class LineStyle(NamedTuple):
+    """Size, weight, font and slant of a line."""
+
+    size: float
+    bold: bool
+    font: str
+    italic: bool
+
+
+_style_of = lru_cache(maxsize=1024)(LineStyle)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +85,9 @@ class Line:
         ruled: the line is underlined, from end to end.
         lead: number of letters in bold or italic at its beginning, if it ends in neither; else 0.
         filled_in: it is the value of a form field, or the text of a text box or stamp.
+        place: position among the lines of its page, or of a filled-in value after them, as the reader sent them.
+        style: its type; headings of one level share it.
+        title: the text without the mark of a footnote.
     """
 
     text: str
@@ -84,11 +105,16 @@ class Line:
     ruled: bool = False
     lead: int = 0
     filled_in: bool = False
+    place: int = 0
+    style: LineStyle = field(init=False, compare=False)
+    title: str = field(init=False, compare=False)
 
-    @property
-    def title(self) -> str:
-        """The text without the mark of a footnote."""
-        return self.text[: len(self.text) - self.mark].rstrip() or self.text
+    def __post_init__(self) -> None:
+        # Both are asked for many times while headings are found.
+        style = _style_of(self.size, self.bold > 0.6, self.font, self.italic > 0.6)
+        object.__setattr__(self, "style", style)
+        title = self.text[: len(self.text) - self.mark].rstrip() if self.mark else self.text.rstrip()
+        object.__setattr__(self, "title", title or self.text)
 
     @property
     def breaks(self) -> bool:
@@ -110,21 +136,6 @@ class Line:
         """Length in points."""
         return self.x1 - self.x0
 
-    @property
-    def style(self) -> LineStyle:
-        """Its type; headings of one level share it."""
-        return LineStyle(self.size, self.bold > 0.6, self.font, self.italic > 0.6)
-
-
-@dataclass(frozen=True, slots=True)
-class LineStyle:
-    """Size, weight, font and slant of a line."""
-
-    size: float
-    bold: bool
-    font: str
-    italic: bool
-
 
 @dataclass(frozen=True, slots=True)
 class PdfPage:
@@ -139,8 +150,10 @@ class PdfPage:
         suspect: number of characters with a meaning that the reader guessed.
         failed: the page could not be read at all.
         blank: nothing is on it, neither text nor pictures.
+        plain: text is on it and nothing else.
         entries: values of form fields, and the text of text boxes and stamps.
         unread: number of form fields and text boxes that could not be read.
+        boxes: of the letters of each line and value, in the form of `boxes.LineBoxes`, if they were asked for.
     """
 
     number: int
@@ -151,8 +164,10 @@ class PdfPage:
     suspect: int = 0
     failed: bool = False
     blank: bool = False
+    plain: bool = False
     entries: tuple[Line, ...] = ()
     unread: int = 0
+    boxes: tuple[tuple[str, float, array[float]], ...] = ()
 
     @property
     def characters(self) -> int:
@@ -174,47 +189,102 @@ def decode_page(message: dict[str, Any]) -> PdfPage:
     number = int(message["number"])
     if message.get("failed"):
         return PdfPage(number, failed=True)
-    lines = [_decode_line(number, values) for values in message["lines"]]
-    kept = tuple(line for line in lines if line.text)
-    entries = [replace(_decode_line(number, values), filled_in=True) for values in message.get("entries", ())]
-    width, height = float(message["width"]), float(message["height"])
-    counts = int(message["unreadable"]), int(message["suspect"])
+    lines = list(_decode_lines(number, message["lines"]))
+    entries = _decode_lines(number, message["entries"], len(lines))
     return PdfPage(
         number,
-        width,
-        height,
-        kept,
-        *counts,
-        blank=bool(message.get("blank")),
-        entries=tuple(line for line in entries if line.text),
-        unread=int(message.get("unread", 0)),
+        _measure(message["width"]),
+        _measure(message["height"]),
+        tuple(line for line in lines if line.text),
+        int(message["unreadable"]),
+        int(message["suspect"]),
+        blank=bool(message["blank"]),
+        plain=bool(message.get("plain")),
+        entries=tuple(replace(line, filled_in=True) for line in entries if line.text),
+        unread=int(message["unread"]),
+        boxes=tuple(
+            (letters, angle, array("d", values)) for letters, angle, values in message.get("boxes", ())
+        ),
     )
 
 
-def _decode_line(page: int, values: Sequence[Any]) -> Line:
-    text, x0, base, x1, angle, mark, ruled, runs = values
-    sizes: Counter[float] = Counter()
-    fonts: Counter[str] = Counter()
+def _measure(value: float) -> float:
+    """A length or a place in points. A number of hundreds of digits in a PDF is read as infinite: 0 stands for it."""
+    return float(value) if abs(value) < _FARTHEST else 0.0
+
+
+def _decode_lines(page: int, packed: dict[str, Any], first: int = 0) -> Iterator[Line]:
+    """Decode the lines that a reader process packed; the place of the first one is `first`."""
+    types = [_type_of(*style) for style in packed["styles"]]
+    found: Iterable[float] = unpack_places(packed)
+    if not sum(map(abs, found)) < _FARTHEST:
+        found = map(_measure, found)
+    places = iter(found)
+    lines = zip(packed["texts"], places, places, places, unpack_counts(packed), strict=True)
+    for place, (text, x0, base, x1, (angle, mark, ruled, runs)) in enumerate(lines, first):
+        if len(runs) == 2:
+            size, font, *shares = types[runs[0]]
+            bold, italic, hidden = map(float, shares)
+            lead = 0
+        else:
+            size, font, bold, italic, hidden, lead = _mixed(types, runs[::2], runs[1::2], mark)
+        yield Line(
+            clean(text),
+            page,
+            x0,
+            base,
+            x1,
+            size,
+            font,
+            bold,
+            italic,
+            angle,
+            hidden,
+            mark,
+            bool(ruled),
+            lead,
+            place=place,
+        )
+
+
+def _mixed(
+    types: Sequence[_Type], runs: Sequence[int], counts: Sequence[int], mark: int
+) -> tuple[float, str, float, float, float, int]:
+    """Size and font of most letters of a line, its shares of bold, italic and hidden ones, and its lead."""
+    sizes: defaultdict[float, int] = defaultdict(int)
+    fonts: defaultdict[str, int] = defaultdict(int)
     bold = italic = hidden = 0
-    weights = []
-    for size, font, weight, slanted, _, unseen, count in runs:
-        name = _SUBSET.sub("", font)
-        weights.append((_is_bold(name, weight), bool(slanted or _is_italic(name))))
-        sizes[max(0.5, round(size * 2) / 2)] += count  # fonts of no size exist
-        fonts[name] += count
-        bold += count * weights[-1][0]
-        italic += count * weights[-1][1]
-        hidden += count * unseen
-    total = max(1, fonts.total())
+    for run, count in zip(runs, counts, strict=True):
+        size, font, is_bold, is_italic, is_hidden = types[run]
+        sizes[size] += count
+        fonts[font] += count
+        bold += count * is_bold
+        italic += count * is_italic
+        hidden += count * is_hidden
+    total = max(1, sum(counts))
     most = max(sizes, key=lambda size: (sizes[size], size))
-    font = max(fonts, key=lambda name: fonts[name])
-    shares = (bold / total, italic / total)
     lead = 0
-    if any(weights[0]) and not any(weights[-1]) and runs[-1][-1] > max(1, mark):
-        plain = next(index for index, weight in enumerate(weights) if not any(weight))
-        lead = sum(run[-1] for run in runs[:plain])
-    place = (page, x0, base, x1)
-    return Line(clean(text), *place, most, font, *shares, angle, hidden / total, mark, ruled, lead)
+    if _is_set_off(types[runs[0]]) and not _is_set_off(types[runs[-1]]) and counts[-1] > max(1, mark):
+        plain = next(index for index, run in enumerate(runs) if not _is_set_off(types[run]))
+        lead = sum(counts[:plain])
+    return most, max(fonts, key=fonts.__getitem__), bold / total, italic / total, hidden / total, lead
+
+
+_Type = tuple[float, str, bool, bool, bool]
+"""Of letters: size rounded to half points, font without the mark of a subset, bold, italic, hidden."""
+
+
+@lru_cache(maxsize=1024)
+def _type_of(size: float, font: str, weight: int, italic: bool, angle: int, hidden: bool) -> _Type:
+    del angle
+    name = _SUBSET.sub("", font)
+    rounded = max(0.5, round(_measure(size) * 2) / 2)  # fonts of no size exist
+    return rounded, name, _is_bold(name, weight), bool(italic or _is_italic(name)), bool(hidden)
+
+
+def _is_set_off(letters: _Type) -> bool:
+    """Whether letters are bold or italic."""
+    return letters[2] or letters[3]
 
 
 @lru_cache(maxsize=1024)
@@ -231,12 +301,14 @@ def clean(text: str) -> str:
     """Replace ligatures, styled letters, loose accents and runs of blanks by plain text."""
     text = text.replace("\0", "")
     if not text.isascii():
-        text = _MATHS.sub(
-            lambda found: unicodedata.normalize("NFKC", found.group()), text.translate(_LETTERS)
-        )
-        text = _LOOSE_ACCENT.sub(_compose, text)
-        text = _LEFT_OVER.sub("\ufffd", unicodedata.normalize("NFC", text))
-        text = _UNKNOWN_BULLET.sub("•", text)
+        text = text.translate(_LETTERS)
+        if _ODD.search(text) is None:
+            text = unicodedata.normalize("NFC", text)
+        else:
+            text = _MATHS.sub(lambda found: unicodedata.normalize("NFKC", found.group()), text)
+            text = _LOOSE_ACCENT.sub(_compose, text)
+            text = _LEFT_OVER.sub("\ufffd", unicodedata.normalize("NFC", text))
+            text = _UNKNOWN_BULLET.sub("•", text)
     return " ".join(text.split())
 
 
@@ -280,19 +352,24 @@ def _painted(page: PdfPage, layout: TextLayout) -> list[Line]:
     """Keep the visible lines in the main direction of a page, or all if none is."""
     if not page.lines:
         return []
-    directions: Counter[int] = Counter()
-    for line in page.lines:
-        directions[_quarter(line.angle)] += len(line.text)
-    main = 0 if directions[0] > 0.4 * directions.total() else max(directions, key=lambda a: directions[a])
-    level = [line for line in page.lines if _quarter(line.angle) == main] or list(page.lines)
+    main, level = 0, list(page.lines)
+    if any(line.angle for line in level):
+        directions: Counter[int] = Counter()
+        for line in level:
+            directions[_quarter(line.angle)] += len(line.text)
+        upright = directions[0] > 0.4 * directions.total()
+        main = 0 if upright else max(directions, key=lambda angle: directions[angle])
+        level = [line for line in level if _quarter(line.angle) == main] or level
     width, height = (page.width, page.height) if main % 180 == 0 else (page.height, page.width)
     on_page = [line for line in level if -2 < line.base < height + 2 and line.x0 < width and line.x1 > 0]
     seen = [line for line in on_page if line.hidden < 0.5]
     # The words of a scanned page are invisible text from OCR, perhaps next to a visible stamp.
-    kept = seen if _letters(seen) > _STAMP * _letters(on_page) else on_page or level
+    all_seen = seen and len(seen) == len(on_page)
+    kept = seen if all_seen or _letters(seen) > _STAMP * _letters(on_page) else on_page or level
     layout.left_out[ROTATED] += len(page.lines) - len(level)
     layout.left_out[INVISIBLE] += len(level) - len(kept)
-    layout.letters_left_out += _letters(page.lines) - _letters(kept)
+    if len(kept) < len(page.lines):
+        layout.letters_left_out += _letters(page.lines) - _letters(kept)
     return _without_doubles(kept)
 
 
@@ -304,6 +381,8 @@ def _quarter(angle: int) -> int:
 
 def _without_doubles(lines: list[Line]) -> list[Line]:
     """Merge two equal lines, printed a hair apart to look bold, into one bold line."""
+    if len({line.text for line in lines}) == len(lines):
+        return lines
     kept: list[Line] = []
     places: defaultdict[str, list[int]] = defaultdict(list)
     for line in lines:

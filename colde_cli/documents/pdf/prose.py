@@ -4,17 +4,28 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from colde_cli.documents.pdf.lines import Line, in_row
 
 SOFT_HYPHEN = "\u00ad"
-_BULLET = re.compile(r"[•▪◦‣·∗]|[-–—*]\s|\(?[a-z0-9ivx]{1,3}[.)]\s|\[\d+\]")
+_BULLET = re.compile(r"[•▪◦‣●○■□➢✓·∗]|[-–—*]\s|\(?[a-z0-9ivx]{1,3}[.)]\s|\[\d+\]")
+_SIGNS = frozenset("•▪◦‣●○■□➢✓")
+_DASH = re.compile(r"[-–—*] \S")
 _CAPTION = re.compile(
     r"(fig(ure|\.)?|table|tab\.|algorithm|listing|scheme) ?[\dIVX]{1,4}\s?[.:|]", re.IGNORECASE
 )
+_CAPTION_LETTERS = frozenset("fFtTaAlLsSſ")
+_FEWEST_LINES = 5
+"""Lines of one indent on a page that show where its column ends."""
+_INDENTS = 3
+"""Steps of 40 points that a list is indented at most."""
 _ASIDES = 8  # pieces that may interrupt a paragraph
 _ENDS = re.compile(r"[.!?:;][\"'”’)\]]*$")
+_UNFINISHED = re.compile(
+    r" (?:an?|(?i:and|as|at|by|for|from|if|in|into|is|its|nor|of|on|or|our|than|that|the|their|this|to|upon|was|with))$"
+)
+"""Words in which no paragraph ends. A line that stops early after one had no room for the next word."""
 _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 _LAST_PART = re.compile(r"([^\W\d_]+)$")
 _FIRST_PART = re.compile(r"([^\W\d_]+)")
@@ -36,15 +47,36 @@ class Geometry:
         ends: defaultdict[tuple[int, int], list[float]] = defaultdict(list)
         for line in lines:
             ends[line.page, round(line.x0 / 40)].append(line.x1)
-        self._ends = {place: sorted(values)[int(0.85 * (len(values) - 1))] for place, values in ends.items()}
+        usual = {place: sorted(values)[int(0.85 * (len(values) - 1))] for place, values in ends.items()}
+        self._ends = {place: self._end(place, usual, len(ends[place])) for place in usual}
+
+    @staticmethod
+    def _end(place: tuple[int, int], usual: Mapping[tuple[int, int], float], count: int) -> float:
+        """Find the right edge of the lines of one indent; a few indented lines end where their column does."""
+        page, indent = place
+        if count >= _FEWEST_LINES:
+            return usual[place]
+        before = (usual.get((page, other), 0.0) for other in range(max(0, indent - _INDENTS), indent))
+        return max(usual[place], *before, 0.0)
 
     def is_short(self, line: Line) -> bool:
         """Whether the line stops well before its column's right edge."""
-        return line.x1 < self._ends[line.page, round(line.x0 / 40)] - 2.5 * line.size
+        return line.x1 < self._right(line) - 2.5 * line.size
+
+    def _right(self, line: Line) -> float:
+        return self._ends[line.page, round(line.x0 / 40)]
+
+    def ends_early(self, before: Line, line: Line) -> bool:
+        """Whether a line stops before its column's right edge although the first word of the next line would fit."""
+        word = line.text.partition(" ")[0]
+        width = (len(word) + 1) * line.width / max(1, len(line.text))
+        return self.is_short(before) and before.x1 + width < self._right(before)
 
     def begins_paragraph(self, before: Line, line: Line, after: Line | None) -> bool:
         """Whether `line` begins a paragraph, given its neighbours in content order."""
-        if abs(before.size - line.size) > 0.12 * self.body_size or _CAPTION.match(line.text):
+        if abs(before.size - line.size) > 0.12 * self.body_size or _is_caption(line):
+            return True
+        if _begins_item(before, line):
             return True
         gap = before.base - line.base
         if before.style == line.style and line.size > 1.2 * self.body_size and 0 < gap < 1.6 * line.size:
@@ -54,12 +86,15 @@ class Geometry:
             return ended and (self.is_short(before) or self._indented(before, line, after, moved=True))
         if gap < 0.5 * self.leading:  # the same line, in two pieces
             return False
-        if gap > 1.5 * max(self.leading, 1.1 * line.size):
-            return True
-        short = self.is_short(before)
-        opens = short and (ended or line.text[:1].isupper() or _BULLET.match(line.text))
+        roomy = gap > 1.5 * max(self.leading, 1.1 * line.size)
+        short = self.ends_early(before, line)
+        opens = short and (
+            ended
+            or _BULLET.match(line.text)
+            or (line.text[:1].isupper() and not _UNFINISHED.search(before.title))
+        )
         listed = ended and (_BULLET.match(line.text) or self._indented(before, line, after, moved=False))
-        return bool(opens or listed)
+        return bool(roomy or opens or listed)
 
     def is_text(self, line: Line) -> bool:
         """Whether a line is set in the size of running text."""
@@ -67,7 +102,7 @@ class Geometry:
 
     def is_aside(self, lines: Sequence[Line]) -> bool:
         """Whether lines are a caption, a footnote or a table rather than running text."""
-        return bool(_CAPTION.match(lines[0].text)) or not self.is_text(lines[0])
+        return _is_caption(lines[0]) or not self.is_text(lines[0])
 
     def _indented(self, before: Line, line: Line, after: Line | None, *, moved: bool) -> bool:
         """Whether a line has a first-line indent; if the next line has it too, both are a hanging indent."""
@@ -76,6 +111,26 @@ class Geometry:
             back = line.x0 - after.x0
             return step < back < 6 * line.size
         return not moved and step < line.x0 - before.x0 < 6 * line.size
+
+
+def _is_caption(line: Line) -> bool:
+    """Whether a line begins as a caption does."""
+    # The first letter alone settles most lines.
+    return line.text[:1] in _CAPTION_LETTERS and _CAPTION.match(line.text) is not None
+
+
+def _begins_item(before: Line, line: Line) -> bool:
+    """Whether a line begins an item of a list: with a bullet, or with the same dash as the line before."""
+    if line.text[:1] in _SIGNS:
+        return line.base != before.base
+    return _next_item(before, line)
+
+
+def _next_item(first: Line, line: Line) -> bool:
+    """Whether a line begins with the same dash as the first line of an item, at the same place."""
+    if first.text[:2] != line.text[:2] or _DASH.match(line.text) is None:
+        return False
+    return abs(first.x0 - line.x0) < 1 and first.base != line.base
 
 
 def paragraphs(geometry: Geometry, lines: Sequence[Line]) -> list[list[Line]]:
@@ -114,8 +169,12 @@ def _joins(geometry: Geometry, piece: Sequence[Line], line: Line, after: Line | 
     last = piece[-1]
     if line.filled_in or (last.filled_in and in_row(last, line)):
         return in_row(last, line)
-    printed = next((one for one in reversed(piece) if not one.filled_in), None)
-    return printed is not None and not geometry.begins_paragraph(printed, line, after)
+    # Only the ends are looked at: a paragraph can have tens of thousands of lines.
+    first = next((one for one in piece if not one.filled_in), None)
+    if first is None or _next_item(first, line):
+        return False
+    before = next(one for one in reversed(piece) if not one.filled_in)
+    return not geometry.begins_paragraph(before, line, after)
 
 
 def _resumed(geometry: Geometry, pieces: Sequence[Sequence[Line]], index: int) -> int:
@@ -125,7 +184,8 @@ def _resumed(geometry: Geometry, pieces: Sequence[Sequence[Line]], index: int) -
         return index
     for later in range(index + 1, min(index + _ASIDES, len(pieces))):
         first = pieces[later][0]
-        if geometry.is_text(first) and _goes_on(last, first):
+        ended = later == index + 1 and first.text[:1].isupper() and geometry.ends_early(last, first)
+        if geometry.is_text(first) and _goes_on(last, first) and not ended:
             return later
         if first.page > last.page + 1 or not geometry.is_aside(pieces[later]):
             break
@@ -134,7 +194,7 @@ def _resumed(geometry: Geometry, pieces: Sequence[Sequence[Line]], index: int) -
 
 def _goes_on(last: Line, first: Line) -> bool:
     """Whether one line can continue the unfinished sentence of another."""
-    if _BULLET.match(first.text) or _CAPTION.match(first.text):
+    if _BULLET.match(first.text) or _is_caption(first):
         return False
     return not first.text[:1].isupper() or last.text.endswith(",")
 
@@ -144,10 +204,12 @@ class ProseWriter:
 
     Attributes:
         page_starts: offset at which each page begins, one entry per page of the source.
+        written: offset and lines of each paragraph, in order.
     """
 
     def __init__(self, pages: int, hyphens: Hyphens) -> None:
         self.page_starts: list[int] = []
+        self.written: list[tuple[int, Sequence[Line]]] = []
         self.length = 0
         self._pages = pages
         self._hyphens = hyphens
@@ -159,6 +221,7 @@ class ProseWriter:
             self._pieces.append("\n\n")
             self.length += 2
         start = self.length
+        self.written.append((start, lines))
         joined = JoinedLines(self._hyphens)
         for line in lines:
             joined.add(line.text)
@@ -169,9 +232,12 @@ class ProseWriter:
         self.length += len(text)
         return start
 
-    def text(self) -> str:
-        """Return the whole text; pages after the last line begin at its end."""
+    def finish(self) -> None:
+        """End the text: pages after the last line begin at its end."""
         self.page_starts += [self.length] * (self._pages - len(self.page_starts))
+
+    def text(self) -> str:
+        """Return the whole text."""
         return "".join(self._pieces)
 
 
@@ -196,7 +262,7 @@ class JoinedLines:
                 self._pieces[-1] = self._pieces[-1][:-1]
                 self._end = self._end[:-1]
                 self.length -= 1
-            self._write(" " if between is None else between)
+            line = f" {line}" if between is None else between + line
         self._write(line)
 
     def text(self) -> str:
@@ -218,11 +284,9 @@ class Hyphens:
     """
 
     def __init__(self, lines: Iterable[str]) -> None:
-        self._words: Counter[str] = Counter()
-        for line in lines:
-            # The first and last words of a line may be parts of words, so they are no evidence.
-            whole = line.partition(" ")[2].rpartition(" ")[0]
-            self._words.update(word.casefold() for word in _WORD.findall(whole))
+        # The first and last words of a line may be parts of words, so they are no evidence.
+        whole = "\n".join([line.partition(" ")[2].rpartition(" ")[0] for line in lines])
+        self._words = Counter(map(str.casefold, _WORD.findall(whole)))
 
     def between(self, end: str, line: str) -> str | None:
         """What to write in place of the hyphen at the end of a text, given its last letters and the next line.

@@ -8,19 +8,17 @@ from __future__ import annotations
 
 import io
 import json
-import logging
 import os
 import re
 import sys
-import warnings
 from typing import Any
 
 sys.path.extend(json.loads(os.environ["COLDE_READER_PATH"]))
 
 import pypdf
 
-from colde_cli.documents.limits import HIDDEN, ON, limit_step, send
-from colde_cli.documents.worker import Request, serve
+from colde_cli.documents.pdf.packing import LetterStyle, LineValues, pack
+from colde_cli.documents.worker import HIDDEN, ON, Request, limit_step, send, serve_pypdf
 
 Handle = Any  # an object of pypdf
 _PUSH = 1 << 16  # the flag of push buttons, which have no value
@@ -57,7 +55,7 @@ class LineGatherer:
     """Gathers the pieces of text that pypdf reports into lines, in the form that `engine.py` sends."""
 
     def __init__(self) -> None:
-        self.lines: list[list[object]] = []
+        self.lines: list[LineValues] = []
         self._text = ""
         self._start = (0.0, 0.0)
         self._runs: dict[tuple[float, str], int] = {}
@@ -80,10 +78,10 @@ class LineGatherer:
     def flush(self) -> None:
         """End the line."""
         if self._text.strip():
-            runs = [[size, name, 0, False, 0, False, count] for (size, name), count in self._runs.items()]
+            runs = [((size, name, 0, False, 0, False), count) for (size, name), count in self._runs.items()]
             x, y = self._start
             width = 0.5 * max(size for size, _ in self._runs) * len(self._text)
-            self.lines.append([self._text, x, y, x + width, 0, 0, False, runs])
+            self.lines.append((self._text, x, y, x + width, 0, 0, False, runs))
         self._text, self._runs = "", {}
 
 
@@ -96,7 +94,7 @@ class EntryReader:
     """
 
     def __init__(self, page: Handle) -> None:
-        self.lines: list[list[object]] = []
+        self.lines: list[LineValues] = []
         self.unread = 0
         self._page = page
 
@@ -148,8 +146,8 @@ class EntryReader:
         rows = [row.strip() for text in texts for row in text.splitlines() if row.strip()]
         for place, row in enumerate(rows):
             base = max(y0, y1) - size - 1.2 * size * place
-            runs = [[size, "", 0, False, 0, False, len(row)]]
-            self.lines.append([row, min(x0, x1), base, max(x0, x1), 0, 0, False, runs])
+            style: LetterStyle = (size, "", 0, False, 0, False)
+            self.lines.append((row, min(x0, x1), base, max(x0, x1), 0, 0, False, [(style, len(row))]))
 
 
 def _inherited(item: Handle, name: str) -> Handle:
@@ -189,7 +187,7 @@ def read_page(page: Handle, number: int, most: int) -> None:
     except Exception:  # pypdf raises untyped errors (and RecursionError) on damaged pages
         send("page", number=number, failed=True)
         return
-    text = "".join(str(line[0]) for line in [*gathered.lines, *filled_in.lines])
+    text = "".join(line[0] for line in [*gathered.lines, *filled_in.lines])
     if len(text) > most:
         send("page", number=number, failed=True)
         return
@@ -201,8 +199,8 @@ def read_page(page: Handle, number: int, most: int) -> None:
         unreadable=len(_UNREADABLE.findall(text)),
         suspect=0,
         blank=not gathered.lines and not page.get_contents(),
-        lines=gathered.lines,
-        entries=filled_in.lines,
+        lines=pack(gathered.lines),
+        entries=pack(filled_in.lines),
         unread=filled_in.unread,
     )
 
@@ -224,18 +222,5 @@ def read_document(request: Request, data: bytes) -> None:
     send("end")
 
 
-def answer(request: Request, data: bytes) -> None:
-    """Answer a request for a file, or refuse it with the reason."""
-    limit_step(request["step"])
-    try:
-        read_document(request, data)
-    except MemoryError:
-        os._exit(1)
-    except Exception as error:  # pypdf raises untyped errors on damaged files; all mean the same to the user
-        send("refused", reason=f"{type(error).__name__}: {error}"[:300])
-
-
 if __name__ == "__main__":
-    logging.disable(logging.CRITICAL)
-    warnings.simplefilter("ignore")
-    serve(answer)
+    serve_pypdf(read_document, "step")

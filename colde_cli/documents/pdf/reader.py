@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -49,7 +49,9 @@ from colde_cli.errors import (
     PasswordError,
 )
 
-_PDFIUM, _PYPDF = "engine.py", "pypdf_engine.py"
+PDFIUM = "engine.py"
+"""The reader script that knows the places of letters."""
+_PYPDF = "pypdf_engine.py"
 MEMORY = 1 << 30
 """Bytes of address space that a reader process may take, in addition to twice the file."""
 SECONDS = 120
@@ -68,9 +70,10 @@ _ENOUGH_WORDS = 50
 _BROKEN_WORD = re.compile(r"[^\W\d_]\ufffd[^\W\d_]|(?<!\w)\ufffd[a-z]{3}")
 _MIXED_SCRIPTS = re.compile(r"[a-z][\u0370-\u05ff]|[\u0370-\u05ff][a-z]")
 _OCR = "run OCR first, for example: ocrmypdf --skip-text in.pdf out.pdf"
-_FUNCTION_WORDS = re.compile(
-    r"the|of|and|to|in|a|is|for|that|la|le|de|et|les|des|und|der|die|das|el|los|y|en|que|di|il|e"
+_FUNCTION_WORDS = frozenset(
+    "the of and to in a is for that la le de et les des und der die das el los y en que di il e".split()
 )
+_FREQUENT = (" the ", " and ", " und ", " der ", " les ", " des ", " los ", " que ")
 
 
 def read_pdf(
@@ -104,14 +107,30 @@ def read_pdf(
         raise _no_text(shown, answer, pages)
     layout = text_lines(read)
     scene = survey(layout.lines)
-    text, sections, page_starts = _lay_out(scene, find_headings(scene, answer.outline), answer.pages)
+    writer = _writer(scene, answer)
+    sections = _lay_out(writer, scene, find_headings(scene, answer.outline))
     title = find_title(scene, answer.title) or name
-    return Document(path, title, text, sections, page_starts, _report(answer, read, layout))
+    report = _report(answer, read, layout)
+    if pages:
+        report = replace(report, chosen_pages=(first, min(last or answer.pages, answer.pages)))
+    return Document(path, title, writer.text(), sections, tuple(writer.page_starts), report)
+
+
+def laid_out(answer: Answer) -> ProseWriter:
+    """Lay out the text of pages once more, as `read_pdf` does, for a caller who asks for the lines of paragraphs."""
+    scene = survey(text_lines(sorted(answer.read, key=lambda page: page.number)).lines)
+    writer = _writer(scene, answer)
+    _lay_out(writer, scene, find_headings(scene, answer.outline))
+    return writer
+
+
+def _writer(scene: Scene, answer: Answer) -> ProseWriter:
+    return ProseWriter(answer.pages, Hyphens(line.text for line in scene.lines))
 
 
 def _answer(file: BinaryIO, path: str, password: str | None, first: int, last: int) -> Answer:
     """Read with PDFium; if it refuses or dies, read with pypdf, which also knows the reason."""
-    answer = run_reader(_PDFIUM, file, password, first, last)
+    answer = run_reader(PDFIUM, file, password, first, last)
     if answer.too_long:
         raise LimitError(
             f"Cannot read all of {path}: it has more than {MAX_CHARACTERS:,} characters; read a part with --pages."
@@ -195,12 +214,24 @@ class Answer:
         return self.characters > MAX_CHARACTERS
 
 
-def run_reader(script: str, file: BinaryIO, password: str | None, first: int, last: int) -> Answer:
-    """Read pages `first` to `last` (0: the last page of the file) of an open file with one of the reader scripts."""
+def run_reader(
+    script: str, file: BinaryIO, password: str | None, first: int, last: int, boxes: Collection[int] = ()
+) -> Answer:
+    """Read pages of an open file with one of the reader scripts.
+
+    Args:
+        script: its name.
+        file: open and seekable.
+        password: of an encrypted file.
+        first: page to begin with.
+        last: page to end with; 0 for the last page of the file.
+        boxes: pages of which to read the places of letters, too; pypdf does not know them.
+    """
     answer = Answer()
     given_up = 0
     while True:
-        begun = _run_once(script, file, password, (first, last), answer)
+        request = {"password": password, "first": first, "last": last, "boxes": sorted(boxes)}
+        begun = _run_once(script, file, request, answer)
         if not answer.died or answer.too_long or begun == 0 or given_up >= _RESTARTS:
             return answer
         answer.read.append(PdfPage(begun, failed=True))
@@ -211,12 +242,10 @@ def run_reader(script: str, file: BinaryIO, password: str | None, first: int, la
         answer.died = False
 
 
-def _run_once(
-    script: str, file: BinaryIO, password: str | None, span: tuple[int, int], answer: Answer
-) -> int:
+def _run_once(script: str, file: BinaryIO, request: dict[str, Any], answer: Answer) -> int:
     """Run one process; return the page at which it died, 0 if it did not."""
     begun, finished = 0, False
-    with _process(script, file, password, span) as messages:
+    with reader_process(script, file, request) as messages:
         for message in messages:
             kind = message["kind"]
             if kind == "begin":
@@ -243,27 +272,22 @@ def _take_head(answer: Answer, message: dict[str, Any]) -> None:
     answer.outline = answer.outline or [Bookmark(*entry) for entry in message["outline"]]
 
 
-def _process(
-    script: str, file: BinaryIO, password: str | None, span: tuple[int, int]
+def reader_process(
+    script: str, file: BinaryIO, request: dict[str, Any]
 ) -> AbstractContextManager[Iterator[dict[str, Any]]]:
+    """Give a reader script of this folder a request for a file, with the limits of PDFs; iterate over its answer."""
     size = file.seek(0, os.SEEK_END)
-    request = {
-        "password": password,
-        "first": span[0],
-        "last": span[1],
+    limits = {
         "memory": MEMORY + 2 * size,
         "seconds": SECONDS,
         "step": STEP_SECONDS,
         "characters": PAGE_CHARACTERS,
     }
-    return sandboxed(Path(__file__).with_name(script), file, request, 2 * SECONDS)
+    return sandboxed(Path(__file__).with_name(script), file, {**request, **limits}, 2 * SECONDS)
 
 
-def _lay_out(
-    scene: Scene, headings: Sequence[Heading], pages: int
-) -> tuple[str, tuple[Section, ...], tuple[int, ...]]:
-    """Write all lines as paragraphs under their headings; return text, sections, and the offsets of pages."""
-    writer = ProseWriter(pages, Hyphens(line.text for line in scene.lines))
+def _lay_out(writer: ProseWriter, scene: Scene, headings: Sequence[Heading]) -> tuple[Section, ...]:
+    """Write all lines as paragraphs under their headings, up to the end of the text; return the sections."""
     geometry = Geometry(scene.lines, scene.body_size, scene.leading)
     end = headings[0].first if headings else len(scene.lines)
     kind = SectionKind.FRONT if headings else SectionKind.BODY
@@ -272,12 +296,12 @@ def _lay_out(
     for heading, end in zip(headings, ends, strict=False):  # without headings there is one end too many
         kind = kind_of(heading.text, kind)
         sections.append(_with_heading(writer, geometry, scene.lines[heading.first : end], heading, kind))
-    text, starts = writer.text(), tuple(writer.page_starts)
-    numbered = (
+    writer.finish()
+    starts = tuple(writer.page_starts)
+    return tuple(
         replace(section, index=index, pages=pages_of(starts, section.span))
         for index, section in enumerate(sections)
     )
-    return text, tuple(numbered), starts
 
 
 def _without_heading(
@@ -350,7 +374,9 @@ def _report(answer: Answer, read: Sequence[PdfPage], layout: TextLayout) -> Read
             "Values of its form could not be read; print the form to a new PDF and compare that one."
         )
     blank = [page.number for page in read if page.blank and not page.entries]
-    pictures = [number for number in empty if number not in failed and number not in blank]
+    # A page number alone, on the last page of a letter, hides nothing.
+    margins = [page.number for page in read if page.plain and page.number in empty]
+    pictures = [number for number in empty if number not in (*failed, *blank, *margins)]
     if pictures:
         share = f"({len(pictures)} of {len(read)}) " if len(pictures) > 1 else ""
         warnings.append(
@@ -362,6 +388,7 @@ def _report(answer: Answer, read: Sequence[PdfPage], layout: TextLayout) -> Read
         warnings.append(_left_out(ROTATED, layout))
     notes = [_left_out(what, layout) for what, count in layout.left_out.items() if count]
     notes += [f"Blank: {_pages(blank).lower()}."] if blank else []
+    notes += [f"Only a header or a page number: {_pages(margins).lower()}."] if margins else []
     return ReadReport(answer.pages, empty, unreadable, unread, warnings=tuple(warnings), notes=tuple(notes))
 
 
@@ -373,7 +400,7 @@ def _left_out(what: str, layout: TextLayout) -> str:
 def _reads_like_language(layout: TextLayout) -> bool:
     """Whether function words are as frequent as in European languages."""
     words = [word for line in layout.lines[:2000] for word in re.findall(r"[^\W\d_]+", line.text.lower())]
-    return sum(bool(_FUNCTION_WORDS.fullmatch(word)) for word in words) > 0.05 * len(words)
+    return sum(word in _FUNCTION_WORDS for word in words) > 0.05 * len(words)
 
 
 def _broken_words(layout: TextLayout) -> int:
@@ -388,9 +415,13 @@ def _is_garbled(layout: TextLayout) -> bool:
 
     Languages in Latin letters have 33 to 55 % vowels; text from a font with a wrong character map seldom has.
     """
-    words = re.findall(r"[^\W\d_]{3,}", " ".join(line.text for line in layout.lines[:2000]))
+    text = " ".join([line.text for line in layout.lines[:2000]])
+    # A word of three letters takes four with its blank: so many small words are always enough.
+    if sum(map(text.count, _FREQUENT)) > 0.01 * (len(text) + 1) / 4:
+        return False
+    words = re.findall(r"[^\W\d_]{3,}", text)
     plain = [word.lower() for word in words if word[1:].islower()]
-    small = sum(bool(_FUNCTION_WORDS.fullmatch(word)) for word in plain)
+    small = sum(word in _FUNCTION_WORDS for word in plain)
     if len(plain) < _ENOUGH_WORDS or small > 0.01 * len(plain):
         return False
     latin = "".join(word for word in plain if word.isascii())

@@ -7,7 +7,6 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +15,7 @@ from colde_cli import settings
 from colde_cli.documents.chunking import Chunker, TextTokenizer
 from colde_cli.documents.document import Chunk, Document
 from colde_cli.encoder.cache import Cache, digest, file_digest, remembered
-from colde_cli.encoder.encoder import encodable, open_tokenizer
+from colde_cli.encoder.encoder import encodable
 from colde_cli.encoder.encoding import Encoding, RuntimeInfo
 from colde_cli.encoder.layout import TOKENIZER, TOWER_GRAPH, TowerConfig, TowerFolder, open_tower_folder
 from colde_cli.encoder.runtime import (
@@ -24,17 +23,15 @@ from colde_cli.encoder.runtime import (
     Contract,
     Cuda,
     DevicePlan,
+    Graph,
     Progress,
     decide,
     open_session,
     probe_cuda,
-    run_graph,
 )
+from colde_cli.encoder.tokenizer import open_tokenizer
 from colde_cli.encoder.towers.packing import Rows, document_text, packing, section_text
 from colde_cli.errors import NoTextError, OptionError
-
-if TYPE_CHECKING:
-    from onnxruntime import InferenceSession
 
 FloatArray = NDArray[np.float32]
 
@@ -51,9 +48,9 @@ class TowerRunner:
         threads: texts encoded at the same time.
     """
 
-    session: InferenceSession
+    graph: Graph
+    dim: int
     threads: int
-    cuda: bool
 
     def run(self, rows: Sequence[Rows], progress: Progress | None = None) -> list[FloatArray]:
         """Vectors [D] in the order of `rows`.
@@ -62,15 +59,13 @@ class TowerRunner:
             ModelError: the graph cannot take these rows.
             DeviceError: memory ran out.
         """
-        inputs = {item.name for item in self.session.get_inputs()}
 
         def encode(item: Rows) -> FloatArray:
             feed = {
                 "rows": item.ids[None].astype(np.int64),
                 "paragraphs": item.paragraphs[None].astype(np.int64),
             }
-            wanted = {name: values for name, values in feed.items() if name in inputs}
-            (vectors,) = run_graph(self.session, ["vectors"], wanted, part="tower", cuda=self.cuda)
+            (vectors,) = self.graph.run(feed, {"vectors": (1, self.dim)}, tokens=item.ids.size)
             if progress is not None:
                 progress(1)
             vector: FloatArray = np.asarray(vectors[0], np.float32)
@@ -229,6 +224,10 @@ class TowerEncoder:
             return self._encode_wholes(documents, progress)
         return self.encode_chunked(documents, [self.chunk(document) for document in documents], progress)
 
+    def encode_later(self, documents: Sequence[Document], progress: Progress | None = None) -> list[Encoding]:
+        """Encode several documents now: a tower reads each as a whole."""
+        return self.encode_many(documents, progress)
+
     def encode_chunked(
         self,
         documents: Sequence[Document],
@@ -271,9 +270,8 @@ class TowerEncoder:
     def _open_runner(self, graph: Path, threads: int) -> TowerRunner:
         contract = Contract(frozenset(("rows", "paragraphs")), {"vectors": self.config.dim})
         cuda = self._plan.ordinal
-        return TowerRunner(
-            open_session(graph, contract, cuda), 1 if cuda is not None else threads, cuda is not None
-        )
+        opened = open_session(graph, contract, cuda)
+        return TowerRunner(opened, self.config.dim, 1 if cuda is not None else threads)
 
 
 def _no_text(document: Document) -> NoTextError:

@@ -14,6 +14,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import onnx
+import onnxruntime
 import torch
 from torch import Tensor, nn
 from torch.jit._trace import TracerWarning
@@ -29,6 +30,7 @@ from colde_cli.encoder.layout import (
     open_folder,
     weight_files,
 )
+from colde_cli.encoder.runtime import CPU_PROVIDER, UNUSED_FUSIONS
 from colde_cli.errors import OptionError
 from colde_cli.files import atomic_folder
 from colde_cli.learning.export.shared_weights import share_weights
@@ -140,7 +142,34 @@ def write_encoder(
         halve(full, target)
     else:
         quantize(full, target, calibration_ids)
+        fuse_nodes(target)
     full.unlink()
+
+
+def fuse_nodes(graph: Path) -> None:
+    """Let ONNX Runtime simplify a graph for CPUs now, as it otherwise would whenever it opens it.
+
+    The vectors stay the same to the bit. A session then opens in half the processor time.
+
+    Args:
+        graph: an ONNX file with all its weights, rewritten in place.
+    """
+    options = onnxruntime.SessionOptions()
+    # The next level would choose layouts for this processor.
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_EXTENDED
+    fused = graph.with_suffix(".fused.onnx")
+    options.optimized_model_filepath = str(fused)
+    onnxruntime.InferenceSession(
+        str(graph), options, providers=[CPU_PROVIDER], disabled_optimizers=UNUSED_FUSIONS
+    )
+    model = onnx.load(fused)
+    # ONNX Runtime names all operator sets that it knows.
+    used = {node.domain for node in model.graph.node}
+    kept = [item for item in model.opset_import if item.domain in used]
+    del model.opset_import[:]
+    model.opset_import.extend(kept)
+    graph.write_bytes(model.SerializeToString(deterministic=True))
+    fused.unlink()
 
 
 @contextmanager

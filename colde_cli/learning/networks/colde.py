@@ -21,7 +21,7 @@ from transformers import BertConfig, BertModel
 
 from colde_cli.encoder.layout import ModelConfig, ModelFolder, weights_file
 from colde_cli.errors import ModelError
-from colde_cli.learning.weights import load_tensors, save_tensors
+from colde_cli.learning.backbone import load_tensors, save_tensors
 
 
 def length_mask(lengths: Tensor, width: int) -> Tensor:

@@ -16,9 +16,9 @@ from colde_cli.encoder.towers.packing import Rows
 from colde_cli.encoder.towers.tower_encoder import TowerRunner
 from colde_cli.errors import ModelError
 from colde_cli.files import atomic_file
+from colde_cli.learning.backbone import load_tensors
 from colde_cli.learning.export.export import write_graph
 from colde_cli.learning.towers.registry import SYSTEMS
-from colde_cli.learning.weights import load_tensors
 
 TOLERANCE = 1e-4
 """Largest difference of a number between the vectors of network and graph."""
@@ -56,7 +56,7 @@ def export_tower(folder: Path, samples: Sequence[Rows]) -> float:
 def difference(network: nn.Module, config: TowerConfig, graph: Path, samples: Sequence[Rows]) -> float:
     """Return the largest difference of a number between the vectors of network and graph."""
     contract = Contract(frozenset(("rows", "paragraphs")), {"vectors": config.dim})
-    runner = TowerRunner(open_session(graph, contract), 1, cuda=False)
+    runner = TowerRunner(open_session(graph, contract), config.dim, 1)
     gaps = [0.0]
     for rows, served in zip(samples, runner.run(samples), strict=True):
         with torch.no_grad():

@@ -21,7 +21,7 @@ from colde_cli.encoder.layout import CARD, TowerConfig
 from colde_cli.encoder.towers.packing import Rows, document_text, packing, stack
 from colde_cli.errors import DataError, ModelError, OptionError
 from colde_cli.learning import checkpoint
-from colde_cli.learning.backbone import Backbone, load_backbone
+from colde_cli.learning.backbone import Backbone, load_backbone, save_tensors
 from colde_cli.learning.card import CardFacts, write_card
 from colde_cli.learning.export.export import new_folder
 from colde_cli.learning.loop import Journal, Outcome, Task, train
@@ -51,7 +51,6 @@ from colde_cli.learning.towers.unsupervised import (
     split_sentences,
     train_unsupervised,
 )
-from colde_cli.learning.weights import save_tensors
 from colde_cli.recipes import TowerRecipe
 from colde_cli.scoring.fit import fit_calibration
 

@@ -10,8 +10,8 @@ from rich.table import Table
 from rich.text import Text
 
 from colde_cli.evaluation.result import FIGURES, Evaluation, SetResult, SystemResult
+from colde_cli.views.console import rendered
 from colde_cli.views.evaluation import wording
-from colde_cli.views.terminal import rendered
 from colde_cli.views.wording import plain
 
 _PAIR_FIGURES = ("auc_random", "auc_hard", "average_precision", "f1", "precision", "recall", "accuracy")

@@ -10,13 +10,13 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from colde_cli.views.console import rendered
 from colde_cli.views.csv import quoted_table
 from colde_cli.views.escaping import harmless, markdown, short
 from colde_cli.views.heatmap import score_style
 from colde_cli.views.json import text as json_text
 from colde_cli.views.markdown import folded, table
 from colde_cli.views.pages import plain_page
-from colde_cli.views.terminal import rendered
 from colde_cli.views.wording import field_name, plain, plural, shorten
 
 if TYPE_CHECKING:

@@ -1,25 +1,29 @@
-"""Copies, versions and parts of documents in the terminal, as Markdown, CSV and JSON."""
+"""Copies, versions and parts of documents in the terminal, as Markdown, CSV, JSON and one HTML page."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import PurePath
-from typing import TYPE_CHECKING
+import shlex
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from colde_cli.corpus.families import Relation
+from colde_cli.views.console import rendered
 from colde_cli.views.csv import Cell, quoted_table
-from colde_cli.views.escaping import markdown
+from colde_cli.views.escaping import harmless, markdown, short
 from colde_cli.views.json import text as json_text
 from colde_cli.views.markdown import folded, table
-from colde_cli.views.terminal import rendered
+from colde_cli.views.pages import plain_page
 from colde_cli.views.wording import percent, plain, plural, shorten
 
 if TYPE_CHECKING:
     from colde_cli.corpus.families import Closest, Containment, Families, Family, Member
+
 
 COLUMNS = (
     *("group", "path", "title", "words", "size", "relation", "other", "share", "share_back"),
@@ -38,6 +42,11 @@ _STYLES = {
     Relation.VERSION: "yellow",
 }
 _TITLE = 90
+_TEMPLATE = Path(__file__).with_name("dupes.html")
+_PAGE_TITLE = 200
+_PAGE_PATH = 400
+Links = Mapping[tuple[str, str], str]
+"""Addresses of the reports of pairs, by their paths in the order of `Families.pairs`."""
 
 
 def summary(found: Families) -> str:
@@ -205,3 +214,113 @@ def _other(close: Closest | None) -> tuple[Cell, ...]:
 def _part(item: Containment) -> tuple[Cell, ...]:
     shared = (round(item.share, 6), round(item.share_back, 6))
     return (*_cells(None, item.part), "contained", item.whole.path, *shared, item.whole.words)
+
+
+def families_html(found: Families, links: Links | None = None) -> str:
+    """The page as text; it loads nothing, and what documents say is escaped.
+
+    Args:
+        found: to show.
+        links: to reports of pairs, relative to the page; a pair without one shows the command that makes it.
+    """
+    reports = links or {}
+    return plain_page(
+        _TEMPLATE,
+        summary=summary(found),
+        facts=facts(found),
+        groups=[
+            {
+                "title": short(group.members[0].title, _PAGE_TITLE),
+                "count": plural(len(group.members), "document"),
+                "members": [_member_row(member, reports) for member in group.members],
+            }
+            for group in found.groups
+        ],
+        wholes=list(_wholes(found, reports)),
+        skipped=[(short(item.path, _PAGE_PATH), harmless(item.reason)) for item in found.skipped],
+        half_read=[(short(path, _PAGE_PATH), harmless(" ".join(said))) for path, said in found.half_read],
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A document and how it is related to another.
+
+    Attributes:
+        words: how many, in words.
+        relation: "version of"; "" for the first of a group.
+        kind: class of the relation.
+        other: path of the other document.
+        shares: in per cent and in words, of its words there and of the other's here; empty where all are the same.
+        link: to the report on both, or "".
+        command: that makes the report, or "".
+    """
+
+    title: str
+    path: str
+    words: str
+    relation: str = ""
+    kind: str = ""
+    other: str = ""
+    shares: tuple[tuple[int, str], ...] = ()
+    link: str = ""
+    command: str = ""
+
+
+def _member_row(member: Member, links: Links) -> Row:
+    close = member.closest
+    words = plural(member.words, "word") if member.words else "not readable"
+    if close is None:
+        return Row(short(member.title, _PAGE_TITLE), short(member.path, _PAGE_PATH), words)
+    same = exact(close.relation)
+    return Row(
+        short(member.title, _PAGE_TITLE),
+        short(member.path, _PAGE_PATH),
+        words,
+        relation_words(close.relation),
+        close.relation.value,
+        short(close.path, _PAGE_PATH),
+        () if same else (_bar(close.share), _bar(close.share_back)),
+        *(("", "") if same else _report(close.path, member.path, links)),
+    )
+
+
+def _bar(share: float) -> tuple[int, str]:
+    return round(100 * share), share_words(share)
+
+
+def _report(a: str, b: str, links: Links) -> tuple[str, str]:
+    """The address of the report on a pair, or the command that makes it."""
+    if (a, b) in links:
+        return links[a, b], ""
+    # A name that begins with a hyphen is no option after two of them.
+    return "", harmless(shlex.join(["colde", "diff", "-o", "diff.html", "--", a, b]))
+
+
+def _wholes(found: Families, links: Links) -> Iterator[dict[str, Any]]:
+    """The longer documents, each with its parts."""
+    parts: dict[str, list[Containment]] = {}
+    for item in found.contained:
+        parts.setdefault(item.whole.path, []).append(item)
+    for path, items in parts.items():
+        whole = items[0].whole
+        yield {
+            "title": short(whole.title, _PAGE_TITLE),
+            "path": short(path, _PAGE_PATH),
+            "words": plural(whole.words, "word"),
+            "count": plural(len(items), "part"),
+            "parts": [_part_row(item, links) for item in items],
+        }
+
+
+def _part_row(item: Containment, links: Links) -> Row:
+    return Row(
+        short(item.part.title, _PAGE_TITLE),
+        short(item.part.path, _PAGE_PATH),
+        plural(item.part.words, "word"),
+        "part of",
+        "contained",
+        short(item.whole.path, _PAGE_PATH),
+        (_bar(item.share), _bar(item.share_back)),
+        *_report(item.part.path, item.whole.path, links),
+    )

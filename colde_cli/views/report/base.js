@@ -46,14 +46,30 @@ function drawn(name, attributes) {
   return made;
 }
 
+// What is hidden this way is still found by a search of the browser, where it can do that.
+const FINDABLE = "onbeforematch" in document.body ? "until-found" : "";
+
+// Hides an element; null shows it.
+function conceal(element, how) {
+  if (how === null) element.removeAttribute("hidden");
+  else element.setAttribute("hidden", how);
+}
+
+const inTexts = () => ["text", "redline"].includes(root.dataset.view);
+
 function show(view) {
   root.dataset.view = view;
+  if (inTexts()) reading = view;
+  for (const section of $$("main > section")) {
+    conceal(section, section.id === (inTexts() ? "text" : view) ? null : FINDABLE);
+  }
+  arrangePanes();
   for (const link of $$(".top nav a")) {
     if (link.hash === `#${view}`) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
   }
-  if (view !== "text") window.scrollTo(0, 0);
-  document.dispatchEvent(new Event(`shown-${view}`));
+  if (!inTexts()) window.scrollTo(0, 0);
+  document.dispatchEvent(new Event(inTexts() ? "shown-text" : `shown-${view}`));
 }
 
 const darkSystem = matchMedia("(prefers-color-scheme: dark)");
@@ -72,4 +88,11 @@ function switchTheme() {
 
 $("#theme").addEventListener("click", switchTheme);
 darkSystem.addEventListener("change", themeChanged);
+// Another report may choose, or the browser may store the choice only after a reload has read it.
+addEventListener("storage", () => {
+  const theme = remembered("theme");
+  if (!theme || theme === root.dataset.theme) return;
+  root.dataset.theme = theme;
+  themeChanged();
+});
 themeChanged();

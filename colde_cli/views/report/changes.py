@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,9 +10,10 @@ from typing import TYPE_CHECKING
 from colde_cli.documents.passages import whole_pages
 from colde_cli.similarity.alignment import PassagePair, State
 from colde_cli.similarity.flags import FlagKind
+from colde_cli.similarity.redline import Operation
 from colde_cli.similarity.triage import weight
 from colde_cli.views.escaping import short
-from colde_cli.views.redline import Piece, PieceKind, pieces
+from colde_cli.views.redline import Piece, holds, pieces
 from colde_cli.views.wording import STATE_WORDS, heading, page_range
 
 if TYPE_CHECKING:
@@ -128,19 +128,11 @@ def _section_name(document: Document, passages: Sequence[Passage]) -> str:
 def change_excerpt(pair: PassagePair) -> tuple[Piece, ...]:
     """Choose a few words that identify the pair."""
     if not pair.edits:
-        return (Piece(PieceKind.STAYED, short(pair.a_text or pair.b_text, 2 * _EXCERPT), gap=False),)
+        return (Piece(Operation.KEPT, short(pair.a_text or pair.b_text, 2 * _EXCERPT), gap=False),)
     return pieces(pair, _CONTEXT, _EXCERPT, only=_flagged_edit(pair))
 
 
 def _flagged_edit(pair: PassagePair) -> Edit:
     """The edit that holds words of the first flag, else the first edit."""
-    for flag in pair.flags[:1]:
-        for edit in pair.edits:
-            sides = ((flag.a, pair.a_text, edit.a), (flag.b, pair.b_text, edit.b))
-            if any(
-                words and span.start < match.end() and match.start() < span.end
-                for words, text, span in sides
-                for match in re.finditer(re.escape(words), text)
-            ):
-                return edit
-    return pair.edits[0]
+    flagged = (edit for edit in pair.edits if pair.flags[:1] and holds(pair, edit, pair.flags[0]))
+    return next(flagged, pair.edits[0])

@@ -64,6 +64,14 @@ async function copyLink() {
   if (document.activeElement === document.body) button.focus();
 }
 
+// There is one at a time: beside the change chosen.
+function copyButton() {
+  $("#copy")?.remove();
+  const button = element("button", { type: "button", id: "copy", title: "Copy a link to this change (c)" }, "Copy link");
+  button.addEventListener("click", copyLink);
+  return button;
+}
+
 function showDetail(number) {
   const box = $("#detail");
   const state = data.states[number];
@@ -84,17 +92,15 @@ function showDetail(number) {
     go.addEventListener("click", () => tab(side));
     buttons.append(go);
   }
-  const copy = element("button", { type: "button", id: "copy", title: "Copy a link to this change (c)" }, "Copy link");
-  copy.addEventListener("click", copyLink);
   const close = element("button", { type: "button" }, "Close");
   close.addEventListener("click", () => {
     box.hidden = true;
     redraw();
     // The focus goes on from where the change is, not from the top of the page.
     const places = [row?.firstElementChild, texts.a.pane, texts.b.pane];
-    places.find((place) => place?.checkVisibility())?.focus({ preventScroll: true });
+    places.find((place) => place?.checkVisibility() && !place.closest("[hidden]"))?.focus({ preventScroll: true });
   });
-  buttons.append(copy, close);
+  buttons.append(copyButton(), close);
   const words = element("p", { class: "words", dir: "auto", lang: "" });
   words.append(state === "s" ? wordsOf("a", number).map(plain).join("\n\n") : merged(number));
   box.replaceChildren(head, words, where, facts, buttons);

@@ -2,22 +2,34 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from colde_cli.views.escaping import short
 from colde_cli.views.pages import base_style, content_policy, templates
 from colde_cli.views.report.changes import STATE_LETTERS, changes, kind_counts, longest, weightiest
-from colde_cli.views.report.heat import heat_maps, tables
-from colde_cli.views.report.sides import sides
+from colde_cli.views.report.sides import heading_partners, sides
 from colde_cli.views.report.summary import heads, summary
+from colde_cli.views.wording import heading, page_range
 
 if TYPE_CHECKING:
+    from colde_cli.documents.passages import Passage
+    from colde_cli.encoder.encoding import Encoding
     from colde_cli.similarity.comparison import Comparison
 
 
 _FOLDER = Path(__file__).parent
-_SCRIPTS = ("base", "panes", "links", "list", "detail", "maps", "start")
+_SCRIPTS = ("base", "panes", "links", "list", "detail", "redline", "folding", "maps", "print", "start")
 """In the order of the page."""
+MOST_LINES = 1000
+"""Rows or columns of a map at most; with more, a cell stands for several and shows their highest score."""
 
 
 def comparison_html(comparison: Comparison) -> str:
@@ -38,7 +50,7 @@ def comparison_html(comparison: Comparison) -> str:
             longest=longest(comparison, listed),
             kind_counts=kind_counts(listed),
             weightiest=weightiest(comparison, listed),
-            maps=tables(comparison),
+            maps=heat_tables(comparison),
             sides=sides(comparison),
             data=_data(comparison),
         )
@@ -46,11 +58,12 @@ def comparison_html(comparison: Comparison) -> str:
 
 
 def _data(comparison: Comparison) -> dict[str, Any]:
-    """The data of the scripts: state and score in hundredths of every pair, and the maps."""
+    """The data of the scripts: state and score in hundredths of every pair, partners of headings, and the maps."""
     pairs = comparison.passages
     return {
         "states": "".join(STATE_LETTERS[pair.state] for pair in pairs),
         "scores": [-1 if pair.score is None else round(100 * pair.score) for pair in pairs],
+        "partners": heading_partners(comparison),
         **heat_maps(comparison),
     }
 
@@ -66,3 +79,111 @@ def _script() -> str:
 
 def _read(name: str) -> str:
     return (_FOLDER / name).read_text(encoding="utf-8")
+
+
+def heat_maps(comparison: Comparison) -> dict[str, Any]:
+    """Both maps, and the section and first passage of each chunk."""
+    alignment = comparison.aligned
+    return {
+        "sections": _map(comparison.section_scores),
+        "chunks": _map(comparison.chunk_scores),
+        "places": [_places(comparison.a, alignment.a), _places(comparison.b, alignment.b)],
+    }
+
+
+def _map(scores: NDArray[np.float32]) -> dict[str, Any]:
+    steps = [max(1, -(-count // MOST_LINES)) for count in scores.shape]
+    cells = np.rint(scores * 100 + 100).clip(0, 200).astype(np.uint8)
+    for axis, step in enumerate(steps):
+        if step > 1:
+            cells = np.maximum.reduceat(cells, np.arange(0, cells.shape[axis], step), axis=axis)
+    return {
+        "rows": cells.shape[0],
+        "columns": cells.shape[1],
+        "steps": steps,
+        "cells": b64encode(cells.tobytes()).decode(),
+    }
+
+
+def _places(encoding: Encoding, passages: Sequence[Passage]) -> dict[str, list[int]]:
+    ends = [passage.span.end for passage in passages]
+    last = max(0, len(passages) - 1)
+    return {
+        "section": [chunk.section for chunk in encoding.chunks],
+        "passage": [min(last, bisect_right(ends, chunk.span.start)) for chunk in encoding.chunks],
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class MapRow:
+    """A section or chunk of A and its best counterpart, each as id in the page and name, with their score."""
+
+    a: tuple[str, str]
+    score: str
+    b: tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class MapTable:
+    """A map as a table.
+
+    Attributes:
+        name: in ids of the page.
+        about: a sentence or two.
+        one: "section" or "chunk".
+    """
+
+    name: str
+    title: str
+    about: str
+    one: str
+    rows: Sequence[MapRow]
+
+
+def heat_tables(comparison: Comparison) -> list[MapTable]:
+    """Both maps as tables, for readers who see no picture or run no scripts."""
+    return [
+        MapTable("sections", "Sections", "Cosines of section vectors.", "section", _sections(comparison)),
+        MapTable(
+            "chunks",
+            "Chunks",
+            "A chunk is up to 512 tokens of a section. Cosines of chunk vectors, raised where chunks share wording.",
+            "chunk",
+            _chunks(comparison),
+        ),
+    ]
+
+
+def _sections(comparison: Comparison) -> list[MapRow]:
+    scores = comparison.section_scores
+    if not scores.size:
+        return []
+    a, b = comparison.a.document.sections, comparison.b.document.sections
+    best = scores.argmax(axis=1)
+    return [
+        MapRow(
+            (f"as{i}", short(heading(a[i]), 70)),
+            f"{scores[i, j]:.2f}",
+            (f"bs{j}", short(heading(b[j]), 70)),
+        )
+        for i, j in enumerate(int(place) for place in best)
+    ]
+
+
+def _chunks(comparison: Comparison) -> list[MapRow]:
+    if not comparison.chunk_scores.size:
+        return []
+    return [
+        MapRow(
+            _chunk(comparison.a, match.chunk, "a"),
+            f"{match.score:.2f}",
+            _chunk(comparison.b, match.partner, "b"),
+        )
+        for match in comparison.matches_of_a()
+    ]
+
+
+def _chunk(encoding: Encoding, index: int, side: str) -> tuple[str, str]:
+    chunk = encoding.chunks[index]
+    name = short(heading(encoding.document.sections[chunk.section]), 60)
+    return f"{side}s{chunk.section}", ", ".join(part for part in (name, page_range(chunk.pages)) if part)

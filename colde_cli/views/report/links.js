@@ -32,14 +32,14 @@ function darkness(state, score) {
 }
 
 function drawLinks() {
-  if (root.dataset.view !== "text" || !bothShown() || !gutter.clientWidth) return;
+  if (!bothShown() || !gutter.clientWidth) return;
   const frame = gutter.getBoundingClientRect();
   const width = frame.width;
   const half = width / 2;
   const paths = [];
   for (const number of new Set([...onScreen(texts.a), ...onScreen(texts.b)])) {
     const state = data.states[number];
-    if (state === "a" || state === "b") continue;
+    if (state === "a" || state === "b" || [texts.a, texts.b].some((text) => text.ofPair.get(number)[0].hidden)) continue;
     const [top, bottom] = inGutter(texts.a, number, frame);
     const [otherTop, otherBottom] = inGutter(texts.b, number, frame);
     const score = Math.max(0, data.scores[number] / 100);
@@ -75,7 +75,7 @@ gutter.addEventListener(
 
 // One path for all changes of a state: a document may have thousands.
 function drawStrips() {
-  for (const text of Object.values(texts)) {
+  for (const text of Object.values(columns)) {
     if (!shown(text)) continue;
     const strip = $(`#strip-${text.side}`);
     const shapes = { e: "", m: "", a: "", b: "" };
@@ -104,18 +104,18 @@ function drawStrips() {
 }
 
 function markStrips() {
-  for (const text of Object.values(texts)) {
+  for (const text of Object.values(columns)) {
     const mark = $(`#strip-${text.side} .on`);
     const found = (text.places ?? []).find(([, number]) => number === chosen);
     if (mark) mark.setAttribute("d", found ? `M0 ${found[0]}h10v4h-10z` : "");
   }
 }
 
-for (const side of ["a", "b"]) {
+for (const side of ["a", "b", "m"]) {
   $(`#strip-${side}`).addEventListener("click", (event) => {
-    const { pane } = texts[side];
+    const { pane } = columns[side];
     const box = event.currentTarget.getBoundingClientRect();
-    takeLead(side);
+    if (OTHER[side]) takeLead(side);
     pane.scrollTop = ((event.clientY - box.top) / box.height) * pane.scrollHeight - pane.clientHeight / 3;
   });
 }

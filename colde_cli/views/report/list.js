@@ -90,30 +90,37 @@ function step(direction) {
 function choose(number, { keepAddress = false } = {}) {
   if (!(number >= 0 && number < data.states.length)) return;
   chosen = number;
-  if (root.dataset.view !== "text") show("text");
+  if (!inTexts()) show(reading);
   for (const on of $$(".p.on, .h.on")) on.classList.remove("on");
-  for (const text of Object.values(texts)) {
+  for (const text of Object.values(columns)) {
     for (const passage of text.ofPair.get(number) ?? []) passage.classList.add("on");
   }
   for (const link of $$("#list a[aria-current]")) link.removeAttribute("aria-current");
   const link = rowOf.get(number)?.firstElementChild;
   link?.setAttribute("aria-current", "true");
   // From change to change the address changes in place: Back leads to where the reader came from.
-  const within = keepAddress || /^#[pq]\d+$/.test(location.hash);
-  history[within ? "replaceState" : "pushState"](null, "", `#p${number}`);
-  showDetail(number);
+  const within = keepAddress || /^#[pqr]\d+/.test(location.hash);
+  const place = `#${reading === "redline" ? "r" : "p"}${number}`;
+  history[within ? "replaceState" : "pushState"](null, "", addressed(place));
+  // The redline shows already what the box would.
+  $("#detail").hidden = reading === "redline";
+  if (reading === "text") showDetail(number);
+  else $(`#r${number} .note`)?.append(copyButton());
   // Only now does the list have its height.
   showRowOf(number);
   link?.scrollIntoView({ block: "nearest" });
   tellCount();
   markStrips();
+  for (const column of Object.values(columns)) unfold(column.ofPair.get(number)?.[0]);
   const seen = $("#text").dataset.tab;
-  if (!bothShown() && OTHER[seen] && !texts[seen].ofPair.has(number)) tab(OTHER[seen]);
+  if (reading === "redline" && medium.matches && seen === "list") tab("a");
+  else if (reading === "text" && !bothShown() && OTHER[seen] && !texts[seen].ofPair.has(number)) tab(OTHER[seen]);
   else level(number);
 }
 
 // Brings a pair to the same height in both texts; where only one is shown and lacks it, what precedes it there.
 function level(number) {
+  if (reading === "redline") return bring({ m: columns.m.ofPair.get(number)?.[0] });
   const at = (side) => texts[side].ofPair.get(number)?.[0];
   const alone = ["a", "b"].filter((side) => shown(texts[side]));
   if (alone.length !== 1) return bring({ a: at("a"), b: at("b") });
@@ -124,8 +131,9 @@ function level(number) {
 
 function tab(name) {
   const before = $("#text").dataset.tab;
-  const pair = chosen >= 0 || before === "list" ? chosen : pairInView(texts[before]);
+  const pair = chosen >= 0 || before === "list" ? chosen : pairAtLine();
   $("#text").dataset.tab = name;
+  arrangePanes();
   for (const button of $$(".tabs button")) button.setAttribute("aria-pressed", String(button.dataset.tab === name));
   if (before !== name) laidOut();
   if (before !== name && pair >= 0) level(pair);

@@ -201,7 +201,7 @@ class HeatMap {
   go() {
     hideTip();
     const targets = { a: this.target("a", this.row * this.steps[0]), b: this.target("b", this.column * this.steps[1]) };
-    history.pushState(null, "", "#text");
+    history.pushState(null, "", addressed("#text"));
     goTo(targets);
   }
 }
@@ -211,7 +211,10 @@ function goTo(targets) {
   show("text");
   if ($("#text").dataset.tab === "list") tab("a");
   for (const on of $$(".p.on, .h.on")) on.classList.remove("on");
-  for (const target of Object.values(targets)) target?.classList.add("on");
+  for (const target of Object.values(targets)) {
+    target?.classList.add("on");
+    unfold(target);
+  }
   const side = targets.a ? "a" : "b";
   bring(targets);
   texts[side].pane.focus({ preventScroll: true });
@@ -253,24 +256,3 @@ const drawMaps = eachFrame(() => {
 document.addEventListener("shown-maps", drawMaps);
 document.addEventListener("colours", drawMaps);
 window.addEventListener("resize", drawMaps);
-
-// Paper is light, and the maps may not have been on the screen yet.
-let screenTheme = null;
-
-function onPaper(printing) {
-  if (printing === (screenTheme !== null)) return;
-  if (printing) {
-    screenTheme = root.dataset.theme ?? "";
-    root.dataset.theme = "light";
-    for (const map of heatMaps) map.draw(660);
-    return;
-  }
-  if (screenTheme) root.dataset.theme = screenTheme;
-  else delete root.dataset.theme;
-  screenTheme = null;
-  drawMaps();
-}
-
-window.addEventListener("beforeprint", () => onPaper(true));
-window.addEventListener("afterprint", () => onPaper(false));
-matchMedia("print").addEventListener("change", (event) => onPaper(event.matches));

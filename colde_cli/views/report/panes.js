@@ -1,9 +1,9 @@
 // The two texts: where things are in them, and scrolling them together so that partners stay level.
 
 const OTHER = { a: "b", b: "a" };
-const texts = {};
-for (const side of ["a", "b"]) {
-  const pane = $(`#pane-${side}`);
+
+// A column of text, and where the pairs are in it.
+function columnOf(side, pane) {
   const passages = $$(".p", pane);
   const ofPair = new Map();
   passages.forEach((passage) => {
@@ -11,7 +11,30 @@ for (const side of ["a", "b"]) {
     if (!ofPair.has(number)) ofPair.set(number, []);
     ofPair.get(number).push(passage);
   });
-  texts[side] = { side, pane, passages, ofPair, blocks: $$(".blk", pane) };
+  return { side, pane, passages, ofPair, blocks: $$(".blk", pane) };
+}
+
+const texts = { a: columnOf("a", $("#pane-a")), b: columnOf("b", $("#pane-b")) };
+// With the redline, "m", once it is made.
+const columns = { ...texts };
+
+// Narrow screens show the texts in tabs, and first of all the redline.
+const medium = matchMedia("(max-width: 1180px)");
+const small = matchMedia("(max-width: 760px)");
+// Which of the two was read last: "text", side by side, or "redline".
+let reading = small.matches ? "redline" : "text";
+
+// Shows the columns of the view. One that only a tab hides can be found; one whose words another shows cannot.
+function arrangePanes() {
+  const { tab: seen } = $("#text").dataset;
+  const inList = medium.matches && seen === "list";
+  const asRedline = reading === "redline";
+  if (asRedline) makeRedline();
+  $("#text").dataset.reading = reading;
+  conceal(redlinePane, !asRedline ? "" : inList ? FINDABLE : null);
+  for (const { side, pane } of Object.values(texts)) {
+    conceal(pane, asRedline ? "" : inList || (small.matches && seen !== side) ? FINDABLE : null);
+  }
 }
 
 // Only what kept its order can be level on both sides.
@@ -31,7 +54,7 @@ for (const text of Object.values(texts)) {
   }
 }
 
-const shown = (text) => text.pane.clientHeight > 0;
+const shown = (column) => inTexts() && Boolean(column) && !column.pane.hidden && column.pane.clientHeight > 0;
 const bothShown = () => shown(texts.a) && shown(texts.b);
 
 // How far a text's elements are from the top of its content.
@@ -105,14 +128,19 @@ function readingLine(pane) {
   return Math.max(1 / 3, 1 - left / height);
 }
 
-// A pair of both texts near the reading line of one; -1 where there is none.
+// A pair near the reading line of a column, in a text one that both have; -1 where there is none.
 function pairInView(text) {
-  if (!text.passages.length || !shown(text)) return -1;
+  if (!shown(text) || !text.passages.length) return -1;
   const line = text.pane.getBoundingClientRect().top + text.pane.clientHeight / 3;
-  const here = text.index.get(passageAt(text, line));
+  const at = passageAt(text, line);
+  if (!text.index) return Number(at.dataset.p);
+  const here = text.index.get(at);
   const near = text.before[here] >= 0 ? text.before[here] : text.after[here];
   return near < 0 ? -1 : pairOf(text, near);
 }
+
+// The pair that is being read; -1 where no text is shown.
+const pairAtLine = () => [columns.m, texts[leader], texts.b].map(pairInView).find((number) => number >= 0) ?? -1;
 
 let linked = true;
 let leader = "a";
@@ -160,24 +188,23 @@ for (const text of Object.values(texts)) {
   );
 }
 
-// Brings elements of either text to the same height; what one side lacks follows the other.
+// Brings elements of either text, or one of the redline, to the same height; what one side lacks follows the other.
 function bring(targets) {
   const present = Object.keys(targets).filter((side) => targets[side]);
   const settle = (left) => {
     let height = 0;
     for (const side of present) {
-      const { pane } = texts[side];
       const box = targets[side].getBoundingClientRect();
       height = Math.max(height, box.height);
     }
     for (const side of present) {
-      const text = texts[side];
+      const text = columns[side];
       if (!shown(text)) continue;
       const box = targets[side].getBoundingClientRect();
       const above = Math.max(48, Math.min(text.pane.clientHeight / 3, text.pane.clientHeight - height - 24));
       place(text, box.top + offset(text) - above);
     }
-    if (present.length === 1) {
+    if (present.length === 1 && OTHER[present[0]]) {
       leader = present[0];
       follow(present[0]);
     }
@@ -198,9 +225,9 @@ function lengthsOf(block) {
 
 // Heights of blocks that were never shown, guessed from their letters, so that scrollbar and strip are about right.
 function estimateHeights() {
-  for (const text of Object.values(texts)) {
+  for (const text of Object.values(columns)) {
     if (!shown(text)) continue;
-    const letters = Math.max(20, (text.pane.clientWidth - 60) / 8.2);
+    const letters = Math.max(20, Math.min(text.side === "m" ? 740 : Infinity, text.pane.clientWidth - 60) / 8.2);
     for (const block of text.blocks) {
       const lines = lengthsOf(block).reduce((sum, length) => sum + Math.ceil(length / letters) + 0.4, 0);
       block.style.containIntrinsicBlockSize = `auto ${Math.round(lines * 25)}px`;

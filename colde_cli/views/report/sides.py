@@ -91,6 +91,15 @@ def _section_notes(comparison: Comparison) -> tuple[dict[int, str], dict[int, st
     return a, b
 
 
+def heading_partners(comparison: Comparison) -> list[int]:
+    """For each section of B the section of A whose heading it took over; -1 for none."""
+    partners = [-1] * len(comparison.b.document.sections)
+    for change in comparison.section_changes:
+        if change.a and change.b:
+            partners[change.b[0]] = change.a[0]
+    return partners
+
+
 class _SideBuilder:
     """Builds the items of one document."""
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
+from colde_cli.scoring.config import PART_NAMES
 from colde_cli.similarity.alignment import Extent, State, extents
 from colde_cli.views.escaping import short
 from colde_cli.views.report.changes import STATE_LETTERS
-from colde_cli.views.verdict import one_text, verdict_sentence
+from colde_cli.views.summary import one_text, verdict_sentence
 from colde_cli.views.wording import (
-    PART_NAMES,
     STATE_WORDS,
     apart_from,
     closer_than,
@@ -20,6 +20,7 @@ from colde_cli.views.wording import (
     heading,
     ignored_line,
     no_threshold,
+    page_range,
     percent,
     plural,
     reasons,
@@ -164,6 +165,8 @@ def heads(comparison: Comparison) -> list[PageHead]:
 
 def _warnings(report: ReadReport) -> list[str]:
     warnings = [short(sentence, 400) for sentence in report.warnings]
+    if report.chosen_pages:
+        warnings.append(f"Left out on request: all pages but {page_range(report.chosen_pages)}.")
     if report.skipped_sections:
         warnings.append(
             f"Left out on request: {', '.join(short(name, 60) for name in report.skipped_sections[:12])}."

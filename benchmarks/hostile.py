@@ -1,0 +1,218 @@
+"""Run `colde` on hostile files and model folders: what was opened and refused, in what time and memory.
+
+    python tests/hostile_files.py FILES && python benchmarks/hostile.py FILES
+    python tests/hostile_models.py models/colde-minilm-l6 MODELS && python benchmarks/hostile.py MODELS
+
+Each file is read by `colde text`, each folder used by `colde diff --model` and described by `colde models`, each in a
+process of its own, without rights beyond the permissions of files and with 4 GB of address space. A run ends well with
+a document or a score, or with status 2 and one line that names the file. Everything else is listed: a crash, a
+traceback, "colde failed", a character that steers a terminal, more than 20 seconds or 1 GB. Seconds are those of
+processors, of a command and its readers together; memory is that of the largest process.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import ctypes
+import importlib
+import os
+import re
+import resource
+import signal
+import sys
+import tempfile
+import threading
+import traceback
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NoReturn
+
+from colde_cli.app import main as main_of_colde
+from colde_cli.documents.sandbox import end_idle
+
+MOST_SECONDS = 20.0
+MOST_MEGABYTES = 1024.0
+_HANGS = 900.0
+_MOST_PROCESSOR = 60
+_ADDRESS_SPACE = 4 << 30
+_LOADED = (
+    "numpy",
+    "onnxruntime",
+    "tokenizers",
+    "rich.console",
+    "rich.markdown",
+    "colde_cli.api",
+    "colde_cli.views.json",
+)
+_TEXTS = (
+    "# Rent\n\nThe tenant pays rent of 900 euros a month to the landlord.\n\n# Term\n\nThe lease ends in May.\n",
+    "# Method\n\nWe sampled the water of nine lakes.\n\n# Result\n\nMost fish live near the shore.\n",
+)
+_STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+_VERSION = 0x20080522  # of the structures of capget(2)
+_FAILED = 70
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a command did.
+
+    Attributes:
+        status: negative for a signal.
+        seconds: of processors.
+        megabytes: of its largest process.
+    """
+
+    status: int
+    out: str
+    err: str
+    seconds: float
+    megabytes: float
+
+    @property
+    def problems(self) -> Iterator[str]:
+        """What should not be."""
+        if self.status not in (0, 1, 2):
+            yield f"status {self.status}"
+        for words in ("Traceback (most", "colde failed"):
+            if words in self.out + self.err:
+                yield words
+        if self.seconds > MOST_SECONDS:
+            yield f"{self.seconds:.1f} s"
+        if self.megabytes > MOST_MEGABYTES:
+            yield f"{self.megabytes:.0f} MB"
+        if found := _STEERING.search(self.out + self.err):
+            yield f"raw {found[0]!r}"
+        if (
+            self.status == 2
+            and len([line for line in self.err.splitlines() if line.startswith("Error: ")]) != 1
+        ):
+            yield "not one line of error"
+
+
+def run(*arguments: str | Path) -> Run:
+    """Run `colde` in a process of its own, forked after the libraries are loaded; one that hangs is killed."""
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        process = os.fork()
+        if not process:
+            be_colde(out.fileno(), err.fileno(), *map(str, arguments))
+        watchdog = threading.Timer(_HANGS, os.kill, (process, signal.SIGKILL))
+        watchdog.start()
+        _, status, used = os.wait4(process, 0)
+        watchdog.cancel()
+        watchdog.join()
+        texts = []
+        for file in (out, err):
+            file.seek(0)
+            texts.append(file.read().decode(errors="replace"))
+    status = os.waitstatus_to_exitcode(status)
+    return Run(status, *texts, seconds=used.ru_utime + used.ru_stime, megabytes=used.ru_maxrss / 1024)
+
+
+def be_colde(out: int, err: int, *arguments: str) -> NoReturn:
+    """Run the command line, confined: without root's right to pass over permissions, and within an address space."""
+    status = _FAILED
+    try:
+        for number, opened in enumerate((os.open(os.devnull, os.O_RDONLY), out, err)):
+            os.dup2(opened, number)
+        resource.setrlimit(resource.RLIMIT_AS, (_ADDRESS_SPACE, _ADDRESS_SPACE))
+        resource.setrlimit(resource.RLIMIT_CPU, (_MOST_PROCESSOR, _MOST_PROCESSOR))
+        drop_rights()
+        sys.argv = ["colde", *arguments]
+        main_of_colde()
+        status = 0
+    except SystemExit as ended:
+        status = int(ended.code or 0)
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        with contextlib.suppress(OSError, ValueError):
+            sys.stdout.flush()
+            sys.stderr.flush()
+        end_idle()
+        os._exit(status)
+
+
+def drop_rights() -> None:
+    """Make permissions count for root too."""
+    if sys.platform == "linux" and os.geteuid() == 0:
+        libc, header, sets = ctypes.CDLL(None), (ctypes.c_uint32 * 2)(_VERSION, 0), (ctypes.c_uint32 * 6)()
+        libc.capget(header, sets)
+        sets[0] &= ~(1 << 1 | 1 << 2)  # CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH
+        libc.capset(header, sets)
+
+
+@dataclass
+class Row:
+    """A row of the table: all files of a kind."""
+
+    files: int = 0
+    opened: int = 0
+    refused: int = 0
+    seconds: float = 0.0
+    megabytes: float = 0.0
+
+    def add(self, runs: list[Run]) -> None:
+        """Count a file that was used in one run or several."""
+        self.files += 1
+        self.opened += runs[0].status in (0, 1)
+        self.refused += runs[0].status == 2
+        self.seconds = max(self.seconds, *(one.seconds for one in runs))
+        self.megabytes = max(self.megabytes, *(one.megabytes for one in runs))
+
+
+def file_runs(file: Path, _: Path) -> list[Run]:
+    """Read a file."""
+    return [run("text", file)]
+
+
+def model_runs(folder: Path, work: Path) -> list[Run]:
+    """Compare with a model, and describe it."""
+    a, b = work / "a.md", work / "b.md"
+    for path, text in zip((a, b), _TEXTS, strict=True):
+        path.write_text(text, encoding="utf-8")
+    commands = (
+        ("diff", a, b, "--model", folder, "--no-cache", "--format", "json"),
+        ("models", folder),
+    )
+    return [run(*command) for command in commands]
+
+
+def main() -> None:
+    """Run everything and print the table; status 1 if something did not end well."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n", maxsplit=1)[0])
+    parser.add_argument("folder", type=Path, help="of files, or of model folders")
+    parser.add_argument("--only", default="", help="a pattern of names")
+    parser.add_argument("-v", "--verbose", action="store_true", help="show every first line")
+    options = parser.parse_args()
+    for name in _LOADED:
+        importlib.import_module(name)
+    rows: dict[str, Row] = {}
+    bad = 0
+    with tempfile.TemporaryDirectory() as work:
+        for path in sorted(options.folder.iterdir()):
+            if not re.search(options.only, path.name) or path.name.startswith("."):
+                continue
+            is_model = path.is_dir()
+            kind = path.name.partition("_")[0] if is_model else path.suffix or "none"
+            runs = model_runs(path, Path(work)) if is_model else file_runs(path, Path(work))
+            rows.setdefault(kind, Row()).add(runs)
+            problems = [problem for one in runs for problem in one.problems]
+            if runs[0].status == 2 and path.name.isprintable() and path.name not in runs[0].err:
+                problems.append("does not name the file")
+            if problems or options.verbose:
+                said = " | ".join((one.err or one.out).strip()[-300:] for one in runs)
+                print(f"{path.name!a}: {', '.join(problems)}: {said!a}", flush=True)
+            bad += bool(problems)
+    print(f"{'kind':12} {'files':>5} {'opened':>6} {'refused':>7} {'worst s':>7} {'worst MB':>8}")
+    for kind, row in sorted(rows.items()):
+        print(
+            f"{kind:12} {row.files:5} {row.opened:6} {row.refused:7} {row.seconds:7.1f} {row.megabytes:8.0f}"
+        )
+    sys.exit(bad > 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,311 @@
+"""Pair the files of two folders: by their places, then by their names, then by their bytes and by their wording.
+
+Only files without a partner of the same name are read for that; which words two files share is found as
+`corpus.near_pairs` finds it, without comparing all with all.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from colde_cli.corpus.collecting import CorpusReader, Skipped, walk
+from colde_cli.corpus.families import MIN_SHARE
+from colde_cli.corpus.near_pairs import NearPairs, text_words, word_numbers
+from colde_cli.encoder.cache import file_digest
+from colde_cli.encoder.encoding import RuntimeInfo
+from colde_cli.errors import DocumentError, OptionError
+from colde_cli.similarity.comparison import Comparison, switches_data
+from colde_cli.similarity.digest import ComparisonDigest, digest_data
+from colde_cli.similarity.plain_data import model_data
+from colde_cli.similarity.redline import NOTHING_IGNORED, IgnoreOptions
+
+
+class FileState(StrEnum):
+    """What became of a file, the worst first."""
+
+    UNREAD = "unread"
+    ONLY_A = "only_a"
+    ONLY_B = "only_b"
+    EDITED = "edited"
+    RENAMED = "renamed"
+    SAME = "same"
+
+
+@dataclass(frozen=True, slots=True)
+class FilePair:
+    """A file of the first folder and its partner in the second, by their paths within the folders.
+
+    Attributes:
+        a: "" where there is none.
+        b: "" where there is none.
+        same_bytes: both have the same bytes.
+    """
+
+    a: str
+    b: str
+    same_bytes: bool = False
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class FileChange:
+    """What became of a file, or of two that are versions of one document.
+
+    Attributes:
+        state: "renamed" if its path changed, whether it was edited or not.
+        a: its path within the first folder; "" where it is only in the second.
+        b: its path within the second folder.
+        reason: why it could not be read, in a sentence; "" if it was.
+        same_content: both have the same text.
+        digest: of their comparison; None where they were not compared, or have the same bytes.
+    """
+
+    state: FileState
+    a: str
+    b: str
+    reason: str = ""
+    same_content: bool = False
+    digest: ComparisonDigest | None = None
+
+    @property
+    def changes(self) -> int:
+        """Passages that differ."""
+        return 0 if self.digest is None else self.digest.changes
+
+    @property
+    def weight(self) -> float:
+        """Weight of the weightiest change."""
+        return 0.0 if self.digest is None else self.digest.weight
+
+    @property
+    def half_read(self) -> bool:
+        """Whether a part of one of the two could not be read: what it says may differ."""
+        return self.digest is not None and self.digest.half_read
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class FolderComparison:
+    """The documents of two folders, compared.
+
+    Attributes:
+        a: the first folder, as given.
+        b: the second.
+        files: the worst first.
+        unlisted: folders that cannot be listed.
+    """
+
+    a: str
+    b: str
+    files: tuple[FileChange, ...]
+    unlisted: tuple[Skipped, ...]
+    model: RuntimeInfo
+    ignore: IgnoreOptions = NOTHING_IGNORED
+
+    @property
+    def counts(self) -> dict[FileState, int]:
+        """The files in each state."""
+        counts = Counter(change.state for change in self.files)
+        return {state: counts[state] for state in FileState}
+
+    @property
+    def same(self) -> bool:
+        """Whether every file has a partner at the same place with the same text, and was read."""
+        return not self.unlisted and all(change.state is FileState.SAME for change in self.files)
+
+    @property
+    def skipped(self) -> tuple[Skipped, ...]:
+        """Folders that cannot be listed, and files that cannot be read."""
+        unread = (change for change in self.files if change.state is FileState.UNREAD)
+        return (*self.unlisted, *(Skipped(change.a or change.b, change.reason) for change in unread))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Build schema colde.folders/1, the output of `colde diff FOLDER FOLDER --format json`."""
+        return {
+            "schema": "colde.folders/1",
+            "a": self.a,
+            "b": self.b,
+            "model": model_data(self.model),
+            "ignored": switches_data(self.ignore),
+            "summary": {state.value: count for state, count in self.counts.items()},
+            "files": [file_data(change) for change in self.files],
+            "unlisted": [{"path": item.path, "reason": item.reason} for item in self.unlisted],
+        }
+
+
+def file_data(change: FileChange) -> dict[str, Any]:
+    """Build the object of a file of schema colde.folders/1."""
+    return {
+        "state": change.state.value,
+        "a": change.a or None,
+        "b": change.b or None,
+        "reason": change.reason or None,
+        "same_content": change.same_content,
+        **digest_data(change.digest),
+    }
+
+
+def compared_files(pair: FilePair, comparison: Comparison) -> FileChange:
+    """What became of two files, from their comparison."""
+    same, moved = comparison.same_content, pair.a != pair.b
+    state = FileState.RENAMED if moved else FileState.SAME if same else FileState.EDITED
+    return FileChange(state, pair.a, pair.b, same_content=same, digest=ComparisonDigest.of(comparison))
+
+
+def worst_first(changes: Iterable[FileChange]) -> tuple[FileChange, ...]:
+    """Order files: what could not be read or is in one folder only, then by the weight of the weightiest change."""
+    order = {state: place for place, state in enumerate(FileState)}
+    order[FileState.RENAMED] = order[FileState.EDITED]  # it may be edited, too
+    return tuple(
+        sorted(
+            changes,
+            key=lambda change: (order[change.state], -change.weight, -change.changes, change.a or change.b),
+        )
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class PairedFiles:
+    """The files of two folders, paired.
+
+    Attributes:
+        pairs: by path.
+        unread: why files without a partner could not be read, by folder (0 or 1) and path.
+        unlisted: folders that cannot be listed.
+    """
+
+    pairs: tuple[FilePair, ...]
+    unread: Mapping[tuple[int, str], str]
+    unlisted: tuple[Skipped, ...]
+
+
+def pair_files(
+    a: Path,
+    b: Path,
+    glob: str | None = None,
+    password: str | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> PairedFiles:
+    """Pair the files of two folders.
+
+    Args:
+        a: the first folder.
+        b: the second.
+        glob: which files to take, relative to the folder.
+        password: of encrypted PDFs.
+        progress: called with the number of files just read.
+
+    Raises:
+        OptionError: neither folder holds a document.
+    """
+    errors: list[OSError] = []
+    names = tuple(
+        [path.relative_to(folder).as_posix() for path in walk([folder], glob, errors.append)]
+        for folder in (a, b)
+    )
+    if not any(names):
+        raise OptionError(f"There is no document to compare in {a} and {b}.")
+    pairing = _Pairing((a, b), names)
+    pairing.by_key(lambda name: name)
+    pairing.by_key(lambda name: PurePosixPath(name).with_suffix("").as_posix())
+    pairing.by_bytes()
+    unread = pairing.by_words(CorpusReader(password), progress or (lambda number: None))
+    unlisted = tuple(Skipped(str(error.filename), str(error.strerror)) for error in errors)
+    return PairedFiles(
+        tuple(sorted(pairing.all(), key=lambda pair: (pair.a or pair.b, pair.b))), unread, unlisted
+    )
+
+
+class _Pairing:
+    """The files of two folders, some of them paired already."""
+
+    def __init__(self, folders: tuple[Path, Path], names: Sequence[Iterable[str]]) -> None:
+        self._folders = folders
+        self._rest = (dict.fromkeys(names[0]), dict.fromkeys(names[1]))
+        self._found: list[FilePair] = []
+
+    def by_key(self, key: Callable[[str], str]) -> None:
+        """Pair files with the same key, if no other file of their folder has it."""
+        sides = [_unique(rest, key) for rest in self._rest]
+        for value, name in sides[0].items():
+            if value in sides[1]:
+                self._pair(name, sides[1][value])
+
+    def by_bytes(self) -> None:
+        """Pair files with the same bytes."""
+        sizes = [
+            {name: self._path(side, name).stat().st_size for name in rest}
+            for side, rest in enumerate(self._rest)
+        ]
+        shared = set(sizes[0].values()) & set(sizes[1].values())
+        digests: list[dict[bytes, list[str]]] = [defaultdict(list), defaultdict(list)]
+        for side, of_side in enumerate(sizes):
+            for name in (name for name, size in of_side.items() if size in shared):
+                digests[side][_digest(self._path(side, name))].append(name)
+        for digest, names in digests[0].items():
+            for one, other in zip(names, digests[1].get(digest, ()), strict=False):
+                self._pair(one, other)
+
+    def by_words(self, reader: CorpusReader, progress: Callable[[int], None]) -> dict[tuple[int, str], str]:
+        """Pair files that share most of their words, the closest first; return why files could not be read."""
+        unread: dict[tuple[int, str], str] = {}
+        if not all(self._rest):
+            return unread
+        with NearPairs() as texts:
+            places = []
+            for side, rest in enumerate(self._rest):
+                for name in rest:
+                    try:
+                        words = text_words(reader.read(self._path(side, name)).text)
+                    except DocumentError as error:
+                        unread[side, name] = str(error)
+                    else:
+                        texts.add(word_numbers(words))
+                        places.append((side, name))
+                    progress(1)
+            near = sorted(texts.pairs(MIN_SHARE, 1.0), key=lambda pair: -min(pair.share_a, pair.share_b))
+        for pair in near:
+            (first, one), (second, other) = places[pair.a], places[pair.b]
+            if first != second and one in self._rest[0] and other in self._rest[1]:
+                self._pair(one, other)
+        return unread
+
+    def all(self) -> Iterator[FilePair]:
+        """All files, with or without a partner."""
+        yield from self._found
+        yield from (FilePair(name, "") for name in self._rest[0])
+        yield from (FilePair("", name) for name in self._rest[1])
+
+    def _pair(self, a: str, b: str) -> None:
+        same = _same_bytes(self._path(0, a), self._path(1, b))
+        self._found.append(FilePair(a, b, same))
+        del self._rest[0][a], self._rest[1][b]
+
+    def _path(self, side: int, name: str) -> Path:
+        return self._folders[side] / name
+
+
+def _unique(names: Iterable[str], key: Callable[[str], str]) -> dict[str, str]:
+    """The names by their key, where only one has it."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for name in names:
+        found[key(name)].append(name)
+    return {value: alike[0] for value, alike in found.items() if len(alike) == 1}
+
+
+def _same_bytes(a: Path, b: Path) -> bool:
+    try:
+        return a.stat().st_size == b.stat().st_size and file_digest(a) == file_digest(b)
+    except OSError:
+        return False
+
+
+def _digest(path: Path) -> bytes:
+    """The digest of a file; one that cannot be read has one of its own."""
+    try:
+        return file_digest(path)
+    except OSError:
+        return str(path).encode(errors="surrogateescape")

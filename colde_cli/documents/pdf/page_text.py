@@ -1,0 +1,266 @@
+"""Ask PDFium for the letters of a page in as few calls as possible, inside the reader process of `engine.py`.
+
+A call through ctypes costs as much as ten lines of Python. So the text of a page is asked for as a whole. Type and
+baseline belong to a text object, which is often a whole line: they are asked for at its ends only.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import re
+import struct
+from collections.abc import Iterator, Sequence
+from operator import itemgetter
+from typing import Any
+
+import pypdfium2_raw as pdfium
+
+from colde_cli.documents.pdf.packing import LetterStyle
+
+Handle = Any  # a pointer of ctypes, or a function of the library
+
+HYPHENS = ("\x02", "\ufffe")
+"""Characters that PDFium puts where it joins a word over the end of a line."""
+_RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ud802\ud803\ud83a\ud83b\ufb1d-\ufdff\ufe70-\ufefc]")
+_INVISIBLE = frozenset((3, 7))  # text rendering modes that paint nothing (ISO 32000-1, table 106)
+_FIRST = itemgetter(0)
+_NOTHING: LetterStyle = (0.0, "", 0, False, 0, False)
+_MAX_OBJECTS = 20_000
+
+
+_ADDRESS = ctypes.c_void_p
+
+
+def _quick(call: Handle, result: Any, *arguments: Any) -> Handle:  # noqa: ANN401 - types of ctypes
+    """The same function of PDFium, but handles are plain addresses, which costs half as much."""
+    return ctypes.CFUNCTYPE(result, *arguments)(ctypes.cast(call, _ADDRESS).value or 0)
+
+
+# Without types of arguments a call is quicker still; such a function takes `c_void_p`, `byref` and small integers only.
+_unicode = _quick(pdfium.FPDFText_GetUnicode, ctypes.c_uint)
+_index = _quick(pdfium.FPDFText_GetCharIndexFromTextIndex, ctypes.c_int)
+_object = _quick(pdfium.FPDFText_GetTextObject, _ADDRESS)
+_origin = _quick(pdfium.FPDFText_GetCharOrigin, ctypes.c_int)
+_box = _quick(pdfium.FPDFText_GetCharBox, ctypes.c_int)
+_map_error = _quick(pdfium.FPDFText_HasUnicodeMapError, ctypes.c_int)
+_bounds = _quick(pdfium.FPDFPageObj_GetBounds, ctypes.c_int)
+_item = _quick(pdfium.FPDFPage_GetObject, _ADDRESS)
+_item_kind = _quick(pdfium.FPDFPageObj_GetType, ctypes.c_int, _ADDRESS)
+_font_size = _quick(pdfium.FPDFTextObj_GetFontSize, ctypes.c_int, _ADDRESS, _ADDRESS)
+_matrix = _quick(pdfium.FPDFPageObj_GetMatrix, ctypes.c_int, _ADDRESS, _ADDRESS)
+_font_of = _quick(pdfium.FPDFTextObj_GetFont, _ADDRESS, _ADDRESS)
+_render_mode = _quick(pdfium.FPDFTextObj_GetTextRenderMode, ctypes.c_int, _ADDRESS)
+
+
+# Words of a line that belong to one text object and stand on one baseline; else one word: the index of its first word
+# among those of the line, and the index after its last; style; address of the font, 0 where it is not known; where its
+# first or its last word begins, whichever is further to the left; baseline.
+Run = tuple[int, int, LetterStyle, int, float, float]
+
+
+class PageText:
+    """The text of a page, by PDFium's numbers of characters.
+
+    Attributes:
+        handle: of PDFium.
+        count: number of characters; those of which Unicode makes pairs (surrogates) count as two.
+    """
+
+    def __init__(self, page: Handle) -> None:
+        self.handle = pdfium.FPDFText_LoadPage(page)
+        self.count = max(0, pdfium.FPDFText_CountChars(self.handle))
+        self._text = ctypes.cast(self.handle, ctypes.c_void_p)
+        self._styles: dict[int, tuple[LetterStyle, int]] = {}
+        self._known: dict[tuple[bytes, int, int], LetterStyle] = {}
+        self._clear: dict[int, set[str]] = {}
+        self._type = bytearray(28)  # size and matrix of a text object, as floats
+        self._head = (ctypes.c_char * 20).from_buffer(self._type)  # without the place
+        self._at = ctypes.addressof(self._head)
+        self._name = ctypes.create_string_buffer(256)
+        self._numbers = [ctypes.c_double() for _ in range(4)]
+        self._out = [ctypes.byref(number) for number in self._numbers]
+        self._ordered = True
+
+    def read(self) -> str:
+        """Read all characters, so that the place in the string is PDFium's number of the character."""
+        buffer = (ctypes.c_ushort * (self.count + 1))()
+        size = pdfium.FPDFText_GetText(self.handle, 0, self.count, buffer) - 1
+        units = bytes(buffer)[: 2 * max(0, size)]
+        text = units.decode("utf-16-le", "surrogatepass")
+        if len(text) < size:  # letters of two units count as two
+            text = "".join(map(chr, struct.unpack(f"<{size}H", units)))
+        if len(text) < self.count:
+            text = "".join(self._with_left_out(text))
+        place = text.find(HYPHENS[1])
+        while place >= 0:  # it stands for hyphens, and for characters without a meaning
+            text = f"{text[:place]}{self._letter(place)}{text[place + 1 :]}"
+            place = text.find(HYPHENS[1], place + 1)
+        # Where writing directions mix, the letters of an object may stand apart.
+        self._ordered = _RIGHT_TO_LEFT.search(text) is None
+        return text
+
+    def _letter(self, index: int) -> str:
+        code = _unicode(self._text, index)
+        return chr(code) if code < 0x110000 else "\ufffd"
+
+    def _with_left_out(self, text: str) -> Iterator[str]:
+        """Yield pieces of the text, and between them the characters that PDFium leaves out of it (control codes)."""
+        at = added = 0
+        while at + added < self.count:
+            low, high = at, len(text)
+            while low < high:  # the first character with others before it
+                middle = (low + high) // 2
+                if _index(self._text, middle) > middle + added:
+                    high = middle
+                else:
+                    low = middle + 1
+            yield text[at:low]
+            at = low
+            there = _index(self._text, at) if at < len(text) else self.count
+            if there <= at + added:  # PDFium cannot tell; what is missing has no meaning
+                yield "\ufffd" * (self.count - at - added) + text[at:]
+                return
+            yield "".join(map(self._letter, range(at + added, there)))
+            added = there - at
+        yield text[at:]
+
+    def close(self) -> None:
+        """Free it."""
+        pdfium.FPDFText_ClosePage(self.handle)
+
+    def runs(self, begins: Sequence[int], before: LetterStyle | None) -> list[Run]:
+        """Divide the words of a line into runs.
+
+        Args:
+            begins: the number of the first character of each word, of one word at least.
+            before: style of the word before, for characters that belong to no object.
+        """
+        runs: list[Run] = []
+        first = 0
+        for item, end in self._objects(begins):
+            style, font = self._style(item) if item else (before or _NOTHING, 0)
+            before = style
+            x, y = self.origin(begins[first])
+            if end - first == 1:
+                runs.append((first, end, style, font, x, y))
+            else:
+                other, level = self.origin(begins[end - 1])
+                if y == level:
+                    runs.append((first, end, style, font, min(x, other), y))
+                else:
+                    places = map(self.origin, begins[first:end])
+                    runs += [(word, word + 1, style, font, *at) for word, at in enumerate(places, first)]
+            first = end
+        return runs
+
+    def _objects(self, begins: Sequence[int]) -> list[tuple[int | None, int]]:
+        """Find the text objects of the words of a line, each with the index after its last word."""
+        text, last = self._text, len(begins) - 1
+        item = _object(text, begins[0])
+        if not last or (self._ordered and item == _object(text, begins[last])):
+            return [(item, last + 1)]
+        items = [_object(text, begin) for begin in begins]
+        return [
+            (item, end)
+            for end, (item, after) in enumerate(zip(items, [*items[1:], -1], strict=True), 1)
+            if item != after
+        ]
+
+    def origin(self, index: int) -> tuple[float, float]:
+        """The place of a character: on its baseline, where it begins."""
+        x, y, _, _ = self._numbers
+        _origin(self._text, index, self._out[0], self._out[1])
+        return x.value, y.value
+
+    def box(self, index: int) -> tuple[float, float, float, float] | None:
+        """Left, right, foot and top of a character; None if PDFium does not know it."""
+        if not _box(self._text, index, *self._out):
+            return None
+        left, right, foot, top = self._numbers
+        return left.value, right.value, foot.value, top.value
+
+    def right(self, index: int) -> float | None:
+        """The right side of a character's box; None if PDFium does not know it."""
+        if not _box(self._text, index, *self._out):
+            return None
+        left, right, _, _ = self._numbers
+        return max(left.value, right.value)
+
+    def guessed(self, words: Sequence[str], begins: Sequence[int], font: int) -> int:
+        """Count the letters of words of which PDFium guessed the first; letters of one font are asked for once."""
+        known = self._clear.get(font)
+        if known is None:
+            known = self._clear[font] = set()
+        if known.issuperset(map(_FIRST, words)):
+            return 0
+        count = 0
+        for word, begin in zip(words, begins, strict=True):
+            if word[0] in known:
+                continue
+            if _map_error(self._text, begin) == 1:
+                count += len(word)
+            else:
+                known.add(word[0])
+        return count
+
+    def style(self, index: int) -> LetterStyle | None:
+        """Read size, font, weight, italic, angle and hidden from a character's text object; None if it has none."""
+        item = _object(self._text, index)
+        return self._style(item)[0] if item else None
+
+    def _style(self, item: int) -> tuple[LetterStyle, int]:
+        known = self._styles.get(item)
+        if known is None:
+            known = self._styles[item] = self._read_style(item)
+        return known
+
+    def _read_style(self, item: int) -> tuple[LetterStyle, int]:
+        """Read the style and the font of an object; objects with the same numbers share a style."""
+        _font_size(item, self._at)
+        turned = _matrix(item, self._at + 4)
+        font = _font_of(item) or 0
+        key = self._head.raw if turned else b"", font, _render_mode(item)
+        style = self._known.get(key)
+        if style is None:
+            size, *numbers = struct.unpack("7f", self._type)
+            scale, angle = 1.0, 0
+            if turned:
+                a, b, c, d, _, _ = numbers
+                scale = math.hypot(c, d) or 1.0
+                angle = round(math.degrees(math.atan2(b, a))) % 360
+            hidden = key[2] in _INVISIBLE
+            style = self._known[key] = (abs(size * scale), *self._font(font), angle, hidden)
+        return style, font
+
+    def _font(self, address: int) -> tuple[str, int, bool]:
+        if not address:
+            return "", 0, False
+        font = ctypes.cast(address, pdfium.FPDF_FONT)
+        size = pdfium.FPDFFont_GetBaseFontName(font, self._name, 256)
+        name = self._name.value.decode("utf-8", "replace") if 0 < size <= 256 else ""
+        flags = pdfium.FPDFFont_GetFlags(font)
+        weight = 700 if flags > 0 and flags & 1 << 18 else pdfium.FPDFFont_GetWeight(font)
+        return name, weight, bool(flags > 0 and flags & 1 << 6)
+
+
+def survey_objects(page: Handle) -> tuple[set[int], list[tuple[float, float, float]]]:
+    """Look through the objects of a page.
+
+    Returns:
+        Their kinds, such as pdfium.FPDF_PAGEOBJ_TEXT; and left end, right end and height of thin horizontal strokes,
+        which may underline a heading.
+    """
+    address = ctypes.cast(page, _ADDRESS)
+    strokes = []
+    numbers = [ctypes.c_float() for _ in range(4)]
+    left, foot, right, top = numbers
+    out = [ctypes.byref(number) for number in numbers]
+    items = [_item(address, index) for index in range(min(pdfium.FPDFPage_CountObjects(page), _MAX_OBJECTS))]
+    kinds = list(map(_item_kind, items))
+    for item, kind in zip(items, kinds, strict=True):
+        if kind != pdfium.FPDF_PAGEOBJ_PATH or not _bounds(_ADDRESS(item), *out):
+            continue
+        if top.value - foot.value < 3 and right.value - left.value > 10:
+            strokes.append((left.value, right.value, foot.value))
+    return set(kinds), strokes

@@ -1,0 +1,288 @@
+"""Find where the text of a document stands on the pages of its PDF.
+
+A `Document` keeps no boxes: they would take many times the memory of its text. Its pages are read once more instead,
+with the places of letters, and laid out in the same way. Each paragraph then knows its lines, and each line its
+letters: what was dropped between them are blanks and hyphens at the ends of lines.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from typing import BinaryIO
+
+from colde_cli.documents.document import Document, Span
+from colde_cli.documents.pdf.lines import Line, PdfPage, clean
+from colde_cli.documents.pdf.prose import SOFT_HYPHEN, ProseWriter
+from colde_cli.documents.pdf.reader import PDFIUM, laid_out, run_reader
+
+_HYPHENS = frozenset(("-", "‐", SOFT_HYPHEN))
+_WIDE_GAP = 3.0  # heights of a line; wider ones separate the columns of a table
+_CARET = 0.15  # width by height
+_LEADING = 3.0  # heights of a line; rows further apart are not of one column
+_MARGIN, _BAR = 5.0, 2.0  # points: from a bar to the text, and its width
+
+
+@dataclass(frozen=True, slots=True)
+class Quad:
+    """A piece of a line on a page, in points of the page's own coordinates.
+
+    Attributes:
+        page: 1-based.
+        points: x and y of the upper left, upper right, lower left and lower right corner, as a reader sees the words.
+    """
+
+    page: int
+    points: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Box:
+    """The box of a letter: see `boxes.LineBoxes`."""
+
+    page: int
+    angle: float
+    begin: float
+    end: float
+    foot: float
+    top: float
+
+    @property
+    def height(self) -> float:
+        return self.top - self.foot
+
+    def is_level(self, other: _Box) -> bool:
+        """Whether it is in the same row as another."""
+        if (self.page, self.angle) != (other.page, other.angle):
+            return False
+        common = min(self.top, other.top) - max(self.foot, other.foot)
+        return common > 0.3 * min(self.height, other.height)
+
+    def continues(self, other: _Box) -> bool:
+        """Whether it stands to the right of another in the same row; the letters of a ligature share a box."""
+        height = max(self.height, other.height)
+        near = self.begin > other.begin - 0.5 * height and self.begin - other.end < _WIDE_GAP * height
+        return near and self.is_level(other)
+
+    def goes_on_below(self, other: _Box) -> bool:
+        """Whether it is in one of the next rows of the same column."""
+        same = (self.page, self.angle) == (other.page, other.angle)
+        return same and -0.5 * other.height < other.foot - self.foot < _LEADING * other.height
+
+
+def read_places(
+    file: BinaryIO,
+    document: Document,
+    password: str | None,
+    pages: tuple[int, int] | None,
+    boxes: Collection[int],
+) -> PagePlaces | None:
+    """Read the pages of a PDF again, with the places of letters.
+
+    Args:
+        file: of the document, open and seekable.
+        document: as it was read; some text of it may have been left out since.
+        password: of an encrypted file.
+        pages: first and last page that were read; None for all.
+        boxes: pages on which words are to be found.
+
+    Returns:
+        The places; None if PDFium cannot read the file.
+    """
+    answer = run_reader(PDFIUM, file, password, *(pages or (1, 0)), boxes)
+    if answer.refused or not any(page.lines or page.entries for page in answer.read):
+        return None
+    return PagePlaces(document.text, answer.read, laid_out(answer))
+
+
+class PagePlaces:
+    """Finds the places of spans of a document's text on its pages."""
+
+    def __init__(self, text: str, pages: Sequence[PdfPage], writer: ProseWriter) -> None:
+        """Take the text of the document, and its pages and paragraphs as they were read again."""
+        self._text = text
+        self._again = writer.text()
+        self._whole = text == self._again
+        self._pages = {page.number: page for page in pages}
+        self._written = writer.written
+        self._starts = [start for start, _ in writer.written]
+        self._lines = {
+            (line.page, line.place): line for page in pages for line in (*page.lines, *page.entries)
+        }
+        self._letters: dict[int, list[_Box | None]] = {}
+        self._last = 0
+
+    def quads(self, passage: Span, part: Span) -> tuple[Quad, ...]:
+        """Find the pieces of lines that hold the words of `part`, a span within the passage or heading `passage`."""
+        shift = self._shift(passage)
+        if shift is None:
+            return ()
+        found = self._boxes(part.start + shift, part.end + shift)
+        return tuple(_quad(row) for row in _rows(found))
+
+    def caret(self, passage: Span, place: int) -> Quad | None:
+        """Find the place between two words: a narrow piece of their line."""
+        shift = self._shift(passage)
+        if shift is None:
+            return None
+        for offset in range(place - 1, passage.start - 1, -1):
+            if (box := self._box(offset + shift)) is not None:
+                return _narrow(box, box.end)
+        for offset in range(place, passage.end):
+            if (box := self._box(offset + shift)) is not None:
+                return _narrow(box, box.begin)
+        return None
+
+    def margin(self, passage: Span) -> tuple[Quad, ...]:
+        """Find the places beside the lines of a passage, one for each column and page."""
+        shift = self._shift(passage)
+        if shift is None:
+            return ()
+        found = self._boxes(passage.start + shift, passage.end + shift)
+        columns: list[list[_Box]] = []
+        for row in _rows(found):
+            box = _Box(row[0].page, row[0].angle, row[0].begin, row[-1].end, row[0].foot, row[0].top)
+            if columns and box.goes_on_below(columns[-1][-1]):
+                columns[-1].append(box)
+            else:
+                columns.append([box])
+        number = bisect_right(self._starts, passage.start + shift) - 1
+        paragraph = [box for box in self._letters.get(number, ()) if box is not None]
+        return tuple(_beside(column, paragraph) for column in columns)
+
+    def _shift(self, passage: Span) -> int | None:
+        """How far a passage is from its place in the text read again, where nothing was left out."""
+        if self._whole:
+            return 0
+        words = self._text[passage.start : passage.end]
+        found = self._again.find(words, self._last)
+        if found < 0:
+            found = self._again.find(words)
+        if found < 0:
+            return None
+        self._last = found
+        return found - passage.start
+
+    def _boxes(self, start: int, end: int) -> list[_Box]:
+        return [box for place in range(start, end) if (box := self._box(place)) is not None]
+
+    def _box(self, offset: int) -> _Box | None:
+        number = bisect_right(self._starts, offset) - 1
+        if number < 0:
+            return None
+        if number not in self._letters:
+            self._letters[number] = self._paragraph(number)
+        letters, place = self._letters[number], offset - self._starts[number]
+        return letters[place] if place < len(letters) else None
+
+    def _paragraph(self, number: int) -> list[_Box | None]:
+        """Give each character of a paragraph its box: what its lines have besides are blanks and hyphens."""
+        start, lines = self._written[number]
+        end = self._starts[number + 1] if number + 1 < len(self._starts) else len(self._again)
+        letters = [letter for line in lines for letter in self._line(line)]
+        boxes: list[_Box | None] = []
+        at = 0
+        for character in self._again[start:end]:
+            if character.isspace():
+                boxes.append(None)
+                continue
+            while at < len(letters) and letters[at][0] != character and letters[at][0] in _HYPHENS:
+                at += 1
+            here = at < len(letters) and letters[at][0] == character
+            boxes.append(letters[at][1] if here else None)
+            at += here
+        return boxes
+
+    def _line(self, line: Line) -> list[tuple[str, _Box | None]]:
+        """List the letters of a line, or of a part of it that a heading left."""
+        page, whole = self._pages[line.page], self._lines[line.page, line.place]
+        letters = _solid(line.text)
+        boxes: list[_Box | None] = [None] * len(letters)
+        if line.place < len(page.boxes):
+            of_all = _cleaned_boxes(whole.text, _boxes(line.page, page, line.place))
+            boxes = of_all[: len(letters)] if whole.text.startswith(line.text) else of_all[-len(letters) :]
+        return list(zip(letters, boxes, strict=True))
+
+
+def _solid(text: str) -> str:
+    """Remove blanks and soft hyphens."""
+    return "".join(text.replace(SOFT_HYPHEN, "").split())
+
+
+def _boxes(number: int, page: PdfPage, place: int) -> Iterator[tuple[str, _Box]]:
+    """Yield the letters of a line as they are printed, each with its box."""
+    letters, angle, values = page.boxes[place]
+    for index, letter in enumerate(letters):
+        yield letter, _Box(number, angle, *values[4 * index : 4 * index + 4])
+
+
+def _cleaned_boxes(text: str, printed: Iterator[tuple[str, _Box]]) -> list[_Box | None]:
+    """Give each letter of a cleaned line its box; a ligature is divided among its letters."""
+    plain: list[str] = []
+    boxes: list[_Box] = []
+    for letter, box in printed:
+        letters = _solid(clean(letter))
+        plain += letters
+        boxes += _divided(box, len(letters))
+    wanted, found = _solid(text), "".join(plain)
+    if wanted == found:
+        return list(boxes)
+    from rapidfuzz.distance import Levenshtein
+
+    aligned: list[_Box | None] = [None] * len(wanted)
+    for code in Levenshtein.opcodes(found, wanted):
+        count = code.src_end - code.src_start
+        for step, place in enumerate(range(code.dest_start, code.dest_end)):
+            if count:
+                aligned[place] = boxes[code.src_start + min(step, count - 1)]
+    return aligned
+
+
+def _divided(box: _Box, count: int) -> list[_Box]:
+    step = (box.end - box.begin) / max(1, count)
+    starts = [box.begin + step * number for number in range(count)]
+    return [_Box(box.page, box.angle, start, start + step, box.foot, box.top) for start in starts]
+
+
+def _rows(boxes: Sequence[_Box]) -> list[list[_Box]]:
+    """Divide letters into pieces of lines."""
+    rows: list[list[_Box]] = []
+    for box in boxes:
+        if rows and box.continues(rows[-1][-1]):
+            rows[-1].append(box)
+        else:
+            rows.append([box])
+    return rows
+
+
+def _quad(row: Sequence[_Box]) -> Quad:
+    begin, end = min(box.begin for box in row), max(box.end for box in row)
+    return _turned_back(row[0], begin, end, min(box.foot for box in row), max(box.top for box in row))
+
+
+def _beside(column: Sequence[_Box], paragraph: Sequence[_Box]) -> Quad:
+    """Draw a bar beside rows, left of all rows of their paragraph that are near: a passage may begin within a row."""
+    foot, top = min(box.foot for box in column), max(box.top for box in column)
+    reach = 2 * column[0].height
+    near = [
+        box.begin
+        for box in paragraph
+        if (box.page, box.angle) == (column[0].page, column[0].angle)
+        and foot - reach < box.foot < top + reach
+    ]
+    left = min([*near, *(box.begin for box in column)]) - _MARGIN
+    return _turned_back(column[0], left - _BAR, left, foot, top)
+
+
+def _narrow(box: _Box, place: float) -> Quad:
+    half = _CARET * box.height / 2
+    return _turned_back(box, place - half, place + half, box.foot, box.top)
+
+
+def _turned_back(box: _Box, begin: float, end: float, foot: float, top: float) -> Quad:
+    sine, cosine = math.sin(math.radians(box.angle)), math.cos(math.radians(box.angle))
+    corners = ((begin, top), (end, top), (begin, foot), (end, foot))
+    points = (value for u, v in corners for value in (u * cosine - v * sine, u * sine + v * cosine))
+    return Quad(box.page, tuple(round(value, 2) for value in points))

@@ -1,0 +1,64 @@
+"""Parts of JSON that comparisons, rankings and groups of documents share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from colde_cli.scoring.config import PART_NAMES
+
+if TYPE_CHECKING:
+    from colde_cli.encoder.encoding import RuntimeInfo
+    from colde_cli.scoring.profile import FieldInfo
+    from colde_cli.scoring.score import ScorePart
+
+FloatArray = NDArray[np.float32]
+
+_DECIMALS = 6
+
+
+def rounded_rows(values: FloatArray) -> list[list[float]]:
+    """Round a table to the decimals of JSON."""
+    return [rounded_row(row) for row in values]
+
+
+def rounded_row(row: FloatArray) -> list[float]:
+    """Round a row of a table to the decimals of JSON."""
+    values: list[float] = np.round(row.astype(np.float64), _DECIMALS).tolist()
+    return values
+
+
+def field_data(field: FieldInfo | None) -> dict[str, Any] | None:
+    """The `field` object of every schema."""
+    return None if field is None else {"name": field.name, "documents": field.documents}
+
+
+def rounded(value: float | None) -> float | None:
+    """Round a number to the six decimals of JSON."""
+    return None if value is None else round(float(value), _DECIMALS)
+
+
+def model_data(info: RuntimeInfo) -> dict[str, str]:
+    """Build the `model` object of every schema."""
+    return {"name": info.name, "precision": info.precision, "device": info.device}
+
+
+def parts_data(parts: Sequence[ScorePart]) -> list[dict[str, Any]]:
+    """List the parts of a document score."""
+    return [
+        {
+            "name": part.name,
+            "label": PART_NAMES[part.name],
+            "score": rounded(part.score),
+            "weight": rounded(part.weight),
+        }
+        for part in parts
+    ]
+
+
+def pages_data(pages: tuple[int, int] | None) -> list[int] | None:
+    """List first and last page; None where the source has no pages."""
+    return None if pages is None else list(pages)

@@ -1,0 +1,366 @@
+"""Verify that two documents differ only in what is allowed.
+
+No model takes part: the texts are compared as `Comparison.same_content` compares them, with the allowed parts left out.
+Passages that wording alone aligns then show what else changed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby, zip_longest
+
+from colde_cli.documents.document import Document, Section, Span
+from colde_cli.documents.passages import Passage
+from colde_cli.documents.selection import is_section, section_pattern
+from colde_cli.errors import OptionError, PartlyReadError
+from colde_cli.similarity.alignment import PassagePair, State, align
+from colde_cli.similarity.comparison import same_texts
+from colde_cli.similarity.redline import NOTHING_IGNORED, Edit, IgnoreOptions, normal, redline
+from colde_cli.similarity.section_changes import section_changes
+from colde_cli.similarity.triage import weight
+
+_SLASHES = re.compile(r"/((?:[^/\\]|\\.)+)/(?:((?:[^/\\]|\\.)+)/)?")
+_REGULAR = "re:"
+
+
+@dataclass(frozen=True, slots=True)
+class Allowed:
+    """What may change.
+
+    Attributes:
+        text: as the user gave it.
+        found: whether it names a section or words of either document.
+        changes: edits that it allowed; for a section passages that differ.
+    """
+
+    text: str
+    found: bool
+    changes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """What changed between two documents beside what is allowed.
+
+    Attributes:
+        allowed: in the order in which they were given.
+        passages: whose changes are not allowed, the weightiest first, with only these edits.
+        headings: added, dropped or edited, in the order of A; a heading is written like a passage.
+        typesetting: nothing else differs but blanks, hyphens, kinds of quotation marks, or the places of headings.
+        ignore: the differences to ignore.
+    """
+
+    a: Document
+    b: Document
+    allowed: tuple[Allowed, ...]
+    passages: tuple[PassagePair, ...]
+    headings: tuple[PassagePair, ...]
+    typesetting: bool
+    ignore: IgnoreOptions = NOTHING_IGNORED
+
+    @property
+    def verified(self) -> bool:
+        """Whether only what is allowed changed."""
+        return not (self.passages or self.headings or self.typesetting)
+
+
+def verify_documents(
+    a: Document, b: Document, allow: Sequence[str] = (), ignore: IgnoreOptions = NOTHING_IGNORED
+) -> Verification:
+    """Find what changed from `a` to `b` beside what is allowed.
+
+    Args:
+        a: the first document.
+        b: the second.
+        allow: what may change. `/PATTERN/` or `re:PATTERN`: words that match a regular expression, in A and in B;
+            `/OLD/NEW/`: words of A that match OLD may become words of B that match NEW. Anything else is the pattern of
+            a section, as for `select`: all text in the sections of A and of B that it names. Case is ignored.
+        ignore: the differences to ignore.
+
+    Raises:
+        OptionError: a pattern is no regular expression.
+        PartlyReadError: a document was not read whole.
+    """
+    rules = [_rule(text) for text in allow]
+    for document in (a, b):
+        _check_read(document)
+    same = same_texts(a, b, ignore)
+    found = Verification(a, b, (), (), (), False, ignore) if same else _Search(a, b, rules, ignore).others()
+    return replace(found, allowed=tuple(Allowed(rule.text, rule.found(a, b), rule.changes) for rule in rules))
+
+
+def _check_read(document: Document) -> None:
+    """Refuse a document of which something was not read: it may have changed.
+
+    Raises:
+        PartlyReadError: it is such a document.
+    """
+    report = document.report
+    reasons = [*report.warnings[:1]]
+    if report.unread_values:
+        reasons.append("Values of its form could not be read.")
+    if report.unreadable_characters:
+        reasons.append("Some of its characters could not be read.")
+    if report.truncated_tokens:
+        reasons.append("Its end was left out because of a limit.")
+    if reasons:
+        name = document.path or document.title
+        raise PartlyReadError(f"{name} cannot be verified: {reasons[0]}")
+
+
+@dataclass(slots=True)
+class _Rule:
+    """A section that may change, or words of A that may become words of B.
+
+    Attributes:
+        words: patterns of the words of A and of B.
+        alone: words may also come or go; with two patterns only if the other one matches no words.
+        changes: see `Allowed`.
+    """
+
+    text: str
+    section: re.Pattern[str] | None = None
+    words: tuple[re.Pattern[str], re.Pattern[str]] | None = None
+    alone: bool = True
+    changes: int = 0
+
+    def holds(self, section: Section) -> bool:
+        return self.section is not None and is_section(self.section, section.kind.value, section.heading)
+
+    def allows(self, edit: Edit, a: str, b: str) -> bool:
+        """Whether an edit changes only matches of the rules: without them it is the same in A and in B."""
+        if self.words is None:
+            return False
+        sides = list(zip(self.words, (a, b), (edit.a, edit.b), strict=True))
+        for pattern, _, span in sides:
+            if not (len(span) or self.alone or pattern.fullmatch("")):
+                return False
+        left, right = (_beside_matches(*side) for side in sides)
+        return left == right
+
+    def found(self, a: Document, b: Document) -> bool:
+        if self.words is not None:
+            return any(pattern.search(of.text) for pattern, of in zip(self.words, (a, b), strict=True))
+        return any(self.holds(section) for document in (a, b) for section in document.sections)
+
+
+def _beside_matches(pattern: re.Pattern[str], text: str, span: Span) -> str:
+    """The signs of a span that are part of no match in the text, without blanks."""
+    left = set(range(span.start, span.end))
+    for match in pattern.finditer(text):
+        left.difference_update(range(*match.span()))
+    return "".join("".join(text[place] for place in sorted(left)).split())
+
+
+def _rule(text: str) -> _Rule:
+    """Read a rule as the user wrote it."""
+    if not text.removeprefix(_REGULAR).strip():
+        raise OptionError(
+            "An empty pattern would allow every section; write --allow SECTION, /PATTERN/ or /OLD/NEW/."
+        )
+    if text.startswith(_REGULAR):
+        pattern = _words(text.removeprefix(_REGULAR), text)
+        return _Rule(text, words=(pattern, pattern))
+    if not text.startswith("/"):
+        return _Rule(text, section=section_pattern(text))
+    slashes = _SLASHES.fullmatch(text)
+    if slashes is None:
+        raise OptionError(
+            f"{text!r} is no pattern; write /PATTERN/ or /OLD/NEW/, and \\/ for a slash inside."
+        )
+    old, new = slashes.groups()
+    return _Rule(text, words=(_words(old, text), _words(new or old, text)), alone=new is None)
+
+
+def _words(pattern: str, text: str) -> re.Pattern[str]:
+    try:
+        return re.compile(pattern, re.IGNORECASE)
+    except (re.error, OverflowError, RecursionError) as error:
+        raise OptionError(f"Correct the pattern {text!r}: it is no regular expression ({error}).") from error
+
+
+class _Search:
+    """The differences between two documents, held against the rules.
+
+    `_undone` holds what is allowed: spans of each text, and the words that undo the change there.
+    """
+
+    def __init__(self, a: Document, b: Document, rules: Sequence[_Rule], ignore: IgnoreOptions) -> None:
+        self._documents = (a, b)
+        self._rules = rules
+        self._ignore = ignore
+        self._free = tuple(
+            {section.index for section in document.sections if any(rule.holds(section) for rule in rules)}
+            for document in (a, b)
+        )
+        self._undone: tuple[dict[Span, str], dict[Span, str]] = ({}, {})
+        # Stands for a match; a document that held it could pass for one with matches.
+        held = {*a.text, *b.text}
+        self._sign = next(sign for sign in map(chr, range(0xF0000, 0x10FFFE)) if sign not in held)
+
+    def others(self) -> Verification:
+        """Find what is not allowed."""
+        a, b = self._documents
+        alignment = align(a, b, None, self._ignore)
+        passages = [left for pair in self._rejoined(alignment.pairs) if (left := self._not_allowed(pair))]
+        changes = section_changes(alignment, a, b, self._ignore)
+        heads = [pair for change in changes for pair in zip_longest(change.a, change.b)]
+        headings = [left for pair in heads if (left := self._not_allowed(self._heading(*pair)))]
+        if self._masked(0) == self._masked(1):
+            # The edits of many short passages may look otherwise, but beside the matches nothing changed.
+            return Verification(a, b, (), (), (), False, self._ignore)
+        hidden = not (passages or headings) and self._remaining(0) != self._remaining(1)
+        ordered = tuple(sorted(passages, key=lambda pair: -weight(pair)))
+        return Verification(a, b, (), ordered, tuple(headings), hidden, self._ignore)
+
+    def _rejoined(self, pairs: Sequence[PassagePair]) -> Iterator[PassagePair]:
+        """Join passages that stand alone at the same place of both documents, if the rules then allow all edits.
+
+        A short line, such as one to sign on, keeps too few words for the alignment.
+        """
+        for alone, run in groupby(pairs, key=lambda pair: not (pair.a and pair.b)):
+            found = list(run)
+            of_a, of_b = ([pair for pair in found if bool(pair.a) is side] for side in (True, False))
+            if not alone or len(of_a) != len(of_b):
+                yield from found
+                continue
+            for left, right in zip(of_a, of_b, strict=True):
+                joined = replace(left, state=State.EDITED, b=right.b, b_text=right.b_text)
+                allowed = all(self._rule_for(edit, joined) for edit in _edits(joined, self._ignore))
+                yield from [joined] if allowed else [left, right]
+
+    def _not_allowed(self, pair: PassagePair) -> PassagePair | None:
+        """A pair with the changes that no rule allows; None without any."""
+        free = {
+            passage.section in free
+            for passages, free in zip((pair.a, pair.b), self._free, strict=True)
+            for passage in passages
+        }
+        if free == {True}:
+            self._count(pair)
+            return None
+        if len(free) == 2:  # text came into the sections that may change, or left them
+            return replace(pair, state=State.MOVED)
+        if pair.state is State.SAME:
+            return None
+        edits = _edits(pair, self._ignore)
+        others = tuple(edit for edit in edits if not self._allowed(edit, pair))
+        if others == edits:
+            return pair
+        if others or pair.state is State.MOVED:
+            return replace(pair, edits=others, flags=())
+        self._undo(pair, edits)
+        return None
+
+    def _allowed(self, edit: Edit, pair: PassagePair) -> bool:
+        rule = self._rule_for(edit, pair)
+        if rule is not None:
+            rule.changes += 1
+        return rule is not None
+
+    def _rule_for(self, edit: Edit, pair: PassagePair) -> _Rule | None:
+        return next((rule for rule in self._rules if rule.allows(edit, pair.a_text, pair.b_text)), None)
+
+    def _count(self, pair: PassagePair) -> None:
+        """Count a change in sections that may change."""
+        side = 0 if pair.a else 1
+        section = self._documents[side].sections[(pair.a or pair.b)[0].section]
+        rule = next(rule for rule in self._rules if rule.holds(section))
+        rule.changes += pair.state is not State.SAME
+
+    def _heading(self, i: int | None, j: int | None) -> PassagePair:
+        """The headings of two sections, or of one, as a pair."""
+        sides = [
+            () if index is None else (_heading_of(document, index),)
+            for document, index in zip(self._documents, (i, j), strict=True)
+        ]
+        a, b = (
+            "".join(document.text[found.span.start : found.span.end] for found in side)
+            for document, side in zip(self._documents, sides, strict=True)
+        )
+        state = (
+            State.EDITED if i is not None and j is not None else State.ONLY_A if j is None else State.ONLY_B
+        )
+        edits = redline(a, b, ignore=self._ignore) if state is State.EDITED else ()
+        nothing = not edits if state is State.EDITED else not (a or b)
+        return PassagePair(State.SAME if nothing else state, sides[0], sides[1], None, edits, (), a, b)
+
+    def _undo(self, pair: PassagePair, edits: Sequence[Edit]) -> None:
+        """Note a pair whose changes are all allowed: B gets the words of A; a passage in one only is dropped."""
+        left, right = self._undone
+        if not pair.b:
+            left.update(dict.fromkeys((passage.span for passage in pair.a), ""))
+            return
+        first, *others = (passage.span for passage in pair.b)
+        right[first] = _with_words_of_a(pair, edits) if pair.a else ""
+        right.update(dict.fromkeys(others, ""))
+
+    def _remaining(self, side: int) -> str:
+        """The text of a document outside the sections that may change, what is allowed undone."""
+        document, undone = (
+            self._documents[side],
+            sorted(self._undone[side].items(), key=lambda item: item[0].start),
+        )
+        pieces: list[str] = []
+        for section in document.sections:
+            if section.index in self._free[side]:
+                continue
+            done = section.span.start
+            for span, words in undone:
+                if section.span.start <= span.start and span.end <= section.span.end:
+                    pieces += [document.text[done : span.start], words]
+                    done = span.end
+            pieces += [document.text[done : section.span.end], "\n\n"]
+        return normal("".join(pieces), self._ignore)
+
+    def _masked(self, side: int) -> str:
+        """The text of a document outside the sections that may change, with a sign in place of every match."""
+        document = self._documents[side]
+        patterns = [rule.words[side] for rule in self._rules if rule.words is not None and rule.alone]
+        pieces = []
+        for section in document.sections:
+            if section.index not in self._free[side]:
+                text = document.section_text(section)
+                spans = [Span(*match.span()) for pattern in patterns for match in pattern.finditer(text)]
+                pieces.append(_replaced(text, spans, self._sign))
+        return normal("\n\n".join(pieces), self._ignore)
+
+
+def _replaced(text: str, spans: Sequence[Span], sign: str) -> str:
+    """A text with a sign in place of each span; spans that overlap are one."""
+    pieces, done = [], 0
+    for span in sorted(spans, key=lambda span: (span.start, -span.end)):
+        if span.start >= done and len(span):
+            pieces += [text[done : span.start], sign]
+        done = max(done, span.end) if len(span) else done
+    return "".join([*pieces, text[done:]])
+
+
+def _heading_of(document: Document, index: int) -> Passage:
+    """The heading of a section as if it were a passage."""
+    span = document.heading_span(document.sections[index])
+    return Passage(-1, index, span, document.pages_of(span))
+
+
+def _edits(pair: PassagePair, ignore: IgnoreOptions) -> tuple[Edit, ...]:
+    """The smallest edits of a pair; one for all words where only one document has them."""
+    if not pair.a or not pair.b:
+        return (Edit(Span(0, len(pair.a_text)), Span(0, len(pair.b_text))),)
+    return redline(pair.a_text, pair.b_text, readable=False, ignore=ignore)
+
+
+def _with_words_of_a(pair: PassagePair, edits: Sequence[Edit]) -> str:
+    """The text of B with the words of A, and the blanks around them, at every edit."""
+    pieces, done = [], 0
+    for edit in edits:
+        old, new = _with_blanks(pair.a_text, edit.a), _with_blanks(pair.b_text, edit.b)
+        pieces += [pair.b_text[done : new.start], pair.a_text[old.start : old.end]]
+        done = new.end
+    return "".join([*pieces, pair.b_text[done:]])
+
+
+def _with_blanks(text: str, span: Span) -> Span:
+    before, after = text[: span.start], text[span.end :]
+    return Span(len(before.rstrip()), len(text) - len(after.lstrip()))

@@ -1,0 +1,218 @@
+"""Typeset the merged text of two documents as a PDF: deletions struck out in red, insertions underlined in green.
+
+For documents that have no pages to show side by side. Letters that the standard fonts of PDF lack come from a font of
+this machine; those that no font has are shown as question marks, and the caller is told their number. reportlab is an
+extra, so it is imported where it is used.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from html import escape
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from colde_cli.files import atomic_file
+from colde_cli.similarity.redline import Operation
+from colde_cli.similarity.tracked_changes import TrackedText, tracked_text
+from colde_cli.views.page_marks import DELETED, INSERTED
+from colde_cli.views.word.paragraphs import Remark, Stretch, TrackedParagraph, paragraphs, remarks
+from colde_cli.views.wording import file_name, plain
+
+if TYPE_CHECKING:
+    from colde_cli.similarity.comparison import Comparison
+
+_STANDARD = "Helvetica"
+_FONTS = (
+    "DejaVuSans.ttf|NotoSans-Regular.ttf|Arial Unicode.ttf|ARIALUNI.TTF|arial.ttf|LiberationSans-Regular.ttf"
+    "|FreeSans.ttf|segoeui.ttf|NotoSansCJK-Regular.ttc|wqy-zenhei.ttc|DroidSansFallbackFull.ttf|msyh.ttc|simsun.ttc|msgothic.ttc"
+    "|malgun.ttf|Hiragino Sans GB.ttc"
+).split("|")
+"""Files of fonts with many letters, on Linux, macOS and Windows, in the order in which they are tried."""
+_FOLDERS = {
+    "darwin": ("/System/Library/Fonts", "/Library/Fonts", "~/Library/Fonts"),
+    "win32": (r"C:\Windows\Fonts", r"~\AppData\Local\Microsoft\Windows\Fonts"),
+}
+_OTHER_FOLDERS = ("/usr/share/fonts", "/usr/local/share/fonts", "~/.local/share/fonts", "~/.fonts")
+_SMALL, _SIZE, _SIZES = 9.0, 10.0, (16.0, 13.5, 12.0, 11.0)
+"""Points of notes, of running text, and of headings by level."""
+_MARKS = {
+    Operation.KEPT: ("", ""),
+    Operation.DELETED: (
+        '<strike><font color="#{:02x}{:02x}{:02x}">'.format(*DELETED.line),
+        "</font></strike>",
+    ),
+    Operation.INSERTED: ('<u><font color="#{:02x}{:02x}{:02x}">'.format(*INSERTED.line), "</font></u>"),
+}
+
+
+def write_typeset(comparison: Comparison, output: Path) -> int:
+    """Write the merged text of a comparison, in the order of B, as pages of one column.
+
+    Args:
+        comparison: with passages.
+        output: the file to write.
+
+    Returns:
+        Number of letters that no font of this machine has.
+    """
+    from reportlab.lib.pagesizes import A4
+    from reportlab.platypus import SimpleDocTemplate
+
+    a, b = comparison.a.document, comparison.b.document
+    text = tracked_text(a, b, comparison.aligned, comparison.ignore)
+    notes = remarks(a, b, comparison.aligned, text)
+    setter = _Typesetter(_Fonts(), text)
+    title = f"Changes from {file_name(a.path) or a.title} to {file_name(b.path) or b.title}"
+    story = [*setter.title(title), *setter.paragraphs(paragraphs(text, notes)), *setter.notes(notes)]
+
+    def foot(canvas: Any, _: object) -> None:  # noqa: ANN401 - a canvas of reportlab
+        canvas.setFont(_STANDARD, 8)
+        canvas.drawRightString(A4[0] - 60, 36, f"{canvas.getPageNumber()}")
+
+    with atomic_file(output) as staged:
+        pages = SimpleDocTemplate(
+            str(staged), pagesize=A4, leftMargin=60, rightMargin=60, topMargin=56, bottomMargin=56,
+            title=plain(title), author="colde", invariant=1,
+        )  # fmt: skip
+        pages.build(story, onFirstPage=foot, onLaterPages=foot)
+    return setter.fonts.missing
+
+
+@dataclass
+class _Fonts:
+    """Finds a font for each letter.
+
+    Attributes:
+        missing: number of letters so far that no font has.
+    """
+
+    missing: int = 0
+    _known: dict[str, str | None] = field(default_factory=dict)
+
+    def markup(self, text: str) -> str:
+        """Write a text as markup that names the font of each letter; question marks for letters without a font."""
+        runs = groupby(plain(text), key=self._font)
+        return "".join(self._run(font, "".join(letters)) for font, letters in runs)
+
+    def _run(self, font: str | None, letters: str) -> str:
+        if font is None:
+            self.missing += len(letters)
+            return "?" * len(letters)
+        shown = escape(letters, quote=False)
+        return shown if font == _STANDARD else f'<font name="{font}">{shown}</font>'
+
+    def _font(self, letter: str) -> str | None:
+        if letter not in self._known:
+            self._known[letter] = _STANDARD if _is_standard(letter) else self._on_machine(letter)
+        return self._known[letter]
+
+    def _on_machine(self, letter: str) -> str | None:
+        code = ord(letter)
+        return next((font.fontName for font in self._found if code in font.face.charToGlyph), None)
+
+    @cached_property
+    def _found(self) -> list[Any]:
+        """The fonts of this machine, as far as reportlab can use them."""
+        from reportlab.pdfbase import pdfmetrics
+        from reportlab.pdfbase.ttfonts import TTFError, TTFont
+
+        fonts: list[Any] = []
+        for path in _font_files():
+            try:
+                font = TTFont(f"colde{len(fonts)}", str(path))
+            except (TTFError, OSError):  # outlines of PostScript, or damaged
+                continue
+            pdfmetrics.registerFont(font)
+            fonts.append(font)
+        return fonts
+
+
+def _is_standard(letter: str) -> bool:
+    try:
+        letter.encode("cp1252")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _font_files() -> Iterator[Path]:
+    wanted = {name.casefold(): number for number, name in enumerate(_FONTS)}
+    found: dict[int, Path] = {}
+    for name in _FOLDERS.get(sys.platform, _OTHER_FOLDERS):
+        for folder, _, files in os.walk(Path(name).expanduser()):
+            for file in files:
+                if (number := wanted.get(file.casefold())) is not None:
+                    found.setdefault(number, Path(folder) / file)
+    return (found[number] for number in sorted(found))
+
+
+class _Typesetter:
+    """Makes the paragraphs of a PDF."""
+
+    def __init__(self, fonts: _Fonts, text: TrackedText) -> None:
+        self.fonts = fonts
+        self._text = text
+
+    def title(self, names: str) -> Iterator[Any]:
+        """The names of both files, and what the colours mean."""
+        yield _paragraph(self.fonts.markup(names), _SIZES[0], bold=True)
+        key = ((Operation.DELETED, "only in the first"), (Operation.INSERTED, "only in the second"))
+        shown = " · ".join(f"{_MARKS[operation][0]}{words}{_MARKS[operation][1]}" for operation, words in key)
+        yield _paragraph(shown, _SMALL)
+
+    def paragraphs(self, found: Sequence[TrackedParagraph]) -> Iterator[Any]:
+        """The merged text; the number of a note stands after the last words that it is about in their paragraph."""
+        for paragraph in found:
+            last = {number: at for at, one in enumerate(paragraph.stretches) for number in one.remarks}
+            pieces = []
+            for at, stretch in enumerate(paragraph.stretches):
+                pieces.append(self._stretch(stretch))
+                pieces += [
+                    f"<super>[{number + 1}]</super>" for number in stretch.remarks if last[number] == at
+                ]
+            if any(piece.strip() for piece in pieces):
+                level = self._level(paragraph)
+                size = _SIZES[min(level, len(_SIZES)) - 1] if level else _SIZE
+                yield _paragraph("".join(pieces), size, bold=level > 0)
+
+    def _stretch(self, stretch: Stretch) -> str:
+        """A stretch of text in its colour; blanks at its ends stay, for the colours end at words."""
+        before, after = _MARKS[stretch.operation]
+        shown = self.fonts.markup(stretch.text)
+        start = " " if stretch.text[:1].isspace() else ""
+        end = " " if stretch.text[-1:].isspace() and shown else ""
+        return f"{start}{before}{shown}{after}{end}"
+
+    def notes(self, found: Sequence[Remark]) -> Iterator[Any]:
+        """The remarks on moved passages and flags."""
+        if found:
+            yield _paragraph("Notes", _SIZES[1], bold=True)
+        for number, note in enumerate(found, 1):
+            yield _paragraph(f"[{number}] {self.fonts.markup(note.text)}", _SMALL)
+
+    def _level(self, paragraph: TrackedParagraph) -> int:
+        """The level of a heading; 0 for running text."""
+        if paragraph.b is not None:
+            return self._text.b.blocks[paragraph.b].level
+        return 0 if paragraph.a is None else self._text.a.blocks[paragraph.a].level
+
+
+def _paragraph(markup: str, size: float, *, bold: bool = False) -> Any:  # noqa: ANN401 - a paragraph of reportlab
+    from reportlab.lib.styles import ParagraphStyle
+    from reportlab.platypus import Paragraph
+
+    style = ParagraphStyle(
+        f"{size}{bold}",
+        fontName=f"{_STANDARD}-Bold" if bold else _STANDARD,
+        fontSize=size,
+        leading=1.35 * size,
+        spaceBefore=0.8 * size if bold else 0,
+        spaceAfter=0.5 * size,
+    )
+    return Paragraph(markup, style)

@@ -1,0 +1,1 @@
+"""A comparison as a Word file with tracked changes."""

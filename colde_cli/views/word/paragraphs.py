@@ -1,0 +1,242 @@
+"""Cut merged text into the paragraphs of a Word file, with remarks on its changes."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
+from typing import TYPE_CHECKING
+
+from colde_cli.documents.document import Span
+from colde_cli.similarity.alignment import State
+from colde_cli.similarity.redline import Operation
+from colde_cli.similarity.tracked_changes import Flow, Step, TrackedText
+from colde_cli.views.wording import heading, page_range, plural, shorten
+
+if TYPE_CHECKING:
+    from colde_cli.documents.document import Document
+    from colde_cli.documents.passages import Passage
+    from colde_cli.similarity.alignment import Alignment, PassagePair
+    from colde_cli.similarity.flags import Flag
+    from colde_cli.similarity.redline import Edit
+
+_HEADING, _FLAGGED = 80, 120  # characters shown at most
+_KINDS = {
+    "amount": "An amount",
+    "party": "A party",
+    "obligation": "A duty or permission",
+    "negation": "A negation",
+    "exception": "An exception",
+    "scope": "The scope",
+    "comparison": "A limit",
+    "percentage": "A percentage",
+    "date": "A date",
+    "unit": "A unit",
+    "number": "A number",
+    "clause": "A clause",
+    "reference": "A reference",
+    "term": "A defined term",
+    "name": "A name",
+}
+"""Subjects of a remark, by `FlagKind` value."""
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """A comment on a change.
+
+    Attributes:
+        a: the deleted characters it is about, in the flow of A; None for none.
+        b: the inserted characters, in the flow of B; None for none.
+    """
+
+    text: str
+    a: Span | None
+    b: Span | None
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """A stretch of one paragraph.
+
+    Attributes:
+        a: its characters in the flow of A; empty for an insertion.
+        b: its characters in the flow of B; empty for a deletion.
+        text: of B where the piece is kept.
+        remarks: indices of the remarks about it.
+    """
+
+    operation: Operation
+    a: Span
+    b: Span
+    text: str
+    remarks: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TrackedParagraph:
+    """A paragraph with its changes.
+
+    Attributes:
+        end: what became of its end: deleted and inserted paragraphs lose or gain it, too.
+        a: index of the block of A that ends here; None for an inserted end.
+        b: index of the block of B that ends here; None for a deleted end.
+    """
+
+    stretches: tuple[Stretch, ...]
+    end: Operation
+    a: int | None
+    b: int | None
+
+
+def remarks(a: Document, b: Document, alignment: Alignment, text: TrackedText) -> tuple[Remark, ...]:
+    """Write a remark on every passage that moved and on every flagged edit, in the order of A."""
+    found: list[Remark] = []
+    for pair in alignment.pairs:
+        if pair.state is State.MOVED:
+            found += _moved(a, b, text, pair)
+        found += _flagged(text, pair)
+    return tuple(found)
+
+
+def _moved(a: Document, b: Document, text: TrackedText, pair: PassagePair) -> Iterator[Remark]:
+    left, right = text.spans(pair)
+    edits = f" It also has {plural(len(pair.edits), 'edit')}." if pair.edits else ""
+    yield Remark(f"Moved to {_place(b, pair.b)}.{edits}", left, None)
+    yield Remark(f"Moved here from {_place(a, pair.a)}.{edits}", None, right)
+
+
+def _place(document: Document, passages: Sequence[Passage]) -> str:
+    """`the section "3 Duties", p. 4`."""
+    section = document.sections[passages[0].section]
+    name = f"the section “{shorten(section.heading, _HEADING)}”" if section.heading else heading(section)
+    return ", ".join(part for part in (name, page_range(passages[0].pages)) if part)
+
+
+def _flagged(text: TrackedText, pair: PassagePair) -> Iterator[Remark]:
+    """One remark for each edit with flags; flags that no edit shows are with the first edit."""
+    by_edit: dict[int, list[str]] = {}
+    for flag in pair.flags:
+        number = _edit_of(pair, flag)
+        by_edit.setdefault(number, []).append(flag_sentence(flag))
+    for number, sentences in by_edit.items():
+        shown = " ".join(dict.fromkeys(sentences))
+        if not pair.edits or pair.state is State.MOVED:
+            a, b = text.spans(pair)
+            yield Remark(shown, None if pair.state is State.MOVED else a, b)
+        else:
+            yield Remark(shown, *text.edit(pair, pair.edits[number]))
+
+
+def _edit_of(pair: PassagePair, flag: Flag) -> int:
+    """Find the edit that holds the words of a flag; the first where none does."""
+    for number, edit in enumerate(pair.edits):
+        if _holds(pair, edit, flag):
+            return number
+    return 0
+
+
+def _holds(pair: PassagePair, edit: Edit, flag: Flag) -> bool:
+    """Whether the words of a flag overlap an edit on each side that has some."""
+    sides = ((pair.a_text, edit.a, flag.a), (pair.b_text, edit.b, flag.b))
+    return all(_overlaps(text, span, words) for text, span, words in sides if words)
+
+
+def _overlaps(text: str, span: Span, words: str) -> bool:
+    start = text.find(words, max(0, span.start - len(words)))
+    return 0 <= start <= span.end and span.start <= start + len(words)
+
+
+def flag_sentence(flag: Flag) -> str:
+    """Write `An amount changed: “25” became “35”.` or `A date was removed: “May 3”.`."""
+    kind, a, b = _KINDS[flag.kind.value], shorten(flag.a, _FLAGGED), shorten(flag.b, _FLAGGED)
+    if a and b:
+        return f"{kind} changed: “{a}” became “{b}”."
+    return f"{kind} was added: “{b}”." if b else f"{kind} was removed: “{a}”."
+
+
+def paragraphs(text: TrackedText, notes: Sequence[Remark] = ()) -> tuple[TrackedParagraph, ...]:
+    """Cut merged text after every end of a paragraph, and at the ends of the text that a remark is about.
+
+    Args:
+        text: to cut.
+        notes: remarks on it.
+    """
+    cutter = _Cutter(text, notes)
+    return tuple(cutter.paragraphs())
+
+
+class _Cutter:
+    def __init__(self, text: TrackedText, notes: Sequence[Remark]) -> None:
+        self._text = text
+        self._about = {
+            Operation.DELETED: _RemarkIndex((number, note.a) for number, note in enumerate(notes)),
+            Operation.INSERTED: _RemarkIndex((number, note.b) for number, note in enumerate(notes)),
+        }
+
+    def paragraphs(self) -> Iterator[TrackedParagraph]:
+        a, b = self._text.a, self._text.b
+        gathered: list[Stretch] = []
+        for step in self._text.steps:
+            for left, right, ends in _lines(a, b, step):
+                if not ends:
+                    gathered += self._pieces(step.operation, left, right)
+                    continue
+                yield TrackedParagraph(
+                    tuple(gathered),
+                    step.operation,
+                    a.block_at(left.start) if len(left) else None,
+                    b.block_at(right.start) if len(right) else None,
+                )
+                gathered = []
+
+    def _pieces(self, operation: Operation, a: Span, b: Span) -> Iterator[Stretch]:
+        if operation is Operation.KEPT:
+            yield Stretch(operation, a, b, self._text.b.text[b.start : b.end])
+            return
+        deleted = operation is Operation.DELETED
+        span, flow = (a, self._text.a) if deleted else (b, self._text.b)
+        index = self._about[operation]
+        bounds = [span.start, *index.cuts(span), span.end]
+        for start, end in pairwise(bounds):
+            piece = Span(start, end)
+            here = Span(b.start, b.start) if deleted else Span(a.start, a.start)
+            sides = (piece, here) if deleted else (here, piece)
+            yield Stretch(operation, *sides, flow.text[start:end], index.about(piece))
+
+
+def _lines(a: Flow, b: Flow, step: Step) -> Iterator[tuple[Span, Span, bool]]:
+    """Cut a step at the ends of paragraphs; also yield whether a part is such an end."""
+    flow, span = (a, step.a) if len(step.a) else (b, step.b)
+    done_a, done_b = step.a.start, step.b.start
+    for _ in flow.ends(span):
+        end_a = next(a.ends(Span(done_a, step.a.end)), done_a)
+        end_b = next(b.ends(Span(done_b, step.b.end)), done_b)
+        if end_a > done_a or end_b > done_b:
+            yield Span(done_a, end_a), Span(done_b, end_b), False
+        done_a, done_b = end_a + (len(step.a) > 0), end_b + (len(step.b) > 0)
+        yield Span(end_a, done_a), Span(end_b, done_b), True
+    if done_a < step.a.end or done_b < step.b.end:
+        yield Span(done_a, step.a.end), Span(done_b, step.b.end), False
+
+
+class _RemarkIndex:
+    """Finds the remarks about a stretch."""
+
+    def __init__(self, spans: Iterable[tuple[int, Span | None]]) -> None:
+        self._spans = sorted(
+            ((number, span) for number, span in spans if span is not None and len(span)),
+            key=lambda item: (item[1].start, item[0]),
+        )
+        self._reach = list(accumulate((span.end for _, span in self._spans), max))
+        self._cuts = sorted({end for _, span in self._spans for end in (span.start, span.end)})
+
+    def cuts(self, span: Span) -> list[int]:
+        first, last = bisect_right(self._cuts, span.start), bisect_left(self._cuts, span.end)
+        return self._cuts[first:last]
+
+    def about(self, span: Span) -> tuple[int, ...]:
+        first = bisect_right(self._reach, span.start)
+        last = bisect_left(self._spans, span.end, key=lambda item: item[1].start)
+        return tuple(number for number, other in self._spans[first:last] if other.end > span.start)

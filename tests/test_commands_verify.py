@@ -1,0 +1,85 @@
+"""`colde verify`, from the command line to what it prints."""
+
+from __future__ import annotations
+
+import json
+from importlib.resources import files
+from pathlib import Path
+
+import jsonschema
+import pytest
+from command_line import EXAMPLES, OTHER, ROOT, V1, V2, check_trouble, run
+
+Capture = pytest.CaptureFixture[str]
+DATA = ROOT / "tests" / "data"
+TEXT = "# Lease\n\nThe rent is EUR 58 a month.\n\n## Term\n\nIt ends on 3 May 2024.\n"
+
+
+@pytest.fixture
+def copies(tmp_path: Path) -> tuple[Path, Path]:
+    """A contract, and a copy with another rent and another date."""
+    a, b = tmp_path / "a.md", tmp_path / "b.md"
+    a.write_text(TEXT)
+    b.write_text(TEXT.replace("58", "63").replace("3 May", "4 June"))
+    return a, b
+
+
+def test_status_follows_what_is_allowed(capsys: Capture, copies: tuple[Path, Path]) -> None:
+    a, b = copies
+    same = run(capsys, "verify", a, a)
+    assert (same.status, same.err) == (0, "")
+    assert same.out == "Verified: nothing changed.\na.md → a.md\n"
+    part = run(capsys, "verify", a, b, "--allow", "TERM")
+    assert part.status == 1
+    assert part.out.startswith("Not verified: 1 change is not allowed.\n")
+    assert "[-58-] {+63+}" in part.out
+    assert "May" not in part.out
+    both = run(capsys, "verify", a, b, "--allow", "term", "--allow", r"/EUR \d+/")
+    assert both.status == 0
+    assert both.out.startswith("Verified: nothing changed but what is allowed.\n")
+    assert run(capsys, "verify", a, b, "--ignore-numbers").status == 0
+
+
+def test_a_rule_that_names_nothing_is_warned_about(capsys: Capture, copies: tuple[Path, Path]) -> None:
+    result = run(capsys, "verify", *copies, "--allow", "appendix", "--allow", "/EUR/")
+    assert result.err == "Warning: --allow appendix names no section and no words of the two documents.\n"
+    assert run(capsys, "verify", *copies, "--allow", "appendix", "-q").err == ""
+    check_trouble(run(capsys, "verify", *copies, "--allow", "/[/"))
+
+
+def test_json_is_what_its_schema_says(capsys: Capture, tmp_path: Path) -> None:
+    schema = json.loads((files("colde_cli.views") / "schemas/colde.verify.1.json").read_text("utf-8"))
+    jsonschema.Draft202012Validator.check_schema(schema)
+    value = json.loads(run(capsys, "verify", V1, V2, "--allow", "abstract", "--format", "json").out)
+    jsonschema.Draft202012Validator(schema).validate(value)
+    assert list(value) == list(schema["properties"])
+    assert value["verified"] is False
+    assert value["passages"][0]["flagged"][0] == {"kind": "amount", "a": "EUR 58", "b": "EUR 63"}
+    assert [(rule["text"], rule["changes"]) for rule in value["allowed"]] == [("abstract", 2)]
+    headings = [(head["a"] or {}).get("text") for head in value["headings"]]
+    assert "3 Instruments" in headings
+    file = tmp_path / "x.json"
+    assert run(capsys, "verify", V1, V1, "-o", file).status == 0
+    assert json.loads(file.read_text("utf-8"))["verified"] is True
+
+
+def test_markdown_lists_what_else_changed(capsys: Capture, copies: tuple[Path, Path]) -> None:
+    said = run(capsys, "verify", *copies, "--allow", "Term", "--format", "markdown").out
+    assert said.startswith("**Not verified: 1 change is not allowed.**\n")
+    assert "> The rent is EUR <del>58</del> <ins>63</ins> a month." in said
+
+
+@pytest.mark.usefixtures("kept_cache")
+@pytest.mark.parametrize(("a", "b"), [(V1, V1), (V1, V2), (V1, OTHER)])
+def test_with_nothing_allowed_the_status_is_that_of_diff(capsys: Capture, a: str, b: str) -> None:
+    assert run(capsys, "verify", a, b).status == run(capsys, "diff", a, b, "--level", "document").status
+
+
+def test_a_document_that_was_not_read_whole_is_trouble(capsys: Capture) -> None:
+    for name in ("scan.pdf", "outline.pdf"):
+        check_trouble(run(capsys, "verify", DATA / name, DATA / name))
+
+
+def test_standard_input_once_only(capsys: Capture) -> None:
+    check_trouble(run(capsys, "verify", "-", "-"))
+    check_trouble(run(capsys, "verify", EXAMPLES / "none.pdf", V1))

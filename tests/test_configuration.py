@@ -1,0 +1,101 @@
+"""`colde.toml`: where it is found, what wins over it, and what it must not say."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from command_line import Run, run_process
+
+from colde_cli import configuration
+from colde_cli.errors import OptionError
+
+
+def colde(folder: Path, *arguments: str | Path, **env: str) -> Run:
+    """Run `colde` in a folder."""
+    return run_process(*arguments, env=env, cwd=folder)
+
+
+@pytest.fixture
+def two(tmp_path: Path) -> Path:
+    """A folder with two texts that differ in case alone, and a folder in it."""
+    (tmp_path / "a.txt").write_text("The Supplier delivers the goods within ten days of the order.\n")
+    (tmp_path / "b.txt").write_text("The supplier delivers the goods within ten days of the order.\n")
+    (tmp_path / "inner").mkdir()
+    return tmp_path
+
+
+def test_the_nearest_file_counts(two: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("COLDE_CONFIG", raising=False)
+    (two / "colde.toml").write_text("")
+    assert configuration.find(two / "inner") == two / "colde.toml"
+    (two / "inner" / "colde.toml").write_text("")
+    assert configuration.find(two / "inner") == two / "inner" / "colde.toml"
+    monkeypatch.setenv("COLDE_CONFIG", str(two / "colde.toml"))
+    assert configuration.find(two / "inner") == two / "colde.toml"
+    monkeypatch.setenv("COLDE_CONFIG", "")
+    assert configuration.find(two / "inner") is None
+    monkeypatch.setenv("COLDE_CONFIG", "nowhere.toml")
+    with pytest.raises(OptionError, match=r"nowhere\.toml"):
+        configuration.find(two)
+
+
+def test_options_of_a_command_are_its_defaults(two: Path) -> None:
+    plain = colde(two / "inner", "diff", "../a.txt", "../b.txt")
+    (two / "colde.toml").write_text('device = "cpu"\n[diff]\nignore-case = true\nformat = "json"\n')
+    ours = colde(two / "inner", "diff", "../a.txt", "../b.txt")
+    assert (plain.status, ours.status) == (1, 0)
+    assert json.loads(ours.out)["schema"] == "colde.diff/1"
+
+
+def test_a_variable_wins_over_the_file_and_an_option_over_both(two: Path) -> None:
+    (two / "colde.toml").write_text('[diff]\nformat = "json"\n')
+    named = colde(two, "diff", "a.txt", "b.txt", COLDE_FORMAT="csv")
+    both = colde(two, "diff", "a.txt", "b.txt", "--format", "markdown", COLDE_FORMAT="csv")
+    assert named.out.startswith('"state",')
+    assert both.out.startswith("**")
+
+
+def test_paths_are_those_of_the_files_folder(two: Path) -> None:
+    (two / "colde.toml").write_text('cache-dir = "./kept"\n[diff]\nignore-like = ["./a.txt"]\n')
+    result = colde(two / "inner", "cache", "path", COLDE_CACHE_DIR="")
+    assert Path(result.out.strip()).parent == two / "kept"
+    assert colde(two / "inner", "diff", "../a.txt", "../b.txt").status in (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("device", "not valid TOML"),
+        ('fromat = "json"', "'fromat' outside a table"),
+        ("[dif]\ntop = 3", r"\[dif\]"),
+        ("diff = 3", r"\[diff\]"),
+        ('[diff]\nfromat = "json"', "'fromat', which it does not have"),
+        ('[diff]\nformat = "jsno"', "'jsno' is not one of"),
+        ('[diff]\ntop = "many"', "'top'"),
+        ("[diff]\ntop = [1, 2]", "takes one value"),
+        ('[diff]\nignore-case = "yes"', "takes true or false"),
+        ("[diff]\ntop = true", "takes a value"),
+        ('[diff]\noutput = "a.txt"', "cannot be set there"),
+        ('[diff]\npassword = "x"', "a secret"),
+    ],
+)
+def test_a_file_that_is_wrong_is_one_sentence(two: Path, text: str, named: str) -> None:
+    (two / "colde.toml").write_text(text)
+    result = colde(two, "diff", "a.txt", "b.txt")
+    assert (result.status, result.out) == (2, "")
+    assert str(two / "colde.toml") in result.err
+    assert re.search(named, result.err)
+    assert result.err.count("\n") == 1
+
+
+def test_doctor_shows_the_file_even_if_it_is_wrong(two: Path) -> None:
+    (two / "colde.toml").write_text('[doctor]\nmodel = "colde-minilm-l6"\n')
+    right = json.loads(colde(two, "doctor", "--format", "json").out)["findings"]
+    assert any(found["topic"] == "configuration" and found["fine"] for found in right)
+    (two / "colde.toml").write_text("device")
+    wrong = colde(two, "doctor", "--format", "json")
+    assert wrong.status == 1
+    assert any(not found["fine"] and "TOML" in found["result"] for found in json.loads(wrong.out)["findings"])

@@ -1,0 +1,70 @@
+"""A comparison in a few sentences, as an e-mail and as the frame of an agent's answer."""
+
+from __future__ import annotations
+
+import pytest
+from hand_made import compared, document, hostile, shows_as_stored
+from hypothesis import given, settings
+
+from colde_cli.similarity.comparison import Comparison
+from colde_cli.views.agent import comparison_answer
+from colde_cli.views.summary import comparison_summary, verdict
+
+PUMPS = [("Pumps", "The pump costs 58 dollars.\n\nIt runs at night.\n\nNobody hears it from the street.")]
+
+
+@given(hostile())
+@settings(max_examples=40)
+def test_no_line_is_wide_or_steers_a_terminal(comparison: Comparison) -> None:
+    lines = comparison_summary(comparison).splitlines()
+    assert max(map(len, lines)) <= 78
+    assert all(shows_as_stored(line) for line in lines)
+    assert len(lines) <= 22  # names of 300 letters take several
+
+
+def test_the_weightiest_changes_come_with_old_and_new_words_and_their_place(field_study: Comparison) -> None:
+    lines = comparison_summary(field_study).splitlines()
+    assert 5 <= len(lines) <= 15
+    assert lines[0].startswith("Two versions of one paper: ")
+    assert lines[6].startswith(
+        "- Amount EUR 58 → EUR 63; unit 2 minutes → 2 hours (A p. 3 → B p. 3 · 3.1 The"
+    )
+    told = sum(line.startswith("- ") for line in lines) - 1
+    assert lines[-1] == f"- {len(field_study.changes) - told} more changes"
+
+
+def test_an_agent_reads_the_same_sentences(field_study: Comparison) -> None:
+    answer = comparison_answer(field_study, 6000)
+    said = " ".join(comparison_summary(field_study).split())
+    assert answer.verdict == verdict(field_study)
+    assert said.startswith(answer.verdict)
+
+
+def test_the_same_texts_have_no_changes() -> None:
+    lines = comparison_summary(compared(document(PUMPS), document(PUMPS))).splitlines()
+    assert lines == [
+        "The texts are the same.",
+        *("AB"[n] + ": Title (a.txt, 1 section, 16 words)" for n in (0, 1)),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("new", "line"),
+    [
+        ("The pump costs 63 dollars.\n\nIt runs at night.", "- Amount 58 dollars → 63 dollars (Pumps)"),
+        ("The pump costs 58 dollars.\n\nIt runs at noon.", "- Edited: night → noon (Pumps)"),
+        ("The pump costs 58 dollars.", "- Dropped: It runs at night. (A Pumps)"),
+        ("A word.\n\nThe pump costs 58 dollars.\n\nIt runs at night.", "- Added: A word. (B Pumps)"),
+    ],
+)
+def test_each_kind_of_change_is_one_line(new: str, line: str) -> None:
+    last = "\n\nNobody hears it from the street."
+    b = document([("Pumps", new + last)])
+    assert comparison_summary(compared(document(PUMPS), b)).splitlines()[-1] == line
+
+
+def test_of_different_texts_only_what_has_a_partner_is_told() -> None:
+    other = [("Rivers", f"River number {word} flows to the sea of {word}.") for word in ("one", "two")]
+    said = comparison_summary(compared(document(PUMPS), document(other)))
+    assert "Score 0.50, probability 70%." in said
+    assert "- " not in said
