@@ -98,7 +98,8 @@ class Originals:
         """
         first: dict[int, Original] = {}
         with index.reading():
-            for item in index.documents(chosen):
+            # An index numbers documents as they were written, not in an order that the next run gives again.
+            for item in sorted(index.documents(chosen), key=lambda item: item.path):
                 if item.content in first:
                     same = first[item.content]
                     copy = Original(item.path, item.title, same.words, item.size)
@@ -315,7 +316,8 @@ def find_families(
     """Compare all files with each other; no model is needed.
 
     Args:
-        corpus: files, such as `corpus.collecting.walk` finds, or an open index, whose texts are taken.
+        corpus: files, such as `corpus.collecting.walk` finds, or an open index, whose texts are taken. The order of
+            the files changes nothing.
         chosen: which documents of an index to take; None for all.
         min_share: of words that versions have in common, both ways, in (0, 1].
         min_contained: of the words of a part that stand in the whole, in (0, 1].
@@ -331,7 +333,7 @@ def find_families(
         if isinstance(corpus, Index):
             originals.read_index(corpus, chosen or ALL, advance)
         else:
-            originals.read(corpus, advance)
+            originals.read(sorted(corpus, key=str), advance)
         near = list(texts.pairs(min_share, min_contained))
     versions: list[NearPair] = []
     parts: list[NearPair] = []
