@@ -14,9 +14,11 @@ from __future__ import annotations
 
 import os
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
 
+TYPE_CHECKING = False  # that of `typing`, whose import would take most of the time of this file
 if TYPE_CHECKING:
+    from typing import Any
+
     from colde_cli.api import (
         Pair,
         ReadOptions,

@@ -1,17 +1,22 @@
 """The command `colde`, and `python -m colde_cli`."""
 
+from __future__ import annotations
+
 import atexit
 import gc
 import os
+import signal
 import sys
-from collections.abc import Sequence
 from contextlib import suppress
 from itertools import pairwise
-from typing import NoReturn
 
-# Imports and reading make many objects and hardly a cycle: at the usual threshold, looking for cycles took 4 to 7 %
-# of a comparison.
-gc.set_threshold(200_000, 20, 20)
+TYPE_CHECKING = False  # as in colde_cli/__init__.py
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any, NoReturn
+
+INTERRUPTED = 130
+"""Exit status after Ctrl-C, as shells have it."""
 
 
 def documents_ahead(words: Sequence[str]) -> list[str]:
@@ -33,9 +38,40 @@ def _start_readers(documents: Sequence[str]) -> None:
         start_readers(documents)
 
 
-_start_readers(documents_ahead(sys.argv[1:]))
+def _end_at_once(*_: object) -> None:
+    """End on Ctrl-C where there is nothing to undo.
 
-from colde_cli import app  # noqa: E402
+    KeyboardInterrupt would not do: some of what runs while modules are imported prints it and goes on.
+    """
+    kill_idle = getattr(sys.modules.get("colde_cli.documents.sandbox"), "kill_idle", None)
+    if kill_idle is not None:
+        kill_idle()
+    os._exit(INTERRUPTED)
+
+
+def _on_interrupt(handler: Callable[..., Any]) -> None:
+    """Choose what Ctrl-C does, unless who started this process lets it ignore Ctrl-C."""
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+        signal.signal(signal.SIGINT, handler)
+
+
+def _status() -> str | int | None:
+    """Run the command line; the status with which it ends."""
+    try:
+        try:
+            _on_interrupt(_end_at_once)
+            _start_readers(documents_ahead(sys.argv[1:]))
+            from colde_cli import app
+
+            _on_interrupt(signal.default_int_handler)
+            app.main()
+        finally:
+            _on_interrupt(_end_at_once)
+    except SystemExit as done:
+        return done.code
+    except KeyboardInterrupt:  # as `app.main` began or ended
+        return INTERRUPTED
+    return 0
 
 
 def main() -> NoReturn:
@@ -44,11 +80,10 @@ def main() -> NoReturn:
     Python would free every object of the program one by one before it ends, which took a third of `colde --help`. What
     has to happen at the end, such as ending the readers, is registered with `atexit` and is done here, too.
     """
-    try:
-        app.main()
-        status: str | int | None = 0
-    except SystemExit as done:
-        status = done.code
+    # Imports and reading make many objects and hardly a cycle: at the usual threshold, looking for cycles took 4 to
+    # 7 % of a comparison.
+    gc.set_threshold(200_000, 20, 20)
+    status = _status()
     watched = sys.gettrace() or sys.getprofile()  # who watches has something to write
     if watched or not isinstance(status, int):
         sys.exit(status)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import re
 import shlex
 import shutil
@@ -328,6 +330,82 @@ def test_an_interrupt_is_status_130_without_a_traceback() -> None:
         assert process.wait(30) == 130
         assert process.stderr is not None
         assert process.stderr.read() == b""
+
+
+# Runs `colde`. As the moment comes, it says so and waits for its end. Moments are counted by what Python does (opens a
+# file, runs a module), so that no clock decides; none is counted before Ctrl-C is heard, nor after a command began.
+_STOPPED = """
+import os, runpy, signal, sys
+moment, seen = int(sys.argv.pop(1)), 0
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
+def count(event, arguments):
+    global seen
+    seen += signal.getsignal(signal.SIGINT) is not signal.default_int_handler
+    if seen == moment:
+        seen += 1
+        os.write(1, b"now")
+        signal.pause()
+
+sys.addaudithook(count)
+runpy.run_module("colde_cli", run_name="__main__", alter_sys=True)
+"""
+
+
+def members_of(group: int) -> list[str]:
+    """The commands of the processes of a group that run."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            state, _, its_group = (process / "stat").read_text().rpartition(")")[2].split()[:3]
+            if state != "Z" and int(its_group) == group:
+                found.append((process / "cmdline").read_text())
+    return found
+
+
+def wait_until_gone(group: int) -> None:
+    """Wait for processes that were killed, which takes them a moment; one that was forgotten would wait for ever."""
+    for _ in range(6000):
+        if not (left := members_of(group)):
+            return
+        time.sleep(0.01)
+    pytest.fail(f"still there after a minute: {left}")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+@pytest.mark.parametrize("to_group", [False, True], ids=["kill", "terminal"])
+def test_an_interrupt_while_the_program_loads_ends_it_in_silence(to_group: bool) -> None:
+    """Readers are ended as well: a terminal tells them of Ctrl-C, a `kill` does not."""
+    interrupted = 0
+    for moment in (1, 2, 5, 20, 60, 120, 180, 240, 300, 360, 420, 480, 540, 600):
+        arguments = [sys.executable, "-c", _STOPPED, str(moment), "diff", V1, V2, "--level", "document"]
+        with subprocess.Popen(
+            arguments, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
+        ) as process:
+            assert process.stdout is not None
+            if process.stdout.read(3) != b"now":
+                process.communicate()
+                break  # this version of Python does less until the command begins
+            (os.killpg if to_group else os.kill)(process.pid, signal.SIGINT)
+            assert process.communicate(timeout=60) == (b"", b""), moment
+            assert process.returncode == 130, moment
+        interrupted += 1
+        wait_until_gone(process.pid)
+    assert interrupted > 5
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+def test_who_starts_colde_can_let_it_ignore_interrupts() -> None:
+    ignored = """
+import os, runpy, signal, sys
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+sys.addaudithook(lambda event, _: event == "import" and os.kill(os.getpid(), signal.SIGINT))
+runpy.run_module("colde_cli", run_name="__main__", alter_sys=True)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", ignored, "--version"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"colde {colde_cli.__version__}\n", "")
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")

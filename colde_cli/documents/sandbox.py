@@ -203,6 +203,13 @@ def end_idle() -> None:
         process.close()
 
 
+def kill_idle() -> None:
+    """Kill the reader processes that have nothing to do, from a signal handler: it must not wait for a lock."""
+    for waiting in list(_idle.values()):
+        for process in list(waiting):
+            process.kill()
+
+
 def _forget() -> None:
     """Leave the reader processes to the process that was forked: two must not write into the same pipe."""
     _idle.clear()
