@@ -42,8 +42,8 @@ _QUICK = [
     "--device",
     "cpu",
 ]
-_VARYING = {"README.md", "metrics.jsonl", "run.json"}
-"""Files of a training run that say how long it took."""
+_VARYING = {"README.md", "SHA256SUMS", "metrics.jsonl", "run.json"}
+"""Files of a training run that say how long it took, and the checksums of those."""
 
 
 def start(folder: Path, *arguments: str | Path) -> int:

@@ -6,8 +6,9 @@ Each command has a section on that page, with its help between two markers:
     ...
     <!-- end help -->
 
-With `--check` nothing is written; the status is 1 if the page is stale, a command is undocumented, or the
-README or a page of docs/ shows a command or an option that does not exist.
+The checksum of the shipped model's card is written as well. With `--check` nothing is written; the status is 1 if the
+page or that checksum is stale, a command is undocumented, or the README or a page of docs/ shows a command or an option
+that does not exist.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "commands.md"
+MODEL = ROOT / "models" / "colde-minilm-l6"
 WIDTH = 100
 
 # The help of the command named in the opening marker, and nothing else, lies between the markers.
@@ -158,7 +160,21 @@ def problems() -> list[str]:
         faults += [
             f"{path.name}: {item}" for item in example_problems(path.read_text(encoding="utf-8"), tree)
         ]
-    return faults
+    return [*faults, *_card_problems()]
+
+
+def _card_problems() -> list[str]:
+    """Whether the card of the shipped model, which is documentation too, has the checksum of what it says."""
+    from colde_cli.encoder.checksums import check_folder
+
+    stale = "README.md" in check_folder(MODEL).altered
+    return ["the checksum of the model's card is stale: run python docs/generate.py"] if stale else []
+
+
+def _record_card() -> None:
+    from colde_cli.encoder.checksums import record_checksums
+
+    record_checksums(MODEL, ["README.md"])
 
 
 def main() -> int:
@@ -168,6 +184,7 @@ def main() -> int:
     if not parser.parse_args().check:
         helps = help_texts(command_tree())
         PAGE.write_text(fill(PAGE.read_text(encoding="utf-8"), helps), encoding="utf-8")
+        _record_card()
     faults = problems()
     sys.stderr.writelines(f"{problem}\n" for problem in faults)
     return 1 if faults else 0

@@ -67,7 +67,9 @@ def test_a_named_profile_gives_diff_a_percentile(capsys: Capture, corpus: Path, 
     result = run(capsys, "adapt", corpus, "-o", "crafts")
     assert (result.status, result.out) == (0, "")
     assert result.err == f"Learned from {SIZE} documents: {profiles / 'crafts'}\n"
-    assert sorted(path.name for path in (profiles / "crafts").iterdir()) == ["profile.json", "profile.npz"]
+    files = ["SHA256SUMS", "profile.json", "profile.npz"]
+    assert sorted(path.name for path in (profiles / "crafts").iterdir()) == files
+    assert run(capsys, "models", "crafts", "--verify").status == 0
     a, b, c = (corpus / name for name in ("well-0.txt", "well-1.txt", "ship-2.txt"))
     alike, unlike = (shown(capsys, "diff", a, other, "--field", "crafts")["document"] for other in (b, c))
     assert alike["field"] == {"name": "crafts", "documents": SIZE}

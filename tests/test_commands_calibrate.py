@@ -67,6 +67,7 @@ def test_threshold_and_calibration_are_stored_with_the_model(
         del place["threshold"], place["calibration"]
     assert old == new
     assert not list(model.glob(".*"))
+    assert run(capsys, "models", model, "--verify").status == 0
 
 
 def test_a_copy_leaves_the_model_as_it_is(

@@ -24,6 +24,7 @@ def test_fp32_is_written_and_diff_runs_it(copy: Path, capsys: Capture) -> None:
     result = run(capsys, "export", copy, "--precision", "fp32")
     assert result.status == 0
     assert result.out.startswith(rf"{copy.parent}/copy\x1b[31m/chunk_encoder.onnx")
+    assert run(capsys, "models", copy, "--verify").status == 0
     compared = run(capsys, "diff", V1, OTHER, "--model", copy, "--precision", "fp32", "--format", "json")
     value = json.loads(compared.out)
     assert value["model"]["precision"] == "fp32"

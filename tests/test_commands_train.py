@@ -20,6 +20,7 @@ pytest.importorskip("torch")
 from tiny_backbone import write_backbone, write_documents
 
 from colde_cli.commands.train import train
+from colde_cli.encoder.checksums import check_folder
 from colde_cli.encoder.encoder import Encoder
 from colde_cli.encoder.layout import open_folder, weight_files
 from colde_cli.errors import ColdeError
@@ -89,6 +90,7 @@ def test_a_run_ends_with_a_model_that_opens(
     ):
         assert said in card
     assert not list((tmp_path / "models").glob(".*"))
+    assert check_folder(output).problems == 0
     workshop = tmp_path / "models" / "mine.training"
     assert not (workshop / "checkpoint.pt").exists()
     events = [line["event"] for line in journal(workshop)]

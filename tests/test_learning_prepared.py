@@ -54,9 +54,10 @@ def judged(path: Path) -> Path:
 
 
 def files_of(folder: Path) -> dict[str, bytes]:
-    """What a model folder holds, without the card, which names the command."""
+    """What a model folder holds, without the card, which names the command, and the checksum of the card."""
     found = {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-    found.pop("README.md")
+    for name in ("README.md", "SHA256SUMS"):
+        found.pop(name)
     return found
 
 

@@ -60,20 +60,24 @@ def export(
     """
     require_extra("train", "colde export")
     from colde_cli import settings
-    from colde_cli.encoder.layout import ENCODER_GRAPHS, is_tower
+    from colde_cli.encoder.checksums import record_checksums
+    from colde_cli.encoder.layout import EARLIER_GRAPHS, ENCODER_GRAPHS, HEAD_GRAPH, is_tower
     from colde_cli.learning.export.export import SHIPPED, calibration_chunks, export_model
 
     folder = settings.resolve_model(model)
     if is_tower(folder):
-        path = _export_tower(folder, [item.value for item in precision or ()], calibration or [])
-        _report(path)
+        graph = _export_tower(folder, [item.value for item in precision or ()], calibration or [])
+        record_checksums(folder, [graph])
+        _report(folder / graph)
         return
     precisions = [item.value for item in precision] if precision else list(SHIPPED)
     ids = calibration_chunks(_chunk_ids(folder, calibration or []))
     export_model(folder, ids, precisions)
-    for name in precisions:
-        path = folder / ENCODER_GRAPHS[name]
-        _report(path)
+    graphs = [ENCODER_GRAPHS[name] for name in precisions]
+    written = [HEAD_GRAPH, *graphs]
+    record_checksums(folder, [*written, *(f"{EARLIER_GRAPHS}/{graph}" for graph in written)])
+    for graph in graphs:
+        _report(folder / graph)
 
 
 def _report(path: Path) -> None:
@@ -82,8 +86,8 @@ def _report(path: Path) -> None:
     typer.echo(f"{visible(str(path))}  {path.stat().st_size / 1e6:.1f} MB")
 
 
-def _export_tower(folder: Path, precisions: Sequence[str], sources: Sequence[Path]) -> Path:
-    """Write the graph of a tower and return its path.
+def _export_tower(folder: Path, precisions: Sequence[str], sources: Sequence[Path]) -> str:
+    """Write the graph of a tower and return its path within the folder.
 
     Raises:
         OptionError: a precision is not fp32.
@@ -101,7 +105,7 @@ def _export_tower(folder: Path, precisions: Sequence[str], sources: Sequence[Pat
     pack = packing(model.config.packing, str(folder))
     texts = [document_text(document) for document in _documents(sources)] or [_SENTENCE]
     export_tower(folder, [pack(text, tokenizer, model.config) for text in texts])
-    return folder / TOWER_GRAPH
+    return TOWER_GRAPH
 
 
 def _documents(sources: Sequence[Path]) -> Iterator[Document]:

@@ -1,18 +1,23 @@
-"""`colde models`: list the installed models, or describe one."""
+"""`colde models`: list the installed models, describe one, or check that its files are as they were written."""
 
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from colde_cli.commands.options import format_option
-from colde_cli.errors import ModelError
+from colde_cli.errors import ModelError, OptionError
+from colde_cli.recipes import option
 from colde_cli.views.output import Format, choose_format, prepare_output
+
+if TYPE_CHECKING:
+    from colde_cli.encoder.checksums import FolderCheck
 
 _MOST_OF_CARD = 100_000
 """Characters of a model's card that are shown."""
@@ -43,6 +48,15 @@ def models(
     name: Annotated[
         str | None, typer.Argument(metavar="NAME", help="Model to describe. Default: list all models.")
     ] = None,
+    verify: Annotated[
+        bool,
+        option(
+            "--verify",
+            envvar=None,
+            help="Check every file of the model, or of a field profile, against its checksum; exit with status 2 "
+            "if one was altered, is missing or was added.",
+        ),
+    ] = False,
     format: Annotated[Format | None, format_option("table|json")] = None,
 ) -> None:
     """List the models that --model finds by name, or describe one."""
@@ -50,6 +64,8 @@ def models(
     from colde_cli.views.output import warn
 
     chosen = choose_format(format, None)
+    if verify:
+        raise typer.Exit(_verify(name, chosen))
     if name is not None:
         _describe(settings.resolve_model(name), chosen)
         return
@@ -103,6 +119,56 @@ def summarise(folder: Path) -> ModelSummary:
         threshold=config.threshold,
         trainable=model.has(WEIGHTS) or model.has(WEIGHTS_INDEX),
     )
+
+
+def _verify(name: str | None, chosen: Format) -> int:
+    """Check the files of a model or a field profile; return the exit status."""
+    from colde_cli.encoder.checksums import check_folder
+
+    if name is None:
+        raise OptionError("--verify checks one model; name it: colde models NAME --verify")
+    check = check_folder(_folder_of(name))
+    if chosen is Format.JSON:
+        found = {key: value for key, value in asdict(check).items() if key != "folder"}
+        typer.echo(
+            json.dumps({"schema": "colde.model-check/1", "path": str(check.folder), **found}, indent=2)
+        )
+    else:
+        typer.echo(_check_text(check), nl=False)
+    return 2 if check.problems else 0
+
+
+def _folder_of(name: str) -> Path:
+    """The folder of a model, or of a field profile if no model has this name."""
+    from colde_cli import settings
+
+    try:
+        return settings.resolve_model(name)
+    except ModelError:
+        folder = settings.profile_folder(name)
+        if not os.path.isdir(folder):  # noqa: PTH112 - False for a name that no file can have
+            raise
+        return folder
+
+
+def _check_text(check: FolderCheck) -> str:
+    """What a check found, as lines."""
+    from colde_cli.encoder.checksums import CHECKSUMS
+    from colde_cli.views.escaping import visible
+    from colde_cli.views.wording import plural
+
+    lines = [f"{name} was altered." for name in check.altered]
+    lines += [f"{name} is missing." for name in check.missing]
+    lines += [f"{name} was added." for name in check.added]
+    if check.problems:
+        count = f"{plural(check.problems, 'file')} {'is' if check.problems == 1 else 'are'}"
+        lines.append(f"{check.folder}: {count} not as colde wrote them; fetch or make the folder again.")
+    else:
+        lines.append(
+            f"{check.folder}: all {plural(check.files, 'file')} are as colde wrote them"
+            f" ({CHECKSUMS}: {check.digest})."
+        )
+    return "".join(f"{visible(line)}\n" for line in lines)
 
 
 def _print_table(summaries: list[ModelSummary]) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from colde_cli.corpus.collecting import Collector, CorpusReader, Skipped
 from colde_cli.corpus.store import Store
+from colde_cli.encoder.checksums import CHECKSUMS, record_checksums
 from colde_cli.encoder.encoding import DocumentEncoder
 from colde_cli.encoder.loading import learn_field, model_statistics
 from colde_cli.errors import DocumentError, OptionError
@@ -80,7 +81,7 @@ def check_profile_folder(folder: Path) -> None:
     try:
         folder.name.encode()
         others = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
-        taken = bool(others - {HEADER, STATISTICS}) or (folder.exists() and not folder.is_dir())
+        taken = bool(others - {HEADER, STATISTICS, CHECKSUMS}) or (folder.exists() and not folder.is_dir())
     except UnicodeEncodeError as error:
         raise OptionError(f"The name {folder.name!a} is not UTF-8; choose another name.") from error
     except OSError as error:
@@ -99,5 +100,6 @@ def save_profile(profile: FieldProfile, folder: Path) -> None:
     try:
         with atomic_folder(folder) as staged:
             profile.save(staged)
+            record_checksums(staged)
     except OSError as error:
         raise OptionError(f"{folder} cannot be written: {error.strerror or error}.") from error

@@ -13,6 +13,7 @@
       fields.npz                     the whitenings of the domains, as optional as these
       lexicon.npz                    how common words are; only where the score counts words
       README.md                      the card
+      SHA256SUMS                     checksums of all these, see `checksums`
 
 The weights stand once, in `model.safetensors`: the graphs refer to its tensors as ONNX external data, which is why
 they lie beside it (ONNX Runtime refuses data outside a graph's folder). Only the int8 matrices are in their graph.
@@ -41,6 +42,7 @@ The folder of a tower, a siamese network that makes one vector of a text (every 
       onnx/tower.onnx     fp32; one text a call
       model.safetensors   to export from and to train on from, fp32
       README.md           the card
+      SHA256SUMS          checksums of all these
 
 Graph contract (R rows of L tokens, D = `TowerConfig.dim`, 0 is padding, a row of zeros is no row):
 

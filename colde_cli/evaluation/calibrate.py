@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from colde_cli.encoder.checksums import record_checksums
 from colde_cli.encoder.encoding import EncoderConfig
 from colde_cli.encoder.layout import CONFIG
 from colde_cli.errors import DataError, OptionError
@@ -176,10 +177,12 @@ def store(config: EncoderConfig, model: Path, output: Path | None) -> Path:
         if output is None:
             with atomic_file(model / CONFIG) as staged:
                 staged.write_text(config.to_json(), encoding="utf-8")
+            record_checksums(model, [CONFIG])
             return model
         with atomic_folder(output) as folder:
             _copy(model, folder)
             (folder / CONFIG).write_text(config.to_json(), encoding="utf-8")
+            record_checksums(folder, [CONFIG])
         return output
     except OSError as error:
         place = output or model

@@ -20,6 +20,7 @@ from torch import Tensor, nn
 from torch.jit._trace import TracerWarning
 
 from colde_cli.encoder.cache import Cache
+from colde_cli.encoder.checksums import record_checksums
 from colde_cli.encoder.encoder import Encoder
 from colde_cli.encoder.layout import (
     CONFIG,
@@ -185,6 +186,7 @@ def new_folder(folder: Path, config: str, tokenizer: str) -> Iterator[Path]:
         for name, text in ((CONFIG, config), (TOKENIZER, tokenizer)):
             (staged / name).write_text(text, encoding="utf-8")
         yield staged
+        record_checksums(staged)
 
 
 def halve(source: Path, target: Path) -> None:

@@ -1,0 +1,172 @@
+"""Checksums of the files of a model or a field profile, kept in its folder and compared when the user asks for it.
+
+    SHA256SUMS    a line for each file, as `sha256sum` writes it; `sha256sum -c SHA256SUMS` checks the folder, too
+
+They show what was damaged or exchanged since colde wrote it. Who can write into the folder can write them as well: a
+stranger's folder is as its author made it only if the digest of this file is the one that the author published.
+Hidden files, such as those of git, belong to other programs and have none.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from colde_cli.errors import ModelError
+from colde_cli.files import atomic_file
+
+CHECKSUMS = "SHA256SUMS"
+
+_MOST_BYTES = 1 << 20
+_LINE = re.compile(r"(?P<escaped>\\?)(?P<digest>[0-9a-f]{64}) [ *](?P<name>.+)", re.DOTALL)
+_ESCAPES = {"\\": "\\\\", "\n": "\\n", "\r": "\\r"}
+_ESCAPED = re.compile(r"\\(.)", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class FolderCheck:
+    """What a check of a folder found; files by their paths within it, in order.
+
+    Attributes:
+        files: that have a checksum.
+        digest: SHA-256 of the file of checksums, in hexadecimal digits.
+        altered: files with other content than when colde wrote them.
+        missing: files that are gone.
+        added: files that colde did not write.
+    """
+
+    folder: Path
+    files: int
+    digest: str
+    altered: tuple[str, ...]
+    missing: tuple[str, ...]
+    added: tuple[str, ...]
+
+    @property
+    def problems(self) -> int:
+        """The number of files that are not as colde wrote them."""
+        return len(self.altered) + len(self.missing) + len(self.added)
+
+
+def record_checksums(folder: Path, changed: Iterable[str] | None = None) -> None:
+    """Write the checksums of a folder, of all its files or of those that were written now.
+
+    The others keep theirs: a file that somebody altered must not pass for ours because another one is new.
+
+    Args:
+        folder: of a model or a field profile.
+        changed: paths within it of files that were written or deleted; None for all.
+
+    Raises:
+        ModelError: the checksums that are there are damaged.
+        OSError: a file cannot be read or written.
+    """
+    file = folder / CHECKSUMS
+    sums = _read(file) if changed is not None and file.exists() else None
+    names = _names(folder) if sums is None or changed is None else changed
+    sums = sums or {}
+    for name in names:
+        sums.pop(name, None)
+        if (folder / name).is_file():
+            sums[name] = _digest(folder / name)
+    with atomic_file(file) as staged:
+        staged.write_bytes("".join(map(_line, sorted(sums.items()))).encode(errors="surrogateescape"))
+
+
+def check_folder(folder: Path) -> FolderCheck:
+    """Compare the files of a folder with their checksums; nothing else of them is looked at.
+
+    Raises:
+        ModelError: there are no checksums, they are damaged, or a file cannot be read.
+    """
+    file = folder / CHECKSUMS
+    if not os.path.lexists(file):
+        raise ModelError(
+            f"{folder} has no {CHECKSUMS} to check it against; fetch it again, or let colde export write them."
+        )
+    try:
+        sums = _read(file)
+        digest = _digest(file)
+        present = {name for name in sums if os.path.lexists(folder / name)}
+        altered = sorted(name for name in present if _altered(folder / name, sums[name]))
+        added = sorted(set(_names(folder)) - set(sums))
+    except OSError as error:
+        raise ModelError(f"{error.filename or folder} cannot be read: {error.strerror or error}.") from error
+    missing = sorted(set(sums) - present)
+    return FolderCheck(folder, len(sums), digest, tuple(altered), tuple(missing), tuple(added))
+
+
+def _altered(path: Path, digest: str) -> bool:
+    """Whether a file has another content; a pipe or a folder in its place is never opened."""
+    return not path.is_file() or _digest(path) != digest
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _names(folder: Path) -> Iterator[str]:
+    """Paths of the files in a folder and below, but for hidden ones; links to folders are named, not followed."""
+    for place, folders, files in os.walk(folder, onerror=_raise):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        links = [name for name in folders if Path(place, name).is_symlink()]
+        for name in (*files, *links):
+            if not name.startswith(".") and Path(place, name) != folder / CHECKSUMS:
+                yield Path(place, name).relative_to(folder).as_posix()
+
+
+def _raise(error: OSError) -> None:
+    raise error
+
+
+def _line(entry: tuple[str, str]) -> str:
+    """The line of a file, as `sha256sum` writes it: names with a line break or a backslash are escaped."""
+    name, digest = entry
+    escaped = "".join(_ESCAPES.get(character, character) for character in name)
+    return f"{'' if escaped == name else chr(92)}{digest}  {escaped}\n"
+
+
+def _read(file: Path) -> dict[str, str]:
+    """The checksums by file.
+
+    Raises:
+        ModelError: it is no such file, or names a file elsewhere.
+        OSError: it cannot be read.
+    """
+    if not file.is_file() or file.stat().st_size > _MOST_BYTES:
+        raise ModelError(f"{file} is not a file of checksums; fetch the model again.")
+    sums: dict[str, str] = {}
+    lines = file.read_bytes().decode(errors="surrogateescape").split("\n")
+    for number, line in enumerate(lines[:-1], 1):
+        name, digest = _entry(line)
+        if name in sums or not _is_inside(name):
+            raise ModelError(f"{file} is damaged in line {number}; fetch the model again.")
+        sums[name] = digest
+    if lines[-1] or not sums:
+        raise ModelError(f"{file} is cut off; fetch the model again.")
+    return sums
+
+
+def _entry(line: str) -> tuple[str, str]:
+    """The file of a line and its checksum; no name if it is no such line."""
+    match = _LINE.fullmatch(line)
+    if match is None:
+        return "", ""
+    name = _ESCAPED.sub(_meant, match["name"]) if match["escaped"] else match["name"]
+    return name, match["digest"]
+
+
+def _meant(match: re.Match[str]) -> str:
+    return {"n": "\n", "r": "\r"}.get(match[1], match[1])
+
+
+def _is_inside(name: str) -> bool:
+    """Whether a name can only be that of a file in the folder or below."""
+    path = Path(name)
+    strange = path.is_absolute() or path.drive or ".." in path.parts or "\0" in name
+    return not strange and name not in ("", CHECKSUMS)
