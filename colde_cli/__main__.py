@@ -8,34 +8,14 @@ import os
 import signal
 import sys
 from contextlib import suppress
-from itertools import pairwise
 
 TYPE_CHECKING = False  # as in colde_cli/__init__.py
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
     from typing import Any, NoReturn
 
 INTERRUPTED = 130
 """Exit status after Ctrl-C, as shells have it."""
-
-
-def documents_ahead(words: Sequence[str]) -> list[str]:
-    """Guess the documents of `colde diff A B` from its words, before the options are known."""
-    if list(words[:1]) != ["diff"]:
-        return []
-    named = pairwise(words)
-    return [word for before, word in named if not word.startswith("-") and before not in ("-o", "--output")][
-        :2
-    ]
-
-
-def _start_readers(documents: Sequence[str]) -> None:
-    """Start the processes that will read the documents: they load their libraries while this one loads its own."""
-    # Where a standard stream is closed, a pipe to a reader would take its place.
-    if documents and None not in (sys.stdin, sys.stdout, sys.stderr):
-        from colde_cli.documents.reading import start_readers
-
-        start_readers(documents)
 
 
 def _end_at_once(*_: object) -> None:
@@ -60,7 +40,6 @@ def _status() -> str | int | None:
     try:
         try:
             _on_interrupt(_end_at_once)
-            _start_readers(documents_ahead(sys.argv[1:]))
             from colde_cli import app
 
             _on_interrupt(signal.default_int_handler)

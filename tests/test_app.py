@@ -19,7 +19,6 @@ import typer
 from command_line import OTHER, ROOT, V1, V2, check_trouble, run, run_process
 
 import colde_cli
-from colde_cli.__main__ import documents_ahead
 from colde_cli.app import app
 
 Capture = pytest.CaptureFixture[str]
@@ -58,6 +57,7 @@ def test_every_option_has_a_variable_of_its_name() -> None:
         ("index", "--compact"): None,
         ("index", "--status"): None,
         ("index", "--verify"): None,
+        ("models", "--verify"): None,
         ("text", "--for-git"): None,
         ("train", "--precision"): "COLDE_TRAIN_PRECISION",
     }
@@ -251,23 +251,6 @@ def test_names_that_would_steer_the_terminal_are_defused(capsys: Capture, tmp_pa
     result = run(capsys, "diff", V1, tmp_path / "evil\x1b[2J\nname.pdf")
     check_trouble(result)
     assert "\x1b" not in result.err
-
-
-@pytest.mark.parametrize(
-    ("words", "found"),
-    [
-        ("diff a.pdf b.pdf", "a.pdf b.pdf"),
-        ("diff -q a.pdf --top 3 b.pdf", "a.pdf 3"),
-        ("diff a.docx -o out.pdf b.docx --output o.pdf", "a.docx b.docx"),
-        ("diff - b.pdf c.pdf", "b.pdf c.pdf"),
-        ("diff --help", ""),
-        ("rank a.pdf b.pdf", ""),
-        ("--help", ""),
-        ("", ""),
-    ],
-)
-def test_readers_start_for_the_documents_that_the_command_line_shows(words: str, found: str) -> None:
-    assert documents_ahead(words.split()) == found.split()
 
 
 @pytest.mark.parametrize(("words", "status"), [("--version", 0), ("diff none.pdf none.pdf", 2)])
