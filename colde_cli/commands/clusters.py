@@ -109,6 +109,7 @@ def clusters(
             encoder=encoder,
             progress=advance,
         )
+    reporter.about_encoded(found.encoded)
     reporter.about_skipped(found.skipped)
     for path, sentences in found.half_read:
         reporter.about_half_read(path, sentences)

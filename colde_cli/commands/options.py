@@ -215,6 +215,14 @@ class Reporter:
             info = encoder.info
             note(f"{info.name} ({info.precision}) on {info.device}. {info.reason}")
 
+    def about_encoded(self, documents: int) -> None:
+        """Print how many documents no cache knew, with `--verbose`: results are the same bytes with and without one."""
+        if self.verbose:
+            from colde_cli.views.output import note
+            from colde_cli.views.wording import plural
+
+            note(f"{plural(documents, 'document')} newly encoded.")
+
     def about_stages(self, times: StageTimes | None) -> None:
         """Print how long reading and encoding took, with `--verbose`."""
         if self.verbose and times is not None and times.documents:

@@ -122,7 +122,6 @@ class Clusters:
             ],
             "alone": [_member_data(member) for member in self.alone],
             "searched": self.searched,
-            "encoded": self.encoded,
             "min_score": rounded(self.min_score),
             "skipped": [{"path": item.path, "reason": item.reason} for item in self.skipped],
             "warnings": [{"path": path, "warnings": list(said)} for path, said in self.half_read],

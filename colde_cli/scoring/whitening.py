@@ -73,8 +73,9 @@ def principal(covariance: Floats) -> tuple[FloatArray, FloatArray, float]:
     values, vectors = np.maximum(ascending[::-1], 0.0), vectors[:, ::-1]
     kept = min(RANK, len(values))
     rest = float(values[kept:].mean()) if kept < len(values) else float(values[-1])
-    # Files keep directions as float16: what is learned and what is read are the same.
-    directions = vectors[:, :kept].T.astype(np.float16).astype(np.float32)
+    # Files keep directions as float16, row by row: what is learned and what is read are the same, and so are their
+    # products, which depend on the order in memory.
+    directions = vectors[:, :kept].T.astype(np.float16, order="C").astype(np.float32)
     return directions, values[:kept].astype(np.float32), rest
 
 

@@ -42,8 +42,8 @@ def facts(found: Clusters) -> str:
     within = "" if found.field is None else f" within {field_name(found.field)}"
     model = found.model
     return (
-        f"{plural(found.searched, 'document')} compared{skipped}, {found.encoded:,} newly encoded · neighbours score "
-        f"at least {found.min_score:.2f}{within} · {plain(model.name)} · {model.precision} · {model.device}"
+        f"{plural(found.searched, 'document')} compared{skipped} · neighbours score at least "
+        f"{found.min_score:.2f}{within} · {plain(model.name)} · {model.precision} · {model.device}"
     )
 
 
