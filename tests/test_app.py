@@ -358,7 +358,7 @@ def wait_until_gone(group: int) -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 @pytest.mark.parametrize("to_group", [False, True], ids=["kill", "terminal"])
 def test_an_interrupt_while_the_program_loads_ends_it_in_silence(to_group: bool) -> None:
-    """Readers are ended as well: a terminal tells them of Ctrl-C, a `kill` does not."""
+    """It leaves no process behind: a terminal tells all of them of Ctrl-C, a `kill` does not."""
     interrupted = 0
     for moment in (1, 2, 5, 20, 60, 120, 180, 240, 300, 360, 420, 480, 540, 600):
         arguments = [sys.executable, "-c", _STOPPED, str(moment), "diff", V1, V2, "--level", "document"]

@@ -183,13 +183,22 @@ def _match_data(match: Match) -> dict[str, Any]:
 
 
 def matches(query: Encoding, other: Encoding) -> tuple[Match, ...]:
-    """The best pairs of sections, each section in one pair; references and headings without text are left out."""
+    """The best pairs of sections, each section in one pair; of equal ones the longest come first.
+
+    References and headings without text are left out.
+    """
     scores = cosines(query.section_vectors, other.section_vectors)
     rows, columns = _with_text(query.document), _with_text(other.document)
-    pairs = sorted(((float(scores[i, j]), i, j) for i in rows for j in columns), reverse=True)
+
+    def order(pair: tuple[int, int]) -> tuple[float, int, tuple[int, int]]:
+        # Rounded, or the last digits, which differ between processors, would choose among sections that are the same.
+        span = query.document.sections[pair[0]].span
+        return -round(float(scores[pair]), 6), span.start - span.end, pair
+
+    pairs = sorted(((i, j) for i in rows for j in columns), key=order)
     chosen: list[Match] = []
     used: set[tuple[str, int]] = set()
-    for score, i, j in pairs:
+    for i, j in pairs:
         if len(chosen) == MATCHES:
             break
         if {("query", i), ("hit", j)} & used:
@@ -197,7 +206,7 @@ def matches(query: Encoding, other: Encoding) -> tuple[Match, ...]:
         used |= {("query", i), ("hit", j)}
         first, second = query.document.sections[i], other.document.sections[j]
         hit = MatchedSection(second.heading, second.pages, _excerpt(query, i, other, j))
-        chosen.append(Match(score, MatchedSection(first.heading, first.pages), hit))
+        chosen.append(Match(float(scores[i, j]), MatchedSection(first.heading, first.pages), hit))
     return tuple(chosen)
 
 
@@ -218,7 +227,7 @@ def _excerpt(query: Encoding, section: int, other: Encoding, partner: int) -> st
     if not rows or not columns:
         return ""
     scores = cosines(query.centred_unit_vectors[rows], other.centred_unit_vectors[columns])
-    best = other.chunks[columns[int(scores.max(axis=0).argmax())]]
+    best = other.chunks[columns[int(scores.max(axis=0).round(6).argmax())]]
     start = max(best.span.start, other.document.sections[partner].body_start)
     words = " ".join(other.document.text[start : best.span.end].split())
     return words if len(words) <= _EXCERPT else words[: _EXCERPT - 1].rstrip() + "…"
