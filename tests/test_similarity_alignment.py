@@ -48,6 +48,17 @@ def test_a_moved_paragraph_that_was_edited_has_moved() -> None:
     assert {pair.state for pair in others} == {State.SAME}
 
 
+def test_a_label_that_stands_in_two_unrelated_documents_is_no_partner() -> None:
+    def paragraphs(letters: str) -> list[str]:
+        return [" ".join(first + second + "." for first in letters for second in letters[::-1])] * 30
+
+    a, b = paragraphs("abcdef"), paragraphs("uvwxyz")
+    found = align(document(*a[:9], "17", *a[9:]), document(*b[:20], "17", *b[20:]), None)
+    assert found.summary[State.SAME] == found.summary[State.EDITED] == 0
+    found = align(document(*a[:9], "17", *a[9:], *TEXTS), document(*b[:20], "17", *b[20:], *TEXTS), None)
+    assert [pair.a_text for pair in found.pairs if pair.state is State.SAME] == ["17", *TEXTS]
+
+
 def test_a_paragraph_divided_in_two_does_not_differ() -> None:
     whole = f"{PUMP} {CHOIR}"
     found = align(document(TAX, whole, BRIDGE), document(TAX, PUMP, CHOIR, BRIDGE), None)

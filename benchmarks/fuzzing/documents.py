@@ -254,9 +254,12 @@ def run_pdf_lines(data: bytes) -> None:
 
     for message in messages:
         if message["kind"] == "page":
-            message["lines"], message["entries"] = map(
-                _packed, (message["lines"], message.get("entries", ()))
-            )
+            try:
+                message["lines"], message["entries"] = map(
+                    _packed, (message["lines"], message.get("entries", ()))
+                )
+            except OverflowError:  # numbers of more than 64 bits cannot be sent
+                return
 
     @contextmanager
     def inside(program: Path, file: BinaryIO, request: dict[str, Any], seconds: float) -> Iterator[Any]:

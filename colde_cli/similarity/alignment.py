@@ -65,6 +65,9 @@ _REPEATED, _AROUND = 50, 8
 second number of copies on either side of the expected place can be its partner."""
 _FEW_WORDS = 6
 """A passage of fewer words moves only together with a neighbour: "None." occurs in many places."""
+_STRANGERS = 0.02
+"""Documents that have a smaller share of their words in equal passages have no order in common: a page number or a
+label that stands in both is no partner."""
 _ALIKE_BUT_FOR_NUMBERS = 0.8
 _FEW_ENOUGH = 2
 """Words besides numbers that two passages need before they can differ only in numbers."""
@@ -265,7 +268,7 @@ def _group(
         close = meaning_candidates(left.keys, right.keys, (left.texts, right.texts), rest, encoder, progress)
         # The certain pairs come first: the others are placed between them.
         for thresholds in (_SURE_MEANING, _MEANING):
-            matching.grow(_movable(close, left), thresholds, left.weights)
+            matching.grow(_of_words(close, left, right), thresholds, left.weights)
     groups = join(matching, left.keys, right.keys)
     both = [group for group in groups if group.a and group.b]
     kept = in_order({group.a[0]: group.b[0] for group in both}, left.weights)
@@ -288,7 +291,7 @@ def _match_wording(
     _drop_strays(matching, weights)
     alike = WordCosines.of(left.keys, right.keys, *_rest(matching, left, right))
     near = lexical_candidates(left.keys, right.keys, alike)
-    matching.grow(_movable(near, left), _WORDING, weights)
+    matching.grow(_of_words(near, left, right), _WORDING, weights)
     matching.grow(list(_same_but_for_date(left, right, _rest(matching, left, right))), _DATED, weights)
     return matching, alike
 
@@ -362,8 +365,9 @@ def _numbers_aside(text: str) -> Keys:
 
 
 def _drop_strays(matching: Matching, weights: Sequence[int]) -> None:
-    """Drop the pairs of short passages that moved alone."""
-    kept = in_order(matching.partner, weights)
+    """Drop the pairs of short passages that moved alone; in documents that share next to nothing, all that stand alone."""
+    strangers = sum(weights[a] for a in matching.partner) < _STRANGERS * sum(weights)
+    kept = set[int]() if strangers else in_order(matching.partner, weights)
     strays = [
         a
         for a, b in matching.partner.items()
@@ -376,9 +380,15 @@ def _drop_strays(matching: Matching, weights: Sequence[int]) -> None:
         matching.taken.discard(matching.partner.pop(a))
 
 
-def _movable(candidates: Sequence[PairCandidate], left: _CutDocument) -> list[PairCandidate]:
-    """The candidates of at least two words."""
-    return [candidate for candidate in candidates if len(left.keys[candidate.a]) >= 2]
+def _of_words(
+    candidates: Sequence[PairCandidate], left: _CutDocument, right: _CutDocument
+) -> list[PairCandidate]:
+    """The candidates of at least two words on either side: "7" and "8h 7" have nothing in common."""
+    return [
+        candidate
+        for candidate in candidates
+        if len(left.keys[candidate.a]) >= 2 and len(right.keys[candidate.b]) >= 2
+    ]
 
 
 def _rest(matching: Matching, left: _CutDocument, right: _CutDocument) -> _Rest:

@@ -251,7 +251,10 @@ def _run_once(script: str, file: BinaryIO, request: dict[str, Any], answer: Answ
             if kind == "begin":
                 begun = int(message["number"])
             elif kind == "page":
-                page = decode_page(message)
+                try:
+                    page = decode_page(message)
+                except (LookupError, TypeError, ValueError, OverflowError):
+                    break  # a process that sends this was broken by the file: as bad as a crash
                 answer.read.append(page)
                 answer.characters += page.characters
                 begun = 0
