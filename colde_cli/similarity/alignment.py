@@ -365,7 +365,7 @@ def _numbers_aside(text: str) -> Keys:
 
 
 def _drop_strays(matching: Matching, weights: Sequence[int]) -> None:
-    """Drop the pairs of short passages that moved alone; in documents that share next to nothing, all that stand alone."""
+    """Drop the pairs of short passages that moved alone; of documents that share next to nothing, all alone."""
     strangers = sum(weights[a] for a in matching.partner) < _STRANGERS * sum(weights)
     kept = set[int]() if strangers else in_order(matching.partner, weights)
     strays = [
