@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -18,14 +19,23 @@ if TYPE_CHECKING:
 # The models trained here are tiny: further threads cost them more than they save, and each worker has a core.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+# Nothing here leaves this machine, and a proxy does not know its services.
+os.environ["NO_PROXY"] = os.environ["no_proxy"] = "*"
+
 # A machine that is busy is no failure: how long an example takes is measured in benchmarks/.
+_PATIENT: dict[str, Any] = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 # The same examples in each run of a commit: what CI says does not hang on luck. The deep profile draws new ones.
-settings.register_profile("colde", deadline=None, derandomize=True)
+settings.register_profile("colde", derandomize=True, database=None, **_PATIENT)
 # For hours at night: see "Fuzzing" in docs/development.md.
-settings.register_profile(
-    "deep", deadline=None, max_examples=75_000, suppress_health_check=[HealthCheck.too_slow], database=None
-)
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "colde"))
+settings.register_profile("deep", max_examples=75_000, database=None, **_PATIENT)
+_PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "colde")
+settings.load_profile(_PROFILE)
+if _PROFILE == "colde":
+    # Hypothesis also tries constants of the modules that are loaded: those hang on the tests that ran before.
+    with contextlib.suppress(ImportError, AttributeError):
+        from hypothesis.internal.conjecture import providers
+
+        providers.is_local_module_file = lambda path: False  # type: ignore[attr-defined]
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -45,8 +55,12 @@ def isolated(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monke
     """No setting of the person who runs the tests leaks in, and their cache is left alone."""
     for name in [key for key in os.environ if key.startswith("COLDE_")]:
         monkeypatch.delenv(name)
-    for name in ("NO_COLOR", "FORCE_COLOR", "GITHUB_ACTIONS", "COLUMNS"):
+    for name in (
+        *("NO_COLOR", "FORCE_COLOR", "COLORTERM", "TTY_COMPATIBLE", "TTY_INTERACTIVE", "COLUMNS", "LINES"),
+        *("GITHUB_ACTIONS", "PAGER", "LESS", "SOURCE_DATE_EPOCH", "AWS_ENDPOINT_URL", "AWS_REGION"),
+    ):
         monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("TERM", "xterm-256color")
     monkeypatch.setenv("COLDE_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
 
 

@@ -47,7 +47,7 @@ def client(folder: Path, encoder: DocumentEncoder, token: str | None = None, **l
     from colde_cli.service.http import create_app
     from colde_cli.service.requests import Settings
 
-    settings = Settings(**limits)
+    settings = Settings(**{"seconds": 900, **limits})
     access = Access.of("127.0.0.1", token, ("papers.example",), settings.request_bytes, settings.seconds)
     app = create_app(open_corpus(folder, encoder), access, settings)
     return TestClient(app, base_url=ADDRESS, raise_server_exceptions=False, follow_redirects=False)
@@ -58,10 +58,8 @@ def study() -> tuple[str, bytes, str]:
     return ("study.pdf", Path(V1).read_bytes(), "application/pdf")
 
 
-BROWSER = next(
-    (found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))),
-    None,
-)
+PATIENT = ("--timeout", "15m")
+"""For requests that are to end well on a busy machine, too."""
 
 
 @contextmanager
@@ -91,5 +89,7 @@ def running(
             pytest.fail(f"colde serve did not start: {said}")
     finally:
         process.terminate()
-        process.wait(30)
-        process.stderr.close()
+        try:
+            process.communicate(timeout=300)  # also reads on: it may have more to say than a pipe holds
+        finally:
+            process.kill()

@@ -282,20 +282,18 @@ def test_a_closed_standard_stream_is_not_taken_for_a_pipe_to_a_reader() -> None:
     assert (done.returncode, done.stderr) == (0, b"")
 
 
-def wait_until_idle(pid: int) -> None:
-    """Wait until a process has started up and takes no processor time any more: it waits for its input."""
-    statistics, before, same = Path(f"/proc/{pid}/stat"), -1, 0
-    if not statistics.exists():
-        time.sleep(10)
-        return
-    for _ in range(600):
-        time.sleep(0.1)
-        spent = sum(map(int, statistics.read_text().rpartition(")")[2].split()[11:13]))
-        same = same + 1 if spent == before and spent > 0 else 0
-        before = spent
-        if same == 15:
-            return
-    pytest.fail("the process is still at work after a minute")
+def wait_until_it_reads(process: subprocess.Popen[bytes]) -> None:
+    """Give a process a part of its input, and wait until it has taken it: now it waits for the rest."""
+    import fcntl
+    import termios
+
+    assert process.stdin is not None
+    process.stdin.write(b"A part of a text.")
+    process.stdin.flush()
+    waiting = bytes(4)
+    while int.from_bytes(waiting := fcntl.ioctl(process.stdin, termios.FIONREAD, waiting), sys.byteorder):
+        assert process.poll() is None
+        time.sleep(0.01)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
@@ -305,12 +303,11 @@ def test_an_interrupt_is_status_130_without_a_traceback() -> None:
     code = f"{heard}; from colde_cli.app import main; main()"
     arguments = [sys.executable, "-c", code, "diff", "-", V1]
     with subprocess.Popen(arguments, cwd=ROOT, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        wait_until_idle(process.pid)
+        wait_until_it_reads(process)
         process.send_signal(signal.SIGINT)
-        time.sleep(0.2)
         assert process.stdin is not None
         process.stdin.close()
-        assert process.wait(30) == 130
+        assert process.wait() == 130
         assert process.stderr is not None
         assert process.stderr.read() == b""
 

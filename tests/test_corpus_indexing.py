@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 from permissions import POSIX, permissions_count
 
+from colde_cli.corpus import writing as writing_module
 from colde_cli.corpus.index import Filter, Index
 from colde_cli.corpus.indexing import IndexUpdate, update_index
 from colde_cli.corpus.ranking import encode_query, rank_files, rank_index
@@ -23,6 +24,7 @@ from colde_cli.corpus.upkeep import index_status, verify_index
 from colde_cli.corpus.writing import writing
 from colde_cli.encoder.encoder import Encoder
 from colde_cli.errors import BadIndexError, MissingFileError, OptionError
+from colde_cli.settings import INDEX_FILE
 
 TEXTS = {
     "pump.txt": "The pump runs at night. It lifts water from the well into the tower.",
@@ -404,3 +406,32 @@ def test_an_index_made_by_hand_is_damaged_and_no_more(index: Path, change: tuple
             except BadIndexError:
                 refused += 1
     assert refused or verify_index(index).problems
+
+
+def test_an_index_that_another_process_writes_is_not_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who makes the folder may be overtaken before it holds the lock: the other's index holds nothing yet."""
+    folder, make = tmp_path / "papers.colde", writing_module._make_folder
+
+    def overtaken(place: Path) -> bool:
+        made = make(place)
+        monkeypatch.undo()
+        other.enter_context(writing(place, make=True))
+        return made
+
+    monkeypatch.setattr(writing_module, "_make_folder", overtaken)
+    with contextlib.ExitStack() as other:
+        with (
+            pytest.raises(BadIndexError, match="being written by another process"),
+            writing(folder, make=True),
+        ):
+            pass
+        assert (folder / INDEX_FILE).exists()
+
+
+def test_an_index_that_comes_to_nothing_is_removed(tmp_path: Path) -> None:
+    folder = tmp_path / "papers.colde"
+    with pytest.raises(KeyboardInterrupt), writing(folder, make=True):
+        raise KeyboardInterrupt
+    assert not folder.exists()

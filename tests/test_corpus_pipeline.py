@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Sequence
 from contextlib import closing
@@ -79,7 +80,7 @@ def test_the_caller_writes_while_the_next_window_is_encoded(
     monkeypatch.setattr(pipeline, "CPU_WINDOW", 300)
     with closing(encode_ahead(texts(tmp_path, *[60] * 8), read, encoder, refused, StageClock())) as items:
         next(items)
-        for _ in range(6000):
+        for _ in range(60_000):
             if len(encoder.windows) > 1:
                 break
             time.sleep(0.01)
@@ -115,8 +116,14 @@ def test_an_error_of_the_model_ends_the_run(tmp_path: Path, encoder: Watched) ->
 
 
 def test_closing_ends_the_encoder_in_the_middle_of_a_window(tmp_path: Path, encoder: Watched) -> None:
-    """The second document has 600 chunks, of which few are encoded when it ends."""
+    """The second document has 600 chunks, of which few are encoded when it ends. It is read when the first is done."""
     done: list[int] = []
+    first, second = texts(tmp_path, 30, 200_000)
+    given, going = threading.Event(), threading.Event()
+
+    def read_in_turn(path: Path) -> Document:
+        assert path == first or given.wait(600)
+        return read(path)
 
     class Counted(Watched):
         def encode_chunked(
@@ -127,17 +134,20 @@ def test_closing_ends_the_encoder_in_the_middle_of_a_window(tmp_path: Path, enco
         ) -> list[Encoding]:
             def advance(number: int) -> None:
                 done.append(number)
-                if progress is not None:
-                    progress(number)
+                assert progress is not None
+                progress(number)
+                while len(done) >= 4:  # goes on for ever, unless it is ended
+                    going.set()
+                    time.sleep(0.01)
+                    progress(0)
 
             return super().encode_chunked(documents, chunked, advance)
 
     counted = Counted(encoder.folder.path)
-    first, second = texts(tmp_path, 30, 200_000)
-    with closing(encode_ahead([first, second], read, counted, refused, StageClock())) as items:
+    with closing(encode_ahead([first, second], read_in_turn, counted, refused, StageClock())) as items:
         next(items)
-        while len(done) < 4:
-            time.sleep(0.01)
+        given.set()
+        assert going.wait(600)
     assert len(done) < 500
 
 

@@ -169,7 +169,7 @@ def test_of_two_pushes_at_once_one_is_told(url: str, tmp_path: Path, monkeypatch
     both, create = threading.Barrier(2), type(open_remote(url)).create
 
     def together(self: Remote, name: str, content: bytes) -> bool:
-        both.wait(30)
+        both.wait(600)
         return create(self, name, content)  # type: ignore[arg-type]
 
     monkeypatch.setattr(type(open_remote(url)), "create", together)

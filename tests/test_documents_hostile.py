@@ -1,8 +1,11 @@
-"""Damaged, malicious and odd files: each gives a document or a sentence, soon, and within bounds."""
+"""Damaged, malicious and odd files: each gives a document or a sentence, soon, and within bounds.
+
+Time is processor time of all of them: a machine that is busy is no failure.
+"""
 
 from __future__ import annotations
 
-import time
+import os
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -12,29 +15,34 @@ from hostile_files import write_hostile_files
 
 from colde_cli.documents.document import Document
 from colde_cli.documents.reading import read
+from colde_cli.documents.sandbox import end_idle
 from colde_cli.errors import DocumentError, PasswordError, UnsupportedFormatError
 
-SECONDS = 60.0
 
-
-def _outcome(path: Path) -> tuple[Path, Document | DocumentError, float]:
-    started = time.monotonic()
+def _outcome(path: Path) -> tuple[Path, Document | DocumentError]:
     try:
-        result: Document | DocumentError = read(path)
+        return path, read(path)
     except DocumentError as error:
-        result = error
-    return path, result, time.monotonic() - started
+        return path, error
+
+
+def _processor_seconds() -> float:
+    """Processor time so far, that of all readers included."""
+    end_idle()  # what a process took is told when it has ended
+    return sum(os.times()[:4])
 
 
 @pytest.mark.shared
 def test_every_hostile_file_ends_well(shared: Path) -> None:
     paths = sorted((shared / "pdfs" / "hostile").glob("*.pdf"))
+    before = _processor_seconds()
     with ThreadPoolExecutor(2) as pool:
         outcomes = list(pool.map(_outcome, paths))
-    kinds = Counter(type(result).__name__ for _, result, _ in outcomes)
+    # All take 16 seconds; one that never ends is given up after 120.
+    assert _processor_seconds() - before < 100
+    kinds = Counter(type(result).__name__ for _, result in outcomes)
     assert kinds["Document"] >= 0.6 * len(paths)
-    for path, result, seconds in outcomes:
-        assert seconds < SECONDS, path.name
+    for path, result in outcomes:
         if isinstance(result, Document):
             assert result.text.strip(), path.name
             assert len(result.page_starts) == result.report.pages, path.name
@@ -71,15 +79,17 @@ def test_every_hostile_file_of_another_format_ends_well(tmp_path: Path) -> None:
     """Those with hundreds of thousands of repetitions are left out: `python tests/hostile_files.py` writes them too."""
     paths = write_hostile_files(tmp_path, largest=10_000)
     assert len(paths) >= 200
+    before = _processor_seconds()
     outcomes = [_outcome(path) for path in paths]
-    for path, result, seconds in outcomes:
-        assert seconds < SECONDS, path.name
+    # All take 3 seconds; one that never ends is given up after 20.
+    assert _processor_seconds() - before < 20
+    for path, result in outcomes:
         if isinstance(result, Document):
             assert result.text.strip(), path.name
             assert "root:" not in result.text, path.name
         else:
             assert str(path) in str(result)
             assert str(result).isprintable()
-    kinds = Counter(path.suffix for path, result, _ in outcomes if isinstance(result, Document))
+    kinds = Counter(path.suffix for path, result in outcomes if isinstance(result, Document))
     assert all(kinds[suffix] >= 5 for suffix in (".docx", ".odt", ".html", ".tex", ".md", ".txt")), kinds
     assert not (tmp_path / "hit").exists()

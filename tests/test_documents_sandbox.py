@@ -36,7 +36,8 @@ def answer(request, data):
         time.sleep(120)
     elif task == "step":
         limit_step(0.2)
-        time.sleep(120)
+        while True:
+            pass
     elif task == "crash":
         ctypes.string_at(0)
     elif task == "cut":
@@ -88,7 +89,7 @@ def is_running(process: int) -> bool:
 
 def ends_soon(process: int) -> bool:
     """Whether a process ends long before its sleep of two minutes."""
-    for _ in range(1000):
+    for _ in range(6000):
         if not is_running(process):
             return True
         time.sleep(0.01)
@@ -127,7 +128,11 @@ def test_a_reader_that_fails_or_passes_a_limit_answers_no_more_and_the_next_file
     program: Path, task: str, limits: dict[str, float]
 ) -> None:
     assert [message["kind"] for message in ask(program, "read")] == ["begin", "end"]
-    assert [message["kind"] for message in ask(program, task, **limits)] == ["begin"]
+    kinds = [message["kind"] for message in ask(program, task, **limits)]
+    while not kinds and 0 < limits.get("wall", 0) < 100:  # a busy machine did not get as far as to begin
+        limits = {"wall": 4 * limits["wall"]}
+        kinds = [message["kind"] for message in ask(program, task, **limits)]
+    assert kinds == ["begin"]
     assert [message["kind"] for message in ask(program, "read", b"abc")] == ["begin", "end"]
 
 

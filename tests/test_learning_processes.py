@@ -49,9 +49,14 @@ def gradients(path: Path, dropout: float, processes: Processes) -> None:
 
 def together(code: str, *arguments: object) -> list[subprocess.CompletedProcess[str]]:
     """Run Python code in two processes that know of each other, as a launcher starts them."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    with socket.socket() as held:
+        # Bound and not listening, it keeps the port for the two, who may bind it too.
+        held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        held.bind(("127.0.0.1", 0))
+        return _at_port(held.getsockname()[1], code, *arguments)
+
+
+def _at_port(port: int, code: str, *arguments: object) -> list[subprocess.CompletedProcess[str]]:
     shared = {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "OMP_NUM_THREADS": "1"}
     path = os.pathsep.join([str(TESTS), *sys.path])
     started = [
@@ -65,7 +70,7 @@ def together(code: str, *arguments: object) -> list[subprocess.CompletedProcess[
         for number in range(2)
     ]
     try:
-        said = [process.communicate(timeout=300) for process in started]
+        said = [process.communicate(timeout=1800) for process in started]
     finally:
         for process in started:
             process.kill()

@@ -17,7 +17,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 from hand_made import compared
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from odt_files import h, write_odt
 from odt_files import p as odt_p
@@ -52,6 +52,14 @@ def letters(text: str) -> str:
 def signs(text: str) -> list[int]:
     """The places of the characters that are not white space."""
     return [place for place, sign in enumerate(text) if not sign.isspace()]
+
+
+def test_the_same_examples_are_tried_in_any_order_of_tests() -> None:
+    """Hypothesis takes constants from the modules that are loaded, and those are other ones in each process."""
+    providers = pytest.importorskip("hypothesis.internal.conjecture.providers")
+    if settings.default is None or not settings.default.derandomize:
+        pytest.skip("this profile draws new examples")
+    assert not len(providers._get_local_constants())
 
 
 # Reading: every character that is not white space is in one section, one passage or heading, and one chunk.

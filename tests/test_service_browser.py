@@ -8,11 +8,10 @@ from typing import Any
 
 import pytest
 from command_line import V1
-from served import BROWSER, HOSTILE, TITLE, running, small_corpus
-from test_views_report_browser import CONTRASTS, NAMES, NARROW, WIDE
+from served import HOSTILE, PATIENT, TITLE, running, small_corpus
+from test_views_report_browser import CONTRASTS, NAMES, NARROW, PATIENCE, WIDE, browser, pytestmark
 
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-pytestmark = pytest.mark.skipif(BROWSER is None, reason="no Chromium is installed")
+__all__ = ["browser", "pytestmark"]
 
 TOKEN = "correct horse battery"
 DROP = """([name, text]) => {
@@ -27,18 +26,8 @@ DROP = """([name, text]) => {
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     cache = str(tmp_path_factory.mktemp("cache"))
     folder = small_corpus(tmp_path_factory.mktemp("served") / "papers")
-    with running(folder, COLDE_CACHE_DIR=cache) as (found, _):
+    with running(folder, *PATIENT, COLDE_CACHE_DIR=cache) as (found, _):
         yield found
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with playwright.sync_playwright() as engine:
-        launched = engine.chromium.launch(
-            executable_path=BROWSER, args=["--headless", "--no-sandbox", "--disable-gpu"]
-        )
-        yield launched
-        launched.close()
 
 
 class Visitor:
@@ -46,6 +35,7 @@ class Visitor:
 
     def __init__(self, browser: Any, **options: Any) -> None:
         self.context = browser.new_context(**{"viewport": WIDE, **options})
+        self.context.set_default_timeout(PATIENCE)
         self.said: list[str] = []
         self.asked: list[str] = []
         self.context.on("page", self._listen)
@@ -173,7 +163,7 @@ def test_everything_can_be_read_and_is_named(
 
 
 def test_a_visitor_signs_in_once(browser: Any, tmp_path: Path) -> None:
-    with running(small_corpus(tmp_path / "papers"), COLDE_TOKEN=TOKEN) as (address, _):
+    with running(small_corpus(tmp_path / "papers"), *PATIENT, COLDE_TOKEN=TOKEN) as (address, _):
         visitor = Visitor(browser)
         visitor.page.goto(address)
         assert visitor.page.url == f"{address}/login"

@@ -7,17 +7,17 @@ import sys
 from pathlib import Path
 
 import pytest
-from served import running, small_corpus
+from served import PATIENT, running, small_corpus
 
 pytest.importorskip("schemathesis", reason="schemathesis is not installed")
 
 
 def test_no_made_up_request_breaks_the_service_or_its_description(tmp_path: Path) -> None:
-    with running(small_corpus(tmp_path / "papers"), "--max-upload", "1MB") as (address, _):
+    with running(small_corpus(tmp_path / "papers"), "--max-upload", "1MB", *PATIENT) as (address, _):
         done = subprocess.run(
             [
                 *(sys.executable, "-m", "schemathesis.cli", "run", f"{address}/openapi.json"),
-                *("--max-examples", "10", "--seed", "1", "--request-timeout", "60"),
+                *("--max-examples", "10", "--seed", "1", "--request-timeout", "900"),
                 # A schema cannot say that a pair of fields excludes each other, nor that a form has no null.
                 *("--exclude-checks", "positive_data_acceptance"),
             ],

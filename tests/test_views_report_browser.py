@@ -27,6 +27,9 @@ BROWSER = next(
 )
 pytestmark = pytest.mark.skipif(BROWSER is None, reason="no Chromium is installed")
 WIDE, NARROW = {"width": 1400, "height": 900}, {"width": 360, "height": 740}
+PATIENCE = 600_000
+"""Milliseconds to wait for what a page must show in the end: a busy machine is no failure."""
+playwright.expect.set_options(timeout=PATIENCE)
 
 # The colours of every text on the screen against what lies behind it (WCAG 2.2, 1.4.3), the worst first.
 CONTRASTS = """() => {
@@ -85,7 +88,9 @@ def address(versions: Comparison, tmp_path_factory: pytest.TempPathFactory) -> s
 def browser() -> Iterator[Any]:
     with playwright.sync_playwright() as engine:
         launched = engine.chromium.launch(
-            executable_path=BROWSER, args=["--headless", "--no-sandbox", "--disable-gpu"]
+            executable_path=BROWSER,
+            args=["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"],
+            timeout=PATIENCE,
         )
         yield launched
         launched.close()
@@ -96,6 +101,7 @@ class Visit:
 
     def __init__(self, browser: Any, size: dict[str, int], **options: Any) -> None:
         self.context = browser.new_context(viewport=size, **options)
+        self.context.set_default_timeout(PATIENCE)
         self.page = self.context.new_page()
         self.said: list[str] = []
         self.asked: list[str] = []
@@ -265,7 +271,23 @@ def test_back_returns_to_the_summary(wide: Visit, address: str) -> None:
     assert page.locator("#pane-a").is_visible()
     page.keyboard.press("n")
     page.go_back()
+    wide.settle()
     assert page.locator("#summary").is_visible()
+
+
+def turn_wheel(visit: Visit, distance: int) -> None:
+    """Scroll text A with the wheel; the browser does so some time after it was told."""
+    top = visit.page.evaluate("document.getElementById('pane-a').scrollTop")
+    visit.page.mouse.wheel(0, distance)
+    visit.page.wait_for_function(
+        """([top, down]) => {
+          const pane = document.getElementById("pane-a");
+          const ends = pane.scrollTop + pane.clientHeight >= pane.scrollHeight - 1;
+          return pane.scrollTop !== top || (down && ends);
+        }""",
+        arg=[top, distance > 0],
+    )
+    visit.settle()
 
 
 def test_texts_scroll_together_until_told_not_to(wide: Visit, address: str, versions: Comparison) -> None:
@@ -274,8 +296,7 @@ def test_texts_scroll_together_until_told_not_to(wide: Visit, address: str, vers
     page.mouse.move(500, 500)
     seen = 0
     for _ in range(12):
-        page.mouse.wheel(0, 450)
-        wide.settle()
+        turn_wheel(wide, 450)
         box = page.locator("#pane-a").bounding_box()
         line = box["y"] + box["height"] / 3
         found = page.evaluate(
@@ -288,8 +309,7 @@ def test_texts_scroll_together_until_told_not_to(wide: Visit, address: str, vers
     assert seen >= 3
     page.keyboard.press("l")
     before = page.evaluate("document.getElementById('pane-b').scrollTop")
-    page.mouse.wheel(0, -900)
-    wide.settle()
+    turn_wheel(wide, -900)
     assert page.evaluate("document.getElementById('pane-b').scrollTop") == before
 
 

@@ -155,11 +155,11 @@ def test_an_unchanged_passage_with_a_link_is_unfolded(
         assert page.locator(f"#{letter}{same}").bounding_box()["height"] > 10
 
 
-def find(visit: Visit, address: str, words: str) -> Any:
-    """Have the browser look for words, as its search does: what is hidden until found is shown."""
+def find(visit: Visit, address: str, words: str, shown: str) -> Any:
+    """Have the browser look for words, as its search does, until it has `shown` what is hidden until found."""
     visit.page.goto("about:blank")
     visit.page.goto(f"{address}:~:text={quote(words)}")
-    visit.page.wait_for_timeout(300)
+    visit.page.wait_for_function(shown)
     visit.settle()
     return visit.page
 
@@ -176,10 +176,12 @@ def a_same_passage(versions: Comparison) -> tuple[int, str]:
 
 def test_a_search_finds_what_is_hidden(wide: Visit, address: str, versions: Comparison) -> None:
     number, words = a_same_passage(versions)
-    page = find(wide, f"{address}#redline,changes", words)
+    page = find(
+        wide, f"{address}#redline,changes", words, f"document.getElementById('r{number}')?.offsetHeight > 10"
+    )
     assert page.locator(f"#r{number}").bounding_box()["height"] > 10
     assert page.evaluate(SHOWN, "#pane-m").count(number) == 1
-    page = find(wide, f"{address}#summary", words)
+    page = find(wide, f"{address}#summary", words, "document.documentElement.dataset.view === 'text'")
     assert page.evaluate("document.documentElement.dataset.view") == "text"
     assert page.locator(f"#q{number}").is_visible()
 

@@ -39,8 +39,8 @@ def writing(folder: Path, *, make: bool = False) -> Iterator[Index]:
         with _open_to_write(folder) as index:
             yield index
     except BaseException:
-        if made and _holds_nothing(folder):
-            shutil.rmtree(folder, ignore_errors=True)
+        if made:
+            _remove_if_empty(folder)
         raise
 
 
@@ -57,6 +57,13 @@ def _open_to_write(folder: Path) -> Iterator[Index]:
             yield index
         finally:
             index.close()
+
+
+def _remove_if_empty(folder: Path) -> None:
+    """Remove an index that holds nothing, unless another process has begun to write it."""
+    with suppress(BadIndexError), only_writer(folder, patience=0.0):
+        if _holds_nothing(folder):
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def _holds_nothing(folder: Path) -> bool:
@@ -94,10 +101,14 @@ def _make_tables(connection: sqlite3.Connection) -> None:
 
 
 @contextmanager
-def only_writer(folder: Path) -> Iterator[None]:
-    """Hold the lock of those who write an index (else `BadIndexError`); it ends with the process, however that ends."""
+def only_writer(folder: Path, patience: float = _PATIENCE) -> Iterator[None]:
+    """Hold the lock of those who write an index; it ends with the process, however that ends.
+
+    Raises:
+        BadIndexError: another process holds it for longer than `patience` seconds, or the folder cannot be written.
+    """
     try:
-        lock = sqlite3.connect(folder / LOCK, timeout=_PATIENCE, isolation_level=None)
+        lock = sqlite3.connect(folder / LOCK, timeout=patience, isolation_level=None)
     except sqlite3.Error as error:
         raise BadIndexError(f"{folder} cannot be written; ask its owner for access.") from error
     with closing(lock):

@@ -57,7 +57,7 @@ MEMORY = 1 << 30
 SECONDS = 120
 """Processor time for one document; 600 pages of text take four seconds."""
 STEP_SECONDS = 15.0
-"""Wall time for opening a document or for one page."""
+"""Processor time for opening a document or for one page."""
 PAGE_CHARACTERS = 500_000
 """Characters of one page; a page with more is an attack."""
 MAX_CHARACTERS = 20_000_000

@@ -144,18 +144,33 @@ const pairAtLine = () => [columns.m, texts[leader], texts.b].map(pairInView).fin
 
 let linked = true;
 let leader = "a";
-// Scrolls that the page makes itself do not count as the reader's, and what it has just levelled stays as it is.
-let quietUntil = 0;
-let heldUntil = 0;
+// Scrolls that the page makes itself do not count as the reader's, and what it has just levelled stays as it is. Both for
+// so many frames: a browser tells of scrolls once a frame, however slow the machine is.
+let quiet = 0;
+let held = 0;
+let counting = false;
+
+function countDown() {
+  quiet = Math.max(0, quiet - 1);
+  held = Math.max(0, held - 1);
+  counting = quiet > 0 || held > 0;
+  if (counting) requestAnimationFrame(countDown);
+}
+
+function keepQuiet(frames) {
+  quiet = frames;
+  if (!counting) requestAnimationFrame(countDown);
+  counting = true;
+}
 
 function takeLead(side) {
   leader = side;
-  quietUntil = 0;
-  heldUntil = 0;
+  quiet = 0;
+  held = 0;
 }
 
 function place(text, top) {
-  quietUntil = performance.now() + 250;
+  keepQuiet(15);
   text.pane.scrollTop = top;
 }
 
@@ -177,11 +192,10 @@ for (const text of Object.values(texts)) {
   text.pane.addEventListener(
     "scroll",
     eachFrame(() => {
-      const now = performance.now();
       redraw();
-      if (now < heldUntil) return;
+      if (held) return;
       // A search of the browser scrolls a text that nobody has touched.
-      if (leader !== text.side && now > quietUntil) leader = text.side;
+      if (leader !== text.side && !quiet) leader = text.side;
       if (linked && leader === text.side) follow(text.side);
     }),
     { passive: true },
@@ -212,7 +226,7 @@ function bring(targets) {
     // Blocks that were never on the screen get their true height only now.
     if (left) requestAnimationFrame(() => settle(left - 1));
   };
-  heldUntil = performance.now() + 400;
+  held = 24;
   settle(3);
 }
 
