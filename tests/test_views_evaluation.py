@@ -14,10 +14,9 @@ from colde_cli.evaluation.result import (
     SystemFacts,
     SystemResult,
 )
-from colde_cli.views.evaluation import wording
-from colde_cli.views.evaluation.html import evaluation_html
-from colde_cli.views.evaluation.plots import Series, interval_plot, line_plot, series_class
-from colde_cli.views.evaluation.table import evaluation_table
+from colde_cli.views.evaluation import text
+from colde_cli.views.evaluation.html import Series, evaluation_html, interval_plot, line_plot, series_class
+from colde_cli.views.evaluation.text import evaluation_table
 from colde_cli.views.json import evaluation_json
 
 ATTACKED = RobustnessResult(
@@ -57,11 +56,11 @@ def test_systems_equal_to_three_decimals_are_both_best() -> None:
 
 
 def test_numbers_as_people_read_them() -> None:
-    assert wording.signed(-0.0123) == "−0.012"
-    assert wording.ends(Figure(0.5, 0.4, 0.6)) == "0.40–0.60"
-    assert wording.ends(Figure(0.5)) == ""
-    assert [wording.chance(p) for p in (None, 0.0004, 0.031)] == ["n/a", "<0.001", "0.031"]
-    assert wording.threshold_origin(SystemResult("x", {}, -0.04, "validation")) == "−0.040 (validation)"
+    assert text.signed(-0.0123) == "−0.012"
+    assert text.ends(Figure(0.5, 0.4, 0.6)) == "0.40–0.60"
+    assert text.ends(Figure(0.5)) == ""
+    assert [text.chance(p) for p in (None, 0.0004, 0.031)] == ["n/a", "<0.001", "0.031"]
+    assert text.threshold_origin(SystemResult("x", {}, -0.04, "validation")) == "−0.040 (validation)"
 
 
 def test_ticks_of_intervals_are_whole_hundredths_around_all_ends() -> None:

@@ -10,9 +10,8 @@ from hand_made import compared, document, hostile
 from hypothesis import given, settings
 
 from colde_cli.documents.reading import read
-from colde_cli.documents.source_lines import SourceLines
 from colde_cli.similarity.comparison import Comparison
-from colde_cli.views.github import MOST_WARNINGS, comparison_annotations
+from colde_cli.views.github import MOST_WARNINGS, SourceLines, comparison_annotations
 
 COMMAND = re.compile(r"::(warning|notice) ((?:\w+=[^:,\r\n]*)(?:,\w+=[^:,\r\n]*)*)::([^\r\n]*)")
 

@@ -21,8 +21,8 @@ from colde_cli.similarity.comparison import Comparison
 from colde_cli.similarity.redline import IgnoreOptions
 from colde_cli.views.escaping import harmless
 from colde_cli.views.redline import marked
-from colde_cli.views.report.changes import change_excerpt
 from colde_cli.views.report.html import MOST_LINES, comparison_html, heat_maps
+from colde_cli.views.report.summary import change_excerpt
 
 LONG = "The committee met on the second Tuesday and heard three reports about the harbour wall."
 PAGE = html.HtmlElement

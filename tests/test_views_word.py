@@ -23,8 +23,8 @@ from colde_cli.documents.text import read_text
 from colde_cli.errors import OptionError
 from colde_cli.similarity.alignment import align
 from colde_cli.views.output import Format, choose_format
+from colde_cli.views.word.markup import resolve
 from colde_cli.views.word.redline import comparison_docx, read_resolved, redline_docx
-from colde_cli.views.word.resolving import resolve
 
 if TYPE_CHECKING:
     from colde_cli.similarity.comparison import Comparison

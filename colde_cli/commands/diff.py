@@ -246,7 +246,7 @@ def _write_pdf(
     from colde_cli.views.annotated import why_no_pages
 
     if not any(why_no_pages(side.document.path) for side in (comparison.a, comparison.b)):
-        from colde_cli.views.side_by_side import write_side_by_side
+        from colde_cli.views.annotated import write_side_by_side
 
         write_side_by_side(comparison, output, password, pages)
         return
@@ -300,7 +300,7 @@ def _lines_or_data(comparison: Comparison, chosen: Format) -> str:
     from colde_cli.views import csv, github, json, summary
 
     if chosen is Format.GITHUB:
-        from colde_cli.documents.source_lines import SourceLines
+        from colde_cli.views.github import SourceLines
 
         return github.comparison_annotations(comparison, SourceLines.of(comparison.b.document))
     views = {

@@ -275,6 +275,6 @@ def _render(evaluation: Evaluation, chosen: Format, output: Path | None) -> str:
         from colde_cli.views.evaluation.html import evaluation_html
 
         return evaluation_html(evaluation)
-    from colde_cli.views.evaluation.table import evaluation_table
+    from colde_cli.views.evaluation.text import evaluation_table
 
     return evaluation_table(evaluation, to_file=output is not None)

@@ -1,23 +1,31 @@
-"""Write the PDFs of a comparison with highlights on the words that changed."""
+"""Write the PDFs of a comparison with highlights on the words that changed: each alone, or side by side in one file."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise, zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
-from colde_cli.documents.pdf.marking import write_marked
+from colde_cli.documents.pdf.marking import Entry, Mark, Sheets, write_marked, write_sheets
+from colde_cli.documents.pdf.places import Quad
 from colde_cli.documents.reading import SNIFFED, kind_of_file
 from colde_cli.documents.text import shown_as
-from colde_cli.errors import DocumentError, OptionError
+from colde_cli.errors import CorruptFileError, DocumentError, OptionError
 from colde_cli.files import atomic_file
+from colde_cli.similarity.alignment import PassagePair
+from colde_cli.similarity.matching import in_order
 from colde_cli.views.output import refuse_inputs
 from colde_cli.views.page_marks import NO_PLACES, PageMarks, Side, outline, read_marks
-from colde_cli.views.wording import plural
+from colde_cli.views.wording import file_name, plural
 
 if TYPE_CHECKING:
     from colde_cli.similarity.comparison import Comparison
+
+PagePair = tuple[int, int]
+"""A page of A and a page of B; 0 for none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,3 +131,123 @@ def _unplaced(made: PageMarks) -> str:
     if not made.unplaced:
         return ""
     return f"lacks marks: {plural(made.unplaced, 'change')} could not be found on its pages."
+
+
+def write_side_by_side(
+    comparison: Comparison, output: Path, password: str | None, pages: tuple[int, int] | None
+) -> None:
+    """Write the pages of two PDFs on landscape sheets, A on the left and B on the right.
+
+    Args:
+        comparison: with passages, of PDFs that were read from files.
+        output: the file to write.
+        password: of encrypted files.
+        pages: that were read; None for all.
+
+    Raises:
+        CorruptFileError: the pages cannot be written anew.
+    """
+    paths = comparison.a.document.path, comparison.b.document.path
+    with Path(paths[0]).open("rb") as a, Path(paths[1]).open("rb") as b:
+        made = (_marks(comparison, "a", a, password, pages), _marks(comparison, "b", b, password, pages))
+        sheets = _sheets(comparison, made, pages)
+        shown = " and ".join(shown_as(path) for path in paths)
+        with atomic_file(output) as staged, staged.open("wb") as target:
+            write_sheets(a, b, shown, password, sheets, target)
+
+
+def _marks(
+    comparison: Comparison, side: Side, file: BinaryIO, password: str | None, pages: tuple[int, int] | None
+) -> PageMarks:
+    made = read_marks(comparison, side, file, password, pages)
+    if made is None:
+        path = (comparison.a if side == "a" else comparison.b).document.path
+        raise CorruptFileError(f"Cannot show the pages of {shown_as(path)}: {NO_PLACES}")
+    return made
+
+
+def _sheets(
+    comparison: Comparison, made: tuple[PageMarks, PageMarks], pages: tuple[int, int] | None
+) -> Sheets:
+    """Lay out sheets; the pages of B are counted after those of A."""
+    counts = [side.document.report.pages or 0 for side in (comparison.a, comparison.b)]
+    first, last = pages or (1, max(counts))
+    shown = [range(first, min(last, count) + 1) for count in counts]
+    pairs = page_pairs(comparison.passages, *shown)
+    shift = counts[0]
+    places = {number: _shifted(quad, shift) for number, quad in made[1].places.items()} | made[0].places
+    headings = [*made[0].headings, *(_shifted_entry(entry, shift) for entry in made[1].headings)]
+    marks = [*made[0].marks, *(_shifted_mark(mark, shift) for mark in made[1].marks)]
+    return Sheets(
+        tuple((left, right and right + shift) for left, right in pairs),
+        (
+            *_names(comparison.a.document.path, "A", counts[0]),
+            *_names(comparison.b.document.path, "B", counts[1]),
+        ),
+        tuple(marks),
+        outline(comparison, places, headings),
+    )
+
+
+def _names(path: str, letter: str, count: int) -> list[tuple[str, str]]:
+    return [(f"{letter}   {file_name(path)}", f"p. {number} of {count}") for number in range(1, count + 1)]
+
+
+def _shifted(quad: Quad, shift: int) -> Quad:
+    return replace(quad, page=quad.page + shift)
+
+
+def _shifted_mark(mark: Mark, shift: int) -> Mark:
+    return replace(mark, quads=tuple(_shifted(quad, shift) for quad in mark.quads))
+
+
+def _shifted_entry(entry: Entry, shift: int) -> Entry:
+    return entry if entry.place is None else replace(entry, place=_shifted(entry.place, shift))
+
+
+def page_pairs(pairs: Sequence[PassagePair], a: Sequence[int], b: Sequence[int]) -> tuple[PagePair, ...]:
+    """Pair each page with the page of the other document that has most of its words, as far as both stay in order.
+
+    A page that spreads over several of the other document is in several pairs. Pages without a partner are paired as
+    they come.
+
+    Args:
+        pairs: all passages of both documents.
+        a: pages of A to show, ascending.
+        b: pages of B to show, ascending.
+    """
+    closest = _closest(pairs, set(a), set(b))
+    found = sorted(closest)
+    # Of pairs in this order, those with B in order as well stand in strict order by B and their own place.
+    order = {place: other * len(found) + place for place, (_, other) in enumerate(found)}
+    kept = in_order(order, [closest[pair] for pair in found])
+    return tuple(_filled([found[place] for place in sorted(kept)], a, b))
+
+
+def _closest(pairs: Sequence[PassagePair], a: set[int], b: set[int]) -> dict[PagePair, int]:
+    """Find the closest page of each page, and the number of words that both share."""
+    words: Counter[PagePair] = Counter()
+    for pair in pairs:
+        if pair.a and pair.b and pair.a[0].pages is not None and pair.b[0].pages is not None:
+            page, other = pair.a[0].pages[0], pair.b[0].pages[0]
+            if page in a and other in b:
+                words[page, other] += 1 + len(pair.a_text.split())
+    closest: dict[PagePair, int] = {}
+    with_a, with_b = set(), set()
+    for (page, other), count in words.most_common():
+        if page not in with_a or other not in with_b:
+            closest[page, other] = count
+            with_a.add(page)
+            with_b.add(other)
+    return closest
+
+
+def _filled(found: Sequence[PagePair], a: Sequence[int], b: Sequence[int]) -> Iterator[PagePair]:
+    """Insert the pages without a partner."""
+    ends = (0, 0), (max(a, default=0) + 1, max(b, default=0) + 1)
+    for before, after in pairwise((ends[0], *found, ends[1])):
+        if before != ends[0]:
+            yield before
+        left = [page for page in a if before[0] < page < after[0]]
+        right = [page for page in b if before[1] < page < after[1]]
+        yield from zip_longest(left, right, fillvalue=0)

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from colde_cli.similarity.alignment import State, extents
 from colde_cli.similarity.redline import Operation
 from colde_cli.views.escaping import markdown
-from colde_cli.views.passages import by_part, change_titles
 from colde_cli.views.redline import pieces
 from colde_cli.views.summary import one_text, verdict_sentence
+from colde_cli.views.terminal import by_part, change_titles
 from colde_cli.views.wording import (
     MOST_FLAGS,
     STATE_WORDS,
@@ -168,7 +168,7 @@ def _listed(comparison: Comparison, title: str, changes: Sequence[WeightedChange
 
 
 def pair_block(a: Document, b: Document, pair: PassagePair, passages: int = 1) -> str:
-    """A change: its flags and its place; below, its redline. Arguments as for `views.passages.pair_lines`."""
+    """A change: its flags and its place; below, its redline. Arguments as for `views.terminal.pair_lines`."""
     return f"{_head(a, b, pair, passages)}\n\n> {_redline(pair)}"
 
 

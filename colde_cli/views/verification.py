@@ -13,7 +13,7 @@ from colde_cli.views.console import rendered, titled
 from colde_cli.views.escaping import markdown
 from colde_cli.views.json import text
 from colde_cli.views.markdown import pair_block
-from colde_cli.views.passages import pair_lines
+from colde_cli.views.terminal import pair_lines
 from colde_cli.views.wording import apart_from, file_name, plain, plural
 
 if TYPE_CHECKING:

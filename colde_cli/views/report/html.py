@@ -14,9 +14,16 @@ from numpy.typing import NDArray
 
 from colde_cli.views.escaping import short
 from colde_cli.views.pages import base_style, content_policy, templates
-from colde_cli.views.report.changes import STATE_LETTERS, changes, kind_counts, longest, weightiest
 from colde_cli.views.report.sides import heading_partners, sides
-from colde_cli.views.report.summary import heads, summary
+from colde_cli.views.report.summary import (
+    STATE_LETTERS,
+    changes,
+    heads,
+    kind_counts,
+    longest,
+    summary,
+    weightiest,
+)
 from colde_cli.views.wording import heading, page_range
 
 if TYPE_CHECKING:

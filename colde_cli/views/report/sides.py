@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from colde_cli.documents.document import Span
 from colde_cli.similarity.alignment import State
 from colde_cli.views.escaping import harmless
-from colde_cli.views.report.changes import STATE_LETTERS, flag_kinds, pages, state_words
+from colde_cli.views.report.summary import STATE_LETTERS, flag_kinds, pages, state_words
 from colde_cli.views.wording import heading, section_state
 
 if TYPE_CHECKING:

@@ -17,8 +17,7 @@ from lxml.etree import XMLSyntaxError
 
 from colde_cli.documents.builder import tidy
 from colde_cli.similarity.tracked_changes import Flow
-from colde_cli.views.word.markup import Element
-from colde_cli.views.word.resolving import resolve
+from colde_cli.views.word.markup import Element, resolve
 
 if TYPE_CHECKING:
     from docx.document import Document as WordFile
