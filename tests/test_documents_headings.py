@@ -11,8 +11,14 @@ from hypothesis import strategies as st
 from colde_cli.documents.document import SectionKind
 from colde_cli.documents.headings.evidence import Scene, survey
 from colde_cli.documents.headings.find import find_headings, find_title
-from colde_cli.documents.headings.names import is_known, is_references, kind_of
-from colde_cli.documents.headings.numbering import follows, longest_chain, parse_number
+from colde_cli.documents.headings.wording import (
+    follows,
+    is_known,
+    is_references,
+    kind_of,
+    longest_chain,
+    parse_number,
+)
 from colde_cli.documents.pdf.lines import Bookmark, Line
 
 SENTENCE = "the keeper of the bell writes down every stroke that he hears at night,"

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from colde_cli.documents.document import Document, Part, ReadReport, SectionKind, assemble
-from colde_cli.documents.headings.names import kind_of
+from colde_cli.documents.headings.wording import kind_of
 from colde_cli.documents.text import parts_of, read_text
 from colde_cli.errors import LimitError, NoTextError
 

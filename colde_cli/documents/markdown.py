@@ -21,7 +21,7 @@ from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 
 from colde_cli.documents.document import Document, Part, ReadReport, SectionKind, assemble
-from colde_cli.documents.headings.names import kind_of
+from colde_cli.documents.headings.wording import kind_of
 from colde_cli.documents.text import decode, parts_of, shown_as
 from colde_cli.errors import LimitError, NoTextError
 

@@ -10,8 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from colde_cli.documents.document import PLAIN_WORDS, Document, Part, ReadReport, SectionKind, assemble
-from colde_cli.documents.headings.names import in_capitals, is_known, kind_of
-from colde_cli.documents.headings.numbering import longest_chain, parse_number
+from colde_cli.documents.headings.wording import in_capitals, is_known, kind_of, longest_chain, parse_number
 from colde_cli.documents.pdf.prose import Hyphens, JoinedLines
 from colde_cli.errors import NoTextError, UnsupportedFormatError
 

@@ -11,8 +11,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from colde_cli.documents.headings.evidence import HeadingCandidate, Scene, candidates, largest_lines
-from colde_cli.documents.headings.names import KNOWN, bare, is_claims, is_known, is_references
-from colde_cli.documents.headings.numbering import Number, longest_chain, parse_number
+from colde_cli.documents.headings.wording import (
+    KNOWN,
+    Number,
+    bare,
+    is_claims,
+    is_known,
+    is_references,
+    longest_chain,
+    parse_number,
+)
 from colde_cli.documents.pdf.lines import Line, LineStyle
 from colde_cli.documents.pdf.prose import SOFT_HYPHEN
 

@@ -13,8 +13,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from statistics import median
 
-from colde_cli.documents.headings.names import in_capitals, is_known
-from colde_cli.documents.headings.numbering import Number, parse_number
+from colde_cli.documents.headings.wording import Number, in_capitals, is_known, parse_number
 from colde_cli.documents.pdf.lines import Line, LineStyle
 
 CAPTION = re.compile(

@@ -27,10 +27,17 @@ sys.path.extend(json.loads(os.environ["COLDE_READER_PATH"]))
 
 import pypdfium2_raw as pdfium
 
-from colde_cli.documents.pdf.boxes import BoxReader, LineBoxes, entry_boxes
 from colde_cli.documents.pdf.fields import Entry, FormReader, is_filled, utf16
 from colde_cli.documents.pdf.packing import LetterStyle, LineValues, pack
-from colde_cli.documents.pdf.page_text import HYPHENS, PageText, Run, survey_objects
+from colde_cli.documents.pdf.page_text import (
+    HYPHENS,
+    BoxReader,
+    LineBoxes,
+    PageText,
+    Run,
+    entry_boxes,
+    survey_objects,
+)
 from colde_cli.documents.worker import Request, limit_step, send, serve, write
 
 _MAX_BOOKMARKS = 10_000

@@ -153,7 +153,7 @@ class PdfPage:
         plain: text is on it and nothing else.
         entries: values of form fields, and the text of text boxes and stamps.
         unread: number of form fields and text boxes that could not be read.
-        boxes: of the letters of each line and value, in the form of `boxes.LineBoxes`, if they were asked for.
+        boxes: of the letters of each line and value, in the form of `page_text.LineBoxes`, if they were asked for.
     """
 
     number: int

@@ -40,7 +40,7 @@ class Quad:
 
 @dataclass(frozen=True, slots=True)
 class _Box:
-    """The box of a letter: see `boxes.LineBoxes`."""
+    """The box of a letter: see `page_text.LineBoxes`."""
 
     page: int
     angle: float

@@ -26,7 +26,7 @@ from colde_cli.documents.document import (
 from colde_cli.documents.headings.choose import Heading
 from colde_cli.documents.headings.evidence import Scene, survey
 from colde_cli.documents.headings.find import find_headings, find_title
-from colde_cli.documents.headings.names import kind_of
+from colde_cli.documents.headings.wording import kind_of
 from colde_cli.documents.pdf.lines import (
     INVISIBLE,
     ROTATED,
