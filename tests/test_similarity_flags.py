@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from colde_cli.similarity.contracts import NO_TERMS, ContractTerms, read_terms
 from colde_cli.similarity.flags import beginning, flags, numbers, one_sided_flags, references
-from colde_cli.similarity.terms import NO_TERMS, ContractTerms, read_terms
 
 SHALL = "The Supplier shall deliver the malt within 30 days of 8 January 2024 at EUR 1,400 per lot."
 

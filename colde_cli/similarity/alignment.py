@@ -30,6 +30,7 @@ from colde_cli.similarity.candidates import (
     promising,
     wording,
 )
+from colde_cli.similarity.contracts import ContractTerms, read_terms
 from colde_cli.similarity.flags import Flag, FlagKind, flags, one_sided_flags
 from colde_cli.similarity.matching import Group, Matching, Thresholds, in_order, join, turned
 from colde_cli.similarity.numbers import DATE, renumbered
@@ -44,7 +45,6 @@ from colde_cli.similarity.redline import (
     without_typesetting,
     words,
 )
-from colde_cli.similarity.terms import ContractTerms, read_terms
 from colde_cli.stages import stage
 
 ALIKE = 0.5

@@ -36,8 +36,8 @@ from colde_cli.similarity.chunk_scores import (
     shared_stretches,
     with_shared_wording,
 )
+from colde_cli.similarity.contracts import common_genre
 from colde_cli.similarity.flags import FlagKind
-from colde_cli.similarity.genre import common_genre
 from colde_cli.similarity.plain_data import (
     field_data,
     model_data,

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from colde_cli.documents.document import Span
-from colde_cli.similarity.duties import (
+from colde_cli.similarity.contracts import (
     BINDING,
     BOUNDS,
     COMPARISON,
@@ -24,6 +24,7 @@ from colde_cli.similarity.duties import (
     EXCEPTIONS,
     HEDGES,
     NEGATION,
+    NO_TERMS,
     OBLIGATION,
     OBLIGATIONS,
     QUANTIFIER,
@@ -31,8 +32,12 @@ from colde_cli.similarity.duties import (
     SCOPE,
     SCOPES,
     WEAK_ALONE,
+    ContractTerms,
     clause,
     group,
+    is_speaker,
+    party_value,
+    term_value,
 )
 from colde_cli.similarity.numbers import (
     DATE,
@@ -50,7 +55,6 @@ from colde_cli.similarity.numbers import (
     written_twice,
 )
 from colde_cli.similarity.redline import NOTHING_IGNORED, Edit, IgnoreOptions, normal, plain, redline
-from colde_cli.similarity.terms import NO_TERMS, ContractTerms, is_speaker, party_value, term_value
 
 
 class FlagKind(StrEnum):

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from colde_cli.similarity.alignment import State, extents
+from colde_cli.similarity.contracts import Genre, common_genre
 from colde_cli.similarity.flags import FlagKind
-from colde_cli.similarity.genre import Genre, common_genre
 from colde_cli.views.wording import (
     STATE_WORDS,
     file_name,
