@@ -1,4 +1,4 @@
-"""The language of contracts: words of duty, scope and comparison, parties and defined terms; which texts are contracts."""
+"""The language of contracts: words of duty and scope, parties and defined terms, and which texts are contracts."""
 
 from __future__ import annotations
 

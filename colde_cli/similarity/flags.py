@@ -3,7 +3,7 @@
 Precision comes first. Only a short edit is flagged, and only if the whole passages differ in it: a number that only
 changed its place is no difference. Numbers of tables, figures, list items, footnotes and citations are not flagged,
 because they follow from other edits; nor are numbers in formulas, along the axis of a chart, or in a new name ("GA4").
-How numbers are written is in `numbers`, words of duty and scope are in `duties`, parties and defined terms in `terms`.
+How numbers are written is in `numbers`; words of duty and scope, parties and defined terms are in `contracts`.
 """
 
 from __future__ import annotations
