@@ -33,8 +33,8 @@ from colde_cli.encoder.loading import learn_field
 from colde_cli.evaluation.evaluate import MeasurementPlan, evaluate
 from colde_cli.evaluation.evaluation_set import EvaluationSet, read_evaluation_sets
 from colde_cli.evaluation.systems import BASELINES, DOCS, ModelSystem, make_baselines
-from colde_cli.scoring.many import scores_with_many
 from colde_cli.scoring.profile import Field
+from colde_cli.scoring.score import scores_with_many
 
 
 def print_figures(evaluation_set: EvaluationSet, systems: list[ModelSystem], split: str) -> None:

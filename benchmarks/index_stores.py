@@ -122,7 +122,7 @@ class Sqlite:
 
     def make_searchable(self) -> None:
         """Bring the indexes up to date."""
-        from colde_cli.corpus.candidate_file import build
+        from colde_cli.corpus.first_stage import build
 
         build(self._side, "benchmark", self._blocks(), None)
 
@@ -133,8 +133,8 @@ class Sqlite:
 
     def query(self, content: Content) -> int:
         """Find candidates; returns the bytes of their vectors."""
-        from colde_cli.corpus.candidate_file import CandidateFile
         from colde_cli.corpus.candidates import FirstQuery, candidates
+        from colde_cli.corpus.first_stage import CandidateFile
 
         if self._open is None:
             self._open = CandidateFile.open(self._side, "benchmark")

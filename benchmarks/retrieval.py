@@ -36,8 +36,8 @@ from colde_cli.encoder.loading import learn_field, open_encoder
 from colde_cli.evaluation.data import read_data, read_pairs
 from colde_cli.evaluation.metrics import DEPTH, ndcg
 from colde_cli.scoring.lexicon import overlap
-from colde_cli.scoring.many import scores_with_many
 from colde_cli.scoring.profile import LEAST_DOCUMENTS, Field
+from colde_cli.scoring.score import scores_with_many
 from colde_cli.settings import DEFAULT_MODEL
 
 Floats = NDArray[np.float64]

@@ -1,4 +1,9 @@
-"""The command `colde`, and the one place where an error becomes a line and a status."""
+"""The command `colde`, and the one place where an error becomes a line and a status.
+
+A command is imported when it is named, so that a start costs little. Typer has no settings for three things, which are
+replaced here: it declares all commands where one is run, it imports pydantic to check plain values, and its help shows
+Python's types.
+"""
 
 from __future__ import annotations
 
@@ -8,17 +13,147 @@ import stat
 import sys
 import traceback
 import warnings
+from collections import UserDict
+from dataclasses import dataclass
+from enum import StrEnum
+from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Any, NoReturn, TextIO
+from typing import Annotated, Any, NoReturn, TextIO, get_args
 
 import typer
+from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
+from typer.main import get_command
 
 from colde_cli import __version__
-from colde_cli.commands.group import ColdeGroup
 from colde_cli.errors import ColdeError, OptionError
 
 TROUBLE = 2
 """Exit status of every command after an error, as in POSIX diff and grep."""
+
+COMMANDS = {
+    "diff": "Compare two documents, several versions of one, or the documents of two folders.",
+    "verify": "Check that only what is allowed changed between two documents.",
+    "rank": "Find the documents that are most similar to one.",
+    "dupes": "Find copies, versions and parts of documents among many.",
+    "clusters": "Group documents by subject.",
+    "index": "Read and encode a corpus ahead of time, so that rank answers at once.",
+    "serve": "Rank and compare documents over HTTP, with a page for people.",
+    "mcp": "Offer compare, rank and read_passages to an agent (Model Context Protocol).",
+    "adapt": "Learn what is usual in a field, from documents without labels.",
+    "text": "Print the text that colde reads in a document, with its headings; or check that documents can be read.",
+    "train": "Train a model on documents of your own.",
+    "evaluate": "Measure models on labelled pairs, beside baselines.",
+    "calibrate": "Fit the threshold and probabilities of a model or a field to your pairs.",
+    "export": "Write a model's ONNX graphs from its weights.",
+    "models": "List the models that --model finds by name, or describe one.",
+    "doctor": "Check the installation: versions, devices, paths and a test of a model.",
+    "cache": "Show or delete the cache of chunk vectors.",
+}
+"""What `colde --help` says of each command, in its order: the first paragraph of the help of the command itself.
+
+The command NAME is the function NAME of `commands/NAME.py`, or its `app` if it has commands of its own.
+"""
+
+HIDDEN = frozenset({"git-diff"})
+"""Commands that are not for people: git runs it."""
+
+
+class Commands(UserDict[str, Any]):
+    """The commands by name; each is imported when it is first asked for."""
+
+    def __init__(self) -> None:
+        super().__init__(dict.fromkeys((*COMMANDS, *HIDDEN)))
+
+    def __getitem__(self, name: str) -> Any:  # noqa: ANN401 - Typer keeps its Click to itself
+        if name in self.data and self.data[name] is None:
+            self.data[name] = _imported(name)
+        return self.data[name]
+
+
+def _imported(name: str) -> Any:  # noqa: ANN401 - Typer keeps its Click to itself
+    function = name.replace("-", "_")
+    module = import_module(f"colde_cli.commands.{function}")
+    alone = getattr(module, "app", None)
+    if alone is None:
+        alone = typer.Typer(add_completion=False)
+        alone.command(name, hidden=name in HIDDEN)(getattr(module, function))
+    command = get_command(alone)
+    command.name = name
+    return command
+
+
+class ColdeGroup(TyperGroup):
+    """`colde` itself, with the commands of `COMMANDS`."""
+
+    def __init__(self, **settings: Any) -> None:  # noqa: ANN401 - those of Typer
+        super().__init__(**{**settings, "commands": Commands()})
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401 - of Typer's Click
+        """Show the help, without importing the commands."""
+        self.commands = {name: TyperCommand(name, help=sentence) for name, sentence in COMMANDS.items()}
+        super().format_help(ctx=ctx, formatter=formatter)
+
+
+@dataclass(frozen=True, slots=True)
+class _Values:
+    """Makes the values of a parameter; asks Typer only where a constructor is not enough, and for its errors."""
+
+    parameter: Any
+
+    def coerce(self, value: Any, param: Any, ctx: Any) -> Any:  # noqa: ANN401 - of any type
+        """The value for the function of the command."""
+        if value is None:
+            return () if param.multiple or param.nargs == -1 else None
+        described = self.parameter.type_descriptor
+        kind, info = described.annotation, described.parameter_info
+        try:
+            if described.is_list and info.parser is None:
+                return [_value(item, get_args(kind)[0], info) for item in value]
+            if info.parser is None:
+                return _value(value, kind, info)
+        except (TypeError, ValueError):
+            pass
+        return _TYPERS_VALUES(self.parameter).coerce(value, param=param, ctx=ctx)
+
+
+def _values_of(parameter: Any) -> _Values:  # noqa: ANN401 - of two classes of Typer
+    return _Values(parameter)
+
+
+def _value(value: Any, kind: Any, info: Any) -> Any:  # noqa: ANN401 - of any type
+    """The value as `kind`.
+
+    Raises:
+        TypeError, ValueError: Typer's rules for this kind go beyond its constructor, or the value breaks them.
+    """
+    if isinstance(value, kind):
+        return value
+    if issubclass(kind, StrEnum):
+        return kind(value)
+    if issubclass(kind, Path) and (os.access(value, os.R_OK) or not os.path.lexists(value)):
+        return kind(value)
+    if kind in (int, float):
+        number = kind(value)
+        if (info.min is None or number >= info.min) and (info.max is None or number <= info.max):
+            return number
+    raise TypeError
+
+
+def _value_in_help(parameter: Any, ctx: object) -> str | None:  # noqa: ANN401 - of two classes of Typer
+    """What `--help` shows for the value of an option; nothing for arguments and switches."""
+    if isinstance(parameter, TyperArgument) or parameter.is_flag:
+        return None
+    described = parameter.type_descriptor
+    if parameter.metavar is None and described.is_choice:
+        return "|".join(str(getattr(choice, "value", choice)) for choice in described.choices)
+    return parameter.metavar or ("N" if described.annotation is int else "VALUE")
+
+
+_TYPERS_VALUES = TyperOption.get_runtime_param
+for _kind in (TyperArgument, TyperOption):
+    setattr(_kind, "display_type_rich", _value_in_help)  # noqa: B010 - mypy takes methods for constants
+    setattr(_kind, "get_runtime_param", _values_of)  # noqa: B010
+
 
 app = typer.Typer(
     name="colde",

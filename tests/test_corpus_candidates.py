@@ -13,8 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from made_up import SIZE, WEIGHTS, MadeUp, learned, made, statistics
 
-from colde_cli.corpus import candidate_file
-from colde_cli.corpus.candidate_file import CandidateFile, build
+from colde_cli.corpus import first_stage
 from colde_cli.corpus.candidates import (
     HEAVIEST,
     Measure,
@@ -26,6 +25,7 @@ from colde_cli.corpus.candidates import (
     candidates,
     fused,
 )
+from colde_cli.corpus.first_stage import CandidateFile, build
 from colde_cli.scoring.config import ScoreWeights
 from colde_cli.scoring.lexicon import BUCKETS, Terms, overlap
 from colde_cli.scoring.profile import Field
@@ -156,7 +156,7 @@ def test_of_equal_scores_the_first_are_best() -> None:
 def test_a_side_file_holds_what_was_put_in(
     tmp_path: Path, field: Field | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(candidate_file, "_SORTED", 50)
+    monkeypatch.setattr(first_stage, "_SORTED", 50)
     path = tmp_path / "candidates.bin"
     build(path, "mine", blocks(MANY), Measure(field, WEIGHTS))
     opened, made_at_once = CandidateFile.open(path, "mine"), segment(MANY, field)
@@ -214,7 +214,7 @@ def test_a_damaged_side_file_is_none(
 def test_a_file_too_large_to_check_is_checked_on_demand(
     tmp_path: Path, whole: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(candidate_file, "_CHECKED", 1000)
+    monkeypatch.setattr(first_stage, "_CHECKED", 1000)
     path = tmp_path / "side"
     path.write_bytes(whole)
     opened = CandidateFile.open(path, "mine")

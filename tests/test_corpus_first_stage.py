@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 from colde_cli.corpus import first_stage
-from colde_cli.corpus.candidate_file import CandidateFile
 from colde_cli.corpus.filters import Filter
-from colde_cli.corpus.first_stage import NAME
+from colde_cli.corpus.first_stage import NAME, CandidateFile
 from colde_cli.corpus.index import Index
 from colde_cli.corpus.indexing import update_index
 from colde_cli.corpus.ranking import Hit, Ranking, encode_query, rank_index
@@ -140,7 +139,7 @@ def test_numbers_that_are_out_of_range_are_damage(
     index: Path, corpus: Path, encoder: Encoder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As in a file too large to be checked when it is opened."""
-    monkeypatch.setattr("colde_cli.corpus.candidate_file._CHECKED", 0)
+    monkeypatch.setattr("colde_cli.corpus.first_stage._CHECKED", 0)
     side = index / NAME
     opened = first_stage.CandidateFile.open(side, "")
     assert opened is None
@@ -198,7 +197,7 @@ def test_a_sound_side_file_passes_the_check(index: Path, corpus: Path, encoder: 
 def test_the_check_finds_a_flipped_byte_in_the_side_file(
     index: Path, encoder: Encoder, part: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("colde_cli.corpus.candidate_file._CHECKED", 0)  # as of a large file
+    monkeypatch.setattr("colde_cli.corpus.first_stage._CHECKED", 0)  # as of a large file
     with Index.open(index) as opened:
         file = CandidateFile.open(index / NAME, opened.lineage)
     assert file is not None

@@ -19,7 +19,7 @@ from colde_cli.encoder.loading import open_encoder
 from colde_cli.encoder.towers.packing import document_text
 from colde_cli.encoder.towers.tower_encoder import TowerEncoder
 from colde_cli.errors import ModelError, NoTextError, OptionError
-from colde_cli.learning.towers.export import load_tower
+from colde_cli.learning.export.export import load_tower
 from colde_cli.similarity.comparison import compare_encodings
 
 

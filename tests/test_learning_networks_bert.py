@@ -15,7 +15,7 @@ from colde_cli.encoder.layout import open_tower_folder
 from colde_cli.encoder.towers.packing import Rows, stack
 from colde_cli.errors import ModelError, OptionError
 from colde_cli.learning.backbone import Backbone
-from colde_cli.learning.towers.export import difference, export_tower, load_tower
+from colde_cli.learning.export.export import difference, export_tower, load_tower
 from colde_cli.learning.towers.registry import SYSTEMS, parse_sizes
 from colde_cli.recipes import TowerRecipe
 

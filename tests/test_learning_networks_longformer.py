@@ -14,8 +14,8 @@ from tiny_tower import tiny_backbone, untrained
 from colde_cli.encoder.layout import TowerConfig
 from colde_cli.encoder.towers.packing import Rows, stack
 from colde_cli.learning.backbone import load_backbone
+from colde_cli.learning.export.export import difference, write_tower_graph
 from colde_cli.learning.networks.longformer import LongformerTower, longformer_of_bert
-from colde_cli.learning.towers.export import difference, write_tower_graph
 from colde_cli.learning.towers.registry import SYSTEMS
 from colde_cli.recipes import TowerRecipe
 

@@ -30,8 +30,7 @@ def write_tower(folder: Path, backbone: Backbone, system: str = "sbert") -> Path
     """The folder of an untrained tower, with its graph."""
     from colde_cli.encoder.towers.packing import Rows
     from colde_cli.learning.backbone import save_tensors
-    from colde_cli.learning.export.export import new_folder
-    from colde_cli.learning.towers.export import export_tower
+    from colde_cli.learning.export.export import export_tower, new_folder
 
     network, config = untrained(backbone, system)
     with new_folder(folder, config.to_json(), backbone.tokenizer) as staged:

@@ -330,8 +330,8 @@ def index_seeds() -> Iterator[bytes]:
 
 def run_candidates(data: bytes) -> None:
     """The side file of an index, which names its own sizes."""
-    from colde_cli.corpus.candidate_file import CandidateFile
     from colde_cli.corpus.candidates import best
+    from colde_cli.corpus.first_stage import CandidateFile
 
     opened = CandidateFile.open(file("side", data), "mine")
     if opened is not None:
@@ -343,8 +343,8 @@ def candidate_seeds() -> Iterator[bytes]:
     """A side file."""
     from made_up import WEIGHTS, made
 
-    from colde_cli.corpus.candidate_file import build
     from colde_cli.corpus.candidates import Measure
+    from colde_cli.corpus.first_stage import build
 
     path = FOLDER / "made.side"
     build(path, "mine", [[(2 * number, made(number)) for number in range(3)]], Measure(None, WEIGHTS))

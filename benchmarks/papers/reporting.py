@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from colde_cli.evaluation.data import LabelledPair
-from colde_cli.evaluation.metrics import pair_metrics, weighted_auc
-from colde_cli.evaluation.statistics import Draws, PairBootstrap, bootstrap_p
+from colde_cli.evaluation.metrics import Draws, PairBootstrap, bootstrap_p, pair_metrics, weighted_auc
 from colde_cli.scoring.fit import best_threshold
 
 Floats = NDArray[np.float64]

@@ -96,7 +96,7 @@ def _export_tower(folder: Path, precisions: Sequence[str], sources: Sequence[Pat
     from colde_cli.encoder.layout import TOKENIZER, TOWER_GRAPH, open_tower_folder
     from colde_cli.encoder.towers.packing import document_text, packing
     from colde_cli.errors import OptionError
-    from colde_cli.learning.towers.export import export_tower
+    from colde_cli.learning.export.export import export_tower
 
     model = open_tower_folder(folder)
     if any(name != "fp32" for name in precisions):

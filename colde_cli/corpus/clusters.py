@@ -26,9 +26,8 @@ from colde_cli.corpus.index import Index
 from colde_cli.corpus.near_pairs import text_words
 from colde_cli.corpus.store import Card
 from colde_cli.encoder.encoding import DocumentEncoder, RuntimeInfo
-from colde_cli.scoring.many import scores_with_many
 from colde_cli.scoring.profile import Field, FieldInfo
-from colde_cli.scoring.score import COSINE_ALONE
+from colde_cli.scoring.score import COSINE_ALONE, scores_with_many
 from colde_cli.settings import CORPUS
 from colde_cli.similarity.plain_data import field_data, model_data, rounded
 

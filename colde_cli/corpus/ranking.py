@@ -30,9 +30,8 @@ from colde_cli.corpus.pipeline import StageClock, StageTimes
 from colde_cli.corpus.store import Card
 from colde_cli.documents.document import Document, SectionKind
 from colde_cli.encoder.encoding import DocumentEncoder, Encoding, RuntimeInfo
-from colde_cli.scoring.many import ACCURACY, scores_with_many
 from colde_cli.scoring.profile import Field, FieldInfo
-from colde_cli.scoring.score import Scorable, ScorePart, cosines, verdict
+from colde_cli.scoring.score import ACCURACY, Scorable, ScorePart, cosines, scores_with_many, verdict
 from colde_cli.settings import CORPUS
 from colde_cli.similarity.plain_data import field_data, model_data, pages_data, parts_data, rounded
 from colde_cli.stages import stage

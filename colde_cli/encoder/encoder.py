@@ -21,9 +21,8 @@ from colde_cli import settings
 from colde_cli.documents.chunking import Chunker
 from colde_cli.documents.document import Chunk, Document
 from colde_cli.encoder.cache import Cache, digest, file_digest, remembered
-from colde_cli.encoder.encoding import Encoding, RuntimeInfo
+from colde_cli.encoder.encoding import DocumentsLater, Encoding, RuntimeInfo
 from colde_cli.encoder.head import HeadRunner
-from colde_cli.encoder.later import DocumentsLater
 from colde_cli.encoder.layout import (
     DOMAINS,
     ENCODER_GRAPHS,

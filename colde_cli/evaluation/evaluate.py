@@ -12,9 +12,17 @@ from numpy.typing import NDArray
 from colde_cli.evaluation.data import LabelledPair
 from colde_cli.evaluation.evaluation_set import EvaluationSet, members
 from colde_cli.evaluation.metrics import (
+    Draws,
+    PairBootstrap,
+    bootstrap_p,
     chance_calibration_error,
     expected_calibration_error,
+    holm,
+    interval,
     make_curves,
+    mcnemar_p,
+    mean_draws,
+    query_draws,
     reliability,
     retrieval_figures,
     weighted_auc,
@@ -30,16 +38,6 @@ from colde_cli.evaluation.result import (
     SetResult,
     SystemFacts,
     SystemResult,
-)
-from colde_cli.evaluation.statistics import (
-    Draws,
-    PairBootstrap,
-    bootstrap_p,
-    holm,
-    interval,
-    mcnemar_p,
-    mean_draws,
-    query_draws,
 )
 from colde_cli.evaluation.systems import ModelSystem, PairScorer, PartSystem, ScoringSystem
 from colde_cli.scoring.config import Calibration, probability

@@ -1,18 +1,21 @@
-"""What requests ask for: a document ranked against the corpus, or two documents compared.
+"""What requests ask for, and the jobs that answer them: a document ranked against the corpus, or two compared.
 
-Documents that clients send are read under a name that is only text, and kept for a while as vectors in memory.
+Documents that clients send are read under a name that is only text, and kept for a while as vectors in memory. A few
+jobs run at a time and some wait, none for longer than a limit; what nobody waits for is stopped.
 """
 
 from __future__ import annotations
 
+import asyncio
 import re
 import secrets
 import threading
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, TypeVar
 
 from colde_cli import (
     Comparison,
@@ -24,10 +27,9 @@ from colde_cli import (
     compare_encodings,
     read,
 )
-from colde_cli.errors import MissingFileError, OptionError
+from colde_cli.errors import MissingFileError, OptionError, RequestError
 from colde_cli.service.corpus import CorpusDocument, ServedCorpus, Wanted
 from colde_cli.service.guard import too_large
-from colde_cli.service.work import Progress, Workers
 from colde_cli.views.escaping import short
 
 if TYPE_CHECKING:
@@ -42,6 +44,11 @@ _NAME = 120
 _STEERING = re.compile(r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 Gone = Callable[[], Awaitable[bool]]
 """Says whether the client has gone."""
+Result = TypeVar("Result")
+Progress = Callable[[int], None]
+
+_LOOK = 0.1
+"""Seconds between two looks at whether the client is still there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,3 +265,75 @@ class Service:
 def _under_its_name(found: Found) -> Encoding:
     """An encoding whose document has the name that clients know it by."""
     return replace(found.encoding, document=replace(found.encoding.document, path=found.name))
+
+
+class StoppedError(Exception):
+    """Raised inside a job that nobody waits for any more; nobody sees it."""
+
+
+class Workers:
+    """Threads for the jobs of requests. They share the model, so more threads than a few make nothing faster."""
+
+    def __init__(self, threads: int, waiting: int, seconds: float) -> None:
+        """Run `threads` jobs at a time, let `waiting` more wait, and give each `seconds` in all."""
+        self.seconds = seconds
+        self._pool = ThreadPoolExecutor(threads, "colde-serve")
+        self._places = threading.BoundedSemaphore(threads + waiting)
+        self._closed = threading.Event()
+
+    async def run(
+        self, job: Callable[[Progress], Result], gone: Callable[[], Awaitable[bool]] | None = None
+    ) -> Result:
+        """Run a job in a thread.
+
+        Args:
+            job: takes a function that it calls now and then; that function ends a job that nobody waits for.
+            gone: says whether the client has gone.
+
+        Raises:
+            RequestError: too many jobs wait, or this one took too long (503); or the client has gone (499).
+        """
+        if self._closed.is_set() or not self._places.acquire(blocking=False):
+            raise RequestError(503, "Too many requests are waiting; try again in a few seconds.")
+        stop = threading.Event()
+        future = self._pool.submit(self._run, job, stop)
+        future.add_done_callback(lambda _: self._places.release())
+        try:
+            return await self._result(future, gone)
+        finally:
+            stop.set()
+            future.cancel()
+
+    def close(self) -> None:
+        """Stop all jobs."""
+        self._closed.set()
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+    def _run(self, job: Callable[[Progress], Result], stop: threading.Event) -> Result:
+        def check(_: int) -> None:
+            if stop.is_set() or self._closed.is_set():
+                raise StoppedError
+
+        check(0)
+        return job(check)
+
+    async def _result(self, future: Future[Result], gone: Callable[[], Awaitable[bool]] | None) -> Result:
+        loop = asyncio.get_running_loop()
+        end = loop.time() + self.seconds
+        waiting = asyncio.wrap_future(future)
+        waiting.add_done_callback(_seen)
+        while not (await asyncio.wait({waiting}, timeout=_LOOK))[0]:
+            if loop.time() > end:
+                raise RequestError(
+                    503,
+                    f"The request took longer than {self.seconds:g} seconds; try it with a smaller document.",
+                )
+            if gone is not None and await gone():
+                raise RequestError(499, "The client has gone.")
+        return waiting.result()
+
+
+def _seen(waiting: asyncio.Future[Result]) -> None:
+    """Asyncio complains about errors that nobody looks at."""
+    if not waiting.cancelled():
+        waiting.exception()

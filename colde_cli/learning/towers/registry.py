@@ -314,11 +314,18 @@ _LISTED = (
         pretraining=MASKING,
     ),
     TowerSystem(
-        "han", "han:Han", "sentences", "words", 50, 100, _RECURRENT, lambda sizes, _: 2 * sizes["hidden"]
+        "han",
+        "hierarchy:Han",
+        "sentences",
+        "words",
+        50,
+        100,
+        _RECURRENT,
+        lambda sizes, _: 2 * sizes["hidden"],
     ),
     TowerSystem(
         "smash",
-        "smash:Smash",
+        "hierarchy:Smash",
         "sentences",
         "words",
         50,
@@ -326,9 +333,9 @@ _LISTED = (
         _RECURRENT,
         lambda sizes, _: 6 * sizes["hidden"],
     ),
-    TowerSystem("arci", "arci:ArcI", "flat", "words", 2048, 1, _CONVOLUTIONS, lambda *_: 128),
+    TowerSystem("arci", "words:ArcI", "flat", "words", 2048, 1, _CONVOLUTIONS, lambda *_: 128),
     TowerSystem(
-        "dssm", "dssm:Dssm", "trigrams", "letters", 30_000, 2, _LETTERS, lambda *_: 128, vocabulary=2**15 + 1
+        "dssm", "words:Dssm", "trigrams", "letters", 30_000, 2, _LETTERS, lambda *_: 128, vocabulary=2**15 + 1
     ),
 )
 SYSTEMS = {system.name: system for system in _LISTED}

@@ -23,7 +23,7 @@ from colde_cli.errors import DataError, ModelError, OptionError
 from colde_cli.learning import checkpoint
 from colde_cli.learning.backbone import Backbone, load_backbone, save_tensors
 from colde_cli.learning.card import CardFacts, write_card
-from colde_cli.learning.export.export import new_folder
+from colde_cli.learning.export.export import export_tower, new_folder
 from colde_cli.learning.loop import Journal, Outcome, Task, train
 from colde_cli.learning.losses import PairLoss
 from colde_cli.learning.networks.longformer import longformer_of_bert
@@ -41,7 +41,6 @@ from colde_cli.learning.run import (
 from colde_cli.learning.sampling import PairSampler
 from colde_cli.learning.splits import TaskData
 from colde_cli.learning.tokens import bare_tokenizer, learn_vocabulary, vocabulary_size
-from colde_cli.learning.towers.export import export_tower
 from colde_cli.learning.towers.pretraining import PretrainingRecipe, masking_vocabulary, pretrain
 from colde_cli.learning.towers.registry import MASKING, SYSTEMS, TowerSystem
 from colde_cli.learning.towers.unsupervised import (

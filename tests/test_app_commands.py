@@ -14,7 +14,7 @@ from command_line import run_process
 from typer.main import get_command
 from typer.testing import CliRunner
 
-from colde_cli.commands.group import COMMANDS, HIDDEN, Commands
+from colde_cli.app import COMMANDS, HIDDEN, Commands
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -28,7 +28,7 @@ def test_the_help_says_of_each_command_what_the_command_says() -> None:
 def test_every_file_of_a_command_is_listed() -> None:
     files = {path.stem for path in (ROOT / "colde_cli" / "commands").glob("*.py")}
     known = {name.replace("-", "_") for name in Commands()}
-    assert files - known == {"__init__", "group", "many", "options"}
+    assert files - known == {"__init__", "options"}
 
 
 def test_an_unknown_command_is_not_imported() -> None:
@@ -81,7 +81,7 @@ def values(*arguments: str, env: dict[str, str] | None = None) -> dict[str, Any]
 
 
 def test_values_have_the_declared_types() -> None:
-    assert get_command(app).params[0].get_runtime_param().__class__.__module__ == "colde_cli.commands.group"
+    assert get_command(app).params[0].get_runtime_param().__class__.__module__ == "colde_cli.app"
     assert values() == {
         "names": None,
         "number": 3,
