@@ -42,7 +42,7 @@ from colde_cli.corpus import first_stage
 from colde_cli.corpus.index import Index
 from colde_cli.corpus.indexing import writing
 from colde_cli.corpus.ranking import encode_query, rank_index
-from colde_cli.corpus.records import pack, text_record, vector_record
+from colde_cli.corpus.store import pack, text_record, vector_record
 from colde_cli.documents.document import Chunk, Span
 from colde_cli.documents.text import read_text
 from colde_cli.encoder.cache import Cache, digest

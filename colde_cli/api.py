@@ -24,8 +24,8 @@ from colde_cli.stages import stage
 
 # Models and arrays take a tenth of a second to import: only where they are used, while documents are being read.
 if TYPE_CHECKING:
-    from colde_cli.corpus.cluster import RayCluster
     from colde_cli.corpus.collecting import Skipped
+    from colde_cli.corpus.distributed import RayCluster
     from colde_cli.corpus.filters import Filter
     from colde_cli.corpus.index import Index
     from colde_cli.corpus.indexing import IndexUpdate

@@ -30,7 +30,7 @@ from colde_cli.settings import DEFAULT_MODEL, known_models
 from colde_cli.views.output import Format, choose_format, deliver
 
 if TYPE_CHECKING:
-    from colde_cli.corpus.cluster import RayCluster
+    from colde_cli.corpus.distributed import RayCluster
     from colde_cli.corpus.indexing import IndexUpdate
     from colde_cli.corpus.publishing import Transfer
 
@@ -227,7 +227,7 @@ def _cluster(address: str | None, gpus: float) -> RayCluster | None:
         if gpus:
             raise OptionError("--gpus is for the encoders of a cluster; name it with --cluster.")
         return None
-    from colde_cli.corpus.cluster import RayCluster
+    from colde_cli.corpus.distributed import RayCluster
 
     return RayCluster(address, gpus)
 

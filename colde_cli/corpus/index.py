@@ -37,8 +37,9 @@ from numpy.typing import NDArray
 
 from colde_cli.corpus.collecting import Skipped, file_identity, is_index
 from colde_cli.corpus.filters import ALL, Filter, has_section, in_glob
-from colde_cli.corpus.records import (
+from colde_cli.corpus.store import (
     Arrays,
+    Card,
     Header,
     chunk_vectors_of,
     encoding_of,
@@ -47,7 +48,6 @@ from colde_cli.corpus.records import (
     terms_of,
     unpack,
 )
-from colde_cli.corpus.store import Card
 from colde_cli.documents.document import Document, document_of
 from colde_cli.documents.passages import Passage
 from colde_cli.encoder.encoding import DocumentEncoder, Encoding

@@ -29,8 +29,7 @@ from colde_cli.corpus.filters import headings_of
 from colde_cli.corpus.index import Index, shown_path
 from colde_cli.corpus.listing import check_losses, list_files
 from colde_cli.corpus.pipeline import StageClock, StageTimes
-from colde_cli.corpus.records import pack, text_record, vector_record
-from colde_cli.corpus.store import reader_digest
+from colde_cli.corpus.store import pack, reader_digest, text_record, vector_record
 from colde_cli.corpus.upkeep import wait_for_outdated
 from colde_cli.corpus.writing import writing
 from colde_cli.documents.document import document_of, kept_title
@@ -44,7 +43,7 @@ from colde_cli.settings import CORPUS, usable_cores
 from colde_cli.stages import stage
 
 if TYPE_CHECKING:
-    from colde_cli.corpus.cluster import RayCluster
+    from colde_cli.corpus.distributed import RayCluster
 
 MOST_LEARNED_FROM = 2_000
 """Documents that the field profile of an index is learned from: those with the smallest hashes."""

@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from colde_cli.corpus.budget import Budget, encode_promising
 from colde_cli.corpus.collecting import (
+    Budget,
     Collector,
     CorpusReader,
     EncodeFiles,
     Skipped,
     encode_files,
+    encode_promising,
     file_identity,
 )
 from colde_cli.corpus.fields import corpus_field

@@ -11,10 +11,16 @@ from docx.oxml import OxmlElement
 from docx.oxml.ns import qn
 
 from colde_cli.similarity.redline import Operation
-from colde_cli.views.word.edits import ParagraphEdits, copied_properties
+from colde_cli.views.word.edits import (
+    ParagraphEdits,
+    copied_properties,
+    delete_table,
+    edit_table,
+    new_table,
+    replace_table,
+)
 from colde_cli.views.word.markup import Element, Marker, child
 from colde_cli.views.word.source import BlockSource, NotKept, WordSource, runs_of, text_of
-from colde_cli.views.word.tables import delete_table, edit_table, new_table, replace_table
 
 if TYPE_CHECKING:
     from docx.document import Document as WordFile

@@ -31,8 +31,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from colde_cli.corpus.collecting import CorpusReader, Skipped, encode_each
-from colde_cli.corpus.records import pack, unpack
-from colde_cli.corpus.store import open_encoding, pack_encoding
+from colde_cli.corpus.store import open_encoding, pack, pack_encoding, unpack
 from colde_cli.documents.document import Document, document_header, document_of
 from colde_cli.encoder.encoding import DocumentEncoder, Encoding
 from colde_cli.errors import ClusterError, DocumentError, MissingExtraError, ModelError
