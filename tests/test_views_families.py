@@ -22,8 +22,8 @@ from colde_cli.corpus.collecting import Skipped
 from colde_cli.corpus.families import Closest, Containment, Families, Family, Member, Relation
 from colde_cli.encoder.encoding import RuntimeInfo
 from colde_cli.scoring.profile import FieldInfo
-from colde_cli.views.families.clusters import clusters_csv, clusters_html, clusters_markdown, clusters_table
-from colde_cli.views.families.formats import (
+from colde_cli.views.clusters import clusters_csv, clusters_html, clusters_markdown, clusters_table
+from colde_cli.views.families import (
     COLUMNS,
     families_csv,
     families_html,

@@ -26,7 +26,7 @@ from colde_cli.views.csv import ranking_csv
 from colde_cli.views.escaping import harmless
 from colde_cli.views.json import ranking_jsonl
 from colde_cli.views.markdown import ranking_markdown
-from colde_cli.views.ranking.formats import ranking_html, ranking_table
+from colde_cli.views.ranking import ranking_html, ranking_table
 
 GFM = MarkdownIt("gfm-like", {"html": True, "linkify": False})
 scores = st.floats(-1, 1)

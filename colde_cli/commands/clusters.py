@@ -118,7 +118,7 @@ def clusters(
 
 
 def _render(found: Clusters, chosen: Format, top: int, output: Path | None) -> str:
-    from colde_cli.views.families import clusters as views
+    from colde_cli.views import clusters as views
 
     if chosen is Format.JSON:
         return views.clusters_json(found)

@@ -63,7 +63,7 @@ if TYPE_CHECKING:
     from colde_cli.similarity.comparison import Comparison
     from colde_cli.similarity.history import History
     from colde_cli.similarity.redline import IgnoreOptions
-    from colde_cli.views.folders.formats import ShownPair
+    from colde_cli.views.folders import ShownPair
 
 FORMATS = tuple(Format)
 _SCORED = (Format.JSON, Format.JSONL, Format.HTML)
@@ -414,11 +414,11 @@ class _FolderView:
         if change.same_content:
             return
         if self._chosen is Format.MARKDOWN:
-            from colde_cli.views.folders.formats import markdown_block
+            from colde_cli.views.folders import markdown_block
 
             self._blocks[change.a, change.b] = markdown_block(comparison, self._top)
         if self._chosen is Format.HTML or self.reports is not None:
-            from colde_cli.views.folders.formats import shown_pair
+            from colde_cli.views.folders import shown_pair
 
             self._pairs[change.a, change.b] = shown_pair(comparison, self._top)
         if self.reports is not None:
@@ -427,25 +427,25 @@ class _FolderView:
     def write_index(self, found: FolderComparison) -> None:
         """Write the page that leads to the reports."""
         if self.reports is not None:
-            from colde_cli.views.folders.formats import folders_html
+            from colde_cli.views.folders import folders_html
 
             self.reports.write_index(folders_html(found, self._pairs, self.reports.names))
 
     def render(self, found: FolderComparison, links: Mapping[tuple[str, str], str], *, to_file: bool) -> str:
         """Two folders in the chosen format; `links` leads to the reports."""
-        from colde_cli.views.folders import formats
+        from colde_cli.views import folders
 
         if self._chosen is Format.HTML:
-            return formats.folders_html(found, self._pairs, links)
+            return folders.folders_html(found, self._pairs, links)
         if self._chosen is Format.MARKDOWN:
-            return formats.folders_markdown(found, self._blocks)
+            return folders.folders_markdown(found, self._blocks)
         if self._chosen is Format.TABLE:
-            return formats.folders_table(found, to_file=to_file)
+            return folders.folders_table(found, to_file=to_file)
         views = {
-            Format.SUMMARY: formats.folders_summary,
-            Format.JSON: formats.folders_json,
-            Format.JSONL: formats.folders_jsonl,
-            Format.CSV: formats.folders_csv,
+            Format.SUMMARY: folders.folders_summary,
+            Format.JSON: folders.folders_json,
+            Format.JSONL: folders.folders_jsonl,
+            Format.CSV: folders.folders_csv,
         }
         return views[self._chosen](found)
 
@@ -483,14 +483,14 @@ def diff_versions(versions: Sequence[str], options: ManyOptions) -> History:
 
 
 def _history(found: History, chosen: Format, *, to_file: bool) -> str:
-    from colde_cli.views.history import formats
+    from colde_cli.views import history
 
     if chosen is Format.TABLE:
-        return formats.history_table(found, to_file=to_file)
+        return history.history_table(found, to_file=to_file)
     views = {
-        Format.SUMMARY: formats.history_summary,
-        Format.JSON: formats.history_json,
-        Format.MARKDOWN: formats.history_markdown,
-        Format.HTML: formats.history_html,
+        Format.SUMMARY: history.history_summary,
+        Format.JSON: history.history_json,
+        Format.MARKDOWN: history.history_markdown,
+        Format.HTML: history.history_html,
     }
     return views[chosen](found)

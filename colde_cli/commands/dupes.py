@@ -136,7 +136,7 @@ def _write_reports(
 ) -> ReportNames:
     """Write a report on each of the first pairs, and the page that links them; return the names of the reports."""
     from colde_cli import api
-    from colde_cli.views.families.formats import families_html
+    from colde_cli.views.families import families_html
     from colde_cli.views.progress import progress
 
     pairs = found.pairs()
@@ -162,7 +162,7 @@ def _render(
     reports: Path | None,
     names: ReportNames,
 ) -> str:
-    from colde_cli.views.families import formats as views
+    from colde_cli.views import families as views
 
     if chosen is Format.JSON:
         return views.families_json(found)

@@ -213,7 +213,7 @@ def _render(ranking: Ranking, chosen: Format, verbose: bool, output: Path | None
 
         return ranking_jsonl(ranking)
     if chosen is Format.HTML:
-        from colde_cli.views.ranking.formats import ranking_html
+        from colde_cli.views.ranking import ranking_html
 
         return ranking_html(ranking)
     if chosen is Format.MARKDOWN:
@@ -224,6 +224,6 @@ def _render(ranking: Ranking, chosen: Format, verbose: bool, output: Path | None
         from colde_cli.views.csv import ranking_csv
 
         return ranking_csv(ranking)
-    from colde_cli.views.ranking.formats import ranking_table
+    from colde_cli.views.ranking import ranking_table
 
     return ranking_table(ranking, verbose=verbose, to_file=output is not None)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-_FOLDER = Path(__file__).parent
+_FOLDER = Path(__file__).with_name("templates")
 
 
 def base_style() -> str:
@@ -28,8 +28,8 @@ def _hash(text: str) -> str:
     return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
 
 
-def templates(folder: Path) -> Environment:
-    """The templates of a folder, and those that pages share. What they show is escaped; a missing value is an error."""
+def templates(folder: Path = _FOLDER) -> Environment:
+    """The templates of a folder, and those of all views. What they show is escaped; a missing value is an error."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     return Environment(
@@ -41,8 +41,8 @@ def templates(folder: Path) -> Environment:
     )
 
 
-def plain_page(template: Path, **values: Any) -> str:  # noqa: ANN401 - what the template shows
-    """A page without scripts, with the `style.css` beside its template; it loads nothing."""
-    style = base_style() + template.with_name("style.css").read_text(encoding="utf-8")
-    page = templates(template.parent).get_template(template.name)
+def plain_page(template: str, style_sheet: str, **values: Any) -> str:  # noqa: ANN401 - what the template shows
+    """A page without scripts, made of two files in `templates/`; it loads nothing."""
+    style = base_style() + (_FOLDER / style_sheet).read_text(encoding="utf-8")
+    page = templates().get_template(template)
     return page.render(style=style, policy=content_policy(style), **values)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
@@ -36,7 +35,6 @@ if TYPE_CHECKING:
 _HEADING, _TITLE = 60, 100
 _STYLES = {"same": "dim", "–": "dim", "added": "green", "dropped": "red"}
 _ALONE = (SectionState.ADDED, SectionState.DROPPED)
-_TEMPLATE = Path(__file__).with_name("page.html")
 
 
 def sentence(history: History) -> str:
@@ -179,7 +177,8 @@ def history_json(history: History) -> str:
 def history_html(history: History) -> str:
     """The page as text; what documents say is escaped."""
     return plain_page(
-        _TEMPLATE,
+        "history.html",
+        "history.css",
         summary=sentence(history),
         versions=list(map(harmless, version_lines(history))),
         ignored=", ".join(ignored_names(history.ignore)),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path, PurePath
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Group, RenderableType
@@ -42,7 +42,6 @@ _STYLES = {
     Relation.VERSION: "yellow",
 }
 _TITLE = 90
-_TEMPLATE = Path(__file__).with_name("dupes.html")
 _PAGE_TITLE = 200
 _PAGE_PATH = 400
 Links = Mapping[tuple[str, str], str]
@@ -225,7 +224,8 @@ def families_html(found: Families, links: Links | None = None) -> str:
     """
     reports = links or {}
     return plain_page(
-        _TEMPLATE,
+        "families.html",
+        "groups.css",
         summary=summary(found),
         facts=facts(found),
         groups=[

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
@@ -69,7 +68,6 @@ _DECIMALS = 6
 
 Blocks = Mapping[tuple[str, str], str]
 """The changes of a pair of files as Markdown, by their paths."""
-_TEMPLATE = Path(__file__).with_name("page.html")
 _PAGE_PATH, _PAGE_EDIT = 400, 600
 
 
@@ -306,7 +304,8 @@ def folders_html(
     ]
     unchanged = (change for change in found.files if change.state is FileState.SAME and not change.half_read)
     return plain_page(
-        _TEMPLATE,
+        "folders.html",
+        "folders.css",
         summary=sentence(found),
         facts=[short(fact, _PAGE_PATH) for fact in facts(found)],
         files=files,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
@@ -155,7 +154,8 @@ def _rounded(member: ClusterMember) -> float | None:
 def clusters_html(found: Clusters) -> str:
     """Clusters as one HTML page; it loads nothing, and what documents say is escaped."""
     return plain_page(
-        Path(__file__).with_name("clusters.html"),
+        "clusters.html",
+        "groups.css",
         summary=summary(found),
         facts=harmless(facts(found)),
         clusters=[

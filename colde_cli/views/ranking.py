@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Group, RenderableType
@@ -31,7 +30,6 @@ from colde_cli.views.wording import (
 if TYPE_CHECKING:
     from colde_cli.corpus.ranking import Hit, Match, MatchedSection, Ranking
 
-_TEMPLATE = Path(__file__).with_name("page.html")
 _PAGE_TITLE = 200
 _PAGE_PATH = 400
 
@@ -100,7 +98,8 @@ def _sections_of_match(match: Match) -> Text:
 def ranking_html(ranking: Ranking) -> str:
     """The page as text; it loads nothing, and what documents say is escaped."""
     return plain_page(
-        _TEMPLATE,
+        "ranking.html",
+        "ranking.css",
         title=short(ranking.query_title, _PAGE_TITLE),
         path=short(ranking.query_path, _PAGE_PATH),
         facts=list(_facts(ranking)),

@@ -1,1 +1,0 @@
-"""Families of documents: in the terminal, as Markdown, CSV, JSON and as an HTML page."""
