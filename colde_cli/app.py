@@ -11,6 +11,7 @@ import errno
 import os
 import stat
 import sys
+import threading
 import traceback
 import warnings
 from collections import UserDict
@@ -223,9 +224,12 @@ def _drop_output() -> None:
 
 def _place_of(error: OSError) -> str:
     """What an error without a file is about: a terminal or a pipe cannot be full, so that a file of ours is."""
+    if error.errno == errno.ENOENT:
+        return "A folder for temporary files" if "temporary" in str(error) else "The working folder"
     full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-    kind = os.fstat(sys.stdout.fileno()).st_mode
-    if full and (sys.stdout.isatty() or not (stat.S_ISREG(kind) or stat.S_ISCHR(kind))):
+    output = os.fstat(sys.stdout.fileno())
+    takes_all = sys.stdout.isatty() or os.path.samestat(output, os.stat(os.devnull))  # noqa: PTH116 - as fstat
+    if full and (takes_all or not (stat.S_ISREG(output.st_mode) or stat.S_ISCHR(output.st_mode))):
         return "The disk that is written to"
     return "Standard output"
 
@@ -269,7 +273,15 @@ def main() -> None:
 
             warn(str(message))
 
+    def show_failed_thread(failed: threading.ExceptHookArgs) -> None:
+        """Print a line for a thread that failed; one that cannot write tells its error to the thread that waits."""
+        if not isinstance(failed.exc_value, OSError):
+            from colde_cli.views.output import warn
+
+            warn(f"A thread failed ({failed.exc_type.__name__}: {failed.exc_value}).")
+
     warnings.showwarning = show_warning
+    threading.excepthook = show_failed_thread
     _open_closed_streams()
     if os.environ.get("COLUMNS") == "0":  # of a shell that knows no width
         del os.environ["COLUMNS"]
@@ -291,9 +303,9 @@ def main() -> None:
         _drop_output()
         sys.exit(TROUBLE)
     except OSError as error:
+        place = error.filename if error.filename is not None else _place_of(error)
         if error.filename is None:
             _drop_output()
-        place = error.filename if error.filename is not None else _place_of(error)
         _report(f"{place} cannot be used: {error.strerror or error}.", debug=state.get("debug", False))
     except Exception as error:
         # A bug. Status 1 would mean that the documents differ.

@@ -201,6 +201,24 @@ def test_a_run_in_many_pieces_gives_the_same_model(data: Path, backbone: Path, t
         assert whole == resumed, name
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="limits as POSIX has them")
+def test_a_disk_that_takes_no_more_is_not_called_standard_output(
+    data: Path, backbone: Path, tmp_path: Path
+) -> None:
+    """No file may grow beyond the limit, as on a disk that is full: the system's error names none."""
+    code = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))\n"
+    code += "from colde_cli.app import main; main()"
+    given = ["train", data, "-o", tmp_path / "mine", "--backbone", backbone, *QUICK]
+    done = subprocess.run(
+        [sys.executable, "-c", code, *map(str, given)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    said = done.stderr.splitlines()
+    assert said[-1] == "Error: The disk that is written to cannot be used: File too large.", said
+    assert "Traceback" not in done.stderr
+    assert not (tmp_path / "mine").exists()
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="signals as POSIX has them")
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_signal_saves_the_run(

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import typer
 
+from colde_cli.commands.options import DebugOption
+
 app = typer.Typer(
     no_args_is_help=True, add_completion=False, help="Show or delete the cache of chunk vectors."
 )
 
 
 @app.command("path")
-def path() -> None:
+def path(debug: DebugOption = False) -> None:
     """Print the path of the cache file."""
     import sys
 
@@ -22,7 +24,7 @@ def path() -> None:
 
 
 @app.command("size")
-def size() -> None:
+def size(debug: DebugOption = False) -> None:
     """Print the size of the cache and its limit (COLDE_CACHE_LIMIT)."""
     from colde_cli.encoder.cache import Cache
 
@@ -32,7 +34,7 @@ def size() -> None:
 
 
 @app.command("clear")
-def clear() -> None:
+def clear(debug: DebugOption = False) -> None:
     """Delete the cache; its vectors are computed again when needed."""
     from colde_cli.encoder.cache import Cache
 

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from colde_cli.commands.options import DeviceOption, ModelOption, format_option
+from colde_cli.commands.options import DebugOption, DeviceOption, ModelOption, format_option
 from colde_cli.settings import DEFAULT_MODEL
 from colde_cli.views.output import Format, choose_format, prepare_output
 
@@ -33,6 +33,7 @@ def doctor(
     model: ModelOption = DEFAULT_MODEL,
     device: DeviceOption = "auto",
     format: Annotated[Format | None, format_option("table|json")] = None,
+    debug: DebugOption = False,
 ) -> None:
     """Check the installation: versions, devices, paths and a test of a model.
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from colde_cli.commands.options import require_extra
+from colde_cli.commands.options import DebugOption, require_extra
 from colde_cli.recipes import option
 
 if TYPE_CHECKING:
@@ -50,6 +50,7 @@ def export(
             help="Document, or training file (.jsonl), with typical text for int8; repeatable.",
         ),
     ] = None,
+    debug: DebugOption = False,
 ) -> None:
     """Write a model's ONNX graphs from its weights.
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from colde_cli.commands.options import format_option
+from colde_cli.commands.options import DebugOption, format_option
 from colde_cli.errors import ModelError, OptionError
 from colde_cli.recipes import option
 from colde_cli.views.output import Format, choose_format, prepare_output
@@ -58,6 +58,7 @@ def models(
         ),
     ] = False,
     format: Annotated[Format | None, format_option("table|json")] = None,
+    debug: DebugOption = False,
 ) -> None:
     """List the models that --model finds by name, or describe one."""
     from colde_cli import settings

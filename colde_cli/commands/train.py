@@ -21,6 +21,7 @@ import typer
 from rich.console import Console
 from typer.models import OptionInfo
 
+from colde_cli.commands.options import keep_for_main, require_extra
 from colde_cli.errors import OptionError
 from colde_cli.recipes import DEFAULT_BACKBONE, MODEL, PANELS, BaseName, GivenAs, Recipe, TowerRecipe, option
 from colde_cli.settings import parse_duration, parse_size
@@ -394,6 +395,10 @@ def train(
     quiet: Annotated[
         bool, option("--quiet", "-q", panel=_RUN, help="No progress, no result on stdout.")
     ] = False,
+    debug: Annotated[
+        bool,
+        option("--debug", panel=_RUN, callback=keep_for_main, help="Show the traceback of an error."),
+    ] = False,
     **options: Any,  # noqa: ANN401 - those of the recipes, by name
 ) -> None:
     """Train a model on documents of your own.
@@ -402,8 +407,6 @@ def train(
     The run ends with a model folder for `--model`, its card written and its threshold fitted. Ctrl-C saves
     the run; --resume goes on exactly where it stopped.
     """
-    from colde_cli.commands.options import require_extra
-
     require_extra("train", "colde train")
     start = _open_start(init, _was_given(context, "backbone"))
     made = make_recipe(context, system.value, recipe, start.config if start else None)
