@@ -81,6 +81,8 @@ class Place:
                 (self.folder / folder / f"{number}{self.names[0]}").write_text(changed, encoding="utf-8")
         for name in ("out", "cache", "tmp"):
             (self.folder / name).mkdir()
+        if self.data is not None:
+            self.data = Path(shutil.copytree(self.data, self.folder / "data"))
 
     def command(self, name: str, *, output: bool = True, out: str | None = None) -> list[str]:
         """The arguments of a command; without `output` it prints."""
@@ -119,6 +121,13 @@ class Place:
         target = out if out is not None else _OUT[name] and str(self.folder / "out" / _OUT[name])
         needed = name in ("index", "train", "adapt", "calibrate")
         return found + (["-o", target] if target and (output or needed) else [])
+
+    def read_by(self, name: str) -> list[Path]:
+        """Files that a command reads."""
+        own = {"train": "data/train.jsonl", "export": "model/model.safetensors"}
+        own |= dict.fromkeys(("evaluate", "calibrate"), "data/docs.jsonl.gz")
+        found = [own[name]] if name in own else [self.names[0], f"corpus/0{self.names[0]}"]
+        return [self.folder / path for path in found]
 
     def start(
         self, arguments: Sequence[str], prepare: Callable[[], None] | None = None, **streams: int
@@ -298,9 +307,9 @@ def two_at_once(place: Place, name: str) -> Outcome:
 
 
 def changing(place: Place, name: str) -> Outcome:
-    """A document is written anew all the time while it is read, longer and shorter."""
+    """What is read is written anew all the time, longer and shorter."""
     over = threading.Event()
-    paths = [place.folder / place.names[0], place.folder / "corpus" / f"0{place.names[0]}"]
+    command, paths = place.command(name), place.read_by(name)
 
     def write() -> None:
         generator = random.Random(1)
@@ -312,18 +321,18 @@ def changing(place: Place, name: str) -> Outcome:
     thread = threading.Thread(target=write)
     thread.start()
     try:
-        return finish(place.start(place.command(name)))
+        return finish(place.start(command))
     finally:
         over.set()
         thread.join()
 
 
 def deleted(place: Place, name: str) -> Outcome:
-    """Documents are deleted while the command works."""
+    """What is read is deleted while the command works."""
     process = place.start(place.command(name))
     with contextlib.suppress(subprocess.TimeoutExpired):
         process.wait(0.4 * _usual_seconds(name))
-    for path in (place.folder / place.names[0], place.folder / "corpus" / f"0{place.names[0]}"):
+    for path in place.read_by(name):
         path.unlink(missing_ok=True)
     return finish(process)
 
@@ -332,9 +341,8 @@ def onto_input(place: Place, name: str) -> Outcome:
     """The output is a document that is read."""
     inside = name in ("index", "dupes", "clusters", "adapt", "diff of folders")
     target = place.folder / ("corpus" if inside else "") / (("0" if inside else "") + place.names[0])
-    target = {"train": Path(f"{_data}/train.jsonl"), "evaluate": Path(f"{_data}/docs.jsonl.gz")}.get(
-        name, target
-    )
+    if name in ("train", "evaluate"):
+        (target,) = place.read_by(name)
     before = target.read_bytes()
     done = finish(place.start(place.command(name, out=str(target))))
     return Outcome(
@@ -422,6 +430,9 @@ def main() -> None:
     parser.add_argument("--data", type=Path)
     options = parser.parse_args()
     _data = options.data and options.data.resolve()
+    signal.signal(
+        signal.SIGINT, signal.default_int_handler
+    )  # a shell ignores it for what runs in the background
     bad = 0
     print("| Fault | Command | Status | What the user sees | After |\n|---|---|---|---|---|")
     for fault, run in FAULTS.items():

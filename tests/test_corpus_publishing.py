@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
+import shutil
 import sqlite3
 import subprocess
 import sys
 import threading
 import time
+import tracemalloc
+import zlib
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -135,11 +140,11 @@ def test_an_interrupted_fetch_goes_on(url: str, tmp_path: Path, monkeypatch: pyt
     blocks = push(index, url).blocks
     get, calls = type(remote).get, []
 
-    def failing(self: Remote, name: str) -> bytes | None:
+    def failing(self: Remote, name: str, most: int) -> bytes | None:
         calls.append(name)
         if len(calls) == 4:
             raise RemoteError("The network is gone.")
-        return get(self, name)  # type: ignore[arg-type]
+        return get(self, name, most)  # type: ignore[arg-type]
 
     monkeypatch.setattr(publishing, "_AT_ONCE", 1)
     with monkeypatch.context() as patch:
@@ -192,7 +197,7 @@ def test_a_damaged_block_is_never_taken(url: str, tmp_path: Path) -> None:
     index, remote = made(tmp_path / "a.colde"), open_remote(url)
     push(index, url)
     name = remote.list("blocks")[0].name
-    whole = remote.get(name)
+    whole = remote.get(name, 2 << 20)
     assert whole is not None
     for damaged in (whole[:-5], b"", whole[:40] + bytes([whole[40] ^ 1]) + whole[41:]):
         remote.put(name, damaged)
@@ -211,6 +216,116 @@ def test_a_damaged_version_is_one_sentence(url: str, tmp_path: Path) -> None:
     remote.put("versions/00000001", b"{}")
     with pytest.raises(RemoteError, match="is damaged"):
         fetch(url)
+
+
+Altered = tuple[str, bytes]
+
+
+def altered_bytes(content: bytes) -> Iterator[Altered]:
+    """A description that was cut, changed at random, or that inflates to more than any has."""
+    generator = random.Random(0)
+    for length in (0, 1, 2, 10, len(content) // 2, len(content) - 5, len(content) - 1):
+        yield f"cut to {length}", content[:length]
+    for number in range(20):
+        changed = bytearray(content)
+        changed[generator.randrange(len(content))] ^= 1 << generator.randrange(8)
+        yield f"bit {number}", bytes(changed)
+    yield "followed by more", content + b"x"
+    yield "twice", content + content
+    yield "not deflated", zlib.decompress(content)
+    for name, text in (
+        ("zeros", bytes(200 << 20)),
+        ("blanks and an end", b" " * (100 << 20) + zlib.decompress(content)),
+        ("lists in lists", b"[" * 100_000),
+        ("a number of many digits", b'{"schema": ' + b"9" * 10_000 + b"}"),
+        ("NaN", b'{"schema": NaN}'),
+        ("half a character", b'"\\ud800"'),
+        ("not UTF-8", b'{"schema": "\xff"}'),
+        *((text, text.encode()) for text in ("null", "[]", "{}", "7", '"text"')),
+    ):
+        yield name, zlib.compress(text, 1)
+    yield "larger than any", os.urandom(9 << 20)
+
+
+def altered_values(content: bytes) -> Iterator[Altered]:
+    """A description with one value that is not as colde writes it."""
+    kinds: tuple[Any, ...] = (None, True, 1.5, "text", [], {}, -1, 10**30)
+    size, blocks = json.loads(zlib.decompress(content))["files"][INDEX_FILE].values()
+    elsewhere = "../../../etc/passwd"
+    changes: dict[str, tuple[Any, ...]] = {
+        "schema": (*kinds, "colde.published/2", "colde.published/1 "),
+        "number": (*kinds, 0, 2, "1", 1.0),
+        "files": (*kinds, {"other": {"size": 0, "blocks": []}}, {INDEX_FILE: None}, {INDEX_FILE: []}),
+        "size": (*kinds, 0, size + (1 << 20), size - (1 << 20), 10**18, str(size), float(size)),
+        "blocks": (
+            *(*kinds, [1], [None] * len(blocks), blocks[:-1], blocks + blocks[:1], [blocks] * len(blocks)),
+            *([entry, *blocks[1:]] for entry in (elsewhere, "", blocks[0][1:], blocks[0].upper(), "0" * 40)),
+            *([f"{blocks[0][:-1]}{end}", *blocks[1:]] for end in ("\n", "g", "é")),
+        ),
+    }
+    for place, values in changes.items():
+        for value in values:
+            described = json.loads(zlib.decompress(content))
+            (described if place in described else described["files"][INDEX_FILE])[place] = value
+            yield f"{place}: {value!r:.60}", zlib.compress(json.dumps(described).encode())
+    names = ("../x", "/x", "a/b", "..", ".", "", ".lock", ".x", f"{INDEX_FILE}-journal", f"{INDEX_FILE}-wal")
+    names += (
+        "INDEX.sqlite-journal",
+        "published.json",
+        "a\0b",
+        "x" * 300,
+        "\u202ex",
+        "a\\b",
+        "a:b",
+        "a\x1b[31m",
+        "ä",
+    )
+    for name in names:
+        described = json.loads(zlib.decompress(content))
+        described["files"][name] = {"size": 0, "blocks": []}
+        yield f"name {name!r:.30}", zlib.compress(json.dumps(described).encode())
+    described = json.loads(zlib.decompress(content))
+    described["files"]["fills_the_disk"] = {"size": 100_000 << 20, "blocks": blocks[:1] * 100_000}
+    yield "one block a hundred thousand times", zlib.compress(json.dumps(described).encode())
+
+
+def fetched_or_refused(url: str) -> Path | str:
+    """The folder that was fetched, or the sentence that refuses it."""
+    try:
+        return fetch(url).folder
+    except RemoteError as error:
+        return str(error)
+
+
+def test_a_description_of_a_stranger_is_refused_or_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever it says: one sentence that names the place, no memory for what it claims, no file elsewhere."""
+    (tmp_path / "share").mkdir()
+    url = f"file://{tmp_path}/share/papers.colde"
+    push(made(tmp_path / "a.colde", rows=40), url)
+    # On a disk that has room for a hundred gigabytes, they would be written.
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=10**9))
+    remote, name = open_remote(url), "versions/00000001"
+    content = remote.get(name, 1 << 20)
+    assert content is not None
+    before = sorted(tmp_path.rglob("*"))
+    cases = [*altered_bytes(content), *altered_values(content)]
+    assert len(cases) >= 100
+    tracemalloc.start()
+    for case, altered in cases:
+        remote.put(name, altered)
+        tracemalloc.reset_peak()
+        held = tracemalloc.get_traced_memory()[0]
+        found = fetched_or_refused(url)
+        assert tracemalloc.get_traced_memory()[1] - held < 100 << 20, case
+        if isinstance(found, str):
+            assert url in found, case
+            assert "\x1b" not in found, case
+        else:
+            assert contents(found) == contents(tmp_path / "a.colde"), case
+    tracemalloc.stop()
+    assert sorted(tmp_path.rglob("*")) == before
 
 
 def test_old_blocks_go_after_a_time(url: str, tmp_path: Path) -> None:
@@ -337,7 +452,9 @@ def test_a_folder_creates_a_name_once(tmp_path: Path) -> None:
     remote = FolderRemote("file:///x", tmp_path / "papers.colde")
     assert remote.create("versions/1", b"one")
     assert not remote.create("versions/1", b"two")
-    assert remote.get("versions/1") == b"one"
+    assert remote.get("versions/1", 3) == b"one"
+    with pytest.raises(RemoteError, match="too large"):
+        remote.get("versions/1", 2)
     assert [item.name for item in remote.list("versions")] == ["versions/1"]
 
 

@@ -7,11 +7,14 @@ A push takes a consistent snapshot of the index, sends the blocks that the place
 next version. Of two pushes at the same time one creates it and the other is told: none replaces a version that it does
 not know. Readers take the newest version, which never changes: they see a whole one. A push or fetch that was cut off
 goes on where it ended, because what is there already is recognised by its hash.
+
+A place may be a stranger's: a version is read up to a limit, and checked in all it says, before a file is made of it.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import sqlite3
 import time
@@ -40,9 +43,18 @@ way may still need them."""
 _BLOCK = 1 << 20  # bytes; SQLite changes pages in place, so that most blocks stay as they are
 _AT_ONCE = 16  # blocks in memory
 _THREADS = 8
+_MOST_DESCRIBED = 8 << 20  # bytes of a description: that of an index of 190 GB
+_MOST_DEFLATED = 2 * _BLOCK  # bytes of a block as it is kept; deflating never makes it much larger
+_LARGEST_NUMBER = 99_999_999
 _SCHEMA = "colde.published/1"
 _RECORD = "published.json"
 _VERSIONS, _BLOCKS = "versions", "blocks"
+_HASH = re.compile(r"[0-9a-f]{40}")
+# SQLite obeys files beside its own, such as a journal; hidden files and the record are of this machine.
+_FILE = re.compile(
+    rf"(?!{re.escape(_RECORD)}|{re.escape(LOCK)}|{re.escape(INDEX_FILE)}.)[a-z0-9_][\w.-]{{0,99}}",
+    re.ASCII | re.IGNORECASE,
+)
 
 Progress = Callable[[int], None]
 
@@ -241,25 +253,66 @@ def _required_version(remote: Remote) -> Version:
 
 
 def _read_version(remote: Remote, name: str) -> Version:
-    content = remote.get(name)
+    content = remote.get(name, _MOST_DESCRIBED) or b""
     try:
-        values = json.loads(zlib.decompress(content or b""))
-        if values["schema"] != _SCHEMA:
+        values = json.loads(_inflated(content))
+        schema, number = values["schema"], values["number"]
+        if schema != _SCHEMA and str(schema).startswith("colde.published/"):
             raise RemoteError(f"{remote.url} was published by another version of colde; upgrade colde.")
-        files = {
-            key: PublishedFile(file["size"], tuple(file["blocks"])) for key, file in values["files"].items()
-        }
-        if any(Path(key).name != key for key in files):  # It would be written outside its folder.
+        if schema != _SCHEMA or type(number) is not int or name != _version_name(number):
             raise ValueError(name)
-        return Version(values["number"], digest(content or b"").hex(), files)
-    except (zlib.error, ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+        return Version(number, digest(content).hex(), _checked_files(values["files"]))
+    except (zlib.error, ValueError, LookupError, TypeError, RecursionError) as error:
         raise RemoteError(f"{remote.url} is damaged ({name}); push the index again with --force.") from error
+
+
+def _inflated(content: bytes) -> bytes:
+    """The text of a description.
+
+    Raises:
+        ValueError: it is longer than one can be, cut off, or something follows.
+        zlib.error: it is damaged.
+    """
+    inflating = zlib.decompressobj()
+    text = inflating.decompress(content, _MOST_DESCRIBED)
+    if not inflating.eof or inflating.unused_data:
+        raise ValueError("not one description")
+    return text
+
+
+def _version_name(number: int) -> str:
+    return f"{_VERSIONS}/{number:08d}" if 0 < number <= _LARGEST_NUMBER else ""
+
+
+def _checked_files(values: object) -> dict[str, PublishedFile]:
+    """The files of a description, if each can be a file of an index and is as long as its blocks.
+
+    Raises:
+        ValueError: one cannot.
+        LookupError, TypeError: the description has another shape.
+    """
+    if not isinstance(values, dict) or INDEX_FILE not in values:
+        raise ValueError("no index")
+    files = {}
+    for name, file in values.items():
+        size, blocks = file["size"], file["blocks"]
+        if type(size) is not int or not isinstance(blocks, list | tuple) or not _FILE.fullmatch(name):
+            raise ValueError(name)
+        if size < 0 or len(blocks) != -(-size // _BLOCK) or not all(map(_HASH.fullmatch, blocks)):
+            raise ValueError(name)
+        files[name] = PublishedFile(size, tuple(blocks))
+    return files
 
 
 def _create_version(remote: Remote, number: int, files: dict[str, PublishedFile]) -> Version:
     listed = {name: asdict(file) for name, file in files.items()}
-    content = zlib.compress(json.dumps({"schema": _SCHEMA, "number": number, "files": listed}).encode())
-    if not remote.create(f"{_VERSIONS}/{number:08d}", content):
+    text = json.dumps({"schema": _SCHEMA, "number": number, "files": listed}).encode()
+    if len(text) > _MOST_DESCRIBED:
+        raise RemoteError(
+            f"The index is larger than what can be published at {remote.url}; divide the corpus."
+        )
+    content = zlib.compress(text)
+    if not remote.create(_version_name(number), content):
         raise RemoteError(
             f"Another push to {remote.url} came first; get its version with --pull {remote.url}."
         )
@@ -339,6 +392,7 @@ def _receive(
     for path in incoming.iterdir():
         if path.name not in version.files:
             path.unlink()
+    _check_space(remote, version, incoming)
     sources = _local_blocks([incoming, *earlier])
     sent = sent_bytes = 0
     for name, described in version.files.items():
@@ -356,6 +410,8 @@ def _receive(
                 for number, (content, transferred) in zip(
                     missing, _in_threads(block_of, missing), strict=True
                 ):
+                    if len(content) != min(_BLOCK, described.size - number * _BLOCK):
+                        raise _damaged_block(remote, described.blocks[number])
                     file.seek(number * _BLOCK)
                     file.write(content)
                     sent += transferred > 0
@@ -395,17 +451,34 @@ def _local_block(sources: dict[str, tuple[Path, int]], block: str) -> tuple[byte
     return (content, 0) if digest(content).hex() == block else None
 
 
+def _check_space(remote: Remote, version: Version, incoming: Path) -> None:
+    """Check that a version fits on the disk: a few kilobytes can describe any number of blocks."""
+    needed = sum(file.size for file in version.files.values())
+    there = sum(path.stat().st_size for path in incoming.iterdir())
+    free = shutil.disk_usage(incoming).free
+    if needed - there > free:
+        raise RemoteError(
+            f"{remote.url} takes {needed / 1e6:,.0f} MB, and the disk of {incoming.parent} has {free / 1e6:,.0f} MB"
+            " left; make room there."
+        )
+
+
 def _remote_block(remote: Remote, block: str) -> tuple[bytes, int]:
-    packed = remote.get(_block_name(block))
+    packed = remote.get(_block_name(block), _MOST_DEFLATED)
     try:
         inflating = zlib.decompressobj()
         content = inflating.decompress(packed or b"", _BLOCK)  # No more, whatever it claims to hold.
     except zlib.error:
         content = b""
-    if packed is None or digest(content).hex() != block:
-        trouble = "is missing" if packed is None else "is damaged"
-        raise RemoteError(f"Block {block} of {remote.url} {trouble}; push the index again with --force.")
+    if packed is None:
+        raise RemoteError(f"Block {block} of {remote.url} is missing; push the index again with --force.")
+    if digest(content).hex() != block:
+        raise _damaged_block(remote, block)
     return content, len(packed)
+
+
+def _damaged_block(remote: Remote, block: str) -> RemoteError:
+    return RemoteError(f"Block {block} of {remote.url} is damaged; push the index again with --force.")
 
 
 def _in_threads(action: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
@@ -448,12 +521,13 @@ def _known_identity(index: Path, url: str) -> str | None:
 
 
 def _record(index: Path) -> dict[str, Any]:
-    """What was last pushed from a folder, or fetched into it; empty if nothing was."""
+    """What was last pushed from a folder, or fetched into it; empty if nothing was, or the record is damaged."""
     try:
         values = json.loads((index / _RECORD).read_bytes())
-    except (OSError, ValueError):
+        files = _checked_files(values["files"])
+    except (OSError, ValueError, LookupError, TypeError, RecursionError):
         return {}
-    return values if isinstance(values, dict) else {}
+    return {**values, "files": {name: asdict(file) for name, file in files.items()}}
 
 
 def _keep_record(index: Path, url: str, version: Version) -> None:

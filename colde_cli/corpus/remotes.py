@@ -36,8 +36,8 @@ class Remote(Protocol):
 
     url: str
 
-    def get(self, name: str) -> bytes | None:
-        """The content of an object; None if there is none."""
+    def get(self, name: str, most: int) -> bytes | None:
+        """The content of an object of at most so many bytes; None if there is none. A larger one is not read."""
 
     def put(self, name: str, content: bytes) -> None:
         """Write an object; readers see the old or the new content."""
@@ -82,11 +82,16 @@ class FolderRemote:
     def __init__(self, url: str, folder: Path) -> None:
         self.url, self._folder = url, folder
 
-    def get(self, name: str) -> bytes | None:
+    def get(self, name: str, most: int) -> bytes | None:
         """See `Remote`."""
         with self._trouble():
             path = self._folder / name
-            return path.read_bytes() if path.exists() else None
+            if not path.is_file():  # a pipe would be waited for
+                return None
+            with path.open("rb") as file:
+                content = file.read(most + 1)
+            _check_size(self.url, name, len(content), most)
+            return content
 
     def put(self, name: str, content: bytes) -> None:
         """See `Remote`."""
@@ -162,13 +167,15 @@ class ObjectRemote:
                 retry_config={"max_retries": _RETRIES, "retry_timeout": timedelta(seconds=30)},
             )
 
-    def get(self, name: str) -> bytes | None:
+    def get(self, name: str, most: int) -> bytes | None:
         """See `Remote`."""
         import obstore
 
         with self._trouble():
             try:
-                return bytes(obstore.get(self._store, name).bytes())
+                found = obstore.get(self._store, name)
+                _check_size(self.url, name, found.meta["size"], most)
+                return bytes(found.bytes())
             except FileNotFoundError as error:
                 if "NoSuchBucket" in str(error):
                     raise
@@ -222,6 +229,11 @@ class ObjectRemote:
             yield
         except (BaseError, OSError) as error:
             raise RemoteError(f"{self.url} cannot be used: {_reason(str(error))}.") from error
+
+
+def _check_size(url: str, name: str, size: int, most: int) -> None:
+    if size > most:
+        raise RemoteError(f"{url} is damaged ({name} is too large); push the index again with --force.")
 
 
 def _reason(message: str) -> str:

@@ -186,9 +186,9 @@ def store(config: EncoderConfig, model: Path, output: Path | None) -> Path:
         return output
     except OSError as error:
         place = output or model
-        raise OptionError(
-            f"{place} cannot be written ({error.strerror}); add -o with another folder."
-        ) from error
+        # Copying a folder goes on after an error, and raises a list of them: files and the reason of each.
+        reason = error.args[0][0][2] if isinstance(error, shutil.Error) else error.strerror
+        raise OptionError(f"{place} cannot be written ({reason}); add -o with another folder.") from error
 
 
 def _copy(model: Path, folder: Path) -> None:
