@@ -13,6 +13,7 @@ from colde_cli.scoring.config import Calibration, probability
 from colde_cli.scoring.score import cosine, cosines
 from colde_cli.similarity.chunk_scores import (
     TELLING,
+    closest_pairs,
     explanation,
     relative_attention,
     shared_runs,
@@ -35,6 +36,28 @@ def test_cosines_are_those_of_the_textbook() -> None:
     a = np.array([[3, 4], [1, 0], [0, 0]], np.float32)
     assert np.allclose(cosines(a, a), [[1, 0.6, 0], [0.6, 1, 0], [0, 0, 0]])
     assert cosine(a[0], -a[0]) == pytest.approx(-1.0)
+
+
+def test_the_closest_pairs_are_the_best_of_all_each_place_once() -> None:
+    scores = np.array([[0.9, 0.8, 0.1], [0.85, 0.2, 0.0], [0.9, 0.3, -0.5]], np.float32)
+    assert closest_pairs(scores, 5) == [(0, 0), (2, 1)]
+    assert closest_pairs(scores, 1) == [(0, 0)]
+    assert closest_pairs(np.empty((0, 3), np.float32), 5) == []
+
+
+@given(arrays(np.float32, (7, 5), elements=st.floats(-1, 1, width=16)), st.integers(1, 6))
+def test_no_pair_that_was_left_out_is_closer_than_both_its_places(scores: np.ndarray, most: int) -> None:
+    found = closest_pairs(scores, most)
+    values = [scores[pair] for pair in found]
+    assert values == sorted(values, reverse=True)
+    assert all(value > 0 for value in values)
+    assert len({row for row, _ in found}) == len({column for _, column in found}) == len(found) <= most
+    taken = {"row": dict(found), "column": {column: row for row, column in found}}
+    for row, column in np.ndindex(scores.shape):
+        rivals = [scores[row, taken["row"][row]]] if row in taken["row"] else []
+        rivals += [scores[taken["column"][column], column]] if column in taken["column"] else []
+        full = [values[-1]] if len(found) == most else []
+        assert scores[row, column] <= max([0.0, *rivals, *full])
 
 
 def test_uniform_attention_is_1_and_unlike_chunks_explain_nothing() -> None:

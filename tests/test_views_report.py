@@ -16,8 +16,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lxml import html
 
+from colde_cli.documents.document import Part, SectionKind, assemble
+from colde_cli.encoder.encoder import Encoder
 from colde_cli.similarity.alignment import State, align
-from colde_cli.similarity.comparison import Comparison
+from colde_cli.similarity.comparison import Comparison, compare_encodings
 from colde_cli.similarity.redline import IgnoreOptions
 from colde_cli.views.escaping import harmless
 from colde_cli.views.redline import marked
@@ -175,6 +177,28 @@ def test_strangers_have_no_partners() -> None:
     page = parsed(comparison_html(compared(a, b, 0.1)))
     assert "No passage of A matches a passage of B." in page.text_content()
     assert sorted(row.get("class") for row in page.xpath("//ol[@id='list']/li")) == ["a", "b"]
+
+
+def test_of_two_different_texts_the_closest_places_are_shown_without_references(encoder: Encoder) -> None:
+    references = Part(
+        "References", "A. Keeper. The pilot's handbook. Harbour Press, 1907.", 1, SectionKind.REFERENCES
+    )
+    a = Part(
+        "Boats",
+        f"{LONG} Its members found that the boats of the pilots leak and have to be tarred in spring.",
+    )
+    b = Part(
+        "Vessels",
+        "In spring the ships that guide others into port shall be made tight, said a panel on docks.",
+    )
+    both = [encoder.encode(assemble("", "", [part, references])) for part in (a, b)]
+    page = parsed(comparison_html(compare_encodings(both[0], both[1], encoder)))
+    assert "How did the sections change?" not in page.text_content()
+    (row,) = page.xpath("//ul[contains(@class, 'scored')]/li")
+    assert row.xpath(".//a/@href") == ["#as0", "#bs0"]
+    (link,) = page.xpath("//a[@data-map='chunks']")
+    assert (link.get("data-a"), link.get("data-b")) == ("0", "0")
+    assert words(a.text[:60]) in words(link.text_content())
 
 
 @pytest.mark.parametrize("swap", [False, True])

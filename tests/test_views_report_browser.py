@@ -9,10 +9,13 @@ from typing import Any
 
 import pypdfium2
 import pytest
+from command_line import OTHER, V1
 from hand_made import compared, document
 
+from colde_cli.documents.reading import read
+from colde_cli.encoder.encoder import Encoder
 from colde_cli.similarity.alignment import State
-from colde_cli.similarity.comparison import Comparison
+from colde_cli.similarity.comparison import Comparison, compare_encodings
 from colde_cli.views.report.html import comparison_html
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
@@ -374,6 +377,25 @@ def test_a_cell_of_a_map_leads_to_the_texts(wide: Visit, address: str, versions:
     assert page.locator("#bs1.on").is_visible()
     tops = page.evaluate("['as2', 'bs1'].map(id => document.getElementById(id).getBoundingClientRect().top)")
     assert abs(tops[0] - tops[1]) < 3
+
+
+def test_the_closest_chunks_lead_to_both_texts(wide: Visit, tmp_path: Path, encoder: Encoder) -> None:
+    a, b = (encoder.encode(read(path)) for path in (V1, OTHER))
+    report = tmp_path / "report.html"
+    report.write_text(comparison_html(compare_encodings(a, b, encoder)), encoding="utf-8")
+    page = wide.open(report.as_uri())
+    link = page.locator("a[data-map=chunks]").first
+    places = [int(link.get_attribute(name)) for name in ("data-a", "data-b")]
+    link.click()
+    wide.settle()
+    assert page.evaluate("location.hash") == "#text"
+    for side, encoding, place in (("a", a, places[0]), ("b", b, places[1])):
+        shown = page.locator(f"#pane-{side} .on")
+        assert shown.is_visible()
+        assert shown.locator("p").text_content()[:20] in encoding.document.text
+        assert encoding.chunks[place].span.start <= encoding.document.text.index(
+            shown.locator("p").text_content()[:20]
+        )
 
 
 def test_a_map_takes_the_colours_of_the_theme(wide: Visit, address: str) -> None:

@@ -23,6 +23,8 @@ _MISS = 0.5
 """Cost of a place in a stretch, if its two tokens are not neighbours in the other chunk."""
 
 _RUN = 5
+_LOOKED_AT = 64
+"""Cells that are looked at for each pair to find: those of a long document are too many to sort."""
 _FACTOR = np.uint64(1_000_003)
 
 
@@ -59,6 +61,29 @@ def with_shared_wording(cosines: FloatArray, stretches: FloatArray) -> FloatArra
     """
     scores: FloatArray = 1 - (1 - cosines) * np.exp(-stretches / np.float32(TELLING))
     return scores
+
+
+def closest_pairs(scores: FloatArray, most: int) -> list[tuple[int, int]]:
+    """Pairs of a row and a column with high scores, the best first; each row and each column once.
+
+    Args:
+        scores: [n, m]; pairs of a score of 0 or less are left out.
+        most: pairs to find.
+    """
+    flat = scores.ravel()
+    looked_at = min(flat.size, _LOOKED_AT * most)
+    highest = np.argpartition(-flat, looked_at - 1)[:looked_at] if looked_at else np.empty(0, np.int64)
+    order = highest[np.lexsort((highest, -flat[highest]))]
+    pairs: dict[int, int] = {}
+    for row, column in zip(*(axis.tolist() for axis in np.unravel_index(order, scores.shape)), strict=True):
+        if (
+            len(pairs) < most
+            and scores[row, column] > 0
+            and row not in pairs
+            and column not in pairs.values()
+        ):
+            pairs[row] = column
+    return list(pairs.items())
 
 
 def shared_stretches(a: Sequence[Chunk], b: Sequence[Chunk]) -> FloatArray:

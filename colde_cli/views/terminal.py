@@ -19,7 +19,7 @@ from colde_cli.similarity.section_changes import SectionState
 from colde_cli.views.console import file_link, link_pages, rendered, titled
 from colde_cli.views.heatmap import HeatMap, score_style
 from colde_cli.views.redline import marked, pieces
-from colde_cli.views.summary import one_text, verdict_sentence
+from colde_cli.views.summary import closest_chunks, one_text, verdict_sentence
 from colde_cli.views.wording import (
     MOST_FLAGS,
     STATE_WORDS,
@@ -60,6 +60,8 @@ if TYPE_CHECKING:
 
 _GAUGE = 40
 _VERDICT_STYLES = {True: "bold green", False: "bold yellow", None: "bold"}
+_MOST_CLOSEST = 4
+"""Pairs of chunks that are shown before the heat map."""
 _MOST_SECTIONS = 40
 """Sections of each document in the heat map if other parts follow. Of more, headings of the upper levels are shown; a
 heat map with more than twice as many of these is left out."""
@@ -103,6 +105,7 @@ def _blocks(comparison: Comparison, level: str, top: int, verbose: bool) -> Iter
             yield counts(comparison)
         if not whole:
             yield Text("--level passage lists what is only in A and only in B.", "dim")
+            yield from _closest(comparison, min(top, _MOST_CLOSEST))
         yield from passage_parts(comparison, top, titled, only=whole)
     if level == "section" or (level == "all" and not one_text(comparison)):
         yield from _heat_map(comparison, _MOST_SECTIONS if level == "all" else None)
@@ -198,6 +201,21 @@ class _Key:
             grid.add_row(*names[row::rows])
         yield Text("B", style="bold cyan")
         yield grid
+
+
+def _closest(comparison: Comparison, most: int) -> Iterator[RenderableType]:
+    """The closest chunks of two different texts."""
+    found = closest_chunks(comparison, most)
+    if not found:
+        return
+    yield titled("Closest chunks", "--level chunk shows more")
+    grid = _grid()
+    for score, i, j in found:
+        for encoding, index, name in ((comparison.a, i, "A"), (comparison.b, j, "B")):
+            chunk = encoding.chunks[index]
+            words = Text(excerpt(encoding.document, chunk))
+            grid.add_row(_score(score) if name == "A" else "", name, *_place(encoding, chunk), words)
+    yield grid
 
 
 def _matches(comparison: Comparison, top: int) -> Iterator[RenderableType]:

@@ -200,7 +200,11 @@ class HeatMap {
 
   go() {
     hideTip();
-    const targets = { a: this.target("a", this.row * this.steps[0]), b: this.target("b", this.column * this.steps[1]) };
+    this.open(this.row * this.steps[0], this.column * this.steps[1]);
+  }
+
+  open(row, column) {
+    const targets = { a: this.target("a", row), b: this.target("b", column) };
     history.pushState(null, "", addressed("#text"));
     goTo(targets);
   }
@@ -250,6 +254,12 @@ if ($("#map-chunks")) {
   const passage = (side, chunk) => texts[side].passages[places[side].passage[chunk]];
   heatMaps.push(new HeatMap("chunks", data.chunks, (side, chunk) => places[side].section[chunk], passage));
 }
+document.addEventListener("click", (event) => {
+  const link = event.target.closest?.("a[data-map]");
+  if (!link || event.ctrlKey || event.metaKey || event.shiftKey || event.button) return;
+  event.preventDefault();
+  heatMaps.find((map) => map.name === link.dataset.map).open(Number(link.dataset.a), Number(link.dataset.b));
+});
 const drawMaps = eachFrame(() => {
   if (root.dataset.view === "maps") for (const map of heatMaps) map.draw();
 });

@@ -16,12 +16,13 @@ from colde_cli.similarity.redline import Operation
 from colde_cli.similarity.triage import weight
 from colde_cli.views.escaping import short
 from colde_cli.views.redline import Piece, holds, pieces
-from colde_cli.views.summary import one_text, verdict_sentence
+from colde_cli.views.summary import closest_chunks, closest_sections, one_text, verdict_sentence
 from colde_cli.views.wording import (
     STATE_WORDS,
     apart_from,
     closer_than,
     document_facts,
+    excerpt,
     heading,
     ignored_line,
     no_threshold,
@@ -37,6 +38,7 @@ from colde_cli.views.wording import (
 if TYPE_CHECKING:
     from colde_cli.documents.document import Document, ReadReport
     from colde_cli.documents.passages import Passage
+    from colde_cli.encoder.encoding import Encoding
     from colde_cli.similarity.comparison import Comparison
     from colde_cli.similarity.redline import Edit
     from colde_cli.similarity.section_changes import SectionChange
@@ -48,6 +50,10 @@ _CONTEXT = 36
 """Characters shown before and after an edit."""
 _EXCERPT = 80
 """Characters shown of an edit, or of a passage without a partner."""
+_MOST_SECTIONS, _MOST_CHUNKS = 12, 6
+"""Closest pairs that are listed."""
+_CHUNK_EXCERPT = 220
+"""Characters of a chunk that are shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +101,33 @@ class SectionRow:
 
 
 @dataclass(frozen=True, slots=True)
+class Near:
+    """A section or chunk that is close to one of the other document.
+
+    Attributes:
+        index: of the section or chunk in its document.
+        section: index of its section.
+        name: the heading.
+        pages: "" for a section, and without pages.
+        excerpt: its first words; "" for a section.
+    """
+
+    index: int
+    section: int
+    name: str
+    pages: str = ""
+    excerpt: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Nearest:
+    """Where two different texts are closest: pairs of A and B with their score, the best first."""
+
+    sections: Sequence[tuple[str, Near, Near]]
+    chunks: Sequence[tuple[str, Near, Near]]
+
+
+@dataclass(frozen=True, slots=True)
 class Summary:
     """The first screen, all of it text but the gauge.
 
@@ -112,6 +145,8 @@ class Summary:
         sections: changed sections.
         ignored: what was ignored; "" for nothing.
         apart: the same at the end of a sentence: " apart from case".
+        closest: None for versions of one text, of which the changes are told.
+        partners: whether any passage has a partner in the other document.
     """
 
     one_text: bool
@@ -129,6 +164,8 @@ class Summary:
     model: str
     ignored: str
     apart: str
+    closest: Nearest | None
+    partners: bool
 
 
 def summary(comparison: Comparison) -> Summary:
@@ -154,7 +191,33 @@ def summary(comparison: Comparison) -> Summary:
         " · ".join((model.name, model.precision, model.device)),
         ignored_line(comparison),
         apart_from(comparison.ignore),
+        None if one_text(comparison) else _closest(comparison),
+        any(pair.a and pair.b for pair in comparison.passages),
     )
+
+
+def _closest(comparison: Comparison) -> Nearest:
+    return Nearest(
+        [
+            (f"{score:.2f}", _near_section(comparison.a, i), _near_section(comparison.b, j))
+            for score, i, j in closest_sections(comparison, _MOST_SECTIONS)
+        ],
+        [
+            (f"{score:.2f}", _near_chunk(comparison.a, i), _near_chunk(comparison.b, j))
+            for score, i, j in closest_chunks(comparison, _MOST_CHUNKS)
+        ],
+    )
+
+
+def _near_section(encoding: Encoding, index: int) -> Near:
+    return Near(index, index, short(heading(encoding.document.sections[index]), 70))
+
+
+def _near_chunk(encoding: Encoding, index: int) -> Near:
+    chunk = encoding.chunks[index]
+    name = short(heading(encoding.document.sections[chunk.section]), 70)
+    words = short(excerpt(encoding.document, chunk), _CHUNK_EXCERPT)
+    return Near(index, chunk.section, name, page_range(chunk.pages), words)
 
 
 def heads(comparison: Comparison) -> list[PageHead]:
