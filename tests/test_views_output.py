@@ -222,11 +222,11 @@ def test_quitting_early_is_no_failure() -> None:
 def test_ctrl_c_is_the_pagers(tmp_path: Path) -> None:
     script = tmp_path / "pager.py"
     script.write_text(
-        "import os, signal, sys, time\n"
+        "import os, signal, sys\n"
         "signal.signal(signal.SIGINT, signal.SIG_IGN)\n"
-        "time.sleep(0.5)\n"
+        "first = sys.stdin.read(1)\n"
         "os.kill(os.getppid(), signal.SIGINT)\n"
-        "print(len(sys.stdin.read()))\n"
+        "print(len(first + sys.stdin.read()))\n"
     )
     command = shlex.join([sys.executable, str(script)])
     assert delivered("word\n", None, times=50_000, PAGER=command) == (1, "250000\n")

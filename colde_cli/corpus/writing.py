@@ -77,13 +77,13 @@ def _make_folder(folder: Path) -> bool:
     """Make the folder of an index; return whether there was none."""
     ours = {INDEX_FILE, first_stage.NAME, f"{INDEX_FILE}-journal", LOCK, f"{LOCK}-journal"}
     try:
-        if not folder.is_dir():
+        with suppress(FileExistsError):  # another process may make it at the same time
             folder.mkdir()
             return True
+        if not folder.is_dir():
+            raise OptionError(f"{folder} is a file and is not overwritten; choose another name.")
         if not is_index(folder) and {path.name for path in folder.iterdir()} - ours:
             raise OptionError(f"{folder} is no index and is not overwritten; choose another name.")
-    except FileExistsError as error:
-        raise OptionError(f"{folder} is a file and is not overwritten; choose another name.") from error
     except OSError as error:
         raise OptionError(f"{folder} cannot be made: {error.strerror or error}.") from error
     return False
