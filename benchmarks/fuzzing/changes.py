@@ -92,7 +92,7 @@ def mutate_archive(data: bytes, most: int, draw: random.Random, mutate: Mutate) 
     else:
         try:
             parts[name] = _tree(parts[name], draw)
-        except (ElementTree.ParseError, ValueError):
+        except (ElementTree.ParseError, ValueError, LookupError):  # damaged, or an encoding that nobody knows
             parts[name] = mutate(parts[name], max(1, min(most // 2, 2 * len(parts[name]) + 64)))
     return packed(parts)[:most]
 
