@@ -59,6 +59,15 @@ def test_a_label_that_stands_in_two_unrelated_documents_is_no_partner() -> None:
     assert [pair.a_text for pair in found.pairs if pair.state is State.SAME] == ["17", *TEXTS]
 
 
+def test_few_words_are_flagged_in_versions_only() -> None:
+    a, b = "Pay 30 euros on Friday.", "Pay 90 euros on Friday."
+    (pair,) = [pair for pair in align(document(*TEXTS, a), document(*TEXTS, b), None).pairs if pair.edits]
+    assert [(flag.a, flag.b) for flag in pair.flags] == [("30 euros", "90 euros")]
+    others = [text[::-1] for text in TEXTS]
+    (pair,) = [pair for pair in align(document(*TEXTS, a), document(*others, b), None).pairs if pair.edits]
+    assert pair.flags == ()
+
+
 def test_a_paragraph_divided_in_two_does_not_differ() -> None:
     whole = f"{PUMP} {CHOIR}"
     found = align(document(TAX, whole, BRIDGE), document(TAX, PUMP, CHOIR, BRIDGE), None)

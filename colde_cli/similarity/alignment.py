@@ -246,7 +246,7 @@ def align(
     listed = {section.index for section in a.sections if section.kind is SectionKind.REFERENCES}
     pairs = [
         replace(pair, flags=()) if pair.a and pair.a[0].section in listed else pair
-        for pair in _without_labels(_with_clauses(pairs, terms))
+        for pair in _without_labels(_with_clauses(_without_chance(pairs), terms))
     ]
     decided = changed_references(pairs, labels(pairs, a, b), rules=terms.rules)
     pairs = [_only(pair, lambda flag, _: points_elsewhere(flag, decided)) for pair in pairs]
@@ -442,6 +442,18 @@ def _only(pair: PassagePair, keep: Callable[[Flag, PassagePair], bool]) -> Passa
     """Keep some flags of a pair."""
     left = tuple(flag for flag in pair.flags if keep(flag, pair))
     return pair if left == pair.flags else replace(pair, flags=left)
+
+
+def _without_chance(pairs: Sequence[PassagePair]) -> Sequence[PassagePair]:
+    """Drop the flags on few words, such as notes with an address, unless the documents are versions of one text."""
+    if versions(pairs):
+        return pairs
+    return [
+        replace(pair, flags=())
+        if min(len(pair.a_text.split()), len(pair.b_text.split())) < _FEW_WORDS
+        else pair
+        for pair in pairs
+    ]
 
 
 def _with_clauses(pairs: Sequence[PassagePair], terms: ContractTerms) -> list[PassagePair]:
