@@ -30,8 +30,8 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).resolve().parent
-MOST_SECONDS = 20.0
-MOST_BYTES = 1 << 30
+MAX_SECONDS = 20.0
+MAX_BYTES = 1 << 30
 _ROUND = 30.0
 _LONGEST = {"index": 400_000, "candidates": 40_000, "pdf": 60_000, "pdf-lines": 60_000, "model": 60_000}
 """Bytes of an input at most; for the others 12,000."""
@@ -116,9 +116,9 @@ def fuzz(name: str, folder: Path, seconds: float) -> None:
         except BaseException as error:  # errors of Rust are no `Exception`
             record.finding(blame(error), data, "".join(traceback.format_exception(error)))
         taken = time.process_time() - before
-        if taken > MOST_SECONDS:
+        if taken > MAX_SECONDS:
             record.finding("over 20 s", data, f"{taken:.1f} s of processor time")
-        if _memory() - memory > MOST_BYTES:
+        if _memory() - memory > MAX_BYTES:
             record.finding("over 1 GB", data, f"{(_memory() - memory) / 1e9:.1f} GB")
         record.runs += 1
         if time.process_time() - began > seconds:
@@ -186,7 +186,7 @@ def check(folder: Path) -> int:
         except BaseException as error:
             count += 1
             print(f"{path}: {blame(error)}\n{''.join(traceback.format_exception(error))}")
-        if time.process_time() - began > MOST_SECONDS or _memory() - memory > MOST_BYTES:
+        if time.process_time() - began > MAX_SECONDS or _memory() - memory > MAX_BYTES:
             count += 1
             print(f"{path}: {time.process_time() - began:.1f} s, {(_memory() - memory) / 1e9:.1f} GB")
     return count

@@ -32,10 +32,10 @@ from typing import NoReturn
 from colde_cli.app import main as main_of_colde
 from colde_cli.documents.sandbox import end_idle
 
-MOST_SECONDS = 20.0
-MOST_MEGABYTES = 1024.0
+MAX_SECONDS = 20.0
+MAX_MEGABYTES = 1024.0
 _HANGS = 900.0
-_MOST_PROCESSOR = 60
+_MAX_PROCESSOR = 60
 _ADDRESS_SPACE = 4 << 30
 _LOADED = (
     "numpy",
@@ -79,9 +79,9 @@ class Run:
         for words in ("Traceback (most", "colde failed"):
             if words in self.out + self.err:
                 yield words
-        if self.seconds > MOST_SECONDS:
+        if self.seconds > MAX_SECONDS:
             yield f"{self.seconds:.1f} s"
-        if self.megabytes > MOST_MEGABYTES:
+        if self.megabytes > MAX_MEGABYTES:
             yield f"{self.megabytes:.0f} MB"
         if found := _STEERING.search(self.out + self.err):
             yield f"raw {found[0]!r}"
@@ -118,7 +118,7 @@ def be_colde(out: int, err: int, *arguments: str) -> NoReturn:
         for number, opened in enumerate((os.open(os.devnull, os.O_RDONLY), out, err)):
             os.dup2(opened, number)
         resource.setrlimit(resource.RLIMIT_AS, (_ADDRESS_SPACE, _ADDRESS_SPACE))
-        resource.setrlimit(resource.RLIMIT_CPU, (_MOST_PROCESSOR, _MOST_PROCESSOR))
+        resource.setrlimit(resource.RLIMIT_CPU, (_MAX_PROCESSOR, _MAX_PROCESSOR))
         drop_rights()
         sys.argv = ["colde", *arguments]
         main_of_colde()

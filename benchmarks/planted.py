@@ -41,7 +41,7 @@ from colde_cli.similarity.comparison import Comparison, compare_encodings
 
 Values = NDArray[np.float32]
 KINDS = ("copied", "reworded")
-_LEAST_PART = 0.1
+_MIN_PART = 0.1
 """Share of a passage that counts as a part of it."""
 
 
@@ -168,7 +168,7 @@ def examine(case: Case, folder: str, encoder: Encoder, seed: int) -> Finding:
         # A tie does not count as first.
         first[name] = bool((values >= values[row, column]).sum() == 1)
     highest = int(alike_or_shared(comparison).argmax())
-    found = bool(shared_parts(case, a.chunks, b.chunks).flat[highest] > _LEAST_PART)
+    found = bool(shared_parts(case, a.chunks, b.chunks).flat[highest] > _MIN_PART)
     occluded = occlusion(a, b, column, encoder, seed)
     return Finding(folder, case.kind, first, found, occluded, changed_words(case.original, case.text))
 

@@ -263,7 +263,7 @@ def _moved(section: Section, changed: int, shift: int) -> Section:
 EditKind = Literal["delete", "insert", "move", "reword", "number", "negation"]
 EDITS: tuple[EditKind, ...] = ("delete", "insert", "move", "reword", "number", "negation")
 
-_FEWEST_WORDS = 25
+_MIN_WORDS = 25
 _FAR = 6
 """Passages that a moved one passes at least."""
 _NOT = re.compile(r"\b(is|are|was|were|shall|may|must|will|should|does|did|do)\s+not\s+(?=[a-z])")
@@ -317,7 +317,7 @@ def plant_edits(a: Document, foreign: Sequence[str], each: int, seed: int) -> Pl
     generator = random.Random(seed)
     found = passages(a)
     pieces = _pieces(a, found)
-    free = [n for n, piece in enumerate(pieces) if len(piece.text.split()) >= _FEWEST_WORDS]
+    free = [n for n, piece in enumerate(pieces) if len(piece.text.split()) >= _MIN_WORDS]
     generator.shuffle(free)
     taken: set[int] = set()
     plans: dict[EditKind, list[int]] = {kind: [] for kind in EDITS}

@@ -36,7 +36,7 @@ from colde_cli.encoder.loading import learn_field, open_encoder
 from colde_cli.evaluation.data import read_data, read_pairs
 from colde_cli.evaluation.metrics import DEPTH, ndcg
 from colde_cli.scoring.lexicon import overlap
-from colde_cli.scoring.profile import LEAST_DOCUMENTS, Field
+from colde_cli.scoring.profile import MIN_DOCUMENTS, Field
 from colde_cli.scoring.score import scores_with_many
 from colde_cli.settings import DEFAULT_MODEL
 
@@ -157,9 +157,7 @@ def budgets(
     for share in SHARES:
         rows = by_words[: int(np.searchsorted(np.cumsum(chunks[by_words]), share * chunks.sum(), "right"))]
         encoded = [cards[row] for row in rows]
-        field: Field | None = (
-            learn_field("corpus", encoded, encoder) if len(rows) >= LEAST_DOCUMENTS else None
-        )
+        field: Field | None = learn_field("corpus", encoded, encoder) if len(rows) >= MIN_DOCUMENTS else None
         for name, used in (("own", field), ("model", None)):
             scores = scores_with_many(query, encoded, encoder.config, used or encoder.domain_fields)
             add(f"budget {share:.0%} {name}", rows[np.argsort(-scores, kind="stable")])

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from colde_cli.documents.document import Document, Part, assemble
 from colde_cli.documents.markdown import read_markdown
 from colde_cli.documents.reading import read
-from colde_cli.views.text import document_text
+from colde_cli.views.text import document_markdown
 
 DATA = ROOT / "tests" / "data"
 SCHEMA = json.loads((ROOT / "colde_cli" / "views" / "schemas" / "colde.text.1.json").read_text())
@@ -27,7 +27,7 @@ def words_and_headings(document: Document) -> tuple[list[str], list[tuple[int, s
 @pytest.mark.parametrize("name", ["examples/field-study-v1.pdf", "README.md", "tests/data/report.docx"])
 def test_the_text_read_again_is_the_same(name: str, tmp_path: Path) -> None:
     document, again = read(ROOT / name), tmp_path / "again.md"
-    again.write_text(document_text(document), encoding="utf-8")
+    again.write_text(document_markdown(document), encoding="utf-8")
     assert words_and_headings(read(again)) == words_and_headings(document)
 
 
@@ -38,7 +38,7 @@ LINES = st.text("ab1.# >-=_*~`\\[](<!&;x|é", min_size=1, max_size=40)
 def test_no_text_is_taken_for_markdown(heading: str, paragraphs: list[str]) -> None:
     part = Part(" ".join(heading.split()), "\n\n".join(" ".join(text.split()) for text in paragraphs))
     document = assemble("x", "x", [Part("Start", "So."), part])
-    again = read_markdown(document_text(document).encode(), "x", "x")
+    again = read_markdown(document_markdown(document).encode(), "x", "x")
     assert again.text.split() == document.text.split()
     assert [section.heading for section in again.sections] == [
         section.heading for section in document.sections

@@ -98,7 +98,7 @@ def test_a_bound_on_entries_drops_the_lightest_words(monkeypatch: pytest.MonkeyP
     postings = Postings.of(ShortWords.of([Terms(heavy, one), Terms(light, one)]))
     query = Terms(np.array([5, 9], np.int32), np.array([0.8, 0.6], np.float32))
     assert postings.sums(query) == pytest.approx([0.8, 0.6])
-    monkeypatch.setattr("colde_cli.corpus.candidates.MOST_POSTINGS", 1)
+    monkeypatch.setattr("colde_cli.corpus.candidates.MAX_POSTINGS", 1)
     assert postings.sums(query) == pytest.approx([0.8, 0.0])
 
 

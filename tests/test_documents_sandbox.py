@@ -137,7 +137,7 @@ def test_a_reader_that_fails_or_passes_a_limit_answers_no_more_and_the_next_file
 
 
 def test_a_reader_is_replaced_after_so_many_files(program: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sandbox, "MOST_FILES", 2)
+    monkeypatch.setattr(sandbox, "MAX_FILES", 2)
     workers = [ask(program, "read")[0]["worker"] for _ in range(4)]
     assert workers[0] == workers[1] != workers[2] == workers[3]
 

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
 from colde_cli.documents.chunking import TextTokenizer, plain_tokenizer
-from colde_cli.documents.document import Part, assemble
+from colde_cli.documents.document import Part, assemble, document_text
 from colde_cli.encoder.layout import TowerConfig
-from colde_cli.encoder.towers.packing import Rows, document_text, packing, section_text, stack
+from colde_cli.encoder.towers.packing import Rows, packing, section_text, stack
 
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "bee", "hive", "##s", "."]
 

@@ -12,11 +12,10 @@ torch = pytest.importorskip("torch")
 
 from tiny_tower import tiny_backbone, write_tower
 
-from colde_cli.documents.document import Document, Part, assemble
+from colde_cli.documents.document import Document, Part, assemble, document_text
 from colde_cli.encoder.cache import Cache
 from colde_cli.encoder.layout import open_tower_folder
 from colde_cli.encoder.loading import open_encoder
-from colde_cli.encoder.towers.packing import document_text
 from colde_cli.encoder.towers.tower_encoder import TowerEncoder
 from colde_cli.errors import ModelError, NoTextError, OptionError
 from colde_cli.learning.export.export import load_tower

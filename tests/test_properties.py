@@ -41,7 +41,7 @@ from colde_cli.similarity.redline import Operation, redline, run_together, words
 from colde_cli.similarity.section_changes import section_changes
 from colde_cli.similarity.tracked_changes import tracked_text
 from colde_cli.views.json import comparison_json
-from colde_cli.views.text import document_text
+from colde_cli.views.text import document_markdown
 
 
 def letters(text: str) -> str:
@@ -163,7 +163,7 @@ def as_odt(of: list[Part]) -> Document:
 
 
 def as_markdown(of: list[Part]) -> Document:
-    return read_markdown(document_text(document(of)).encode(), "a", "a")
+    return read_markdown(document_markdown(document(of)).encode(), "a", "a")
 
 
 def check_letters(found: Document, of: list[Part]) -> None:

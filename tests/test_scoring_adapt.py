@@ -39,12 +39,12 @@ def test_drawn_pairs_are_spread_over_all() -> None:
 
 
 def test_of_many_documents_some_are_drawn_and_the_same_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(adapt, "MOST_PAIRS", 20)
-    monkeypatch.setattr(adapt, "MOST_DOCUMENTS", 12)
+    monkeypatch.setattr(adapt, "MAX_PAIRS", 20)
+    monkeypatch.setattr(adapt, "MAX_DOCUMENTS", 12)
     one, two = learned(20), learned(20)
     assert len(one.scores) == 20
     assert one.scores.tobytes() == two.scores.tobytes()
-    monkeypatch.setattr(adapt, "MOST_PAIRS", 5000)
+    monkeypatch.setattr(adapt, "MAX_PAIRS", 5000)
     assert len(learned(20).scores) == 12 * 11 // 2
     assert len(learned(4).scores) == 6
     # Centre and counts take all documents.

@@ -15,7 +15,7 @@ pytest.importorskip("sklearn")
 from colde_cli.corpus.store import Card
 from colde_cli.scoring.config import PARTS, Calibration, Domain, ScoreWeights, probability
 from colde_cli.scoring.fit import (
-    ENOUGH,
+    MIN_PAIRS,
     USUAL,
     FitPairs,
     PartTables,
@@ -100,12 +100,12 @@ def test_where_nothing_helps_the_usual_weights_stay() -> None:
 
 
 def test_too_few_pairs_keep_the_usual_weights() -> None:
-    few, enough = (fitted(judged([0.5, 0, 0, 0], each=each)) for each in (ENOUGH - 1, ENOUGH))
+    few, enough = (fitted(judged([0.5, 0, 0, 0], each=each)) for each in (MIN_PAIRS - 1, MIN_PAIRS))
     assert weights(few.score_weights) == pytest.approx(weights(USUAL))
     assert weights(enough.score_weights)[0] > 0.7
     # Those of one side do not make up for those of the other.
     related, table = judged([0.5, 0, 0, 0])
-    kept = ~related | (np.cumsum(related) < ENOUGH)
+    kept = ~related | (np.cumsum(related) < MIN_PAIRS)
     lopsided = fitted((related[kept], table[kept]))
     assert weights(lopsided.score_weights) == pytest.approx(weights(USUAL))
 
@@ -138,7 +138,7 @@ def test_which_domain_scores_high_has_no_say() -> None:
 
 def test_every_set_with_enough_pairs_is_a_domain_of_its_own() -> None:
     gains = ([0.4, 0, 0, 0], [0, 0.4, 0, 0])
-    found = fitted(judged(gains[0], 1), judged(gains[1], 2), judged([0, 0, 0.4, 0], 3, each=ENOUGH - 1))
+    found = fitted(judged(gains[0], 1), judged(gains[1], 2), judged([0, 0, 0.4, 0], 3, each=MIN_PAIRS - 1))
     assert found.domains == (0, 1)
     assert [domain.name for domain in found.score_weights.domains] == ["papers", "laws"]
     for part, domain in enumerate(found.score_weights.domains):
@@ -156,7 +156,7 @@ def test_shares_within_an_unknown_field_are_not_fitted() -> None:
 
 def test_one_domain_is_no_choice() -> None:
     assert fitted(judged([0.3] * 4)).score_weights.domains == ()
-    few = judged([0.3] * 4, each=ENOUGH // 2)
+    few = judged([0.3] * 4, each=MIN_PAIRS // 2)
     assert fitted(judged([0.3] * 4), few).domains == ()
 
 

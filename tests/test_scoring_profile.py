@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 from made_up import CENTRE, CONFIG, WEIGHTS, learned, lexicon, made, statistics, terms
 
 from colde_cli.errors import ModelError
-from colde_cli.scoring.adapt import MOST_DOCUMENTS, learn_profile, pair_table, random_pairs
+from colde_cli.scoring.adapt import MAX_DOCUMENTS, learn_profile, pair_table, random_pairs
 from colde_cli.scoring.config import PARTS, Calibration
 from colde_cli.scoring.domains import Domains
 from colde_cli.scoring.lexicon import BUCKETS, Terms
 from colde_cli.scoring.profile import (
     ARRAYS,
-    LEAST_DOCUMENTS,
+    MIN_DOCUMENTS,
     PRIOR_DOCUMENTS,
     Field,
     FieldCalibration,
@@ -125,10 +125,10 @@ def test_random_pairs_are_different_and_as_many_as_asked_for(count: int, most: i
 
 
 def test_random_pairs_of_many_documents_stay_in_range() -> None:
-    pairs = random_pairs(MOST_DOCUMENTS, 10_000, np.random.default_rng(1))
+    pairs = random_pairs(MAX_DOCUMENTS, 10_000, np.random.default_rng(1))
     assert (pairs[:, 1] >= 0).all()
     assert (pairs[:, 1] < pairs[:, 0]).all()
-    assert pairs.max() < MOST_DOCUMENTS
+    assert pairs.max() < MAX_DOCUMENTS
 
 
 def test_learning_twice_gives_the_same(profile: FieldProfile) -> None:
@@ -156,7 +156,7 @@ def test_weights_by_hand(profile: FieldProfile) -> None:
 
 def test_a_domain_that_the_field_only_resembles_loses_its_weights(profile: FieldProfile) -> None:
     near, far = (replace(profile, nearness=np.array([value], np.float32)) for value in (0.8, 0.6))
-    few = replace(far, documents=LEAST_DOCUMENTS - 1)
+    few = replace(far, documents=MIN_DOCUMENTS - 1)
     kept, lost, unsure = (Field(item, statistics()).weights_by_domain(WEIGHTS) for item in (near, far, few))
     assert kept[1] == pytest.approx([0.3, 0.1, 0.2, 0.1, 0.1, 0.2])
     assert lost[1] == pytest.approx(lost[0])
@@ -165,7 +165,7 @@ def test_a_domain_that_the_field_only_resembles_loses_its_weights(profile: Field
 
 
 def test_a_profile_knows_how_near_its_documents_lie_to_each_domain() -> None:
-    laws = [made(seed, law=1.0) for seed in range(LEAST_DOCUMENTS)]
+    laws = [made(seed, law=1.0) for seed in range(MIN_DOCUMENTS)]
     direction = np.mean([item.chunk_vectors.mean(0) for item in laws], axis=0) - CENTRE
     prototype = (direction / np.linalg.norm(direction)).astype(np.float32)
     for sign in (1.0, -1.0):
@@ -245,8 +245,8 @@ def test_percentiles_lie_in_0_to_1_and_rise(profile: FieldProfile, one: float, o
 
 
 def test_a_small_field_has_no_percentile(profile: FieldProfile) -> None:
-    assert replace(profile, documents=LEAST_DOCUMENTS - 1).percentile(0.5) is None
-    assert replace(profile, documents=LEAST_DOCUMENTS).percentile(0.5) is not None
+    assert replace(profile, documents=MIN_DOCUMENTS - 1).percentile(0.5) is None
+    assert replace(profile, documents=MIN_DOCUMENTS).percentile(0.5) is not None
 
 
 # On disk

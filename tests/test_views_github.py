@@ -11,7 +11,7 @@ from hypothesis import given, settings
 
 from colde_cli.documents.reading import read
 from colde_cli.similarity.comparison import Comparison
-from colde_cli.views.github import MOST_WARNINGS, SourceLines, comparison_annotations
+from colde_cli.views.github import MAX_WARNINGS, SourceLines, comparison_annotations
 
 COMMAND = re.compile(r"::(warning|notice) ((?:\w+=[^:,\r\n]*)(?:,\w+=[^:,\r\n]*)*)::([^\r\n]*)")
 
@@ -24,7 +24,7 @@ def test_every_line_is_one_command(comparison: Comparison) -> None:
     found = [COMMAND.fullmatch(line) for line in lines]
     assert all(found)
     kinds = [match[1] for match in found if match]
-    assert kinds == ["warning"] * min(MOST_WARNINGS, len(comparison.changes)) + ["notice"]
+    assert kinds == ["warning"] * min(MAX_WARNINGS, len(comparison.changes)) + ["notice"]
 
 
 def test_signs_of_the_form_are_escaped() -> None:

@@ -23,7 +23,7 @@ from colde_cli.similarity.comparison import Comparison, compare_encodings
 from colde_cli.similarity.redline import IgnoreOptions
 from colde_cli.views.escaping import harmless
 from colde_cli.views.redline import marked
-from colde_cli.views.report.html import MOST_LINES, comparison_html, heat_maps
+from colde_cli.views.report.html import MAX_LINES, comparison_html, heat_maps
 from colde_cli.views.report.summary import change_excerpt
 
 LONG = "The committee met on the second Tuesday and heard three reports about the harbour wall."
@@ -156,7 +156,7 @@ def test_a_comparison_and_its_maps_are_in_the_data(report: str, versions: Compar
 
 def test_large_maps_show_the_highest_of_several_cells() -> None:
     found = compared(document([("", LONG)]), document([("", LONG)]))
-    scores = np.zeros((2 * MOST_LINES + 1, 3), np.float32)
+    scores = np.zeros((2 * MAX_LINES + 1, 3), np.float32)
     scores[4, 1] = 0.5
     measured = replace(found.scores, sections=scores)
     maps = heat_maps(replace(found, measure=lambda: measured))["sections"]

@@ -25,8 +25,9 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from colde_cli.documents.chunking import plain_tokenizer, special_token
+from colde_cli.documents.document import document_text
 from colde_cli.encoder.layout import TowerConfig
-from colde_cli.encoder.towers.packing import Rows, document_text, pack_blocks
+from colde_cli.encoder.towers.packing import Rows, pack_blocks
 from colde_cli.evaluation.data import LabelledPair, TrainingData, read_data, read_pairs
 from colde_cli.learning import loop
 from colde_cli.learning.backbone import DEFAULT_BACKBONE, Backbone, load_backbone

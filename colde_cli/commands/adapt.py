@@ -52,7 +52,7 @@ def adapt(
     reported and skipped.
     """
     from colde_cli import grouping
-    from colde_cli.scoring.profile import LEAST_DOCUMENTS
+    from colde_cli.scoring.profile import MIN_DOCUMENTS
     from colde_cli.views.output import note
     from colde_cli.views.progress import progress
     from colde_cli.views.wording import plural
@@ -65,9 +65,9 @@ def adapt(
         )
     reporter.about_skipped(adapted.skipped)
     count = adapted.profile.documents
-    if count < LEAST_DOCUMENTS:
+    if count < MIN_DOCUMENTS:
         reporter.warning(
-            f"{plural(count, 'document')} teach little, and {LEAST_DOCUMENTS} are needed for a percentile."
+            f"{plural(count, 'document')} teach little, and {MIN_DOCUMENTS} are needed for a percentile."
         )
     if not quiet:
         note(f"Learned from {plural(count, 'document')}: {adapted.folder}")

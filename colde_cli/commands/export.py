@@ -94,8 +94,9 @@ def _export_tower(folder: Path, precisions: Sequence[str], sources: Sequence[Pat
         OptionError: a precision is not fp32.
     """
     from colde_cli.documents.chunking import plain_tokenizer
+    from colde_cli.documents.document import document_text
     from colde_cli.encoder.layout import TOKENIZER, TOWER_GRAPH, open_tower_folder
-    from colde_cli.encoder.towers.packing import document_text, packing
+    from colde_cli.encoder.towers.packing import packing
     from colde_cli.errors import OptionError
     from colde_cli.learning.export.export import export_tower
 

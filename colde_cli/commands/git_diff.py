@@ -44,8 +44,8 @@ if TYPE_CHECKING:
     from colde_cli.similarity.redline import IgnoreOptions
 
 _NOTHING = ("/dev/null", "nul")
-_MOST_HEADINGS = 30
-"""Headings shown of a document that was added or deleted."""
+_MAX_HEADINGS = 30
+"""Maximum number of headings shown of a document that was added or deleted."""
 _ARGUMENTS = (1, 7, 8, 9)
 """Numbers of arguments: unmerged; changed; renamed, without and with git's description."""
 
@@ -243,11 +243,11 @@ def _outline(document: Document) -> str:
     facts = [plural(pages, "page")] if pages else []
     facts += [plural(len(sections), "section"), plural(len(document.text.split()), "word")]
     lines = [Text(shorten(document.title, 160), style="bold cyan"), Text(" · ".join(facts), style="dim")]
-    for section in sections[:_MOST_HEADINGS]:
+    for section in sections[:_MAX_HEADINGS]:
         indent, place = "  " * max(1, section.level), page_range(section.pages)
         lines.append(Text.assemble(indent, heading(section), (f"  {place}" if place else "", "dim")))
-    if len(sections) > _MOST_HEADINGS:
-        lines.append(Text(f"  … and {len(sections) - _MOST_HEADINGS} more", style="dim"))
+    if len(sections) > _MAX_HEADINGS:
+        lines.append(Text(f"  … and {len(sections) - _MAX_HEADINGS} more", style="dim"))
     return rendered(Group(*lines))
 
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from colde_cli.similarity.redline import IgnoreOptions
 
 _METAVAR = 40
-"""Characters of a list of formats that the help shows in place of the value."""
+"""Maximum length of a list of formats that the help shows in place of the value."""
 
 # Panels of the help.
 DATA, IGNORE, MODEL, OUTPUT = "Data", "Differences to ignore", "Model", "Output"

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from colde_cli.corpus.ranking import Ranking
 
 INDEX_PAYS = 500
-"""Files from which on searching an index is worth making one."""
+"""Number of files from which on an index is worth making."""
 
 FORMATS = (Format.TABLE, Format.JSON, Format.JSONL, Format.MARKDOWN, Format.CSV, Format.HTML)
 

@@ -29,13 +29,13 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 HEAVIEST = 128
-"""Words of a document that stand in inverted lists. The weight of a document lies on its rare words."""
+"""How many of its heaviest words put a document into inverted lists: its weight lies on its rare words."""
 
-MOST_POSTINGS = 4_000_000
-"""Entries of inverted lists that a query reads: those of its heaviest words. It bounds the time of a query."""
+MAX_POSTINGS = 4_000_000
+"""Maximum number of postings that a query reads, those of its heaviest words first. It bounds the time of a query."""
 
 NO_TERMS = Terms(np.zeros(0, np.int32), np.zeros(0, np.float32))
-"""Of a document that a model without a lexicon has encoded."""
+"""The words of a document that a model without a lexicon has encoded."""
 
 _BLOCK = 2048
 """Vectors widened to float32 together: they stay in the processor's cache."""
@@ -101,7 +101,7 @@ class Postings:
     def sums(self, query: Terms) -> Floats:
         """The sums over shared words of both weights, for every document: [N].
 
-        Lists are read from the query's heaviest word down, as long as they have `MOST_POSTINGS` entries together.
+        Lists are read from the query's heaviest word down, as long as they have `MAX_POSTINGS` entries together.
         """
         lists, weights = self._lists(query)
         documents = [self.documents[part] for part in lists]
@@ -122,7 +122,7 @@ class Postings:
         known = self.buckets[places] == wanted
         places, weights = places[known], weights[known]
         starts, ends = self.starts[places], self.starts[places + 1]
-        read = int(np.searchsorted(np.cumsum(ends - starts), MOST_POSTINGS, "right"))
+        read = int(np.searchsorted(np.cumsum(ends - starts), MAX_POSTINGS, "right"))
         bounds = zip(starts[:read].tolist(), ends[:read].tolist(), strict=True)
         return [slice(start, end) for start, end in bounds], list(weights[:read])
 

@@ -37,9 +37,9 @@ Links = dict[tuple[int, int], float]
 """Scores of neighbours, by their numbers a < b."""
 
 NEIGHBOURS = 15
-"""A document is linked to so many at most; in a small corpus to the square root of its number."""
+"""Maximum number of neighbours of a document; in a small corpus the square root of the number of documents."""
 CANDIDATES = 100
-"""Documents scored for each, chosen by the cosine of mean chunk vectors."""
+"""Number of documents scored for each, chosen by the cosine of mean chunk vectors."""
 PERCENTILE = 0.9
 """Within a field, neighbours are closer than this share of random pairs, unless the user names a score."""
 

@@ -23,7 +23,7 @@ from colde_cli.settings import usable_cores
 from colde_cli.similarity.plain_data import rounded
 from colde_cli.stages import stage
 
-LEAST_WORDS = 50
+MIN_WORDS = 50
 """Shorter texts are compared as a whole only: the few words of a form stand in many documents."""
 MIN_SHARE = 0.4
 """Two documents are versions of one if so many of the words of each stand in the other."""
@@ -120,7 +120,7 @@ class Originals:
             self.same_text[first.path].append(found)
         else:
             self.texts.append(found)
-            self._near.add(word_numbers(words if len(words) >= LEAST_WORDS else []))
+            self._near.add(word_numbers(words if len(words) >= MIN_WORDS else []))
         return found
 
     def _copies(self, files: Sequence[Path]) -> dict[Path, tuple[int, list[Path]]]:

@@ -12,7 +12,7 @@ from colde_cli.encoder.encoding import DocumentEncoder
 from colde_cli.encoder.loading import learn_field, model_statistics
 from colde_cli.errors import DocumentError, OptionError
 from colde_cli.files import atomic_folder
-from colde_cli.scoring.profile import HEADER, LEAST_DOCUMENTS, STATISTICS, Field, FieldProfile
+from colde_cli.scoring.profile import HEADER, MIN_DOCUMENTS, STATISTICS, Field, FieldProfile
 from colde_cli.scoring.score import Scorable
 from colde_cli.settings import CORPUS
 
@@ -20,7 +20,7 @@ from colde_cli.settings import CORPUS
 def corpus_field(
     documents: Sequence[tuple[bytes, Scorable]], encoder: DocumentEncoder, store: Store
 ) -> Field | None:
-    """The field that a corpus is; None in a corpus of fewer than `LEAST_DOCUMENTS`, or without word statistics.
+    """The field that a corpus is; None in a corpus of fewer than `MIN_DOCUMENTS`, or without word statistics.
 
     Args:
         documents: of the corpus, with their keys in `store`.
@@ -28,7 +28,7 @@ def corpus_field(
         store: keeps the profile for the next search.
     """
     statistics = encoder.statistics
-    if statistics is None or len(documents) < LEAST_DOCUMENTS:
+    if statistics is None or len(documents) < MIN_DOCUMENTS:
         return None
     # Random pairs are drawn by number: the same documents in another order are the same field.
     ordered = sorted(documents, key=lambda item: item[0])

@@ -14,7 +14,7 @@ from colde_cli.documents.document import Document
 from colde_cli.documents.selection import is_section, section_pattern
 from colde_cli.settings import parse_moment, parse_size
 
-_MOST = 2**63 - 1
+_LARGEST_INTEGER = 2**63 - 1
 """The largest number that SQLite keeps."""
 
 
@@ -91,7 +91,7 @@ class Filter:
             "has_section(c.headings, ?)": self.section,
         }
         wanted = {
-            test: max(-_MOST, min(_MOST, value)) if isinstance(value, int) else value
+            test: max(-_LARGEST_INTEGER, min(_LARGEST_INTEGER, value)) if isinstance(value, int) else value
             for test, value in tests.items()
             if value is not None
         }

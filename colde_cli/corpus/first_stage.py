@@ -49,13 +49,13 @@ Ints = NDArray[np.int64]
 NAME = "candidates.bin"
 
 EXACT = 1_000
-"""Documents up to which an index is searched by exact scores alone."""
+"""Maximum number of documents of an index that is searched by exact scores alone."""
 
 SCORED = 300
-"""Candidates that get an exact score; twice the hits asked for, if these are more."""
+"""Number of candidates that get an exact score; twice the number of hits asked for, if that is more."""
 
 _TAIL = 200
-"""Documents added after the side file was made, up to which it is not made again."""
+"""Maximum number of documents added after the side file was made, before it is made again."""
 _GONE = 0.2
 """Share of the documents of a side file that may be gone before it is made again."""
 _BLOCK = 256
@@ -67,7 +67,7 @@ _ALIGNED = 64
 _CHECKED = 32_000_000
 """Bytes up to which a file is checked whole when it is opened: 5,000 documents have about 10 MB, checked in 10 ms."""
 _SORTED = 4_000_000
-"""Entries of inverted lists that are sorted together."""
+"""Number of postings that are sorted together."""
 _PROFILE = "profile_"
 
 

@@ -38,14 +38,14 @@ from colde_cli.encoder.cache import digest, file_digest
 from colde_cli.encoder.encoding import DocumentEncoder, Encoding
 from colde_cli.encoder.loading import learn_field
 from colde_cli.errors import MissingFileError, OptionError
-from colde_cli.scoring.profile import LEAST_DOCUMENTS
+from colde_cli.scoring.profile import MIN_DOCUMENTS
 from colde_cli.settings import CORPUS, usable_cores
 from colde_cli.stages import stage
 
 if TYPE_CHECKING:
     from colde_cli.corpus.distributed import RayCluster
 
-MOST_LEARNED_FROM = 2_000
+MAX_LEARNED_FROM = 2_000
 """Documents that the field profile of an index is learned from: those with the smallest hashes."""
 
 _WINDOW = 64  # files hashed together
@@ -520,15 +520,15 @@ class _Update:
         rows = self._connection.execute(
             "SELECT min(d.number), c.key FROM documents d JOIN contents c ON c.number = d.content"
             " GROUP BY c.key ORDER BY c.key LIMIT ?",
-            (MOST_LEARNED_FROM,),
+            (MAX_LEARNED_FROM,),
         ).fetchall()
         source = digest(self._encoder.family, statistics.fingerprint.encode(), *(key for _, key in rows))
         known = self._connection.execute("SELECT learned_from FROM profile").fetchone()
-        if (known is None and len(rows) < LEAST_DOCUMENTS) or (known is not None and known[0] == source):
+        if (known is None and len(rows) < MIN_DOCUMENTS) or (known is not None and known[0] == source):
             return
         self._dirty = True
         self._connection.execute("DELETE FROM profile")
-        if len(rows) < LEAST_DOCUMENTS:
+        if len(rows) < MIN_DOCUMENTS:
             return
         cards = self._index.cards([number for number, _ in rows])
         profile = learn_field(CORPUS, [cards[number] for number, _ in rows], self._encoder).profile

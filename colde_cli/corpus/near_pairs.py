@@ -43,12 +43,12 @@ Words = NDArray[np.uint32]
 Shingles = NDArray[np.uint64]
 
 SHINGLE = 5
-"""Words of a shingle: five in a row are seldom the same by chance."""
+"""Number of words of a shingle: five in a row are seldom the same by chance."""
 BANDS, ROWS = 32, 3
 """Of the MinHash: two documents that share 40% of their shingles have an equal band with a probability of 88%, those
 that share 5% with one of 0.4%."""
 SCALE = 16
-"""One shingle of so many is sampled."""
+"""One shingle in this many is sampled."""
 
 _BOUND = np.uint64(2**64 // SCALE)
 _BLOCK = 256  # shingles hashed at a time: more would not stay in a core's own cache
@@ -66,7 +66,7 @@ Ints = NDArray[np.int64]
 NEIGHBOURS = 32
 """Of many documents with the same shingle, each is paired with so many of the next: the work does not grow with the
 square of a family, which still hangs together."""
-LEAST_SAMPLED = 0.1
+MIN_SAMPLED = 0.1
 """Share of the sampled shingles of one of the two that a candidate shares: an edited word breaks five shingles, so that
 this finds pairs that share half of their words."""
 _ENTRIES = 1 << 20  # sampled shingles sorted, or looked up, at a time
@@ -326,7 +326,7 @@ class NearPairs:
         first, second = pairs
         keys, counts = np.unique(first * len(self) + second, return_counts=True)
         smaller = np.minimum(sizes[keys // len(self)], sizes[keys % len(self)])
-        kept: Ints = keys[counts >= np.maximum(LEAST_SAMPLED * smaller, np.minimum(smaller, 2))]
+        kept: Ints = keys[counts >= np.maximum(MIN_SAMPLED * smaller, np.minimum(smaller, 2))]
         return kept
 
     def _postings(self) -> tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[np.int64]]:

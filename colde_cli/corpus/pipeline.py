@@ -30,7 +30,7 @@ CPU_WINDOW, DEVICE_WINDOW = 1 << 16, 1 << 18
 """Tokens encoded together: a few seconds' work of a CPU, several batches of an accelerator."""
 _WINDOWS_AHEAD = 3
 """Windows of tokens that may wait for the encoder; with as many, no further file is read."""
-_LEAST_TOKENS = 256
+_MIN_TOKENS = 256
 """Tokens that every document counts in addition to its own: a million empty ones fill the memory as well."""
 _FILES_AHEAD = 32
 """Files that are read, or wait to be, at the same time; only as many as there are cores are being read."""
@@ -272,7 +272,7 @@ class _PipelineRun(Generic[Failure]):
             document = self._read(path)
         with self._clock.stage("chunk"):
             chunks = self._encoder.chunk(document)
-        return _Chunked(document, chunks, _LEAST_TOKENS + sum(len(chunk.ids) for chunk in chunks))
+        return _Chunked(document, chunks, _MIN_TOKENS + sum(len(chunk.ids) for chunk in chunks))
 
     def _encode_all(self) -> None:
         """Encode windows until there is an error, or nobody waits for more."""

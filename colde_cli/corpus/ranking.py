@@ -44,7 +44,7 @@ Floats = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 MATCHES = 3
-"""Pairs of sections that explain a hit."""
+"""Number of pairs of sections that explain a hit."""
 
 _BLOCK = 256  # documents of an index that are read and scored together
 _EXCERPT = 300

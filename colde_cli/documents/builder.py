@@ -12,9 +12,9 @@ from colde_cli.documents.text import parts_of, read_text
 from colde_cli.errors import LimitError, NoTextError
 
 MAX_CHARACTERS = 20_000_000
-"""Characters of one document; the longest books have five million."""
+"""Maximum number of characters of a document; the longest books have five million."""
 MAX_PARAGRAPHS = 500_000
-"""Headings, paragraphs and notes of one document."""
+"""Maximum number of headings, paragraphs and notes of a document."""
 _HEADING_LETTERS = 200
 _HEADING_WORDS = 30
 # Soft hyphens, marks of width zero and byte order marks cannot be seen; between two versions they are noise.

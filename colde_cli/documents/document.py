@@ -7,6 +7,7 @@ index, and comes back from a reader process, as plain data that JSON can hold.
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, replace
@@ -17,6 +18,9 @@ from typing import Any
 
 PLAIN_WORDS = 2000
 """Text without headings is cut into sections of about this many words, between paragraphs."""
+
+BLANK_LINES = re.compile(r"\n\s*\n\s*")
+"""What stands between the paragraphs of a document."""
 
 
 class SectionKind(StrEnum):
@@ -187,6 +191,11 @@ class Part:
     text: str
     level: int = 1
     kind: SectionKind = SectionKind.BODY
+
+
+def document_text(document: Document) -> str:
+    """The text of all sections, with a blank line between them."""
+    return "\n\n".join(document.section_text(section) for section in document.sections)
 
 
 def assemble(path: str, title: str, parts: Iterable[Part], report: ReadReport | None = None) -> Document:

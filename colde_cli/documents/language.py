@@ -40,16 +40,16 @@ _SCRIPTS = {
 }
 _WORD = re.compile(r"[^\W\d_]+")
 _SAMPLE = 20_000
-"""Characters that are looked at, of the beginning and of the middle each."""
-_FEWEST_LETTERS = 100
+"""Number of characters looked at, from the beginning and again from the middle."""
+_MIN_LETTERS = 100
 _SCRIPT_SHARE, _KANA_SHARE = 0.3, 0.05
 """Share of letters in a script; Japanese has mostly Chinese letters."""
 _WORD_SHARE = 0.12
-"""Share of function words that a language must have."""
+"""Minimum share of function words by which a language is recognised."""
 _LEAD = 1.5
-"""How many times as many function words as English has."""
+"""A language is named if it has this many times as many function words as English."""
 _CUT = 4000
-"""Characters that are cut into tokens."""
+"""Number of characters cut into tokens."""
 _TOKENS_A_WORD = 1.7
 """Tokens for a word from which a model does not know a language. 320 English documents have 1.31 (median) to 1.86,
 paragraphs in other languages 1.97 or more; a model that knows a language needs about as many as English."""
@@ -64,7 +64,7 @@ def foreign_language(text: str) -> str | None:
     sample = text[:_SAMPLE] + " " + text[middle : middle + _SAMPLE] if len(text) > _SAMPLE else text
     words = [word.casefold() for word in _WORD.findall(sample)]
     letters = sum(map(len, words))
-    if letters < _FEWEST_LETTERS:
+    if letters < _MIN_LETTERS:
         return None
     return _by_script(sample, letters) or _by_words(words)
 

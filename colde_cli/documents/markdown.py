@@ -26,10 +26,10 @@ from colde_cli.documents.text import decode, parts_of, shown_as
 from colde_cli.errors import LimitError, NoTextError
 
 MAX_NESTING = 100
-"""Depth of nested quotations and lists; a list counts twice, once for itself and once for its item."""
+"""Maximum depth of nested quotations and lists; a list counts twice, once for itself and once for its item."""
 _INLINE_NESTING = 20  # nested brackets; deeper ones are text, so that a million "[" are soon read
 MAX_FRONT_MATTER = 200
-"""Lines of YAML before the text."""
+"""Maximum number of lines of YAML before the text."""
 _ENTRY = re.compile(r"\w[\w .-]*:(\s|$)")
 _TITLE = re.compile(r"title\s*:\s*(.+)", re.IGNORECASE)
 _FOOTNOTE = re.compile(r"\[\^([^\]\s]{1,80})\]:[ \t]*")

@@ -19,18 +19,17 @@ from itertools import chain, islice, pairwise, takewhile
 from zlib import crc32
 
 from colde_cli.documents.chunking import sentence_starts
-from colde_cli.documents.document import Document, Section, Span
+from colde_cli.documents.document import BLANK_LINES, Document, Section, Span
 
 MAX_WORDS = 90
-"""Most words of a passage, about 120 tokens; a longer paragraph is cut, if it has sentences."""
+"""Maximum number of words of a passage, about 120 tokens; a longer paragraph is cut, if it has sentences."""
 
 _MIN_WORDS = 25
-"""Fewest words on either side of a cut, where another cut is possible."""
+"""Minimum number of words on either side of a cut, where another cut is possible."""
 
 _LONG_SENTENCE = 180
 """Words after which a sentence, or a table without full stops, is cut too."""
 
-_PARAGRAPH = re.compile(r"\n\s*\n\s*")
 _LINE = re.compile(r"\n\s*(?=\S)|\s+(?=[•▪◦‣●○■□➢✓]\s)")
 _WORD = re.compile(r"\S+")
 _LETTERS = re.compile(r"[^\W_]+")
@@ -44,9 +43,9 @@ _LETTER = re.compile(r"[^\W_]")
 _SIGNS_AT_END = re.compile(r"[\W_]*$")
 _CLOSING = re.compile(r"[^\w\s(\[{“‘]*\s*")
 _FOLLOWING = 16
-"""Letters after a heading that must be the same, where the heading opens a paragraph."""
+"""Number of letters after a heading that must be the same, where the heading opens a paragraph."""
 _LONGEST = 300
-"""Characters of a paragraph that are looked at."""
+"""Number of characters of a paragraph that are looked at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +162,7 @@ def _sentences(text: str, normal: Callable[[str], str]) -> list[str]:
 def _spans(text: str, body: Span, seams: Seams) -> Iterator[Span]:
     """Yield the passages of a body."""
     headings = seams.headings.cuts
-    starts = [body.start, *(gap.end() for gap in _PARAGRAPH.finditer(text, body.start, body.end)), body.end]
+    starts = [body.start, *(gap.end() for gap in BLANK_LINES.finditer(text, body.start, body.end)), body.end]
     for start, end in pairwise(starts):
         at_headings = headings[bisect_right(headings, start) : bisect_left(headings, end)]
         cuts = sorted({*at_headings, *(start + cut for cut in _cuts(text[start:end], seams))})
@@ -340,7 +339,7 @@ def _units(document: Document) -> Iterator[tuple[int, int, int | None]]:
         start = section.body_start
         if start > section.span.start:
             yield section.span.start, start, section.index
-        for gap in _PARAGRAPH.finditer(document.text, start, section.span.end):
+        for gap in BLANK_LINES.finditer(document.text, start, section.span.end):
             yield start, gap.start(), None
             start = gap.end()
         if start < section.span.end:

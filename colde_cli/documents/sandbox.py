@@ -23,7 +23,7 @@ from typing import Any, BinaryIO
 
 PATH = "COLDE_READER_PATH"
 """Environment variable with the entries of `sys.path` that a reader script needs."""
-MOST_FILES = 200
+MAX_FILES = 200
 """Files after which a reader process is replaced, as libraries leak."""
 CHILDREN = sys.platform == "linux"
 """Whether each file is read in a forked child of the reader process."""
@@ -146,7 +146,7 @@ def sandboxed(
         nonlocal kept
         for message in process.lines():
             if message["kind"] == "done":
-                kept = not message["retire"] and process.files < MOST_FILES
+                kept = not message["retire"] and process.files < MAX_FILES
                 return
             yield message
 

@@ -35,7 +35,7 @@ HIDDEN = 2 | 32
 """The flags Hidden and NoView of what a PDF does not show (ISO 32000-1, table 165)."""
 Request = dict[str, Any]
 Answer = Callable[[Request, bytes], None]
-MOST_RESIDENT = 384 << 20
+MAX_RESIDENT = 384 << 20
 """Bytes in memory after which a worker that reads by itself is replaced; libraries leak."""
 _END_WITH_PARENT = 1  # PR_SET_PDEATHSIG of prctl(2)
 
@@ -186,7 +186,7 @@ def _serve_here(answer: Answer) -> None:
         answer({**request, "kept": True}, data)
         limit_step(0)
         del request, data
-        _done(retire=resident_bytes() > MOST_RESIDENT)
+        _done(retire=resident_bytes() > MAX_RESIDENT)
 
 
 def _serve_in_children(answer: Answer, warm_up: Callable[[], None] | None) -> None:

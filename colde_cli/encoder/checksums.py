@@ -21,7 +21,7 @@ from colde_cli.files import atomic_file
 
 CHECKSUMS = "SHA256SUMS"
 
-_MOST_BYTES = 1 << 20
+_MAX_BYTES = 1 << 20
 _LINE = re.compile(r"(?P<escaped>\\?)(?P<digest>[0-9a-f]{64}) [ *](?P<name>.+)", re.DOTALL)
 _ESCAPES = {"\\": "\\\\", "\n": "\\n", "\r": "\\r"}
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
@@ -138,7 +138,7 @@ def _read(file: Path) -> dict[str, str]:
         ModelError: it is no such file, or names a file elsewhere.
         OSError: it cannot be read.
     """
-    if not file.is_file() or file.stat().st_size > _MOST_BYTES:
+    if not file.is_file() or file.stat().st_size > _MAX_BYTES:
         raise ModelError(f"{file} is not a file of checksums; fetch the model again.")
     sums: dict[str, str] = {}
     lines = file.read_bytes().decode(errors="surrogateescape").split("\n")

@@ -84,8 +84,8 @@ ENCODER_GRAPHS = {
     "fp32": "chunk_encoder.onnx",
 }
 
-_MOST_BYTES = 4 << 20
-"""Size of `config.json`; that of a model with calibrations for ten domains has 12 kB."""
+_MAX_BYTES = 4 << 20
+"""Maximum size of `config.json` in bytes; that of a model with calibrations for ten domains has 12 kB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,10 +251,8 @@ def open_folder(path: Path) -> ModelFolder:
 def _config_text(path: Path) -> tuple[str, str]:
     """The text of `config.json` in a model folder, and its path as errors name it."""
     config = config_file(path)
-    if config.stat().st_size > _MOST_BYTES:
-        raise ModelError(
-            f"{config} is larger than {_MOST_BYTES >> 20} MiB; it is not a file of this version."
-        )
+    if config.stat().st_size > _MAX_BYTES:
+        raise ModelError(f"{config} is larger than {_MAX_BYTES >> 20} MiB; it is not a file of this version.")
     return config.read_text(encoding="utf-8", errors="replace"), str(config)
 
 

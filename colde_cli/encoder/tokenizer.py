@@ -13,11 +13,11 @@ from typing import Any
 from colde_cli.documents.chunking import TextTokenizer, TokenEncoding, plain_tokenizer
 from colde_cli.errors import ModelError
 
-_MOST_GROWTH = 16.0
+_MAX_GROWTH = 16.0
 """How many times as long the rules of a tokenizer may make a text: enough for any that is in use."""
-_MOST_RULES = 100
-_MOST_BYTES = 64 << 20
-"""Size of the file; those of the largest vocabularies in use have 35 MB."""
+_MAX_RULES = 100
+_MAX_BYTES = 64 << 20
+"""Maximum size of the file in bytes; the largest vocabularies in use take 35 MB."""
 _LARGEST_ID = 100_000_000
 _LONGEST_PATTERN = 2_000
 # A repeated group or a back reference can take time that doubles with each letter; no tokenizer in use has one.
@@ -37,7 +37,7 @@ def open_tokenizer(path: Path) -> TextTokenizer:
     """
     try:
         size = path.stat().st_size
-        text = path.read_text(encoding="utf-8") if size <= _MOST_BYTES else ""
+        text = path.read_text(encoding="utf-8") if size <= _MAX_BYTES else ""
         values = json.loads(text) if text else {}
         rules = list(_rules(values))
         growth = growth_of(values)
@@ -46,9 +46,9 @@ def open_tokenizer(path: Path) -> TextTokenizer:
         raise ModelError(f"{path} cannot be read: {error.strerror or error}.") from error
     except Exception as error:  # of any kind that JSON of any shape gives
         raise ModelError(f"{path} is not a tokenizer: {error}.") from error
-    if size > _MOST_BYTES or len(rules) > _MOST_RULES:
+    if size > _MAX_BYTES or len(rules) > _MAX_RULES:
         raise ModelError(f"{path} is larger than a tokenizer can be; colde does not open such a model.")
-    if growth > _MOST_GROWTH:
+    if growth > _MAX_GROWTH:
         raise ModelError(
             f"{path} makes every text up to {growth:.3g} times as long; colde does not open such a model."
         )

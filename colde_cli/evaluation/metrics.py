@@ -147,7 +147,7 @@ def _field_auc(truth: NDArray[np.bool_], scores: NDArray[np.float64], fields: ND
 
 Points = tuple[tuple[float, float], ...]
 
-_MOST_POINTS = 120
+_MAX_POINTS = 120
 _BARS = 24
 
 
@@ -193,7 +193,7 @@ def make_curves(related: Bools, scores: Floats, bins: tuple[Bin, ...]) -> Curves
 
 def _thinned(x: Floats, y: Floats) -> Points:
     """At most 120 points of a curve, both ends among them."""
-    kept = np.unique(np.linspace(0, len(x) - 1, min(_MOST_POINTS, len(x))).round().astype(int))
+    kept = np.unique(np.linspace(0, len(x) - 1, min(_MAX_POINTS, len(x))).round().astype(int))
     return tuple((float(x[place]), float(y[place])) for place in kept)
 
 

@@ -14,7 +14,7 @@ from colde_cli.evaluation.data import DataFile, LabelledPair, TrainingData
 from colde_cli.learning.sampling import Positives
 
 # More pairs than this make the figures hardly more certain.
-_MOST_POSITIVES = 5000
+_MAX_POSITIVES = 5000
 _SCALE = 3
 
 
@@ -165,9 +165,9 @@ def _make_pairs(
     upper = np.triu(np.ones_like(together), 1)
     one_file = files[held][:, None] == files[held][None, :]
     attracted, repelled = np.argwhere(together & upper), np.argwhere(~together & one_file & upper)
-    if len(repelled) < min(len(attracted), _MOST_POSITIVES):
+    if len(repelled) < min(len(attracted), _MAX_POSITIVES):
         repelled = np.argwhere(~together & upper)
-    count = min(len(attracted), len(repelled), _MOST_POSITIVES)
+    count = min(len(attracted), len(repelled), _MAX_POSITIVES)
     if not count:
         raise DataError(
             "The validation documents give no related and unrelated pairs; name some with --validation."

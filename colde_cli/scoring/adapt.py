@@ -31,10 +31,10 @@ from colde_cli.scoring.whitening import (
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-MOST_PAIRS = 5_000
+MAX_PAIRS = 5_000
 """Random pairs that are scored. A share of 0.3 % of all pairs is then known to 0.08 % (standard error)."""
 
-MOST_DOCUMENTS = 2_000
+MAX_DOCUMENTS = 2_000
 """Documents among which random pairs are drawn, which bounds memory. Centre and word counts take all documents."""
 
 _SEED = 0
@@ -70,10 +70,10 @@ def learn_profile(
         _nearness(documents, statistics.domains),
     )
     generator = np.random.default_rng(_SEED)
-    drawn = np.sort(generator.permutation(count)[:MOST_DOCUMENTS])
+    drawn = np.sort(generator.permutation(count)[:MAX_DOCUMENTS])
     field = Field(unscored, statistics)
     adapted = [field.adapt(documents[number]) for number in drawn]
-    pairs = random_pairs(len(adapted), MOST_PAIRS, generator)
+    pairs = random_pairs(len(adapted), MAX_PAIRS, generator)
     if not len(pairs):
         return unscored
     table = pair_table(adapted, pairs, score_weights)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from colde_cli.scoring.config import PARTS, Calibration, Domain, ScoreWeights, probability
-from colde_cli.scoring.profile import LEAST_DOCUMENTS, FieldProfile
+from colde_cli.scoring.profile import MIN_DOCUMENTS, FieldProfile
 from colde_cli.scoring.score import Scorable, part_score
 
 Bools = NDArray[np.bool_]
@@ -22,7 +22,7 @@ Ints = NDArray[np.int64]
 USUAL = ScoreWeights(colde=0.05, mean=0.05, chunks=0.35, words=0.3, mentions=0.2, opening=0.05)
 """Weights for a model with too few pairs to fit its own: about those of the shipped model, and some of "colde"."""
 
-ENOUGH = 50
+MIN_PAIRS = 50
 """Number of related pairs, and of unrelated ones, that a fit of weights needs."""
 
 _RIDGE = 1e-4
@@ -295,7 +295,7 @@ def _fitted(related: Bools, table: Floats, domains: Ints, kept: Bools, usual: Fl
 
 def has_enough(related: Bools) -> bool:
     """Whether there are enough related and unrelated pairs to fit weights."""
-    return bool(min(related.sum(), (~related).sum()) >= ENOUGH)
+    return bool(min(related.sum(), (~related).sum()) >= MIN_PAIRS)
 
 
 def _normal(coefficients: Floats) -> Floats:
@@ -372,7 +372,7 @@ def _smoothed(related: Bools) -> Floats:
     return np.where(related, (positives + 1) / (positives + 2), 1 / (negatives + 2))
 
 
-_LEAST_CEILING = 0.3
+_MIN_CEILING = 0.3
 
 _CEILING_GAIN = 0.005
 """Log-loss of left-out pairs that a ceiling must save. It saves .040 on training and validation pairs of contracts; on
@@ -425,7 +425,7 @@ def _with_ceiling(related: Bools, scores: Floats) -> Calibration:
         return value, np.array([slopes @ scores, slopes.sum(), errors.sum() / ceiling])
 
     start = np.array([10.0, -10 * scores.mean(), 0.7])
-    bounds = [(0.0, None), (None, None), (_LEAST_CEILING, 1.0)]
+    bounds = [(0.0, None), (None, None), (_MIN_CEILING, 1.0)]
     slope, intercept, ceiling = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds).x.tolist()
     return Calibration("platt", slope, intercept, ceiling=ceiling)
 
@@ -450,7 +450,7 @@ _USUAL_SPREAD = 0.1
 """Standard deviation of the scores of random pairs, where a field has too few documents to know it."""
 
 
-_LEAST_SPREAD = 0.02
+_MIN_SPREAD = 0.02
 
 
 def fit_within_field(related: Bools, scores: Floats, profile: FieldProfile) -> tuple[float, Calibration]:
@@ -467,8 +467,8 @@ def fit_within_field(related: Bools, scores: Floats, profile: FieldProfile) -> t
     if len(scores) >= _MANY:
         calibration = fit_calibration(related, scores)
     else:
-        spread = float(profile.scores.std()) if profile.documents >= LEAST_DOCUMENTS else _USUAL_SPREAD
-        calibration = _steady_platt(related, scores, _FIELD_SLOPE / max(spread, _LEAST_SPREAD))
+        spread = float(profile.scores.std()) if profile.documents >= MIN_DOCUMENTS else _USUAL_SPREAD
+        calibration = _steady_platt(related, scores, _FIELD_SLOPE / max(spread, _MIN_SPREAD))
     return best_threshold(probability(scores, calibration), scores), calibration
 
 

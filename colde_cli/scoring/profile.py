@@ -55,10 +55,10 @@ PRIOR_TEXTS = 200
 """Documents at which the field has half the weight in word statistics that it can have, which is one half. Chosen on
 the same pairs. A small field calls every word rare that it lacks."""
 
-LEAST_DOCUMENTS = 15
+MIN_DOCUMENTS = 15
 """Fewer documents have fewer than 105 pairs: too few for a percentile."""
 
-LEAST_NEARNESS = 0.75
+MIN_NEARNESS = 0.75
 """Cosine of a domain with the field's documents that lie near it, below which they are of another domain. On validation
 documents it is 0.85 to 0.99 for a domain of the model, from 13 documents on, and at most 0.70 for one that was left out
 of it. Single documents do not tell: internet standards have 0.44 with patents (median), encyclopaedia articles 0.46
@@ -163,7 +163,7 @@ class FieldProfile:
 
     def percentile(self, score: float) -> float | None:
         """The share of random pairs of the field with a lower score, in [0, 1]; None in too small a field."""
-        if self.documents < LEAST_DOCUMENTS or not len(self.scores):
+        if self.documents < MIN_DOCUMENTS or not len(self.scores):
             return None
         # Scores are kept as float32: compare like with like, or a pair of the field would be above itself.
         return float(np.searchsorted(self.scores, np.float32(score), "left")) / len(self.scores)
@@ -420,13 +420,13 @@ class Field:
 
         For documents of no known domain each part is divided by its spread over random pairs of the field, and weighed
         by `ScoreWeights.in_field`. A domain of the model keeps the weights that labelled pairs gave it, unless the
-        field's documents together lie too far from it (`LEAST_NEARNESS`): then they only look like its own.
+        field's documents together lie too far from it (`MIN_NEARNESS`): then they only look like its own.
         """
         weights = score_weights.by_domain
         standard = np.array(score_weights.in_field) / np.maximum(self.profile.spreads, 1e-3)
         unknown = np.zeros(len(weights), bool)
-        if self.profile.documents >= LEAST_DOCUMENTS and len(self.profile.nearness) == len(weights) - 1:
-            unknown[1:] = self.profile.nearness < LEAST_NEARNESS
+        if self.profile.documents >= MIN_DOCUMENTS and len(self.profile.nearness) == len(weights) - 1:
+            unknown[1:] = self.profile.nearness < MIN_NEARNESS
         unknown[0] = True
         weights[unknown] = standard / standard.sum()
         return weights

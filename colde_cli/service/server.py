@@ -12,7 +12,7 @@ from colde_cli.errors import OptionError
 from colde_cli.service.guard import App
 
 CONNECTIONS = 200
-"""Connections at a time. Slow clients hold these, never a thread."""
+"""Maximum number of connections at a time. Slow clients hold these, never a thread."""
 
 
 @contextmanager

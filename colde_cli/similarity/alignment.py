@@ -48,7 +48,7 @@ from colde_cli.similarity.redline import (
 from colde_cli.stages import stage
 
 ALIKE = 0.5
-"""Lowest wording of two passages that read alike, so that a small difference is flagged."""
+"""Minimum similarity of wording of two passages that read alike, so that a small difference is flagged."""
 
 VERSIONS = 0.5
 """Two documents are versions of one text if one of them has this share of the other's words."""
@@ -59,7 +59,7 @@ _SURE_MEANING = Thresholds(0.8, 0.8)
 _MEANING = Thresholds(0.65, 0.8, 0.5, reach=3)
 _DATED = Thresholds(0.5, inf, reach=3)
 _DATED_WORDS = 12
-"""Most words of a line that is the same but for a date or number: "Revised: July 1, 2023"."""
+"""Maximum number of words of a line that is the same but for a date or number: "Revised: July 1, 2023"."""
 _REPEATED, _AROUND = 50, 8
 """A form may say "None." a thousand times. If B contains the same passage more often than the first number, only the
 second number of copies on either side of the expected place can be its partner."""

@@ -25,18 +25,18 @@ from colde_cli.similarity.candidates import PairCandidate, WordCosines, lexical_
 from colde_cli.similarity.redline import NOTHING_IGNORED, IgnoreOptions, Word, squeezed, words
 from colde_cli.similarity.section_changes import name
 
-LEAST = 6
-"""Fewest words of a sentence that is searched for by itself. A shorter one ("None.") says little about its origin."""
+MIN_WORDS = 6
+"""Minimum number of words of a sentence searched for by itself. A shorter one ("None.") may come from anywhere."""
 
 CHANGED = 0.6
-"""Lowest wording of a template sentence and its changed form in the other document; edited passages that are aligned
+"""Minimum similarity of wording of a template sentence and its changed form; edited passages that are aligned
 need as much."""
 
 _VERSION = 1
 """Version of these rules. Cached encodings made by another version are not used."""
 
 _TRIES = 200
-"""Places of a template at which one sentence is searched for, at most."""
+"""Maximum number of places of a template at which one sentence is searched for."""
 
 _BEGINNING = 16
 """First characters of a sentence by which its possible places are looked up."""
@@ -154,7 +154,7 @@ class ComparedSentence:
     @property
     def long(self) -> bool:
         """Whether it is long enough to be searched for by itself."""
-        return len(self.keys) >= LEAST
+        return len(self.keys) >= MIN_WORDS
 
     @property
     def run(self) -> str:

@@ -33,8 +33,8 @@ are 84 % of the words of unrelated papers (docs/results.md)."""
 
 _BUCKETS = 4096
 _PER_PASSAGE = 6
-_LEAST = 0.15
-"""Lowest cosine of weighted words at which two passages are compared word by word."""
+_MIN_COSINE = 0.15
+"""Minimum cosine of weighted words at which two passages are compared word by word."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +124,7 @@ def lexical_candidates(a: Sequence[Keys], b: Sequence[Keys], alike: WordCosines)
         b: the words of all passages of B.
         alike: cosines of the passages to look at.
     """
-    chosen = [(alike.of_a[i], alike.of_b[j]) for i, j in _best(alike.cosines, _LEAST)]
+    chosen = [(alike.of_a[i], alike.of_b[j]) for i, j in _best(alike.cosines, _MIN_COSINE)]
     return [PairCandidate(i, j, wording(a[i], b[j])) for i, j in chosen]
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from colde_cli.documents.document import Document, Ignored
+from colde_cli.documents.document import Document, Ignored, document_text
 from colde_cli.documents.passages import Passage, whole_pages
 from colde_cli.encoder.encoding import DocumentEncoder, Encoding, RuntimeInfo
 from colde_cli.encoder.runtime import Progress
@@ -354,17 +354,13 @@ def same_texts(a: Document, b: Document, ignore: IgnoreOptions = NOTHING_IGNORED
         return False
     counted = a.report.counted_numbers is not b.report.counted_numbers
     ignore = replace(ignore, whitespace=True, list_marks=ignore.list_marks or counted)
-    left, right = (normal(without_typesetting(_whole(document)), ignore) for document in (a, b))
+    left, right = (normal(without_typesetting(document_text(document)), ignore) for document in (a, b))
     return left == right
 
 
 def content(document: Document, ignore: IgnoreOptions = NOTHING_IGNORED) -> str:
     """Join the text of all sections, every run of white space as one blank, without ignored differences."""
-    return normal(_whole(document), ignore)
-
-
-def _whole(document: Document) -> str:
-    return "\n\n".join(document.section_text(section) for section in document.sections)
+    return normal(document_text(document), ignore)
 
 
 def _best_matches(

@@ -19,11 +19,11 @@ NORMATIVE = 5.0
 documents of benchmarks/triage.py, of which contracts and policies have more and papers fewer."""
 _SAMPLE = 200_000
 PREAMBLE = 2500
-"""Characters at the beginning of a document in which the parties are introduced."""
+"""Number of characters at the beginning of a document in which the parties are introduced."""
 _BEFORE_TERM = 250
-"""Characters before a defined term that may hold the party's name."""
-_MOST_TERMS = 400
-"""Terms taken from one document at most, so that the pattern stays small."""
+"""Number of characters before a defined term that may hold the party's name."""
+_MAX_TERMS = 400
+"""Maximum number of terms taken from one document, so that the pattern stays small."""
 
 _QUOTED = r"[“\"„«]\s*(?P<term>[A-Z][\w&.,'’/-]*(?: [\w&.,'’/-]+){0,5}?)[,.]?\s*[”\"“»]"
 _IN_PARENTHESES = re.compile(rf"\([^()]{{0,120}}?{_QUOTED}[^()]{{0,120}}?\)")
@@ -49,8 +49,8 @@ _ROLES = (
     "User Member Subscriber Auftraggeber Auftragnehmer Lieferant Kunde Verkäufer Käufer Fournisseur Vendeur "
     "Acheteur Proveedor Cliente"
 ).split()
-_FEWEST_USES = 3
-"""Times that a role is named with a capital in a document of which it is a party."""
+_MIN_USES = 3
+"""How often a role is named with a capital, at least, in a document of which it is a party."""
 # Groups of words that mean the same party.
 _PRONOUNS = {
     **dict.fromkeys(("you", "your", "yours"), "you"),
@@ -65,10 +65,10 @@ _OPERATIVE = re.compile(r"\b(?:shall|must|hereby|NOW,? THEREFORE)\b")
 """Words after which a contract no longer introduces its parties."""
 _NEVER = re.compile("(?!)")
 _BEGINNING = 1500
-"""Characters at the beginning of a text that may name what it is."""
+"""Number of characters at the beginning of a text that may name what it is."""
 _ABSTRACT = re.compile(r"\b(?:Abstract|ABSTRACT)\b")
 _CITES = 5
-"""Times that a paper names authors "et al.", where its list of references was not found."""
+"""How often a paper names authors "et al.", at least, where its list of references was not found."""
 _POLICY = re.compile(
     r"\b(?:polic(?:y|ies)|terms of (?:use|service)|privacy|conditions|statement)\b", re.IGNORECASE
 )
@@ -208,7 +208,7 @@ def normative(text: str) -> bool:
 
 
 _CLAUSE_WORDS = 8
-"""Fewest words of a clause."""
+"""Minimum number of words of a clause."""
 
 
 def clause(text: str) -> bool:
@@ -260,9 +260,9 @@ def read_terms(*texts: str) -> ContractTerms:
     defined: set[str] = set()
     for text in texts:
         named = _introduced(text)
-        parties |= named | {role for role in _ROLES if len(re.findall(rf"\b{role}\b", text)) >= _FEWEST_USES}
+        parties |= named | {role for role in _ROLES if len(re.findall(rf"\b{role}\b", text)) >= _MIN_USES}
         defined |= _defined(text) - named
-    return ContractTerms(frozenset(parties), frozenset(sorted(defined - parties)[:_MOST_TERMS]), rules=True)
+    return ContractTerms(frozenset(parties), frozenset(sorted(defined - parties)[:_MAX_TERMS]), rules=True)
 
 
 def party_value(words: str) -> str:
@@ -309,7 +309,7 @@ def _used_again(text: str) -> set[str]:
     return {
         term
         for term in quoted
-        if len(re.findall(rf"(?<=[a-z,;] ){re.escape(term)}\b", text)) >= _FEWEST_USES and len(term) > 1
+        if len(re.findall(rf"(?<=[a-z,;] ){re.escape(term)}\b", text)) >= _MIN_USES and len(term) > 1
     }
 
 

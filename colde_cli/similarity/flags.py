@@ -100,17 +100,17 @@ class Mention:
 
 
 SHORT_EDIT = 12
-"""Most words that a short edit deletes or inserts. A longer edit is a new sentence, which people read anyway."""
+"""Maximum number of words that a short edit deletes or inserts. A longer one is a new sentence, which people read."""
 
 _FLIP = 4
-"""Most words of a short edit in which a duty, negation, scope, comparison, party or term is flagged."""
+"""Maximum number of words of an edit in which a duty, negation, scope, comparison, party or term is flagged."""
 _EXCEPTION_EDIT = 40
-"""Most words of an edit that is flagged as an exception."""
+"""Maximum number of words of an edit that is flagged as an exception."""
 _EXCEPTION_BEGINS = 3
-"""Words before "except" in such an edit at most."""
+"""Maximum number of words before "except" in such an edit."""
 
 _BEGINNING = 12
-"""Words of a clause that a flag shows."""
+"""Number of words of a clause that a flag shows."""
 
 _COUNT = re.compile(rf"-?{NUMERAL}(?:thousand|million|billion|bn|[km]\b)?|^(?:{'|'.join(SPELLED)})")
 # A minus touches the number and nothing before it; a dash or hyphen does not.

@@ -25,15 +25,15 @@ BoolArray = NDArray[np.bool_]
 IN_ORDER = 0.1
 """Added to the worth of a candidate that has the same neighbours in both documents."""
 
-MOST = 4
-"""Most passages on one side of a group."""
+MAX_GROUP = 4
+"""Maximum number of passages on one side of a group."""
 
 _GAIN = 0.5
 """Joining two groups must save this share of their differing words. If one group has an empty side, the share is of
 twice that group's words: they count once for each document."""
 
-_LEAST_SAVED = 3
-"""Fewest words that joining must save."""
+_MIN_SAVED = 3
+"""Minimum number of words that joining must save."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,7 +298,7 @@ class _Joiner:
         apart = self._distance(first) + self._distance(second)
         saved = apart - self._distance(joined)
         alone = [self._words(group) for group in (first, second) if not (group.a and group.b)]
-        return saved >= _LEAST_SAVED and saved >= _GAIN * (2 * min(alone) if alone else apart)
+        return saved >= _MIN_SAVED and saved >= _GAIN * (2 * min(alone) if alone else apart)
 
     def _settled(self, group: Group) -> bool:
         """Whether both sides are the same, so that joining saves nothing."""
@@ -334,7 +334,7 @@ def _text(spelled: Sequence[str], indices: Sequence[int]) -> str:
 def _joined(first: Group, second: Group) -> Group | None:
     """Join two groups; None if they are no neighbours, would be too large, or both lack the same side."""
     a, b = tuple(sorted((*first.a, *second.a))), tuple(sorted((*first.b, *second.b)))
-    if not a or not b or len(a) > MOST or len(b) > MOST:
+    if not a or not b or len(a) > MAX_GROUP or len(b) > MAX_GROUP:
         return None
     if a[-1] - a[0] >= len(a) or b[-1] - b[0] >= len(b):
         return None

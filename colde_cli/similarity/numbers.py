@@ -54,8 +54,8 @@ LABEL = r"(?<![^\W\d_])\((?:\d+(?:\.\d+)*|[A-Za-z]|(?i:[ivxlc]+))\)"
 NAMED_LABEL = rf"(?:{_CALLED})(?:[IVXLC]+|[A-Z])(?![\w'’])"
 """A letter or Roman number after the labelled word: "IV" in "Article IV", "B" in "Schedule B"."""
 
-ENOUGH = 5
-"""Fewest labels of equations that must shift by the same number to count as renumbered."""
+MIN_RENUMBERED = 5
+"""Minimum number of labels that must shift by the same number to count as renumbered equations."""
 
 # "thirty (30) days" is a count, written twice.
 _WRITTEN_TWICE = re.compile(rf"\b(?:{'|'.join(SPELLED)})\s*$", re.IGNORECASE)
@@ -67,8 +67,8 @@ _FOOTNOTE = re.compile(
     r"(?<=[^\W\d_]{4}[.,;)])\d{1,2}(?!\S)|(?<=[^\W\d_][)\]][.,;])\d{1,2}(?!\S)"
     r"|(?<=[a-z]{4})\d{1,2}(?=\s*[.,;:)]|\s|$)|(?<!\S)\d{1,2}\s+(?=https?:)|(?<=, )\d{1,2}(?= (?:which|who|where)\b)"
 )
-_MOST_ITEMS = 2
-"""Digits of a list item's number; "(2019)" is a year."""
+_MAX_ITEMS = 2
+"""Maximum number of digits of a list item's number; "(2019)" is a year."""
 
 
 _VALUES = {word: number for number, word in enumerate(SPELLED[:19], 2)} | {
@@ -171,7 +171,7 @@ def mostly_numbers(text: str) -> bool:
 _NUMBER = r"[-−–]?\d+(?:\.\d+)?"
 _ROW = re.compile(rf"(?<!\S){_NUMBER}(?:\s+{_NUMBER}){{3,}}(?!\S)")
 _AXIS = 4
-"""Neighbouring numbers at equal distances that make an axis."""
+"""Minimum number of neighbouring numbers at equal distances that make an axis."""
 _YEARS = (1800, 2100)
 """Whole numbers between these, one apart, are years in the head of a table, not an axis."""
 
@@ -193,11 +193,11 @@ def names_something(text: str, span: Span) -> bool:
     if _YEAR.fullmatch(number) and (_OF_AUTHORS.search(before[-40:]) or after[:1].isalpha()):
         return True
     bare = before.endswith("(") and after.startswith(")") and number.isdecimal()
-    return bare and len(number) <= _MOST_ITEMS and not _WRITTEN_TWICE.search(before[-20:-1])
+    return bare and len(number) <= _MAX_ITEMS and not _WRITTEN_TWICE.search(before[-20:-1])
 
 
 def renumbered(labels: Iterable[tuple[str, str]]) -> frozenset[tuple[str, str]]:
-    """Select the pairs of labels, before and after, that shifted by the same number as at least `ENOUGH` in all.
+    """Select the pairs of labels, before and after, that at least `MIN_RENUMBERED` pairs shifted by the same number.
 
     Equations are numbered through a document, so that a new one shifts the labels of all that follow. A single passage
     does not show that.
@@ -206,7 +206,7 @@ def renumbered(labels: Iterable[tuple[str, str]]) -> frozenset[tuple[str, str]]:
     for before, after in labels:
         if before.isdecimal() and after.isdecimal():
             shifts[int(after) - int(before)].add((before, after))
-    return frozenset(pair for pairs in shifts.values() if len(pairs) >= ENOUGH for pair in pairs)
+    return frozenset(pair for pairs in shifts.values() if len(pairs) >= MIN_RENUMBERED for pair in pairs)
 
 
 def axis_numbers(text: str) -> tuple[Span, ...]:

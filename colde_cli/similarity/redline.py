@@ -19,7 +19,7 @@ _BULLET = re.compile(rf"^{_DOTS}+(?=\S)|(?<!\S)[•▪‣◦●○■□➢✓](
 _PROSE_LINE = re.compile(r"^[^\n=∈∑<>]+$", re.MULTILINE)
 _BAR = re.compile(r"(?<= )\|(?= |$)", re.MULTILINE)
 _BEFORE = 200
-"""Characters before a bar in which a bracket may be open."""
+"""Number of characters before a bar that are searched for an open bracket."""
 _ITEM = r"\((?:\d{1,3}|[A-Za-z]|(?i:[ivxlc]+))\)|(?:\d{1,3}|[A-Za-z]|(?i:[ivxlc]+))[.)]"
 _DECIMAL = r"\d{1,3}(?:\.\d{1,3})+\.?(?=[ \t]+[\"“(]?[A-Z])"
 _LIST_MARK = re.compile(rf"^(?:{_DOTS})?[ \t]*(?P<mark>{_DECIMAL}|{_ITEM})(?=[ \t]+\S)", re.MULTILINE)

@@ -10,7 +10,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from colde_cli.documents.document import Document, Section, Span
+from colde_cli.documents.document import BLANK_LINES, Document, Section, Span
 from colde_cli.similarity.alignment import Alignment, PassagePair, State
 from colde_cli.similarity.redline import NOTHING_IGNORED, Edit, IgnoreOptions, Operation, redline
 from colde_cli.similarity.section_changes import section_changes
@@ -21,7 +21,6 @@ TABLE_END = "\N{LINE SEPARATOR}"
 """The end of a table, which is never joined with a paragraph."""
 _END = re.compile(f"[{BREAK}{TABLE_END}]")
 _TOKEN = re.compile(rf"{_END.pattern}|[^\S{BREAK}{TABLE_END}]+|\w+|[^\w\s]")
-_BLANK_LINES = re.compile(r"\n\s*\n\s*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +109,7 @@ def _blocks(document: Document) -> Iterator[Block]:
         if section.heading:
             yield Block(section.heading, max(1, section.level), section.span)
         start = section.body_start
-        for gap in _BLANK_LINES.finditer(text, start, section.span.end):
+        for gap in BLANK_LINES.finditer(text, start, section.span.end):
             yield from _paragraph(text, Span(start, gap.start()))
             start = gap.end()
         yield from _paragraph(text, Span(start, section.span.end))

@@ -33,12 +33,12 @@ WEIGHTS = {
 }
 """Weight of a flag; an edit without one weighs less than 5."""
 
-_FURTHER, _MOST_FURTHER = 0.2, 5
-"""For each further flag of a passage, up to a number of them."""
-_WORDS, _MOST_WORDS = 0.45, 4.5
-"""For each doubling of the words that changed, up to a sum; a tenth of it where a flag weighs, too."""
+_FURTHER, _MAX_FURTHER = 0.2, 5
+"""Weight added for each further flag of a passage, up to a number of flags."""
+_WORDS, _MAX_WORDS = 0.45, 4.5
+"""Weight added for each doubling of the words that changed, and its maximum; a tenth of that beside a flag."""
 _THROUGHOUT = 3
-"""Fewest passages with the same replacement and no other edit that make one change."""
+"""Minimum number of passages with the same replacement and no other edit that make one change."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +60,10 @@ def weight(pair: PassagePair) -> float:
     """Weigh a pair; 0 for one that is the same."""
     if pair.state is State.SAME:
         return 0.0
-    words = min(_MOST_WORDS, _WORDS * math.log2(1 + changed_words(pair)))
+    words = min(_MAX_WORDS, _WORDS * math.log2(1 + changed_words(pair)))
     if not pair.flags:
         return round(words, 3)
-    further = _FURTHER * min(_MOST_FURTHER, len(pair.flags) - 1)
+    further = _FURTHER * min(_MAX_FURTHER, len(pair.flags) - 1)
     return round(max(WEIGHTS[flag.kind] for flag in pair.flags) + further + words / 10, 3)
 
 

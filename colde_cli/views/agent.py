@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from colde_cli.documents.passages import passages
 from colde_cli.errors import OptionError
-from colde_cli.similarity.alignment import PassagePair, State
+from colde_cli.similarity.alignment import State
 from colde_cli.similarity.flags import FlagKind
 from colde_cli.views.redline import marked, pieces
 from colde_cli.views.summary import (
@@ -24,6 +24,7 @@ from colde_cli.views.summary import (
 )
 from colde_cli.views.wording import (
     closer_than,
+    flag_kinds,
     page_range,
     pair_state,
     percent,
@@ -165,7 +166,7 @@ class RankingAnswer:
 def comparison_answer(comparison: Comparison, most: int) -> ComparisonAnswer:
     """A comparison in at most about `most` characters, as text and again as data."""
     changed = [number for change in comparison.changes for number in change.pairs]
-    kinds = Counter(kind for number in changed for kind in _kinds(comparison.passages[number]))
+    kinds = Counter(kind for number in changed for kind in flag_kinds(comparison.passages[number].flags))
     empty = ComparisonAnswer(
         verdict(comparison),
         both_documents(comparison),
@@ -287,10 +288,6 @@ def _first_on(found: Sequence[Passage], page: int, document: Document) -> int:
     return next((n for n, item in enumerate(found) if item.pages and item.pages[1] >= page), len(found))
 
 
-def _kinds(pair: PassagePair) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(flag.kind.value for flag in pair.flags))
-
-
 def _pair(
     comparison: Comparison, number: int, *, context: int | None = None, longest: int | None = None
 ) -> PassageText:
@@ -305,7 +302,7 @@ def _pair(
         change_place(comparison.a.document, comparison.b.document, pair),
         text,
         pair_state(pair),
-        _kinds(pair),
+        flag_kinds(pair.flags),
     )
 
 

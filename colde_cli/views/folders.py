@@ -63,7 +63,7 @@ _STYLES = {
 }
 _LINES = 15
 _NAMES, _NAME = 3, 40
-"""Files of only one folder that a summary names, and characters of each."""
+"""Maximum number of files of only one folder that a summary names, and of characters of each."""
 _DECIMALS = 6
 
 Blocks = Mapping[tuple[str, str], str]

@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     from colde_cli.similarity.comparison import Comparison
     from colde_cli.similarity.triage import WeightedChange
 
-MOST_WARNINGS = 10
-"""Warnings of one step that GitHub shows."""
+MAX_WARNINGS = 10
+"""Maximum number of warnings that GitHub shows of one step."""
 _TITLE, _MESSAGE = 120, 500
-"""Characters shown at most."""
+"""Maximum number of characters shown."""
 _ESCAPES = {"%": "%25", "\r": "%0D", "\n": "%0A"}
 _IN_MESSAGE = str.maketrans(_ESCAPES)
 _IN_PROPERTY = str.maketrans({**_ESCAPES, ":": "%3A", ",": "%2C"})
@@ -51,10 +51,10 @@ def comparison_annotations(comparison: Comparison, lines: SourceLines | None = N
     """
     changes = comparison.changes
     path = _path(comparison.b.document.path)
-    written = [_warning(comparison, change, path, lines) for change in changes[:MOST_WARNINGS]]
+    written = [_warning(comparison, change, path, lines) for change in changes[:MAX_WARNINGS]]
     sentences = [verdict(comparison), *reservations(comparison)]
-    if len(changes) > MOST_WARNINGS:
-        sentences.append(f"{plural(len(changes) - MOST_WARNINGS, 'more change')} not shown here.")
+    if len(changes) > MAX_WARNINGS:
+        sentences.append(f"{plural(len(changes) - MAX_WARNINGS, 'more change')} not shown here.")
     written.append(_command("notice", {"file": path, "title": "colde diff"}, " ".join(sentences)))
     return "".join(f"{line}\n" for line in written)
 

@@ -57,7 +57,7 @@ def _luminance(colour: ColorTriplet) -> float:
 _LABEL = (14, 44)  # columns for the headings of A, at least and at most
 _GAP = 2
 _CELL = 3
-_MOST_PARTS = 2
+_MAX_PARTS = 2
 _BLOCKS = ((0.8, "█"), (0.6, "▓"), (0.4, "▒"), (FAINT, "░"))
 """What a cell shows from a score on, without colours."""
 
@@ -89,7 +89,7 @@ class HeatMap:
 
     def _cell_width(self, width: int) -> int:
         room = width - _LABEL[0] - _GAP
-        return _CELL if _CELL * self._columns <= _MOST_PARTS * (room - room % _CELL) else 1
+        return _CELL if _CELL * self._columns <= _MAX_PARTS * (room - room % _CELL) else 1
 
     def _label_width(self, width: int, cell: int) -> int:
         longest = max(cell_len(name) for name in self._rows) + 4

@@ -12,7 +12,7 @@ from colde_cli.views.redline import pieces
 from colde_cli.views.summary import one_text, verdict_sentence
 from colde_cli.views.terminal import by_part, change_titles
 from colde_cli.views.wording import (
-    MOST_FLAGS,
+    MAX_FLAGS,
     STATE_WORDS,
     VERDICTS,
     apart_from,
@@ -49,8 +49,8 @@ if TYPE_CHECKING:
     from colde_cli.similarity.section_changes import SectionChange
     from colde_cli.similarity.triage import WeightedChange
 
-_MOST_SECTIONS = 50
-"""Of each document in the table of scores: GitHub takes 65,536 characters in a comment."""
+_MAX_SECTIONS = 50
+"""Maximum number of sections of each document in the table: GitHub takes 65,536 characters in a comment."""
 _HEADING, _EXCERPT, _EDIT = 60, 300, 600  # characters shown at most
 _STRONG = 90
 """Scores in hundredths are bold from here."""
@@ -177,7 +177,7 @@ def _head(a: Document, b: Document, pair: PassagePair, passages: int) -> str:
         pages, name, _ = _alone(a if pair.a else b, pair)
         clause = "**clause**" if pair.flags else ""
         return " · ".join(part for part in (clause, STATE_WORDS[pair.state], pages, name) if part)
-    facts = [f"**{kind}** {markdown(change)}" for kind, change in flag_words(pair.flags, MOST_FLAGS)]
+    facts = [f"**{kind}** {markdown(change)}" for kind, change in flag_words(pair.flags, MAX_FLAGS)]
     where = places(a, b, pair, _HEADING, ", ", markdown)
     throughout = [f"**in {passages} passages**"] if passages > 1 else []
     return " · ".join([*facts, pair_state(pair), *throughout, where])
@@ -227,8 +227,8 @@ def _name(document: Document, index: int) -> str:
 def _scores(comparison: Comparison) -> str:
     a, b = comparison.a.document, comparison.b.document
     size = f"{len(a.sections)} × {len(b.sections)}"
-    shown = comparison.outline(_MOST_SECTIONS)
-    if shown.scores.size > _MOST_SECTIONS**2:
+    shown = comparison.outline(_MAX_SECTIONS)
+    if shown.scores.size > _MAX_SECTIONS**2:
         return f"The table of section scores ({size}) is too large for a comment; `--format json` has it."
     head = ("A \\ B", *(str(number) for number, _ in enumerate(shown.b, 1)))
     rows = [

@@ -41,14 +41,14 @@ DELETED_HERE = Look("Deleted here", (159, 29, 21), (159, 29, 21))
 INSERTED_HERE = Look("Inserted here", (10, 90, 49), (10, 90, 49))
 
 _LONGEST = 1500
-"""Characters of a text in a note."""
+"""Maximum number of characters of a text in a note."""
 _TITLE, _SIDE = 100, 40
-"""Characters of an entry of the outline, and of each of two texts in it."""
+"""Maximum number of characters of an entry of the outline, and of each of two texts in it."""
 _HEADING = 60
 _SHORTEST = 12
-"""Characters of a passage that gets a bar; shorter ones are pieces of formulas."""
+"""Minimum number of characters of a passage that gets a bar; shorter ones are pieces of formulas."""
 _HEADING_STATES = {SectionState.RENAMED, SectionState.ADDED, SectionState.DROPPED}
-_MOST_FLAGS = 2
+_MAX_FLAGS = 2
 
 
 @dataclass(slots=True)
@@ -295,7 +295,7 @@ def _title(pair: PassagePair) -> str:
         return f"Only in {name}: {text}"
     if pair.flags:
         return first_capital(
-            "; ".join(f"{kind} {change}" for kind, change in flag_words(pair.flags[:_MOST_FLAGS], 1))
+            "; ".join(f"{kind} {change}" for kind, change in flag_words(pair.flags[:_MAX_FLAGS], 1))
         )
     if not pair.edits:
         return f"Moved: {pair.a_text}"

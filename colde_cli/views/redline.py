@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from colde_cli.similarity.redline import Edit
 
 CONTEXT = 40
-"""Characters shown before and after an edit."""
+"""Number of characters shown before and after an edit."""
 LONGEST = 240
-"""Characters of one edit that are shown at most."""
+"""Maximum number of characters shown of one edit."""
 
 
 @dataclass(frozen=True, slots=True)

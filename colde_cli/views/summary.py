@@ -44,16 +44,16 @@ if TYPE_CHECKING:
 
 
 _WIDTH = 78
-"""Columns of a line, so that a reply can quote it."""
+"""Maximum number of columns of a line, so that a reply can quote it."""
 _LINES = 15
-"""Lines of a summary; one that was not read whole may need more."""
+"""Maximum number of lines of a summary, unless a document was not read whole."""
 _HEADING, _WORDS, _FILE = 40, 60, 30
-"""Characters shown at most."""
-_MOST_FLAGS = 2
-"""Flags of one kind that are named."""
+"""Maximum number of characters shown."""
+_MAX_FLAGS = 2
+"""Maximum number of flags of one kind that are named."""
 _SECTIONS = 12
 _WARNINGS = 4
-"""Warnings of each document that are quoted."""
+"""Maximum number of warnings of each document that are quoted."""
 _SENTENCE = 300
 _TOUCHED = {
     FlagKind.AMOUNT: "amounts",
@@ -72,7 +72,7 @@ _TOUCHED = {
     FlagKind.NAME: "names",
 }
 """What a flag touches; a clause that came or went is counted by itself."""
-_MOST_TOUCHED = 3
+_MAX_TOUCHED = 3
 _PLURALS = {Genre.POLICY: "policies"}
 _STATES = {State.EDITED: "edited", State.MOVED: "moved", State.ONLY_B: "added", State.ONLY_A: "dropped"}
 
@@ -216,7 +216,7 @@ def changed_words(pair: PassagePair) -> str:
         state = "dropped" if pair.a else "added"
         return f"{kind}{state}: {shorten(pair.a_text or pair.b_text, _WORDS)}"
     if pair.flags:
-        return "; ".join(f"{kind} {change}" for kind, change in flag_words(pair.flags, _MOST_FLAGS))
+        return "; ".join(f"{kind} {change}" for kind, change in flag_words(pair.flags, _MAX_FLAGS))
     if not pair.edits:
         return f"moved: {shorten(pair.b_text, _WORDS)}"
     edit = max(pair.edits, key=lambda edit: len(edit.a) + len(edit.b))
@@ -303,6 +303,6 @@ def _touched(comparison: Comparison) -> str:
     counts = Counter(kind for kinds in flagged for kind in kinds)
     # In the order of the table where they tie: a set has another order in every process.
     often = sorted((kind for kind in _TOUCHED if counts[kind]), key=lambda kind: -counts[kind])
-    names = [_TOUCHED[kind] for kind in often[:_MOST_TOUCHED]]
+    names = [_TOUCHED[kind] for kind in often[:_MAX_TOUCHED]]
     listed = " or ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else names[0]
     return f"{plural(count, 'change')} {'touches' if count == 1 else 'touch'} {listed}"

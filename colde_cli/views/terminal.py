@@ -21,7 +21,7 @@ from colde_cli.views.heatmap import HeatMap, score_style
 from colde_cli.views.redline import marked, pieces
 from colde_cli.views.summary import closest_chunks, one_text, verdict_sentence
 from colde_cli.views.wording import (
-    MOST_FLAGS,
+    MAX_FLAGS,
     STATE_WORDS,
     VERDICTS,
     WrappedFacts,
@@ -60,17 +60,17 @@ if TYPE_CHECKING:
 
 _GAUGE = 40
 _VERDICT_STYLES = {True: "bold green", False: "bold yellow", None: "bold"}
-_MOST_CLOSEST = 4
+_MAX_CLOSEST = 4
 """Pairs of chunks that are shown before the heat map."""
-_MOST_SECTIONS = 40
+_MAX_SECTIONS = 40
 """Sections of each document in the heat map if other parts follow. Of more, headings of the upper levels are shown; a
 heat map with more than twice as many of these is left out."""
 _STYLES = {State.EDITED: "yellow", State.MOVED: "magenta", State.ONLY_A: "red", State.ONLY_B: "green"}
 _LOOKS = {Operation.KEPT: "dim", Operation.DELETED: "red strike", Operation.INSERTED: "green underline"}
 _FLAG = "bold red"
 _HEADING = 40  # characters shown at most
-_MOST_LINES = 15
-"""Of a redline; the other formats show all of it."""
+_MAX_LINES = 15
+"""Maximum number of lines of a redline; the other formats show all of it."""
 _ONE_SIDED = {SectionState.ADDED, SectionState.DROPPED}
 
 
@@ -105,10 +105,10 @@ def _blocks(comparison: Comparison, level: str, top: int, verbose: bool) -> Iter
             yield counts(comparison)
         if not whole:
             yield Text("--level passage lists what is only in A and only in B.", "dim")
-            yield from _closest(comparison, min(top, _MOST_CLOSEST))
+            yield from _closest(comparison, min(top, _MAX_CLOSEST))
         yield from passage_parts(comparison, top, titled, only=whole)
     if level == "section" or (level == "all" and not one_text(comparison)):
-        yield from _heat_map(comparison, _MOST_SECTIONS if level == "all" else None)
+        yield from _heat_map(comparison, _MAX_SECTIONS if level == "all" else None)
     if level == "chunk":
         yield from _matches(comparison, top)
         yield from _unmatched(comparison, top)
@@ -425,7 +425,7 @@ def _head(a: Document, b: Document, pair: PassagePair, passages: int) -> Wrapped
     facts = [Text(pair_state(pair), style=_STYLES[pair.state])]
     if passages > 1:
         facts.append(Text(f"in {passages} passages", style="bold"))
-    for kind, change in flag_words(pair.flags, MOST_FLAGS):
+    for kind, change in flag_words(pair.flags, MAX_FLAGS):
         facts.append(Text.assemble((kind, _FLAG), f" {change}"))
     where = Text(places(a, b, pair, _HEADING), style="dim")
     facts.append(link_pages(where, (a.path, whole_pages(pair.a)), (b.path, whole_pages(pair.b))))
@@ -451,7 +451,7 @@ class Redline:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         yield WrappedParagraph(
-            self.text(console.color_system is not None and not console.no_color), _MOST_LINES
+            self.text(console.color_system is not None and not console.no_color), _MAX_LINES
         )
 
     def text(self, coloured: bool) -> Text:

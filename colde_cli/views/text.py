@@ -8,12 +8,12 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from colde_cli.documents.chunking import sentence_starts
+from colde_cli.documents.document import BLANK_LINES
 from colde_cli.views.wording import plain
 
 if TYPE_CHECKING:
     from colde_cli.documents.document import Document, Section
 
-_PARAGRAPH = re.compile(r"\n\s*\n\s*")
 # Only what Markdown would take for a mark: text full of backslashes is hard to read.
 _MARKS = re.compile(
     r"""\\(?=[!-/:-@\[-`{-~]|$)  # a backslash that would escape something, or break a line
@@ -31,7 +31,7 @@ _BLOCK = re.compile(
 )
 
 
-def document_text(document: Document) -> str:
+def document_markdown(document: Document) -> str:
     """Headings marked by level, and paragraphs between blank lines with one sentence on each line.
 
     A changed sentence is a changed line. Reading the Markdown again gives the same text apart from white space.
@@ -47,7 +47,7 @@ def _blocks(document: Document, section: Section) -> Iterator[str]:
     if section.heading:
         words = re.sub(r"#$", r"\\#", _escaped(section.heading))
         yield f"{'#' * min(6, max(1, section.level))} {words}"
-    for paragraph in _PARAGRAPH.split(document.text[section.body_start : section.span.end]):
+    for paragraph in BLANK_LINES.split(document.text[section.body_start : section.span.end]):
         lines = [line for line in map(_line, _lines(paragraph)) if line]
         if lines:
             yield "\n".join(lines)

@@ -36,10 +36,10 @@ STATE_WORDS = {
     "only_b": "only in B",
 }
 """States of passages, in the order of `State`."""
-_MOST_REASONS = 4
-"""Parts that are named: more do not fit on a line."""
-MOST_FLAGS = 6
-"""Flags of one kind that are named above a redline: in a table every number may differ."""
+_MAX_REASONS = 4
+"""Maximum number of parts that are named: more do not fit on a line."""
+MAX_FLAGS = 6
+"""Maximum number of flags of one kind above a redline: in a table every number may differ."""
 _UNNAMED = {"front": "(front matter)", "abstract": "(abstract)"}
 """Substitutes for a missing heading, by `SectionKind` value. Commands import this file before any document is read."""
 _IGNORED = {
@@ -49,12 +49,12 @@ _IGNORED = {
     "renumbering": "renumbering",
     "list_marks": "list marks",
 }
-_MOST_SKIPPED = 8
-"""Skipped sections that are named."""
+_MAX_SKIPPED = 8
+"""Maximum number of skipped sections that are named."""
 _CONTEXT = 24
-"""Characters shown before the first difference."""
+"""Number of characters shown before the first difference."""
 _FLAGGED = 40
-"""Characters shown of each side of a flag."""
+"""Maximum number of characters shown of each side of a flag."""
 
 
 # Text on one line
@@ -156,7 +156,7 @@ def left_out(document: Document) -> str:
     if report.pages_without_text:
         facts.append(f"{plural(len(report.pages_without_text), 'page')} without text")
     if report.skipped_sections:
-        names = [shorten(name, 40) or "(no heading)" for name in report.skipped_sections[:_MOST_SKIPPED]]
+        names = [shorten(name, 40) or "(no heading)" for name in report.skipped_sections[:_MAX_SKIPPED]]
         more = len(report.skipped_sections) - len(names)
         facts.append(f"skipped: {', '.join(names)}{f' and {more} more' if more else ''}")
     if report.truncated_tokens:
@@ -245,6 +245,11 @@ def pair_state(pair: PassagePair) -> str:
     return f"{state}, {plural(len(pair.edits), 'edit')}" if state == "moved" and pair.edits else state
 
 
+def flag_kinds(flags: Sequence[Flag]) -> tuple[str, ...]:
+    """The kinds of flags, each once."""
+    return tuple(dict.fromkeys(flag.kind.value for flag in flags))
+
+
 def flag_words(flags: Sequence[Flag], most: int | None = None) -> list[tuple[str, str]]:
     """Kinds of flags with their differences: `("number", "58 → 63, 2 → 3")`; a dash stands for nothing.
 
@@ -253,7 +258,7 @@ def flag_words(flags: Sequence[Flag], most: int | None = None) -> list[tuple[str
         most: differences of each kind to name, the others are counted; None names all.
     """
     rows = []
-    for kind in dict.fromkeys(flag.kind.value for flag in flags):
+    for kind in flag_kinds(flags):
         sides = [(flag.a, flag.b) for flag in flags if flag.kind.value == kind]
         changes = [_came_or_went(*both) if kind == "clause" else replaced(*both) for both in sides]
         if most is not None and len(changes) > most + 1:
@@ -302,7 +307,7 @@ def reasons(comparison: Comparison) -> str:
     if threshold is None or len(comparison.parts) < 2:
         return ""
     ordered = sorted(comparison.parts, key=lambda part: -part.weight * abs(part.score - threshold))
-    ordered = ordered[:_MOST_REASONS]
+    ordered = ordered[:_MAX_REASONS]
     alike = [_part(part) for part in ordered if part.score >= threshold]
     unlike = [_part(part) for part in ordered if part.score < threshold]
     sides = [f"{word} in {listed(names)}" for word, names in (("alike", alike), ("unlike", unlike)) if names]

@@ -25,7 +25,7 @@ from colde_cli.documents.pdf.lines import Line, LineStyle
 from colde_cli.documents.pdf.prose import SOFT_HYPHEN
 
 THRESHOLD = 4.2
-"""Fewest points of a heading."""
+"""Minimum points of a heading."""
 _SURE = 5.0
 _TITLE_POINTS = 7.0  # subtracted from lines of title and authors
 _NO_LINK = -1.0  # lines with fewer points join no sequence of numbers; tables of contents are numbered, too

@@ -19,7 +19,7 @@ from colde_cli.documents.pdf.prose import SOFT_HYPHEN
 
 _LABEL = re.compile(r"(chapter|appendix|part|article|annex)\s+[\dIVXLA-Z]+[.:]?", re.IGNORECASE)
 _CLAUSE = re.compile(r"^(\d{1,2})\.?\s+([A-Z][^.:]{1,79}[^.:\s][.:])(?=\s+\S|$)")
-_FEWEST_CLAUSES = 3
+_MIN_CLAUSES = 3
 _CLAUSE_SHARE = 0.35
 _ABSTRACT = re.compile(r"^((?:Abstract|ABSTRACT|Summary|SUMMARY)\s*(?:[.:—–]|-+))\s*\S")
 _LONGEST_TITLE = 300
@@ -29,7 +29,7 @@ _HEAD_LINES = 12
 _NO_TITLE = re.compile(
     r"untitled|^document\W*\d*$|microsoft|^\W*$|\.(docx?|tex|dvi|pdf|indd|qxd|rtf|ps)$|[\\/]", re.IGNORECASE
 )
-_FEWEST = 3
+_MIN_ENTRIES = 3
 _SHARE_FOUND = 0.6
 _OPENING = 4  # first letters by which lines are looked up
 
@@ -64,7 +64,7 @@ def _add_run_in(scene: Scene, headings: Sequence[Heading]) -> list[Heading]:
             row.append(_clause_heading(index, found, wanted))
             wanted += 1
     unnumbered = sum(heading.number is None for heading in headings)
-    if len(row) < _FEWEST_CLAUSES or len(row) < _CLAUSE_SHARE * (wanted - 1) or len(row) < unnumbered:
+    if len(row) < _MIN_CLAUSES or len(row) < _CLAUSE_SHARE * (wanted - 1) or len(row) < unnumbered:
         return list(headings)  # too few, or a list in a text that has other headings
     clauses = {heading.first: heading for heading in row}
     clauses.update((heading.first, heading) for heading in headings if heading.first not in clauses)
@@ -198,10 +198,10 @@ def with_outline(
         None if there is no outline, or too few of its entries are found in the text.
     """
     entries = [mark for mark in outline if squeeze(clean(mark.title))]
-    if len(entries) < _FEWEST:
+    if len(entries) < _MIN_ENTRIES:
         return None
     located = _locate(scene, entries)
-    if len(located) < max(_FEWEST, _SHARE_FOUND * len(entries)):
+    if len(located) < max(_MIN_ENTRIES, _SHARE_FOUND * len(entries)):
         return None
     outlined = _Located(
         scene,

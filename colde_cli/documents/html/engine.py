@@ -43,7 +43,7 @@ _HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECAS
 _ANCHOR = re.compile(r"\s*[¶§#\U0001f517]\s*$")
 _INSTRUCTION = "-instruction"
 """Stands for the name of a processing instruction (`<?php ... ?>`), which has none."""
-_ENOUGH = 0.5
+_CONTENT_SHARE = 0.5
 """A `main` or `article` with more than this share of the page's letters is the content of the page."""
 
 
@@ -266,7 +266,7 @@ def candidates(body: Node) -> Iterator[Node]:
 def content(body: Node) -> Node:
     """Find the marked element with most of the page's text; the body if no element is marked as content."""
     whole = letters(body)
-    return next((node for node in candidates(body) if letters(node) > _ENOUGH * whole), body)
+    return next((node for node in candidates(body) if letters(node) > _CONTENT_SHARE * whole), body)
 
 
 def words(node: Node | None) -> str:

@@ -23,9 +23,9 @@ from colde_cli.errors import (
 )
 
 MAX_PART_BYTES = 128 << 20
-"""Size of one part once unpacked; a book of 1000 pages has some 30 MiB."""
+"""Maximum size of one part once unpacked; a book of 1000 pages has some 30 MiB."""
 MAX_ELEMENTS = 3_000_000
-"""Elements of the text; a hundred in each paragraph would be many."""
+"""Maximum number of elements of the text; a hundred in each paragraph would be many."""
 _MAX_SIDE_ELEMENTS = 300_000  # in the parts for styles, relations and types
 _MAX_DEPTH = 5000  # of nested elements; editors stay below a hundred
 _MAX_DIRECTORY = 4 << 20

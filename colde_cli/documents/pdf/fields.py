@@ -21,8 +21,8 @@ Handle = Any  # a pointer of ctypes, or a function of the library
 Entry = tuple[str, float, float, float, float]
 
 _FILLED = frozenset((pdfium.FPDF_ANNOT_WIDGET, pdfium.FPDF_ANNOT_FREETEXT, pdfium.FPDF_ANNOT_STAMP))
-_MOST = 5_000  # entries of one page
-_MOST_OPTIONS = 1_000
+_MAX_ENTRIES = 5_000  # entries of one page
+_MAX_OPTIONS = 1_000
 _SIZE = 10.0  # in points, of a value without an appearance
 _FILL_LINE = re.compile("_{2,}|\\.{3,}")
 
@@ -77,13 +77,13 @@ def _long(call: Handle, *arguments: object) -> str:
 def is_filled(page: Handle) -> bool:
     """Whether anything is filled in on the page; True if there are too many annotations to look at."""
     count = pdfium.FPDFPage_GetAnnotCount(page)
-    for index in range(min(count, _MOST)):
+    for index in range(min(count, _MAX_ENTRIES)):
         annotation = pdfium.FPDFPage_GetAnnot(page, index)
         kind = pdfium.FPDFAnnot_GetSubtype(annotation)
         pdfium.FPDFPage_CloseAnnot(annotation)
         if kind in _FILLED:
             return True
-    return bool(count > _MOST)
+    return bool(count > _MAX_ENTRIES)
 
 
 class FormReader:
@@ -111,7 +111,7 @@ class FormReader:
         """
         self._form = self._form or pdfium.FPDFDOC_InitFormFillEnvironment(self._document, self._info)
         count = pdfium.FPDFPage_GetAnnotCount(page)
-        if count > _MOST:
+        if count > _MAX_ENTRIES:
             return [], count
         text = pdfium.FPDFText_LoadPage(page)
         own = pdfium.FPDFPage_CountObjects(page)
@@ -169,7 +169,7 @@ class FormReader:
         return value or _long(pdfium.FPDFAnnot_GetStringValue, annotation, b"V"), True
 
     def _chosen(self, annotation: Handle) -> Iterator[str]:
-        for index in range(min(pdfium.FPDFAnnot_GetOptionCount(self._form, annotation), _MOST_OPTIONS)):
+        for index in range(min(pdfium.FPDFAnnot_GetOptionCount(self._form, annotation), _MAX_OPTIONS)):
             if pdfium.FPDFAnnot_IsOptionSelected(self._form, annotation, index):
                 yield utf16(pdfium.FPDFAnnot_GetOptionLabel, self._form, annotation, index)
 

@@ -40,12 +40,12 @@ _LOOSE_ACCENT = re.compile(
     r"(?<=[^\W\d_]) ?([´`¨ˆ˜]) ?([aeiouyncszAEIOUYNCSZı])|(?<!\w)([´`¨ˆ˜])([AEIOUaeiouÖÜ])"
 )
 _ODD = re.compile("[\U0001d400-\U0001d7ff\ud800-\udfff\ue000-\uf8ff\ufffd´`¨ˆ˜]")
-"""What the expressions above look for."""
+"""The signs that the expressions above look for."""
 _COMBINING = {"´": "\u0301", "`": "\u0300", "¨": "\u0308", "ˆ": "\u0302", "˜": "\u0303"}
 _EDGE = 0.07  # running heads lie within this share of a page's height from its top or foot
 _EDGE_LINES = 3
 _FARTHEST = 1e6  # points; the largest page has 14,400 (ISO 32000-1, annex C)
-_MOST_FURNITURE = 0.5
+_MAX_FURNITURE = 0.5
 _STAMP = 0.2
 _SKEW = 3
 _PAGE_NUMBER = re.compile(
@@ -271,7 +271,7 @@ def _mixed(
 
 
 _Type = tuple[float, str, bool, bool, bool]
-"""Of letters: size rounded to half points, font without the mark of a subset, bold, italic, hidden."""
+"""The type of letters: size rounded to half points, font without the mark of a subset, bold, italic, hidden."""
 
 
 @lru_cache(maxsize=1024)
@@ -341,7 +341,7 @@ def text_lines(pages: Sequence[PdfPage]) -> TextLayout:
         furniture |= _page_numbers(page, [line for line in lines if id(line) not in furniture])
     every = [line for lines in upright for line in lines]
     kept = [line for line in every if id(line) not in furniture]
-    if _letters(kept) < (1 - _MOST_FURNITURE) * _letters(every):  # slides and forms repeat all of their text
+    if _letters(kept) < (1 - _MAX_FURNITURE) * _letters(every):  # slides and forms repeat all of their text
         kept = every
     layout.left_out[FURNITURE] = len(every) - len(kept)
     layout.lines = with_entries(kept, pages)

@@ -45,7 +45,7 @@ _STROKES = {"struck": 0.46, "underlined": 0.06}  # share of a line's height at w
 _WIDTH, _HEIGHT = 1190.55, 841.89  # A3, in points
 _MARGIN, _HEAD, _GAP = 20.0, 18.0, 16.0
 _SIZE = 9.0
-_MOST_LETTERS = 80  # of a name in the head
+_MAX_LETTERS = 80  # of a name in the head
 _PAGE_NAMES = 60.0  # points that "p. 123 of 456" takes
 
 
@@ -330,7 +330,7 @@ class SheetWriter:
         name, pages = self._names[number - 1]
         base = _HEIGHT - _MARGIN - _HEAD + 6
         ends = left + width - 0.48 * _SIZE * len(pages)
-        most = min(_MOST_LETTERS, int((width - _PAGE_NAMES) / (0.55 * _SIZE)))
+        most = min(_MAX_LETTERS, int((width - _PAGE_NAMES) / (0.55 * _SIZE)))
         shown = name if len(name) <= most else f"{name[: most - 1]}…"
         return [_text(shown, left, base), _text(pages, ends, base)]
 

@@ -16,10 +16,10 @@ _CAPTION = re.compile(
     r"(fig(ure|\.)?|table|tab\.|algorithm|listing|scheme) ?[\dIVX]{1,4}\s?[.:|]", re.IGNORECASE
 )
 _CAPTION_LETTERS = frozenset("fFtTaAlLsSſ")
-_FEWEST_LINES = 5
-"""Lines of one indent on a page that show where its column ends."""
+_MIN_LINES = 5
+"""Minimum number of lines of one indent that show where the column of a page ends."""
 _INDENTS = 3
-"""Steps of 40 points that a list is indented at most."""
+"""Maximum indent of a list, in steps of 40 points."""
 _ASIDES = 8  # pieces that may interrupt a paragraph
 _ENDS = re.compile(r"[.!?:;][\"'”’)\]]*$")
 _UNFINISHED = re.compile(
@@ -54,7 +54,7 @@ class Geometry:
     def _end(place: tuple[int, int], usual: Mapping[tuple[int, int], float], count: int) -> float:
         """Find the right edge of the lines of one indent; a few indented lines end where their column does."""
         page, indent = place
-        if count >= _FEWEST_LINES:
+        if count >= _MIN_LINES:
             return usual[place]
         before = (usual.get((page, other), 0.0) for other in range(max(0, indent - _INDENTS), indent))
         return max(usual[place], *before, 0.0)

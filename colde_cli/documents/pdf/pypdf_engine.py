@@ -22,7 +22,7 @@ from colde_cli.documents.worker import HIDDEN, ON, Request, limit_step, send, se
 
 Handle = Any  # an object of pypdf
 _PUSH = 1 << 16  # the flag of push buttons, which have no value
-_MOST_PARENTS = 50
+_MAX_PARENTS = 50
 _UNREADABLE = re.compile("[\x00\x01\x03-\x08\x0b\x0c\x0e-\x1f\ufffd\ue000-\uf8ff]")
 
 
@@ -152,7 +152,7 @@ class EntryReader:
 
 def _inherited(item: Handle, name: str) -> Handle:
     """Look up an entry in a field, else in the fields that contain it."""
-    for _ in range(_MOST_PARENTS):
+    for _ in range(_MAX_PARENTS):
         if name in item:
             return item[name]
         if "/Parent" not in item:

@@ -53,15 +53,15 @@ PDFIUM = "engine.py"
 """The reader script that knows the places of letters."""
 _PYPDF = "pypdf_engine.py"
 MEMORY = 1 << 30
-"""Bytes of address space that a reader process may take, in addition to twice the file."""
+"""Maximum bytes of address space of a reader process, in addition to twice the size of the file."""
 SECONDS = 120
 """Processor time for one document; 600 pages of text take four seconds."""
 STEP_SECONDS = 15.0
 """Processor time for opening a document or for one page."""
 PAGE_CHARACTERS = 500_000
-"""Characters of one page; a page with more is an attack."""
+"""Maximum number of characters of a page; a page with more is an attack."""
 MAX_CHARACTERS = 20_000_000
-"""Characters of one document; the longest books have five million."""
+"""Maximum number of characters of a document; the longest books have five million."""
 _RESTARTS = 3
 _GUESSED = 0.3
 _LOST = 0.1  # share of letters without a meaning; too many even in a short text

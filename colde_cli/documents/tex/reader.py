@@ -37,7 +37,7 @@ from colde_cli.documents.text import decode, shown_as
 from colde_cli.errors import LimitError
 
 MAX_GROUPS = 2_000_000
-"""Pairs of braces of one document."""
+"""Maximum number of pairs of braces of a document."""
 _MAX_DEPTH = 20
 _TOKEN = re.compile(
     r"\\([A-Za-z@]+)\*?|\\(.)|(\n[ \t]*\n\s*)|([{}])|(\$\$?)|(~|&|---?|``|''|`|[\\^_#])", re.DOTALL

@@ -141,7 +141,7 @@ BLANK = re.compile(r"[ \t]*\n?[ \t]*")
 """Blanks allowed between a command and its argument."""
 _BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
 MAX_EXPANSION = 2_000_000
-"""Most characters from the expansion of all calls of the author's commands."""
+"""Maximum number of characters that all calls of the author's commands expand to."""
 _MAX_COMMANDS = 5000
 _MAX_BODY = 5000
 # Possessive repetitions: blanks between optional parts are never divided in another way.

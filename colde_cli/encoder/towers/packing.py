@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from colde_cli.documents.chunking import TextTokenizer, sentence_starts, special_token
-from colde_cli.documents.document import Document, Section
+from colde_cli.documents.document import BLANK_LINES, Document, Section
 from colde_cli.encoder.layout import TowerConfig
 from colde_cli.errors import ModelError
 
@@ -182,8 +182,6 @@ def trigram_ids(word: str, buckets: int = BUCKETS) -> tuple[int, ...]:
 SPECIALS = 2
 """[CLS] and [SEP], which every row of word pieces carries."""
 
-_BLANK_LINES = re.compile(r"\n\s*\n\s*")
-
 
 class Sentence(NamedTuple):
     """The word pieces of a sentence (or of several, joined in a block) and the number of its paragraph."""
@@ -197,7 +195,7 @@ def read_sentences(text: str, tokenizer: TextTokenizer) -> Iterator[Sentence]:
 
     Lazy: when the caller stops, the rest of a long text is not tokenized.
     """
-    paragraphs = [match.end() for match in _BLANK_LINES.finditer(text)]
+    paragraphs = [match.end() for match in BLANK_LINES.finditer(text)]
     for start, end in pairwise([*sentence_starts(text), len(text)]):
         pieces = tokenizer.encode(text[start:end], add_special_tokens=False).ids
         if pieces:
@@ -267,11 +265,6 @@ def packing(name: str, source: str) -> Packing:
             f"{source} packs texts as {name!r}, which this version does not know: upgrade colde."
         )
     return PACKINGS[name]
-
-
-def document_text(document: Document) -> str:
-    """The text that a tower reads of a document: its sections, with a blank line between them."""
-    return "\n\n".join(document.section_text(section) for section in document.sections)
 
 
 def section_text(document: Document, section: Section) -> str:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from colde_cli import settings
 from colde_cli.documents.chunking import Chunker, TextTokenizer
-from colde_cli.documents.document import Chunk, Document
+from colde_cli.documents.document import Chunk, Document, document_text
 from colde_cli.encoder.cache import Cache, digest, file_digest, remembered
 from colde_cli.encoder.encoder import encodable
 from colde_cli.encoder.encoding import Encoding, RuntimeInfo
@@ -30,7 +30,7 @@ from colde_cli.encoder.runtime import (
     probe_cuda,
 )
 from colde_cli.encoder.tokenizer import open_tokenizer
-from colde_cli.encoder.towers.packing import Rows, document_text, packing, section_text
+from colde_cli.encoder.towers.packing import Rows, packing, section_text
 from colde_cli.errors import NoTextError, OptionError
 
 FloatArray = NDArray[np.float32]

@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from colde_cli.documents.chunking import plain_tokenizer
+from colde_cli.documents.document import document_text
 from colde_cli.encoder.layout import CARD, TowerConfig
-from colde_cli.encoder.towers.packing import Rows, document_text, packing, stack
+from colde_cli.encoder.towers.packing import Rows, packing, stack
 from colde_cli.errors import DataError, ModelError, OptionError
 from colde_cli.learning import checkpoint
 from colde_cli.learning.backbone import Backbone, load_backbone, save_tensors

@@ -34,9 +34,9 @@ if TYPE_CHECKING:
 
 _FOLDER = Path(__file__).parent
 _SCRIPTS = ("base", "panes", "links", "list", "detail", "redline", "folding", "maps", "print", "start")
-"""In the order of the page."""
-MOST_LINES = 1000
-"""Rows or columns of a map at most; with more, a cell stands for several and shows their highest score."""
+"""The scripts, in the order of the page."""
+MAX_LINES = 1000
+"""Maximum number of rows or columns of a map; with more, a cell stands for several and shows their highest score."""
 
 
 def comparison_html(comparison: Comparison) -> str:
@@ -99,7 +99,7 @@ def heat_maps(comparison: Comparison) -> dict[str, Any]:
 
 
 def _map(scores: NDArray[np.float32]) -> dict[str, Any]:
-    steps = [max(1, -(-count // MOST_LINES)) for count in scores.shape]
+    steps = [max(1, -(-count // MAX_LINES)) for count in scores.shape]
     cells = np.rint(scores * 100 + 100).clip(0, 200).astype(np.uint8)
     for axis, step in enumerate(steps):
         if step > 1:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from colde_cli.documents.document import Span
 from colde_cli.similarity.alignment import State
 from colde_cli.views.escaping import harmless
-from colde_cli.views.report.summary import STATE_LETTERS, flag_kinds, pages, state_words
-from colde_cli.views.wording import heading, section_state
+from colde_cli.views.report.summary import STATE_LETTERS, pages, state_words
+from colde_cli.views.wording import flag_kinds, heading, section_state
 
 if TYPE_CHECKING:
     from colde_cli.documents.document import Document, Section
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from colde_cli.similarity.comparison import Comparison
 
 _PER_BLOCK = 12
-"""Items that a browser lays out together when they come near the screen."""
+"""Number of items that a browser lays out together when they come near the screen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +165,7 @@ class _SideBuilder:
             note=state_words(pair) if changed else "",
             link=f"{other_id}{number}" if changed and there else "",
             where=pages(there) if changed else "",
-            kinds=flag_kinds(pair),
+            kinds=flag_kinds(pair.flags),
             runs=runs,
         )
 

@@ -23,6 +23,7 @@ from colde_cli.views.wording import (
     closer_than,
     document_facts,
     excerpt,
+    flag_kinds,
     heading,
     ignored_line,
     no_threshold,
@@ -47,13 +48,13 @@ _TONES = {True: "yes", False: "no", None: "open"}
 STATE_LETTERS = {State.SAME: "s", State.EDITED: "e", State.MOVED: "m", State.ONLY_A: "a", State.ONLY_B: "b"}
 """States in the data and the classes of the page."""
 _CONTEXT = 36
-"""Characters shown before and after an edit."""
+"""Number of characters shown before and after an edit."""
 _EXCERPT = 80
-"""Characters shown of an edit, or of a passage without a partner."""
-_MOST_SECTIONS, _MOST_CHUNKS = 12, 6
+"""Maximum number of characters shown of an edit, or of a passage without a partner."""
+_MAX_SECTIONS, _MAX_CHUNKS = 12, 6
 """Closest pairs that are listed."""
 _CHUNK_EXCERPT = 220
-"""Characters of a chunk that are shown."""
+"""Maximum number of characters shown of a chunk."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,11 +201,11 @@ def _closest(comparison: Comparison) -> Nearest:
     return Nearest(
         [
             (f"{score:.2f}", _near_section(comparison.a, i), _near_section(comparison.b, j))
-            for score, i, j in closest_sections(comparison, _MOST_SECTIONS)
+            for score, i, j in closest_sections(comparison, _MAX_SECTIONS)
         ],
         [
             (f"{score:.2f}", _near_chunk(comparison.a, i), _near_chunk(comparison.b, j))
-            for score, i, j in closest_chunks(comparison, _MOST_CHUNKS)
+            for score, i, j in closest_chunks(comparison, _MAX_CHUNKS)
         ],
     )
 
@@ -317,7 +318,7 @@ class ListedChange:
     weight: float
     letter: str
     state: str
-    kinds: list[str]
+    kinds: Sequence[str]
     flags: list[tuple[str, str, str]]
     section: str
     pages: str
@@ -363,11 +364,6 @@ def state_words(pair: PassagePair) -> str:
     return STATE_WORDS[pair.state]
 
 
-def flag_kinds(pair: PassagePair) -> list[str]:
-    """The kinds of a pair's flags, each once."""
-    return list(dict.fromkeys(flag.kind.value for flag in pair.flags))
-
-
 def pages(passages: Sequence[Passage]) -> str:
     """`p. 3`; "" without pages or passages."""
     return page_range(whole_pages(passages))
@@ -381,7 +377,7 @@ def _change(comparison: Comparison, number: int, pair: PassagePair) -> ListedCha
         weight(pair),
         STATE_LETTERS[pair.state],
         state_words(pair),
-        flag_kinds(pair),
+        flag_kinds(pair.flags),
         [(flag.kind.value, short(flag.a, _EXCERPT), short(flag.b, _EXCERPT)) for flag in pair.flags],
         _section_name(a, pair.a) if pair.a else _section_name(b, pair.b),
         " → ".join(sides),

@@ -34,7 +34,7 @@ _RECORDS = tuple(
     qn(f"w:{name}Change") for name in "pPr rPr tblPr trPr tcPr sectPr tblGrid tblPrEx numbering".split()
 )
 _BEFORE = (qn("w:pPrChange"), qn("w:rPrChange"))
-"""Of these the properties before the change are restored."""
+"""Records of changed properties whose earlier values are restored."""
 _RANGES = tuple(qn(f"w:{name}Range{end}") for name in ("moveFrom", "moveTo") for end in ("Start", "End"))
 
 

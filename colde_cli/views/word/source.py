@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from colde_cli.documents.document import Document
 
 _LARGEST = 1 << 30
-"""Bytes of all parts together, unpacked."""
+"""Maximum size of all parts together, unpacked, in bytes."""
 _FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
 _MATH = "{http://schemas.openxmlformats.org/officeDocument/2006/math}t"
 # What python-docx raises for files that colde can read: of another namespace, without a part, half damaged.
