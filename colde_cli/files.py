@@ -1,4 +1,4 @@
-"""Files and folders that are written whole or not at all, and arrays read from several threads."""
+"""Files and folders that are written atomically, and arrays read from several threads."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def _flush(file: Path) -> None:
 
 
 _LARGEST_VALUE = 1e3
-"""No array that is of any use has a larger value; products of four such values are numbers still."""
+"""Larger values occur in no usable array; a product of four such values does not overflow."""
 _LARGEST = 1_000_000_000
 """Bytes that the arrays of one file may take: a few kilobytes of an archive can inflate to any size."""
 

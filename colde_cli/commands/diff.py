@@ -401,7 +401,7 @@ def diff_folders(a: str, b: str, options: ManyOptions, glob: str | None) -> Fold
 
 
 class _FolderView:
-    """Keeps of each comparison what the chosen format shows, and renders all of it in the end."""
+    """Keeps what the chosen format shows of each comparison, and renders it in the end."""
 
     def __init__(self, chosen: Format, top: int) -> None:
         self._chosen, self._top = chosen, top

@@ -181,7 +181,7 @@ def index(
 
 
 def _model_of(folder: Path) -> str:
-    """The model of an index where none was asked for: another one would encode everything anew."""
+    """The model of an index where none was asked for: another one would encode everything again."""
     from colde_cli.corpus.collecting import is_index
     from colde_cli.corpus.index import Index
 

@@ -100,7 +100,7 @@ def text(
 
 
 def _unread(file: str, read: Callable[[str], Document]) -> list[str]:
-    """Why a file cannot be read, or what of it cannot."""
+    """Why a file cannot be read, or which parts of it cannot."""
     from colde_cli.views.wording import plain
 
     try:

@@ -184,7 +184,7 @@ class Display:
         self._bars.stop()
 
     def phase(self, text: str, total: int | None = None) -> None:
-        """Begin a phase, of so many steps if known."""
+        """Begin a phase of `total` steps; None if their number is not known."""
         if self._task is not None:
             self._bars.remove_task(self._task)
         self._task = self._bars.add_task(text, total=total)

@@ -179,7 +179,7 @@ def fits(path: str, glob: str) -> bool:
 @cache
 def _pattern(glob: str) -> tuple[str, ...]:
     parts = (glob if "/" in glob else f"**/{glob}").split("/")
-    # Several in a row mean no more than one, and would be tried in all combinations.
+    # Several in a row mean the same as one, but would be tried in all combinations.
     return tuple(
         part for part, before in zip(parts, [None, *parts], strict=False) if part != "**" or before != "**"
     )
@@ -365,7 +365,7 @@ class Collector:
         return self._store.encoding(path, self._keys[path]) or self._encoder.encode(self._reader.read(path))
 
     def _key(self, path: Path) -> bytes | None:
-        if not path.is_file():  # a pipe can be read once only, or not at all
+        if not path.is_file():  # a pipe can be read only once
             self.skipped.append(Skipped(str(path), f"{path} is not a regular file."))
             return None
         try:

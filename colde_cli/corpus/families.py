@@ -24,13 +24,13 @@ from colde_cli.similarity.plain_data import rounded
 from colde_cli.stages import stage
 
 MIN_WORDS = 50
-"""Shorter texts are compared as a whole only: the few words of a form stand in many documents."""
+"""Shorter texts are compared only as a whole: many documents contain the few words of a form."""
 MIN_SHARE = 0.4
-"""Two documents are versions of one if so many of the words of each stand in the other."""
+"""Two documents are versions of one if each contains at least this share of the other's words."""
 MIN_CONTAINED = 0.8
-"""A document stands in another if so many of its words do."""
+"""A document is part of another that contains at least this share of its words."""
 NEAR = 0.9
-"""Two documents are near-duplicates if so many of the words of each stand in the other."""
+"""Two documents are near-duplicates if each contains at least this share of the other's words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +129,7 @@ class Originals:
         for path in files:
             if path.is_file():
                 sizes[path.stat().st_size].append(path)
-            else:  # a pipe can be read once only, or not at all
+            else:  # a pipe can be read only once
                 self.skipped.append(Skipped(str(path), f"{path} is not a regular file."))
         contents: dict[tuple[int, bytes], list[Path]] = defaultdict(list)
         for size, alike in sizes.items():
@@ -206,7 +206,7 @@ class Family:
 
 @dataclass(frozen=True, slots=True)
 class Containment:
-    """A document that stands in a longer one, such as an article in a volume.
+    """A document that is part of a longer one, such as an article in a volume.
 
     Attributes:
         share: of the part's words that stand in the whole, in [0, 1].

@@ -263,7 +263,7 @@ class CandidateFile:
 
 
 def build(path: Path, owner: str, blocks: Iterable[Sequence[tuple[int, Scorable]]], measure: Measure) -> None:
-    """Write the side file of an index, whole or not at all. Memory is bounded by the blocks.
+    """Write the side file of an index atomically. Memory is bounded by the blocks.
 
     Args:
         path: of the file.
@@ -375,7 +375,7 @@ class _Spool:
 
 
 def _read(file: IO[bytes], kind: type[np.generic], count: int) -> Iterator[tuple[int, NDArray[Any]]]:
-    """The numbers of a temporary file, so many at a time, each time with the place of the first."""
+    """Yield the numbers of a temporary file in blocks, each with the position of its first number."""
     file.seek(0)
     place = 0
     while len(block := np.frombuffer(file.read(count * np.dtype(kind).itemsize), kind)):

@@ -50,7 +50,7 @@ MAX_LEARNED_FROM = 2_000
 
 _WINDOW = 64  # files hashed together
 _COMMIT_SECONDS, _COMMIT_BYTES = 3.0, 32_000_000
-_BATCH = 16  # documents encoded anew together
+_BATCH = 16  # documents encoded together
 
 
 @dataclass(frozen=True, slots=True)
@@ -544,7 +544,7 @@ def _hashed(file: _File) -> _File:
     try:
         status = path.stat()
         file.size, file.mtime_ns = status.st_size, status.st_mtime_ns
-        if not path.is_file():  # a pipe can be read once only, or not at all
+        if not path.is_file():  # a pipe can be read only once
             file.reason = f"{file.shown} is not a regular file."
         else:
             file.key = digest(path.suffix.lower().encode(errors="replace"), file_digest(path))

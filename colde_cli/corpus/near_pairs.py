@@ -175,7 +175,7 @@ class ShingleTable:
 
 
 def shared_words(a: ShingleTable, b: ShingleTable) -> tuple[float, float]:
-    """The share of A's words that stand in B, and of B's in A, each in [0, 1].
+    """The share of A's words that B contains, and of B's words that A contains, each in [0, 1].
 
     A word stands in the other document if it is part of a shingle that the other document has as well.
     """

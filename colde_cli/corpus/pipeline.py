@@ -31,7 +31,7 @@ CPU_WINDOW, DEVICE_WINDOW = 1 << 16, 1 << 18
 _WINDOWS_AHEAD = 3
 """Windows of tokens that may wait for the encoder; with as many, no further file is read."""
 _MIN_TOKENS = 256
-"""Tokens that every document counts in addition to its own: a million empty ones fill the memory as well."""
+"""Tokens counted for every document in addition to its own: a million empty documents fill the memory, too."""
 _FILES_AHEAD = 32
 """Files that are read, or wait to be, at the same time; only as many as there are cores are being read."""
 
@@ -111,7 +111,7 @@ class StageClock:
             self._counts["tokens"] += sum(len(chunk.ids) for item in window for chunk in item.chunks)
 
     def expect(self, files: int) -> None:
-        """Expect so many more files, or fewer."""
+        """Raise the number of expected files by `files`, or lower it."""
         with self._lock:
             self._files = (self._files or 0) + files
 
@@ -162,7 +162,7 @@ class _Chunked:
 
 
 class _StoppedError(Exception):
-    """Ends the encoding of a window that nobody waits for any more."""
+    """Ends the encoding of a window that nobody waits for."""
 
 
 def encode_ahead(

@@ -37,7 +37,7 @@ class Remote(Protocol):
     url: str
 
     def get(self, name: str, most: int) -> bytes | None:
-        """The content of an object of at most so many bytes; None if there is none. A larger one is not read."""
+        """The content of an object; None if there is none. An object larger than the limit is not read."""
 
     def put(self, name: str, content: bytes) -> None:
         """Write an object; readers see the old or the new content."""

@@ -77,7 +77,7 @@ def unpack(blob: bytes) -> tuple[Header, Arrays] | None:
 
 
 def _start(length: int) -> int:
-    """Where the arrays begin after a header of so many bytes."""
+    """The offset of the arrays after a header of `length` bytes."""
     return 4 + -(-length // 4) * 4
 
 
@@ -315,7 +315,7 @@ _CARD_ARRAYS = ("document_vector", "chunk_vectors", "centred_unit_vectors", "sha
 
 @memoised
 def reader_digest() -> bytes:
-    """Hash of the code of all readers: when one changes, files are read anew."""
+    """Hash of the code of all readers: when one changes, files are read again."""
     folder = Path(colde_cli.__file__).parent / "documents"
     return digest(*(path.read_bytes() for path in sorted(folder.rglob("*.py"))))
 

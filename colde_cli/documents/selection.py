@@ -154,7 +154,7 @@ class _Layout:
 
 
 def _move(section: Section, removed: Sequence[Span], layout: _Layout) -> Section | None:
-    """Add a section to the new text, without the removed spans; None if nothing of it is left."""
+    """Add a section to the new text, without the removed spans; None if nothing is left."""
     if not removed:
         shift = layout.add(section.span) - section.span.start
         span = Span(section.span.start + shift, section.span.end + shift)

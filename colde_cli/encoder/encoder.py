@@ -59,7 +59,7 @@ Opened = TypeVar("Opened")
 
 MAX_CHUNKS = 5000
 """Chunks of one document. Attention takes about 60 bytes for each pair of them: 1.5 GB; 500 pages have 1,000 chunks."""
-# Chunks encoded between two writes to the cache: an interrupted run loses no more than these.
+# Chunks encoded between two writes to the cache: an interrupted run loses at most these.
 _BLOCK = 1024
 
 
@@ -197,7 +197,7 @@ class Encoder:
         if lexicon is None or score_weights is None:
             return None
         files = self._digests(HEAD_GRAPH, TOKENIZER, LEXICON, DOMAINS, FIELDS)
-        # Without the thresholds: a profile stays right if they are fitted anew.
+        # Without the thresholds: a profile stays right if they are fitted again.
         bare = replace(
             score_weights,
             domains=tuple(
@@ -434,7 +434,7 @@ def rows_of_sections(document: Document, chunks: Sequence[Chunk]) -> list[list[i
 
 
 Numbering = Literal["kept", "anew"]
-"""The number q of a chunk for the model: "kept" from its document, or counted "anew" in the new order."""
+"""The number q of a chunk for the model: "kept" from its document, or "anew", counted in the new order."""
 
 
 def rearranged(
@@ -463,7 +463,7 @@ def rearranged(
     )
     vectors = _vectors(encoding, chunks, order, encoder)
     output = encoder.head.run([vectors], chunk_ids=[numbers])
-    # The numbers q are the order of the chunks, for the opening as well.
+    # The numbers q are the order of the chunks, also for the opening.
     terms, opening = encoder.words(sorted(chunks, key=lambda chunk: chunk.index))
     return replace(
         encoding,

@@ -45,7 +45,7 @@ _GROWTH = 5
 _CUDA_MEMORY = 16 << 30
 _CUDA_SECONDS = 60.0
 _LARGEST = 1e6
-"""No vector that is of any use has a larger value; the square of a much larger one is no number any more."""
+"""Larger values occur in no usable vector; the square of a much larger value overflows."""
 # Tokens of a GPU batch, padding included: this fills an accelerator and takes well under a gigabyte.
 _BATCH_TOKENS = 32_768
 

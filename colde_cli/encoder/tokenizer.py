@@ -26,7 +26,7 @@ _COMMON_LETTERS = 3.0
 """Letters that a table of replacements puts for one, as a rule; that of Unicode has 18 for one only."""
 
 _PROBE = "The 1. \u0416 \u672c \u05d0 \ue000 \U0001f600 " + "x" * 300
-"""What no vocabulary holds: a tokenizer that lacks a token for such, or a rule, fails here and not in a document."""
+"""Signs of no vocabulary: a tokenizer without a token or rule for them fails here, not at a document."""
 
 
 def open_tokenizer(path: Path) -> TextTokenizer:

@@ -429,7 +429,7 @@ def _fit(model: Any, evaluation_set: EvaluationSet) -> Any:  # noqa: ANN401 - a 
 
 
 def _least_documents(evaluation_set: EvaluationSet) -> int:
-    """Least number of documents that a word must stand in: 1 among fewer than ten documents, else 2."""
+    """Minimum number of documents that must contain a word: 1 among fewer than ten documents, else 2."""
     return 2 if len(evaluation_set.background) >= _FEW else 1
 
 

@@ -243,7 +243,7 @@ def _elongated(
 
 
 def _shown(group: IntArray, options: ViewOptions, sections: int, generator: np.random.Generator) -> IntArray:
-    """Choose the chunks of one of so many sections that are shown."""
+    """Choose the chunks that are shown of one of `sections` sections."""
     if options.windows:
         return _spread(group, max(1, options.windows // sections), generator)
     return _window(group, options, generator)
@@ -267,7 +267,7 @@ def _window(group: IntArray, options: ViewOptions, generator: np.random.Generato
 
 
 def _positions(count: int, max_chunks: int, generator: np.random.Generator) -> IntArray:
-    """Number chunks from a random offset, so that the high numbers of whole documents are trained as well."""
+    """Number chunks from a random offset, so that the high numbers of whole documents are trained, too."""
     offset = int(generator.integers(max(0, max_chunks - count) + 1))
     return np.minimum(np.arange(offset, offset + count), max_chunks - 1)
 

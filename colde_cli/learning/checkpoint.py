@@ -46,7 +46,7 @@ class Progress:
         self.loss += loss
 
     def end_epoch(self, batches: int) -> float:
-        """Count an epoch of so many batches, and return their mean loss."""
+        """Count an epoch of `batches` batches, and return their mean loss."""
         mean = self.loss / batches
         self.epoch, self.batch, self.loss = self.epoch + 1, 0, 0.0
         return mean

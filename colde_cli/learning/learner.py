@@ -192,7 +192,7 @@ class ColdeLearner:
         return rows
 
     def end_epoch(self) -> None:
-        """Measure the centre anew, as the exported model will have it: the chunk vectors have moved."""
+        """Measure the centre again, as the exported model will have it: the chunk vectors have moved."""
         if self._trains_encoder:
             centers = set_center(self.network, self.source, self.task, CENTER_SAMPLE, self.recipe.seed)
             self._centers.copy_(centers)

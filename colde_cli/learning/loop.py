@@ -96,7 +96,7 @@ class Observer(Protocol):
     """Hears how the run goes; the loop itself neither prints nor writes a log."""
 
     def started(self, steps: int, done: int) -> None:
-        """The run has so many steps; the first `done` were taken before it was resumed."""
+        """The run has `steps` steps; the first `done` were taken before it was resumed."""
 
     def stepped(self, values: dict[str, float]) -> None:
         """A batch is done: step, epoch, loss, learning rate, gradient norm."""
@@ -417,7 +417,7 @@ class Interruption:
     """
 
     def __init__(self, seconds: float | None = None) -> None:
-        """Give the run so many seconds from now on; None sets no limit."""
+        """Limit the time of the run from now on, in seconds; None sets no limit."""
         self._deadline = None if seconds is None else time.monotonic() + seconds
         self._received: int | None = None
         self._armed = False

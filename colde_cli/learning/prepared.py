@@ -63,7 +63,7 @@ def is_prepared(path: Path) -> bool:
 
 
 def write_prepared(path: Path, inputs: Inputs, tokens: TokenStore, backbone: Backbone) -> None:
-    """Write the data of a run, at once or not at all; the same data gives the same bytes.
+    """Write the data of a run atomically; the same data gives the same bytes.
 
     Raises:
         OptionError: the folder is missing or not writable, or the disk is full.

@@ -47,7 +47,7 @@ class TrainingDisplay(Observer, Protocol):
     """Shows the phases of a job, how far each is, and how the training goes."""
 
     def phase(self, text: str, total: int | None = None) -> None:
-        """Begin a phase, of so many steps if known."""
+        """Begin a phase of `total` steps; None if their number is not known."""
 
     def advance(self, count: int) -> None:
         """Count steps of the phase."""
@@ -464,7 +464,7 @@ def _write_table(
     path: Path,
     display: TrainingDisplay,
 ) -> None:
-    """Write the vectors of these chunks to a memory-mapped file of all, which appears whole or not at all."""
+    """Write the vectors of these chunks to a memory-mapped file of all chunks, atomically."""
     with atomic_file(path) as staged:
         table = np.lib.format.open_memmap(staged, "w+", np.float32, (len(store), hidden))
         for start in range(0, len(chunks), _BLOCK):

@@ -85,7 +85,7 @@ def learn_profile(
 
 
 def random_pairs(count: int, most: int, generator: np.random.Generator) -> Ints:
-    """Different pairs (a, b) with a > b of so many documents, ascending: all of them, or `most` drawn at random."""
+    """Different pairs (a, b), a > b, of `count` documents, ascending: all pairs, or `most` drawn at random."""
     total = count * (count - 1) // 2
     numbers = np.arange(total)
     if total > most:

@@ -153,7 +153,7 @@ class FieldProfile:
 
     @property
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """What to keep of it, beside name, number of documents and fingerprint."""
+        """The data to keep beside name, number of documents and fingerprint."""
         return {item: getattr(self, item) for item in ARRAYS}
 
     @property
@@ -448,14 +448,14 @@ class Field:
 
 
 def blended_centre(field: FloatArray, documents: int, model: FloatArray) -> FloatArray:
-    """The centre [H] of a field of so many documents, the model's counting for `PRIOR_DOCUMENTS`."""
+    """The centre [H] of a field, averaged with the model's, which counts for `PRIOR_DOCUMENTS` documents."""
     share = documents / (documents + PRIOR_DOCUMENTS)
     blended: FloatArray = (share * field + (1 - share) * model).astype(np.float32)
     return blended
 
 
 def blended_spreads(spreads: Floats, documents: int) -> Floats:
-    """Spreads [6] of a field of so many documents; usual variances count for `PRIOR_DOCUMENTS`."""
+    """Spreads [6] of a field; the usual variances count for `PRIOR_DOCUMENTS` documents."""
     share = documents / (documents + PRIOR_DOCUMENTS)
     blended: Floats = np.sqrt(share * spreads**2 + (1 - share) * _USUAL_SPREADS**2)
     return blended

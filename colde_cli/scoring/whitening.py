@@ -104,7 +104,7 @@ def covariance_of(documents: Sequence[FloatArray], centre: FloatArray) -> Floats
 
 
 def blended_covariance(field: Floats, documents: int, model: Floats) -> Floats:
-    """The covariance of a field of so many documents, that of the model counting for `PRIOR_DOCUMENTS`."""
+    """The covariance of a field; that of the model counts for `PRIOR_DOCUMENTS` documents."""
     share = documents / (documents + PRIOR_DOCUMENTS)
     blended: Floats = share * field + (1 - share) * model
     return blended

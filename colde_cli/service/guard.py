@@ -176,7 +176,7 @@ class Guard:
             raise too_large(access.most_bytes)
 
     def _limited(self, receive: Receive) -> Receive:
-        """Receive no more than the limit, and no longer."""
+        """Receive at most as many bytes, and for at most as long, as the limits allow."""
         from starlette.exceptions import HTTPException
 
         arrived, whole = 0, False

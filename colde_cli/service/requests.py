@@ -60,7 +60,7 @@ class Upload:
 
 
 def read_upload(stream: BinaryIO, name: str, encoder: DocumentEncoder, password: str | None = None) -> Upload:
-    """Read and encode what a client sent. The name decides the kind of file and stands in messages, nothing else.
+    """Read and encode what a client sent. The name is used only to tell the kind of file, and in messages.
 
     Raises:
         DocumentError: it cannot be read.
@@ -268,7 +268,7 @@ def _under_its_name(found: Found) -> Encoding:
 
 
 class StoppedError(Exception):
-    """Raised inside a job that nobody waits for any more; nobody sees it."""
+    """Raised inside a job that nobody waits for, to end it; nobody sees it."""
 
 
 class Workers:

@@ -67,7 +67,7 @@ _FEW_WORDS = 6
 """A passage of fewer words moves only together with a neighbour: "None." occurs in many places."""
 _STRANGERS = 0.02
 """Documents that have a smaller share of their words in equal passages have no order in common: a page number or a
-label that stands in both is no partner."""
+label that both contain is no partner."""
 _ALIKE_BUT_FOR_NUMBERS = 0.8
 _FEW_ENOUGH = 2
 """Words besides numbers that two passages need before they can differ only in numbers."""

@@ -54,7 +54,7 @@ class SectionHistory:
 
     @property
     def changed(self) -> bool:
-        """Whether anything of it changed in any step."""
+        """Whether the section changed in any step."""
         unchanged = (SectionState.MATCHED, True, False)
         return any(step is None or (step.state, step.same, step.moved) != unchanged for step in self.steps)
 

@@ -29,7 +29,7 @@ MAX_ELEMENTS = 3_000_000
 _MAX_SIDE_ELEMENTS = 300_000  # in the parts for styles, relations and types
 _MAX_DEPTH = 5000  # of nested elements; editors stay below a hundred
 _MAX_DIRECTORY = 4 << 20
-_BLOCK = 4 << 20  # large, because expat begins a token anew with every block that cuts it
+_BLOCK = 4 << 20  # large, because expat starts a token again with every block that cuts it
 _END, _LONG_END = b"PK\x05\x06", b"PK\x06\x07"
 # The errors that the ZIP and XML modules raise for damaged files.
 _DAMAGE = (

@@ -149,7 +149,7 @@ class FormReader:
                 yield found
 
     def _value(self, annotation: Handle, kind: int) -> tuple[str, bool]:
-        """Return the value, and whether to read the appearance as well."""
+        """Return the value, and whether to read the appearance, too."""
         if kind != pdfium.FPDF_ANNOT_WIDGET:
             is_box = kind == pdfium.FPDF_ANNOT_FREETEXT
             return _long(pdfium.FPDFAnnot_GetStringValue, annotation, b"Contents") if is_box else "", True

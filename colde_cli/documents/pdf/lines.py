@@ -139,7 +139,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class PdfPage:
-    """One page: its lines, its filled-in values, and how much of it could not be read.
+    """One page: its lines, its filled-in values, and how much could not be read.
 
     Attributes:
         number: 1-based.

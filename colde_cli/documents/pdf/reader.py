@@ -419,7 +419,7 @@ def _is_garbled(layout: TextLayout) -> bool:
     Languages in Latin letters have 33 to 55 % vowels; text from a font with a wrong character map seldom has.
     """
     text = " ".join([line.text for line in layout.lines[:2000]])
-    # A word of three letters takes four with its blank: so many small words are always enough.
+    # A word of three letters takes four with its blank, so that this many small words always suffice.
     if sum(map(text.count, _FREQUENT)) > 0.01 * (len(text) + 1) / 4:
         return False
     words = re.findall(r"[^\W\d_]{3,}", text)

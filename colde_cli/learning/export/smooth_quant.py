@@ -251,7 +251,7 @@ def quantize(source: Path, target: Path, token_ids: Sequence[Sequence[int]]) -> 
     staged = target.with_suffix(".prepared.onnx")
     onnx.save(prepared, staged)
     level = logging.root.manager.disable
-    logging.disable(logging.WARNING)  # advice to run a pre-processing step, which `prepare` stands in for
+    logging.disable(logging.WARNING)  # advice to run a pre-processing step, which `prepare` replaces
     try:
         quantize_dynamic(
             staged,

@@ -156,7 +156,7 @@ class Smith(nn.Module):
         return joined if self.sizes.paper_compat else functional.normalize(joined, dim=-1)
 
     def _weights(self, vectors: Tensor, counts: Tensor) -> Tensor:
-        """How much each block counts [D, R], of blocks that stand in `counts` slots each."""
+        """How much each block counts [D, R], if each fills `counts` slots."""
         if self.sizes.combine == "sum-concat":
             return counts
         if self.weigh is None:
@@ -165,7 +165,7 @@ class Smith(nn.Module):
         return scores.masked_fill(counts == 0, torch.finfo(scores.dtype).min).softmax(1)
 
     def _with_padding(self, vectors: Tensor, counts: Tensor) -> tuple[Tensor, Tensor]:
-        """One column more: the vector of an empty block, which stands in every slot that has no block."""
+        """Append a column: the vector of an empty block, which fills every slot without a block."""
         _, empty = self._encode_rows(torch.zeros(1, 1, dtype=torch.int64, device=vectors.device))
         free = self.max_rows - counts.sum(1, keepdim=True)
         column = empty.unsqueeze(0).expand(vectors.shape[0], 1, self.hidden)
@@ -258,7 +258,7 @@ class SmithPretraining(nn.Module):
 
     def _word_loss(self, states: Tensor, targets: Tensor, blocks: Tensor) -> Tensor:
         parts = zip(torch.split(states, _TOGETHER), torch.split(targets, _TOGETHER), strict=True)
-        # Scores of the whole vocabulary are computed anew in the backward pass and never kept.
+        # Scores of the whole vocabulary are computed again in the backward pass instead of being kept.
         losses = [checkpoint(self._guess, *part, use_reentrant=False) for part in parts]
         return block_means(torch.cat([states.new_zeros(0), *losses]), blocks)
 

@@ -58,7 +58,7 @@ class PretrainingRecipe:
     seed: int = 0
 
     def steps(self, documents: int) -> int:
-        """Batches in all, of so many documents in every epoch."""
+        """Number of batches in all epochs of `documents` documents each."""
         return self.epochs * -(-documents // self.batch_size)
 
 
@@ -119,7 +119,7 @@ def mask_words(
     ordinary = ~np.isin(rows, vocabulary.specials)
     counts = ordinary.sum(1)
     wanted = np.where(counts > 0, np.maximum(1, np.rint(share * counts)), 0)
-    # A random order of each block's words, everything else behind them: the first so many are chosen.
+    # A random order of each block's words, everything else behind them; the first ones are chosen.
     order = np.where(ordinary, rng.random(rows.shape), 2.0).argsort(1).argsort(1)
     chosen = order < wanted[:, None]
     fate = rng.random(rows.shape)
