@@ -141,7 +141,7 @@ def _flush(file: Path) -> None:
 _LARGEST_VALUE = 1e3
 """Larger values occur in no usable array; a product of four such values does not overflow."""
 _LARGEST = 1_000_000_000
-"""Bytes that the arrays of one file may take: a few kilobytes of an archive can inflate to any size."""
+"""Maximum size of the arrays of one file in bytes: a few kilobytes of an archive can inflate to any size."""
 
 
 def load_arrays(path: Path, *names: str, largest: int = _LARGEST) -> tuple[NDArray[Any], ...]:

@@ -29,9 +29,9 @@ PANELS = (MODEL, NETWORK, OBJECTIVE, TOWER, TRAINING) = (
 DEFAULT_BACKBONE = "sentence-transformers/all-MiniLM-L6-v2"
 
 LEARNING_RATE = 5e-5
-"""The paper's, for a backbone that is trained."""
+"""The paper's learning rate, for a backbone that is trained."""
 FROZEN_LEARNING_RATE = 1e-3
-"""For a new head on vectors that stay: there is nothing pretrained to spoil."""
+"""For a new head on frozen vectors: nothing pretrained can be spoilt."""
 TOWER_LEARNING_RATE = 1e-3
 """For networks that start from random weights."""
 

@@ -92,7 +92,7 @@ class RayCluster:
 
         paths = pa.table({"path": pa.array([os.fsencode(path) for path in window], pa.binary())})
         encoders = max(1, int(self._encoders(ray)))
-        # Cut here: to repartition takes Ray a whole core, which a single node has not beside its encoder.
+        # Cut here: repartitioning takes Ray a whole core, which a single node does not have besides its encoder.
         size = max(1, min(64, len(window) // (4 * encoders)))
         model = (_portable_model(encoder), encoder.info.precision, encoder.identity, self.gpus > 0)
         dataset = (

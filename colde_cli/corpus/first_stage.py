@@ -242,7 +242,7 @@ class CandidateFile:
 
     @classmethod
     def open(cls, path: Path, owner: str) -> CandidateFile | None:
-        """Open the file; None if there is none, or it is damaged, of another layout or of another owner."""
+        """Open the file; None if it is missing, damaged, of another layout or of another owner."""
         try:
             with path.open("rb") as file:
                 mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)

@@ -99,7 +99,7 @@ def passages_of(document: Document, arrays: Arrays) -> tuple[Passage, ...]:
 
 
 def vector_record(encoding: Encoding, centre: FloatArray | None) -> bytes:
-    """What an index keeps of an encoding, beside the text.
+    """What an index keeps of an encoding, besides the text.
 
     Args:
         encoding: to keep.
@@ -333,7 +333,7 @@ def _full_key(key: bytes) -> bytes:
 
 
 def _opened(blob: bytes | None, path: Path, make: Callable[[Path, Header, Arrays], Opened]) -> Opened | None:
-    """What a record holds; None if there is none, or it is damaged or of another layout."""
+    """What a record holds; None if it is missing, damaged or of another layout."""
     unpacked = unpack(blob) if blob is not None else None
     try:
         return make(path, *unpacked) if unpacked is not None else None

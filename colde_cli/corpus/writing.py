@@ -102,7 +102,7 @@ def _make_tables(connection: sqlite3.Connection) -> None:
 
 @contextmanager
 def only_writer(folder: Path, patience: float = _PATIENCE) -> Iterator[None]:
-    """Hold the lock of those who write an index; it ends with the process, however that ends.
+    """Hold the lock of those who write an index; it is released with the process, however that ends.
 
     Raises:
         BadIndexError: another process holds it for longer than `patience` seconds, or the folder cannot be written.

@@ -72,7 +72,7 @@ class Cache:
             self._connection = None
 
     def get(self, keys: Sequence[bytes]) -> dict[bytes, bytes]:
-        """The values of those `keys` that the cache holds undamaged."""
+        """The values of `keys`, as far as the cache holds them undamaged."""
         stored: dict[bytes, bytes] = {}
         with self._guarded() as connection:
             for start in range(0, len(keys), _BATCH):

@@ -166,7 +166,7 @@ class Encoder:
 
     @property
     def identity(self) -> bytes:
-        """Hash of all that decides an encoding, beside the document."""
+        """Hash of everything that decides an encoding, except the document."""
         return digest(self.family, self.fingerprint)
 
     @property
@@ -182,7 +182,7 @@ class Encoder:
         return digest(sizes, reading, *files)
 
     def _digests(self, *names: str) -> list[bytes]:
-        """Hashes of those of these files that the model has."""
+        """Hashes of these files, as far as the model has them."""
         return [file_digest(self.folder.file(name)) for name in names if self.folder.has(name)]
 
     @cached_property

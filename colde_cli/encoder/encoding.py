@@ -111,7 +111,7 @@ class DocumentEncoder(Protocol):
 
     @property
     def identity(self) -> bytes:
-        """Hash of all that decides an encoding, beside the document."""
+        """Hash of everything that decides an encoding, except the document."""
 
     @property
     def family(self) -> bytes:

@@ -90,7 +90,7 @@ _MAX_BYTES = 4 << 20
 
 @dataclass(frozen=True, slots=True)
 class ModelConfig:
-    """Everything that defines a CoLDE model beside its weights; names as in the paper where it has one.
+    """Everything that defines a CoLDE model except its weights; names as in the paper where it has one.
 
     Attributes:
         backbone: the Hugging Face `BertConfig` fields of the chunk encoder.
@@ -278,7 +278,7 @@ _CHUNK_TOKENS = 512
 
 @dataclass(frozen=True, slots=True)
 class TowerConfig:
-    """Everything that defines a tower beside its weights.
+    """Everything that defines a tower except its weights.
 
     Attributes:
         system: which network, a name of `colde train --system`.

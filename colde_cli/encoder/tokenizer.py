@@ -88,7 +88,7 @@ class _Guarded:
 
 
 def _named(error: BaseException, path: Path) -> BaseException:
-    """What to raise for a failure: a sentence that names the file, but for Ctrl-C and the end of the program."""
+    """What to raise for a failure: a sentence that names the file, except for Ctrl-C and the end of the program."""
     if isinstance(error, Exception) or type(error).__name__ == "PanicException":
         return ModelError(f"{path} is not a tokenizer: {str(error)[:200]}.")
     return error

@@ -51,7 +51,7 @@ FIGURES: dict[str, FigureKind] = {
     ),
     "brier": FigureKind("Brier", "calibration", False, "Mean squared distance of probability and label."),
 }
-"""Every figure there can be, in the order of the tables."""
+"""All figures, in the order of the tables."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ IdPairs = Sequence[tuple[str, str]]
 
 
 DOCS = "docs"
-"""The field that the documents of an evaluation set are: those that are encoded for its pairs and its gallery."""
+"""The name of the field that is learned from the documents encoded for an evaluation set's pairs and gallery."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -25,7 +25,7 @@ from colde_cli.learning.tokens import TokenStore
 
 FORMAT = "colde.tokens/1"
 _LARGEST = 1 << 40
-"""Bytes that prepared data may take: it is the user's own, and may be of any number of documents."""
+"""Maximum size of prepared data in bytes: it is the user's own, and may hold any number of documents."""
 _ARRAYS = ("ids", "breaks", "starts", "sections", "documents")
 _ARCHIVE = b"PK\x03\x04"
 

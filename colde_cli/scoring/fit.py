@@ -33,7 +33,7 @@ _GAIN = 0.0005
 """A part is dropped if the ROC-AUC of left-out pairs rises by this much without it. Smaller rises are noise."""
 
 _DOMAIN_GAIN = 0.003
-"""The same for the pairs of one domain, which are fewer."""
+"""The same threshold for the pairs of one domain, which are fewer."""
 
 _SPLITS = 6
 """Random halves of the documents of a domain, each half fitted and measured once, which decide on the parts."""

@@ -28,7 +28,7 @@ BUCKETS = 1 << 19
 _LONGEST = 64
 """Word pieces of a word whose place counts; all further ones share the last place."""
 _FREQUENCIES = 1 << 16
-"""Number of document frequencies that there can be: they are kept in 16 bits."""
+"""Number of possible document frequencies: they are kept in 16 bits."""
 _RARE = 2
 """Document frequencies below this count as this: most such words are names or misread."""
 

@@ -153,7 +153,7 @@ class FieldProfile:
 
     @property
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """The data to keep beside name, number of documents and fingerprint."""
+        """The data to keep besides name, number of documents and fingerprint."""
         return {item: getattr(self, item) for item in ARRAYS}
 
     @property

@@ -119,7 +119,7 @@ class Verdict:
 
 
 COSINE_ALONE = ScoreWeights()
-"""Of a model that states no weights."""
+"""The weights of a model that states none."""
 
 
 def document_score(

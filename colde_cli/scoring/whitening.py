@@ -22,10 +22,10 @@ RANK = 96
 all."""
 
 PRIOR_DOCUMENTS = 50
-"""Documents that the covariance of the model counts for. Of 50 and 200, which differ little on validation pairs."""
+"""Documents that the covariance of the model counts for. 50 and 200 differ little on validation pairs."""
 
 _POWER = 0.35
-"""Power of the variances: 0 only centres, 0.5 whitens in full. Of 0, 0.25, 0.35 and 0.5."""
+"""Power of the variances: 0 only centres, 0.5 whitens in full. Chosen among 0, 0.25, 0.35 and 0.5."""
 _FLOOR = 0.02
 """Added to each variance, as a share of the largest."""
 

@@ -42,7 +42,7 @@ class Allowed:
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """What changed between two documents beside what is allowed.
+    """What changed between two documents besides what is allowed.
 
     Attributes:
         allowed: in the order in which they were given.
@@ -69,7 +69,7 @@ class Verification:
 def verify_documents(
     a: Document, b: Document, allow: Sequence[str] = (), ignore: IgnoreOptions = NOTHING_IGNORED
 ) -> Verification:
-    """Find what changed from `a` to `b` beside what is allowed.
+    """Find what changed from `a` to `b` besides what is allowed.
 
     Args:
         a: the first document.
@@ -209,7 +209,7 @@ class _Search:
         heads = [pair for change in changes for pair in zip_longest(change.a, change.b)]
         headings = [left for pair in heads if (left := self._not_allowed(self._heading(*pair)))]
         if self._masked(0) == self._masked(1):
-            # The edits of many short passages may look otherwise, but beside the matches nothing changed.
+            # The edits of many short passages may look different, but outside the matches nothing changed.
             return Verification(a, b, (), (), (), False, self._ignore)
         hidden = not (passages or headings) and self._remaining(0) != self._remaining(1)
         ordered = tuple(sorted(passages, key=lambda pair: -weight(pair)))

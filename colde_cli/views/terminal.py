@@ -61,10 +61,10 @@ if TYPE_CHECKING:
 _GAUGE = 40
 _VERDICT_STYLES = {True: "bold green", False: "bold yellow", None: "bold"}
 _MAX_CLOSEST = 4
-"""Pairs of chunks that are shown before the heat map."""
+"""Maximum number of pairs of chunks that are shown before the heat map."""
 _MAX_SECTIONS = 40
-"""Sections of each document in the heat map if other parts follow. Of more, headings of the upper levels are shown; a
-heat map with more than twice as many of these is left out."""
+"""Maximum number of sections of each document in the heat map if other parts follow. Beyond it, the upper levels of
+headings are shown; a heat map with more than twice as many of these is left out."""
 _STYLES = {State.EDITED: "yellow", State.MOVED: "magenta", State.ONLY_A: "red", State.ONLY_B: "green"}
 _LOOKS = {Operation.KEPT: "dim", Operation.DELETED: "red strike", Operation.INSERTED: "green underline"}
 _FLAG = "bold red"

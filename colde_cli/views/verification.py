@@ -1,4 +1,4 @@
-"""What changed beside what is allowed: in the terminal, as Markdown, and as JSON of schema colde.verify/1."""
+"""What changed besides what is allowed: in the terminal, as Markdown, and as JSON of schema colde.verify/1."""
 
 from __future__ import annotations
 

@@ -134,7 +134,7 @@ class TowerEncoder:
 
     @cached_property
     def identity(self) -> bytes:
-        """Hash of all that decides an encoding, beside the document."""
+        """Hash of everything that decides an encoding, except the document."""
         return digest(self.family, self.fingerprint)
 
     @cached_property

@@ -55,7 +55,7 @@ COUNT = 64
 # Short chunks say little: their few tokens rarely reach the extremes.
 _SHORTEST = 128
 TOLERANCE = 1e-4
-"""Largest difference of a number between the vectors of network and graph."""
+"""Maximum difference of a component between the vectors of network and graph."""
 
 # Sizes of the rows that are traced, where the system reads as much; no two alike, for the tracer's sake.
 _ROWS, _TOKENS = 5, 37

@@ -28,7 +28,7 @@ SHARE = 0.15
 """Share of a block's word pieces that is hidden."""
 _MASKED, _RANDOM = 0.8, 0.1
 BLOCKS = 2
-"""Hidden blocks of a document (the paper's m)."""
+"""Number of hidden blocks of a document (the paper's m)."""
 
 
 @dataclass(frozen=True, slots=True)

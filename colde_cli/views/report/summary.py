@@ -52,7 +52,7 @@ _CONTEXT = 36
 _EXCERPT = 80
 """Maximum number of characters shown of an edit, or of a passage without a partner."""
 _MAX_SECTIONS, _MAX_CHUNKS = 12, 6
-"""Closest pairs that are listed."""
+"""Maximum number of closest pairs that are listed."""
 _CHUNK_EXCERPT = 220
 """Maximum number of characters shown of a chunk."""
 
