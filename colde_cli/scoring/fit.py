@@ -159,7 +159,7 @@ def _earned_in_domain(pairs: FitPairs, table: Floats, code: int, kept: Bools, us
 
 
 def _without_harm(kept: Bools, judge: Callable[[Bools], tuple[float, float]], least: float) -> Bools:
-    """Drop parts, the most harmful first, while left-out pairs are told better without: bool [6].
+    """Drop parts, the most harmful first, while the ROC-AUC of left-out pairs rises without them: bool [6].
 
     Args:
         kept: the parts to begin with.
@@ -179,7 +179,7 @@ def _without_harm(kept: Bools, judge: Callable[[Bools], tuple[float, float]], le
 
 
 def _left_out_auc(pairs: FitPairs, tables: PartTables, kept: Bools, usual: Floats) -> tuple[float, float]:
-    """How well pairs are told that were left out of the fit: all kinds of them, and those of known domains alone."""
+    """ROC-AUC of pairs that were left out of the fit: of all kinds of pairs, and of those of known domains alone."""
     related, domains = pairs.related, pairs.domains
     unknown = [
         _mean_auc(related, _held_out_scores(related, table, domains, kept, usual, _RIDGE), domains)
