@@ -27,7 +27,7 @@ from scipy.optimize import minimize
 
 from colde_cli.encoder.cache import Cache
 from colde_cli.encoder.encoder import Encoder
-from colde_cli.evaluation.evaluation_set import EvaluationSet, read_evaluation_sets
+from colde_cli.evaluation.data import EvaluationSet, read_evaluation_sets
 from colde_cli.evaluation.metrics import expected_calibration_error, reliability, weighted_auc
 from colde_cli.evaluation.systems import DOCS, ModelSystem
 from colde_cli.scoring.config import probability

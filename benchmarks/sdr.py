@@ -47,7 +47,7 @@ from colde_cli.documents.document import Document, Part, assemble
 from colde_cli.encoder.cache import Cache
 from colde_cli.encoder.loading import open_encoder
 from colde_cli.errors import DataError
-from colde_cli.evaluation.evaluation_set import EvaluationSet
+from colde_cli.evaluation.data import EvaluationSet
 from colde_cli.evaluation.systems import DOCS, ModelSystem, PairScorer, ScoringSystem, make_baselines
 
 Floats = NDArray[np.float64]

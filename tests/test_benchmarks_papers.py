@@ -154,8 +154,7 @@ def test_the_cell_of_a_passage(script: Any) -> None:
 
 
 def test_triples_of_related_documents(script: Any) -> None:
-    from colde_cli.evaluation.data import TrainingDocument
-    from colde_cli.evaluation.evaluation_set import make_evaluation_set
+    from colde_cli.evaluation.data import TrainingDocument, make_evaluation_set
 
     levels = script("levels")
     rows = [

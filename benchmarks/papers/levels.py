@@ -41,7 +41,7 @@ from colde_cli import settings
 from colde_cli.documents.document import Chunk, Document, Span
 from colde_cli.encoder.cache import Cache
 from colde_cli.encoder.encoder import Encoder
-from colde_cli.evaluation.evaluation_set import EvaluationSet
+from colde_cli.evaluation.data import EvaluationSet
 from colde_cli.scoring.score import cosines, document_score
 from colde_cli.similarity.chunk_scores import explanation
 from colde_cli.similarity.comparison import compare_encodings

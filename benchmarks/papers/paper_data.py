@@ -20,12 +20,14 @@ import colde_cli
 from colde_cli.encoder.cache import digest, file_digest
 from colde_cli.encoder.encoder import Encoder
 from colde_cli.encoder.layout import TOKENIZER
-from colde_cli.evaluation.data import TrainingData, read_data, read_pairs
-from colde_cli.evaluation.evaluation_set import (
+from colde_cli.evaluation.data import (
     EvaluationSet,
+    TrainingData,
     make_evaluation_set,
     members,
+    read_data,
     read_evaluation_sets,
+    read_pairs,
 )
 from colde_cli.learning.learner import ColdeTask
 from colde_cli.learning.loop import Task

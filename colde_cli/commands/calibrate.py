@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from colde_cli.encoder.encoding import DocumentEncoder
     from colde_cli.evaluation.calibrate import Quality, Refit
-    from colde_cli.evaluation.evaluation_set import EvaluationSet
+    from colde_cli.evaluation.data import EvaluationSet
     from colde_cli.evaluation.systems import ModelSystem
 
     Writer = Callable[[ModelSystem, EvaluationSet, Refit], Path]
@@ -85,7 +85,7 @@ def calibrate(
     cross-validation. Needs the evaluate extra.
     """
     require_extra("evaluate", "colde calibrate")
-    from colde_cli.evaluation.evaluation_set import read_evaluation_sets
+    from colde_cli.evaluation.data import read_evaluation_sets
     from colde_cli.evaluation.systems import DOCS
 
     write = _writer(model, output) if field is None else _profile_writer(field, output)

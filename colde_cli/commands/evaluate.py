@@ -35,8 +35,8 @@ from colde_cli.views.output import Format, choose_format, deliver, refuse_inputs
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from colde_cli.evaluation.data import EvaluationSet
     from colde_cli.evaluation.evaluate import Attack, MeasurementPlan
-    from colde_cli.evaluation.evaluation_set import EvaluationSet
     from colde_cli.evaluation.result import Evaluation, RobustnessResult
     from colde_cli.evaluation.systems import ModelSystem
 
@@ -143,8 +143,8 @@ def evaluate(
     explains the figures. Needs the evaluate extra.
     """
     require_extra("evaluate", "colde evaluate")
+    from colde_cli.evaluation.data import read_evaluation_sets
     from colde_cli.evaluation.evaluate import MeasurementPlan
-    from colde_cli.evaluation.evaluation_set import read_evaluation_sets
 
     chosen = choose_format(format, output, map(str, (*pairs, *docs, *(validation or []))), _FORMATS)
     if field is not None and robustness is not None:

@@ -27,11 +27,10 @@ from colde_cli.corpus import first_stage
 from colde_cli.corpus.collecting import CorpusReader, Skipped, encode_each, encode_files
 from colde_cli.corpus.filters import headings_of
 from colde_cli.corpus.index import Index, shown_path
-from colde_cli.corpus.listing import check_losses, list_files
 from colde_cli.corpus.pipeline import StageClock, StageTimes
 from colde_cli.corpus.store import pack, reader_digest, text_record, vector_record
 from colde_cli.corpus.upkeep import wait_for_outdated
-from colde_cli.corpus.writing import writing
+from colde_cli.corpus.writing import check_losses, list_files, writing
 from colde_cli.documents.document import document_of, kept_title
 from colde_cli.documents.passages import passages
 from colde_cli.encoder.cache import digest, file_digest

@@ -12,10 +12,9 @@ from pathlib import Path
 from colde_cli.corpus import first_stage
 from colde_cli.corpus.collecting import CorpusReader, Skipped, call_ahead, skipping
 from colde_cli.corpus.index import Index, decoded, shown_path, trouble
-from colde_cli.corpus.listing import check_losses, list_files
 from colde_cli.corpus.pipeline import StageClock
 from colde_cli.corpus.store import reader_digest, text_record, unpack
-from colde_cli.corpus.writing import writing
+from colde_cli.corpus.writing import check_losses, list_files, writing
 from colde_cli.documents.document import kept_title
 from colde_cli.documents.passages import passages
 from colde_cli.documents.sandbox import readers

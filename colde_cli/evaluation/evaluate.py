@@ -9,8 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from colde_cli.evaluation.data import LabelledPair
-from colde_cli.evaluation.evaluation_set import EvaluationSet, members
+from colde_cli.evaluation.data import EvaluationSet, LabelledPair, members
 from colde_cli.evaluation.metrics import (
     Draws,
     PairBootstrap,

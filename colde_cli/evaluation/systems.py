@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from colde_cli.encoder.encoding import DocumentEncoder, EncoderConfig, Encoding
 from colde_cli.encoder.loading import learn_field, open_field
 from colde_cli.errors import DataError, OptionError
-from colde_cli.evaluation.evaluation_set import EvaluationSet, members
+from colde_cli.evaluation.data import EvaluationSet, members
 from colde_cli.scoring.config import PARTS, Calibration
 from colde_cli.scoring.profile import DomainFields, Field, FieldCalibration, FieldDocument
 from colde_cli.scoring.score import Scorable, all_parts, document_scores, score_without, verdict

@@ -16,8 +16,7 @@ from colde_cli.documents.document import Document, Part, Span, assemble
 from colde_cli.encoder.encoder import Encoder, Numbering, rearranged
 from colde_cli.encoder.encoding import DocumentEncoder, Encoding
 from colde_cli.errors import OptionError
-from colde_cli.evaluation.data import LabelledPair
-from colde_cli.evaluation.evaluation_set import members
+from colde_cli.evaluation.data import LabelledPair, members
 from colde_cli.evaluation.robustness.report import (
     PairRow,
     ProtocolReport,
