@@ -270,8 +270,8 @@ def head(place: Place, name: str) -> Outcome:
 
 def _signal(number: int) -> Fault:
     def fault(place: Place, name: str) -> Outcome:
-        process = place.start(place.command(name))
         delay = random.Random(name + str(number)).uniform(0.1, 0.6) * _usual_seconds(name)
+        process = place.start(place.command(name))
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(delay)
         ran = process.poll() is None
@@ -329,9 +329,10 @@ def changing(place: Place, name: str) -> Outcome:
 
 def deleted(place: Place, name: str) -> Outcome:
     """What is read is deleted while the command works."""
+    delay = 0.4 * _usual_seconds(name)
     process = place.start(place.command(name))
     with contextlib.suppress(subprocess.TimeoutExpired):
-        process.wait(0.4 * _usual_seconds(name))
+        process.wait(delay)
     for path in place.read_by(name):
         path.unlink(missing_ok=True)
     return finish(process)

@@ -316,12 +316,14 @@ def test_an_interrupt_is_status_130_without_a_traceback() -> None:
 # file, runs a module), so that no clock decides; none is counted before Ctrl-C is heard, nor after a command began.
 _STOPPED = """
 import os, runpy, signal, sys
-moment, seen = int(sys.argv.pop(1)), 0
+moment, seen, over = int(sys.argv.pop(1)), 0, False
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 def count(event, arguments):
-    global seen
-    seen += signal.getsignal(signal.SIGINT) is not signal.default_int_handler
+    global seen, over
+    heard = signal.getsignal(signal.SIGINT) is not signal.default_int_handler
+    over = over or (seen > 0 and not heard)
+    seen += heard and not over
     if seen == moment:
         seen += 1
         os.write(1, b"now")
@@ -357,14 +359,14 @@ def wait_until_gone(group: int) -> None:
 def test_an_interrupt_while_the_program_loads_ends_it_in_silence(to_group: bool) -> None:
     """It leaves no process behind: a terminal tells all of them of Ctrl-C, a `kill` does not."""
     interrupted = 0
-    for moment in (1, 2, 5, 20, 60, 120, 180, 240, 300, 360, 420, 480, 540, 600):
+    for moment in (1, 5, 20, 60, 120, 180, 240, 300, 360, 420, 480, 540, 600):
         arguments = [sys.executable, "-c", _STOPPED, str(moment), "diff", V1, V2, "--level", "document"]
         with subprocess.Popen(
             arguments, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
         ) as process:
             assert process.stdout is not None
             if process.stdout.read(3) != b"now":
-                process.communicate()
+                process.kill()
                 break  # this version of Python does less until the command begins
             (os.killpg if to_group else os.kill)(process.pid, signal.SIGINT)
             assert process.communicate(timeout=60) == (b"", b""), moment
