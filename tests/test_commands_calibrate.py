@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import sys
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -19,8 +20,8 @@ pytest.importorskip("sklearn")
 
 from colde_cli.encoder.encoder import Encoder
 from colde_cli.encoder.layout import open_folder
-from colde_cli.errors import DataError
-from colde_cli.evaluation.calibrate import refit
+from colde_cli.errors import DataError, OptionError
+from colde_cli.evaluation.calibrate import refit, store
 from colde_cli.evaluation.systems import StoredVerdicts
 from colde_cli.scoring.config import Calibration, probability
 from colde_cli.scoring.profile import FieldInfo, FieldProfile
@@ -82,6 +83,14 @@ def test_a_copy_leaves_the_model_as_it_is(
     assert (target / "config.json").read_text(encoding="utf-8") != text
     assert Encoder.load(target, device="cpu").head is not None
     assert sorted(path.name for path in tmp_path.iterdir()) == [target.name, "mine"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links")
+def test_a_copy_that_fails_says_why_and_leaves_nothing(model: Path, tmp_path: Path) -> None:
+    (model / "more.npz").symlink_to("nowhere")
+    with pytest.raises(OptionError, match=r"copy cannot be written \(No such file or directory\); add -o"):
+        store(open_folder(model).config, model, tmp_path / "copy")
+    assert [path.name for path in tmp_path.iterdir()] == ["mine"]
 
 
 def test_targets_that_are_refused_before_the_work(

@@ -186,9 +186,17 @@ def store(config: EncoderConfig, model: Path, output: Path | None) -> Path:
         return output
     except OSError as error:
         place = output or model
-        # Copying a folder goes on after an error, and raises a list of them: files and the reason of each.
-        reason = error.args[0][0][2] if isinstance(error, shutil.Error) else error.strerror
-        raise OptionError(f"{place} cannot be written ({reason}); add -o with another folder.") from error
+        raise OptionError(
+            f"{place} cannot be written ({_reason(error)}); add -o with another folder."
+        ) from error
+
+
+def _reason(error: OSError) -> str | None:
+    """The reason of an error, in the system's words."""
+    if not isinstance(error, shutil.Error):
+        return error.strerror
+    # Copying a folder goes on after an error and raises a list of all: from where, to where, and the error as text.
+    return str(error.args[0][0][2]).partition("] ")[2].partition(": ")[0]
 
 
 def _copy(model: Path, folder: Path) -> None:
