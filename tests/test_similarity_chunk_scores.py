@@ -35,6 +35,11 @@ def test_cosines_are_bounded_and_symmetric(a: np.ndarray, b: np.ndarray) -> None
 def test_cosines_are_those_of_the_textbook() -> None:
     a = np.array([[3, 4], [1, 0], [0, 0]], np.float32)
     assert np.allclose(cosines(a, a), [[1, 0.6, 0], [0.6, 1, 0], [0, 0, 0]])
+    many = (
+        np.random.default_rng(0).standard_normal((400, 7)).astype(np.float32)
+    )  # rounding goes beyond 1 and -1
+    assert cosines(many, many).max() <= 1.0
+    assert cosines(many, -many).min() >= -1.0
     assert cosine(a[0], -a[0]) == pytest.approx(-1.0)
 
 

@@ -125,6 +125,7 @@ def test_other_kinds_are_flagged(a: str, b: str, kind: str) -> None:
         ("Es ist exklusiv nutzbar.", "Es ist ausschließlich nutzbar."),
         ("He is required to pay any fee.", "He shall pay each fee."),
         ("It is paid prior to the visit.", "It is paid before the visit."),
+        ("The hall was dark in May and cold.", "The hall was dark all spring and cold."),
     ],
 )
 def test_what_only_looks_like_it_is_not(a: str, b: str) -> None:

@@ -126,6 +126,7 @@ def test_only_the_edits_that_are_not_allowed_are_listed() -> None:
         made(), made(fees=FEES.replace("58", "63").replace("month", "day")), [r"/\d+/"]
     ).passages
     assert [pair.b_text[edit.b.start : edit.b.end] for edit in pair.edits] == ["day"]
+    assert pair.flags == ()
 
 
 def test_text_that_came_into_a_free_section_moved() -> None:
@@ -165,6 +166,12 @@ def test_a_document_that_was_not_read_whole_is_never_verified(report: ReadReport
 def test_a_wrong_pattern_is_an_error(wrong: str) -> None:
     with pytest.raises(OptionError):
         verify_documents(made(), made(), [wrong])
+
+
+@pytest.mark.parametrize("empty", ["", " ", "re:"])
+def test_an_empty_pattern_is_explained(empty: str) -> None:
+    with pytest.raises(OptionError, match="would allow every section"):
+        verify_documents(made(), made(), [empty])
 
 
 def test_a_slash_inside_a_pattern_is_escaped() -> None:

@@ -56,6 +56,8 @@ def test_every_passage_is_as_the_contract_says(schema: Validator, comparison: Co
     value = json.loads(comparison_json(comparison))
     assert value == comparison.to_dict()
     schema.validate(value)
+    for passage, pair in zip(value["passages"], comparison.passages, strict=True):
+        assert passage["score"] == (None if pair.score is None else round(pair.score, 6))
     states = [passage["state"] for passage in value["passages"]]
     counted = {state.value: states.count(state.value) for state in State}
     assert {state: value["summary"][state] for state in counted} == counted
