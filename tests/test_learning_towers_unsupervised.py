@@ -216,7 +216,7 @@ def test_sentences_of_a_text() -> None:
     assert found.sentence(1).tolist() == [8, 6, 6, 4]
     assert found.without(1).tolist() == [7, 5, 4, 7, 4]
     assert found.sentence(2).tolist() == [7, 4]
-    cut = split_sentences("Ash oak. Bay elm elm. Ash.", tokenizer, most=1)
+    cut = split_sentences("Ash oak. Bay elm elm. Ash.", tokenizer, limit=1)
     assert cut is not None
     assert cut.pieces.tolist() == [7, 5, 4]
     assert split_sentences(" ", tokenizer) is None

@@ -423,7 +423,7 @@ def test_colours_mark_the_redline(versions: Comparison, monkeypatch: pytest.Monk
 
 def test_many_flags_of_a_kind_are_counted() -> None:
     flags = [Flag(FlagKind.NUMBER, str(number), str(number + 1)) for number in range(20)]
-    ((kind, said),) = flag_words(flags, most=2)
+    ((kind, said),) = flag_words(flags, limit=2)
     assert (kind, said) == ("number", "0 → 1, 1 → 2, and 18 more")
     assert "more" not in flag_words(flags)[0][1]
 

@@ -129,7 +129,7 @@ def dupes(
 def _write_reports(
     found: Families,
     folder: Path,
-    most: int,
+    limit: int,
     choice: ModelChoice,
     password: str | None,
     reporter: Reporter,
@@ -141,11 +141,11 @@ def _write_reports(
 
     pairs = found.pairs()
     encoder = choice.load() if pairs else None
-    if len(pairs) > most:
-        reporter.warning(f"Reports are written on {most} of {len(pairs):,} pairs; see --max-reports.")
+    if len(pairs) > limit:
+        reporter.warning(f"Reports are written on {limit} of {len(pairs):,} pairs; see --max-reports.")
     with PairReports.replacing(folder) as reports:
-        with progress("Comparing", "pairs", min(most, len(pairs)), show=not reporter.quiet) as advance:
-            for pair in pairs[:most]:
+        with progress("Comparing", "pairs", min(limit, len(pairs)), show=not reporter.quiet) as advance:
+            for pair in pairs[:limit]:
                 try:
                     reports.write(pair, api.compare(*pair, encoder=encoder, password=password))
                 except DocumentError as error:  # it was readable a moment ago

@@ -265,14 +265,14 @@ class FirstQuery:
 
 
 def candidates(
-    query: FirstQuery, segments: Sequence[Segment], most: int, allowed: Ints | None = None
+    query: FirstQuery, segments: Sequence[Segment], limit: int, allowed: Ints | None = None
 ) -> Ints:
-    """The ids of the `most` documents that are likely to be closest, ascending.
+    """The ids of the `limit` documents that are likely to be closest, ascending.
 
     Args:
         query: within the field of the segments.
         segments: each document stands in one of them.
-        most: how many to choose.
+        limit: how many to choose.
         allowed: ids of the documents that may be chosen, ascending; None allows all.
     """
     ids = np.concatenate([segment.ids for segment in segments])
@@ -282,7 +282,7 @@ def candidates(
         rows = np.flatnonzero(np.isin(ids, allowed, assume_unique=True))
         ids, vectors, words = ids[rows], vectors[rows], words[rows]
     scores = fused(vectors, words, query)
-    return np.sort(ids[best(scores, most)])
+    return np.sort(ids[best(scores, limit)])
 
 
 def fused(vectors: FloatArray, words: Floats, query: FirstQuery) -> Floats:
@@ -291,11 +291,11 @@ def fused(vectors: FloatArray, words: Floats, query: FirstQuery) -> Floats:
     return (1 - query.word_share) * vectors + query.word_share * raised
 
 
-def best(scores: Floats, most: int) -> Ints:
+def best(scores: Floats, limit: int) -> Ints:
     """The places of the highest scores; of equal ones the first."""
-    if len(scores) <= most:
+    if len(scores) <= limit:
         return np.arange(len(scores))
-    least = np.partition(scores, len(scores) - most)[len(scores) - most]
+    least = np.partition(scores, len(scores) - limit)[len(scores) - limit]
     above = np.flatnonzero(scores > least)
-    level = np.flatnonzero(scores == least)[: most - len(above)]
+    level = np.flatnonzero(scores == least)[: limit - len(above)]
     return np.concatenate([above, level])

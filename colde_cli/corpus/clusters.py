@@ -260,13 +260,13 @@ def _least_score(encoder: DocumentEncoder, field: Field | None) -> float:
 
 def _links(cards: Sequence[Card], encoder: DocumentEncoder, field: Field | None, least: float) -> Links:
     """The neighbours of each document, with their exact scores."""
-    most = min(NEIGHBOURS, max(2, isqrt(len(cards))))
+    limit = min(NEIGHBOURS, max(2, isqrt(len(cards))))
     links: Links = {}
     measure = Measure(field, encoder.config.score_weights or COSINE_ALONE)
     for number, candidates in enumerate(_candidates(cards, measure)):
         chosen = [cards[other] for other in candidates.tolist()]
         scores = scores_with_many(cards[number], chosen, encoder.config, field or encoder.domain_fields)
-        for place in np.argsort(-scores, kind="stable")[:most].tolist():
+        for place in np.argsort(-scores, kind="stable")[:limit].tolist():
             if scores[place] >= least:
                 other = int(candidates[place])
                 links[min(number, other), max(number, other)] = float(scores[place])
@@ -278,15 +278,15 @@ def _candidates(cards: Sequence[Card], measure: Measure) -> list[Ints]:
     # In blocks: the chunk vectors of all documents together would stand in memory twice.
     blocks = [measure.vectors(cards[start : start + _BLOCK]) for start in range(0, len(cards), _BLOCK)]
     means = np.concatenate(blocks) if blocks else np.empty((0, 1), np.float32)
-    most = min(CANDIDATES, len(cards) - 1)
+    limit = min(CANDIDATES, len(cards) - 1)
     found: list[Ints] = []
     for start in range(0, len(cards), _BLOCK):
         cosines = means[start : start + _BLOCK] @ means.T
         own = np.arange(len(cosines))
         cosines[own, own + start] = -np.inf
         best = (
-            np.argpartition(-cosines, most - 1, axis=1)[:, :most]
-            if most
+            np.argpartition(-cosines, limit - 1, axis=1)[:, :limit]
+            if limit
             else np.empty((len(own), 0), np.int64)
         )
         found += list(np.sort(best, axis=1))

@@ -117,8 +117,8 @@ def find_candidates(
     allowed = None if chosen == ALL else np.setdiff1d(index.numbers(chosen), own)
     segments = [file.segment, *_tail(index, file, measure)]
     try:
-        most = max(SCORED, 2 * top) + len(own)
-        found = np.setdiff1d(candidates(measure.query(query), segments, most, allowed), own)
+        limit = max(SCORED, 2 * top) + len(own)
+        found = np.setdiff1d(candidates(measure.query(query), segments, limit, allowed), own)
         return Likely(found, searched - len(own) if allowed is None else len(allowed))
     except (ValueError, IndexError):  # numbers that no file has unless it is damaged
         warnings.warn(

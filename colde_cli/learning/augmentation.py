@@ -143,16 +143,16 @@ def training_views(
     return _views(rows, len(rows) - count)
 
 
-def whole_views(store: ChunkStore, documents: Sequence[int] | IntArray, most: int = 0) -> Views:
+def whole_views(store: ChunkStore, documents: Sequence[int] | IntArray, limit: int = 0) -> Views:
     """Make one row for each document, with all its chunks and itself as partner, as at inference.
 
-    Of a document with more chunks than `most`, so many are read, at equal distances; 0 reads all.
+    Of a document with more chunks than `limit`, only that many are read, at equal distances; 0 reads all.
     """
     rows = []
     for owner, document in enumerate(documents):
         chunks = store.chunks_of(int(document))
-        if 0 < most < len(chunks):
-            chunks = chunks[(2 * np.arange(most) + 1) * len(chunks) // (2 * most)]
+        if 0 < limit < len(chunks):
+            chunks = chunks[(2 * np.arange(limit) + 1) * len(chunks) // (2 * limit)]
         rows.append(_Row(chunks, np.arange(len(chunks)), 0, owner, owner))
     return _views(rows, 0)
 

@@ -366,8 +366,8 @@ def _hard_negatives(
     path = job.workshop / _HARD
     if not (job.resume and path.is_file()):
         display.phase("Finding hard negatives")
-        training, most = task.split.training, job.recipe.hard_negatives
-        found = hard_negatives(task.texts, tokenizer, task.positives, training, task.files, most)
+        training, limit = task.split.training, job.recipe.hard_negatives
+        found = hard_negatives(task.texts, tokenizer, task.positives, training, task.files, limit)
         sizes = [len(others) for others in found.values()]
         with atomic_file(path) as staged, staged.open("wb") as file:
             np.savez(file, documents=list(found), counts=sizes, others=np.concatenate(list(found.values())))

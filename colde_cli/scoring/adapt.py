@@ -84,12 +84,12 @@ def learn_profile(
     return replace(profile, scores=scores.astype(np.float32))
 
 
-def random_pairs(count: int, most: int, generator: np.random.Generator) -> Ints:
-    """Different pairs (a, b), a > b, of `count` documents, ascending: all pairs, or `most` drawn at random."""
+def random_pairs(count: int, limit: int, generator: np.random.Generator) -> Ints:
+    """Different pairs (a, b), a > b, of `count` documents, ascending: all pairs, or `limit` drawn at random."""
     total = count * (count - 1) // 2
     numbers = np.arange(total)
-    if total > most:
-        numbers = np.sort(generator.choice(total, most, replace=False, shuffle=False))
+    if total > limit:
+        numbers = np.sort(generator.choice(total, limit, replace=False, shuffle=False))
     # Pair number a (a - 1) / 2 + b; the root may be off by one where it is nearly whole.
     first = ((1 + np.sqrt(1 + 8.0 * numbers)) // 2).astype(np.int64)
     first -= first * (first - 1) // 2 > numbers

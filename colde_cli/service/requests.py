@@ -83,8 +83,8 @@ def file_name(name: str) -> str:
 class KeptUploads:
     """The uploads of the last minutes, so that a client can rank one and then compare it without sending it again."""
 
-    def __init__(self, most: int = _KEPT, minutes: float = _MINUTES) -> None:
-        self._most, self._seconds = most, 60 * minutes
+    def __init__(self, limit: int = _KEPT, minutes: float = _MINUTES) -> None:
+        self._limit, self._seconds = limit, 60 * minutes
         self._lock = threading.Lock()
         self._kept: OrderedDict[str, tuple[float, Upload]] = OrderedDict()
 
@@ -94,7 +94,7 @@ class KeptUploads:
         with self._lock:
             self._forget()
             self._kept[number] = (time.monotonic(), upload)
-            while len(self._kept) > self._most:
+            while len(self._kept) > self._limit:
                 self._kept.popitem(last=False)
         return number
 

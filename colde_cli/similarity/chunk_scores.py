@@ -63,21 +63,21 @@ def with_shared_wording(cosines: FloatArray, stretches: FloatArray) -> FloatArra
     return scores
 
 
-def closest_pairs(scores: FloatArray, most: int) -> list[tuple[int, int]]:
+def closest_pairs(scores: FloatArray, limit: int) -> list[tuple[int, int]]:
     """Pairs of a row and a column with high scores, the best first; each row and each column once.
 
     Args:
         scores: [n, m]; pairs of a score of 0 or less are left out.
-        most: pairs to find.
+        limit: pairs to find.
     """
     flat = scores.ravel()
-    looked_at = min(flat.size, _LOOKED_AT * most)
+    looked_at = min(flat.size, _LOOKED_AT * limit)
     highest = np.argpartition(-flat, looked_at - 1)[:looked_at] if looked_at else np.empty(0, np.int64)
     order = highest[np.lexsort((highest, -flat[highest]))]
     pairs: dict[int, int] = {}
     for row, column in zip(*(axis.tolist() for axis in np.unravel_index(order, scores.shape)), strict=True):
         if (
-            len(pairs) < most
+            len(pairs) < limit
             and scores[row, column] > 0
             and row not in pairs
             and column not in pairs.values()

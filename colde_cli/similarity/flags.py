@@ -204,8 +204,8 @@ def flags(
     return tuple(sorted(dict.fromkeys(found), key=lambda flag: order[flag.kind]))
 
 
-def _short(text: str, span: Span, most: int = SHORT_EDIT) -> bool:
-    return len(text[span.start : span.end].split()) <= most
+def _short(text: str, span: Span, limit: int = SHORT_EDIT) -> bool:
+    return len(text[span.start : span.end].split()) <= limit
 
 
 # Numbers

@@ -277,8 +277,8 @@ class Outline:
     scores: FloatArray
 
 
-def outline(scores: FloatArray, a: Sequence[Section], b: Sequence[Section], most: int) -> Outline:
-    """Fold sections into the one above, deepest levels first, until at most `most` of each document are left.
+def outline(scores: FloatArray, a: Sequence[Section], b: Sequence[Section], limit: int) -> Outline:
+    """Fold sections into the one above, deepest levels first, until at most `limit` of each document are left.
 
     Sections of the top level are not folded, so that a flat document may keep more.
 
@@ -286,19 +286,19 @@ def outline(scores: FloatArray, a: Sequence[Section], b: Sequence[Section], most
         scores: [len(a), len(b)], of sections.
         a: the sections of A.
         b: the sections of B.
-        most: sections to leave of each document, at least 1.
+        limit: sections to leave of each document, at least 1.
     """
-    heads_a, heads_b = _heads(a, most), _heads(b, most)
+    heads_a, heads_b = _heads(a, limit), _heads(b, limit)
     best = np.maximum.reduceat(np.maximum.reduceat(scores, heads_a, axis=0), heads_b, axis=1)
     return Outline(tuple(heads_a), tuple(heads_b), best)
 
 
-def _heads(sections: Sequence[Section], most: int) -> list[int]:
+def _heads(sections: Sequence[Section], limit: int) -> list[int]:
     """Find the indices of the sections that are left."""
     heads = [section.index for section in sections]
     # Text without a heading has level 0. The first section always stays: there is no section before it.
     for level in sorted({section.level for section in sections if section.level}, reverse=True):
-        if len(heads) <= most:
+        if len(heads) <= limit:
             break
         heads = [section.index for section in sections if section.level <= level or not section.index]
     return heads

@@ -163,8 +163,8 @@ class RankingAnswer:
         return "\n".join([self.summary, *map(str, self.hits)])
 
 
-def comparison_answer(comparison: Comparison, most: int) -> ComparisonAnswer:
-    """A comparison in at most about `most` characters, as text and again as data."""
+def comparison_answer(comparison: Comparison, limit: int) -> ComparisonAnswer:
+    """A comparison in at most about `limit` characters, as text and again as data."""
     changed = [number for change in comparison.changes for number in change.pairs]
     kinds = Counter(kind for number in changed for kind in flag_kinds(comparison.passages[number].flags))
     empty = ComparisonAnswer(
@@ -183,11 +183,11 @@ def comparison_answer(comparison: Comparison, most: int) -> ComparisonAnswer:
     )
     listed = (_pair(comparison, number, context=36, longest=160) for number in changed)
     used = max(len(str(empty)), _size(asdict(empty)))
-    return replace(empty, changes=_fitting(listed, most - used))
+    return replace(empty, changes=_fitting(listed, limit - used))
 
 
-def ranking_answer(ranking: Ranking, most: int) -> RankingAnswer:
-    """A ranking in at most about `most` characters."""
+def ranking_answer(ranking: Ranking, limit: int) -> RankingAnswer:
+    """A ranking in at most about `limit` characters."""
     skipped = len(ranking.skipped)
     summary = (
         f"{plural(ranking.searched, 'document')} searched for documents like {shorten(ranking.query_title, 160)}"
@@ -196,13 +196,13 @@ def ranking_answer(ranking: Ranking, most: int) -> RankingAnswer:
     if not ranking.results:
         summary += " None is similar enough."
     hits = (_hit(hit, ranking) for hit in ranking.results)
-    return RankingAnswer(summary, _fitting(hits, most - len(summary) - 60), ranking.searched, skipped)
+    return RankingAnswer(summary, _fitting(hits, limit - len(summary) - 60), ranking.searched, skipped)
 
 
 def document_answer(
-    document: Document, most: int, cursor: str = "", page: int | None = None
+    document: Document, limit: int, cursor: str = "", page: int | None = None
 ) -> PassagesAnswer:
-    """The passages of a document from a cursor or a page on, in at most about `most` characters.
+    """The passages of a document from a cursor or a page on, in at most about `limit` characters.
 
     Raises:
         OptionError: the cursor is none of ours, or the document has no such page.
@@ -219,13 +219,13 @@ def document_answer(
         where = ", ".join(part for part in place(document, [here], 60) if part)
         return PassageText(number, where, text)
 
-    return _page_of([*range(len(found))], passage, summary, first, offset, most)
+    return _page_of([*range(len(found))], passage, summary, first, offset, limit)
 
 
 def pairs_answer(
-    comparison: Comparison, most: int, cursor: str = "", page: int | None = None, *, changed: bool = True
+    comparison: Comparison, limit: int, cursor: str = "", page: int | None = None, *, changed: bool = True
 ) -> PassagesAnswer:
-    """Pairs of passages of two documents from a cursor or a page of A on, in at most about `most` characters.
+    """Pairs of passages of two documents from a cursor or a page of A on, in at most about `limit` characters.
 
     Raises:
         OptionError: the cursor is none of ours, or A has no such page.
@@ -240,7 +240,7 @@ def pairs_answer(
         first = number[least] if least < len(number) else len(pairs)
     kind = "changed passage" if changed else "pair of passages"
     summary = f"{verdict(comparison)} {plural(len(wanted), kind)}."
-    return _page_of(wanted, lambda number: _pair(comparison, number), summary, first, offset, most)
+    return _page_of(wanted, lambda number: _pair(comparison, number), summary, first, offset, limit)
 
 
 def _page_of(
@@ -249,10 +249,10 @@ def _page_of(
     summary: str,
     first: int,
     offset: int,
-    most: int,
+    limit: int,
 ) -> PassagesAnswer:
     """The items from number `first` on, its text from `offset` on, as far as there is room; at least a part of one."""
-    room, shown = most - len(summary) - 120, list[PassageText]()
+    room, shown = limit - len(summary) - 120, list[PassageText]()
     for number in (number for number in numbers if number >= first):
         whole: PassageText = item(number)
         text = whole.text[offset:] if number == first else whole.text

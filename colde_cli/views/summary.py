@@ -231,20 +231,20 @@ def one_text(comparison: Comparison) -> bool:
     return comparison.same_content or comparison.versions
 
 
-def closest_sections(comparison: Comparison, most: int) -> list[tuple[float, int, int]]:
+def closest_sections(comparison: Comparison, limit: int) -> list[tuple[float, int, int]]:
     """The closest sections of two texts, each once: score, index in A, index in B; the best first."""
     sections = [range(len(encoding.document.sections)) for encoding in (comparison.a, comparison.b)]
-    return _closest(comparison, comparison.section_scores, sections, most)
+    return _closest(comparison, comparison.section_scores, sections, limit)
 
 
-def closest_chunks(comparison: Comparison, most: int) -> list[tuple[float, int, int]]:
+def closest_chunks(comparison: Comparison, limit: int) -> list[tuple[float, int, int]]:
     """The closest chunks of two texts, each once: score, index in A, index in B; the best first."""
     sections = [[chunk.section for chunk in encoding.chunks] for encoding in (comparison.a, comparison.b)]
-    return _closest(comparison, comparison.chunk_scores, sections, most)
+    return _closest(comparison, comparison.chunk_scores, sections, limit)
 
 
 def _closest(
-    comparison: Comparison, scores: NDArray[np.float32], sections: Sequence[Sequence[int]], most: int
+    comparison: Comparison, scores: NDArray[np.float32], sections: Sequence[Sequence[int]], limit: int
 ) -> list[tuple[float, int, int]]:
     """The closest rows and columns, whose sections are given; lists of references are alike in any two papers."""
     rows, columns = (
@@ -255,7 +255,7 @@ def _closest(
         ]
         for encoding, of_side in zip((comparison.a, comparison.b), sections, strict=True)
     )
-    found = closest_pairs(scores[np.ix_(rows, columns)], most)
+    found = closest_pairs(scores[np.ix_(rows, columns)], limit)
     return [(float(scores[rows[i], columns[j]]), rows[i], columns[j]) for i, j in found]
 
 

@@ -163,11 +163,11 @@ def _gauge(comparison: Comparison) -> Text:
     return marked.append(f"  threshold {threshold:.2f}", style="dim")
 
 
-def _heat_map(comparison: Comparison, most: int | None) -> Iterator[RenderableType]:
+def _heat_map(comparison: Comparison, limit: int | None) -> Iterator[RenderableType]:
     a, b = comparison.a.document.sections, comparison.b.document.sections
-    shown = comparison.outline(most or max(len(a), len(b)))
+    shown = comparison.outline(limit or max(len(a), len(b)))
     folds = shown.scores.size < comparison.section_scores.size
-    if most and shown.scores.size > (2 * most) ** 2:
+    if limit and shown.scores.size > (2 * limit) ** 2:
         yield titled("Sections", f"{len(a)} × {len(b)}")
         yield Text("There are too many sections to show here; --level section shows the heat map.", "dim")
         return
@@ -203,9 +203,9 @@ class _Key:
         yield grid
 
 
-def _closest(comparison: Comparison, most: int) -> Iterator[RenderableType]:
+def _closest(comparison: Comparison, limit: int) -> Iterator[RenderableType]:
     """The closest chunks of two different texts."""
-    found = closest_chunks(comparison, most)
+    found = closest_chunks(comparison, limit)
     if not found:
         return
     yield titled("Closest chunks", "--level chunk shows more")
@@ -440,7 +440,7 @@ def _alone(document: Document, pair: PassagePair) -> Iterator[RenderableType]:
     head = Text.assemble((f"{sign} ", _STYLES[pair.state]), (clause, _FLAG), linked)
     head.no_wrap, head.overflow = True, "ellipsis"
     yield head
-    yield Padding(WrappedParagraph(Text(plain(pair.a_text or pair.b_text)), most=2), (0, 0, 0, 2))
+    yield Padding(WrappedParagraph(Text(plain(pair.a_text or pair.b_text)), limit=2), (0, 0, 0, 2))
 
 
 class Redline:

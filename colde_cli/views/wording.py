@@ -250,19 +250,19 @@ def flag_kinds(flags: Sequence[Flag]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(flag.kind.value for flag in flags))
 
 
-def flag_words(flags: Sequence[Flag], most: int | None = None) -> list[tuple[str, str]]:
+def flag_words(flags: Sequence[Flag], limit: int | None = None) -> list[tuple[str, str]]:
     """Kinds of flags with their differences: `("number", "58 → 63, 2 → 3")`; a dash stands for nothing.
 
     Args:
         flags: of a pair.
-        most: differences of each kind to name, the others are counted; None names all.
+        limit: differences of each kind to name, the others are counted; None names all.
     """
     rows = []
     for kind in flag_kinds(flags):
         sides = [(flag.a, flag.b) for flag in flags if flag.kind.value == kind]
         changes = [_came_or_went(*both) if kind == "clause" else replaced(*both) for both in sides]
-        if most is not None and len(changes) > most + 1:
-            changes[most:] = [f"and {len(changes) - most} more"]
+        if limit is not None and len(changes) > limit + 1:
+            changes[limit:] = [f"and {len(changes) - limit} more"]
         rows.append((kind, ", ".join(changes)))
     return rows
 
@@ -419,17 +419,17 @@ class WrappedFacts:
 class WrappedParagraph:
     """A rich renderable: a paragraph without blanks at the ends of lines, where they would be underlined."""
 
-    def __init__(self, text: Text, most: int | None = None) -> None:
-        """Show `text` in at most `most` lines; an ellipsis stands for the rest."""
-        self._text, self._most = text, most
+    def __init__(self, text: Text, limit: int | None = None) -> None:
+        """Show `text` in at most `limit` lines; an ellipsis stands for the rest."""
+        self._text, self._limit = text, limit
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         lines = _lines(console, self._text, options.max_width)
-        if self._most is None or len(lines) <= self._most:
+        if self._limit is None or len(lines) <= self._limit:
             yield from lines
             return
-        yield from lines[: self._most - 1]
-        last = lines[self._most - 1]
+        yield from lines[: self._limit - 1]
+        last = lines[self._limit - 1]
         last.truncate(options.max_width - 1)
         last.rstrip()
         yield last.append("…")

@@ -110,13 +110,13 @@ class Archive:
         """Whether the file has a part of this name."""
         return name.lower().lstrip("/") in self._names
 
-    def read(self, name: str, handler: XmlHandler, most: int = _MAX_SIDE_ELEMENTS) -> None:
+    def read(self, name: str, handler: XmlHandler, limit: int = _MAX_SIDE_ELEMENTS) -> None:
         """Read a part, if the file has it.
 
         Args:
             name: of the part.
             handler: receives its elements.
-            most: largest number of elements.
+            limit: largest number of elements.
 
         Raises:
             CorruptFileError: the part is damaged, no XML, or declares entities.
@@ -125,7 +125,7 @@ class Archive:
         """
         if not self.holds(name):
             return
-        parser = self._parser(handler, most)
+        parser = self._parser(handler, limit)
         try:
             for block in self._blocks(self._names[name.lower().lstrip("/")]):
                 parser.Parse(block, False)
@@ -170,7 +170,7 @@ class Archive:
                 f" {self.format.suffix}."
             )
 
-    def _parser(self, handler: XmlHandler, most: int) -> expat.XMLParserType:
+    def _parser(self, handler: XmlHandler, limit: int) -> expat.XMLParserType:
         """Make a parser that refuses document type declarations, and so every entity."""
         parser = expat.ParserCreate(namespace_separator="\n")
         parser.buffer_text = True
@@ -189,7 +189,7 @@ class Archive:
                     f"Cannot read {shown}: it is nested deeper than {kind.article} can be; save it again as"
                     f" {kind.suffix}."
                 )
-            if elements > most:
+            if elements > limit:
                 raise LimitError(
                     f"Cannot read {shown}: it holds more elements than {kind.article} may; split it."
                 )

@@ -279,14 +279,14 @@ def answer(request: Request, data: bytes) -> None:
         pdfium.FPDF_CloseDocument(document)
 
 
-def read_page(document: Handle, number: int, form: FormReader, most: int, *, boxes: bool) -> None:
-    """Send one page; one that PDFium cannot load, or of more than `most` characters, is sent as unreadable."""
+def read_page(document: Handle, number: int, form: FormReader, limit: int, *, boxes: bool) -> None:
+    """Send one page; one that PDFium cannot load, or of more than `limit` characters, is sent as unreadable."""
     page = pdfium.FPDF_LoadPage(document, number - 1)
     if not page:
         send("page", number=number, failed=True)
         return
     reader = PageReader(page, number, boxes=boxes)
-    if reader.text.count > most:
+    if reader.text.count > limit:
         send("page", number=number, failed=True)
         return
     reader.read()
@@ -294,7 +294,7 @@ def read_page(document: Handle, number: int, form: FormReader, most: int, *, box
     unread = 0
     if is_filled(page):
         entries, unread = form.entries(page, number - 1)
-    if sum(len(entry[0]) for entry in entries) > most:
+    if sum(len(entry[0]) for entry in entries) > limit:
         entries, unread = [], len(entries)
     kinds = reader.kinds
     # It is sent with the beginning of the next page, or the end.

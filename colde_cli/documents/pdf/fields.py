@@ -27,10 +27,10 @@ _SIZE = 10.0  # in points, of a value without an appearance
 _FILL_LINE = re.compile("_{2,}|\\.{3,}")
 
 
-def utf16(call: Handle, *arguments: object, most: int = 1 << 20) -> str:
-    """Call a PDFium function that fills a UTF-16 buffer; return its string, "" if it takes more than `most` bytes."""
+def utf16(call: Handle, *arguments: object, limit: int = 1 << 20) -> str:
+    """Call a PDFium function that fills a UTF-16 buffer; return its string, "" if it takes more than `limit` bytes."""
     size = call(*arguments, None, 0)
-    if not 2 < size < most:
+    if not 2 < size < limit:
         return ""
     buffer = (ctypes.c_ushort * (size // 2))()
     call(*arguments, buffer, size)
@@ -71,7 +71,7 @@ class _Field:
 
 def _long(call: Handle, *arguments: object) -> str:
     # The limit on a page's characters decides whether it is too long.
-    return utf16(call, *arguments, most=1 << 28)
+    return utf16(call, *arguments, limit=1 << 28)
 
 
 def is_filled(page: Handle) -> bool:

@@ -330,8 +330,8 @@ class SheetWriter:
         name, pages = self._names[number - 1]
         base = _HEIGHT - _MARGIN - _HEAD + 6
         ends = left + width - 0.48 * _SIZE * len(pages)
-        most = min(_MAX_LETTERS, int((width - _PAGE_NAMES) / (0.55 * _SIZE)))
-        shown = name if len(name) <= most else f"{name[: most - 1]}…"
+        limit = min(_MAX_LETTERS, int((width - _PAGE_NAMES) / (0.55 * _SIZE)))
+        shown = name if len(name) <= limit else f"{name[: limit - 1]}…"
         return [_text(shown, left, base), _text(pages, ends, base)]
 
 

@@ -173,8 +173,8 @@ def _value(item: Handle) -> str:
     )
 
 
-def read_page(page: Handle, number: int, most: int) -> None:
-    """Send one page, or that it failed or has more than `most` characters."""
+def read_page(page: Handle, number: int, limit: int) -> None:
+    """Send one page, or that it failed or has more than `limit` characters."""
     gathered, filled_in = LineGatherer(), EntryReader(page)
     try:
         page.extract_text(visitor_text=gathered.visit)
@@ -188,7 +188,7 @@ def read_page(page: Handle, number: int, most: int) -> None:
         send("page", number=number, failed=True)
         return
     text = "".join(line[0] for line in [*gathered.lines, *filled_in.lines])
-    if len(text) > most:
+    if len(text) > limit:
         send("page", number=number, failed=True)
         return
     send(

@@ -208,8 +208,8 @@ def restore(text: str) -> str:
     return text.translate(_BACK)
 
 
-def match_braces(text: str, most: int) -> dict[int, int] | None:
-    """Map the offset of each opening brace to that of its closing brace; None if there are more than `most`."""
+def match_braces(text: str, limit: int) -> dict[int, int] | None:
+    """Map the offset of each opening brace to that of its closing brace; None if there are more than `limit`."""
     pairs: dict[int, int] = {}
     opened: list[int] = []
     for found in _BRACE.finditer(text):
@@ -217,7 +217,7 @@ def match_braces(text: str, most: int) -> dict[int, int] | None:
             opened.append(found.start())
         elif found.group() == "}" and opened:
             pairs[opened.pop()] = found.start()
-        if len(pairs) + len(opened) > most:
+        if len(pairs) + len(opened) > limit:
             return None
     return pairs
 

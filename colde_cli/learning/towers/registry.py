@@ -235,15 +235,15 @@ class TowerSystem:
 
     def _fitting(self, recipe: TowerRecipe, rows: int, fields: Mapping[str, Any]) -> int:
         """Return how many tokens of a row the backbone can read."""
-        most = int(fields["max_position_embeddings"])
+        limit = int(fields["max_position_embeddings"])
         if fields.get("model_type") == "longformer":
-            most -= int(fields["pad_token_id"]) + 1
-        if recipe.row_tokens is not None and recipe.row_tokens > most:
-            raise OptionError(f"--row-tokens {recipe.row_tokens}, but the backbone reads {most}.")
+            limit -= int(fields["pad_token_id"]) + 1
+        if recipe.row_tokens is not None and recipe.row_tokens > limit:
+            raise OptionError(f"--row-tokens {recipe.row_tokens}, but the backbone reads {limit}.")
         if recipe.trainable_layers is not None and recipe.trainable_layers > fields["num_hidden_layers"]:
             layers = fields["num_hidden_layers"]
             raise OptionError(f"--trainable-layers {recipe.trainable_layers}, but the backbone has {layers}.")
-        return min(rows, most)
+        return min(rows, limit)
 
 
 MASKING = ("wp", "wp+sp")

@@ -88,9 +88,9 @@ class PairOptions:
         return self.row_tokens - SPECIALS
 
 
-def split_sentences(text: str, tokenizer: TextTokenizer, most: int = 512) -> Sentences | None:
-    """A text as word pieces of its first `most` sentences; None if it has no word piece."""
-    found = [sentence.pieces for sentence in islice(read_sentences(text, tokenizer), most)]
+def split_sentences(text: str, tokenizer: TextTokenizer, limit: int = 512) -> Sentences | None:
+    """A text as word pieces of its first `limit` sentences; None if it has no word piece."""
+    found = [sentence.pieces for sentence in islice(read_sentences(text, tokenizer), limit)]
     if not found:
         return None
     starts = np.cumsum([0, *(len(pieces) for pieces in found[:-1])])

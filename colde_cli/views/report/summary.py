@@ -347,14 +347,14 @@ def kind_counts(listed: Sequence[ListedChange]) -> list[tuple[str, int]]:
     return [(kind.value, counts[kind.value]) for kind in FlagKind if counts[kind.value]]
 
 
-def longest(comparison: Comparison, listed: Sequence[ListedChange], most: int = 4) -> list[ListedChange]:
+def longest(comparison: Comparison, listed: Sequence[ListedChange], limit: int = 4) -> list[ListedChange]:
     """The longest passages of only one document, in their order; none if the documents are unrelated."""
     if comparison.related is False:
         return []
     alone = [change for change in listed if change.letter in "ab"]
     pairs = comparison.passages
     alone.sort(key=lambda change: -len(pairs[change.number].a_text or pairs[change.number].b_text))
-    return sorted(alone[:most], key=lambda change: change.number)
+    return sorted(alone[:limit], key=lambda change: change.number)
 
 
 def state_words(pair: PassagePair) -> str:
