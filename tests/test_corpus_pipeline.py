@@ -151,6 +151,18 @@ def test_closing_ends_the_encoder_in_the_middle_of_a_window(tmp_path: Path, enco
     assert len(done) < 500
 
 
+def test_the_clock_does_not_go_back() -> None:
+    clock = StageClock()
+    clock.expect(2)
+    clock.count_read(1)
+    clock.count_encoded(1)
+    assert clock.progress == PipelineProgress(2, 1, 1)
+    clock.count_read(99)
+    assert clock.progress == PipelineProgress(2, 2, 1)
+    clock.count_encoded(99)
+    assert clock.progress == PipelineProgress(2, 2, 2)
+
+
 def test_the_clock_says_how_far_the_work_is(tmp_path: Path, encoder: Watched) -> None:
     clock = StageClock()
     assert clock.progress == PipelineProgress(None, 0, 0)

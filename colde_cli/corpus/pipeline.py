@@ -89,6 +89,7 @@ class StageClock:
     def __init__(self) -> None:
         self._files: int | None = None
         self._finished, self._read, self._chunks_read, self._chunks_encoded = 0, 0, 0, 0
+        self._told = 0.0  # files encoded, as the last look said
         self._seconds = dict.fromkeys(("read", "chunk", "encode", "write", "total"), 0.0)
         self._counts = dict.fromkeys(("documents", "pages", "tokens"), 0)
         self._lock = threading.Lock()
@@ -133,11 +134,15 @@ class StageClock:
 
     @property
     def progress(self) -> PipelineProgress:
-        """How far the work is: the chunks of a file are taken for those of all files read so far."""
+        """How far the work is: the chunks of a file are taken for those of all files read so far.
+
+        It never goes back, although a long file that has just been read makes less of what is encoded.
+        """
         with self._lock:
             share = self._chunks_encoded / self._chunks_read if self._chunks_read else 1.0
             done = self._finished
-            return PipelineProgress(self._files, done + self._read, done + self._read * min(1.0, share))
+            self._told = max(self._told, done + self._read * min(1.0, share))
+            return PipelineProgress(self._files, done + self._read, self._told)
 
     @property
     def times(self) -> StageTimes:
