@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import errno
 import os
+import signal
 import stat
 import sys
 import threading
 import traceback
 import warnings
 from collections import UserDict
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from importlib import import_module
@@ -30,6 +33,8 @@ from colde_cli.errors import ColdeError, OptionError
 
 TROUBLE = 2
 """Exit status of every command after an error, as in POSIX diff and grep."""
+INTERRUPTED = 130
+"""Exit status after Ctrl-C, as shells have it."""
 
 COMMANDS = {
     "diff": "Compare two documents, several versions of one, or the documents of two folders.",
@@ -206,9 +211,11 @@ def _configure(context: typer.Context) -> None:
             raise
 
 
-def _report(sentence: str, *, debug: bool) -> NoReturn:
+def _report(sentence: str, state: Mapping[str, Any]) -> NoReturn:
     """Print one red line on stderr, or with --debug the traceback, and exit with status 2."""
-    if debug:
+    if state.get("interrupted"):  # what the interrupt became in a library that was just being imported
+        sys.exit(INTERRUPTED)
+    if state.get("debug"):
         traceback.print_exc()
     else:
         from colde_cli.views.output import fail
@@ -242,6 +249,26 @@ def _open_closed_streams() -> None:
             opened = os.open(os.devnull, flags)
             os.dup2(opened, number)
             setattr(sys, name, open(number, mode, closefd=False))  # noqa: SIM115 - as long as the process
+
+
+@contextmanager
+def _noting_interrupts(state: dict[str, Any]) -> Iterator[None]:
+    """Note Ctrl-C in `state`: native libraries turn a KeyboardInterrupt into errors of their own."""
+    before = signal.getsignal(signal.SIGINT)
+    ours = threading.current_thread() is threading.main_thread()
+    if before is not signal.default_int_handler or not ours:  # ignored, or not ours to change
+        yield
+        return
+
+    def note(*_: object) -> NoReturn:
+        state["interrupted"] = True
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGINT, note)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _end_at_once(sentence: str) -> None:
@@ -287,7 +314,8 @@ def main() -> None:
         del os.environ["COLUMNS"]
     try:
         try:
-            app(prog_name="colde", obj=state)
+            with _noting_interrupts(state):
+                app(prog_name="colde", obj=state)
         finally:
             sys.stdout.flush()
             if state.get("verbose"):
@@ -296,9 +324,9 @@ def main() -> None:
 
                 note(summary())
     except ColdeError as error:
-        _report(str(error), debug=state.get("debug", False))
+        _report(str(error), state)
     except KeyboardInterrupt:
-        sys.exit(130)
+        sys.exit(INTERRUPTED)
     except BrokenPipeError:
         _drop_output()
         sys.exit(TROUBLE)
@@ -306,10 +334,8 @@ def main() -> None:
         place = error.filename if error.filename is not None else _place_of(error)
         if error.filename is None:
             _drop_output()
-        _report(f"{place} cannot be used: {error.strerror or error}.", debug=state.get("debug", False))
+        _report(f"{place} cannot be used: {error.strerror or error}.", state)
     except Exception as error:
         # A bug. Status 1 would mean that the documents differ.
         failure = f"colde failed ({type(error).__name__}: {error})"
-        _report(
-            f"{failure}; run it again with --debug and report the output.", debug=state.get("debug", False)
-        )
+        _report(f"{failure}; run it again with --debug and report the output.", state)
