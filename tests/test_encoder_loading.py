@@ -56,7 +56,7 @@ def test_a_graph_that_fills_the_memory_is_stopped(
     (folder,) = write_hostile_models(model_folder, tmp_path, "graph_growing".__eq__)
     result = run_process("diff", *documents, "--model", folder, "--no-cache", "--format", "json")
     check_trouble(result)
-    assert re.search(r"chunk_encoder_quantized\.onnx takes (more than 8\d\d MB|too)", result.err)
+    assert re.search(r"chunk_encoder_quantized\.onnx takes (more than \d{3} MB|too)", result.err)
 
 
 def test_odd_models_that_fit_are_used(

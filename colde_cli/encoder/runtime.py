@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from colde_cli.encoder.layout import ENCODER_GRAPHS, weights_file
-from colde_cli.encoder.watch import Watch, watched
+from colde_cli.encoder.watch import MEMORY, Watch, watched
 from colde_cli.errors import DeviceError, ModelError, OptionError
 
 if TYPE_CHECKING:
@@ -38,7 +38,8 @@ Progress = Callable[[int], None]
 # Time and memory of a call grow with its tokens. A large BERT on a slow processor takes a fifth of this time.
 _TOKEN_SECONDS = 0.05
 _TOKEN_BYTES = 100_000
-# Opening a graph casts and packs its weights.
+# Opening a graph casts and packs its weights, before anything is scored.
+_OPENING = 256 << 20
 _BYTE_SECONDS = 1e-7
 _GROWTH = 5
 # The first call on a graphics card loads the libraries and the kernels that it needs.
@@ -139,7 +140,7 @@ class Graph:
         wanted = {name: values for name, values in feed.items() if name in self.inputs}
         self.under_way.append(options)
         seconds = tokens * _TOKEN_SECONDS + (_CUDA_SECONDS if self.cuda else 0.0)
-        memory = tokens * _TOKEN_BYTES + (_CUDA_MEMORY if self.cuda else 0)
+        memory = MEMORY + tokens * _TOKEN_BYTES + (_CUDA_MEMORY if self.cuda else 0)
         with watched(self.path, self.stop, seconds, memory) as watch:
             if self.stopped.is_set():
                 raise ModelError(f"{self.path} was stopped.")
@@ -208,7 +209,7 @@ def open_session(graph: Path, contract: Contract, cuda: int | None = None) -> Gr
         providers, disabled = [(CUDA_PROVIDER, {"device_id": cuda}), CPU_PROVIDER], []
     size = sum(file.stat().st_size for file in (graph, weights_file(graph.parent)) if file.is_file())
     stop = partial(options.set_load_cancellation_flag, True)
-    memory = _GROWTH * size + (_CUDA_MEMORY if cuda is not None else 0)
+    memory = _OPENING + _GROWTH * size + (_CUDA_MEMORY if cuda is not None else 0)
     seconds = size * _BYTE_SECONDS + (_CUDA_SECONDS if cuda is not None else 0.0)
     with watched(graph, stop, seconds, memory) as watch:
         try:

@@ -16,8 +16,8 @@ from contextlib import contextmanager
 
 SECONDS = 8.0
 """Processor time that a call may take in any case: more than a hundred times that of a chunk."""
-MEMORY = 768 << 20
-"""Bytes by which the process may grow in any call. Other threads, such as those that score, share them."""
+MEMORY = 640 << 20
+"""Bytes by which the process may grow in a call. Other threads, such as those that score, share them."""
 _TICK = 0.03
 _PATIENCE = 1.25
 """A call that goes on after it was stopped ends the program when it is over its limits by this factor."""
@@ -63,16 +63,18 @@ _thread: threading.Thread | None = None
 
 
 @contextmanager
-def watched(name: object, stop: Callable[[], None], seconds: float = 0.0, memory: int = 0) -> Iterator[Watch]:
+def watched(
+    name: object, stop: Callable[[], None], seconds: float = 0.0, memory: int = MEMORY
+) -> Iterator[Watch]:
     """Watch a call of this thread.
 
     Args:
         name: of the graph, for errors.
         stop: makes the call end soon, with an exception; called from another thread.
         seconds: of processor time, beyond `SECONDS`.
-        memory: bytes, beyond `MEMORY`.
+        memory: bytes by which the process may grow.
     """
-    watch = Watch(name, stop, SECONDS + seconds, MEMORY + memory)
+    watch = Watch(name, stop, SECONDS + seconds, memory)
     with _changed:
         _start()
         _watches.add(watch)
