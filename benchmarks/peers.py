@@ -87,16 +87,18 @@ def started(contestant: Contestant, scratch: Path) -> Iterator[subprocess.Popen[
     """A contestant that is ready to run; None if it does not start here."""
     task = scratch / f"{abs(hash(contestant.name))}.json"
     task.write_text(json.dumps(contestant.task), encoding="utf-8")
+    said = task.with_suffix(".txt")  # not a pipe: pypdf's warnings about many files would fill it
     threads = str(contestant.task["threads"])
     kept = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": threads, "MKL_NUM_THREADS": threads}
-    process = subprocess.Popen(
-        [contestant.python, str(WORKER), contestant.kind, str(task)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**kept, "HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "true", "COLDE_THREADS": threads},
-    )
+    with said.open("wb") as stderr:
+        process = subprocess.Popen(
+            [contestant.python, str(WORKER), contestant.kind, str(task)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=stderr,
+            text=True,
+            env={**kept, "HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "true", "COLDE_THREADS": threads},
+        )
     assert process.stdin is not None
     assert process.stdout is not None
     try:
@@ -104,8 +106,8 @@ def started(contestant: Contestant, scratch: Path) -> Iterator[subprocess.Popen[
             yield process
             return
         process.stdin.close()
-        assert process.stderr is not None
-        reason = (process.stderr.read().strip().splitlines() or ["it said nothing"])[-1]
+        process.wait()
+        reason = (said.read_text(encoding="utf-8").strip().splitlines() or ["it said nothing"])[-1]
         print(f"{contestant.name} does not start: {reason}", file=sys.stderr)
         yield None
     finally:
