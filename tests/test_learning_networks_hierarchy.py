@@ -14,16 +14,8 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from colde_cli.encoder.layout import TowerConfig
 from colde_cli.learning.networks.colde import reverse_rows
-from colde_cli.learning.networks.hierarchy import (
-    Attention,
-    BiGru,
-    Han,
-    PairHead,
-    SequenceEncoder,
-    Smash,
-    by_paragraph,
-    without_gaps,
-)
+from colde_cli.learning.networks.han import Attention, BiGru, Han, SequenceEncoder, by_paragraph, without_gaps
+from colde_cli.learning.networks.smash import PairHead, Smash
 
 LENGTHS = st.lists(st.integers(1, 7), min_size=1, max_size=5)
 

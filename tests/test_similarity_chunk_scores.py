@@ -44,25 +44,26 @@ def test_cosines_are_those_of_the_textbook() -> None:
 
 
 def test_the_closest_pairs_are_the_best_of_all_each_place_once() -> None:
-    scores = np.array([[0.9, 0.8, 0.1], [0.85, 0.2, 0.0], [0.9, 0.3, -0.5]], np.float32)
-    assert closest_pairs(scores, 5) == [(0, 0), (2, 1)]
-    assert closest_pairs(scores, 1) == [(0, 0)]
-    assert closest_pairs(np.empty((0, 3), np.float32), 5) == []
+    scores = np.array([[0.75, 0.5, 0.1], [0.7, 0.25, 0.0], [0.75, 0.375, -0.5]], np.float32)
+    everywhere = ([0, 1, 2], [0, 1, 2])
+    assert closest_pairs(scores, everywhere, 5) == [(0.75, 0, 0), (0.375, 2, 1)]
+    assert closest_pairs(scores, everywhere, 1) == [(0.75, 0, 0)]
+    assert closest_pairs(scores, ([0, 2], [1, 2]), 5) == [(0.5, 0, 1)]
+    assert closest_pairs(scores, ([], [0]), 5) == []
 
 
 @given(arrays(np.float32, (7, 5), elements=st.floats(-1, 1, width=16)), st.integers(1, 6))
-def test_no_pair_that_was_left_out_is_closer_than_both_its_places(scores: np.ndarray, most: int) -> None:
-    found = closest_pairs(scores, most)
-    values = [scores[pair] for pair in found]
+def test_no_pair_that_was_left_out_is_closer_than_both_its_places(scores: np.ndarray, limit: int) -> None:
+    found = closest_pairs(scores, (range(7), range(5)), limit)
+    values = [score for score, _, _ in found]
     assert values == sorted(values, reverse=True)
     assert all(value > 0 for value in values)
-    assert len({row for row, _ in found}) == len({column for _, column in found}) == len(found) <= most
-    taken = {"row": dict(found), "column": {column: row for row, column in found}}
+    by_row = {row: score for score, row, _ in found}
+    by_column = {column: score for score, _, column in found}
+    assert len(by_row) == len(by_column) == len(found) <= limit
+    last = values[-1] if len(found) == limit else 0.0
     for row, column in np.ndindex(scores.shape):
-        rivals = [scores[row, taken["row"][row]]] if row in taken["row"] else []
-        rivals += [scores[taken["column"][column], column]] if column in taken["column"] else []
-        full = [values[-1]] if len(found) == most else []
-        assert scores[row, column] <= max([0.0, *rivals, *full])
+        assert scores[row, column] <= max(0.0, last, by_row.get(row, 0.0), by_column.get(column, 0.0))
 
 
 def test_uniform_attention_is_1_and_unlike_chunks_explain_nothing() -> None:

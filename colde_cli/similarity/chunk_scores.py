@@ -63,27 +63,31 @@ def with_shared_wording(cosines: FloatArray, stretches: FloatArray) -> FloatArra
     return scores
 
 
-def closest_pairs(scores: FloatArray, limit: int) -> list[tuple[int, int]]:
-    """Pairs of a row and a column with high scores, the best first; each row and each column once.
+def closest_pairs(
+    scores: FloatArray, kept: tuple[Sequence[int], Sequence[int]], limit: int
+) -> list[tuple[float, int, int]]:
+    """Pairs of a row and a column with high scores, each as (score, row, column), the best first; each place once.
 
     Args:
         scores: [n, m]; pairs of a score of 0 or less are left out.
+        kept: the rows and the columns to look at.
         limit: pairs to find.
     """
-    flat = scores.ravel()
+    chosen = scores[np.ix_(*kept)]
+    flat = chosen.ravel()
     looked_at = min(flat.size, _LOOKED_AT * limit)
     highest = np.argpartition(-flat, looked_at - 1)[:looked_at] if looked_at else np.empty(0, np.int64)
     order = highest[np.lexsort((highest, -flat[highest]))]
     pairs: dict[int, int] = {}
-    for row, column in zip(*(axis.tolist() for axis in np.unravel_index(order, scores.shape)), strict=True):
+    for row, column in zip(*(axis.tolist() for axis in np.unravel_index(order, chosen.shape)), strict=True):
         if (
             len(pairs) < limit
-            and scores[row, column] > 0
+            and chosen[row, column] > 0
             and row not in pairs
             and column not in pairs.values()
         ):
             pairs[row] = column
-    return list(pairs.items())
+    return [(float(chosen[row, column]), kept[0][row], kept[1][column]) for row, column in pairs.items()]
 
 
 def shared_stretches(a: Sequence[Chunk], b: Sequence[Chunk]) -> FloatArray:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from colde_cli.documents.document import Document, Ignored, document_text
+from colde_cli.documents.document import Document, Ignored, SectionKind, document_text
 from colde_cli.documents.passages import Passage, whole_pages
 from colde_cli.encoder.encoding import DocumentEncoder, Encoding, RuntimeInfo
 from colde_cli.encoder.runtime import Progress
@@ -30,6 +30,7 @@ from colde_cli.similarity.alignment import (
 )
 from colde_cli.similarity.candidates import ChunkCosines
 from colde_cli.similarity.chunk_scores import (
+    closest_pairs,
     explanation,
     relative_attention,
     shared_runs,
@@ -252,6 +253,18 @@ class Comparison:
         """Find the most similar chunk of A for each chunk of B, in the order of B."""
         return _best_matches(self.b, self.a, self.chunk_scores.T, self.attention_b_to_a, self.ignore)
 
+    def closest_sections(self, limit: int) -> list[tuple[float, int, int]]:
+        """Find the closest sections, each once, as (score, index in A, index in B), without lists of references."""
+        a, b = (_without_references(side, range(len(side.document.sections))) for side in (self.a, self.b))
+        return closest_pairs(self.section_scores, (a, b), limit)
+
+    def closest_chunks(self, limit: int) -> list[tuple[float, int, int]]:
+        """Find the closest chunks, each once, as (score, index in A, index in B), without lists of references."""
+        a, b = (
+            _without_references(side, [chunk.section for chunk in side.chunks]) for side in (self.a, self.b)
+        )
+        return closest_pairs(self.chunk_scores, (a, b), limit)
+
     def without_counterpart(self) -> tuple[tuple[ChunkMatch, ...], tuple[ChunkMatch, ...]]:
         """Select the chunks of A and of B with a best match below `COUNTERPART`."""
         a = tuple(match for match in self.matches_of_a() if match.score < COUNTERPART)
@@ -261,6 +274,12 @@ class Comparison:
     def to_dict(self) -> dict[str, Any]:
         """Build schema colde.diff/1, the output of `colde diff --format json`."""
         return comparison_data(self)
+
+
+def _without_references(encoding: Encoding, sections: Sequence[int]) -> list[int]:
+    """The places whose section, given by its index, is no list of references: those of any two papers are alike."""
+    kinds = [section.kind for section in encoding.document.sections]
+    return [place for place, index in enumerate(sections) if kinds[index] is not SectionKind.REFERENCES]
 
 
 def compare_encodings(

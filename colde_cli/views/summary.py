@@ -4,15 +4,10 @@ from __future__ import annotations
 
 import textwrap
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
-
-from colde_cli.documents.document import SectionKind
 from colde_cli.similarity.alignment import State, extents
-from colde_cli.similarity.chunk_scores import closest_pairs
 from colde_cli.similarity.contracts import Genre, common_genre
 from colde_cli.similarity.flags import FlagKind
 from colde_cli.views.wording import (
@@ -229,34 +224,6 @@ def changed_words(pair: PassagePair) -> str:
 def one_text(comparison: Comparison) -> bool:
     """Whether both documents are versions of one text: nobody then asks whether they are related."""
     return comparison.same_content or comparison.versions
-
-
-def closest_sections(comparison: Comparison, limit: int) -> list[tuple[float, int, int]]:
-    """The closest sections of two texts, each once: score, index in A, index in B; the best first."""
-    sections = [range(len(encoding.document.sections)) for encoding in (comparison.a, comparison.b)]
-    return _closest(comparison, comparison.section_scores, sections, limit)
-
-
-def closest_chunks(comparison: Comparison, limit: int) -> list[tuple[float, int, int]]:
-    """The closest chunks of two texts, each once: score, index in A, index in B; the best first."""
-    sections = [[chunk.section for chunk in encoding.chunks] for encoding in (comparison.a, comparison.b)]
-    return _closest(comparison, comparison.chunk_scores, sections, limit)
-
-
-def _closest(
-    comparison: Comparison, scores: NDArray[np.float32], sections: Sequence[Sequence[int]], limit: int
-) -> list[tuple[float, int, int]]:
-    """The closest rows and columns, whose sections are given; lists of references are alike in any two papers."""
-    rows, columns = (
-        [
-            place
-            for place, index in enumerate(of_side)
-            if encoding.document.sections[index].kind is not SectionKind.REFERENCES
-        ]
-        for encoding, of_side in zip((comparison.a, comparison.b), sections, strict=True)
-    )
-    found = closest_pairs(scores[np.ix_(rows, columns)], limit)
-    return [(float(scores[rows[i], columns[j]]), rows[i], columns[j]) for i, j in found]
 
 
 def verdict_sentence(comparison: Comparison) -> str:

@@ -19,7 +19,7 @@ from colde_cli.similarity.section_changes import SectionState
 from colde_cli.views.console import file_link, link_pages, rendered, titled
 from colde_cli.views.heatmap import HeatMap, score_style
 from colde_cli.views.redline import marked, pieces
-from colde_cli.views.summary import closest_chunks, one_text, verdict_sentence
+from colde_cli.views.summary import one_text, verdict_sentence
 from colde_cli.views.wording import (
     MAX_FLAGS,
     STATE_WORDS,
@@ -205,7 +205,7 @@ class _Key:
 
 def _closest(comparison: Comparison, limit: int) -> Iterator[RenderableType]:
     """The closest chunks of two different texts."""
-    found = closest_chunks(comparison, limit)
+    found = comparison.closest_chunks(limit)
     if not found:
         return
     yield titled("Closest chunks", "--level chunk shows more")

@@ -315,7 +315,7 @@ _LISTED = (
     ),
     TowerSystem(
         "han",
-        "hierarchy:Han",
+        "han:Han",
         "sentences",
         "words",
         50,
@@ -325,7 +325,7 @@ _LISTED = (
     ),
     TowerSystem(
         "smash",
-        "hierarchy:Smash",
+        "smash:Smash",
         "sentences",
         "words",
         50,
@@ -333,9 +333,9 @@ _LISTED = (
         _RECURRENT,
         lambda sizes, _: 6 * sizes["hidden"],
     ),
-    TowerSystem("arci", "words:ArcI", "flat", "words", 2048, 1, _CONVOLUTIONS, lambda *_: 128),
+    TowerSystem("arci", "arci:ArcI", "flat", "words", 2048, 1, _CONVOLUTIONS, lambda *_: 128),
     TowerSystem(
-        "dssm", "words:Dssm", "trigrams", "letters", 30_000, 2, _LETTERS, lambda *_: 128, vocabulary=2**15 + 1
+        "dssm", "dssm:Dssm", "trigrams", "letters", 30_000, 2, _LETTERS, lambda *_: 128, vocabulary=2**15 + 1
     ),
 )
 SYSTEMS = {system.name: system for system in _LISTED}

@@ -16,7 +16,7 @@ from colde_cli.similarity.redline import Operation
 from colde_cli.similarity.triage import weight
 from colde_cli.views.escaping import short
 from colde_cli.views.redline import Piece, holds, pieces
-from colde_cli.views.summary import closest_chunks, closest_sections, one_text, verdict_sentence
+from colde_cli.views.summary import one_text, verdict_sentence
 from colde_cli.views.wording import (
     STATE_WORDS,
     apart_from,
@@ -201,11 +201,11 @@ def _closest(comparison: Comparison) -> Nearest:
     return Nearest(
         [
             (f"{score:.2f}", _near_section(comparison.a, i), _near_section(comparison.b, j))
-            for score, i, j in closest_sections(comparison, _MAX_SECTIONS)
+            for score, i, j in comparison.closest_sections(_MAX_SECTIONS)
         ],
         [
             (f"{score:.2f}", _near_chunk(comparison.a, i), _near_chunk(comparison.b, j))
-            for score, i, j in closest_chunks(comparison, _MAX_CHUNKS)
+            for score, i, j in comparison.closest_chunks(_MAX_CHUNKS)
         ],
     )
 
