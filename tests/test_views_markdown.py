@@ -7,15 +7,17 @@ from html import unescape
 from pathlib import Path
 
 import pytest
-from command_line import run
+from command_line import OTHER, V1, run
 from hand_made import compared, document, hostile, shows_as_stored
 from hypothesis import given, settings
 from markdown_it import MarkdownIt
 
 from colde_cli.corpus.collecting import Skipped
 from colde_cli.corpus.ranking import Hit, Match, MatchedSection, Ranking
+from colde_cli.documents.reading import read
+from colde_cli.encoder.encoder import Encoder
 from colde_cli.encoder.encoding import RuntimeInfo
-from colde_cli.similarity.comparison import Comparison
+from colde_cli.similarity.comparison import Comparison, compare_encodings
 from colde_cli.views.markdown import comparison_markdown, ranking_markdown
 
 GFM = MarkdownIt("gfm-like", {"html": True, "linkify": False})
@@ -62,6 +64,20 @@ def test_the_order_is_verdict_counts_flagged_changes_sections_the_rest() -> None
     assert "<del>58</del> <ins>63</ins> dollars" in page
     assert "<strong>amount</strong> 58 dollars → 63 dollars" in page
     assert "&lt;office&gt;" in page
+
+
+def test_of_two_different_texts_the_closest_sections_are_listed(encoder: Encoder) -> None:
+    both = [encoder.encode(read(path)) for path in (V1, OTHER)]
+    found = compare_encodings(both[0], both[1], encoder)
+    page = comparison_markdown(found, "all", 10)
+    assert "### Section changes" not in page
+    rows = page.partition("### Closest sections")[2].strip().splitlines()[2:]
+    score, i, j = found.closest_sections(1)[0]
+    names = [
+        side.document.sections[index].heading.split()[-1] for side, index in ((found.a, i), (found.b, j))
+    ]
+    assert rows[0].startswith(f"| {score:.2f} |")
+    assert all(name in rows[0] for name in names)
 
 
 @pytest.mark.parametrize(

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from colde_cli.similarity.section_changes import SectionChange
     from colde_cli.similarity.triage import WeightedChange
 
+_MAX_CLOSEST = 10
 _MAX_SECTIONS = 50
 """Maximum number of sections of each document in the table: GitHub takes 65,536 characters in a comment."""
 _HEADING, _EXCERPT, _EDIT = 60, 300, 600  # characters shown at most
@@ -206,10 +207,24 @@ def _alone(document: Document, pair: PassagePair) -> tuple[str, str, str]:
 
 
 def _sections(comparison: Comparison) -> Iterator[str]:
+    """What became of the sections of a text; of two different texts those that are closest."""
+    if not one_text(comparison):
+        yield from _closest_sections(comparison)
+        return
     changes = [change for change in comparison.section_changes if section_state(change)]
     if changes:
         yield "### Section changes"
         yield table(("", "A", "B"), (_section(comparison, change) for change in changes))
+
+
+def _closest_sections(comparison: Comparison) -> Iterator[str]:
+    a, b = comparison.a.document, comparison.b.document
+    found = comparison.closest_sections(_MAX_CLOSEST)
+    if found:
+        yield "### Closest sections"
+        yield table(
+            ("Score", "A", "B"), ((f"{score:.2f}", _name(a, i), _name(b, j)) for score, i, j in found)
+        )
 
 
 def _section(comparison: Comparison, change: SectionChange) -> tuple[str, str, str]:
