@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import zlib
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
+from command_line import V1
 
 from colde_cli.documents.pdf import reader as process
 from colde_cli.documents.reading import read
@@ -102,3 +104,18 @@ def test_too_much_text_in_a_document(tmp_path: Path, monkeypatch: pytest.MonkeyP
     build(path, [*objects, page(4, FONT), stream(words("more than twenty characters of text"))])
     with pytest.raises(LimitError, match="--pages"):
         read(path)
+
+
+@pytest.mark.parametrize(
+    "nonsense",
+    [
+        *({}, [], {"kind": "document"}, {"kind": "begin", "number": None}, {"kind": "page", "number": 1}),
+        {"kind": "document", "pages": 1, "title": "", "outline": [["one"]]},
+    ],
+)
+def test_a_process_that_sends_nonsense_counts_as_crashed(
+    nonsense: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(process, "sandboxed", lambda *_: nullcontext(iter([nonsense])))
+    with pytest.raises(LimitError, match="more memory or time"):
+        read(V1)

@@ -2,8 +2,9 @@
 
     SHA256SUMS    a line for each file, as `sha256sum` writes it; `sha256sum -c SHA256SUMS` checks the folder, too
 
-They show what was damaged or exchanged since colde wrote it. Who can write into the folder can write them as well: a
-stranger's folder is as its author made it only if the digest of this file is the one that the author published.
+They show what was damaged or exchanged since colde wrote it. They do not show who wrote the folder: whoever can change
+a file can change its checksum, too. To trust a stranger's folder, compare the digest of this file with the one that its
+author published.
 Hidden files, such as those of git, belong to other programs and have none.
 """
 

@@ -243,10 +243,11 @@ def align(
         groups, kept = _group(matched, encoder, chunk_cosines, progress)
     terms = read_terms(a.text, b.text)
     pairs = [_pair(group, left, right, group in kept, ignore, terms) for group in groups]
+    pairs = _with_clauses(pairs, terms) if versions(pairs) else _without_chance(pairs)
     listed = {section.index for section in a.sections if section.kind is SectionKind.REFERENCES}
     pairs = [
         replace(pair, flags=()) if pair.a and pair.a[0].section in listed else pair
-        for pair in _without_labels(_with_clauses(_without_chance(pairs), terms))
+        for pair in _without_labels(pairs)
     ]
     decided = changed_references(pairs, labels(pairs, a, b), rules=terms.rules)
     pairs = [_only(pair, lambda flag, _: points_elsewhere(flag, decided)) for pair in pairs]
@@ -365,7 +366,10 @@ def _numbers_aside(text: str) -> Keys:
 
 
 def _drop_strays(matching: Matching, weights: Sequence[int]) -> None:
-    """Drop the pairs of short passages that moved alone; of documents that share next to nothing, all alone."""
+    """Drop the short passages that moved without a neighbour.
+
+    Where two documents share next to nothing, drop also those that kept their order.
+    """
     strangers = sum(weights[a] for a in matching.partner) < _STRANGERS * sum(weights)
     kept = set[int]() if strangers else in_order(matching.partner, weights)
     strays = [
@@ -444,10 +448,8 @@ def _only(pair: PassagePair, keep: Callable[[Flag, PassagePair], bool]) -> Passa
     return pair if left == pair.flags else replace(pair, flags=left)
 
 
-def _without_chance(pairs: Sequence[PassagePair]) -> Sequence[PassagePair]:
-    """Drop the flags on few words, such as notes with an address, unless the documents are versions of one text."""
-    if versions(pairs):
-        return pairs
+def _without_chance(pairs: Sequence[PassagePair]) -> list[PassagePair]:
+    """Drop the flags on few words, such as notes with an address: two different texts have these alike by chance."""
     return [
         replace(pair, flags=())
         if min(len(pair.a_text.split()), len(pair.b_text.split())) < _FEW_WORDS
@@ -457,8 +459,8 @@ def _without_chance(pairs: Sequence[PassagePair]) -> Sequence[PassagePair]:
 
 
 def _with_clauses(pairs: Sequence[PassagePair], terms: ContractTerms) -> list[PassagePair]:
-    """Flag clauses that only one of two versions has; documents that share little are no versions."""
-    if not terms.rules or not versions(pairs):
+    """Flag the clauses that only one of two versions has, where the texts set rules."""
+    if not terms.rules:
         return list(pairs)
     return [
         pair if pair.a and pair.b else replace(pair, flags=one_sided_flags(pair.a_text, pair.b_text, terms))

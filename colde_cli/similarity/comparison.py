@@ -277,7 +277,12 @@ class Comparison:
 
 
 def _without_references(encoding: Encoding, sections: Sequence[int]) -> list[int]:
-    """The places whose section, given by its index, is no list of references: those of any two papers are alike."""
+    """The places outside lists of references, which are alike in any two papers.
+
+    Args:
+        encoding: of the document.
+        sections: the index of the section of each place.
+    """
     kinds = [section.kind for section in encoding.document.sections]
     return [place for place, index in enumerate(sections) if kinds[index] is not SectionKind.REFERENCES]
 

@@ -247,26 +247,30 @@ def _run_once(script: str, file: BinaryIO, request: dict[str, Any], answer: Answ
     begun, finished = 0, False
     with reader_process(script, file, request) as messages:
         for message in messages:
-            kind = message["kind"]
-            if kind == "begin":
-                begun = int(message["number"])
-            elif kind == "page":
-                try:
-                    page = decode_page(message)
-                except (LookupError, TypeError, ValueError, OverflowError):
-                    break  # a process that sends this was broken by the file: as bad as a crash
-                answer.read.append(page)
-                answer.characters += page.characters
-                begun = 0
-                if answer.too_long:
-                    break
-            elif kind == "document":
-                _take_head(answer, message)
-            else:
-                finished = True
-                answer.refused = message.get("reason")
+            try:
+                kind = message["kind"]
+                if kind == "begin":
+                    begun = int(message["number"])
+                elif kind == "page":
+                    _take_page(answer, message)
+                    begun = 0
+                elif kind == "document":
+                    _take_head(answer, message)
+                else:
+                    finished = True
+                    answer.refused = message.get("reason")
+            except (LookupError, TypeError, ValueError, OverflowError):
+                break  # a process that sends this was broken by the file: as bad as a crash
+            if answer.too_long:
+                break
     answer.died = not finished
     return begun
+
+
+def _take_page(answer: Answer, message: dict[str, Any]) -> None:
+    page = decode_page(message)
+    answer.read.append(page)
+    answer.characters += page.characters
 
 
 def _take_head(answer: Answer, message: dict[str, Any]) -> None:
