@@ -32,7 +32,7 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 MAX_SECONDS = 20.0
 MAX_BYTES = 1 << 30
-_ROUND = 30.0
+_ROUND = 150.0
 _LONGEST = {"index": 400_000, "candidates": 40_000, "pdf": 60_000, "pdf-lines": 60_000, "model": 60_000}
 """Bytes of an input at most; for the others 12,000."""
 _STACKS = ("RecursionError", "MemoryError")
