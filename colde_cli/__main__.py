@@ -53,6 +53,12 @@ def _status() -> str | int | None:
     return 0
 
 
+def _is_watched() -> bool:
+    """Whether a debugger, profiler or tracer follows the program: it has something to write at the end."""
+    tools = getattr(sys, "monitoring", None)  # of Python 3.12: profilers have left `setprofile`
+    return bool(sys.gettrace() or sys.getprofile() or (tools and any(map(tools.get_tool, range(6)))))
+
+
 def main() -> NoReturn:
     """Run the command line and exit with its status.
 
@@ -63,8 +69,7 @@ def main() -> NoReturn:
     # 7 % of a comparison.
     gc.set_threshold(200_000, 20, 20)
     status = _status()
-    watched = sys.gettrace() or sys.getprofile()  # who watches has something to write
-    if watched or not isinstance(status, int):
+    if _is_watched() or not isinstance(status, int):
         sys.exit(status)
     atexit._run_exitfuncs()
     for stream in (sys.stdout, sys.stderr):

@@ -198,3 +198,13 @@ def test_a_cache_that_cannot_be_opened_serves_every_thread(tmp_path: Path) -> No
     with ThreadPoolExecutor(1) as pool:
         assert pool.submit(cache.get, [b"key"]).result() == {b"key": b"value"}
         pool.submit(cache.close).result()
+
+
+def test_a_cache_that_nobody_holds_closes_its_file(cache: Cache) -> None:
+    kept = Cache(cache.path.parent, limit=10**9)
+    kept.put({b"key": b"value"})
+    connection = kept._connection
+    assert connection is not None
+    del kept
+    with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+        connection.execute("SELECT 1")

@@ -6,6 +6,9 @@ import re
 from pathlib import Path
 
 import pytest
+
+pytest.importorskip("onnx")
+
 from command_line import check_trouble, run, run_process
 from hostile_models import write_hostile_models
 from permissions import permissions_count

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
+pytest.importorskip("sklearn")
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray

@@ -9,6 +9,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
+pytest.importorskip("torch")
+
+import torch
 from tiny_backbone import write_backbone, write_documents
 from torch import nn
 
@@ -39,9 +43,6 @@ from colde_cli.learning.sampling import Positives
 from colde_cli.learning.splits import Split
 from colde_cli.learning.tokens import chunk_documents
 from colde_cli.recipes import Recipe
-
-torch = pytest.importorskip("torch")
-
 
 CPU = torch.device("cpu")
 RECIPE = Recipe(

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
+
+pytest.importorskip("torch")
+
 import torch
 
 from colde_cli.encoder.layout import TowerConfig

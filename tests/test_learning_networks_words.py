@@ -11,6 +11,9 @@ from typing import Any
 import numpy as np
 import onnxruntime as ort
 import pytest
+
+pytest.importorskip("torch")
+
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st

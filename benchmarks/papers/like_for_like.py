@@ -1,6 +1,6 @@
 """Train every system of CoLDE's Table 2 end to end on the same texts, for as many updates, and measure all.
 
-    python benchmarks/papers/like_for_like.py FOLDER... [--most 200] [--tokens 248] [--rounds 8] [--only NAME...]
+    python benchmarks/papers/like_for_like.py FOLDER... [--most 200] [--tokens 248] [--rounds 4] [--only NAME...]
 
 Every document is cut to its first tokens, so that each system reads the same text; CoLDE reads it in chunks of 64, of
 which it has four with the default of 248 tokens. A batch has 16 documents, or 8 pairs; every document is shown
@@ -244,7 +244,7 @@ def main() -> None:
     parser.add_argument("folders", nargs="+", type=Path)
     parser.add_argument("--most", type=int, default=200, help="training documents of a set, at most")
     parser.add_argument("--tokens", type=int, default=248, help="of a document")
-    parser.add_argument("--rounds", type=int, default=8, help="how often each document is shown")
+    parser.add_argument("--rounds", type=int, default=4, help="how often each document is shown")
     parser.add_argument("--only", nargs="*", default=[row.name for row in ROWS], help="rows of the table")
     options = parser.parse_args()
     table, notes = [], []

@@ -65,6 +65,9 @@ class Cache:
     ) -> None:
         self.close()
 
+    def __del__(self) -> None:
+        self.close()  # from Python 3.13 on, SQLite warns of a file that its last owner left open
+
     def close(self) -> None:
         """Close the file; the next use opens it again."""
         if self._connection is not None:
