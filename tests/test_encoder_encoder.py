@@ -183,9 +183,9 @@ def test_what_only_new_documents_need_is_opened_for_the_first_of_them(
 ) -> None:
     opened: list[str] = []
 
-    def counted(graph: Path, *rest: Any) -> Any:
+    def counted(graph: Path, *rest: Any, **named: Any) -> Any:
         opened.append(graph.name)
-        return open_session(graph, *rest)
+        return open_session(graph, *rest, **named)
 
     monkeypatch.setattr("colde_cli.encoder.encoder.open_session", counted)
     with Cache(tmp_path, 1 << 20) as cache:

@@ -147,6 +147,26 @@ def test_the_native_library_keeps_quiet_about_a_damaged_graph(
     assert "damaged" in done.stdout or "gives no" in done.stdout
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="counts memory in kilobytes")
+def test_attention_of_long_documents_holds_the_weights_of_one_head_at_a_time(model_folder: Path) -> None:
+    """Those of all four heads took over 100 bytes for each pair of chunks."""
+    script = (
+        "import sys, resource; from pathlib import Path; import numpy as np\n"
+        "from colde_cli.encoder.head import HeadRunner\n"
+        "from colde_cli.encoder.runtime import head_contract, open_session\n"
+        "runner = HeadRunner(open_session(Path(sys.argv[1]), head_contract(384), keep=False), 64)\n"
+        "def peak(chunks):\n"
+        "    groups = [np.ones((chunks, 384), np.float32)] * 2\n"
+        "    runner.run(groups, [1, 0])\n"
+        "    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024\n"
+        "small = peak(300)\n"
+        "print((peak(1800) - small) / 1800**2)"
+    )
+    command = [sys.executable, "-c", script, str(model_folder / HEAD_GRAPH)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert float(done.stdout) < 70
+
+
 @given(st.lists(st.integers(3, 512), max_size=300))
 def test_token_batches_hold_everything_once_within_the_budget(lengths: list[int]) -> None:
     chunks = [Chunk(0, 0, 0, Span(0, 1), (0,) * length) for length in lengths]

@@ -58,7 +58,8 @@ IntArray = NDArray[np.int64]
 Opened = TypeVar("Opened")
 
 MAX_CHUNKS = 5000
-"""Chunks of one document. Attention takes about 60 bytes for each pair of them: 1.5 GB; 500 pages have 1,000 chunks."""
+"""Chunks of one document; 500 pages have 1,000. For each pair of chunks of two documents attention takes about 30 bytes
+while it is computed, .75 GB, and all scores, which are kept, take 12."""
 # Chunks encoded between two writes to the cache: an interrupted run loses at most these.
 _BLOCK = 1024
 
@@ -374,7 +375,7 @@ class Encoder:
         return ChunkRunner(opened, hidden, self._threads, batched=self._plan.device != "cpu")
 
     def _open_head(self, graph: Path) -> HeadRunner:
-        opened = open_session(graph, head_contract(self.config.hidden_size), self._plan.ordinal)
+        opened = open_session(graph, head_contract(self.config.hidden_size), self._plan.ordinal, keep=False)
         return HeadRunner(opened, self.config.max_chunks)
 
     def _key(self, chunk: Chunk) -> bytes:

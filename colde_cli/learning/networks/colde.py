@@ -92,20 +92,46 @@ class ChunkAttention(nn.Module):
             exist sum to 1, the others are zero.
         """
         others = rows.index_select(0, partners)
-        query, key, value = (
-            self._split(linear(source))
-            for linear, source in ((self.query, rows), (self.key, others), (self.value, others))
-        )
-        scores = query @ key.transpose(-1, -2) / math.sqrt(query.shape[-1])
-        keys = mask.index_select(0, partners)[:, None, None, :]
-        weights = scores.masked_fill(~keys, torch.finfo(scores.dtype).min).softmax(-1)
-        attended = (weights @ value).transpose(1, 2).flatten(2)
-        shown = weights.mean(1) * mask.to(weights.dtype)[:, :, None]
-        return self.norm(rows + self.dropout(self.output(attended))), shown
+        query, key, value = self.query(rows), self.key(others), self.value(others)
+        keys = mask.index_select(0, partners)[:, None, :]
+        attend = _head_by_head if torch.onnx.is_in_onnx_export() else _all_heads
+        attended, shown = attend((query, key, value), keys, self.query.out_features // self.heads)
+        return self.norm(rows + self.dropout(self.output(attended))), shown * mask.to(shown.dtype)[:, :, None]
 
-    def _split(self, rows: Tensor) -> Tensor:
-        split: Tensor = rows.view(*rows.shape[:-1], self.heads, -1)
-        return split.transpose(1, 2)
+
+def _all_heads(projected: tuple[Tensor, Tensor, Tensor], keys: Tensor, size: int) -> tuple[Tensor, Tensor]:
+    """Attend with all heads at once.
+
+    Args:
+        projected: queries, and keys and values of the partner, [S, C, H] each.
+        keys: bool [S, 1, C], True where the partner has a chunk.
+        size: of one head; H is a multiple of it.
+
+    Returns:
+        What is attended, [S, C, H], and the weights [S, C, C], mean over heads.
+    """
+    query, key, value = (rows.view(*rows.shape[:-1], -1, size).transpose(1, 2) for rows in projected)
+    scores = query @ key.transpose(-1, -2) / math.sqrt(size)
+    weights = scores.masked_fill(~keys[:, None], torch.finfo(scores.dtype).min).softmax(-1)
+    return (weights @ value).transpose(1, 2).flatten(2), weights.mean(1)
+
+
+def _head_by_head(projected: tuple[Tensor, Tensor, Tensor], keys: Tensor, size: int) -> tuple[Tensor, Tensor]:
+    """The same as `_all_heads`, for graphs: the weights of one head at a time are in memory.
+
+    Runtimes order operations as they like and would keep the weights of all heads. So each head waits for the one
+    before: it takes 0 times its results. The mask is added, which ONNX Runtime does in place.
+    """
+    absent = (~keys).to(projected[0].dtype) * torch.finfo(projected[0].dtype).min
+    attended: list[Tensor] = []
+    shown = before = torch.zeros(())
+    for query, key, value in zip(*(rows.split(size, -1) for rows in projected), strict=True):
+        scores = (query + before) @ key.transpose(-1, -2) / math.sqrt(size)
+        weights = (scores + absent).softmax(-1)
+        attended.append(weights @ value)
+        shown = shown + weights
+        before = 0 * (attended[-1].mean((1, 2), keepdim=True) + shown.mean((1, 2), keepdim=True))
+    return torch.cat(attended, -1), shown / len(attended)
 
 
 class BiLSTM(nn.Module):
