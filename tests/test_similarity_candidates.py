@@ -16,7 +16,15 @@ from colde_cli.documents.passages import Passage
 from colde_cli.documents.reading import read
 from colde_cli.encoder.cache import Cache
 from colde_cli.encoder.encoder import Encoder
-from colde_cli.similarity.candidates import CHUNKS, WORDS, ChunkCosines, FloatArray, promising
+from colde_cli.similarity.candidates import (
+    CHUNKS,
+    WORDS,
+    ChunkCosines,
+    FloatArray,
+    WordCosines,
+    lexical_candidates,
+    promising,
+)
 from colde_cli.similarity.comparison import Comparison, compare_encodings
 from colde_cli.similarity.matching import Matching
 
@@ -43,12 +51,34 @@ def test_a_passage_has_the_highest_score_of_the_chunks_it_stands_in() -> None:
 
     scores = ChunkCosines(chunks(100, 200), chunks(50, 90), among)
     inside, across, outside = (10, 100), (90, 110), (200, 220)
-    found = scores.of_passages(passages(inside, across, outside), passages((0, 50), (49, 51)))
+    (found,) = scores.of_passages(passages(inside, across, outside), passages((0, 50), (49, 51)))
     assert found.tolist() == np.array([[0.1, 0.2], [0.3, 0.4], [1, 1]], np.float32).tolist()
-    found = scores.of_passages(passages((110, 150)), passages((60, 70)))
+    (found,) = scores.of_passages(passages((110, 150)), passages((60, 70)))
     assert found.tolist() == np.array([[0.4]], np.float32).tolist()
     assert asked == [([0, 1], [0, 1]), ([1], [1])]
-    assert scores.of_passages(passages(outside), passages((0, 50))).tolist() == [[1]]
+    (found,) = scores.of_passages(passages(outside), passages((0, 50)))
+    assert found.tolist() == [[1]]
+
+
+def test_blocks_of_a_table_are_those_of_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    cosines = np.random.default_rng(1).uniform(-1, 1, (20, 30)).astype(np.float32)
+    a, b = chunks(*range(10, 210, 10)), chunks(*range(10, 310, 10))
+    scores = ChunkCosines(a, b, lambda rows, columns: cosines[np.ix_(rows, columns)])
+    spans = [(start, start + 15) for start in range(0, 190, 6)]
+    words = [tuple(f"{number % 7} {number % 5} {number % 3}".split()) for number in range(30)]
+
+    def found() -> tuple[list[FloatArray], object]:
+        alike = WordCosines.of(words, words, list(range(25)), list(range(4, 30)))
+        return list(scores.of_passages(passages(*spans), passages(*spans))), lexical_candidates(
+            words, words, alike
+        )
+
+    (whole,), candidates = found()
+    monkeypatch.setattr("colde_cli.similarity.candidates._ROWS", 7)
+    blocks, again = found()
+    assert len(blocks) == -(-len(spans) // 7)
+    assert np.array_equal(np.concatenate(blocks), whole)
+    assert candidates == again
 
 
 def test_one_reason_is_enough() -> None:

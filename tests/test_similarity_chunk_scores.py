@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -18,6 +20,7 @@ from colde_cli.similarity.chunk_scores import (
     relative_attention,
     shared_runs,
     shared_stretches,
+    table_of_chunks,
     with_shared_wording,
 )
 
@@ -64,6 +67,14 @@ def test_no_pair_that_was_left_out_is_closer_than_both_its_places(scores: np.nda
     last = values[-1] if len(found) == limit else 0.0
     for row, column in np.ndindex(scores.shape):
         assert scores[row, column] <= max(0.0, last, by_row.get(row, 0.0), by_column.get(column, 0.0))
+
+
+def test_pairs_found_in_blocks_of_rows_are_those_of_the_whole_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    scores = np.random.default_rng(1).uniform(-1, 1, (50, 40)).astype(np.float32).round(1)
+    kept = (list(range(3, 50)), list(range(38)))
+    whole = closest_pairs(scores, kept, 40)  # so many that every cell is looked at
+    monkeypatch.setattr("colde_cli.similarity.chunk_scores._ROWS", 7)
+    assert closest_pairs(scores, kept, 40) == whole
 
 
 def test_uniform_attention_is_1_and_unlike_chunks_explain_nothing() -> None:
@@ -130,6 +141,35 @@ def slow(own: Chunk, other: Chunk) -> float:
     values = [1.0 if own.ids[place : place + 2] in known else -0.5 for place in range(1, len(own.ids) - 2)]
     runs = (sum(values[i:j]) for i in range(len(values)) for j in range(i + 1, len(values) + 1))
     return max(0.0, max(runs, default=0.0))
+
+
+def chunks_with_vectors(count: int, seed: int) -> tuple[np.ndarray, list[Chunk]]:
+    rng = np.random.default_rng(seed)
+    vectors = rng.standard_normal((count, 3)).astype(np.float32)
+    return vectors, [chunk(*tokens) for tokens in rng.integers(0, 9, (count, 6)).tolist()]
+
+
+def test_a_table_made_in_blocks_of_rows_is_the_whole_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    (a, left), (b, right) = chunks_with_vectors(45, 1), chunks_with_vectors(30, 2)
+    stretches = shared_stretches(left, right)
+    assert stretches.any()
+    whole = with_shared_wording(cosines(a, b), stretches)
+    assert np.array_equal(table_of_chunks((a, b), (left, right)), whole)
+    monkeypatch.setattr("colde_cli.similarity.chunk_scores._ROWS", 7)
+    assert np.allclose(table_of_chunks((a, b), (left, right)), whole, atol=1e-6)
+
+
+def test_a_table_of_chunks_takes_little_more_than_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("colde_cli.similarity.chunk_scores._ROWS", 16)
+    (a, left), (b, right) = chunks_with_vectors(700, 1), chunks_with_vectors(700, 2)
+    tracemalloc.start()
+    try:
+        table = table_of_chunks((a, b), (left, right))
+        closest_pairs(table, (range(700), range(700)), 1)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 1.5 * table.nbytes
 
 
 def test_a_chunk_shares_all_of_itself() -> None:

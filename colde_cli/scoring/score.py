@@ -268,8 +268,8 @@ def cosines(a: FloatArray, b: FloatArray) -> FloatArray:
     The section score ŷ_p[i, j] = cos(z_{s,i}, z_{t,j}) for section vectors (CoLDE §3.3), the chunk score for centred
     chunk vectors. A row of zeros has cosine 0 with everything.
     """
-    scores: FloatArray = np.clip(unit_rows(a) @ unit_rows(b).T, -1.0, 1.0)
-    return scores
+    scores: FloatArray = unit_rows(a) @ unit_rows(b).T
+    return np.clip(scores, -1.0, 1.0, out=scores)
 
 
 def cosine(a: FloatArray, b: FloatArray) -> float:
@@ -284,11 +284,9 @@ def counterparts(a: Scorable, b: Scorable, sharpness: float) -> float:
     soft maximum t · log Σ_i s_i · exp(m_i / t); the mean of both documents is returned. A few chunks that match count
     more than many that nearly do, however long the document is.
     """
-    table = np.clip(a.centred_unit_vectors @ b.centred_unit_vectors.T, -1.0, 1.0).astype(np.float64)
-    both = (
-        _soft_maximum(table.max(axis=1), a.shares, sharpness),
-        _soft_maximum(table.max(axis=0), b.shares, sharpness),
-    )
+    table = a.centred_unit_vectors @ b.centred_unit_vectors.T
+    best = (np.clip(table.max(axis=axis), -1.0, 1.0).astype(np.float64) for axis in (1, 0))
+    both = (_soft_maximum(values, side.shares, sharpness) for values, side in zip(best, (a, b), strict=True))
     return max(-1.0, min(1.0, sum(both) / 2))
 
 

@@ -307,10 +307,17 @@ def _promising(
 ) -> _Rest:
     """Select the passages without a partner that could find one by meaning."""
     of_a, of_b = rest
-    by_chunks = chunks.of_passages([left.passages[i] for i in of_a], [right.passages[j] for j in of_b])
-    near = matching.near(of_a, of_b, _MEANING.reach, left.weights)
-    rows, columns = promising(by_chunks, words.among(of_a, of_b), near)
-    return [of_a[row] for row in rows], [of_b[column] for column in columns]
+    kept_a: list[int] = []
+    kept_b: set[int] = set()
+    start = 0
+    for by_chunks in chunks.of_passages([left.passages[i] for i in of_a], [right.passages[j] for j in of_b]):
+        some = of_a[start : start + len(by_chunks)]
+        near = matching.near(some, of_b, _MEANING.reach, left.weights)
+        rows, columns = promising(by_chunks, words.among(some, of_b), near)
+        kept_a += [some[row] for row in rows]
+        kept_b.update(of_b[column] for column in columns)
+        start += len(some)
+    return kept_a, sorted(kept_b)
 
 
 def _same_once(a: Sequence[Keys], b: Sequence[Keys]) -> Iterator[PairCandidate]:

@@ -2,12 +2,15 @@
 
 Comparing every passage of A with every passage of B word for word would take too long, and so would encoding all of
 them. Two cheap tables come first: cosines of weighted words, and cosines of the chunks that contain the passages.
+
+Two long documents have 100 million pairs of passages, so that what is made of a table is made from some of its rows or
+columns at a time.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from zlib import crc32
@@ -33,6 +36,8 @@ are 84 % of the words of unrelated papers (docs/results.md)."""
 
 _BUCKETS = 4096
 _PER_PASSAGE = 6
+_ROWS = 1024
+"""Rows or columns of a table that are worked on at the same time."""
 _MIN_COSINE = 0.15
 """Minimum cosine of weighted words at which two passages are compared word by word."""
 
@@ -103,17 +108,23 @@ class ChunkCosines:
         """The same with A and B exchanged."""
         return ChunkCosines(self.b, self.a, lambda rows, columns: self.among(columns, rows).T)
 
-    def of_passages(self, a: Sequence[Passage], b: Sequence[Passage]) -> FloatArray:
+    def of_passages(self, a: Sequence[Passage], b: Sequence[Passage]) -> Iterator[FloatArray]:
         """For every two passages, find the highest cosine of the chunks that overlap them: [len(a), len(b)].
 
         It is 1 for a passage outside all chunks: nothing is known about it. No other chunks are asked for.
+
+        Yields:
+            Some rows of the table at a time, in order.
         """
         ranges_a, ranges_b = _overlapping(self.a, a), _overlapping(self.b, b)
         rows, columns = _members(ranges_a), _members(ranges_b)
-        if not rows or not columns:
-            return np.ones((len(a), len(b)), np.float32)
-        best = _highest(self.among(rows, columns), rows, ranges_a)
-        return _highest(best.T, columns, ranges_b).T
+        cosines = self.among(rows, columns) if rows and columns else None
+        for start in range(0, len(a), _ROWS):
+            some = ranges_a[start : start + _ROWS]
+            if cosines is None:
+                yield np.ones((len(some), len(b)), np.float32)
+            else:
+                yield _highest(_highest(cosines, rows, some).T, columns, ranges_b).T
 
 
 def lexical_candidates(a: Sequence[Keys], b: Sequence[Keys], alike: WordCosines) -> list[PairCandidate]:
@@ -179,10 +190,14 @@ def _best(table: FloatArray, least: float) -> list[tuple[int, int]]:
     if not table.size:
         return []
     keep = np.zeros(table.shape, bool)
-    for axis in (0, 1):
-        edge = table.shape[axis] - min(_PER_PASSAGE, table.shape[axis])
-        keep |= table >= np.partition(table, edge, axis).take([edge], axis)
-    return [(int(i), int(j)) for i, j in zip(*np.nonzero(keep & (table >= least)), strict=True)]
+    # The best of a column are the best of a row of the transposed table.
+    for cells, kept in ((table.T, keep.T), (table, keep)):
+        edge = cells.shape[1] - min(_PER_PASSAGE, cells.shape[1])
+        for start in range(0, len(cells), _ROWS):
+            some = cells[start : start + _ROWS]
+            best = some >= np.partition(some, edge, axis=1)[:, [edge]]
+            kept[start : start + _ROWS] |= best & (some >= least)
+    return [(int(i), int(j)) for i, j in zip(*np.nonzero(keep), strict=True)]
 
 
 def _weighed_words(a: Sequence[Keys], b: Sequence[Keys]) -> tuple[FloatArray, FloatArray]:
@@ -192,11 +207,15 @@ def _weighed_words(a: Sequence[Keys], b: Sequence[Keys]) -> tuple[FloatArray, Fl
         pairs = (f"{first} {second}" for first, second in pairwise(keys))
         hashes = [crc32(word.encode()) % _BUCKETS for word in (*keys, *pairs)]
         row[:] = np.bincount(hashes, minlength=_BUCKETS)
-    rarity = np.log((1 + len(counts)) / (1 + (counts > 0).sum(0, keepdims=True))).astype(np.float32) + 0.5
+    blocks = [counts[start : start + _ROWS] for start in range(0, len(counts), _ROWS)]
+    having = sum(((block > 0).sum(0) for block in blocks), np.zeros(_BUCKETS, np.int64))
+    rarity = np.log((1 + len(counts)) / (1 + having)).astype(np.float32) + 0.5
     # In place: the table of two documents of 200 pages takes some 100 MB.
-    np.sqrt(counts, out=counts)
-    counts *= rarity
-    counts /= np.maximum(np.linalg.norm(counts, axis=1, keepdims=True), np.finfo(np.float32).tiny)
+    for block in blocks:
+        np.sqrt(block, out=block)
+        np.multiply(block, rarity, out=block)
+        norms = np.maximum(np.linalg.norm(block, axis=1, keepdims=True), np.finfo(np.float32).tiny)
+        np.divide(block, norms, out=block)
     return counts[: len(a)], counts[len(a) :]
 
 

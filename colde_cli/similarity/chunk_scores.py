@@ -1,16 +1,18 @@
 """Score pairs of chunks by cosine and shared wording, and find the pairs that explain a score.
 
-All are pure functions of arrays.
+All are pure functions of arrays. A table has a cell for each pair of chunks, and two long documents have 25 million
+pairs: what is made of a table is made in its place, or from some of its rows at a time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from colde_cli.documents.document import Chunk
+from colde_cli.scoring.score import cosines
 
 FloatArray = NDArray[np.float32]
 IntArray = NDArray[np.int64]
@@ -23,6 +25,8 @@ _MISS = 0.5
 """Cost of a place in a stretch, if its two tokens are not neighbours in the other chunk."""
 
 _RUN = 5
+_ROWS = 512
+"""Rows of a table that are worked on at the same time."""
 _LOOKED_AT = 64
 """Cells that are looked at for each pair to find: those of a long document are too many to sort."""
 _FACTOR = np.uint64(1_000_003)
@@ -50,6 +54,22 @@ def relative_attention(attention: FloatArray) -> FloatArray:
     return result
 
 
+def table_of_chunks(
+    vectors: tuple[FloatArray, FloatArray], chunks: tuple[Sequence[Chunk], Sequence[Chunk]]
+) -> FloatArray:
+    """Score every chunk of A with every chunk of B: [n, m], cosines raised where the chunks share wording.
+
+    Args:
+        vectors: centred chunk vectors of A, [n, H], and of B, [m, H].
+        chunks: the chunks of A, and of B.
+    """
+    table = shared_stretches(*chunks)
+    for start in range(0, len(table), _ROWS):
+        rows = slice(start, start + _ROWS)
+        table[rows] = with_shared_wording(cosines(vectors[0][rows], vectors[1]), table[rows])
+    return table
+
+
 def with_shared_wording(cosines: FloatArray, stretches: FloatArray) -> FloatArray:
     """Raise cosines where chunks share a stretch of wording: 1 − (1 − cosine) · exp(−stretch / 32), in [-1, 1].
 
@@ -73,21 +93,37 @@ def closest_pairs(
         kept: the rows and the columns to look at.
         limit: pairs to find.
     """
-    chosen = scores[np.ix_(*kept)]
-    flat = chosen.ravel()
-    looked_at = min(flat.size, _LOOKED_AT * limit)
-    highest = np.argpartition(-flat, looked_at - 1)[:looked_at] if looked_at else np.empty(0, np.int64)
-    order = highest[np.lexsort((highest, -flat[highest]))]
+    rows, columns = kept
+    if not rows or not columns or not limit:
+        return []
+    blocks = [
+        _highest(scores[np.ix_(rows[start : start + _ROWS], columns)], start, _LOOKED_AT * limit)
+        for start in range(0, len(rows), _ROWS)
+    ]
+    values, places = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
+    order = np.lexsort((places, -values))[: _LOOKED_AT * limit]
     pairs: dict[int, int] = {}
-    for row, column in zip(*(axis.tolist() for axis in np.unravel_index(order, chosen.shape)), strict=True):
-        if (
-            len(pairs) < limit
-            and chosen[row, column] > 0
-            and row not in pairs
-            and column not in pairs.values()
-        ):
+    found = []
+    for score, place in zip(values[order].tolist(), places[order].tolist(), strict=True):
+        row, column = divmod(place, len(columns))
+        if len(pairs) < limit and score > 0 and row not in pairs and column not in pairs.values():
             pairs[row] = column
-    return [(float(chosen[row, column]), kept[0][row], kept[1][column]) for row, column in pairs.items()]
+            found.append((score, rows[row], columns[column]))
+    return found
+
+
+def _highest(block: FloatArray, start: int, limit: int) -> tuple[FloatArray, IntArray]:
+    """The highest scores of some rows of a table, and their places in it, counted row by row; in no order.
+
+    Args:
+        block: the rows, [r, m].
+        start: the number of the first of them.
+        limit: scores to find.
+    """
+    flat = block.ravel()
+    looked_at = min(flat.size, limit)
+    highest = np.argpartition(-flat, looked_at - 1)[:looked_at]
+    return flat[highest], start * block.shape[1] + highest
 
 
 def shared_stretches(a: Sequence[Chunk], b: Sequence[Chunk]) -> FloatArray:
@@ -103,7 +139,12 @@ def shared_stretches(a: Sequence[Chunk], b: Sequence[Chunk]) -> FloatArray:
     known, codes = np.unique(np.concatenate([*left, *right]), return_inverse=True)
     pieces = np.split(codes, np.cumsum([len(piece) for piece in (*left, *right)])[:-1])
     left, right = pieces[: len(a)], pieces[len(a) :]
-    return np.minimum(_stretches(left, right, len(known)), _stretches(right, left, len(known)).T)
+    table = np.empty((len(a), len(b)), np.float32)
+    for column, measured in enumerate(_stretches(left, right, len(known))):
+        table[:, column] = measured
+    for row, measured in zip(table, _stretches(right, left, len(known)), strict=True):
+        np.minimum(row, measured, out=row)
+    return table
 
 
 def shared_runs(a: Sequence[Chunk], b: Sequence[Chunk]) -> float:
@@ -134,8 +175,8 @@ def _couples(chunks: Sequence[Chunk]) -> list[IntArray]:
     return couples
 
 
-def _stretches(measured: Sequence[IntArray], other: Sequence[IntArray], kinds: int) -> FloatArray:
-    """Find the run of places with the largest sum in each measured chunk, for each other chunk: [n, m].
+def _stretches(measured: Sequence[IntArray], other: Sequence[IntArray], kinds: int) -> Iterator[FloatArray]:
+    """Find the run of places with the largest sum in each measured chunk: [n] for each other chunk.
 
     Args:
         measured: couples of each chunk, as numbers below `kinds`.
@@ -147,9 +188,9 @@ def _stretches(measured: Sequence[IntArray], other: Sequence[IntArray], kinds: i
     # All chunks are on one line, so far apart that a run across two of them never pays off.
     apart = 4 * max(len(piece) for piece in measured)
     places = np.arange(len(codes)) + rows * apart
-    result = np.zeros((len(measured), len(other)), np.float32)
     present = np.zeros(kinds, bool)
-    for column, piece in enumerate(other):
+    for piece in other:
+        result = np.zeros(len(measured), np.float32)
         present[piece] = True
         hits = np.flatnonzero(present[codes])
         present[piece] = False
@@ -157,5 +198,5 @@ def _stretches(measured: Sequence[IntArray], other: Sequence[IntArray], kinds: i
             # A run from hit i to hit j sums to heights[j] - heights[i] + 1: all places between are misses.
             heights = (1 + _MISS) * np.arange(len(hits)) - _MISS * places[hits]
             sums = heights - np.minimum.accumulate(heights) + 1
-            np.maximum.at(result[:, column], rows[hits], sums.astype(np.float32))
-    return result
+            np.maximum.at(result, rows[hits], sums.astype(np.float32))
+        yield result

@@ -32,10 +32,8 @@ from colde_cli.similarity.candidates import ChunkCosines
 from colde_cli.similarity.chunk_scores import (
     closest_pairs,
     explanation,
-    relative_attention,
     shared_runs,
-    shared_stretches,
-    with_shared_wording,
+    table_of_chunks,
 )
 from colde_cli.similarity.contracts import common_genre
 from colde_cli.similarity.flags import FlagKind
@@ -351,14 +349,13 @@ def _alignment(
 def _scores(a: Encoding, b: Encoding, encoder: DocumentEncoder, field: Field | None) -> Scores:
     found = verdict(a, b, encoder.config, field or encoder.domain_fields)
     a_to_b, b_to_a = encoder.attention(a, b)
-    by_chunks = cosines(a.centred_unit_vectors, b.centred_unit_vectors)
     return Scores(
         document=found.score,
         parts=found.parts,
         probability=found.probability,
         threshold=found.threshold,
         sections=cosines(a.section_vectors, b.section_vectors),
-        chunks=with_shared_wording(by_chunks, shared_stretches(a.chunks, b.chunks)),
+        chunks=table_of_chunks((a.centred_unit_vectors, b.centred_unit_vectors), (a.chunks, b.chunks)),
         attention_a_to_b=a_to_b,
         attention_b_to_a=b_to_a,
         percentile=found.percentile,
@@ -390,13 +387,14 @@ def content(document: Document, ignore: IgnoreOptions = NOTHING_IGNORED) -> str:
 def _best_matches(
     own: Encoding, other: Encoding, scores: FloatArray, attention: FloatArray, ignore: IgnoreOptions
 ) -> tuple[ChunkMatch, ...]:
-    relative = relative_attention(attention)
+    uniform = np.float32(attention.shape[1])
     texts, others = _chunk_texts(own, ignore), _chunk_texts(other, ignore)
     matches = []
     for chunk, row in enumerate(scores):
         partner = int(row.argmax())
         same = texts[chunk] == others[partner]
-        matches.append(ChunkMatch(chunk, partner, float(row[partner]), float(relative[chunk, partner]), same))
+        relative = float(attention[chunk, partner] * uniform)
+        matches.append(ChunkMatch(chunk, partner, float(row[partner]), relative, same))
     return tuple(matches)
 
 

@@ -100,7 +100,9 @@ def heat_maps(comparison: Comparison) -> dict[str, Any]:
 
 def _map(scores: NDArray[np.float32]) -> dict[str, Any]:
     steps = [max(1, -(-count // MAX_LINES)) for count in scores.shape]
-    cells = np.rint(scores * 100 + 100).clip(0, 200).astype(np.uint8)
+    hundredths = scores * 100
+    hundredths += 100
+    cells = np.rint(hundredths, out=hundredths).clip(0, 200, out=hundredths).astype(np.uint8)
     for axis, step in enumerate(steps):
         if step > 1:
             cells = np.maximum.reduceat(cells, np.arange(0, cells.shape[axis], step), axis=axis)
