@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import tracemalloc
+from dataclasses import replace
 from importlib.resources import files
 from typing import Any
 
@@ -16,7 +18,7 @@ from hypothesis import strategies as st
 
 from colde_cli.similarity.alignment import State
 from colde_cli.similarity.comparison import Comparison
-from colde_cli.views.json import comparison_json, text
+from colde_cli.views.json import comparison_blocks, comparison_json, text
 
 Value = dict[str, Any]
 Validator = jsonschema.Draft202012Validator
@@ -109,6 +111,22 @@ def test_tables_are_written_as_lists_are() -> None:
     assert text({"table": table}) == text({"table": rows})
     assert text({"table": table[:0]}) == text({"table": []})
     assert text({"table": table[:, :0]}) == text({"table": [[] for _ in table]})
+
+
+def test_a_long_text_is_written_in_blocks(field_study: Comparison, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("colde_cli.views.json._BLOCK", 1 << 15)
+    tables = {name: np.full((300, 300), 0.123456, np.float32) for name in ("chunks", "attention_a_to_b")}
+    scores = replace(field_study.scores, **tables)
+    comparison = replace(field_study, measure=lambda: scores)
+    written = comparison_json(comparison)
+    tracemalloc.start()
+    try:
+        lengths = [len(block) for block in comparison_blocks(comparison)]
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert sum(lengths) == len(written) == len("".join(comparison_blocks(comparison)))
+    assert peak < 0.5 * len(written)
 
 
 def test_the_text_and_the_object_of_a_comparison_are_the_same(field_study: Comparison) -> None:

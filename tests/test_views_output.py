@@ -78,6 +78,24 @@ def test_a_file_appears_whole_with_the_usual_mode(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [target]
 
 
+def test_blocks_are_written_one_after_the_other(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    blocks = ["Zwölf ", "→ ", "", "12\n"]
+    deliver(iter(blocks), None)
+    assert capsys.readouterr().out == "".join(blocks)
+    deliver("".join(blocks), tmp_path / "whole.json")
+    deliver(iter(blocks), tmp_path / "blocks.json")
+    assert (tmp_path / "whole.json").read_bytes() == (tmp_path / "blocks.json").read_bytes()
+
+
+def test_a_block_that_fails_leaves_the_old_file(tmp_path: Path) -> None:
+    target = tmp_path / "out.txt"
+    target.write_text("old")
+    with pytest.raises(ZeroDivisionError):
+        deliver((str(1 // number) for number in (1, 0)), target)
+    assert target.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [target]
+
+
 def test_a_file_that_is_replaced_keeps_its_mode(tmp_path: Path) -> None:
     target = tmp_path / "out.txt"
     target.write_text("old")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -207,12 +207,13 @@ def diff(
         redline = comparison_docx(comparison)
         for sentence in redline.warnings:
             reporter.warning(sentence)
-        write_file(redline.content, output)
+        write_file([redline.content], output)
     elif chosen is Format.PDF and output is not None:
         _write_pdf(comparison, output, password, parse_pages(pages), reporter)
     else:
         shown = verbose or fail_under is not None  # whoever sets a limit wants to see the score
-        deliver(_render(comparison, chosen, level, top, shown, output), output, chosen, pager)
+        with stage("output"):  # JSON is made while it is written
+            deliver(_render(comparison, chosen, level, top, shown, output), output, chosen, pager)
     raise typer.Exit(0 if exit_zero else _status(comparison, fail_under))
 
 
@@ -291,10 +292,9 @@ def _annotate(
             reporter.warning(f"{annotated.shown} {annotated.remark}")
 
 
-@stage("output")
 def _render(
     comparison: Comparison, chosen: Format, level: Level, top: int, verbose: bool, output: Path | None
-) -> str:
+) -> str | Iterator[str]:
     if chosen is Format.HTML:
         from colde_cli.views.report.html import comparison_html
 
@@ -310,7 +310,7 @@ def _render(
     return _lines_or_data(comparison, chosen)
 
 
-def _lines_or_data(comparison: Comparison, chosen: Format) -> str:
+def _lines_or_data(comparison: Comparison, chosen: Format) -> str | Iterator[str]:
     """The formats without markup, for programs and e-mails."""
     from colde_cli.views import csv, github, json, summary
 
@@ -318,8 +318,9 @@ def _lines_or_data(comparison: Comparison, chosen: Format) -> str:
         from colde_cli.views.github import SourceLines
 
         return github.comparison_annotations(comparison, SourceLines.of(comparison.b.document))
+    if chosen is Format.JSON:
+        return json.comparison_blocks(comparison)
     views = {
-        Format.JSON: json.comparison_json,
         Format.JSONL: json.comparison_jsonl,
         Format.CSV: csv.comparison_csv,
         Format.SUMMARY: summary.comparison_summary,

@@ -22,10 +22,18 @@ if TYPE_CHECKING:
 # Controls and marks that turn the direction of text could steer a terminal that shows the JSON.
 _UNSAFE = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
+_BLOCK = 1 << 20
+"""Letters of a block: every write to a terminal or a file takes its time."""
+
 
 def comparison_json(comparison: Comparison) -> str:
     """A comparison as text of schema colde.diff/1."""
-    return text(comparison_data(comparison, lambda table: table))
+    return "".join(comparison_blocks(comparison))
+
+
+def comparison_blocks(comparison: Comparison) -> Iterator[str]:
+    """The same text in blocks, to be written one after the other: its tables may fill a gigabyte."""
+    return _blocks(comparison_data(comparison, lambda table: table))
 
 
 def comparison_jsonl(comparison: Comparison) -> str:
@@ -70,7 +78,19 @@ def lines(values: Iterable[dict[str, Any]]) -> str:
 
 def text(value: dict[str, Any]) -> str:
     """An object as text, every list of numbers on one line. A table may be an array of floats, [n, m]."""
-    return "".join(_pieces(value, "\n")) + "\n"
+    return "".join(_blocks(value))
+
+
+def _blocks(value: dict[str, Any]) -> Iterator[str]:
+    held: list[str] = []
+    size = 0
+    for piece in chain(_pieces(value, "\n"), "\n"):
+        held.append(piece)
+        size += len(piece)
+        if size >= _BLOCK:
+            yield "".join(held)
+            held, size = [], 0
+    yield "".join(held)
 
 
 def _pieces(value: object, line: str) -> Iterator[str]:

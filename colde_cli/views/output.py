@@ -18,6 +18,7 @@ import sys
 from collections.abc import Collection, Iterable
 from enum import StrEnum
 from io import TextIOWrapper
+from itertools import chain
 from pathlib import Path, PurePath
 
 from colde_cli.errors import OptionError
@@ -129,7 +130,10 @@ def _check_place(output: Path, inputs: Iterable[str]) -> None:
 
 
 def deliver(
-    text: str, output: Path | None, chosen: Format = Format.TABLE, pager: bool | None = False
+    text: str | Iterable[str],
+    output: Path | None,
+    chosen: Format = Format.TABLE,
+    pager: bool | None = False,
 ) -> None:
     """Write text to standard output, or to a file through a temporary file next to it.
 
@@ -137,7 +141,7 @@ def deliver(
     (half a character in a file's name; most characters if standard output is not UTF-8) become escapes of the format.
 
     Args:
-        text: to write.
+        text: to write, whole or in blocks, of which one at a time is in memory.
         output: the file; None for standard output.
         chosen: format of the text.
         pager: use a pager if standard output is a terminal; None does so for tables longer than the screen.
@@ -145,16 +149,19 @@ def deliver(
     Raises:
         OptionError: the file cannot be written.
     """
+    blocks = (text,) if isinstance(text, str) else text
     if output is None:
         prepare_output(chosen)
-        if (pager or chosen is Format.TABLE) and paged(text, pager):
-            return
-        sys.stdout.write(text)
+        if pager or chosen is Format.TABLE:
+            blocks = ("".join(blocks),)
+            if paged(blocks[0], pager):
+                return
+        sys.stdout.writelines(blocks)
         sys.stdout.flush()
         return
     # A spreadsheet takes a file without this mark for one of its own code page.
     mark = codecs.BOM_UTF8 if chosen is Format.CSV else b""
-    write_file(mark + text.encode("utf-8", errors="backslashreplace"), output)
+    write_file(chain([mark], (block.encode("utf-8", errors="backslashreplace") for block in blocks)), output)
 
 
 def prepare_output(chosen: Format = Format.TABLE) -> None:
@@ -165,20 +172,25 @@ def prepare_output(chosen: Format = Format.TABLE) -> None:
         sys.stdout.reconfigure(errors=encoding_handler(chosen), newline=newline)
 
 
-def write_file(content: bytes, output: Path) -> None:
-    """Write a file through a temporary file next to it; devices and pipes are written to directly.
+def write_file(content: Iterable[bytes], output: Path) -> None:
+    """Write a file, block by block, through a temporary file next to it; devices and pipes are written to directly.
 
     Raises:
         OptionError: the file cannot be written.
     """
     try:
         if output.exists() and not output.is_file():
-            output.write_bytes(content)
+            _write(content, output)
         else:
             with atomic_file(output) as staged:
-                staged.write_bytes(content)
+                _write(content, staged)
     except OSError as error:
         raise OptionError(f"{output} cannot be written: {error.strerror or error}.") from error
+
+
+def _write(content: Iterable[bytes], path: Path) -> None:
+    with path.open("wb") as file:
+        file.writelines(content)
 
 
 def paged(text: str, asked: bool | None) -> bool:
