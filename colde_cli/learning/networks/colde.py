@@ -125,7 +125,7 @@ def _head_by_head(projected: tuple[Tensor, Tensor, Tensor], keys: Tensor, size: 
     absent = (~keys).to(projected[0].dtype) * torch.finfo(projected[0].dtype).min
     attended: list[Tensor] = []
     shown = before = torch.zeros(())
-    for query, key, value in zip(*(rows.split(size, -1) for rows in projected), strict=True):
+    for query, key, value in zip(*(torch.split(rows, size, -1) for rows in projected), strict=True):
         scores = (query + before) @ key.transpose(-1, -2) / math.sqrt(size)
         weights = (scores + absent).softmax(-1)
         attended.append(weights @ value)
