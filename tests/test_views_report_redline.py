@@ -159,7 +159,7 @@ def find(visit: Visit, address: str, words: str, shown: str) -> Any:
     """Have the browser look for words, as its search does, until it has `shown` what is hidden until found."""
     visit.page.goto("about:blank")
     visit.page.goto(f"{address}:~:text={quote(words)}")
-    visit.page.wait_for_function(shown)
+    visit.wait_until(shown)
     visit.settle()
     return visit.page
 

@@ -1,6 +1,6 @@
 """Train every system of CoLDE's Table 2 end to end on the same texts, for as many updates, and measure all.
 
-    python benchmarks/papers/like_for_like.py FOLDER... [--most 200] [--tokens 248] [--rounds 4] [--only NAME...]
+    python benchmarks/papers/like_for_like.py FOLDER... [--most 200] [--tokens 248] [--rounds 8] [--only NAME...]
 
 Every document is cut to its first tokens, so that each system reads the same text; CoLDE reads it in chunks of 64, of
 which it has four with the default of 248 tokens. A batch has 16 documents, or 8 pairs; every document is shown
@@ -109,9 +109,9 @@ class Texts:
     tokens: int
 
 
-def cut(source: Path, most: int, tokens: int) -> Texts:
-    """Write a set with at most so many training documents, each document cut to its first tokens."""
-    folder = FOLDER / f"{source.name}-{run_key(source, f'{most} {tokens}'.encode())}"
+def cut(source: Path, most: int, tokens: int, rounds: int) -> Texts:
+    """Write a set with at most so many training documents, each cut to its first tokens, to be shown so often."""
+    folder = FOLDER / f"{source.name}-{run_key(source, f'{most} {tokens} {rounds}'.encode())}"
     folder.mkdir(parents=True, exist_ok=True)
     pairs = [row for row in _rows(source / "pairs.jsonl.gz") if row["split"] != "train"]
     judged = {row[side] for row in pairs for side in ("a", "b")}
@@ -168,8 +168,7 @@ def train(texts: Texts, row: Row, rounds: int) -> Path:
     options = [*row.options.split(), *_ALL.split()]
     if "--epochs" not in options:
         options += ["--epochs", str(rounds // row.shown)]
-    unfinished = target.with_name(f"{target.name}.training")
-    again = ["--resume"] if unfinished.is_dir() else []
+    again = ["--resume"] if (target.with_name(f"{target.name}.training") / "metrics.jsonl").is_file() else []
     data = [texts.folder / "train.jsonl", "--validation", texts.folder / "validation.jsonl"]
     before = _processor()
     _colde("train", *data, "-o", target, *options, *again)
@@ -244,12 +243,12 @@ def main() -> None:
     parser.add_argument("folders", nargs="+", type=Path)
     parser.add_argument("--most", type=int, default=200, help="training documents of a set, at most")
     parser.add_argument("--tokens", type=int, default=248, help="of a document")
-    parser.add_argument("--rounds", type=int, default=4, help="how often each document is shown")
+    parser.add_argument("--rounds", type=int, default=8, help="how often each document is shown")
     parser.add_argument("--only", nargs="*", default=[row.name for row in ROWS], help="rows of the table")
     options = parser.parse_args()
     table, notes = [], []
     for folder in options.folders:
-        texts = cut(folder, options.most, options.tokens)
+        texts = cut(folder, options.most, options.tokens, options.rounds)
         notes.append(f"{texts.name}: {texts.training} training documents with {texts.tokens:,} tokens.")
         rows = [row for row in ROWS if row.name in options.only]
         table += [table_row(texts, row, train(texts, row, options.rounds)) for row in rows]
