@@ -21,7 +21,6 @@ Versions of papers: whatever edits colde finds, each is compared with the words 
 from __future__ import annotations
 
 import argparse
-import gzip
 import json
 import random
 import re
@@ -31,6 +30,7 @@ import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +45,7 @@ from colde_cli import api
 from colde_cli.encoder.cache import Cache
 from colde_cli.encoder.encoding import DocumentEncoder
 from colde_cli.encoder.loading import open_encoder
+from colde_cli.evaluation.data import json_lines
 from colde_cli.similarity.comparison import Comparison
 from colde_cli.views.annotated import write_annotated
 from colde_cli.views.page_marks import DELETED, DELETED_HERE, INSERTED, INSERTED_HERE
@@ -122,12 +123,11 @@ def drawn(data: Path, chance: random.Random) -> Iterator[list[Part]]:
     """Draw documents, one of each set in turn, cut to the same length."""
     rows = []
     for name in SETS:
-        with gzip.open(data / name / "docs.jsonl.gz", "rt", encoding="utf-8") as lines:
-            found = [line for _, line in zip(range(150), lines, strict=False)]
+        found = [row for _, row in islice(json_lines(data / name / "docs.jsonl.gz"), 150)]
         rows.append(chance.sample(found, len(found)))
-    for row in (line for together in zip(*rows, strict=False) for line in together):
+    for row in (row for together in zip(*rows, strict=False) for row in together):
         parts, words = [], 0
-        for section in json.loads(row)["sections"]:
+        for section in row["sections"]:
             paragraphs = [" ".join(text.split()) for text in section["text"].split("\n\n") if text.strip()]
             words += sum(len(text.split()) for text in paragraphs)
             parts.append({"heading": " ".join(section["heading"].split()), "paragraphs": paragraphs})

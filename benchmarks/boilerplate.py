@@ -12,8 +12,6 @@ counterpart of a changed sentence were removed too.
 from __future__ import annotations
 
 import argparse
-import gzip
-import json
 import platform
 import random
 from collections import Counter, defaultdict
@@ -25,6 +23,7 @@ from rapidfuzz.distance import Indel
 
 from colde_cli.documents.document import Document, Part, assemble
 from colde_cli.errors import NoTextError
+from colde_cli.evaluation.data import json_lines
 from colde_cli.similarity.alignment import align
 from colde_cli.similarity.boilerplate import Boilerplate, ComparedSentence, sentences
 from colde_cli.similarity.flags import Flag, flags
@@ -40,11 +39,9 @@ Clauses = Mapping[str, Sequence[ComparedSentence]]
 def read_documents(path: Path) -> dict[str, Document]:
     """Documents by id."""
     found = {}
-    with gzip.open(path, "rt", encoding="utf-8") as lines:
-        for line in lines:
-            value = json.loads(line)
-            parts = [Part(section["heading"], section["text"]) for section in value["sections"]]
-            found[value["id"]] = assemble(value["id"], value.get("title", ""), parts)
+    for _, value in json_lines(path):
+        parts = [Part(section["heading"], section["text"]) for section in value["sections"]]
+        found[value["id"]] = assemble(value["id"], value.get("title", ""), parts)
     return found
 
 

@@ -9,22 +9,12 @@ Writes all other pairs, and prints how many were left out in each split.
 from __future__ import annotations
 
 import argparse
-import gzip
 import json
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-
-def rows(path: Path) -> Iterator[dict[str, Any]]:
-    """Lines of a JSON Lines file, plain or gzipped."""
-    with (
-        gzip.open(path, "rt", encoding="utf-8")
-        if path.suffix == ".gz"
-        else path.open(encoding="utf-8") as lines
-    ):
-        yield from map(json.loads, lines)
+from colde_cli.evaluation.data import json_lines
 
 
 def contradicts(pair: dict[str, Any], labels: dict[str, str | None]) -> bool:
@@ -39,11 +29,11 @@ def main() -> None:
     for name in ("documents", "pairs", "output"):
         parser.add_argument(name, type=Path)
     options = parser.parse_args()
-    labels = {row["id"]: row.get("label") for row in rows(options.documents)}
+    labels = {row["id"]: row.get("label") for _, row in json_lines(options.documents)}
     unrelated: Counter[str] = Counter()
     left_out: Counter[str] = Counter()
     with options.output.open("w", encoding="utf-8") as output:
-        for pair in rows(options.pairs):
+        for _, pair in json_lines(options.pairs):
             split = pair.get("split") or "all"
             unrelated[split] += not pair["label"]
             if contradicts(pair, labels):

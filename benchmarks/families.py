@@ -15,7 +15,6 @@ FOLDER has a folder for each subject, of which `--most` files are taken; the fil
 from __future__ import annotations
 
 import argparse
-import gzip
 import json
 import os
 import platform
@@ -43,6 +42,7 @@ from colde_cli.corpus.near_pairs import (
     text_words,
     word_numbers,
 )
+from colde_cli.evaluation.data import json_lines
 
 SHARES = (0.3, 0.4, 0.5, 0.6)
 SIZES = (500, 1000, 2000, 5000)
@@ -50,8 +50,7 @@ SIZES = (500, 1000, 2000, 5000)
 
 def lines(path: Path) -> Iterator[dict[str, Any]]:
     """The objects of a file of JSON Lines."""
-    with gzip.open(path, "rt", encoding="utf-8") as file:
-        yield from map(json.loads, file)
+    return (item for _, item in json_lines(path))
 
 
 def text(document: dict[str, Any]) -> str:

@@ -18,6 +18,8 @@ from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any
 
+from colde_cli.evaluation.data import json_lines
+
 
 def partners(rows: list[dict[str, Any]]) -> dict[str, list[str]]:
     """Documents that each belongs with, by link or by label, sorted."""
@@ -49,8 +51,7 @@ def chosen(rows: list[dict[str, Any]], count: int) -> set[str]:
 
 def sample(source: Path, target: Path, count: int) -> None:
     """Write `target`, the part of `source`."""
-    with gzip.open(source, "rt", encoding="utf-8") as lines:
-        rows = [json.loads(line) for line in lines]
+    rows = [row for _, row in json_lines(source)]
     training = [row for row in rows if row["split"] == "train"]
     kept = chosen(training, count)
     labels = Counter(row["label"] for row in training if row["id"] in kept)

@@ -17,21 +17,18 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-
-def rows(path: Path) -> Iterator[dict[str, Any]]:
-    """Lines of a gzipped JSON Lines file."""
-    with gzip.open(path, "rt", encoding="utf-8") as lines:
-        yield from map(json.loads, lines)
+from colde_cli.evaluation.data import json_lines
 
 
 def documents(folder: Path, labelled: bool) -> Iterator[dict[str, Any]]:
     """Documents for training and validation, with the supervision of the training split only."""
-    chosen = {row["id"]: row["split"] for row in rows(folder / "docs.jsonl.gz") if row["split"] != "test"}
+    rows = [row for _, row in json_lines(folder / "docs.jsonl.gz")]
+    chosen = {row["id"]: row["split"] for row in rows if row["split"] != "test"}
     counts: dict[str, int] = {}
-    for row in rows(folder / "docs.jsonl.gz"):
+    for row in rows:
         if row["split"] == "train":
             counts[row["label"]] = counts.get(row["label"], 0) + 1
-    for row in rows(folder / "docs.jsonl.gz"):
+    for row in rows:
         if row["id"] not in chosen:
             continue
         training = row["split"] == "train"
@@ -61,7 +58,7 @@ def main() -> None:
             with gzip.open(target, "wt", encoding="utf-8", compresslevel=5) as train:
                 for row in documents(folder, folder.name in options.labelled):
                     train.write(json.dumps(row, ensure_ascii=False) + "\n")
-            for pair in rows(folder / "pairs.jsonl.gz"):
+            for _, pair in json_lines(folder / "pairs.jsonl.gz"):
                 if pair["split"] == "validation":
                     named = {key: f"{folder.name}/{pair[key]}" for key in ("a", "b")}
                     validation.write(json.dumps(named | {"label": pair["label"]}, ensure_ascii=False) + "\n")

@@ -23,8 +23,6 @@ Passages are aligned by wording alone, without a model.
 from __future__ import annotations
 
 import argparse
-import gzip
-import json
 import random
 import re
 import sys
@@ -40,6 +38,7 @@ from rich.table import Table
 
 from colde_cli.documents.document import Document, Part, assemble
 from colde_cli.documents.reading import read
+from colde_cli.evaluation.data import json_lines
 from colde_cli.similarity.alignment import align
 from colde_cli.views.word.redline import read_resolved, redline_docx
 
@@ -93,25 +92,20 @@ class Case:
 def raw_documents(path: Path) -> dict[str, Raw]:
     """Read the documents of a set; each line of a section is a paragraph."""
     found = {}
-    with gzip.open(path, "rt", encoding="utf-8") as lines:
-        for line in lines:
-            item = json.loads(line)
-            sections = (
-                (
-                    section["heading"],
-                    tuple(filter(None, map(str.strip, _NEW_PARAGRAPH.split(section["text"])))),
-                )
-                for section in item["sections"]
-            )
-            found[item["id"]] = Raw(item["id"], tuple(sections))
+    for _, item in json_lines(path):
+        sections = (
+            (section["heading"], tuple(filter(None, map(str.strip, _NEW_PARAGRAPH.split(section["text"])))))
+            for section in item["sections"]
+        )
+        found[item["id"]] = Raw(item["id"], tuple(sections))
     return found
 
 
 def related(folder: Path, count: int, draw: random.Random) -> Iterator[tuple[Raw, Raw]]:
     """Draw related pairs of documents of moderate length, the older one first."""
     documents = raw_documents(folder / "docs.jsonl.gz")
-    with gzip.open(folder / "pairs.jsonl.gz", "rt", encoding="utf-8") as lines:
-        pairs = [(item["a"], item["b"]) for item in map(json.loads, lines) if item["label"] == 1]
+    lines = json_lines(folder / "pairs.jsonl.gz")
+    pairs = [(item["a"], item["b"]) for _, item in lines if item["label"] == 1]
     draw.shuffle(pairs)
     for one, other in pairs:
         both = sorted((documents[one], documents[other]), key=lambda raw: raw.name)

@@ -16,8 +16,6 @@ Every second document of each sort is held back: flags were tuned on the others 
 from __future__ import annotations
 
 import argparse
-import gzip
-import json
 import random
 import re
 from collections import Counter
@@ -31,6 +29,7 @@ from rich.table import Table
 from colde_cli.documents.document import Document, Part, SectionKind, Span, assemble
 from colde_cli.documents.passages import Passage, passages
 from colde_cli.documents.reading import read
+from colde_cli.evaluation.data import json_lines
 from colde_cli.similarity.alignment import PassagePair, State, align
 from colde_cli.similarity.flags import Flag
 
@@ -266,11 +265,9 @@ def sources(data: Path, pdfs: Path, seed: int) -> Iterator[tuple[str, Document]]
 
 def documents(file: Path) -> Iterator[Document]:
     """Yield the documents of a data file."""
-    with gzip.open(file, "rt", encoding="utf-8") as lines:
-        for line in lines:
-            row = json.loads(line)
-            parts = [Part(item["heading"], item["text"]) for item in row["sections"]]
-            yield assemble(row["id"], row["title"], parts)
+    for _, row in json_lines(file):
+        parts = [Part(item["heading"], item["text"]) for item in row["sections"]]
+        yield assemble(row["id"], row["title"], parts)
 
 
 def party(document: Document) -> Change:

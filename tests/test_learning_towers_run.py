@@ -10,6 +10,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from tiny_tower import tiny_backbone
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -21,6 +22,7 @@ from colde_cli.learning.networks.smith import Smith
 from colde_cli.learning.sampling import Positives
 from colde_cli.learning.splits import Split
 from colde_cli.learning.towers import run as module
+from colde_cli.learning.towers.registry import SYSTEMS
 from colde_cli.learning.towers.run import TowerLearner, TowerTask, rows_digest
 from colde_cli.recipes import TowerRecipe
 
@@ -166,3 +168,34 @@ def test_a_digest_is_of_all_that_is_read() -> None:
     assert rows_digest([rows.small() for rows in packed]) == known
     assert rows_digest(packed[1:]) != known
     assert rows_digest([Rows.of([[1]]), *packed[1:]]) != known
+
+
+@pytest.mark.parametrize("system", sorted(SYSTEMS))
+def test_every_network_learns_in_bf16(system: str, tmp_path: Path) -> None:
+    kind, backbone = SYSTEMS[system], tiny_backbone(tmp_path)
+    recipe = TowerRecipe(system, batch_size=4, max_rows=min(kind.max_rows, 4), row_tokens=32)
+    config = kind.config(recipe, backbone, kind.vocabulary or backbone.fields["vocab_size"])
+    torch.manual_seed(0)
+    network = kind.build(config)
+    generator = np.random.default_rng(0)
+    texts = [
+        Rows.of(generator.integers(5, 40, (config.max_rows, length)).tolist())
+        for length in (32, 30, 25, 20, 9, 7, 6, 5)
+    ]
+    labels = np.arange(8, dtype=np.int32) // 4
+    none = tuple(frozenset[int]() for _ in labels)
+    positives = Positives(labels, (np.arange(4), np.arange(4, 8)), none, none)
+    split = Split(np.arange(8), np.array([[0, 1]]), np.array([True]), judged=False)
+    given = Task(texts, positives, split, np.zeros(8, np.int64), "run")
+    vectors = {}
+    for precision in ("fp32", "bf16"):
+        learner = TowerLearner(network, given, replace(recipe, precision=precision), CPU)
+        learner.tower.eval()
+        with torch.no_grad():
+            vectors[precision] = learner.vectors(range(8))
+    cosines = functional.cosine_similarity(vectors["fp32"], vectors["bf16"])
+    assert float(cosines.min()) > 0.999
+    assert np.isfinite(learner.backward(learner.batches(0)[0], 0))
+    gradients = [weight.grad for weight in network.parameters() if weight.grad is not None]
+    assert gradients
+    assert all(bool(gradient.isfinite().all()) for gradient in gradients)

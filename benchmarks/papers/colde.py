@@ -18,7 +18,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from head_runs import Run, baseline_scores, of_split, open_encoder, run_all, settling, untrained
+from head_runs import Run, baseline_scores, mean_curve, of_split, open_encoder, run_all, untrained
 from numpy.typing import NDArray
 from paper_data import RUNS, PaperSet, load_sets
 from recipes import PAPER, TABLE_2
@@ -29,6 +29,7 @@ from reporting import (
     p_value,
     pairs_p,
     seeds_p,
+    settling,
     spread,
     write_table,
 )
@@ -95,7 +96,10 @@ def full_rows(
         kinds = [spread(found[kind][name]["auc"]) for kind in ("all", "random", "hard")]
         figured = [spread(values["f1"]), spread(values["accuracy"]), *kinds]
         tested = [p_value(seeds), p_value(pairs)]
-        trained = [str(runs[name][0].updates), settling(runs[name])] if name in runs else ["–", "–"]
+        trained = ["–", "–"]
+        if name in runs:
+            losses = mean_curve(runs[name], "loss")[1:]
+            trained = [str(runs[name][0].updates), settling(losses, first=1)]
         rows.append([paper_set.name, name, steps.get(name, "–"), *trained, *figured, *tested])
     return rows
 

@@ -15,10 +15,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from head_runs import Run, open_encoder, run_all, settling
+from head_runs import Run, mean_curve, open_encoder, run_all
 from paper_data import RUNS, PaperSet, load_sets
 from recipes import PAPER, figure_6, figure_7, sections
-from reporting import LabelledSplit, figures, sparkline, spread, write_table
+from reporting import LabelledSplit, figures, settling, sparkline, spread, write_table
 
 from colde_cli import settings
 from colde_cli.encoder.cache import Cache
@@ -48,16 +48,10 @@ def row(paper_set: PaperSet, name: str, runs: Sequence[Run]) -> list[str]:
         *(spread([item[figure] for item in found]) for figure in ("accuracy", "f1", "auc")),
         ", ".join(str(run.steps) for run in runs),
         str(runs[0].updates),
-        settling(runs),
+        settling(mean_curve(runs, "loss")[1:], first=1),
         " ".join(f"{value:.2f}" for value in curve[::SHOWN]),
         sparkline(curve),
     ]
-
-
-def mean_curve(runs: Sequence[Run], figure: str) -> list[float]:
-    """A validation figure after every epoch, the untrained model first, seeds averaged."""
-    values = np.array([[point[figure] for point in run.curve] for run in runs], np.float64)
-    return [float(value) for value in values.mean(axis=0)]
 
 
 def recipes_of(name: str, chunk_tokens: int, epochs: int) -> dict[str, Recipe]:

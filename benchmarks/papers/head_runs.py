@@ -209,12 +209,10 @@ def load_head(run: Run) -> tuple[Recipe, Colde]:
     return recipe, model.eval()
 
 
-def settling(runs: Sequence[Run]) -> str:
-    """Loss of the first epoch, of the tenth of the epochs before the last tenth, and of the last; means of seeds."""
-    losses = np.array([[point["loss"] for point in run.curve[1:]] for run in runs], np.float64).mean(axis=0)
-    tenth = max(1, len(losses) // 10)
-    stages = losses[0], losses[-2 * tenth : -tenth].mean(), losses[-tenth:].mean()
-    return " → ".join(f"{stage:.3f}" for stage in stages)
+def mean_curve(runs: Sequence[Run], figure: str) -> list[float]:
+    """A validation figure after every epoch, the untrained model first, seeds averaged."""
+    values = np.array([[point[figure] for point in run.curve] for run in runs], np.float64)
+    return [float(value) for value in values.mean(axis=0)]
 
 
 def untrained(runs: Sequence[Run], split: str) -> NDArray[np.float64]:

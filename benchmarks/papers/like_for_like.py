@@ -13,22 +13,21 @@ there is not trained again, and a run that was stopped goes on.
 from __future__ import annotations
 
 import argparse
-import gzip
 import json
 import resource
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from paper_data import RUNS, linked_first, run_key
-from reporting import write_table
+from reporting import settling, write_table
 from tokenizers import Tokenizer
 
-from colde_cli.evaluation.data import read_data
+from colde_cli.evaluation.data import json_lines, read_data
 from colde_cli.learning.backbone import load_backbone
 from colde_cli.learning.sampling import Positives
 from colde_cli.recipes import DEFAULT_BACKBONE
@@ -42,7 +41,7 @@ _OURS = (
 )
 _PAIRS = "--batch-size 8"
 _ALL = "--patience 0 --precision bf16 --quiet"
-_FROZEN = f"--freeze-backbone --epochs 1 --no-combine --chunk-tokens {CHUNK}"
+_FROZEN = f"--freeze-backbone --no-combine --chunk-tokens {CHUNK}"
 """MiniLM as published: what the baselines of vectors stand on."""
 HEADER = (
     *("set", "system", "updates", "kept", "loss", "before", "best", "end"),
@@ -113,12 +112,12 @@ def cut(source: Path, most: int, tokens: int, rounds: int) -> Texts:
     """Write a set with at most so many training documents, each cut to its first tokens, to be shown so often."""
     folder = FOLDER / f"{source.name}-{run_key(source, f'{most} {tokens} {rounds}'.encode())}"
     folder.mkdir(parents=True, exist_ok=True)
-    pairs = [row for row in _rows(source / "pairs.jsonl.gz") if row["split"] != "train"]
+    pairs = [row for _, row in json_lines(source / "pairs.jsonl.gz") if row["split"] != "train"]
     judged = {row[side] for row in pairs for side in ("a", "b")}
     chosen, counted = _training_ids(source, most), 0
     tokenizer = _tokenizer(tokens)
     with (folder / "train.jsonl").open("w") as train, (folder / "test.jsonl").open("w") as test:
-        for row in _rows(source / "docs.jsonl.gz"):
+        for _, row in json_lines(source / "docs.jsonl.gz"):
             if row["id"] not in chosen | judged:
                 continue
             text, length = _first(row["sections"], tokenizer)
@@ -132,11 +131,6 @@ def cut(source: Path, most: int, tokens: int, rounds: int) -> Texts:
     held = [{key: row[key] for key in ("a", "b", "label")} for row in pairs if row["split"] == "validation"]
     (folder / "validation.jsonl").write_text("".join(json.dumps(row) + "\n" for row in held))
     return Texts(source.name, folder, len(chosen), counted)
-
-
-def _rows(path: Path) -> Iterator[dict[str, Any]]:
-    with gzip.open(path, "rt", encoding="utf-8") as lines:
-        yield from map(json.loads, lines)
 
 
 def _training_ids(source: Path, most: int) -> set[str]:
@@ -165,9 +159,7 @@ def train(texts: Texts, row: Row, rounds: int) -> Path:
     target = texts.folder / row.folder
     if (target / "config.json").is_file():
         return target
-    options = [*row.options.split(), *_ALL.split()]
-    if "--epochs" not in options:
-        options += ["--epochs", str(rounds // row.shown)]
+    options = [*row.options.split(), *_ALL.split(), "--epochs", rounds // row.shown]
     again = ["--resume"] if (target.with_name(f"{target.name}.training") / "metrics.jsonl").is_file() else []
     data = [texts.folder / "train.jsonl", "--validation", texts.folder / "validation.jsonl"]
     before = _processor()
@@ -203,16 +195,10 @@ def table_row(texts: Texts, row: Row, model: Path) -> list[str]:
         row.name,
         str(len(losses)),
         str(best["step"]),
-        _settling(losses),
+        settling(losses),
         *curve,
         *_cells(result),
     ]
-
-
-def _settling(losses: Sequence[float]) -> str:
-    tenth = max(1, len(losses) // 10)
-    stages = losses[:tenth], losses[-2 * tenth : -tenth], losses[-tenth:]
-    return " → ".join(f"{np.mean(stage):.3f}" for stage in stages)
 
 
 def _cells(result: Mapping[str, Any]) -> list[str]:

@@ -60,6 +60,18 @@ def spread(values: Sequence[float]) -> str:
     return mean if len(array) == 1 else f"{mean} ± {array.std(ddof=1):.3f}"
 
 
+def settling(losses: Sequence[float] | Floats, first: int = 0) -> str:
+    """How a loss went: its mean at the start, in the last tenth but one, and in the last tenth.
+
+    Args:
+        losses: of the updates or the epochs, in order.
+        first: how many make the start; a tenth if 0.
+    """
+    tenth = max(1, len(losses) // 10)
+    stages = losses[: first or tenth], losses[-2 * tenth : -tenth], losses[-tenth:]
+    return " → ".join(f"{np.mean(stage):.3f}" for stage in stages)
+
+
 def p_value(value: float | None) -> str:
     """A p in a table."""
     if value is None or not np.isfinite(value):

@@ -104,7 +104,7 @@ def read_data(paths: Sequence[Path], *, supervised: bool = True) -> TrainingData
     files = []
     for number, path in enumerate(paths):
         before = len(documents)
-        for place, values in _lines(path):
+        for place, values in json_lines(path):
             item = _document(values, place, path.parent)
             if item.id in documents:
                 raise DataError(f"{place}: the id {item.id!r} was used before ({documents[item.id].place}).")
@@ -123,7 +123,7 @@ def read_pairs(path: Path, known: Mapping[str, int]) -> tuple[LabelledPair, ...]
         MissingFileError: there is no such file.
     """
     pairs: dict[frozenset[str], LabelledPair] = {}
-    for place, values in _lines(path):
+    for place, values in json_lines(path):
         pair = _pair(values, place, known)
         earlier = pairs.setdefault(frozenset((pair.a, pair.b)), pair)
         if earlier.related != pair.related:
@@ -133,8 +133,13 @@ def read_pairs(path: Path, known: Mapping[str, int]) -> tuple[LabelledPair, ...]
     return tuple(pairs.values())
 
 
-def _lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the place and the object of every line that is not blank."""
+def json_lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the place and the object of every line that is not blank, of a file that may end in .gz.
+
+    Raises:
+        DataError: a line is not a JSON object, the file is not UTF-8 text, or it has no lines.
+        MissingFileError: there is no such file.
+    """
     if not path.is_file():
         raise MissingFileError(f"There is no file {path}; name a file of JSON Lines.")
     empty = True

@@ -124,7 +124,7 @@ class ChunkCosines:
             if cosines is None:
                 yield np.ones((len(some), len(b)), np.float32)
             else:
-                yield _highest(_highest(cosines, rows, some).T, columns, ranges_b).T
+                yield _highest_of_ranges(_highest_of_ranges(cosines, rows, some).T, columns, ranges_b).T
 
 
 def lexical_candidates(a: Sequence[Keys], b: Sequence[Keys], alike: WordCosines) -> list[PairCandidate]:
@@ -230,7 +230,7 @@ def _members(ranges: Sequence[range]) -> list[int]:
     return sorted({index for indices in ranges for index in indices})
 
 
-def _highest(cosines: FloatArray, rows: Sequence[int], ranges: Sequence[range]) -> FloatArray:
+def _highest_of_ranges(cosines: FloatArray, rows: Sequence[int], ranges: Sequence[range]) -> FloatArray:
     """For each range of chunks, take the maximum over their rows, 1 for none: [p, m] from [len(rows), m]."""
     highest = np.ones((len(ranges), cosines.shape[1]), np.float32)
     for row, chunks in zip(highest, ranges, strict=True):

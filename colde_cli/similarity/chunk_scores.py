@@ -49,8 +49,8 @@ def explanation(a_to_b: FloatArray, b_to_a: FloatArray, chunk_scores: FloatArray
 
 
 def relative_attention(attention: FloatArray) -> FloatArray:
-    """Scale attention [n, m] to multiples of uniform attention."""
-    result: FloatArray = attention * np.float32(attention.shape[1])
+    """Scale attention over m chunks, [..., m], to multiples of uniform attention."""
+    result: FloatArray = attention * np.float32(attention.shape[-1])
     return result
 
 
@@ -97,7 +97,7 @@ def closest_pairs(
     if not rows or not columns or not limit:
         return []
     blocks = [
-        _highest(scores[np.ix_(rows[start : start + _ROWS], columns)], start, _LOOKED_AT * limit)
+        _highest_cells(scores[np.ix_(rows[start : start + _ROWS], columns)], start, _LOOKED_AT * limit)
         for start in range(0, len(rows), _ROWS)
     ]
     values, places = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
@@ -112,7 +112,7 @@ def closest_pairs(
     return found
 
 
-def _highest(block: FloatArray, start: int, limit: int) -> tuple[FloatArray, IntArray]:
+def _highest_cells(block: FloatArray, start: int, limit: int) -> tuple[FloatArray, IntArray]:
     """The highest scores of some rows of a table, and their places in it, counted row by row; in no order.
 
     Args:

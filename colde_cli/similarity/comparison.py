@@ -32,6 +32,7 @@ from colde_cli.similarity.candidates import ChunkCosines
 from colde_cli.similarity.chunk_scores import (
     closest_pairs,
     explanation,
+    relative_attention,
     shared_runs,
     table_of_chunks,
 )
@@ -387,13 +388,12 @@ def content(document: Document, ignore: IgnoreOptions = NOTHING_IGNORED) -> str:
 def _best_matches(
     own: Encoding, other: Encoding, scores: FloatArray, attention: FloatArray, ignore: IgnoreOptions
 ) -> tuple[ChunkMatch, ...]:
-    uniform = np.float32(attention.shape[1])
     texts, others = _chunk_texts(own, ignore), _chunk_texts(other, ignore)
     matches = []
     for chunk, row in enumerate(scores):
         partner = int(row.argmax())
         same = texts[chunk] == others[partner]
-        relative = float(attention[chunk, partner] * uniform)
+        relative = float(relative_attention(attention[chunk])[partner])
         matches.append(ChunkMatch(chunk, partner, float(row[partner]), relative, same))
     return tuple(matches)
 

@@ -107,8 +107,10 @@ def window_attention(attention: Any, states: Tensor, present: Tensor) -> Tensor:
     neighbour = there & (torch.arange(filled.shape[1], device=states.device) > 0)
     reach = _neighbours(neighbour[:, None, :, None], half)[..., 0].unsqueeze(-2)
     allowed = reach & _band(half).to(states.device)
-    lowest = torch.finfo(states.dtype).min
-    near = (blocks @ _neighbours(keys, half).transpose(-1, -2)).masked_fill(~allowed, lowest)
+    products = blocks @ _neighbours(keys, half).transpose(
+        -1, -2
+    )  # of fewer bits than the states under autocast
+    near = products.masked_fill(~allowed, torch.finfo(products.dtype).min)
     first = blocks @ keys[:, :, None, :1].transpose(-1, -2)
     weights = torch.cat([first, near], -1).float().softmax(-1).to(states.dtype)
     weights = functional.dropout(weights, attention.dropout, attention.training)
@@ -122,7 +124,7 @@ def _global(attention: Any, states: Tensor, present: Tensor, split: Any) -> Tens
     query = split(attention.query_global(states[:, :1])) / math.sqrt(attention.head_dim)
     keys, values = split(attention.key_global(states)), split(attention.value_global(states))
     scores = query @ keys.transpose(-1, -2)
-    scores = scores.masked_fill(~present[:, None, None], torch.finfo(states.dtype).min)
+    scores = scores.masked_fill(~present[:, None, None], torch.finfo(scores.dtype).min)
     weights = functional.dropout(scores.softmax(-1), attention.dropout, attention.training)
     found: Tensor = (weights @ values).transpose(1, 2).flatten(2)
     return found
