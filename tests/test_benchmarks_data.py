@@ -1,4 +1,4 @@
-"""The tables behind docs/results.md are whole, and the page names each of them."""
+"""The tables behind docs/results.md and docs/papers.md are whole, and these pages name each of them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def test_every_table_is_rectangular_with_a_header(repository: Path) -> None:
         assert {len(row) for row in rows} == {len(header)}, path.name
 
 
-def test_the_page_links_every_table_and_no_other(repository: Path) -> None:
-    page = (repository / "docs" / "results.md").read_text(encoding="utf-8")
-    linked = set(re.findall(r"\(data/([^)]+)\)", page)) - {""}
+def test_the_pages_link_every_table_and_no_other(repository: Path) -> None:
+    pages = [(repository / "docs" / name).read_text(encoding="utf-8") for name in ("results.md", "papers.md")]
+    linked = {name for page in pages for name in re.findall(r"\(data/([^)]+)\)", page)}
     assert linked == {path.name for path in (repository / "docs" / "data").glob("*.csv")}
