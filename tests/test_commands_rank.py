@@ -76,12 +76,14 @@ def test_versions_come_first_explained_and_as_the_schema_says(
 def test_equal_sections_are_matched_in_one_order(encoder: Encoder) -> None:
     """Six sections of the two versions are the same: the last digits, another processor's, must not choose."""
     a, b = encoder.encode_many([read(V1), read(V2)])
-    found = matches(a, b)
+    found = matches(a, b, encoder.config)
     assert [round(match.score, 5) for match in found[:2]] == [1.0, 1.0]
     for noise in (1 - 1e-7, 1 + 1e-7):
         factors = np.where(np.arange(len(b.section_vectors)) % 2, 1, noise)[:, None]
         other = replace(b, section_vectors=(b.section_vectors * factors).astype(np.float32))
-        assert [match.query for match in matches(a, other)] == [match.query for match in found]
+        assert [match.query for match in matches(a, other, encoder.config)] == [
+            match.query for match in found
+        ]
 
 
 def test_a_second_run_encodes_nothing_and_says_the_same(capsys: Capture, corpus: Path, query: Path) -> None:

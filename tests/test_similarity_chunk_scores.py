@@ -10,10 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from colde_cli.documents.document import Chunk, Span
+from colde_cli.documents.document import Chunk, Part, Span, assemble
+from colde_cli.encoder.encoder import Encoder
+from colde_cli.encoder.layout import ModelConfig
 from colde_cli.scoring.config import Calibration, probability
 from colde_cli.scoring.score import cosine, cosines
 from colde_cli.similarity.chunk_scores import (
+    SECTION_VECTORS,
+    SHARPNESS,
     TELLING,
     closest_pairs,
     explanation,
@@ -21,6 +25,8 @@ from colde_cli.similarity.chunk_scores import (
     shared_runs,
     shared_stretches,
     table_of_chunks,
+    table_of_sections,
+    tables,
     with_shared_wording,
 )
 
@@ -75,6 +81,79 @@ def test_pairs_found_in_blocks_of_rows_are_those_of_the_whole_table(monkeypatch:
     whole = closest_pairs(scores, kept, 40)  # so many that every cell is looked at
     monkeypatch.setattr("colde_cli.similarity.chunk_scores._ROWS", 7)
     assert closest_pairs(scores, kept, 40) == whole
+
+
+@given(
+    arrays(np.float32, (5, 4), elements=st.floats(-1, 1, width=16)),
+    arrays(np.float32, (3, 2), elements=st.floats(-1, 1, width=16)),
+    arrays(np.float32, 5, elements=st.floats(0.125, 1, width=16)),
+)
+def test_sections_score_by_their_vectors_and_the_counterparts_of_their_chunks(
+    chunks: np.ndarray, vectors: np.ndarray, shares: np.ndarray
+) -> None:
+    others = np.array([0.1, 0.4, 0.3, 0.2], np.float32)
+    of_a, of_b = [[0, 1], [2], [2, 3, 4]], [[0, 1, 2], [3]]
+
+    def soft(best: np.ndarray, weights: np.ndarray) -> float:
+        weights = weights.astype(float) / weights.sum()
+        return SHARPNESS * float(np.log(weights @ np.exp(best.astype(float) / SHARPNESS)))
+
+    found = table_of_sections(vectors, chunks, (shares, others), (of_a, of_b))
+    for i, j in np.ndindex(3, 2):
+        cells = chunks[np.ix_(of_a[i], of_b[j])]
+        both = (soft(cells.max(1), shares[of_a[i]]) + soft(cells.max(0), others[of_b[j]])) / 2
+        expected = SECTION_VECTORS * float(vectors[i, j]) + (1 - SECTION_VECTORS) * both
+        assert found[i, j] == pytest.approx(expected, abs=1e-5)
+    turned = table_of_sections(vectors.T, chunks.T, (others, shares), (of_b, of_a))
+    assert np.array_equal(turned, found.T)
+
+
+def test_a_section_without_a_chunk_resembles_nothing() -> None:
+    ones = np.ones((2, 2), np.float32)
+    half = np.full(2, 0.5, np.float32)
+    vectors = np.array([[1, 0], [0, 0]], np.float32)
+    found = table_of_sections(vectors, ones, (half, half), ([[0, 1], []], [[0, 1], []]))
+    assert np.array_equal(found, [[1, 0], [0, 0]])
+
+
+PASSAGE = """
+The bell of the harbour chapel was cast in 1743 by a founder from the hills, who asked for no money but a place in the
+churchyard. It cracked in the winter of the great frost and was mended with a band of copper. Sailors say that its tone
+fell by a third and that fog comes when it is struck by hand. The parish keeps the clapper in a glass case.
+"""
+FIELDS = (
+    "Rye was sown in the upper fields after the rain, and barley near the brook. Two thirds of the seed came up. ",
+    "The committee met on Tuesdays and wrote no minutes. Its chair resigned over the price of paper and string. ",
+)
+
+
+def test_sections_that_share_a_passage_are_the_closest_and_paper_models_keep_the_cosine(
+    encoder: Encoder,
+) -> None:
+    one, other = (
+        encoder.encode(
+            assemble(
+                f"{name}.txt",
+                name,
+                [
+                    Part("1 Opening", text * 4),
+                    Part("2 Middle", f"{text}{PASSAGE}{text * 3}"),
+                    Part("3 End", text * 5),
+                ],
+            )
+        )
+        for name, text in zip("ab", FIELDS, strict=True)
+    )
+    sections, chunks = tables(one, other, encoder.config)
+    assert sections.shape == (len(one.document.sections), len(other.document.sections))
+    row, column = np.unravel_index(int(sections.argmax()), sections.shape)
+    assert {one.document.sections[row].heading, other.document.sections[column].heading} == {"2 Middle"}
+    paper = ModelConfig(encoder.config.backbone, "bert", 8, 8)
+    plain, same = tables(one, other, paper)
+    assert np.array_equal(plain, cosines(one.section_vectors, other.section_vectors))
+    assert np.array_equal(same, chunks)
+    whole, _ = tables(one, one, encoder.config)
+    assert np.allclose(np.diag(whole), 1, atol=1e-5)
 
 
 def test_uniform_attention_is_1_and_unlike_chunks_explain_nothing() -> None:

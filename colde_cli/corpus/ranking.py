@@ -32,8 +32,17 @@ from colde_cli.corpus.store import Card
 from colde_cli.documents.document import Document, SectionKind
 from colde_cli.encoder.encoding import DocumentEncoder, Encoding, RuntimeInfo
 from colde_cli.scoring.profile import Field, FieldInfo
-from colde_cli.scoring.score import ACCURACY, Scorable, ScorePart, cosines, scores_with_many, verdict
+from colde_cli.scoring.score import (
+    ACCURACY,
+    Scorable,
+    ScorePart,
+    ScoringConfig,
+    cosines,
+    scores_with_many,
+    verdict,
+)
 from colde_cli.settings import CORPUS
+from colde_cli.similarity.chunk_scores import tables
 from colde_cli.similarity.plain_data import field_data, model_data, pages_data, parts_data, rounded
 from colde_cli.stages import stage
 
@@ -182,12 +191,12 @@ def _match_data(match: Match) -> dict[str, Any]:
     }
 
 
-def matches(query: Encoding, other: Encoding) -> tuple[Match, ...]:
+def matches(query: Encoding, other: Encoding, config: ScoringConfig) -> tuple[Match, ...]:
     """The best pairs of sections, each section in one pair; of equal ones the longest come first.
 
     References and headings without text are left out.
     """
-    scores = cosines(query.section_vectors, other.section_vectors)
+    scores, _ = tables(query, other, config)
     rows, columns = _with_text(query.document), _with_text(other.document)
 
     def order(pair: tuple[int, int]) -> tuple[float, int, tuple[int, int]]:
@@ -329,7 +338,10 @@ def rank_files(
         ]
     hits = _best(query, cards, encoder, field, top, min_score)
     if explain:
-        hits = [replace(hit, matches=matches(query, collector.encoding(Path(hit.path)))) for hit in hits]
+        hits = [
+            replace(hit, matches=matches(query, collector.encoding(Path(hit.path)), encoder.config))
+            for hit in hits
+        ]
     return Ranking(
         query.document.path,
         query.document.title,
@@ -384,7 +396,9 @@ def rank_index(
         if explain:
             by_path = {card.path: number for number, card in found.cards.items()}
             hits = [
-                replace(hit, matches=matches(query, index.encoding(by_path[hit.path], encoder)))
+                replace(
+                    hit, matches=matches(query, index.encoding(by_path[hit.path], encoder), encoder.config)
+                )
                 for hit in hits
             ]
         read = ((query.document.path, query.document.report.warnings), *found.half_read)

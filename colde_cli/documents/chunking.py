@@ -233,3 +233,15 @@ def _ends_sentence(text: str, match: re.Match[str]) -> bool:
     token = word.group(1).casefold() if word else ""
     is_initial = len(token) == 1 and token.isalpha()
     return not (is_initial or _ABBREVIATIONS.fullmatch(token))
+
+
+def rows_of_sections(document: Document, chunks: Sequence[Chunk]) -> list[list[int]]:
+    """The places of each section's chunks among all; a bare heading has those of the sections under it."""
+    by_section: dict[int, list[int]] = {}
+    for row, chunk in enumerate(chunks):
+        by_section.setdefault(chunk.section, []).append(row)
+    rows = []
+    for section in document.sections:
+        under = () if section.index in by_section else document.subsections(section)
+        rows.append([row for part in (section, *under) for row in by_section.get(part.index, [])])
+    return rows

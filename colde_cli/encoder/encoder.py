@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from colde_cli import settings
-from colde_cli.documents.chunking import Chunker
+from colde_cli.documents.chunking import Chunker, rows_of_sections
 from colde_cli.documents.document import Chunk, Document
 from colde_cli.encoder.cache import Cache, digest, file_digest, remembered
 from colde_cli.encoder.encoding import DocumentsLater, Encoding, RuntimeInfo
@@ -420,18 +420,6 @@ def _open_domains(folder: ModelFolder) -> Domains | None:
             f"{folder.path / DOMAINS} does not fit the model's config.json; fetch the model again."
         )
     return domains
-
-
-def rows_of_sections(document: Document, chunks: Sequence[Chunk]) -> list[list[int]]:
-    """The rows of each section's chunks; a bare heading has the rows of the sections under it."""
-    by_section: dict[int, list[int]] = {}
-    for row, chunk in enumerate(chunks):
-        by_section.setdefault(chunk.section, []).append(row)
-    rows = []
-    for section in document.sections:
-        under = () if section.index in by_section else document.subsections(section)
-        rows.append([row for part in (section, *under) for row in by_section.get(part.index, [])])
-    return rows
 
 
 Numbering = Literal["kept", "anew"]

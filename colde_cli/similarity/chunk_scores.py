@@ -1,7 +1,7 @@
-"""Score pairs of chunks by cosine and shared wording, and find the pairs that explain a score.
+"""Score pairs of chunks by cosine and shared wording, pairs of sections by their chunks, and find the closest pairs.
 
-All are pure functions of arrays. A table has a cell for each pair of chunks, and two long documents have 25 million
-pairs: what is made of a table is made in its place, or from some of its rows at a time.
+All but `tables` are pure functions of arrays. A table has a cell for each pair of chunks, and two long documents have
+25 million pairs: what is made of a table is made in its place, or from some of its rows at a time.
 """
 
 from __future__ import annotations
@@ -11,8 +11,10 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from colde_cli.documents.chunking import rows_of_sections
 from colde_cli.documents.document import Chunk
-from colde_cli.scoring.score import cosines
+from colde_cli.encoder.encoding import Encoding
+from colde_cli.scoring.score import ScoringConfig, cosines
 
 FloatArray = NDArray[np.float32]
 IntArray = NDArray[np.int64]
@@ -23,6 +25,10 @@ TELLING = 32.0
 
 _MISS = 0.5
 """Cost of a place in a stretch, if its two tokens are not neighbours in the other chunk."""
+
+SECTION_VECTORS, SHARPNESS = 0.25, 0.1
+"""Share of the cosine of section vectors in a section's score, and t of the soft maximum over its chunks. Chosen among
+0, .25 and .5, and .05, .1 and .2, on validation documents of seven sets (docs/results.md)."""
 
 _RUN = 5
 _ROWS = 512
@@ -54,6 +60,19 @@ def relative_attention(attention: FloatArray) -> FloatArray:
     return result
 
 
+def tables(a: Encoding, b: Encoding, config: ScoringConfig) -> tuple[FloatArray, FloatArray]:
+    """The scores of all pairs of sections [s_a, s_b], and of all pairs of chunks [n_a, n_b].
+
+    Like the score of documents, that of sections is the cosine of CoLDE's vectors alone in a model without parts.
+    """
+    chunks = table_of_chunks((a.centred_unit_vectors, b.centred_unit_vectors), (a.chunks, b.chunks))
+    sections = cosines(a.section_vectors, b.section_vectors)
+    if config.score_weights is not None:
+        rows = rows_of_sections(a.document, a.chunks), rows_of_sections(b.document, b.chunks)
+        sections = table_of_sections(sections, chunks, (a.shares, b.shares), rows)
+    return sections, chunks
+
+
 def table_of_chunks(
     vectors: tuple[FloatArray, FloatArray], chunks: tuple[Sequence[Chunk], Sequence[Chunk]]
 ) -> FloatArray:
@@ -68,6 +87,56 @@ def table_of_chunks(
         rows = slice(start, start + _ROWS)
         table[rows] = with_shared_wording(cosines(vectors[0][rows], vectors[1]), table[rows])
     return table
+
+
+def table_of_sections(
+    section_cosines: FloatArray,
+    chunk_scores: FloatArray,
+    shares: tuple[FloatArray, FloatArray],
+    rows: tuple[Sequence[Sequence[int]], Sequence[Sequence[int]]],
+) -> FloatArray:
+    """Score every section of A with every section of B: [s, t], the weighted mean of two scores.
+
+    One is CoLDE's cosine of section vectors (CoLDE §3.3). The other says how well the chunks of two sections find a
+    counterpart in the other section, as `counterparts` does of whole documents: the soft maximum over the chunks of a
+    section of their highest score there, the mean of both directions. For a passage that two sections share hardly
+    moves the vector of either. A section without a chunk scores 0.
+
+    Args:
+        section_cosines: of section vectors, [s, t].
+        chunk_scores: from `table_of_chunks`, [n, m].
+        shares: of each chunk in its document's tokens, [n] and [m].
+        rows: the places of the chunks of each section, s and t lists.
+    """
+    (a, b), (of_a, of_b) = shares, rows
+    found = _counterparts(chunk_scores, a, of_a, of_b) + _counterparts(chunk_scores.T, b, of_b, of_a).T
+    table = np.float32(SECTION_VECTORS) * section_cosines + np.float32((1 - SECTION_VECTORS) / 2) * found
+    return np.clip(table, -1.0, 1.0, out=table)
+
+
+def _counterparts(
+    scores: FloatArray, shares: FloatArray, own: Sequence[Sequence[int]], other: Sequence[Sequence[int]]
+) -> FloatArray:
+    """How well the chunks of each section find a counterpart in each section of the other document: [s, t].
+
+    Args:
+        scores: of the chunks, [n, m].
+        shares: of each chunk in its document's tokens, [n].
+        own: the places of the chunks of each section, s lists.
+        other: the same of the other document, t lists.
+    """
+    best = np.zeros((len(scores), len(other)), np.float32)
+    for section, places in enumerate(other):
+        if places:
+            best[:, section] = scores[:, places].max(1)
+    # No score exceeds 1, so that no exponential does.
+    weighed = np.exp((best - 1) / np.float32(SHARPNESS)) * shares[:, None]
+    found = np.zeros((len(own), len(other)), np.float32)
+    for section, places in enumerate(own):
+        if places:
+            found[section] = 1 + np.float32(SHARPNESS) * np.log(weighed[places].sum(0) / shares[places].sum())
+    found[:, [not places for places in other]] = 0
+    return found
 
 
 def with_shared_wording(cosines: FloatArray, stretches: FloatArray) -> FloatArray:

@@ -17,7 +17,7 @@ from colde_cli.documents.passages import Passage, whole_pages
 from colde_cli.encoder.encoding import DocumentEncoder, Encoding, RuntimeInfo
 from colde_cli.encoder.runtime import Progress
 from colde_cli.scoring.profile import Field, FieldInfo
-from colde_cli.scoring.score import ScorePart, cosines, verdict
+from colde_cli.scoring.score import ScorePart, verdict
 from colde_cli.similarity.alignment import (
     Alignment,
     PassagePair,
@@ -34,7 +34,7 @@ from colde_cli.similarity.chunk_scores import (
     explanation,
     relative_attention,
     shared_runs,
-    table_of_chunks,
+    tables,
 )
 from colde_cli.similarity.contracts import common_genre
 from colde_cli.similarity.flags import FlagKind
@@ -91,7 +91,7 @@ class Scores:
         document: the weighted mean of `parts`.
         probability: the calibrated score; None where the model is not calibrated.
         threshold: the lowest score of related documents in these domains; None where not fitted.
-        sections: [n_a, n_b], cosines of section vectors.
+        sections: [n_a, n_b], see `tables`.
         chunks: [m_a, m_b], cosines of centred chunk vectors, raised where the chunks share wording.
         attention_a_to_b: [m_a, m_b], chunk-wise attention from A to B; rows sum to 1.
         attention_b_to_a: [m_b, m_a], the same from B to A.
@@ -169,7 +169,7 @@ class Comparison:
 
     @property
     def section_scores(self) -> FloatArray:
-        """[n_a, n_b], cosines of section vectors."""
+        """[n_a, n_b], how closely sections agree, by their chunks and their vectors: see `tables`."""
         return self.scores.sections
 
     @property
@@ -350,13 +350,14 @@ def _alignment(
 def _scores(a: Encoding, b: Encoding, encoder: DocumentEncoder, field: Field | None) -> Scores:
     found = verdict(a, b, encoder.config, field or encoder.domain_fields)
     a_to_b, b_to_a = encoder.attention(a, b)
+    sections, chunks = tables(a, b, encoder.config)
     return Scores(
         document=found.score,
         parts=found.parts,
         probability=found.probability,
         threshold=found.threshold,
-        sections=cosines(a.section_vectors, b.section_vectors),
-        chunks=table_of_chunks((a.centred_unit_vectors, b.centred_unit_vectors), (a.chunks, b.chunks)),
+        sections=sections,
+        chunks=chunks,
         attention_a_to_b=a_to_b,
         attention_b_to_a=b_to_a,
         percentile=found.percentile,

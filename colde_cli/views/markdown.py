@@ -254,7 +254,7 @@ def _scores(comparison: Comparison) -> str:
     folds = shown.scores.size < comparison.section_scores.size
     aside = ", the best below both headings" if folds else ""
     return folded(
-        f"Section scores ({size}), cosines in hundredths{aside}",
+        f"Section scores ({size}), in hundredths{aside}",
         table(head, rows, range(1, len(head))),
         f"Sections of B: {names}",
     )

@@ -152,11 +152,17 @@ class MapTable:
 def heat_tables(comparison: Comparison) -> list[MapTable]:
     """Both maps as tables, for readers who see no picture or run no scripts."""
     return [
-        MapTable("sections", "Sections", "Cosines of section vectors.", "section", _sections(comparison)),
+        MapTable(
+            "sections",
+            "Sections",
+            "Highest where two sections share a passage or treat one subject.",
+            "section",
+            _sections(comparison),
+        ),
         MapTable(
             "chunks",
             "Chunks",
-            "A chunk is up to 512 tokens of a section. Cosines of chunk vectors, raised where chunks share wording.",
+            "A chunk is a part of a section. Cosines of chunk vectors, raised where chunks share wording.",
             "chunk",
             _chunks(comparison),
         ),
