@@ -10,7 +10,7 @@ from hand_made import document as written
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from colde_cli.documents.document import Document, Part, assemble
+from colde_cli.documents.document import Document, Part, SectionKind, assemble
 from colde_cli.documents.reading import read
 from colde_cli.encoder.encoder import Encoder
 from colde_cli.similarity.alignment import Alignment, PassagePair, State, align, extents
@@ -199,6 +199,28 @@ def test_the_other_way_round_is_the_mirror_image(a: list[str], b: list[str]) -> 
     there = of_both(align(document(*a), document(*b), None))
     back = of_both(align(document(*b), document(*a), None))
     assert there == sorted((MIRROR.get(state, state), left, right) for state, right, left in back)
+
+
+@pytest.mark.parametrize("kind", [SectionKind.BODY, SectionKind.REFERENCES])
+def test_references_are_matched_by_their_words_alone(kind: SectionKind, encoder: Encoder) -> None:
+    kept = "Orme, R. The tide gauge of the old harbour, and how to read it. Annals of the Coast, 2011."
+    one, other = (
+        assemble(
+            f"{name}.txt",
+            name,
+            [Part("1 Body", "The gauge is read."), Part("2 List", f"{text}\n\n{kept}", kind=kind)],
+        )
+        for name, text in (
+            ("a", "Cheap sensors let residents measure the air that they breathe in their own street."),
+            (
+                "b",
+                "With inexpensive instruments, people who live in a road can monitor the local air quality.",
+            ),
+        )
+    )
+    states = [pair.state for pair in align(one, other, encoder).pairs]
+    assert states.count(State.EDITED) == (kind is SectionKind.BODY)
+    assert states.count(State.SAME) == 2
 
 
 class Versions:

@@ -153,18 +153,31 @@ _Rest = tuple[list[int], list[int]]
 
 @dataclass(frozen=True, slots=True)
 class _CutDocument:
-    """The passages of a document, their texts, and their words without case and punctuation."""
+    """The passages of a document.
+
+    Attributes:
+        passages: all, in order.
+        texts: of the passages.
+        keys: their words, without case and punctuation.
+        listed: the sections that list references.
+    """
 
     passages: tuple[Passage, ...]
     texts: tuple[str, ...]
     keys: tuple[Keys, ...]
+    listed: frozenset[int]
 
     @classmethod
     def of(cls, document: Document, passages: tuple[Passage, ...], ignore: IgnoreOptions) -> _CutDocument:
         texts = tuple(document.text[passage.span.start : passage.span.end] for passage in passages)
         exact = tuple(tuple(word.key for word in words(text, ignore)) for text in texts)
         keys = tuple(tuple(key.casefold() for key in keys if key[:1].isalnum()) or keys for keys in exact)
-        return cls(passages, texts, keys)
+        listed = (section.index for section in document.sections if section.kind is SectionKind.REFERENCES)
+        return cls(passages, texts, keys, frozenset(listed))
+
+    def outside_references(self, places: Sequence[int]) -> list[int]:
+        """Those of some passages that stand outside lists of references."""
+        return [place for place in places if self.passages[place].section not in self.listed]
 
     @property
     def weights(self) -> list[int]:
@@ -244,9 +257,8 @@ def align(
     terms = read_terms(a.text, b.text)
     pairs = [_pair(group, left, right, group in kept, ignore, terms) for group in groups]
     pairs = _with_clauses(pairs, terms) if versions(pairs) else _without_chance(pairs)
-    listed = {section.index for section in a.sections if section.kind is SectionKind.REFERENCES}
     pairs = [
-        replace(pair, flags=()) if pair.a and pair.a[0].section in listed else pair
+        replace(pair, flags=()) if pair.a and pair.a[0].section in left.listed else pair
         for pair in _without_labels(pairs)
     ]
     decided = changed_references(pairs, labels(pairs, a, b), rules=terms.rules)
@@ -263,7 +275,9 @@ def _group(
     """Group the passages of two documents; also return the groups with two sides that kept their order."""
     left, right, matching = matched.left, matched.right, matched.matching
     if encoder is not None:
-        rest = _rest(matching, left, right)
+        # Two references resemble each other in meaning whatever they name: only words tell whether they are the same.
+        of_a, of_b = _rest(matching, left, right)
+        rest = left.outside_references(of_a), right.outside_references(of_b)
         if chunk_cosines is not None:
             rest = _promising(rest, matching, left, right, matched.alike, chunk_cosines)
         close = meaning_candidates(left.keys, right.keys, (left.texts, right.texts), rest, encoder, progress)
