@@ -300,6 +300,16 @@ def test_a_sample_has_related_and_unrelated_pairs(script: Any) -> None:
     assert set(some) == set(pairs)
 
 
+def test_the_best_sections_of_both_documents_count_by_their_length(script: Any) -> None:
+    scores = np.array([[0.5, 0.25, 1.0], [0.0, 0.75, 1.0]], np.float32)
+    lengths = (
+        np.array([0.25, 0.75], np.float32),
+        np.array([0.5, 0.5, 0.0], np.float32),
+    )  # the last one is a bare heading
+    expected = ((0.25 * 0.5 + 0.75 * 0.75) + (0.5 * 0.5 + 0.5 * 0.75)) / 2
+    assert script("levels").best_sections(scores, lengths) == pytest.approx(expected)
+
+
 def test_from_documents_to_scores(script: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import gzip
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from command_line import V1
 from hypothesis import given, settings
@@ -110,6 +112,23 @@ def test_a_section_goes_whole_and_one_without_heading_when_it_is_empty() -> None
 def test_without_anything_to_leave_out_nothing_changes() -> None:
     whole = assemble("a", "t", [Part("1 A", "One."), Part("", "Four.")])
     assert remove_spans(whole, []) == whole
+
+
+def test_telling_sections_are_those_of_the_subject(document: Document) -> None:
+    assert [document.sections[index].heading for index in document.telling_sections()] == [
+        "1 Bells",
+        "2 Sand",
+    ]
+    parts = [
+        Part("1 Bells", ""),
+        Part("1.1 Cast", "They are cast."),
+        Part("References", "[1]", kind=SectionKind.REFERENCES),
+    ]
+    long = Part("", "They ring. " * 60, 0, SectionKind.FRONT)
+    short = replace(long, text="They ring.")
+    assert assemble("", "", [long, *parts]).telling_sections() == [0, 2]
+    assert assemble("", "", [short, *parts]).telling_sections() == [2]
+    assert assemble("", "", [short]).telling_sections() == [0]
 
 
 PAPER = read(V1)

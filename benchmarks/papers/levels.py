@@ -1,6 +1,7 @@
 """Measure CoLDE's Figures 4 and 5: do the three levels of similarity tell related from unrelated documents?
 
     python benchmarks/papers/levels.py FOLDER... [--seeds 3] [--cases 40] [--most N...] [--shipped]
+    python benchmarks/papers/levels.py FOLDER... --section-shares 0 .1 .25 .5 1 [--cases 40]
 
 The paper shows heat maps of chosen triples: D1 is similar to D2 and not to D3. "related" takes such triples from the
 test pairs: D1 and D2 are related, D1 and D3 are a random pair. Reported is the share of triples in which D2 is ahead of
@@ -18,6 +19,11 @@ reworded by turns (planting.py). Reported over all triples and seeds:
 For a cell: how often it is the highest, in percent, and the median of its rank as a share of all cells (0.5 is chance).
 
 Heads are trained for a few steps on frozen vectors. `--shipped` measures the shipped model instead and trains nothing.
+
+`--section-shares` asks which share CoLDE's cosine of section vectors shall have in the shipped model's section scores:
+how well the sections of validation pairs tell related documents from others (AUC of the mean over the sections of both,
+weighted by length, of the best score in the other; 45 related and 90 other pairs), and how often the two sections that
+share a planted passage score highest.
 """
 
 from __future__ import annotations
@@ -36,14 +42,17 @@ from numpy.typing import NDArray
 from paper_data import RUNS, PaperSet, labelled_set, load_sets
 from recipes import TABLE_2
 from reporting import write_table
+from sklearn.metrics import roc_auc_score
 
 from colde_cli import settings
+from colde_cli.documents.chunking import rows_of_sections
 from colde_cli.documents.document import Chunk, Document, Span
 from colde_cli.encoder.cache import Cache
 from colde_cli.encoder.encoder import Encoder
+from colde_cli.encoder.encoding import Encoding
 from colde_cli.evaluation.data import EvaluationSet
 from colde_cli.scoring.score import cosines, document_score
-from colde_cli.similarity.chunk_scores import explanation
+from colde_cli.similarity.chunk_scores import explanation, table_of_chunks, table_of_sections
 from colde_cli.similarity.comparison import compare_encodings
 
 SYSTEMS = ("CoLDE", "CoLDE, our recipe", "−LSTM")
@@ -211,6 +220,68 @@ def examine_related(triple: RelatedTriple, encoder: Encoder) -> dict[str, bool]:
     return {name: found[0][name] > found[1][name] for name in found[0]}
 
 
+def best_sections(scores: Values, lengths: tuple[Values, Values]) -> float:
+    """Mean over the sections of both documents, weighted by length, of their best score in the other document.
+
+    Args:
+        scores: [s, t].
+        lengths: of the sections, [s] and [t]; those without a chunk have 0.
+    """
+    kept = scores[np.ix_(lengths[0] > 0, lengths[1] > 0)]
+    sides = (
+        float(kept.max(axis=1 - axis) @ side[side > 0] / side.sum()) for axis, side in enumerate(lengths)
+    )
+    return sum(sides) / 2
+
+
+def section_lengths(encoding: Encoding) -> Values:
+    """The share of each section's own chunks in a document, [s]."""
+    places = [chunk.section for chunk in encoding.chunks]
+    return np.bincount(places, encoding.shares, len(encoding.document.sections)).astype(np.float32)
+
+
+def section_shares(
+    data: EvaluationSet, encoder: Encoder, shares: Sequence[float], cases: int
+) -> list[list[str]]:
+    """A row for each share of the cosine of section vectors: AUC of sections, and planted sections that are first."""
+    draw = random.Random(3)
+    pairs = []
+    for related, count in ((True, 45), (False, 90)):
+        some = [pair for pair in data.validation if pair.related == related]
+        draw.shuffle(some)
+        pairs += some[:count]
+    names = sorted({name for pair in pairs for name in (pair.a, pair.b)})
+    found = encoder.encode_many([data.documents[name] for name in names])
+    encodings = dict(zip(names, found, strict=True))
+    scores = np.array(
+        [
+            [best_sections(table, (section_lengths(a), section_lengths(b))) for table in _mixed(a, b, shares)]
+            for a, b in ((encodings[pair.a], encodings[pair.b]) for pair in pairs)
+        ]
+    )
+    first = np.mean([_first(triple, encoder, shares) for triple in triples(data, cases, seed=5)], axis=0)
+    told = [roc_auc_score([pair.related for pair in pairs], column) for column in scores.T]
+    return [
+        [data.name, f"{share:g}", f"{auc:.3f}", f"{100 * planted:.0f} %"]
+        for share, auc, planted in zip(shares, told, first, strict=True)
+    ]
+
+
+def _first(triple: Triple, encoder: Encoder, shares: Sequence[float]) -> list[bool]:
+    """Whether the sections that share a passage score highest, for each share."""
+    one, similar = encoder.encode_many([triple.one, triple.similar])
+    places = section_of(triple.one, triple.source), section_of(triple.similar, triple.planted)
+    return [place_of_cell(table, *places)[0] for table in _mixed(one, similar, shares)]
+
+
+def _mixed(a: Encoding, b: Encoding, shares: Sequence[float]) -> list[Values]:
+    """Section scores for each share of the cosine of section vectors."""
+    chunks = table_of_chunks((a.centred_unit_vectors, b.centred_unit_vectors), (a.chunks, b.chunks))
+    rows = rows_of_sections(a.document, a.chunks), rows_of_sections(b.document, b.chunks)
+    alike = cosines(a.section_vectors, b.section_vectors)
+    return [table_of_sections(alike, chunks, (a.shares, b.shares), rows, share) for share in shares]
+
+
 def cells(found: Sequence[Mapping[str, Any]]) -> list[str]:
     """The figures of many triples."""
     rises = [item["rise"] for item in found]
@@ -265,10 +336,21 @@ def main() -> None:
     parser.add_argument(
         "--most", type=int, nargs="+", help="training documents at most; one number, or one a set"
     )
+    parser.add_argument("--section-shares", type=float, nargs="+", help="of CoLDE's cosine in section scores")
     options = parser.parse_args()
     planted, related, notes = [], [], "\n"
     with Cache.open() as cache:
         shipped = open_encoder(cache, options.model)
+        if options.section_shares:
+            sets = map(labelled_set, options.folders)
+            lines = [
+                row
+                for data in sets
+                for row in section_shares(data, shipped, options.section_shares, options.cases)
+            ]
+            header = ("set", "share of the cosine", "AUC of sections", "planted: first")
+            write_table(RUNS / "section-shares.md", "Section scores", header, lines)
+            return
         if options.shipped:
             sets = [(labelled_set(folder), {options.model: [shipped]}) for folder in options.folders]
         else:

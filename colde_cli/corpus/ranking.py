@@ -29,7 +29,7 @@ from colde_cli.corpus.first_stage import find_candidates
 from colde_cli.corpus.index import Index
 from colde_cli.corpus.pipeline import StageClock, StageTimes
 from colde_cli.corpus.store import Card
-from colde_cli.documents.document import Document, SectionKind
+from colde_cli.documents.document import Document
 from colde_cli.encoder.encoding import DocumentEncoder, Encoding, RuntimeInfo
 from colde_cli.scoring.profile import Field, FieldInfo
 from colde_cli.scoring.score import (
@@ -194,10 +194,10 @@ def _match_data(match: Match) -> dict[str, Any]:
 def matches(query: Encoding, other: Encoding, config: ScoringConfig) -> tuple[Match, ...]:
     """The best pairs of sections, each section in one pair; of equal ones the longest come first.
 
-    References and headings without text are left out.
+    Only `Document.telling_sections` count.
     """
     scores, _ = tables(query, other, config)
-    rows, columns = _with_text(query.document), _with_text(other.document)
+    rows, columns = query.document.telling_sections(), other.document.telling_sections()
 
     def order(pair: tuple[int, int]) -> tuple[float, int, tuple[int, int]]:
         # Rounded, or the last digits, which differ between processors, would choose among sections that are the same.
@@ -217,16 +217,6 @@ def matches(query: Encoding, other: Encoding, config: ScoringConfig) -> tuple[Ma
         hit = MatchedSection(second.heading, second.pages, _excerpt(query, i, other, j))
         chosen.append(Match(float(scores[i, j]), MatchedSection(first.heading, first.pages), hit))
     return tuple(chosen)
-
-
-def _with_text(document: Document) -> list[int]:
-    """Indices of the sections that have text of their own, references left out."""
-    return [
-        section.index
-        for section in document.sections
-        if section.kind is not SectionKind.REFERENCES
-        and document.text[section.body_start : section.span.end].strip()
-    ]
 
 
 def _excerpt(query: Encoding, section: int, other: Encoding, partner: int) -> str:

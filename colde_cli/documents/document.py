@@ -23,6 +23,10 @@ BLANK_LINES = re.compile(r"\n\s*\n\s*")
 """What stands between the paragraphs of a document."""
 
 
+_FRONT_WORDS = 120
+"""Longer text before the first heading holds more than title, authors and venue, such as an abstract."""
+
+
 class SectionKind(StrEnum):
     """The role of a section in a document."""
 
@@ -168,6 +172,23 @@ class Document:
         following = (self.sections[index] for index in range(section.index + 1, len(self.sections)))
         deeper = takewhile(lambda other: other.level > section.level, following)
         return tuple(deeper) if section.level else ()
+
+    def telling_sections(self) -> list[int]:
+        """Find the sections by which two documents can be close, as indices.
+
+        Left out are bare headings, lists of references, and title, authors and venue before the first heading: they
+        are alike in documents that have little else in common.
+        """
+        found = [
+            section
+            for section in self.sections
+            if section.kind is not SectionKind.REFERENCES
+            and self.text[section.body_start : section.span.end].strip()
+        ]
+        if len(found) > 1 and found[0].kind is SectionKind.FRONT:
+            few = len(self.section_text(found[0]).split()) < _FRONT_WORDS
+            found = found[1:] if few else found
+        return [section.index for section in found]
 
     def pages_of(self, span: Span) -> tuple[int, int] | None:
         """Find the first and last page (1-based) that `span` touches; None where the source has no pages."""

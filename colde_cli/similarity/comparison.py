@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from colde_cli.documents.document import Document, Ignored, SectionKind, document_text
+from colde_cli.documents.document import Document, Ignored, document_text
 from colde_cli.documents.passages import Passage, whole_pages
 from colde_cli.encoder.encoding import DocumentEncoder, Encoding, RuntimeInfo
 from colde_cli.encoder.runtime import Progress
@@ -253,14 +253,15 @@ class Comparison:
         return _best_matches(self.b, self.a, self.chunk_scores.T, self.attention_b_to_a, self.ignore)
 
     def closest_sections(self, limit: int) -> list[tuple[float, int, int]]:
-        """Find the closest sections, each once, as (score, index in A, index in B), without lists of references."""
-        a, b = (_without_references(side, range(len(side.document.sections))) for side in (self.a, self.b))
-        return closest_pairs(self.section_scores, (a, b), limit)
+        """Find the closest of the `Document.telling_sections`, each once, as (score, index in A, index in B)."""
+        kept = self.a.document.telling_sections(), self.b.document.telling_sections()
+        return closest_pairs(self.section_scores, kept, limit)
 
     def closest_chunks(self, limit: int) -> list[tuple[float, int, int]]:
-        """Find the closest chunks, each once, as (score, index in A, index in B), without lists of references."""
+        """Find the closest chunks of the `Document.telling_sections`, each once, as `closest_sections`."""
         a, b = (
-            _without_references(side, [chunk.section for chunk in side.chunks]) for side in (self.a, self.b)
+            [place for place, chunk in enumerate(side.chunks) if chunk.section in telling]
+            for side, telling in ((side, set(side.document.telling_sections())) for side in (self.a, self.b))
         )
         return closest_pairs(self.chunk_scores, (a, b), limit)
 
@@ -273,17 +274,6 @@ class Comparison:
     def to_dict(self) -> dict[str, Any]:
         """Build schema colde.diff/1, the output of `colde diff --format json`."""
         return comparison_data(self)
-
-
-def _without_references(encoding: Encoding, sections: Sequence[int]) -> list[int]:
-    """The places outside lists of references, which are alike in any two papers.
-
-    Args:
-        encoding: of the document.
-        sections: the index of the section of each place.
-    """
-    kinds = [section.kind for section in encoding.document.sections]
-    return [place for place, index in enumerate(sections) if kinds[index] is not SectionKind.REFERENCES]
 
 
 def compare_encodings(
