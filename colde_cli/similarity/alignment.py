@@ -118,6 +118,13 @@ class PassagePair:
     a_text: str
     b_text: str
 
+    @property
+    def by_chance(self) -> bool:
+        """Whether both sides have passages, so short that two different texts have them in common by chance."""
+        return (
+            bool(self.a and self.b) and min(len(self.a_text.split()), len(self.b_text.split())) < _FEW_WORDS
+        )
+
     def words_of(self, edit: Edit) -> tuple[str, str]:
         """The deleted and the inserted words of one of the edits."""
         return self.a_text[edit.a.start : edit.a.end], self.b_text[edit.b.start : edit.b.end]
@@ -471,12 +478,7 @@ def _only(pair: PassagePair, keep: Callable[[Flag, PassagePair], bool]) -> Passa
 
 def _without_chance(pairs: Sequence[PassagePair]) -> list[PassagePair]:
     """Drop the flags on few words, such as notes with an address: two different texts have these alike by chance."""
-    return [
-        replace(pair, flags=())
-        if min(len(pair.a_text.split()), len(pair.b_text.split())) < _FEW_WORDS
-        else pair
-        for pair in pairs
-    ]
+    return [replace(pair, flags=()) if pair.by_chance else pair for pair in pairs]
 
 
 def _with_clauses(pairs: Sequence[PassagePair], terms: ContractTerms) -> list[PassagePair]:

@@ -309,8 +309,8 @@ def by_part(comparison: Comparison) -> ListedChanges:
     parts: dict[str, list[WeightedChange]] = {name: [] for name in ("flagged", "others", "only_a", "only_b")}
     for change in comparison.changes:
         pair = pairs[change.pairs[0]]
-        if different and not any(map(str.isalpha, pair.a_text + pair.b_text)):
-            continue  # two texts that are no versions of each other have some number in common
+        if different and (pair.by_chance or not any(map(str.isalpha, pair.a_text + pair.b_text))):
+            continue
         both = "others" if pair.a and pair.b else pair.state.value
         parts["flagged" if pair.flags else both].append(change)
     return ListedChanges(**parts)
