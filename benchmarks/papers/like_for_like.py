@@ -1,13 +1,13 @@
-"""Train every system of CoLDE's Table 2 end to end on the same texts, for as many updates, and measure all.
+"""Train every system of CoLDE's Table 2 end to end on the same texts, and measure all.
 
     python benchmarks/papers/like_for_like.py FOLDER... [--most 200] [--tokens 248] [--rounds 8] [--only NAME...]
 
 Every document is cut to its first tokens, so that each system reads the same text; CoLDE reads it in chunks of 64, of
 which it has four with the default of 248 tokens. A batch has 16 documents, or 8 pairs; every document is shown
-`--rounds` times on average (a pass of the pair systems shows it about four times). So all rows have as many updates,
-on as many tokens. The pass with the best validation AUC counts. "before", "best", "end": its values; "loss": of the
-first, the last but one and the last tenth of the updates. Models lie under runs/papers/like-for-like; one that is
-there is not trained again, and a run that was stopped goes on.
+`--rounds` times on average (a pass of the pair systems shows it about four times). So all rows learn from as many
+tokens, by default in 100 to 211 updates. The pass with the best validation AUC counts. "before", "best", "end": its
+values; "loss": of the first, the last but one and the last tenth of the updates. Models lie under
+runs/papers/like-for-like; one that is there is not trained again, and a run that was stopped goes on.
 """
 
 from __future__ import annotations
