@@ -211,7 +211,8 @@ _MODULES = {
     "corpus.collecting": ("Skipped", "find_files"),
     "corpus.families": ("Closest", "Containment", "Families", "Family", "Member", "Relation"),
     "corpus.folders": ("FileChange", "FileState", "FolderComparison"),
-    "corpus.index": ("Filter", "Index", "IndexedDocument"),
+    "corpus.filters": ("Filter",),
+    "corpus.index": ("Index", "IndexedDocument"),
     "corpus.indexing": ("IndexUpdate",),
     "corpus.ranking": (
         "HalfRead",
@@ -248,7 +249,6 @@ _MODULES = {
         "MissingExtraError",
         "MissingFileError",
         "ModelError",
-        "NotAvailableError",
         "NoTextError",
         "OptionError",
         "PartlyReadError",

@@ -6,7 +6,7 @@ to say something about the documents before the work begins. Whoever calls often
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -373,9 +373,7 @@ def open_pair(
         return encoder
 
     first, second, templates, encoder = read_both(a, b, options, ignore, opened)
-    from colde_cli.documents.language import with_language_warning
-
-    first, second = (with_language_warning(document, encoder.chunk) for document in (first, second))
+    first, second = with_warnings((first, second), encoder)
     return Pair(first, second, encoder, ignore, templates, _field(field, encoder))
 
 
@@ -402,6 +400,13 @@ def read_both(
         first, second = boilerplate.without_both(first, second)
     first, second = with_unmatched_patterns(first, second)
     return first, second, templates, done
+
+
+def with_warnings(documents: Sequence[Document], encoder: DocumentEncoder) -> Iterator[Document]:
+    """Add to each document what a reader of its comparison should know about its language."""
+    from colde_cli.documents.language import with_language_warning
+
+    return (with_language_warning(document, encoder.chunk) for document in documents)
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,13 +35,22 @@ _SETTINGS: Final = {
     "profiles": settings.PROFILES,
     "threads": settings.THREADS,
 }
+_WRITES: Final = "it would write or delete without being asked"
+_OPENS: Final = "it would send documents away, or let others read them, without being asked"
+_SECRET: Final = "a secret does not belong in a file that others read"
+_ONE_RUN: Final = "it is for one run"
+
 _REFUSED: Final = {
-    "annotate": "it would write files without being asked",
-    "debug": "it is for one run",
-    "output": "it would write a file without being asked",
-    "password": "a secret does not belong in a file that others read",
-    "token": "a secret does not belong in a file that others read",
+    **dict.fromkeys(("annotate", "output", "prepare", "reports"), _WRITES),
+    **dict.fromkeys(("compact", "drop-missing", "force", "forget", "overwrite"), _WRITES),
+    **dict.fromkeys(("allow-host", "cluster", "host", "pull", "push", "root"), _OPENS),
+    **dict.fromkeys(("password", "token"), _SECRET),
+    **dict.fromkeys(("check", "debug", "for-git", "resume", "status", "verify"), _ONE_RUN),
 }
+"""Options with effects beyond what a command prints. The file may be a stranger's: it came with the folder.
+
+Every other option may stand in the file; a test lists them, so that a new one is put on one side or the other.
+"""
 
 
 def find(folder: Path) -> Path | None:

@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from colde_cli.api import ReadOptions, Source, open_pair, opener, read_both
+from colde_cli.api import ReadOptions, Source, open_pair, opener, read_both, with_warnings
 from colde_cli.documents.document import Document
 from colde_cli.documents.reading import start_readers
 from colde_cli.documents.sandbox import readers
-from colde_cli.documents.selection import section_pattern
+from colde_cli.documents.selection import section_pattern, with_unmatched_patterns
 from colde_cli.errors import DocumentError, OptionError
 from colde_cli.settings import DEFAULT_MODEL
 from colde_cli.similarity.redline import NOTHING_IGNORED, IgnoreOptions
@@ -131,9 +131,9 @@ def _file_change(
         return FileChange(state, pair.a, pair.b, same_content=True)
     try:
         opened = open_pair(folders[0] / pair.a, folders[1] / pair.b, lambda: encoder, read, ignore, field)
-    except (DocumentError, OptionError) as error:  # nothing is left of it, or it has no such pages
+        comparison = opened.compare()
+    except (DocumentError, OptionError) as error:  # without text, too long, or without such pages
         return FileChange(FileState.UNREAD, pair.a, pair.b, str(error))
-    comparison = opened.compare()
     change = compared_files(pair, comparison)
     if each is not None:
         each(change, comparison)
@@ -181,9 +181,10 @@ def history(
     with readers(2) as pool:
         waiting = [pool.submit(read.read, version) for version in versions]
         opened = opener(encoder, model, device, precision, threads, cache)()
-        documents = [document.result() for document in waiting]
+        documents = with_unmatched_patterns(*(document.result() for document in waiting))
     profile = None if field is None else open_field(field, opened)
-    return history_of(_steps(documents, opened, ignore, profile, progress))
+    warned = list(with_warnings(documents, opened))
+    return history_of(_steps(warned, opened, ignore, profile, progress))
 
 
 def _steps(

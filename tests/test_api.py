@@ -126,6 +126,7 @@ def test_a_progress_hears_of_every_file(encoder: Encoder, texts: list[Path]) -> 
 def test_every_public_name_is_there() -> None:
     assert all(getattr(colde_cli, name) is not None for name in colde_cli.__all__)
     assert list(colde_cli.__all__) == sorted(colde_cli.__all__)
+    assert set(colde_cli._MODULE_OF) == {name for name in colde_cli.__all__ if not name.startswith("__")}
     with pytest.raises(AttributeError, match="nonesuch"):
         _ = colde_cli.nonesuch
 

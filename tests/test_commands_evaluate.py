@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import shutil
 from html.parser import HTMLParser
 from importlib.resources import files
 from pathlib import Path
@@ -72,7 +73,7 @@ def test_csv_has_a_row_for_every_figure(capsys: Capture, data: list[str], tmp_pa
     target = tmp_path / "report.csv"
     result = run(capsys, "evaluate", MODEL, *data, *QUICK, "--baseline", "tfidf", "-o", target)
     assert (result.status, result.out, result.err) == (0, "", "")
-    rows = list(csv.DictReader(target.read_text(encoding="utf-8").splitlines()))
+    rows = list(csv.DictReader(target.read_text(encoding="utf-8-sig").splitlines()))
     assert {row["system"] for row in rows} == {MODEL, "TF-IDF"}
     names = ["auc", "auc_random", "auc_hard", "average_precision", "precision", "recall", "f1", "accuracy"]
     of_model = {row["figure"]: row for row in rows if row["system"] == MODEL}
@@ -230,3 +231,11 @@ def test_a_document_that_a_line_names_by_path_is_not_overwritten(capsys: Capture
     check_trouble(result)
     assert "one of the documents to read" in result.err
     assert page.read_bytes() == before
+
+
+def test_the_name_of_a_set_is_no_formula(capsys: Capture, data: list[str], tmp_path: Path) -> None:
+    copied = shutil.copytree(Path(data[1]).parent, tmp_path / "=1+1")
+    named = ("--docs", copied / "docs.jsonl", "--pairs", copied / "pairs.jsonl")
+    result = run(capsys, "evaluate", MODEL, *named, *QUICK, "--baseline", "tfidf", "--format", "csv")
+    rows = list(csv.DictReader(result.out.splitlines()))
+    assert {row["field"] for row in rows} == {"'=1+1"}

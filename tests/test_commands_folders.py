@@ -191,3 +191,14 @@ def test_what_does_not_fit_together_is_trouble(
     capsys: Capture, folders: tuple[Path, Path], arguments: Callable[[Path, Path], tuple[str | Path, ...]]
 ) -> None:
     check_trouble(run(capsys, "diff", *arguments(*folders)))
+
+
+def test_a_document_that_cannot_be_encoded_ends_no_comparison(capsys: Capture, tmp_path: Path) -> None:
+    for folder, first in (("old", "\ufffd \ufffd\n"), ("new", "The tenant pays rent each month.\n")):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "one.txt").write_text(first, encoding="utf-8")
+        (tmp_path / folder / "two.txt").write_text(f"The landlord repairs the {folder} roof.\n")
+    result = run(capsys, "diff", tmp_path / "old", tmp_path / "new", "--format", "json")
+    files = {file["a"]: file for file in json.loads(result.out)["files"]}
+    assert {name: file["state"] for name, file in files.items()} == {"one.txt": "unread", "two.txt": "edited"}
+    assert "one.txt" in files["one.txt"]["reason"]

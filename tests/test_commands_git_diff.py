@@ -16,6 +16,8 @@ import pytest
 from command_line import ROOT, check_trouble, run, run_process
 from word_files import p, write_word
 
+from colde_cli.encoder.encoder import MAX_CHUNKS
+
 DATA = ROOT / "tests" / "data"
 PAGE = (ROOT / "docs" / "git.md").read_text(encoding="utf-8")
 ATTRIBUTES = re.search(r"^```text\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
@@ -354,3 +356,13 @@ def test_a_file_that_is_all_boilerplate_does_not_stop_git(tmp_path: Path) -> Non
     result = run_process("git-diff", "--ignore-like", old, *arguments)
     assert result.status == 0
     assert "is also in old.docx; nothing is left to compare." in " ".join(result.out.split())
+
+
+def test_a_document_that_is_too_long_does_not_stop_git(tmp_path: Path) -> None:
+    versions = tmp_path / "old.md", tmp_path / "new.md"
+    for version in versions:
+        headings = (f"# {number}\n\n{version.stem} rent\n" for number in range(MAX_CHUNKS + 1))
+        version.write_text("\n".join(headings))
+    result = run_process("git-diff", "a.md", versions[0], "1" * 40, "100644", versions[1], "2" * 40, "100644")
+    assert result.status == 0
+    assert f"{MAX_CHUNKS:,}" in result.out

@@ -83,3 +83,17 @@ def test_other_formats(capsys: Capture, tmp_path: Path) -> None:
 )
 def test_what_does_not_fit_together_is_trouble(capsys: Capture, arguments: tuple[str, ...]) -> None:
     check_trouble(run(capsys, "diff", *arguments))
+
+
+def test_versions_are_warned_about_as_documents_of_a_pair(capsys: Capture, tmp_path: Path) -> None:
+    german = (
+        "Der Mieter ist verpflichtet, die Miete bis zum dritten Werktag eines jeden Monats zu zahlen. Der Vermieter"
+        " hat die Wohnung in einem Zustand zu erhalten, der für den Gebrauch geeignet ist. "
+    )
+    versions = [tmp_path / f"{number}.txt" for number in range(3)]
+    for number, version in enumerate(versions):
+        version.write_text("1. Miete\n\n" + german * (4 + number), encoding="utf-8")
+    for some in (versions[:2], versions):
+        said = run(capsys, "diff", *some, "--skip-sections", "apendix").err
+        assert "language seems to be German" in said
+        assert "No section matches 'apendix'" in said

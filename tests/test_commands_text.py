@@ -133,3 +133,13 @@ def test_a_check_says_what_cannot_be_read(capsys: pytest.CaptureFixture[str]) ->
         for name, line in zip(("scan", "encrypted", "nowhere"), found.out.splitlines(), strict=True)
     ]
     check_trouble(run(capsys, "text", V1, V1))
+
+
+def test_a_check_overwrites_no_document(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    first, second = tmp_path / "a.txt", tmp_path / "b.txt"
+    for file in (first, second):
+        file.write_text("The tenant pays the rent each month.\n")
+    refused = run(capsys, "text", "--check", first, second, "-o", second)
+    check_trouble(refused)
+    assert "one of the documents to read" in refused.err
+    assert second.read_text() == first.read_text()

@@ -7,9 +7,11 @@ import re
 from pathlib import Path
 
 import pytest
+import typer
 from command_line import Run, run_process
 
 from colde_cli import configuration
+from colde_cli.app import app
 from colde_cli.errors import OptionError
 
 
@@ -89,6 +91,48 @@ def test_a_file_that_is_wrong_is_one_sentence(two: Path, text: str, named: str) 
     assert str(two / "colde.toml") in result.err
     assert re.search(named, result.err)
     assert result.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("command", "option", "why"),
+    [
+        (("index", ".", "-o", "kept.colde"), 'push = "./elsewhere"', "send documents away"),
+        (("index", ".", "-o", "kept.colde"), "drop-missing = true", "write or delete"),
+        (("diff", "inner", "inner"), 'reports = "written"', "write or delete"),
+        (("serve", "."), 'host = "0.0.0.0"', "let others read them"),
+        (("mcp",), 'root = ["/"]', "let others read them"),
+    ],
+)
+def test_a_strangers_file_writes_nothing_and_sends_nothing(
+    two: Path, command: tuple[str, ...], option: str, why: str
+) -> None:
+    (two / "colde.toml").write_text(f"[{command[0]}]\n{option}\n")
+    before = sorted(two.rglob("*"))
+    result = colde(two, *command)
+    assert (result.status, result.out) == (2, "")
+    assert "cannot be set there" in result.err
+    assert why in result.err
+    assert sorted(two.rglob("*")) == before
+
+
+# What changes no more than what a command reads, computes and prints.
+HARMLESS = """
+    allow baseline bootstrap budget calibration device docs exit-zero explain fail-under field format glob gpus
+    ignore-case ignore-like ignore-list-marks ignore-numbers ignore-renumbering ignore-whitespace jobs level
+    max-reports max-size max-upload min-contained min-score min-share min-size model newer no-cache older
+    only-sections pager pages pairs parts port precision queue quiet reread resolution retrieval robustness seed
+    section skip-sections split strict threads timeout top validation verbose
+"""
+
+
+def test_every_option_was_thought_about() -> None:
+    commands = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+    of_commands = {name: configuration._options(command).keys() for name, command in commands.items()}
+    # What `train` writes is its model alone, which -o names on the command line.
+    training = of_commands.pop("train") - configuration._REFUSED.keys()
+    assert training >= {"epochs", "lr", "system"}
+    found = set().union(*of_commands.values())
+    assert found - configuration._REFUSED.keys() == set(HARMLESS.split())
 
 
 def test_doctor_shows_the_file_even_if_it_is_wrong(two: Path) -> None:

@@ -44,7 +44,7 @@ def installed() -> dict[str, str]:
             continue
         package = metadata.metadata(name)
         classified = [line for line in package.get_all("Classifier") or [] if line.startswith("License ::")]
-        found[name] = package["License-Expression"] or "; ".join(classified) or package["License"] or ""
+        found[name] = package.get("License-Expression") or "; ".join(classified) or package.get("License", "")
         waiting += [Requirement(line) for line in metadata.requires(name) or []]
     return found
 

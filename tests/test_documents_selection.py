@@ -64,6 +64,9 @@ def test_a_pattern_that_matches_neither_document_is_warned_about(document: Docum
     for one in with_unmatched_patterns(a, b):
         assert one.report.warnings == ("No section matches 'apendix' here or in the other document.",)
     assert with_unmatched_patterns(a, document) == (a, document)
+    for one in with_unmatched_patterns(a, b, a):
+        assert one.report.warnings == ("No section matches 'apendix' here or in the other documents.",)
+    assert with_unmatched_patterns(a, b, document) == (a, b, document)
 
 
 def test_patterns_that_leave_nothing_or_are_none(document: Document) -> None:

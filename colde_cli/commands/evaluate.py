@@ -159,7 +159,7 @@ def evaluate(
     plan = MeasurementPlan(split.value, retrieval, bootstrap, seed)
     options = {"device": device, "precision": precision, "threads": threads, "no_cache": no_cache}
     evaluation = _measure(models, baseline or [], sets, plan, reporter, options, attack, field, parts)
-    deliver(_render(evaluation, chosen, output), output)
+    deliver(_render(evaluation, chosen, output), output, chosen)
 
 
 def _make_attack(names: str | None, seed: int) -> Attack | None:

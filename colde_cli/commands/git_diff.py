@@ -35,7 +35,7 @@ from colde_cli.commands.options import (
     ThreadsOption,
     ignore_options,
 )
-from colde_cli.errors import DocumentError, NoTextError, OptionError
+from colde_cli.errors import DocumentError, OptionError
 from colde_cli.settings import DEFAULT_MODEL
 from colde_cli.views.output import deliver
 
@@ -195,7 +195,7 @@ def _compared(documents: list[Document], options: _Options) -> str:
         read = api.ReadOptions(options.password)
         pair = api.open_pair(documents[0], documents[1], options.choice.load, read, options.ignore)
         comparison = pair.compare(scores=scored)
-    except NoTextError as error:  # all of a document is boilerplate: git must go on with the next file
+    except DocumentError as error:  # nothing but boilerplate, or too long: git must go on with the next file
         return _warnings(documents) + _warning(str(error))
     warnings = _warnings([comparison.a.document, comparison.b.document])
     return warnings + comparison_table(comparison, options.level.value, options.top)

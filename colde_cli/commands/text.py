@@ -24,7 +24,7 @@ from colde_cli.commands.options import (
 )
 from colde_cli.errors import DocumentError, OptionError
 from colde_cli.recipes import option
-from colde_cli.views.output import Format, choose_format, deliver
+from colde_cli.views.output import Format, check_output, choose_format, deliver
 
 if TYPE_CHECKING:
     from colde_cli.documents.document import Document
@@ -75,6 +75,7 @@ def text(
 
     options = api.ReadOptions(password, parse_pages(pages), skip_sections or (), only_sections or ())
     if check:
+        check_output(output, files)
         found = [sentence for file in files for sentence in _unread(file, options.read)]
         deliver("".join(f"{sentence}\n" for sentence in found), output)
         raise typer.Exit(1 if found else 0)

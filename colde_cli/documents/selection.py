@@ -61,17 +61,18 @@ def select(document: Document, skip: Sequence[str] = (), only: Sequence[str] = (
     return replace(document, sections=tuple(kept), report=report)
 
 
-def with_unmatched_patterns(a: Document, b: Document) -> tuple[Document, Document]:
-    """Add a warning for each pattern that matches no section of either document: it may be misspelt."""
-    both = [pattern for pattern in a.report.unmatched_patterns if pattern in b.report.unmatched_patterns]
-    if not both:
-        return a, b
-    sentences = tuple(f"No section matches {pattern!r} here or in the other document." for pattern in both)
-    one, other = (
+def with_unmatched_patterns(*documents: Document) -> tuple[Document, ...]:
+    """Add a warning for each pattern that matches no section of any of two or more documents: it may be misspelt."""
+    first, *others = (document.report.unmatched_patterns for document in documents)
+    nowhere = [pattern for pattern in first if all(pattern in patterns for patterns in others)]
+    if not nowhere:
+        return documents
+    where = "the other document" if len(documents) == 2 else "the other documents"
+    sentences = tuple(f"No section matches {pattern!r} here or in {where}." for pattern in nowhere)
+    return tuple(
         replace(document, report=replace(document.report, warnings=(*document.report.warnings, *sentences)))
-        for document in (a, b)
+        for document in documents
     )
-    return one, other
 
 
 def section_pattern(pattern: str) -> re.Pattern[str]:

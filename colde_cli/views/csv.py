@@ -111,14 +111,10 @@ def _match(match: Match) -> Sequence[Cell]:
 
 def evaluation_csv(evaluation: Evaluation) -> str:
     """A row for each figure; `auc_difference` is the difference to the first system, with its p values."""
-    text = StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(EVALUATION_COLUMNS)
-    writer.writerows(_evaluation_rows(evaluation))
-    return text.getvalue()
+    return quoted_table(EVALUATION_COLUMNS, _evaluation_rows(evaluation))
 
 
-def _evaluation_rows(evaluation: Evaluation) -> Iterator[tuple[object, ...]]:
+def _evaluation_rows(evaluation: Evaluation) -> Iterator[Sequence[Cell]]:
     for item in evaluation.blocks():
         for result in item.results:
             for name, figure in result.figures.items():

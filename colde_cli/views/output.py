@@ -76,7 +76,7 @@ def choose_format(
         OptionError: the suffix is unknown, the command does not write the format, or the file cannot be written.
     """
     if output is not None:
-        _check_place(output, inputs)
+        check_output(output, inputs)
     suffix = output.suffix.lower() if output else ""
     if asked is None and suffix not in _SUFFIXES:
         *others, last = (end for end, meant in _SUFFIXES.items() if end and meant in offered)
@@ -120,8 +120,10 @@ def refuse_inputs(output: Path | None, inputs: Iterable[str | Path | None], opti
                 )
 
 
-def _check_place(output: Path, inputs: Iterable[str]) -> None:
-    """Refuse an output file that cannot be written before the work, not after it."""
+def check_output(output: Path | None, inputs: Iterable[str]) -> None:
+    """Refuse an output file that cannot be written, or is an input, before the work and not after it."""
+    if output is None:
+        return
     refuse_inputs(output, inputs)
     if output.is_dir():
         raise OptionError(f"{output} is a folder; name a file for --output.")
