@@ -18,6 +18,7 @@ from colde_cli.documents.chunking import (
     plain_tokenizer,
     sentence_starts,
     special_token,
+    whole_sentence_starts,
 )
 from colde_cli.documents.document import Part, Span, assemble, pages_of
 
@@ -129,6 +130,26 @@ def test_sentences() -> None:
         "40 mornings passed",
         "next",
     ]
+
+
+def test_the_mark_of_a_list_item_is_no_sentence_of_its_own() -> None:
+    text = "1. Open it. Wait.\n2.1. Shut it in 1998. (3) Go. It was 4. (4) Then stop."
+    starts = whole_sentence_starts(text)
+    assert [text[a:b].strip() for a, b in pairwise([*starts, len(text)])] == [
+        "1. Open it.",
+        "Wait.",
+        "2.1. Shut it in 1998.",
+        "(3) Go.",
+        "It was 4.",
+        "(4) Then stop.",
+    ]
+
+
+@given(prose.map(" ".join))
+def test_whole_sentences_begin_where_sentences_do(text: str) -> None:
+    starts = whole_sentence_starts(text)
+    assert starts[0] == 0
+    assert set(starts) <= set(sentence_starts(text))
 
 
 def test_pages_of_spans() -> None:

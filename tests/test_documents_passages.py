@@ -98,6 +98,16 @@ def texts_of_both(a: Document, b: Document) -> tuple[list[str], list[str]]:
     return left, right
 
 
+def test_the_mark_of_a_list_item_is_no_passage() -> None:
+    steps = ("Switch off the pump.", "Check the seal.", "Close the housing.")
+    counted = assemble("", "", [Part("", "\n".join(f"{n}. {step}" for n, step in enumerate(steps, 1)))])
+    plain = assemble("", "", [Part("", "\n\n".join(steps))])
+    found = passages_of_both(counted, plain, lambda text: text.strip().lstrip("123. "))
+    for document, of_document in zip((counted, plain), found, strict=True):
+        texts = [document.text[passage.span.start : passage.span.end] for passage in of_document]
+        assert texts == [line for line in document.text.splitlines() if line]
+
+
 def test_a_heading_that_is_a_paragraph_elsewhere_is_a_passage_of_both() -> None:
     marked = assemble(
         "", "", [Part("", "Preamble."), Part("7.1 Term", "It lasts a year."), Part("Fees", "None.")]

@@ -117,6 +117,17 @@ def test_white_space_is_no_content() -> None:
     assert content(one) == content(two)
 
 
+def test_numbers_that_word_counts_are_no_difference_to_a_text_that_has_them() -> None:
+    word = assemble("a", "a", [Part("Steps", "Open it.\n\nShut it.")])
+    page = assemble("b", "b", [Part("Steps", "1. Open it.\n\n2. Shut it.")])
+    assert not same_texts(word, page)
+    word = replace(word, report=replace(word.report, counted_numbers=True))
+    assert same_texts(word, page)
+    assert same_texts(page, word)
+    assert not same_texts(word, replace(page, text=page.text.replace("Shut", "Lock")))
+    assert not same_texts(word, replace(page, text=page.text.replace("Open it", "Open-it")))
+
+
 def test_a_word_file_and_its_pdf_are_the_same() -> None:
     word = assemble("a", "a", [Part("Fees", "Hosting | $40\n\nthe list\n\nIt is due.")])
     printed = assemble("b", "b", [Part("1. Fees", "Hosting $40\n\n• the list\n\n2. It is due.")])

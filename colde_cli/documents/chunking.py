@@ -209,6 +209,7 @@ _ABBREVIATIONS = re.compile(
     r"|u\.s|u\.k|v|viz|vol|vols|vs"
 )
 _END = re.compile(r"""([.!?…]["'”’)\]]*)\s+(?=["'“‘(\[]?[^\W_])|\n\s*\n\s*""")
+_ITEM_MARK = re.compile(r"\(?(?:\d{1,3}(?:\.\d{1,3})*|[A-Za-z]|[ivxlcIVXLC]{1,6})[.)]\s*")
 _LAST_WORD = re.compile(r"([^\s(\[“\"']+)$")
 
 
@@ -216,11 +217,19 @@ def sentence_starts(text: str) -> list[int]:
     """Find the offsets at which sentences begin, ascending; the first is 0 for any text.
 
     A full stop ends a sentence if the next word does not start in lower case and the word before is neither an
-    abbreviation nor a single initial. A blank line ends a sentence without a full stop.
+    abbreviation nor a single initial. A blank line ends a sentence without a full stop. The mark of a list item, as in
+    "1. Open it.", counts as a sentence: chunks were cut so when the models were trained.
     """
     ends = (match for match in _END.finditer(text) if match.group(1) is None or _ends_sentence(text, match))
     starts = [0, *(match.end() for match in ends)]
     return starts if starts[-1] < len(text) or len(starts) == 1 else starts[:-1]
+
+
+def whole_sentence_starts(text: str) -> list[int]:
+    """As `sentence_starts`, but the mark of a list item belongs to its first sentence."""
+    starts = sentence_starts(text)
+    after_marks = {end for start, end in pairwise(starts) if _ITEM_MARK.fullmatch(text, start, end)}
+    return [start for start in starts if start not in after_marks]
 
 
 def _ends_sentence(text: str, match: re.Match[str]) -> bool:

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from itertools import chain, islice, pairwise, takewhile
 from zlib import crc32
 
-from colde_cli.documents.chunking import sentence_starts
+from colde_cli.documents.chunking import whole_sentence_starts
 from colde_cli.documents.document import BLANK_LINES, Document, Section, Span
 
 MAX_WORDS = 90
@@ -151,7 +151,7 @@ def whole_pages(found: Sequence[Passage]) -> tuple[int, int] | None:
 
 def _starts(text: str) -> list[int]:
     """Find the offsets at which sentences, items with a bullet, and lines begin; only tables and code have lines."""
-    return sorted({*sentence_starts(text), *(match.end() for match in _LINE.finditer(text))})
+    return sorted({*whole_sentence_starts(text), *(match.end() for match in _LINE.finditer(text))})
 
 
 def _sentences(text: str, normal: Callable[[str], str]) -> list[str]:
@@ -247,7 +247,7 @@ class _Least:
 
 def _pieces(paragraph: str, words: list[int]) -> Iterator[int]:
     """Yield the index of each word that begins a sentence, or a part of a very long sentence."""
-    starts = set(sentence_starts(paragraph))
+    starts = set(whole_sentence_starts(paragraph))
     since = 0
     for number, start in enumerate(words):
         if number == 0 or start in starts or number - since >= _LONG_SENTENCE:

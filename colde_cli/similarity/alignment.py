@@ -222,7 +222,8 @@ def match_words(a: Document, b: Document, ignore: IgnoreOptions = NOTHING_IGNORE
     """
     if a.report.counted_numbers is not b.report.counted_numbers:  # one text lacks the numbers of list items
         ignore = replace(ignore, list_marks=True)
-    of_a, of_b = passages_of_both(a, b, lambda text: normal(without_typesetting(text), ignore))
+    cutting = replace(ignore, list_marks=True)  # an item is cut where the same item without its mark is
+    of_a, of_b = passages_of_both(a, b, lambda text: normal(without_typesetting(text), cutting))
     left, right = _CutDocument.of(a, of_a, ignore), _CutDocument.of(b, of_b, ignore)
     swap = right.texts < left.texts
     if swap:

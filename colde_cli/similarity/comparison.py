@@ -357,17 +357,20 @@ def _scores(a: Encoding, b: Encoding, encoder: DocumentEncoder, field: Field | N
 def same_texts(a: Document, b: Document, ignore: IgnoreOptions = NOTHING_IGNORED) -> bool:
     """Whether two texts are the same, apart from white space and ignored differences.
 
-    Of a Word file and its PDF, typesetting, bullets, bars of tables and numbers that Word counts do not count, either.
+    For a PDF and its source, also ignore typesetting, bullets and table bars; for a Word file that numbers its lists by
+    itself and a text with the numbers, the marks of list items.
     """
     if a.report.unread_values or b.report.unread_values:
         return False  # the values that could not be read may differ
     if content(a, ignore) == content(b, ignore):
         return True
-    if (a.report.pages is None) is (b.report.pages is None):
-        return False
+    typeset = (a.report.pages is None) is not (b.report.pages is None)
     counted = a.report.counted_numbers is not b.report.counted_numbers
-    ignore = replace(ignore, whitespace=True, list_marks=ignore.list_marks or counted)
-    left, right = (normal(without_typesetting(document_text(document)), ignore) for document in (a, b))
+    if not (typeset or counted):
+        return False
+    ignore = replace(ignore, whitespace=ignore.whitespace or typeset, list_marks=ignore.list_marks or counted)
+    texts = map(document_text, (a, b))
+    left, right = (normal(without_typesetting(text) if typeset else text, ignore) for text in texts)
     return left == right
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from colde_cli.documents.chunking import sentence_starts
+from colde_cli.documents.chunking import whole_sentence_starts
 from colde_cli.documents.document import BLANK_LINES
 from colde_cli.views.wording import plain
 
@@ -57,7 +57,9 @@ def _lines(paragraph: str) -> list[str]:
     """The sentences of a paragraph; rows of a table and lines of code stay lines."""
     if "\n" in paragraph.strip():
         return paragraph.split("\n")
-    return [paragraph[start:end] for start, end in pairwise([*sentence_starts(paragraph), len(paragraph)])]
+    return [
+        paragraph[start:end] for start, end in pairwise([*whole_sentence_starts(paragraph), len(paragraph)])
+    ]
 
 
 def _line(text: str) -> str:
