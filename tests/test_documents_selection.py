@@ -124,7 +124,9 @@ def test_telling_sections_are_those_of_the_subject(document: Document) -> None:
     ]
     parts = [
         Part("1 Bells", ""),
-        Part("1.1 Cast", "They are cast."),
+        Part("1.1 Cast", "They are cast in a pit beside the church."),
+        Part("Funding", "Not applicable."),
+        Part("2. Acknowledgements", "We thank all who rang the bells for us that year."),
         Part("References", "[1]", kind=SectionKind.REFERENCES),
     ]
     long = Part("", "They ring. " * 60, 0, SectionKind.FRONT)
@@ -132,6 +134,7 @@ def test_telling_sections_are_those_of_the_subject(document: Document) -> None:
     assert assemble("", "", [long, *parts]).telling_sections() == [0, 2]
     assert assemble("", "", [short, *parts]).telling_sections() == [2]
     assert assemble("", "", [short]).telling_sections() == [0]
+    assert assemble("", "", parts[-3:]).telling_sections() == [0, 1, 2]
 
 
 PAPER = read(V1)

@@ -26,6 +26,21 @@ BLANK_LINES = re.compile(r"\n\s*\n\s*")
 _FRONT_WORDS = 120
 """Longer text before the first heading holds more than title, authors and venue, such as an abstract."""
 
+_FEWEST_WORDS = 5
+"""Shorter sections, such as "Not applicable.", tell nothing of a document's subject."""
+
+_FORMAL = re.compile(
+    r"[\d.\s]*(?:acknowledge?ments?|contributors?|(?:sources of )?funding(?: statement| information)?"
+    r"|(?:declarations? of |statements? of )?(?:conflicts? of|competing)(?: financial)? interests?(?: statements?)?"
+    r"|declaration of interests?|disclosures?|author(?:s|'s|s')? (?:contributions?|addresse?s?|details|information)"
+    r"|(?:full )?copyright(?: notice| statement)?|licen[cs]es?|intellectual property(?: statement| rights)?"
+    r"|requirements (?:language|notation)|conventions used in this document|status of this memo"
+    r"|data (?:availability|deposition)(?: statement)?|(?:table of )?contents|keywords|index terms"
+    r"|publisher's note|supplementary (?:materials?|information|data)|consent for publication|abbreviations)\W*",
+    re.IGNORECASE,
+)
+"""Headings of the sections that documents of one kind share, whatever they are about."""
+
 
 class SectionKind(StrEnum):
     """The role of a section in a document."""
@@ -69,6 +84,11 @@ class Section:
     span: Span
     body_start: int
     pages: tuple[int, int] | None = None
+
+    @property
+    def is_formal(self) -> bool:
+        """Whether its heading is one that documents share whatever they are about: references, acknowledgements."""
+        return self.kind is SectionKind.REFERENCES or _FORMAL.fullmatch(self.heading) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,19 +196,21 @@ class Document:
     def telling_sections(self) -> list[int]:
         """Find the sections by which two documents can be close, as indices.
 
-        Left out are bare headings, lists of references, and title, authors and venue before the first heading: they
-        are alike in documents that have little else in common.
+        Left out are bare headings, lists of references, acknowledgements and the like, and title, authors and venue
+        before the first heading: they are alike in documents that have little else in common. If nothing else is
+        there, they count.
         """
-        found = [
-            section
-            for section in self.sections
-            if section.kind is not SectionKind.REFERENCES
-            and self.text[section.body_start : section.span.end].strip()
-        ]
+        with_text = [section for section in self.sections if self._body(section).strip()]
+        informal = [section for section in with_text if not section.is_formal]
+        long = [section for section in informal if len(self._body(section).split()) >= _FEWEST_WORDS]
+        found = long or informal or with_text
         if len(found) > 1 and found[0].kind is SectionKind.FRONT:
             few = len(self.section_text(found[0]).split()) < _FRONT_WORDS
             found = found[1:] if few else found
         return [section.index for section in found]
+
+    def _body(self, section: Section) -> str:
+        return self.text[section.body_start : section.span.end]
 
     def pages_of(self, span: Span) -> tuple[int, int] | None:
         """Find the first and last page (1-based) that `span` touches; None where the source has no pages."""
