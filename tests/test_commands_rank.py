@@ -128,6 +128,10 @@ def test_top_and_min_score_limit_the_list(capsys: Capture, corpus: Path, query: 
     assert nothing.status == 1
     assert "No document is similar enough." in nothing.out
     assert run(capsys, "rank", query, corpus, "--min-score", "0.9999", "--exit-zero").status == 0
+    for format in ("table", "markdown", "html"):
+        left = run(capsys, "rank", query, corpus, "--section", "no such heading", "--format", format)
+        assert left.status == 1
+        assert "No document has such a path, date, size or section." in left.out
 
 
 def test_the_query_is_not_found_in_itself(capsys: Capture, corpus: Path) -> None:

@@ -131,7 +131,7 @@ def test_the_page_is_valid_and_holds_no_foreign_markup(ranking: Ranking) -> None
 
 def test_the_page_loads_nothing() -> None:
     policy = "default-src 'none'; style-src 'sha256-"
-    page = ranking_html(Ranking("q", "q", RuntimeInfo("by-hand", "fp32", "cpu"), (), 0, 0))
+    page = ranking_html(Ranking("q", "q", RuntimeInfo("by-hand", "fp32", "cpu"), (), 1, 0))
     assert policy in html.document_fromstring(page).xpath("//meta/@content")[0]
     assert "script-src 'none'" in page or "script-src &#39;none&#39;" in page
     assert "No document is similar enough." in page

@@ -235,6 +235,12 @@ class Display:
             self._console.print(
                 "No epoch was better than the model before training, which was kept.", style="yellow"
             )
+        if outcome.served and outcome.served.field_auc < outcome.trained.field_auc:
+            self._console.print(
+                "On these pairs the score of all parts is worse than that of the vectors alone. If the pairs are few,"
+                " this may be chance; --no-combine serves the vectors alone.",
+                style="yellow",
+            )
         kept = outcome.served or outcome.trained
         others = [("its vectors alone", outcome.trained)] if outcome.served else []
         if outcome.progress.epoch:

@@ -26,6 +26,7 @@ from colde_cli.views.wording import (
     heading,
     ignored_line,
     left_out,
+    nothing_found,
     page_range,
     pair_state,
     percent,
@@ -308,7 +309,7 @@ def _ranking_blocks(ranking: Ranking) -> Iterator[str]:
             likely = "Probability, closer than"
         yield table(("", "Score", likely, "Document", "File"), map(_hit, ranking.results), (0, 1, 2))
     else:
-        yield "No document is similar enough."
+        yield nothing_found(ranking)
     for hit in ranking.results:
         if hit.matches:
             rows = [

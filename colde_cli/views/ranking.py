@@ -18,6 +18,7 @@ from colde_cli.views.wording import (
     closest_parts,
     field_name,
     file_names,
+    nothing_found,
     page_range,
     percent,
     plain,
@@ -56,7 +57,7 @@ def _ranking_blocks(ranking: Ranking, verbose: bool) -> Iterator[RenderableType]
         yield Text(f"Ignored: text that also appears in {file_names(ranking.like)}", style="yellow")
     yield Text()
     if not ranking.results:
-        yield Text("No document is similar enough.", style="bold yellow")
+        yield Text(nothing_found(ranking), style="bold yellow")
         return
     grid = Table.grid(padding=(0, 1), expand=True)
     grid.add_column(justify="right", style="dim", no_wrap=True)
@@ -105,6 +106,7 @@ def ranking_html(ranking: Ranking) -> str:
         facts=list(_facts(ranking)),
         field=short(field_name(ranking.field), _PAGE_TITLE) if ranking.field is not None else "",
         hits=[_hit(hit) for hit in ranking.results],
+        nothing_found=nothing_found(ranking),
         skipped=[(short(item.path, _PAGE_PATH), harmless(item.reason)) for item in ranking.skipped],
         half_read=[
             (short(item.path, _PAGE_PATH), harmless(" ".join(item.warnings))) for item in ranking.half_read

@@ -15,6 +15,7 @@ from colde_cli.scoring.config import PART_NAMES
 from colde_cli.settings import CORPUS
 
 if TYPE_CHECKING:
+    from colde_cli.corpus.ranking import Ranking
     from colde_cli.documents.document import Chunk, Document, Section
     from colde_cli.documents.passages import Passage
     from colde_cli.encoder.encoding import Encoding
@@ -95,6 +96,15 @@ def replace_file_name(sentence: str, file: str, name: str) -> str:
 def plural(count: int, noun: str) -> str:
     """`1 page`, `1,204 pages`."""
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def nothing_found(ranking: Ranking) -> str:
+    """Why a ranking lists no document."""
+    if ranking.searched:
+        return "No document is similar enough."
+    if ranking.skipped:
+        return "No document could be searched."
+    return "No document has such a path, date, size or section."
 
 
 def first_capital(words: str) -> str:
