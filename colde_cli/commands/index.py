@@ -54,7 +54,7 @@ def index(
     glob: GlobOption = None,
     forget: Annotated[
         list[Path] | None,
-        option("--forget", metavar="FOLDER|FILE", help="Follow it no longer; repeatable."),
+        option("--forget", metavar="FOLDER|FILE", help="Stop following this folder or file; repeatable."),
     ] = None,
     drop_missing: Annotated[
         bool,
@@ -98,7 +98,11 @@ def index(
     gpus: Annotated[
         float,
         option(
-            "--gpus", panel=REMOTE, metavar="SHARE", min=0, help="GPUs of each encoder there, such as 0.5."
+            "--gpus",
+            panel=REMOTE,
+            metavar="SHARE",
+            min=0,
+            help="GPUs for each encoder on the cluster, such as 0.5.",
         ),
     ] = 0,
     push: Annotated[

@@ -370,7 +370,7 @@ IgnoreWhitespaceOption = Annotated[
         "--ignore-whitespace",
         "-w",
         panel=IGNORE,
-        help="Ignore blanks, hyphens and kinds of quotation marks for the exit status, too; the redline always does.",
+        help="Ignore spacing, hyphens and the style of quotation marks in the exit status too, as the redline does.",
     ),
 ]
 IgnoreNumbersOption = Annotated[

@@ -165,7 +165,7 @@ def rank(
         from colde_cli.views.wording import plural
 
         left = plural(ranking.unencoded, "document")
-        reporter.warning(f"Left out {left}: the time of --budget {budget:g} was over; the next run goes on.")
+        reporter.warning(f"{left} not scored: the {budget:g} s of --budget were over. Run again to go on.")
     for read in ranking.half_read:
         if read.path != ranking.query_path:  # The query's own warnings were shown before the search.
             reporter.about_half_read(read.path, read.warnings)

@@ -35,7 +35,7 @@ MAX_POSTINGS = 4_000_000
 """Maximum number of postings that a query reads, those of its heaviest words first. It bounds the time of a query."""
 
 NO_TERMS = Terms(np.zeros(0, np.int32), np.zeros(0, np.float32))
-"""The words of a document that a model without a lexicon has encoded."""
+"""No weighted words: those of a document encoded by a model without a lexicon."""
 
 _BLOCK = 2048
 """Vectors widened to float32 together: they stay in the processor's cache."""

@@ -182,13 +182,7 @@ class PairedFiles:
     unlisted: tuple[Skipped, ...]
 
 
-def pair_files(
-    a: Path,
-    b: Path,
-    glob: str | None = None,
-    password: str | None = None,
-    progress: Callable[[int], None] | None = None,
-) -> PairedFiles:
+def pair_files(a: Path, b: Path, glob: str | None = None, password: str | None = None) -> PairedFiles:
     """Pair the files of two folders.
 
     Args:
@@ -196,7 +190,6 @@ def pair_files(
         b: the second.
         glob: which files to take, relative to the folder.
         password: of encrypted PDFs.
-        progress: called with the number of files just read.
 
     Raises:
         OptionError: neither folder holds a document.
@@ -212,7 +205,7 @@ def pair_files(
     pairing.by_key(lambda name: name)
     pairing.by_key(lambda name: PurePosixPath(name).with_suffix("").as_posix())
     pairing.by_bytes()
-    unread = pairing.by_words(CorpusReader(password), progress or (lambda number: None))
+    unread = pairing.by_words(CorpusReader(password))
     unlisted = tuple(Skipped(str(error.filename), str(error.strerror)) for error in errors)
     return PairedFiles(
         tuple(sorted(pairing.all(), key=lambda pair: (pair.a or pair.b, pair.b))), unread, unlisted
@@ -249,7 +242,7 @@ class _Pairing:
             for one, other in zip(names, digests[1].get(digest, ()), strict=False):
                 self._pair(one, other)
 
-    def by_words(self, reader: CorpusReader, progress: Callable[[int], None]) -> dict[tuple[int, str], str]:
+    def by_words(self, reader: CorpusReader) -> dict[tuple[int, str], str]:
         """Pair files that share most of their words, the closest first; return why files could not be read."""
         unread: dict[tuple[int, str], str] = {}
         if not all(self._rest):
@@ -265,7 +258,6 @@ class _Pairing:
                     else:
                         texts.add(word_numbers(words))
                         places.append((side, name))
-                    progress(1)
             near = sorted(texts.pairs(MIN_SHARE, 1.0), key=lambda pair: -min(pair.share_a, pair.share_b))
         for pair in near:
             (first, one), (second, other) = places[pair.a], places[pair.b]

@@ -244,12 +244,12 @@ class Index:
 
     @property
     def generation(self) -> str:
-        """Names the state of the index: another one after every change."""
+        """Name the state of the index; it changes with every change."""
         return f"{self.meta('lineage')}-{self.meta('generation')}"
 
     @property
     def lineage(self) -> str:
-        """Another one when the index was made again or with another model: numbers of documents then mean others."""
+        """Changes when the index is made again or with another model: document numbers are then given anew."""
         return str(self.meta("lineage"))
 
     def meta(self, name: str) -> Any:  # noqa: ANN401 - text or number

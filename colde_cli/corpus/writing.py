@@ -212,7 +212,7 @@ def check_losses(index: Index) -> None:
 
 
 def _below(folder: bytes) -> tuple[bytes, bytes]:
-    """The range of all paths below a folder: "0" follows "/"."""
+    """The range of all paths below a folder, from "folder/" to "folder0": in bytes, "0" follows "/"."""
     stem = folder.rstrip(b"/")
     return stem + b"/", stem + b"0"
 

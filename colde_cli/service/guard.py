@@ -1,4 +1,4 @@
-"""What stands before every request: names of the host, origin, token, size and time of the body, headers of the answer.
+"""ASGI middleware: check host, origin, token, size and time of each request, and add security headers to each answer.
 
 Rebinding of names (a page makes its own name mean 127.0.0.1) is stopped by the Host header, requests forged by other
 pages by Origin and Sec-Fetch-Site, both of which browsers set and pages cannot.

@@ -116,7 +116,7 @@ class _Rule:
 
     Attributes:
         words: patterns of the words of A and of B.
-        alone: words may also come or go; with two patterns only if the other one matches no words.
+        alone: whether words may also come or go; with two patterns only if the other one matches the empty text.
         changes: see `Allowed`.
     """
 
