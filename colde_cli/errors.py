@@ -74,7 +74,7 @@ class BadIndexError(ColdeError):
 
 
 class RemoteError(ColdeError):
-    """A published index, or the place for one, cannot be reached, is damaged, or holds a version that somebody else pushed."""
+    """A published index or its place cannot be reached, is damaged, or holds a version that somebody else pushed."""
 
 
 class ClusterError(ColdeError):
