@@ -119,7 +119,21 @@ class _Values:
                 return _value(value, kind, info)
         except (TypeError, ValueError):
             pass
-        return _TYPERS_VALUES(self.parameter).coerce(value, param=param, ctx=ctx)
+        try:
+            return _TYPERS_VALUES(self.parameter).coerce(value, param=param, ctx=ctx)
+        except typer.BadParameter as error:
+            error.message = _plain_reason(error.message, value)
+            source = ctx.get_parameter_source(param.name)
+            if source is not None and source.name == "ENVIRONMENT":
+                error.param_hint = str(param.envvar)
+            raise
+
+
+def _plain_reason(message: str, value: object) -> str:
+    """The error of a value without the terms of Typer's library of types."""
+    message = message.removeprefix("Value error, ")
+    wanted = message.removeprefix("Input should be ").partition(", unable to")[0]
+    return message if wanted == message else f"{value!r} is not {wanted}."
 
 
 def _values_of(parameter: Any) -> _Values:  # noqa: ANN401 - of two classes of Typer

@@ -156,7 +156,7 @@ def _default(
     try:
         option.get_runtime_param().coerce(given, param=option, ctx=context)
     except typer.BadParameter as error:
-        raise OptionError(f"{where}: {error.message.removeprefix('Value error, ')}") from error
+        raise OptionError(f"{where}: {error.message}") from error
     return option.name, given
 
 

@@ -109,14 +109,20 @@ def test_values_have_the_declared_types() -> None:
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (("--number", "10"), "less than or equal to 9"),
+        (("--number", "10"), "for '--number': '10' is not less than or equal to 9."),
         (("--number", "0"), "greater than or equal to 1"),
-        (("--number", "three"), "integer"),
+        (("--number", "three"), "'three' is not a valid integer."),
         (("--share", "nan"), "greater than or equal to 0"),
-        (("--colour", "green"), "'green' is not one of 'red', 'blue'"),
+        (("--colour", "green"), "for '--colour': 'green' is not one of 'red', 'blue'"),
     ],
 )
-def test_wrong_values_are_refused_in_typers_words(arguments: tuple[str, ...], complaint: str) -> None:
+def test_wrong_values_are_refused_in_plain_words(arguments: tuple[str, ...], complaint: str) -> None:
     shown = values(*arguments)
     assert isinstance(shown, str)
     assert complaint in " ".join(shown.replace("│", " ").split())
+
+
+def test_a_wrong_value_of_the_environment_names_its_variable() -> None:
+    shown = values(env={"SHARE": "much"})
+    assert isinstance(shown, str)
+    assert "Invalid value for SHARE: 'much' is not a valid number." in shown
