@@ -40,6 +40,8 @@ CONFIG = "COLDE_CONFIG"
 _DEFAULT_CACHE_LIMIT = 2 * 10**9
 _SECONDS = {"s": 1, "m": 60, "h": 3600}
 _UNITS = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "kib": 2**10, "mib": 2**20, "gib": 2**30}
+_NUMBER = r"\d{1,18}(?:\.\d+)?"
+"""Beyond some hundred digits a number is infinite, and Python reads no integer of more than 4,300."""
 _PACKAGE = Path(__file__).resolve().parent
 
 
@@ -67,7 +69,7 @@ def parse_size(text: str, source: str) -> int:
     Raises:
         OptionError: `text` is not a size.
     """
-    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-zA-Z]*)\s*", text)
+    match = re.fullmatch(rf"\s*({_NUMBER})\s*([a-zA-Z]*)\s*", text)
     unit = _UNITS.get(match.group(2).lower()) if match else None
     if match is None or unit is None:
         raise OptionError(f"{source} is {text!r}, which is not a size such as 500MB or 2GB.")
@@ -80,7 +82,7 @@ def parse_duration(text: str, source: str) -> float:
     Raises:
         OptionError: `text` is not a duration above 0.
     """
-    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([smh])\s*", text)
+    match = re.fullmatch(rf"\s*({_NUMBER})\s*([smh])\s*", text)
     seconds = float(match.group(1)) * _SECONDS[match.group(2)] if match else 0.0
     if not seconds:
         raise OptionError(f"{source} is {text!r}, which is not a duration such as 90s, 8m or 2h.")
@@ -97,7 +99,7 @@ def parse_moment(text: str, source: str) -> float:
     """
     from datetime import datetime
 
-    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([smhdw])\s*", text)
+    match = re.fullmatch(rf"\s*({_NUMBER})\s*([smhdw])\s*", text)
     if match:
         return time.time() - float(match.group(1)) * {**_SECONDS, "d": 86_400, "w": 604_800}[match.group(2)]
     try:
@@ -124,7 +126,7 @@ def default_threads() -> int:
     chosen = os.environ.get(THREADS)
     if not chosen:
         return usable_cores()
-    if not chosen.isdecimal() or int(chosen) < 1:
+    if not re.fullmatch(r"\d{1,9}", chosen) or int(chosen) < 1:
         raise OptionError(f"{THREADS} is {chosen!r}, which is not a number of threads.")
     return int(chosen)
 

@@ -27,7 +27,7 @@ from colde_cli.corpus.store import (
     unpack,
     vector_record,
 )
-from colde_cli.documents.document import Chunk, Part, ReadReport, Span, assemble, document_of
+from colde_cli.documents.document import Chunk, Part, ReadReport, Span, assemble, document_header, document_of
 from colde_cli.documents.passages import passages
 from colde_cli.documents.reading import read
 from colde_cli.encoder.cache import Cache
@@ -250,6 +250,13 @@ def test_any_text_comes_back(parts: list[tuple[str, str]], warnings: list[str]) 
     kept = document_of("a.txt", "a.txt", unpacked[0])
     assert kept == document
     assert passages_of(kept, unpacked[1]) == cut
+
+
+def test_a_record_of_an_earlier_version_names_a_limit_that_there_never_was() -> None:
+    document = assemble("a.txt", "A title", [Part("1 Rent", "The tenant pays.")])
+    header = document_header(document, document.title)
+    header["report"]["truncated_tokens"] = 0
+    assert document_of("a.txt", "a.txt", header) == document
 
 
 @given(st.binary(max_size=60), st.integers(0, 200), st.integers(1, 255))

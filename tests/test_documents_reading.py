@@ -85,6 +85,18 @@ def test_pdf_under_another_name(tmp_path: Path) -> None:
     assert read(path).report.pages == 4
 
 
+@pytest.mark.parametrize("name", ["paper.pdf", "paper", "paper.pdf.1"])
+def test_a_pdf_after_junk(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_bytes(b"HTTP/1.1 200 OK\r\n\r\n" + (DATA / "outline.pdf").read_bytes())
+    assert read(tmp_path / name).report.pages == 4
+
+
+@pytest.mark.parametrize("name", ["formats.md", "formats.markdown", "formats.txt", "formats"])
+def test_a_text_that_says_how_a_pdf_begins(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text("A PDF begins with %PDF-1.7 and ends with %%EOF.\n")
+    assert read(tmp_path / name).text == "A PDF begins with %PDF-1.7 and ends with %%EOF."
+
+
 def test_text_without_a_suffix(tmp_path: Path) -> None:
     path = tmp_path / "NOTES"
     path.write_text("# Bells\n\nThey ring.\n\n# Sand\n\nIt moves.\n")

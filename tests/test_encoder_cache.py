@@ -156,6 +156,30 @@ def test_a_cache_that_may_not_be_written_is_read() -> None:
         folder.chmod(0o755)
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="permissions are of another kind there")
+@pytest.mark.parametrize("folder_mode", [0o555, 0o1777], ids=["read-only", "another user's file"])
+@pytest.mark.parametrize("start", [0, 4096])
+def test_a_damaged_cache_that_may_not_be_deleted_costs_a_warning_only(folder_mode: int, start: int) -> None:
+    if os.getuid() and folder_mode != 0o555:
+        pytest.skip("needs two users")
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        with Cache(folder, 10**9) as cache:
+            cache.put({key: bytes(500) for key in keys(200)})
+        with cache.path.open("r+b") as file:
+            file.seek(start)
+            file.write(b"\xff" * 60_000)
+        cache.path.chmod(0o666)
+        folder.chmod(folder_mode)
+        with unprivileged(), Cache(folder, 10**9) as cache:
+            with pytest.warns(UserWarning, match="damaged and cannot be emptied"):
+                assert cache.get(keys(200)) == {}
+            cache.put({b"a": b"1"})  # warned once
+            assert cache.get(keys(200)) == {}
+        folder.chmod(0o755)
+        assert cache.path.exists()
+
+
 def test_a_place_that_cannot_be_written_costs_a_warning_only(tmp_path: Path) -> None:
     blocked = tmp_path / "file"
     blocked.write_text("not a folder")

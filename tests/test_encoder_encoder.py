@@ -202,6 +202,21 @@ def test_what_only_new_documents_need_is_opened_for_the_first_of_them(
         assert opened.count("chunk_encoder_quantized.onnx") == 2
 
 
+def test_ctrl_c_while_a_part_is_opened_is_forgotten(
+    model_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: Any, **__: Any) -> Any:
+        raise KeyboardInterrupt
+
+    encoder = Encoder.load(model_folder, device="cpu", ahead=False)
+    assert encoder.head is not None  # opened in the background
+    with monkeypatch.context() as patch:
+        patch.setattr("colde_cli.encoder.encoder.open_session", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            encoder.encode(document(1, 20))
+    assert encoder.encode(document(1, 20)).chunks
+
+
 @pytest.mark.parametrize("content", [None, b"garbage"], ids=["lost", "damaged"])
 def test_weights_that_graphs_refer_to_are_named(
     tmp_path: Path, model_folder: Path, content: bytes | None

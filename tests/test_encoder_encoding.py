@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,7 @@ from command_line import OTHER, V1, V2
 from colde_cli import api
 from colde_cli.documents.document import Chunk
 from colde_cli.documents.reading import read
-from colde_cli.encoder.encoder import Encoder
+from colde_cli.encoder.encoder import Encoder, rearranged
 from colde_cli.encoder.runtime import ChunkRunner, FloatArray, Progress
 from colde_cli.errors import NoTextError
 from colde_cli.views.json import comparison_json
@@ -53,8 +54,26 @@ def test_chunks_are_encoded_when_asked_for_and_once(encoder: Counting) -> None:
         np.testing.assert_array_equal(later.section_vectors, known.section_vectors)
         assert later.domains.tolist() == known.domains.tolist()
     assert len(encoder.encoded) == len(a.chunks) + len(b.chunks)
-    with pytest.raises(AttributeError):
-        _ = a.nothing  # type: ignore[attr-defined]
+
+
+def test_a_name_that_is_no_field_encodes_nothing(encoder: Counting) -> None:
+    (later,) = encoder.encode_later([read(V1)])
+    assert not hasattr(later, "nothing")
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = later.nothing  # type: ignore[attr-defined]
+    assert encoder.encoded == []
+
+
+def test_a_field_may_be_replaced(encoder: Counting) -> None:
+    document = read(V1)
+    (later,), (now,) = encoder.encode_later([document]), encoder.encode_many([document])
+    other = replace(later, document=replace(document, title="Another"))
+    assert other.document.title == "Another"
+    np.testing.assert_array_equal(other.vectors_of([1]), now.vectors_of([1]))
+    np.testing.assert_array_equal(
+        rearranged(later, [1, 0], encoder).document_vector,
+        rearranged(now, [1, 0], encoder).document_vector,
+    )
 
 
 def test_chunks_of_both_documents_are_encoded_together(

@@ -87,6 +87,28 @@ def test_a_run_that_is_stopped_keeps_what_it_did(
         assert cache.count() == 4, "two blocks of two; the sixth chunk was in the third"
 
 
+def test_a_graph_that_was_stopped_runs_again_when_nothing_waits(
+    model_folder: Path, alone: list[bytes]
+) -> None:
+    graph = open_session(model_folder / ENCODER_GRAPHS["int8"], encoder_contract(384))
+    runner = ChunkRunner(graph, 384, 2, batched=False)
+    graph.stop()  # nothing is under way
+    assert as_bytes(runner.run(CHUNKS)) == alone
+    done: list[int] = []
+
+    def stop(count: int) -> None:
+        done.append(count)
+        graph.stop()
+
+    with graph.job():  # of another thread
+        with pytest.raises(ModelError):
+            runner.run(CHUNKS * 10, stop)
+        assert len(done) <= 2, "calls that wait are stopped too"
+        with pytest.raises(ModelError, match="was stopped"):
+            runner.run(CHUNKS)
+    assert as_bytes(runner.run(CHUNKS)) == alone
+
+
 def test_token_ids_that_the_graph_does_not_know_are_a_model_error(model_folder: Path) -> None:
     encoder = Encoder.load(model_folder, device="cpu")
     with pytest.raises(ModelError, match=r"may not fit together \(indices element out of data bounds"):

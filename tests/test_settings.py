@@ -49,7 +49,7 @@ def test_sizes(text: str, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
     assert settings.cache_limit() == size
 
 
-@pytest.mark.parametrize("text", ["much", "-1MB", "3 XB"])
+@pytest.mark.parametrize("text", ["much", "-1MB", "3 XB", "9" * 400 + "kB"])
 def test_a_size_that_is_none(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLDE_CACHE_LIMIT", text)
     with pytest.raises(OptionError, match="COLDE_CACHE_LIMIT"):
@@ -60,9 +60,16 @@ def test_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     assert settings.default_threads() == settings.usable_cores() >= 1
     monkeypatch.setenv("COLDE_THREADS", "3")
     assert settings.default_threads() == 3
-    monkeypatch.setenv("COLDE_THREADS", "none")
-    with pytest.raises(OptionError, match="COLDE_THREADS"):
-        settings.default_threads()
+    for text in ("none", "0", "9" * 5000):
+        monkeypatch.setenv("COLDE_THREADS", text)
+        with pytest.raises(OptionError, match="COLDE_THREADS"):
+            settings.default_threads()
+
+
+def test_times_without_end_are_refused() -> None:
+    for parse in (settings.parse_moment, settings.parse_duration):
+        with pytest.raises(OptionError, match="--time"):
+            parse("9" * 400 + "h", "--time")
 
 
 def test_cache_folder(monkeypatch: pytest.MonkeyPatch) -> None:

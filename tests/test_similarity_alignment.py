@@ -180,6 +180,17 @@ def test_every_passage_is_in_one_pair(a: list[str], b: list[str]) -> None:
     assert sum(found.summary.values()) == len(found.pairs)
 
 
+@pytest.mark.parametrize(("before", "after"), [([], []), ([], TEXTS), (TEXTS, []), (TEXTS[:3], TEXTS[3:])])
+def test_repeated_passages_answer_each_other_in_order(before: list[str], after: list[str]) -> None:
+    """Their neighbours alone tell them apart, wherever the other document has new text."""
+    asked = [f"Question of the council, number {number}." for number in range(40)]
+    a = [text for question in asked for text in (question, *["No answer was given."] * 3)]
+    b = [text for question in asked for text in (question, *["No reply was given."] * 3)]
+    found = align(document(*a), document(*before, *b, *after), None)
+    assert {pair.state for pair in found.pairs if pair.a} == {State.SAME, State.EDITED}
+    assert {pair.b[0].index - pair.a[0].index for pair in found.pairs if pair.a} == {len(before)}
+
+
 Mirrored = tuple[str, tuple[int, ...], tuple[int, ...]]
 MIRROR = {"only_a": "only_b", "only_b": "only_a"}
 

@@ -18,6 +18,7 @@ from colde_cli.encoder.cache import Cache
 from colde_cli.encoder.encoder import Encoder
 from colde_cli.similarity.candidates import (
     CHUNKS,
+    REPEATED,
     WORDS,
     ChunkCosines,
     FloatArray,
@@ -79,6 +80,33 @@ def test_blocks_of_a_table_are_those_of_the_whole(monkeypatch: pytest.MonkeyPatc
     assert len(blocks) == -(-len(spans) // 7)
     assert np.array_equal(np.concatenate(blocks), whole)
     assert candidates == again
+
+
+def test_of_many_equal_passages_few_pairs_are_compared() -> None:
+    a, b = [("no", "answer", "was", "given")] * 400, [("no", "reply", "was", "given")] * 300
+    found = lexical_candidates(a, b, WordCosines.of(a, b, list(range(400)), list(range(300))))
+    assert len(found) <= REPEATED * (400 + 300)
+    assert {(i, i) for i in range(300)} <= {(pair.a, pair.b) for pair in found}
+
+
+ANSWERS = st.lists(
+    st.sampled_from(["no answer", "no reply", "none", "not known", "nothing known"]), min_size=1, max_size=30
+)
+
+
+@given(ANSWERS, ANSWERS, st.booleans())
+def test_candidates_the_other_way_round_are_the_mirror_image(a: list[str], b: list[str], known: bool) -> None:
+    left, right = ([tuple(text.split()) for text in texts] for texts in (a, b))
+    of_a, of_b = list(range(len(a))), list(range(0, len(b), 2))
+    there = WordCosines.of(left, right, of_a, of_b)
+    back = WordCosines(of_b, of_a, there.cosines.T)
+    in_b, in_a = [(i, 0) for i in range(len(a))], [(j, len(a)) for j in range(len(b))]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("colde_cli.similarity.candidates.REPEATED", 6)
+        patch.setattr("colde_cli.similarity.candidates._AROUND", 1)
+        forward = lexical_candidates(left, right, there, (in_b, in_a) if known else None)
+        backward = lexical_candidates(right, left, back, (in_a, in_b) if known else None)
+    assert {(pair.a, pair.b) for pair in forward} == {(pair.b, pair.a) for pair in backward}
 
 
 def test_one_reason_is_enough() -> None:

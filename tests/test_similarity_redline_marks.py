@@ -3,11 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from colde_cli.documents.document import Span
-from colde_cli.similarity.redline import clause_numbers, list_marks, typesetting, without_typesetting
+from colde_cli.similarity.redline import (
+    IgnoreOptions,
+    _marks,
+    clause_numbers,
+    list_marks,
+    normal,
+    redline,
+    typesetting,
+    without_typesetting,
+    words,
+)
 
 
 def marked(text: str, find: Callable[[str], Iterator[Span]]) -> list[str]:
@@ -87,3 +100,48 @@ def test_marks_of_list_items(text: str, marks: list[str]) -> None:
 )
 def test_numbers_of_clauses_and_references(text: str, numbers: list[str]) -> None:
     assert marked(text, clause_numbers) == numbers
+
+
+SENTENCES = [
+    "The tenant pays under Clause {}.",
+    "Rent is due as § {} says; {}.1 It ends.",
+    "If Section {} holds",
+]
+lists = st.tuples(
+    *[
+        st.tuples(
+            st.sampled_from(["", "9. ", "10. ", "(a) ", "(viii) ", "  iv) ", "4.2 ", " 12.3.1  "]),
+            st.integers(1, 30),
+        )
+    ]
+    * len(SENTENCES)
+)
+
+
+@given(lists, lists)
+def test_lists_that_differ_in_marks_and_numbers_alone_are_the_same(
+    one: tuple[tuple[str, int], ...], two: tuple[tuple[str, int], ...]
+) -> None:
+    a, b = (
+        "\n".join(
+            mark + text.format(number, number) for text, (mark, number) in zip(SENTENCES, drawn, strict=True)
+        )
+        for drawn in (one, two)
+    )
+    ignore = IgnoreOptions(renumbering=True, list_marks=True)
+    assert normal(a, ignore) == normal(b, ignore)
+    assert redline(a, b, ignore=ignore) == ()
+
+
+@given(st.text(st.sampled_from("(9) ii.vT4§\n ; a"), max_size=40), st.booleans(), st.booleans())
+def test_a_text_and_its_words_are_without_the_same_marks(text: str, numbers: bool, marks: bool) -> None:
+    ignore = IgnoreOptions(renumbering=numbers, list_marks=marks)
+    spans = [span for span, _ in _marks(text, ignore)]
+    assert all(span.end <= after.start for span, after in pairwise(spans))
+    assert "".join(normal(text, ignore).split()) == "".join(word.key for word in words(text, ignore))
+
+
+@pytest.mark.parametrize(("mark", "number"), [("9.", "10."), ("(viii)", "(ix)"), ("(viii)", "(ii)")])
+def test_a_mark_that_is_a_number_of_a_clause_is_left_out_once(mark: str, number: str) -> None:
+    ignore = IgnoreOptions(renumbering=True, list_marks=True)
+    assert normal(f"{mark} The rent", ignore) == normal(f"{number} The rent", ignore) == "The rent"

@@ -152,7 +152,6 @@ def test_rules_know_what_they_found() -> None:
         ReadReport(warnings=("Page 2 could not be read.",), pages_without_text=(2,)),
         ReadReport(unreadable_characters=1),
         ReadReport(unread_values=1),
-        ReadReport(truncated_tokens=1),
     ],
 )
 def test_a_document_that_was_not_read_whole_is_never_verified(report: ReadReport) -> None:

@@ -353,7 +353,8 @@ def parse_pages(text: str | None) -> tuple[int, int] | None:
     """
     if text is None:
         return None
-    match = re.fullmatch(r"\s*(\d+)\s*(?:[-–]\s*(\d+)\s*)?", text)
+    # Python reads no number of more than 4,300 digits.
+    match = re.fullmatch(r"\s*(\d{1,9})\s*(?:[-–]\s*(\d{1,9})\s*)?", text)
     first, last = (int(match[1]), int(match[2] or match[1])) if match else (0, 0)
     if not 1 <= first <= last:
         raise OptionError(f"{text!r} is not a range of pages; write --pages FIRST-LAST, such as 3-17.")

@@ -124,7 +124,7 @@ class Originals:
         return found
 
     def _copies(self, files: Sequence[Path]) -> dict[Path, tuple[int, list[Path]]]:
-        """Group files of equal bytes: the first of each, its size, and the others. Only files of one size are hashed."""
+        """Group files of equal bytes: the first of each, its size, and the rest. Only files of one size are hashed."""
         sizes: dict[int, list[Path]] = defaultdict(list)
         for path in files:
             if path.is_file():

@@ -77,7 +77,7 @@ class MatchedSection:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A section of the query and the section of a hit that is like it; `score` is their cosine."""
+    """A section of the query and the section of a hit that is like it; `score` is that of `chunk_scores.tables`."""
 
     score: float
     query: MatchedSection

@@ -136,7 +136,6 @@ class ReadReport:
         unreadable_characters: number of characters without a meaning in Unicode (no character map in the PDF).
         unread_values: least number of form fields with unreadable values; with any, texts never count as the same.
         skipped_sections: headings of sections left out at the user's wish.
-        truncated_tokens: number of tokens left out because of a limit.
         warnings: sentences for the user.
         notes: sentences on text left out on purpose (running heads, page numbers), for `--verbose`.
         ignored: text of templates that was left out; None where no template was named.
@@ -150,7 +149,6 @@ class ReadReport:
     unreadable_characters: int = 0
     unread_values: int = 0
     skipped_sections: tuple[str, ...] = ()
-    truncated_tokens: int = 0
     warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     ignored: Ignored | None = None
@@ -290,7 +288,8 @@ def document_of(path: str, name: str, header: dict[str, Any]) -> Document:
 
 
 def _report(values: dict[str, Any]) -> ReadReport:
-    frozen = {name: _frozen(value) for name, value in values.items()}
+    # Indexes of earlier versions name it; it was 0 of every document.
+    frozen = {name: _frozen(value) for name, value in values.items() if name != "truncated_tokens"}
     ignored = frozen["ignored"]
     if ignored is not None:
         ignored = Ignored(**{name: _frozen(value) for name, value in ignored.items()})

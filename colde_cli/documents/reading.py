@@ -58,6 +58,7 @@ _SIGNATURES = (
         "fetch the file itself with: git lfs pull",
     ),
 )
+_PDF_LINE = re.compile(rb"%PDF-\d\.\d[ \t]*[\r\n]")
 _ZIP = b"PK\x03\x04"
 _OPEN_DOCUMENT = b"mimetypeapplication/vnd.oasis.opendocument"
 _WORD = (b"[Content_Types].xml", b"word/")
@@ -264,7 +265,7 @@ def kind_of_file(head: bytes, suffix: str, shown: str) -> str:
         UnsupportedFormatError: no reader takes it.
     """
     start = head.lstrip(b"\xef\xbb\xbf \t\r\n")
-    if start.startswith(b"%PDF-") or (b"%PDF-" in head[:1024] and suffix not in (".tex", ".html", ".htm")):
+    if start.startswith(b"%PDF-") or _is_pdf_after_junk(head[:1024], suffix):
         return "pdf"
     if head.startswith(_ZIP):
         return _kind_of_archive(head, suffix, shown)
@@ -283,6 +284,13 @@ def kind_of_file(head: bytes, suffix: str, shown: str) -> str:
             f"Cannot read {shown}: {suffix} files are not supported; colde reads {known}."
         )
     return _kind_of_text(start)
+
+
+def _is_pdf_after_junk(head: bytes, suffix: str) -> bool:
+    """Whether a PDF begins in here, as far as the name allows: a text may mention how one begins."""
+    if not suffix:
+        return _PDF_LINE.search(head) is not None
+    return b"%PDF-" in head and _KINDS.get(suffix, "pdf") == "pdf"
 
 
 def _kind_of_archive(head: bytes, suffix: str, shown: str) -> str:

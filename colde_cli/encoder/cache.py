@@ -14,7 +14,7 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Self, TypeVar
@@ -161,9 +161,7 @@ class Cache:
             warnings.warn(
                 f"The cache {self.path} is not usable ({error}); going on without it.", stacklevel=6
             )
-            connection = sqlite3.connect(":memory:", check_same_thread=False)
-            connection.executescript(_SCHEMA)
-            self._connection = connection
+            connection = self._connection = _empty_connection()
         try:
             with connection:
                 yield connection
@@ -182,7 +180,7 @@ class Cache:
                 raise
             except sqlite3.DatabaseError:
                 self._discard()
-                self._connection = self._fresh_connection()
+                self._connection = self._connection or self._fresh_connection()
         return self._connection
 
     def _fresh_connection(self) -> sqlite3.Connection:
@@ -203,8 +201,24 @@ class Cache:
         return connection
 
     def _discard(self) -> None:
-        warnings.warn(f"The cache {self.path} was damaged and has been emptied.", stacklevel=6)
-        self.clear()
+        """Empty a damaged cache, or go on without it where it may not be deleted."""
+        self.close()
+        if not self._read_only:
+            with suppress(OSError):
+                self.clear()
+                warnings.warn(f"The cache {self.path} was damaged and has been emptied.", stacklevel=6)
+                return
+        warnings.warn(
+            f"The cache {self.path} is damaged and cannot be emptied; going on without it.", stacklevel=6
+        )
+        self._connection = _empty_connection()
+
+
+def _empty_connection() -> sqlite3.Connection:
+    """A cache for this run alone, in memory."""
+    connection = sqlite3.connect(":memory:", check_same_thread=False)
+    connection.executescript(_SCHEMA)
+    return connection
 
 
 def _checksum(key: bytes, value: bytes) -> bytes:

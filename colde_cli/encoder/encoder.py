@@ -76,11 +76,12 @@ class _Part(Generic[Opened]):
         """The part; what went wrong when it was opened is raised here."""
         with self._lock:
             if self._future is None:
-                self._future = Future()
+                future = Future[Opened]()
                 try:
-                    self._future.set_result(self._open())
-                except BaseException as error:
-                    self._future.set_exception(error)
+                    future.set_result(self._open())
+                except Exception as error:  # after Ctrl-C the next call opens it
+                    future.set_exception(error)
+                self._future = future
         return self._future.result()
 
 

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from colde_cli.encoder.encoder import Encoder
 
 FloatArray = NDArray[np.float32]
-_KNOWN_AT_ONCE = ("document", "chunks")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -169,7 +168,7 @@ class DocumentsLater:
 
     def encodings(self) -> list[Encoding]:
         """The documents, in order."""
-        return [EncodedLater(self, number) for number in range(len(self._documents))]
+        return [EncodedLater.of(self, number) for number in range(len(self._documents))]
 
     def begin(self, number: int) -> dict[str, object]:
         """The fields of an encoding that need no vectors."""
@@ -195,6 +194,10 @@ class DocumentsLater:
         return np.stack([self._vectors[place] for place in places])
 
 
+_KNOWN_AT_ONCE = ("document", "chunks")
+_MADE_LATER = tuple(item.name for item in fields(Encoding) if item.name not in _KNOWN_AT_ONCE)
+
+
 class EncodedLater(Encoding):
     """An encoding whose vectors are made when they are asked for: all of them, or those of some chunks."""
 
@@ -202,16 +205,23 @@ class EncodedLater(Encoding):
     _documents: DocumentsLater
     _number: int
 
-    def __init__(self, documents: DocumentsLater, number: int) -> None:
-        self._fill({**documents.begin(number), "_documents": documents, "_number": number})
+    def __new__(cls, *values: Any, **named: Any) -> Encoding:  # type: ignore[misc]  # noqa: ANN401 - any field
+        """Make an encoding like any other: whoever names all fields (`dataclasses.replace`) has nothing to wait for."""
+        return Encoding(*values, **named)
+
+    @classmethod
+    def of(cls, documents: DocumentsLater, number: int) -> EncodedLater:
+        """One of several documents that are encoded together."""
+        made = object.__new__(cls)
+        made._fill({**documents.begin(number), "_documents": documents, "_number": number})
+        return made
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - of any field
-        """Encode the document: Python comes here only for fields that have no value yet."""
-        if name in ("_documents", "_number"):
-            raise AttributeError(name)
+        """Encode the document: Python comes here only for fields that have no value yet, and for unknown names."""
+        if name not in _MADE_LATER:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         whole = self._documents.whole(self._number)
-        missing = [item.name for item in fields(Encoding) if item.name not in _KNOWN_AT_ONCE]
-        self._fill({item: getattr(whole, item) for item in missing})
+        self._fill({item: getattr(whole, item) for item in _MADE_LATER})
         return object.__getattribute__(self, name)
 
     def __reduce__(self) -> tuple[Any, ...]:

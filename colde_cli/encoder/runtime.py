@@ -13,7 +13,7 @@ import io
 import re
 import sys
 import threading
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cache, partial
@@ -95,7 +95,7 @@ def head_contract(hidden: int) -> Contract:
 Shape = tuple[int | None, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Graph:
     """A graph that was opened. It is watched while it runs, and what it gives is checked.
 
@@ -104,7 +104,7 @@ class Graph:
         inputs: names of its inputs.
         cuda: whether it runs on a graphics card.
         under_way: the calls that run now.
-        stopped: set when one of them was stopped.
+        stopped: whether calls were stopped; once no others wait, the graph may be used again.
     """
 
     path: Path
@@ -112,13 +112,28 @@ class Graph:
     inputs: frozenset[str]
     cuda: bool
     under_way: list[RunOptions] = field(default_factory=list)
-    stopped: threading.Event = field(default_factory=threading.Event)
+    stopped: bool = False
+    _jobs: int = 0
+    _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def stop(self) -> None:
         """Stop all calls, those that wait as well: each would take as long."""
-        self.stopped.set()
-        for options in list(self.under_way):
-            options.terminate = True
+        with self._lock:
+            self.stopped = self._jobs > 0
+            for options in self.under_way:
+                options.terminate = True
+
+    @contextlib.contextmanager
+    def job(self) -> Iterator[None]:
+        """Take calls together, those that wait for a thread as well: if one is stopped, none of the others begins."""
+        with self._lock:
+            self._jobs += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._jobs -= 1
+                self.stopped = self.stopped and self._jobs > 0
 
     def run(
         self, feed: Mapping[str, NDArray[np.generic]], shapes: Mapping[str, Shape], tokens: int
@@ -136,25 +151,30 @@ class Graph:
         """
         import onnxruntime
 
-        options = onnxruntime.RunOptions()
         wanted = {name: values for name, values in feed.items() if name in self.inputs}
-        self.under_way.append(options)
         seconds = tokens * _TOKEN_SECONDS + (_CUDA_SECONDS if self.cuda else 0.0)
         memory = MEMORY + tokens * _TOKEN_BYTES + (_CUDA_MEMORY if self.cuda else 0)
-        with watched(self.path, self.stop, seconds, memory) as watch:
-            if self.stopped.is_set():
-                raise ModelError(f"{self.path} was stopped.")
+        with self.job(), watched(self.path, self.stop, seconds, memory) as watch:
+            options = self._begin(onnxruntime.RunOptions())
             try:
                 found: list[FloatArray] = self.session.run(list(shapes), wanted, options)
             except Exception as error:  # ONNX Runtime raises several types of its own, none of them public
                 raise self._named(error, watch) from error
             finally:
-                self.under_way.remove(options)
+                with self._lock:
+                    self.under_way.remove(options)
         self._check(found, shapes)
         return found
 
+    def _begin(self, options: RunOptions) -> RunOptions:
+        with self._lock:
+            if self.stopped:
+                raise ModelError(f"{self.path} was stopped.")
+            self.under_way.append(options)
+        return options
+
     def _named(self, error: Exception, watch: Watch) -> ModelError | DeviceError:
-        if self.stopped.is_set():
+        if self.stopped:
             reason = watch.reason or "takes too long, or too much memory,"
             return ModelError(f"{self.path} {reason} for one call; colde does not run such a model.")
         if "allocate memory" in str(error):
@@ -285,7 +305,7 @@ class ChunkRunner:
             if progress is not None:
                 progress(len(group))
 
-        with ThreadPoolExecutor(1 if self.batched else self.threads) as pool:
+        with self.graph.job(), ThreadPoolExecutor(1 if self.batched else self.threads) as pool:
             for _ in pool.map(encode, groups):
                 pass
         return [vector for vector in vectors if vector is not None]

@@ -1,8 +1,11 @@
-"""Score documents, two or one with many: the only place where a score is computed, for commands and measurements.
+"""Score documents, two or one with many, for commands and measurements.
 
 CoLDE's own score is the cosine of the document vectors, without a residual (§3.3). One vector blurs small details that
 decide, so a model may add further parts (`scoring.config.PARTS`). Each part is symmetric, does not change when a
 document is repeated m times, and is 1 for a document and itself.
+
+The same parts are computed in two faster ways, which tests hold to `document_score`: `scores_with_many`, and for the
+random pairs of a field `scoring.adapt.pair_table`.
 
 A search scores one document with many, many times faster than pair by pair. The documents are taken as they are, in
 blocks: their chunk vectors as one matrix, their words as one long list. Centre and word weights of a field are applied
@@ -30,7 +33,7 @@ Overlap = TypeVar("Overlap", float, NDArray[np.float64])
 Ints = NDArray[np.int64]
 
 ACCURACY = 1e-5
-"""Bound on the difference from `scoring.score.document_score`, which sums in another order. The greatest difference
+"""Bound on the difference from `document_score`, which sums in another order. The greatest difference
 among 6,000 documents was 1.2e-7; the rest is caution."""
 
 _BLOCK = 256
@@ -142,7 +145,7 @@ def document_scores(
         right: the second document of each pair.
         config: of the model that encoded them all.
         field: score them within this field; documents of many pairs are best adapted to it before. One document
-            with many others is scored faster by `scoring.many`. `DomainFields` are those of the model itself.
+            with many others is scored faster by `scores_with_many`. `DomainFields` are those of the model itself.
     """
     scores = [document_score(a, b, config, field) for a, b in zip(left, right, strict=True)]
     return np.asarray(scores, np.float64)
@@ -265,8 +268,8 @@ def _shared_words(name: str, a: Scorable, b: Scorable) -> float:
 def cosines(a: FloatArray, b: FloatArray) -> FloatArray:
     """Cosine of every row of `a` [n, D] with every row of `b` [m, D]: [n, m] in [-1, 1].
 
-    The section score ŷ_p[i, j] = cos(z_{s,i}, z_{t,j}) for section vectors (CoLDE §3.3), the chunk score for centred
-    chunk vectors. A row of zeros has cosine 0 with everything.
+    Of section vectors it is CoLDE's ŷ_p[i, j] = cos(z_{s,i}, z_{t,j}) (§3.3). `similarity.chunk_scores` makes
+    the scores of sections and chunks of it. A row of zeros has cosine 0 with everything.
     """
     scores: FloatArray = unit_rows(a) @ unit_rows(b).T
     return np.clip(scores, -1.0, 1.0, out=scores)
@@ -377,7 +380,7 @@ class _OneToMany:
         return self._overlaps(self._query.opening, [item.opening for item in documents], None)
 
     def _domain_shares(self, documents: Sequence[Scorable]) -> Floats:
-        """See `scoring.score.domain_shares`: [B, 1 + K]."""
+        """See `domain_shares`: [B, 1 + K]."""
         if not self._score_weights.domains:
             return np.ones((len(documents), 1))
         return shared_domains(self._query.domains, np.stack([item.domains for item in documents]))
@@ -403,7 +406,7 @@ class _OneToMany:
         return parts
 
     def _counterparts(self, cosines: FloatArray, starts: Ints, lengths: Ints, shares: FloatArray) -> Floats:
-        """See `scoring.score.counterparts`: [B].
+        """See `counterparts`: [B].
 
         Args:
             cosines: [M, n] of the chunks of all documents with those of the query.

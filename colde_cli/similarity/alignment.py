@@ -9,7 +9,6 @@ have changed places. Passages that were split or merged are joined afterwards. A
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -21,10 +20,12 @@ from colde_cli.documents.passages import Passage, passages_of_both
 from colde_cli.encoder.encoding import DocumentEncoder
 from colde_cli.encoder.runtime import Progress
 from colde_cli.similarity.candidates import (
+    REPEATED,
     ChunkCosines,
     Keys,
     PairCandidate,
     WordCosines,
+    around,
     lexical_candidates,
     meaning_candidates,
     promising,
@@ -60,9 +61,6 @@ _MEANING = Thresholds(0.65, 0.8, 0.5, reach=3)
 _DATED = Thresholds(0.5, inf, reach=3)
 _DATED_WORDS = 12
 """Maximum number of words of a line that is the same but for a date or number: "Revised: July 1, 2023"."""
-_REPEATED, _AROUND = 50, 8
-"""A form may say "None." a thousand times. If B contains the same passage more often than the first number, only the
-second number of copies on either side of the expected place can be its partner."""
 _FEW_WORDS = 6
 """A passage of fewer words moves only together with a neighbour: "None." occurs in many places."""
 _STRANGERS = 0.02
@@ -288,7 +286,8 @@ def _group(
         rest = left.outside_references(of_a), right.outside_references(of_b)
         if chunk_cosines is not None:
             rest = _promising(rest, matching, left, right, matched.alike, chunk_cosines)
-        close = meaning_candidates(left.keys, right.keys, (left.texts, right.texts), rest, encoder, progress)
+        texts, expected = (left.texts, right.texts), matching.abreast_both_ways(left.weights, right.weights)
+        close = meaning_candidates(left.keys, right.keys, texts, rest, expected, encoder, progress)
         # The certain pairs come first: the others are placed between them.
         for thresholds in (_SURE_MEANING, _MEANING):
             matching.grow(_of_words(close, left, right), thresholds, left.weights)
@@ -313,7 +312,8 @@ def _match_wording(
         matching.grow(list(_same(joined[0], joined[1], matching, weights)), _EXACT, weights)
     _drop_strays(matching, weights)
     alike = WordCosines.of(left.keys, right.keys, *_rest(matching, left, right))
-    near = lexical_candidates(left.keys, right.keys, alike)
+    expected = matching.abreast_both_ways(weights, right.weights)
+    near = lexical_candidates(left.keys, right.keys, alike, expected)
     matching.grow(_of_words(near, left, right), _WORDING, weights)
     matching.grow(list(_same_but_for_date(left, right, _rest(matching, left, right))), _DATED, weights)
     return matching, alike
@@ -361,9 +361,8 @@ def _same(
     met: Counter[Keys] = Counter()
     for i, (keys, expected) in enumerate(zip(a, matching.abreast((len(a), len(b)), weights), strict=True)):
         near = places.get(keys, [])
-        if len(near) > _REPEATED:
-            ranks = (met[keys], *(bisect_left(near, j) for j in expected))
-            near = sorted({j for rank in ranks for j in near[max(0, rank - _AROUND) : rank + _AROUND]})
+        if len(near) > REPEATED:
+            near = [near[copy] for copy in around(near, met[keys], expected)]
         met[keys] += 1
         for j in near:
             yield PairCandidate(i, j, 1.0)
@@ -376,7 +375,7 @@ def _same_but_for_date(left: _CutDocument, right: _CutDocument, rest: _Rest) -> 
         if words_aside := _dated_line(right, j):
             places[words_aside].append(j)
     for i in rest[0] if places else ():
-        for j in places.get(_dated_line(left, i), ())[:_REPEATED]:
+        for j in places.get(_dated_line(left, i), ())[:REPEATED]:
             yield PairCandidate(i, j, _DATED.kept)
 
 

@@ -10,6 +10,7 @@ columns at a time.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -28,6 +29,8 @@ FloatArray = NDArray[np.float32]
 BoolArray = NDArray[np.bool_]
 Keys = tuple[str, ...]
 """The words of a passage, case ignored."""
+Places = Sequence[tuple[int, ...]]
+"""For each passage of a document the places in the other one where its partner is expected (`Matching.abreast`)."""
 
 CHUNKS, WORDS = 0.55, 0.12
 """Passages are not expected to mean the same if the cosines of their chunks and of their words are both below these
@@ -40,6 +43,11 @@ _ROWS = 1024
 """Rows or columns of a table that are worked on at the same time."""
 _MIN_COSINE = 0.15
 """Minimum cosine of weighted words at which two passages are compared word by word."""
+
+REPEATED = 50
+_AROUND = 8
+"""A form may say "None." a thousand times. If a passage is equally like more than the first number of passages, only
+the second number of them on either side of an expected place can be its partner."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,15 +135,37 @@ class ChunkCosines:
                 yield _highest_of_ranges(_highest_of_ranges(cosines, rows, some).T, columns, ranges_b).T
 
 
-def lexical_candidates(a: Sequence[Keys], b: Sequence[Keys], alike: WordCosines) -> list[PairCandidate]:
-    """Find pairs with similar words, scored by `wording`: at most six for each passage, or more where they tie.
+def around(places: Sequence[int], before: int, expected: Sequence[int]) -> list[int]:
+    """Choose a few of many passages that are all as good, as indices into `places`, ascending.
+
+    Args:
+        places: where these passages stand, ascending.
+        before: number of passages with the same choice that stand before the one that looks for a partner.
+        expected: the places where its partner is expected, if anything is known of them.
+    """
+    ranks = (before, *_ranks(places, expected))
+    near = {n for rank in ranks for n in range(max(0, rank - _AROUND), min(len(places), rank + _AROUND))}
+    return sorted(near)
+
+
+def _ranks(ascending: Sequence[int], places: Sequence[int]) -> tuple[int, ...]:
+    return tuple(bisect_left(ascending, place) for place in places)
+
+
+def lexical_candidates(
+    a: Sequence[Keys], b: Sequence[Keys], alike: WordCosines, expected: tuple[Places, Places] | None = None
+) -> list[PairCandidate]:
+    """Find pairs with similar words, scored by `wording`: the best six for each passage, and those that tie with them.
 
     Args:
         a: the words of all passages of A.
         b: the words of all passages of B.
         alike: cosines of the passages to look at.
+        expected: for all passages of A, and of B; of many ties those near these places are kept. Without them, those
+            of the same rank.
     """
-    chosen = [(alike.of_a[i], alike.of_b[j]) for i, j in _best(alike.cosines, _MIN_COSINE)]
+    best = _best(alike.cosines, _MIN_COSINE, (alike.of_a, alike.of_b), expected)
+    chosen = [(alike.of_a[i], alike.of_b[j]) for i, j in best]
     return [PairCandidate(i, j, wording(a[i], b[j])) for i, j in chosen]
 
 
@@ -144,6 +174,7 @@ def meaning_candidates(
     b: Sequence[Keys],
     texts: tuple[Sequence[str], Sequence[str]],
     of: tuple[list[int], list[int]],
+    expected: tuple[Places, Places],
     encoder: DocumentEncoder,
     progress: Progress | None = None,
 ) -> list[PairCandidate]:
@@ -154,6 +185,7 @@ def meaning_candidates(
         b: the words of all passages of B.
         texts: all passages of A, and all of B.
         of: indices of the passages of A, and of B, to look at.
+        expected: as for `lexical_candidates`.
         encoder: encodes every passage by itself.
         progress: called with the number of passages just encoded.
     """
@@ -166,7 +198,7 @@ def meaning_candidates(
         return []
     table = cosines(vectors[: len(left)], vectors[len(left) :])
     candidates = []
-    for i, j in _best(table, 0.0):
+    for i, j in _best(table, 0.0, of, expected):
         cosine = max(0.0, float(table[i, j]))
         score = 1 - (1 - cosine) * (1 - wording(a[of_a[i]], b[of_b[j]]))
         candidates.append(PairCandidate(of_a[i], of_b[j], score))
@@ -185,19 +217,48 @@ def promising(chunks: FloatArray, words: FloatArray, near: BoolArray) -> tuple[l
     return np.flatnonzero(pairs.any(1)).tolist(), np.flatnonzero(pairs.any(0)).tolist()
 
 
-def _best(table: FloatArray, least: float) -> list[tuple[int, int]]:
-    """Find the cells that are among the best of their row or column, and at least `least`."""
+def _best(
+    table: FloatArray,
+    least: float,
+    of: tuple[list[int], list[int]],
+    expected: tuple[Places, Places] | None = None,
+) -> list[tuple[int, int]]:
+    """Find the cells that are among the best of their row or column, and at least `least`.
+
+    Args:
+        table: [n, m].
+        least: the lowest value of a cell.
+        of: the passages of the rows, and of the columns.
+        expected: as for `lexical_candidates`.
+    """
     if not table.size:
         return []
-    keep = np.zeros(table.shape, bool)
+    of_a, of_b = of
+    rows = expected and [_ranks(of_b, expected[0][i]) for i in of_a]
+    columns = expected and [_ranks(of_a, expected[1][j]) for j in of_b]
+    keep = _best_of_rows(table, least, rows)
     # The best of a column are the best of a row of the transposed table.
-    for cells, kept in ((table.T, keep.T), (table, keep)):
-        edge = cells.shape[1] - min(_PER_PASSAGE, cells.shape[1])
-        for start in range(0, len(cells), _ROWS):
-            some = cells[start : start + _ROWS]
-            best = some >= np.partition(some, edge, axis=1)[:, [edge]]
-            kept[start : start + _ROWS] |= best & (some >= least)
+    keep |= _best_of_rows(table.T, least, columns).T
     return [(int(i), int(j)) for i, j in zip(*np.nonzero(keep), strict=True)]
+
+
+def _best_of_rows(table: FloatArray, least: float, expected: Places | None) -> BoolArray:
+    """Mark the cells that are among the best of their row, [n, m]; of many that tie, those near the expected ones."""
+    keep = np.zeros(table.shape, bool)
+    edge = table.shape[1] - min(_PER_PASSAGE, table.shape[1])
+    met: Counter[int] = Counter()
+    for start in range(0, len(table), _ROWS):
+        some, best = table[start : start + _ROWS], keep[start : start + _ROWS]
+        lowest = np.partition(some, edge, axis=1)[:, [edge]]
+        best[:] = (some >= lowest) & (some >= least)
+        for row in np.flatnonzero(best.sum(1) > REPEATED).tolist():
+            tied = np.flatnonzero(best[row] & (some[row] == lowest[row]))
+            columns = tied.tolist()
+            near = around(columns, met[columns[0]], expected[start + row] if expected else ())
+            best[row, tied] = False
+            best[row, tied[near]] = True
+            met[columns[0]] += 1
+    return keep
 
 
 def _weighed_words(a: Sequence[Keys], b: Sequence[Keys]) -> tuple[FloatArray, FloatArray]:

@@ -56,7 +56,7 @@ FloatArray = NDArray[np.float32]
 COUNTERPART = 0.75
 """A chunk has no counterpart if its best chunk score is lower. Of the 68 chunks of examples/, 64 score lower with every
 other chunk of their own document. Chunks edited from version 1 to version 2 score above 0.99 with their originals; two
-completely reworded passages, encoded by themselves, score 0.87 and 0.67 (nos. 13 and 15)."""
+completely reworded passages, encoded by themselves, score 0.87 and 0.67 (nos. 13 and 15 of examples/README.md)."""
 
 _SOME_RUNS = 0.1
 """Documents that share fewer runs of words are no versions of one text: their scores will be asked for."""
@@ -502,7 +502,7 @@ def _encoding(encoding: Encoding) -> dict[str, Any]:
             "pages": pages_data(report.chosen_pages),
             "pages_without_text": list(report.pages_without_text),
             "skipped_sections": list(report.skipped_sections),
-            "truncated_tokens": report.truncated_tokens,
+            "truncated_tokens": 0,  # the schema asks for it; a document over a limit is refused, none is cut
         },
         "warnings": list(report.warnings),
     }

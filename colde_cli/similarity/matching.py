@@ -18,7 +18,7 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
-from colde_cli.similarity.candidates import Keys, PairCandidate
+from colde_cli.similarity.candidates import Keys, PairCandidate, Places
 
 BoolArray = NDArray[np.bool_]
 
@@ -132,7 +132,7 @@ class Matching:
                 near[rows, columns] = True
         return near
 
-    def abreast(self, sizes: tuple[int, int], weights: Sequence[int]) -> list[tuple[int, int]]:
+    def abreast(self, sizes: tuple[int, int], weights: Sequence[int]) -> Places:
         """Expect each passage of A at two places in B, counted from the partners before it and after it.
 
         The beginnings of both documents count as partners here, and so do their ends.
@@ -142,12 +142,18 @@ class Matching:
             weights: as for `grow`.
         """
         shifts = [(a, self.partner[a] - a) for a in sorted(in_order(self.partner, weights))]
-        places: list[tuple[int, int]] = []
+        places: list[tuple[int, ...]] = []
         before = 0
         for a, after in [*shifts, (sizes[0], sizes[1] - sizes[0])]:
             places += [(i + before, i + after) for i in range(len(places), a)]
             before = after
         return places
+
+    def abreast_both_ways(self, a: Sequence[int], b: Sequence[int]) -> tuple[Places, Places]:
+        """Expect each passage of A in B, and each of B in A, given the weights of all passages of A and of B."""
+        turned = Matching()
+        turned.partner = {of_b: of_a for of_a, of_b in self.partner.items()}
+        return self.abreast((len(a), len(b)), a), turned.abreast((len(b), len(a)), b)
 
     def take(self, good: list[tuple[float, int, PairCandidate]]) -> None:
         """Make partners of free candidates, best first, each given with its worth and `Standing.offset`."""

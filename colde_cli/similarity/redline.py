@@ -127,11 +127,16 @@ def words(text: str, ignore: IgnoreOptions = NOTHING_IGNORED) -> tuple[Word, ...
 
 
 def _marks(text: str, ignore: IgnoreOptions) -> list[tuple[Span, str]]:
-    """Find the marks to ignore, in order, each with the key it gets: "" where it is as if it were not there."""
+    """Find the marks to ignore, in order and apart, each with the key it gets: "" where it is as if it were not there.
+
+    The number of a list item is a mark and the number of a clause: without marks it is nothing.
+    """
     marks = [(span, "") for span in list_marks(text)] if ignore.list_marks else []
-    if ignore.renumbering:
-        marks += [(span, _CLAUSE_KEY) for span in clause_numbers(text)]
-    return sorted(marks, key=lambda mark: (mark[0].start, mark[1]))
+    if not ignore.renumbering:
+        return marks
+    taken = {place for span, _ in marks for place in range(span.start, span.end)}
+    numbers = [span for span in clause_numbers(text) if taken.isdisjoint(range(span.start, span.end))]
+    return sorted([*marks, *((span, _CLAUSE_KEY) for span in numbers)], key=lambda mark: mark[0].start)
 
 
 def _without_marks(found: Iterable[Word], marks: Sequence[tuple[Span, str]]) -> Iterator[Word]:
@@ -199,9 +204,11 @@ def run_together(text: str, ignore: IgnoreOptions = NOTHING_IGNORED) -> str:
 
 def _without_ignored(text: str, ignore: IgnoreOptions) -> str:
     """Make case and numbers the same and leave marks out, where they are ignored."""
-    if ignore.renumbering or ignore.list_marks:
-        for span, key in reversed(_marks(text, ignore)):
-            text = f"{text[: span.start]} {key} {text[span.end :]}"
+    pieces, end = [], 0
+    for span, key in _marks(text, ignore):
+        pieces += [text[end : span.start], f" {key} "]
+        end = span.end
+    text = "".join((*pieces, text[end:]))
     if ignore.numbers:  # before case is removed: only a capital tells the month from the modal "may"
         text = _NUMBER.sub(lambda match: _AS[match.lastgroup or "number"], text)
     return text.casefold() if ignore.case else text

@@ -169,8 +169,6 @@ def left_out(document: Document) -> str:
         names = [shorten(name, 40) or "(no heading)" for name in report.skipped_sections[:_MAX_SKIPPED]]
         more = len(report.skipped_sections) - len(names)
         facts.append(f"skipped: {', '.join(names)}{f' and {more} more' if more else ''}")
-    if report.truncated_tokens:
-        facts.append("the end, because of a limit")
     return "; ".join(facts)
 
 

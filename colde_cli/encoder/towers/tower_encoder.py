@@ -71,7 +71,7 @@ class TowerRunner:
             vector: FloatArray = np.asarray(vectors[0], np.float32)
             return vector
 
-        with ThreadPoolExecutor(self.threads) as pool:
+        with self.graph.job(), ThreadPoolExecutor(self.threads) as pool:
             return list(pool.map(encode, rows))
 
 

@@ -247,8 +247,6 @@ def _warnings(report: ReadReport) -> list[str]:
         warnings.append(
             f"Left out on request: {', '.join(short(name, 60) for name in report.skipped_sections[:12])}."
         )
-    if report.truncated_tokens:
-        warnings.append("The end is left out because of a limit.")
     return warnings
 
 
