@@ -13,6 +13,7 @@ from colde_cli.documents.document import Part, assemble
 from colde_cli.documents.reading import read
 from colde_cli.encoder.encoder import Encoder
 from colde_cli.similarity.comparison import COUNTERPART, Comparison, compare_encodings, content, same_texts
+from colde_cli.similarity.redline import IgnoreOptions
 
 PUMP = "The pump lifts water from the well into the tower every night while the town is asleep."
 TAX = "The council levies a tax on every house, payable in March, and refunds it to the poor."
@@ -126,6 +127,16 @@ def test_numbers_that_word_counts_are_no_difference_to_a_text_that_has_them() ->
     assert same_texts(page, word)
     assert not same_texts(word, replace(page, text=page.text.replace("Shut", "Lock")))
     assert not same_texts(word, replace(page, text=page.text.replace("Open it", "Open-it")))
+
+
+def test_bullets_are_typesetting_and_marks_of_list_items() -> None:
+    counted, bullets = (assemble("", "", [Part("", f"{mark} Open it.")]) for mark in ("1.", "-"))
+    assert not same_texts(counted, bullets)
+    assert same_texts(counted, bullets, IgnoreOptions(list_marks=True))
+    plain = assemble("", "", [Part("", "Open it.")])
+    assert not same_texts(plain, bullets)
+    assert same_texts(plain, bullets, IgnoreOptions(whitespace=True))
+    assert not same_texts(plain, counted, IgnoreOptions(whitespace=True))
 
 
 def test_a_word_file_and_its_pdf_are_the_same() -> None:

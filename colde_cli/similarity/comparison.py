@@ -358,17 +358,18 @@ def same_texts(a: Document, b: Document, ignore: IgnoreOptions = NOTHING_IGNORED
     """Whether two texts are the same, apart from white space and ignored differences.
 
     For a PDF and its source, also ignore typesetting, bullets and table bars; for a Word file that numbers its lists by
-    itself and a text with the numbers, the marks of list items.
+    itself and a text with the numbers, the marks of list items. Bullets are typesetting and marks of list items, too.
     """
     if a.report.unread_values or b.report.unread_values:
         return False  # the values that could not be read may differ
     if content(a, ignore) == content(b, ignore):
         return True
-    typeset = (a.report.pages is None) is not (b.report.pages is None)
+    printed = (a.report.pages is None) is not (b.report.pages is None)
     counted = a.report.counted_numbers is not b.report.counted_numbers
+    typeset = printed or ignore.whitespace or ignore.list_marks
     if not (typeset or counted):
         return False
-    ignore = replace(ignore, whitespace=ignore.whitespace or typeset, list_marks=ignore.list_marks or counted)
+    ignore = replace(ignore, whitespace=ignore.whitespace or printed, list_marks=ignore.list_marks or counted)
     texts = map(document_text, (a, b))
     left, right = (normal(without_typesetting(text) if typeset else text, ignore) for text in texts)
     return left == right
