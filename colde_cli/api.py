@@ -75,7 +75,13 @@ def read(
     return ReadOptions(password, pages, skip_sections, only_sections).read(path)
 
 
-def encode(source: Source, encoder: DocumentEncoder, *, password: str | None = None) -> Encoding:
+def encode(
+    source: Source,
+    encoder: DocumentEncoder,
+    *,
+    password: str | None = None,
+    progress: Progress | None = None,
+) -> Encoding:
     """Encode a document; a file that the encoder's cache knows is not read again.
 
     `compare_encodings` compares two encodings.
@@ -84,13 +90,14 @@ def encode(source: Source, encoder: DocumentEncoder, *, password: str | None = N
         source: a path, "-", or what `read` returned.
         encoder: an open model.
         password: of an encrypted PDF.
+        progress: called with the number of chunks just encoded, from any thread.
 
     Raises:
         DocumentError: it cannot be read.
     """
     from colde_cli.corpus.ranking import encode_query
 
-    return encode_query(source, encoder, password=password)
+    return encode_query(source, encoder, password=password, progress=progress)
 
 
 def compare(

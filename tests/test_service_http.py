@@ -471,6 +471,35 @@ def test_a_request_has_a_time_limit_and_leaves_no_work_behind(
     pytest.fail("the request never began")
 
 
+LONG = " ".join(f"The pump of well {number} lifts water into tower {number % 97}." for number in range(20_000))
+"""Half a minute's work of one core."""
+
+
+@pytest.mark.parametrize(
+    ("address", "fields", "sent"),
+    [
+        pytest.param("rank", {}, LONG, id="sent"),
+        pytest.param("diff", {"document_a": "long.txt", "document_b": "long.txt"}, "", id="of the folder"),
+        pytest.param("rank", {}, "A pump.", id="in the search"),
+        pytest.param("rank", {"budget": "1"}, "A pump.", id="in the search with a budget"),
+    ],
+)
+def test_encoding_stops_when_the_time_of_a_request_is_up(
+    model_folder: Path, tmp_path: Path, address: str, fields: dict[str, str], sent: str
+) -> None:
+    corpus = tmp_path / "corpus"
+    corpus.mkdir()
+    (corpus / "long.txt").write_text(LONG)
+    cache = Cache(tmp_path / "vectors", 10**9)
+    slow = Encoder.load(model_folder, device="cpu", cache=cache, threads=1)
+    with client(corpus, slow, seconds=3, threads=1) as hasty:
+        files = {"file": ("q.txt", sent.encode())} if sent else None
+        problem(hasty.post(f"/v1/{address}", data=fields, files=files or {"x": ""}), 503, "longer than 3 seconds")
+        while hasty.get("/v1/documents").status_code == 503:  # one thread: it waits for what is still at work
+            time.sleep(0.1)
+    assert cache.count() < 10  # chunks are kept when all of a document are encoded
+
+
 def test_every_answer_has_the_headers_that_protect(service: Any) -> None:
     for path in ("/", "/docs", "/v1/documents", "/v1/nothing", "/static/page.js"):
         headers = service.get(path).headers

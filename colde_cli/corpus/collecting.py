@@ -294,13 +294,15 @@ def encode_files(
     return encode_ahead(files, reader.read, encoder, skipped, clock or StageClock())
 
 
-def encode_each(documents: Sequence[Document], encoder: DocumentEncoder) -> list[Encoding | Skipped]:
+def encode_each(
+    documents: Sequence[Document], encoder: DocumentEncoder, progress: Callable[[int], None] | None = None
+) -> list[Encoding | Skipped]:
     """Encode documents together; one that has not a single token is `Skipped`."""
     try:
-        return list(encoder.encode_many(documents))
+        return list(encoder.encode_many(documents, progress))
     except NoTextError as error:
         if len(documents) > 1:  # Find it.
-            return [item for document in documents for item in encode_each([document], encoder)]
+            return [item for document in documents for item in encode_each([document], encoder, progress)]
         return [Skipped(documents[0].path, str(error))]
 
 
@@ -403,6 +405,10 @@ def encode_promising(
         clock: counts files that were read and encoded.
     """
     counts, time_left = clock or StageClock(), _Clock(budget.seconds)
+
+    def go_on(_: int) -> None:
+        counts.check()
+
     with readers(usable_cores()) as pool:
         shares: list[tuple[float, int]] = []
         measure = _measure(budget.query, encoder, reader)
@@ -416,7 +422,7 @@ def encode_promising(
         for document in call_ahead(pool, skipping(reader.read), promising):
             if isinstance(document, Document) and not time_left.allows(document):
                 return
-            encoded = encode_each([document], encoder)[0] if isinstance(document, Document) else document
+            encoded = encode_each([document], encoder, go_on)[0] if isinstance(document, Document) else document
             time_left.done(encoded)
             counts.count_encoded(1)
             yield encoded

@@ -238,6 +238,7 @@ def encode_query(
     *,
     password: str | None = None,
     boilerplate: Boilerplate | None = None,
+    progress: Callable[[int], None] | None = None,
 ) -> Encoding:
     """Encode a file, or standard input for "-"; a file that the encoder's cache knows is not read again.
 
@@ -246,23 +247,25 @@ def encode_query(
         encoder: its cache is used as well.
         password: of an encrypted PDF.
         boilerplate: text to leave out.
+        progress: called with the number of chunks just encoded, from any thread.
 
     Raises:
         DocumentError: it cannot be read, or nothing of it is left.
     """
     reader = CorpusReader(password, boilerplate)
     if isinstance(source, Document):
-        return encoder.encode(source if boilerplate is None else boilerplate.without(source))
+        document = source if boilerplate is None else boilerplate.without(source)
+        return encoder.encode(document, progress)
     if source == "-" or not Path(source).is_file():
-        return encoder.encode(reader.read(source))
+        return encoder.encode(reader.read(source), progress)
     path, store = Path(source), reader.store(encoder)
     try:
         key = store.key(path)
     except OSError:  # the error of reading it says what is wrong
-        return encoder.encode(reader.read(path))
+        return encoder.encode(reader.read(path), progress)
     known = store.encoding(path, key)
     if known is None:
-        known = encoder.encode(reader.read(path))
+        known = encoder.encode(reader.read(path), progress)
         store.keep(key, known)
     return known
 

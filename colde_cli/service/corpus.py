@@ -8,6 +8,7 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -24,6 +25,7 @@ from colde_cli import (
     find_files,
     open_index,
 )
+from colde_cli.corpus.pipeline import StageClock
 from colde_cli.errors import DocumentError, MissingFileError, OptionError
 from colde_cli.settings import INDEX_FILE
 
@@ -76,11 +78,12 @@ class ServedCorpus(ABC):
         """All documents that fit a pattern, by path."""
 
     @abstractmethod
-    def encoding(self, name: str) -> Encoding:
+    def encoding(self, name: str, progress: Progress | None = None) -> Encoding:
         """The encoding of a document.
 
         Args:
             name: one of `documents`. It is looked up among them, never opened as a path.
+            progress: called with the number of chunks just encoded, from any thread; what it raises ends the encoding.
 
         Raises:
             MissingFileError: there is no such document.
@@ -90,15 +93,23 @@ class ServedCorpus(ABC):
     def rank(self, query: Encoding, wanted: Wanted, progress: Progress | None = None) -> Ranking:
         """Order the documents by their score with a query.
 
+        Args:
+            query: of any document.
+            wanted: what to list.
+            progress: called with the number of documents just done, and with 0 while one is being encoded, from any
+                thread; what it raises ends the work.
+
         Raises:
             OptionError: no document is chosen.
         """
+        clock = StageClock() if progress is None else StageClock(partial(progress, 0))
         ranking = self._search(query, wanted).rank(
             top=wanted.top,
             min_score=wanted.min_score,
             explain=wanted.explain,
             budget=wanted.budget,
             progress=progress,
+            clock=clock,
         )
         if not ranking.searched and wanted.chosen != Filter():
             raise OptionError("No document of the corpus fits glob, dates, sizes and section.")
@@ -168,12 +179,12 @@ class ServedFolder(ServedCorpus):
         files = self._files(glob)
         return [CorpusDocument(name, _size(files[name])) for name in sorted(files)]
 
-    def encoding(self, name: str) -> Encoding:
+    def encoding(self, name: str, progress: Progress | None = None) -> Encoding:
         """The encoding of a document; one that the cache knows is not read again."""
         path = self._files().get(name)
         if path is None:
             raise _no_document(name)
-        return encode(path, self.encoder)
+        return encode(path, self.encoder, progress=progress)
 
     def _search(self, query: Encoding, wanted: Wanted) -> Search:
         files = tuple(self._files(wanted.chosen.glob).values())
@@ -216,7 +227,7 @@ class ServedIndex(ServedCorpus):
             ]
         return sorted(found, key=lambda item: item.path)
 
-    def encoding(self, name: str) -> Encoding:
+    def encoding(self, name: str, progress: Progress | None = None) -> Encoding:
         """The encoding of a document, as it was kept."""
         with open_index(self._folder) as index, index.reading():
             number = self._numbers(index).get(name)
