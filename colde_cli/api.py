@@ -16,7 +16,7 @@ from colde_cli.documents.document import Document
 from colde_cli.documents.reading import read as read_file
 from colde_cli.documents.reading import start_readers
 from colde_cli.documents.sandbox import readers
-from colde_cli.documents.selection import section_pattern, select, with_unmatched_patterns
+from colde_cli.documents.selection import select, with_unmatched_patterns
 from colde_cli.errors import OptionError
 from colde_cli.settings import DEFAULT_MODEL
 from colde_cli.similarity.redline import NOTHING_IGNORED, IgnoreOptions
@@ -500,8 +500,6 @@ def open_search(
 
     _check(ignore)
     narrowed = replace(chosen or ALL, glob=glob or (chosen or ALL).glob)
-    if narrowed.section is not None:
-        section_pattern(narrowed.section)  # An error before the work, not after it.
     with stage("opening the model"):
         encoder = open_model()
     corpus = local_places(corpus)

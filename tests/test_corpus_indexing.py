@@ -187,6 +187,13 @@ def test_a_filter_takes_a_part_of_the_documents(index: Path, corpus: Path) -> No
         assert len(opened.numbers(Filter(changed_after=10**9 * 4_000_000_000))) == 0
 
 
+def test_a_pattern_that_is_none_is_refused_when_the_filter_is_made() -> None:
+    with pytest.raises(OptionError, match="section pattern '\\('.*no regular expression"):
+        Filter(section="(")
+    with pytest.raises(OptionError, match="no regular expression"):
+        Filter.parse(section="x{2,1}")
+
+
 def test_there_is_one_writer(index: Path, encoder: Encoder) -> None:
     with writing(index), pytest.raises(BadIndexError, match="being written by another process"):
         update_index(index, [], encoder)
