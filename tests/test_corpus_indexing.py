@@ -194,6 +194,19 @@ def test_a_pattern_that_is_none_is_refused_when_the_filter_is_made() -> None:
         Filter.parse(section="x{2,1}")
 
 
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="the system lists no open files")  # noqa: PTH112
+def test_an_index_of_another_version_is_closed_again(index: Path) -> None:
+    with contextlib.closing(sqlite3.connect(index / INDEX_FILE)) as connection:
+        connection.execute("PRAGMA user_version = 1")
+    errors = []
+    before = len(os.listdir("/proc/self/fd"))
+    for _ in range(5):
+        with pytest.raises(BadIndexError, match="made by an earlier colde") as raised:
+            Index.open(index)
+        errors.append(raised.value)  # whose frames keep what was not closed
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
 def test_there_is_one_writer(index: Path, encoder: Encoder) -> None:
     with writing(index), pytest.raises(BadIndexError, match="being written by another process"):
         update_index(index, [], encoder)
