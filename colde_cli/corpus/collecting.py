@@ -55,7 +55,7 @@ def walk(
         places: folders and files.
         glob: which files of folders to take, relative to the folder. `**` is any number of folders; a pattern without
             a slash is compared with the name alone.
-        on_error: called for folders that cannot be listed.
+        on_error: called for folders that cannot be listed or entered.
 
     Raises:
         MissingFileError: one of the places does not exist.
@@ -167,8 +167,26 @@ def _files(root: Path, on_error: Callable[[OSError], None] | None) -> Iterator[P
         names[:] = sorted(name for name in names if not name.startswith("."))
         for name in sorted(files):
             path = Path(folder, name)
-            if not name.startswith(".") and path.suffix.lower() in SUPPORTED_SUFFIXES and path.is_file():
+            if name.startswith(".") or path.suffix.lower() not in SUPPORTED_SUFFIXES:
+                continue
+            if os.path.isfile(path):  # noqa: PTH113 - False where it may not be looked at
                 yield path
+            elif (error := _refused(path)) is not None:  # the folder may be listed and not entered
+                names.clear()
+                if on_error is not None:
+                    on_error(PermissionError(error.errno, error.strerror, folder))
+                break
+
+
+def _refused(path: Path) -> PermissionError | None:
+    """Why a name in a folder may not be looked at; None if it may."""
+    try:
+        path.lstat()
+    except PermissionError as error:
+        return error
+    except OSError:  # gone meanwhile
+        return None
+    return None
 
 
 def fits(path: str, glob: str) -> bool:
