@@ -22,6 +22,7 @@ from served import ADDRESS, HOSTILE, QUERY, TITLE, client, small_corpus, study
 
 import colde_cli
 from colde_cli import Cache, Encoder
+from colde_cli.settings import INDEX_FILE
 
 TOKEN = "correct horse battery"
 
@@ -228,6 +229,30 @@ def test_a_file_that_is_named_like_one_of_the_corpus_is_not_taken_for_it(
         body = valid("colde.rank.1", service.post("/v1/rank", files=sent, data={"glob": "*.pdf"}))
         assert [hit["path"] for hit in body["results"]] == ["field-study-v1.pdf", "field-study-v2.pdf"]
         assert body["query"]["path"] == "field-study-v2.pdf"
+
+
+def test_a_link_that_leads_out_of_the_corpus_is_no_document(kept: Encoder, tmp_path: Path) -> None:
+    inside, outside = tmp_path / "inside", tmp_path / "outside"
+    for place in (inside, outside):
+        place.mkdir()
+        (place / "pump.md").write_bytes(QUERY)
+    (inside / "link.md").symlink_to(outside / "pump.md")
+    (inside / "folder").symlink_to(outside)
+    (inside / "again.md").symlink_to(inside / "pump.md")
+    with client(inside, kept) as service:
+        listed = service.get("/v1/documents").json()["documents"]
+        assert [item["path"] for item in listed] == ["again.md"]
+        for name in ("link.md", "folder/pump.md"):
+            problem(service.post("/v1/rank", data={"document": name}), 404, "no document")
+        found = valid("colde.rank.1", service.post("/v1/rank", files={"file": ("q.md", QUERY)}))
+        assert [hit["path"] for hit in found["results"]] == ["again.md"]
+
+
+def test_a_folder_with_a_file_named_like_that_of_an_index_is_a_folder(kept: Encoder, tmp_path: Path) -> None:
+    (tmp_path / "pump.md").write_bytes(QUERY)
+    (tmp_path / INDEX_FILE).write_bytes(b"another program's file")
+    with client(tmp_path, kept) as service:
+        assert [item["path"] for item in service.get("/v1/documents").json()["documents"]] == ["pump.md"]
 
 
 def test_two_documents_are_compared_however_they_are_named(service: Any) -> None:

@@ -44,7 +44,10 @@ _READING = 0.5
 
 
 def walk(
-    places: Iterable[Path], glob: str | None = None, on_error: Callable[[OSError], None] | None = None
+    places: Iterable[Path],
+    glob: str | None = None,
+    on_error: Callable[[OSError], None] | None = None,
+    within: Sequence[Path] = (),
 ) -> list[Path]:
     """The documents in folders, in a fixed order, each file once.
 
@@ -56,6 +59,7 @@ def walk(
         glob: which files of folders to take, relative to the folder. `**` is any number of folders; a pattern without
             a slash is compared with the name alone.
         on_error: called for folders that cannot be listed or entered.
+        within: folders, links resolved, in one of which a file must lie; empty takes files wherever links lead.
 
     Raises:
         MissingFileError: one of the places does not exist.
@@ -67,7 +71,9 @@ def walk(
             raise MissingFileError(f"There is no file or folder {place}.")
         for path in _files(place, on_error) if place.is_dir() else (place,):
             if not glob or path == place or fits(str(path.relative_to(place)), glob):
-                paths.setdefault(_real(path, folders), path)
+                real = _real(path, folders)
+                if not within or any(Path(real).is_relative_to(folder) for folder in within):
+                    paths.setdefault(real, path)
     return list(paths.values())
 
 
@@ -112,7 +118,7 @@ def is_index(folder: Path) -> bool:
 
 
 def find_files(
-    corpus: Corpus, glob: str | None = None, purpose: str = "search in"
+    corpus: Corpus, glob: str | None = None, purpose: str = "search in", within: Sequence[Path] = ()
 ) -> tuple[tuple[Path, ...], tuple[Skipped, ...]]:
     """Find the files of a corpus, and the folders that cannot be listed.
 
@@ -120,6 +126,7 @@ def find_files(
         corpus: folders (searched through), files, and patterns such as "papers/**/*.pdf".
         glob: which files of folders to take.
         purpose: stands in the error if there is no file.
+        within: folders, links resolved, in one of which a file must lie; empty takes files wherever links lead.
 
     Raises:
         DocumentError: a folder or file does not exist.
@@ -127,7 +134,7 @@ def find_files(
     """
     places = places_of(corpus)
     errors: list[OSError] = []
-    files = walk([file for place in places for file in matching(place)], glob, errors.append)
+    files = walk([file for place in places for file in matching(place)], glob, errors.append, within)
     if not files:
         fits = f" that fits {glob!r}" if glob else ""
         raise OptionError(f"There is no document to {purpose} {', '.join(map(str, places))}{fits}.")

@@ -25,9 +25,9 @@ from colde_cli import (
     find_files,
     open_index,
 )
+from colde_cli.corpus.collecting import is_index
 from colde_cli.corpus.pipeline import StageClock
 from colde_cli.errors import DocumentError, MissingFileError, OptionError
-from colde_cli.settings import INDEX_FILE
 
 FieldName = Literal["corpus", "none"]
 Progress = Callable[[int], None]
@@ -158,7 +158,7 @@ class ServedCorpus(ABC):
 
 
 class ServedFolder(ServedCorpus):
-    """A folder of documents, read and encoded as `colde rank` does."""
+    """A folder of documents, read and encoded as `colde rank` does, without what links outside hold."""
 
     def __init__(self, folder: Path, encoder: DocumentEncoder) -> None:
         self._folder = folder.resolve()
@@ -192,7 +192,7 @@ class ServedFolder(ServedCorpus):
 
     def _files(self, glob: str | None = None) -> dict[str, Path]:
         try:
-            files, _ = find_files(self._folder, glob)
+            files, _ = find_files(self._folder, glob, within=(self._folder,))
         except OptionError:  # no file
             return {}
         return {self.name_of(path): path for path in files}
@@ -257,7 +257,7 @@ def open_corpus(place: Path, encoder: DocumentEncoder) -> ServedCorpus:
         MissingFileError: there is no such folder.
         BadIndexError: it is an index that is damaged, or of another model.
     """
-    if (place / INDEX_FILE).exists():
+    if is_index(place):
         return ServedIndex(place, encoder)
     if not place.is_dir():
         raise MissingFileError(f"There is no folder {place}; name an index, or the folder of the documents.")
