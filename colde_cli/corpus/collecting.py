@@ -447,7 +447,9 @@ def encode_promising(
         for document in call_ahead(pool, skipping(reader.read), promising):
             if isinstance(document, Document) and not time_left.allows(document):
                 return
-            encoded = encode_each([document], encoder, go_on)[0] if isinstance(document, Document) else document
+            encoded = (
+                encode_each([document], encoder, go_on)[0] if isinstance(document, Document) else document
+            )
             time_left.done(encoded)
             counts.count_encoded(1)
             yield encoded

@@ -87,7 +87,7 @@ class StageClock:
     """Adds up the times of stages, and says how far the work is; threads may share it."""
 
     def __init__(self, check: Callable[[], object] = lambda: None) -> None:
-        """Start at zero; `check` is called now and then while documents are encoded, and what it raises ends the work."""
+        """Start at zero; `check` is called while documents are encoded, and what it raises ends the work."""
         self.check = check
         self._files: int | None = None
         self._finished, self._read, self._chunks_read, self._chunks_encoded = 0, 0, 0, 0
