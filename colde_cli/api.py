@@ -444,8 +444,17 @@ class Search:
         budget: float | None = None,
         progress: Progress | None = None,
         clock: StageClock | None = None,
+        check: Callable[[], object] | None = None,
     ) -> Ranking:
-        """Score all documents; arguments as for `rank`. `clock` says how far reading and encoding files are."""
+        """Score all documents; arguments as for `rank`.
+
+        Args:
+            top, min_score, explain, budget, progress: as for `rank`.
+            clock: says how far reading and encoding files are.
+            check: called while documents are encoded, from any thread, if there is no clock; what it raises ends the
+                work.
+        """
+        from colde_cli.corpus.pipeline import StageClock
         from colde_cli.corpus.ranking import rank_files, rank_index
 
         if self.index is not None:
@@ -474,7 +483,7 @@ class Search:
             budget=budget,
             chosen=self.chosen,
             progress=progress,
-            clock=clock,
+            clock=clock or (None if check is None else StageClock(check)),
         )
 
 

@@ -23,10 +23,9 @@ from colde_cli import (
     Skipped,
     encode,
     find_files,
+    is_index,
     open_index,
 )
-from colde_cli.corpus.collecting import is_index
-from colde_cli.corpus.pipeline import StageClock
 from colde_cli.errors import DocumentError, MissingFileError, OptionError
 
 FieldName = Literal["corpus", "none"]
@@ -102,14 +101,13 @@ class ServedCorpus(ABC):
         Raises:
             OptionError: no document is chosen.
         """
-        clock = StageClock() if progress is None else StageClock(partial(progress, 0))
         ranking = self._search(query, wanted).rank(
             top=wanted.top,
             min_score=wanted.min_score,
             explain=wanted.explain,
             budget=wanted.budget,
             progress=progress,
-            clock=clock,
+            check=None if progress is None else partial(progress, 0),
         )
         if not ranking.searched and wanted.chosen != Filter():
             raise OptionError("No document of the corpus fits glob, dates, sizes and section.")

@@ -24,9 +24,9 @@ from colde_cli import (
     compare_encodings,
     encode,
     find_files,
+    is_index,
     read,
 )
-from colde_cli.corpus.collecting import is_index
 from colde_cli.errors import ColdeError, MissingFileError, OptionError
 from colde_cli.service.corpus import Wanted
 from colde_cli.service.requests import BUDGET_TEXT, DATE_TEXT, SECTION_TEXT, asked_filter
