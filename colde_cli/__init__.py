@@ -33,7 +33,7 @@ if TYPE_CHECKING:
         read,
     )
     from colde_cli.corpus.clusters import Cluster, ClusterMember, Clusters
-    from colde_cli.corpus.collecting import Skipped, find_files
+    from colde_cli.corpus.collecting import Skipped, find_files, is_index
     from colde_cli.corpus.families import Closest, Containment, Families, Family, Member, Relation
     from colde_cli.corpus.filters import Filter
     from colde_cli.corpus.folders import FileChange, FileState, FolderComparison
@@ -182,6 +182,7 @@ __all__ = [
     "find_files",
     "history",
     "index",
+    "is_index",
     "open_encoder",
     "open_index",
     "open_pair",
@@ -208,7 +209,7 @@ _MODULES = {
         "Search",
     ),
     "corpus.clusters": ("Cluster", "ClusterMember", "Clusters"),
-    "corpus.collecting": ("Skipped", "find_files"),
+    "corpus.collecting": ("Skipped", "find_files", "is_index"),
     "corpus.families": ("Closest", "Containment", "Families", "Family", "Member", "Relation"),
     "corpus.folders": ("FileChange", "FileState", "FolderComparison"),
     "corpus.filters": ("Filter",),

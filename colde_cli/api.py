@@ -16,7 +16,7 @@ from colde_cli.documents.document import Document
 from colde_cli.documents.reading import read as read_file
 from colde_cli.documents.reading import start_readers
 from colde_cli.documents.sandbox import readers
-from colde_cli.documents.selection import section_pattern, select, with_unmatched_patterns
+from colde_cli.documents.selection import select, with_unmatched_patterns
 from colde_cli.errors import OptionError
 from colde_cli.settings import DEFAULT_MODEL
 from colde_cli.similarity.redline import NOTHING_IGNORED, IgnoreOptions
@@ -75,7 +75,13 @@ def read(
     return ReadOptions(password, pages, skip_sections, only_sections).read(path)
 
 
-def encode(source: Source, encoder: DocumentEncoder, *, password: str | None = None) -> Encoding:
+def encode(
+    source: Source,
+    encoder: DocumentEncoder,
+    *,
+    password: str | None = None,
+    progress: Progress | None = None,
+) -> Encoding:
     """Encode a document; a file that the encoder's cache knows is not read again.
 
     `compare_encodings` compares two encodings.
@@ -84,13 +90,14 @@ def encode(source: Source, encoder: DocumentEncoder, *, password: str | None = N
         source: a path, "-", or what `read` returned.
         encoder: an open model.
         password: of an encrypted PDF.
+        progress: called with the number of chunks just encoded, from any thread.
 
     Raises:
         DocumentError: it cannot be read.
     """
     from colde_cli.corpus.ranking import encode_query
 
-    return encode_query(source, encoder, password=password)
+    return encode_query(source, encoder, password=password, progress=progress)
 
 
 def compare(
@@ -442,8 +449,17 @@ class Search:
         budget: float | None = None,
         progress: Progress | None = None,
         clock: StageClock | None = None,
+        check: Callable[[], object] | None = None,
     ) -> Ranking:
-        """Score all documents; arguments as for `rank`. `clock` says how far reading and encoding files are."""
+        """Score all documents; arguments as for `rank`.
+
+        Args:
+            top, min_score, explain, budget, progress: as for `rank`.
+            clock: says how far reading and encoding files are.
+            check: called while documents are encoded, from any thread, if there is no clock; what it raises ends the
+                work.
+        """
+        from colde_cli.corpus.pipeline import StageClock
         from colde_cli.corpus.ranking import rank_files, rank_index
 
         if self.index is not None:
@@ -472,7 +488,7 @@ class Search:
             budget=budget,
             chosen=self.chosen,
             progress=progress,
-            clock=clock,
+            clock=clock or (None if check is None else StageClock(check)),
         )
 
 
@@ -498,8 +514,6 @@ def open_search(
 
     _check(ignore)
     narrowed = replace(chosen or ALL, glob=glob or (chosen or ALL).glob)
-    if narrowed.section is not None:
-        section_pattern(narrowed.section)  # An error before the work, not after it.
     with stage("opening the model"):
         encoder = open_model()
     corpus = local_places(corpus)

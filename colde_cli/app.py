@@ -53,7 +53,7 @@ COMMANDS = {
     "export": "Write a model's ONNX graphs from its weights.",
     "models": "List the models that --model finds by name, or describe one.",
     "doctor": "Check the installation: versions, devices, paths and a test of a model.",
-    "cache": "Show or delete the cache of chunk vectors.",
+    "cache": "Show or delete the cache.",
 }
 """What `colde --help` says of each command, in its order: the first paragraph of the help of the command itself.
 

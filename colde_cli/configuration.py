@@ -66,7 +66,8 @@ def find(folder: Path) -> Path | None:
             raise OptionError(f"{settings.CONFIG} is {chosen!r}, and there is no such file.")
         return file if chosen else None
     candidates = (parent / NAME for parent in (folder, *folder.parents))
-    return next((file for file in candidates if file.is_file()), None)
+    # A folder above may be closed to this user: then no file of it holds for anything.
+    return next((file for file in candidates if os.path.isfile(file)), None)  # noqa: PTH113
 
 
 def load(file: Path) -> dict[str, Any]:

@@ -20,11 +20,12 @@ from command_line import EXAMPLES, OTHER, V1, V2, check_trouble, run, run_proces
 from pdf_forms import Form
 
 from colde_cli.corpus.collecting import Budget, CorpusReader, encode_promising, walk
-from colde_cli.corpus.ranking import encode_query, matches
+from colde_cli.corpus.ranking import MATCHES, encode_query, matches
 from colde_cli.documents.reading import read
 from colde_cli.encoder.encoder import Encoder
 from colde_cli.encoder.encoding import Encoding
 from colde_cli.encoder.loading import open_encoder
+from colde_cli.similarity.comparison import compare_encodings
 
 Capture = pytest.CaptureFixture[str]
 
@@ -83,6 +84,20 @@ def test_equal_sections_are_matched_in_one_order(encoder: Encoder) -> None:
         other = replace(b, section_vectors=(b.section_vectors * factors).astype(np.float32))
         assert [match.query for match in matches(a, other, encoder.config)] == [
             match.query for match in found
+        ]
+
+
+def test_the_sections_that_match_are_those_that_a_comparison_finds(encoder: Encoder) -> None:
+    for a, b in ((V1, V2), (V1, V1), (V2, OTHER)):
+        one, two = encoder.encode_many([read(a), read(b)])
+        compared = compare_encodings(one, two, encoder, passages=False)
+        found = [
+            (match.score, match.query.section, match.hit.section)
+            for match in matches(one, two, encoder.config)
+        ]
+        assert found == [
+            (score, one.document.sections[i].heading, two.document.sections[j].heading)
+            for score, i, j in compared.closest_sections(MATCHES)
         ]
 
 

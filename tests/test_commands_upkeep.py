@@ -10,7 +10,9 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from colde_cli import Encoder, index
 from colde_cli.commands import cache, doctor, models
+from colde_cli.corpus.publishing import fetch, push
 from colde_cli.encoder.cache import Cache
 from colde_cli.errors import ModelError
 
@@ -123,6 +125,22 @@ def test_cache_commands() -> None:
     assert run("cache", "size").startswith("1 items")
     assert run("cache", "clear").startswith("Freed")
     assert not path.exists()
+
+
+def test_clearing_the_cache_deletes_fetched_indexes(tmp_path: Path, encoder: Encoder) -> None:
+    (tmp_path / "pump.txt").write_text("The pump lifts water into the tower at night.")
+    index(tmp_path / "papers.colde", tmp_path / "pump.txt", encoder=encoder)
+    url = f"file://{tmp_path}/share.colde"
+    push(tmp_path / "papers.colde", url)
+    fetched = fetch(url).folder
+    first, second = run("cache", "size").splitlines()
+    assert first.startswith("0 items")
+    assert re.fullmatch(re.escape(url) + r": 0\.\d MB, fetched", second)
+    run("cache", "clear")
+    assert not fetched.exists()
+    assert not any(fetched.parents[1].iterdir())
+    assert run("cache", "size").splitlines() == [first]
+    assert fetch(url).folder == fetched
 
 
 def test_doctor_finds_a_working_model() -> None:

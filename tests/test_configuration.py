@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import typer
 from command_line import Run, run_process
+from permissions import POSIX, permissions_count
 
 from colde_cli import configuration
 from colde_cli.app import app
@@ -42,6 +43,18 @@ def test_the_nearest_file_counts(two: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setenv("COLDE_CONFIG", "nowhere.toml")
     with pytest.raises(OptionError, match=r"nowhere\.toml"):
         configuration.find(two)
+
+
+@POSIX
+def test_a_closed_folder_above_holds_no_file(two: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("COLDE_CONFIG", raising=False)
+    (two / "inner" / "colde.toml").write_text("")
+    (two / "inner").chmod(0)
+    try:
+        with permissions_count():
+            assert configuration.find(two / "inner" / "below") is None
+    finally:
+        (two / "inner").chmod(0o700)
 
 
 def test_options_of_a_command_are_its_defaults(two: Path) -> None:

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 from command_line import V1, V2
+from permissions import POSIX, permissions_count
 
-from colde_cli.corpus.collecting import CorpusReader, Skipped, encode_files, walk
+from colde_cli.corpus.collecting import CorpusReader, Skipped, encode_files, find_files, walk
 from colde_cli.corpus.pipeline import CPU_WINDOW
 from colde_cli.encoder.encoder import Encoder
 from colde_cli.errors import MissingFileError
@@ -49,6 +50,23 @@ def test_folders_are_searched_through_in_order_and_without_hidden_or_foreign_fil
 )
 def test_a_glob_picks_among_the_files_of_folders(corpus: Path, glob: str, expected: list[str]) -> None:
     assert names(walk([corpus], glob), corpus) == expected
+
+
+@POSIX
+def test_a_folder_that_may_be_listed_and_not_entered_is_told_once(corpus: Path) -> None:
+    (corpus / "sub" / "e.txt").write_text("text")
+    (corpus / "sub").chmod(0o444)
+    errors: list[OSError] = []
+    try:
+        with permissions_count():
+            found = walk([corpus], on_error=errors.append)
+            assert walk([corpus]) == found
+            _, skipped = find_files(corpus)
+    finally:
+        (corpus / "sub").chmod(0o700)
+    assert names(found, corpus) == ["a.pdf", "b.txt"]
+    assert [(error.filename, type(error)) for error in errors] == [(str(corpus / "sub"), PermissionError)]
+    assert skipped == (Skipped(str(corpus / "sub"), "Permission denied"),)
 
 
 def test_every_kind_that_a_reader_takes_is_found(tmp_path: Path) -> None:

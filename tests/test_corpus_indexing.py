@@ -26,6 +26,7 @@ from colde_cli.encoder.encoder import Encoder
 from colde_cli.errors import BadIndexError, MissingFileError, OptionError
 from colde_cli.settings import INDEX_FILE
 
+OPEN_FILES = Path("/proc/self/fd")
 TEXTS = {
     "pump.txt": "The pump runs at night. It lifts water from the well into the tower.",
     "well.txt": "A well gives water, and a pump lifts it into the tower by night.",
@@ -185,6 +186,26 @@ def test_a_filter_takes_a_part_of_the_documents(index: Path, corpus: Path) -> No
         assert len(opened.numbers(Filter(glob="deep/*"))) == 1
         assert len(opened.numbers(Filter(least_size=size))) == 1
         assert len(opened.numbers(Filter(changed_after=10**9 * 4_000_000_000))) == 0
+
+
+def test_a_pattern_that_is_none_is_refused_when_the_filter_is_made() -> None:
+    with pytest.raises(OptionError, match=r"section pattern '\('.*no regular expression"):
+        Filter(section="(")
+    with pytest.raises(OptionError, match="no regular expression"):
+        Filter.parse(section="x{2,1}")
+
+
+@pytest.mark.skipif(not OPEN_FILES.is_dir(), reason="the system lists no open files")
+def test_an_index_of_another_version_is_closed_again(index: Path) -> None:
+    with contextlib.closing(sqlite3.connect(index / INDEX_FILE)) as connection:
+        connection.execute("PRAGMA user_version = 1")
+    errors = []
+    before = len(list(OPEN_FILES.iterdir()))
+    for _ in range(5):
+        with pytest.raises(BadIndexError, match="made by an earlier colde") as raised:
+            Index.open(index)
+        errors.append(raised.value)  # whose frames keep what was not closed
+    assert len(list(OPEN_FILES.iterdir())) == before
 
 
 def test_there_is_one_writer(index: Path, encoder: Encoder) -> None:

@@ -165,6 +165,19 @@ def test_a_large_family_hangs_together_without_all_its_pairs(monkeypatch: pytest
     assert {(pair.a, pair.b) for pair in pairs} >= {(number, number + 1) for number in range(39)}
 
 
+@pytest.mark.parametrize("words", [12, 600])
+def test_a_copy_is_paired_with_as_many_of_the_next_by_band_as_by_sample(
+    monkeypatch: pytest.MonkeyPatch, words: int
+) -> None:
+    monkeypatch.setattr(near_pairs, "NEIGHBOURS", 3)
+    text = prose(words, 1)
+    assert (len(sketch(shingles(word_numbers(text))).sample) > 0) == (
+        words == 600
+    )  # the short text has bands alone
+    pairs = {(pair.a, pair.b) for pair in found([text] * 10)}
+    assert pairs == {(a, b) for a, b in combinations(range(10), 2) if b - a <= 3}
+
+
 def test_texts_without_shingles_have_no_pairs() -> None:
     assert found([[], [], ["one"], ["one"], ["a", "b", "c", "d"]]) == []
     assert found([]) == []

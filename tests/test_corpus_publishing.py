@@ -27,10 +27,18 @@ from permissions import POSIX, permissions_count
 from colde_cli.corpus import publishing
 from colde_cli.corpus.collecting import APPLICATION
 from colde_cli.corpus.index import FORMAT
-from colde_cli.corpus.publishing import fetch, newest_version, pull, push, remove_old
+from colde_cli.corpus.publishing import (
+    fetch,
+    list_fetched,
+    newest_version,
+    pull,
+    push,
+    remove_fetched,
+    remove_old,
+)
 from colde_cli.corpus.remotes import FolderRemote, Remote, is_url, open_remote
 from colde_cli.errors import ColdeError, OptionError, RemoteError
-from colde_cli.settings import INDEX_FILE
+from colde_cli.settings import INDEX_FILE, cache_dir
 
 ROWS = 60
 BIG = 65_536
@@ -98,6 +106,23 @@ def test_what_is_fetched_equals_what_was_pushed(url: str, tmp_path: Path) -> Non
     assert pushed.sent == fetched.sent == pushed.blocks > 3
     assert contents(fetched.folder) == contents(index)
     assert (fetched.folder / "candidates").read_bytes() == b"side file"
+
+
+def test_what_was_fetched_is_listed_and_removed(url: str, tmp_path: Path) -> None:
+    assert list_fetched() == []
+    remove_fetched()
+    push(made(tmp_path / "a.colde"), url)
+    folder = fetch(url).folder
+    (cut_off := cache_dir() / "fetched" / ("0" * 40) / "incoming").mkdir(parents=True)
+    (cut_off / INDEX_FILE).write_bytes(bytes(1000))
+    part, whole = list_fetched()
+    assert (part.url, part.size) == ("", 1000)
+    assert whole.url == url
+    assert whole.size >= (folder / INDEX_FILE).stat().st_size
+    remove_fetched()
+    assert list_fetched() == []
+    assert not folder.exists()
+    assert fetch(url).sent > 3
 
 
 def test_what_is_known_is_not_sent_again(url: str, tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ from served import ADDRESS, HOSTILE, QUERY, TITLE, client, small_corpus, study
 
 import colde_cli
 from colde_cli import Cache, Encoder
+from colde_cli.settings import INDEX_FILE
 
 TOKEN = "correct horse battery"
 
@@ -228,6 +229,30 @@ def test_a_file_that_is_named_like_one_of_the_corpus_is_not_taken_for_it(
         body = valid("colde.rank.1", service.post("/v1/rank", files=sent, data={"glob": "*.pdf"}))
         assert [hit["path"] for hit in body["results"]] == ["field-study-v1.pdf", "field-study-v2.pdf"]
         assert body["query"]["path"] == "field-study-v2.pdf"
+
+
+def test_a_link_that_leads_out_of_the_corpus_is_no_document(kept: Encoder, tmp_path: Path) -> None:
+    inside, outside = tmp_path / "inside", tmp_path / "outside"
+    for place in (inside, outside):
+        place.mkdir()
+        (place / "pump.md").write_bytes(QUERY)
+    (inside / "link.md").symlink_to(outside / "pump.md")
+    (inside / "folder").symlink_to(outside)
+    (inside / "again.md").symlink_to(inside / "pump.md")
+    with client(inside, kept) as service:
+        listed = service.get("/v1/documents").json()["documents"]
+        assert [item["path"] for item in listed] == ["again.md"]
+        for name in ("link.md", "folder/pump.md"):
+            problem(service.post("/v1/rank", data={"document": name}), 404, "no document")
+        found = valid("colde.rank.1", service.post("/v1/rank", files={"file": ("q.md", QUERY)}))
+        assert [hit["path"] for hit in found["results"]] == ["again.md"]
+
+
+def test_a_folder_with_a_file_named_like_that_of_an_index_is_a_folder(kept: Encoder, tmp_path: Path) -> None:
+    (tmp_path / "pump.md").write_bytes(QUERY)
+    (tmp_path / INDEX_FILE).write_bytes(b"another program's file")
+    with client(tmp_path, kept) as service:
+        assert [item["path"] for item in service.get("/v1/documents").json()["documents"]] == ["pump.md"]
 
 
 def test_two_documents_are_compared_however_they_are_named(service: Any) -> None:
@@ -469,6 +494,39 @@ def test_a_request_has_a_time_limit_and_leaves_no_work_behind(
                 assert ended.wait(600)
                 return
     pytest.fail("the request never began")
+
+
+LONG = " ".join(
+    f"The pump of well {number} lifts water into tower {number % 97}." for number in range(20_000)
+)
+"""Half a minute's work of one core."""
+
+
+@pytest.mark.parametrize(
+    ("address", "fields", "sent"),
+    [
+        pytest.param("rank", {}, LONG, id="sent"),
+        pytest.param("diff", {"document_a": "long.txt", "document_b": "long.txt"}, "", id="of the folder"),
+        pytest.param("rank", {}, "A pump.", id="in the search"),
+        pytest.param("rank", {"budget": "1"}, "A pump.", id="in the search with a budget"),
+    ],
+)
+def test_encoding_stops_when_the_time_of_a_request_is_up(
+    model_folder: Path, tmp_path: Path, address: str, fields: dict[str, str], sent: str
+) -> None:
+    corpus = tmp_path / "corpus"
+    corpus.mkdir()
+    (corpus / "long.txt").write_text(LONG)
+    cache = Cache(tmp_path / "vectors", 10**9)
+    slow = Encoder.load(model_folder, device="cpu", cache=cache, threads=1)
+    with client(corpus, slow, seconds=3, threads=1) as hasty:
+        files = {"file": ("q.txt", sent.encode())} if sent else None
+        problem(
+            hasty.post(f"/v1/{address}", data=fields, files=files or {"x": ""}), 503, "longer than 3 seconds"
+        )
+        while hasty.get("/v1/documents").status_code == 503:  # one thread: it waits for what is still at work
+            time.sleep(0.1)
+    assert cache.count() < 10  # chunks are kept when all of a document are encoded
 
 
 def test_every_answer_has_the_headers_that_protect(service: Any) -> None:

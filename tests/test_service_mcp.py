@@ -18,6 +18,7 @@ from served import HOSTILE, small_corpus
 from colde_cli import Encoder, IgnoreOptions, compare, index, read
 from colde_cli.errors import OptionError
 from colde_cli.service.mcp import Library
+from colde_cli.settings import INDEX_FILE
 from colde_cli.views.agent import comparison_answer, document_answer, pairs_answer
 
 V1, V2 = "field-study-v1.pdf", "field-study-v2.pdf"
@@ -105,6 +106,7 @@ def test_an_agent_compares_and_reads_on() -> None:
 def test_an_agent_ranks_a_folder_and_an_index(tmp_path: Path, encoder: Encoder) -> None:
     folder = small_corpus(tmp_path / "papers")
     index(tmp_path / "papers.colde", folder, encoder=encoder)
+    (folder / INDEX_FILE).write_bytes(b"another program's file")
 
     async def talk(client: Any) -> None:
         query = f"papers/{V1}"

@@ -61,18 +61,30 @@ def test_the_closest_pairs_are_the_best_of_all_each_place_once() -> None:
     assert closest_pairs(scores, ([], [0]), 5) == []
 
 
+def test_of_equal_pairs_the_longest_come_first_whatever_the_last_digits() -> None:
+    scores = np.array([[0.5, 0.1], [0.5 + 1e-7, 0.1], [0.5 - 1e-7, 0.1]], np.float32)
+    places = ([0, 1, 2], [0, 1])
+    assert [pair[1:] for pair in closest_pairs(scores, places, 1)] == [(0, 0)]
+    assert [pair[1:] for pair in closest_pairs(scores, places, 1, [3, 4, 9])] == [(2, 0)]
+    assert [pair[1:] for pair in closest_pairs(scores, places, 2, [9, 4, 5])] == [(0, 0), (2, 1)]
+    many = np.ones((700, 2), np.float32)  # more than are looked at
+    assert [row for _, row, _ in closest_pairs(many, (range(700), [0]), 1, list(range(700)))] == [699]
+
+
 @given(arrays(np.float32, (7, 5), elements=st.floats(-1, 1, width=16)), st.integers(1, 6))
 def test_no_pair_that_was_left_out_is_closer_than_both_its_places(scores: np.ndarray, limit: int) -> None:
     found = closest_pairs(scores, (range(7), range(5)), limit)
     values = [score for score, _, _ in found]
-    assert values == sorted(values, reverse=True)
+    rounded = [round(value, 6) for value in values]
+    assert rounded == sorted(rounded, reverse=True)
     assert all(value > 0 for value in values)
     by_row = {row: score for score, row, _ in found}
     by_column = {column: score for score, _, column in found}
     assert len(by_row) == len(by_column) == len(found) <= limit
     last = values[-1] if len(found) == limit else 0.0
     for row, column in np.ndindex(scores.shape):
-        assert scores[row, column] <= max(0.0, last, by_row.get(row, 0.0), by_column.get(column, 0.0))
+        best = max(0.0, last, by_row.get(row, 0.0), by_column.get(column, 0.0))
+        assert scores[row, column] <= best + 1e-6
 
 
 def test_pairs_found_in_blocks_of_rows_are_those_of_the_whole_table(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pdf_forms import Form
 from pdf_pages import bounds, marks_of, titles, words_in
+from permissions import POSIX, permissions_count
 
 from colde_cli.documents.document import Span
 from colde_cli.documents.passages import Passage
@@ -202,6 +203,25 @@ def sheets(tmp_path_factory: pytest.TempPathFactory, field_study: Comparison) ->
     path = tmp_path_factory.mktemp("sheets") / "redline.pdf"
     write_side_by_side(field_study, path, None, None)
     return path
+
+
+@POSIX
+@pytest.mark.parametrize("kind", ["side by side", "typeset"])
+def test_a_folder_that_may_not_be_written_is_told_with_the_name_of_the_output(
+    capsys: Capture, tmp_path: Path, kept_cache: None, kind: str
+) -> None:
+    other, closed = Path(V2), tmp_path / "closed"
+    if kind == "typeset":
+        pytest.importorskip("reportlab", reason="reportlab is not installed")
+        other = tmp_path / "other.txt"
+        other.write_text(
+            "The sensors on the sill measure fine particles. The volunteers read them each evening.\n"
+        )
+    closed.mkdir(mode=0o500)
+    with permissions_count():
+        written = run(capsys, "diff", V1, other, "-o", closed / "out.pdf")
+    check_trouble(written)
+    assert f"{closed / 'out.pdf'} cannot be written: Permission denied." in " ".join(written.err.split())
 
 
 def test_sheets_are_landscape_and_show_both_pages(sheets: Path) -> None:

@@ -1,4 +1,4 @@
-"""`colde cache`: show where the cache of chunk vectors is and how large, or delete it."""
+"""`colde cache`: show where the cache is and how large, or delete it, with published indexes that were fetched."""
 
 from __future__ import annotations
 
@@ -6,9 +6,7 @@ import typer
 
 from colde_cli.commands.options import DebugOption
 
-app = typer.Typer(
-    no_args_is_help=True, add_completion=False, help="Show or delete the cache of chunk vectors."
-)
+app = typer.Typer(no_args_is_help=True, add_completion=False, help="Show or delete the cache.")
 
 
 @app.command("path")
@@ -25,20 +23,33 @@ def path(debug: DebugOption = False) -> None:
 
 @app.command("size")
 def size(debug: DebugOption = False) -> None:
-    """Print the size of the cache and its limit (COLDE_CACHE_LIMIT)."""
+    """Print the size of the cache and its limit (COLDE_CACHE_LIMIT).
+
+    Published indexes that were fetched are listed beside it. The limit does
+    not count them.
+    """
+    from colde_cli.corpus.publishing import list_fetched
     from colde_cli.encoder.cache import Cache
+    from colde_cli.views.escaping import visible
 
     with Cache.open() as cache:
         count, used = cache.count(), cache.size()
     typer.echo(f"{count} items, {used / 1e6:.1f} MB of at most {cache.limit / 1e6:.0f} MB")
+    for item in list_fetched():
+        typer.echo(f"{visible(item.url) or 'not whole'}: {item.size / 1e6:.1f} MB, fetched")
 
 
 @app.command("clear")
 def clear(debug: DebugOption = False) -> None:
-    """Delete the cache; its vectors are computed again when needed."""
+    """Delete the cache, and published indexes that were fetched.
+
+    Vectors are computed, and indexes fetched, again when needed.
+    """
+    from colde_cli.corpus.publishing import list_fetched, remove_fetched
     from colde_cli.encoder.cache import Cache
 
     cache = Cache.open()
-    freed = cache.size()
+    freed = cache.size() + sum(item.size for item in list_fetched())
     cache.clear()
+    remove_fetched()
     typer.echo(f"Freed {freed / 1e6:.1f} MB.")

@@ -44,7 +44,10 @@ _READING = 0.5
 
 
 def walk(
-    places: Iterable[Path], glob: str | None = None, on_error: Callable[[OSError], None] | None = None
+    places: Iterable[Path],
+    glob: str | None = None,
+    on_error: Callable[[OSError], None] | None = None,
+    within: Sequence[Path] = (),
 ) -> list[Path]:
     """The documents in folders, in a fixed order, each file once.
 
@@ -55,7 +58,8 @@ def walk(
         places: folders and files.
         glob: which files of folders to take, relative to the folder. `**` is any number of folders; a pattern without
             a slash is compared with the name alone.
-        on_error: called for folders that cannot be listed.
+        on_error: called for folders that cannot be listed or entered.
+        within: folders, links resolved, in one of which a file must lie; empty takes files wherever links lead.
 
     Raises:
         MissingFileError: one of the places does not exist.
@@ -67,7 +71,9 @@ def walk(
             raise MissingFileError(f"There is no file or folder {place}.")
         for path in _files(place, on_error) if place.is_dir() else (place,):
             if not glob or path == place or fits(str(path.relative_to(place)), glob):
-                paths.setdefault(_real(path, folders), path)
+                real = _real(path, folders)
+                if not within or any(Path(real).is_relative_to(folder) for folder in within):
+                    paths.setdefault(real, path)
     return list(paths.values())
 
 
@@ -112,7 +118,7 @@ def is_index(folder: Path) -> bool:
 
 
 def find_files(
-    corpus: Corpus, glob: str | None = None, purpose: str = "search in"
+    corpus: Corpus, glob: str | None = None, purpose: str = "search in", within: Sequence[Path] = ()
 ) -> tuple[tuple[Path, ...], tuple[Skipped, ...]]:
     """Find the files of a corpus, and the folders that cannot be listed.
 
@@ -120,6 +126,7 @@ def find_files(
         corpus: folders (searched through), files, and patterns such as "papers/**/*.pdf".
         glob: which files of folders to take.
         purpose: stands in the error if there is no file.
+        within: folders, links resolved, in one of which a file must lie; empty takes files wherever links lead.
 
     Raises:
         DocumentError: a folder or file does not exist.
@@ -127,7 +134,7 @@ def find_files(
     """
     places = places_of(corpus)
     errors: list[OSError] = []
-    files = walk([file for place in places for file in matching(place)], glob, errors.append)
+    files = walk([file for place in places for file in matching(place)], glob, errors.append, within)
     if not files:
         fits = f" that fits {glob!r}" if glob else ""
         raise OptionError(f"There is no document to {purpose} {', '.join(map(str, places))}{fits}.")
@@ -167,8 +174,26 @@ def _files(root: Path, on_error: Callable[[OSError], None] | None) -> Iterator[P
         names[:] = sorted(name for name in names if not name.startswith("."))
         for name in sorted(files):
             path = Path(folder, name)
-            if not name.startswith(".") and path.suffix.lower() in SUPPORTED_SUFFIXES and path.is_file():
+            if name.startswith(".") or path.suffix.lower() not in SUPPORTED_SUFFIXES:
+                continue
+            if os.path.isfile(path):  # noqa: PTH113 - False where it may not be looked at
                 yield path
+            elif (error := _refused(path)) is not None:  # the folder may be listed and not entered
+                names.clear()
+                if on_error is not None:
+                    on_error(PermissionError(error.errno, error.strerror, folder))
+                break
+
+
+def _refused(path: Path) -> PermissionError | None:
+    """Why a name in a folder may not be looked at; None if it may."""
+    try:
+        path.lstat()
+    except PermissionError as error:
+        return error
+    except OSError:  # gone meanwhile
+        return None
+    return None
 
 
 def fits(path: str, glob: str) -> bool:
@@ -294,13 +319,15 @@ def encode_files(
     return encode_ahead(files, reader.read, encoder, skipped, clock or StageClock())
 
 
-def encode_each(documents: Sequence[Document], encoder: DocumentEncoder) -> list[Encoding | Skipped]:
+def encode_each(
+    documents: Sequence[Document], encoder: DocumentEncoder, progress: Callable[[int], None] | None = None
+) -> list[Encoding | Skipped]:
     """Encode documents together; one that has not a single token is `Skipped`."""
     try:
-        return list(encoder.encode_many(documents))
+        return list(encoder.encode_many(documents, progress))
     except NoTextError as error:
         if len(documents) > 1:  # Find it.
-            return [item for document in documents for item in encode_each([document], encoder)]
+            return [item for document in documents for item in encode_each([document], encoder, progress)]
         return [Skipped(documents[0].path, str(error))]
 
 
@@ -403,6 +430,10 @@ def encode_promising(
         clock: counts files that were read and encoded.
     """
     counts, time_left = clock or StageClock(), _Clock(budget.seconds)
+
+    def go_on(_: int) -> None:
+        counts.check()
+
     with readers(usable_cores()) as pool:
         shares: list[tuple[float, int]] = []
         measure = _measure(budget.query, encoder, reader)
@@ -416,7 +447,9 @@ def encode_promising(
         for document in call_ahead(pool, skipping(reader.read), promising):
             if isinstance(document, Document) and not time_left.allows(document):
                 return
-            encoded = encode_each([document], encoder)[0] if isinstance(document, Document) else document
+            encoded = (
+                encode_each([document], encoder, go_on)[0] if isinstance(document, Document) else document
+            )
             time_left.done(encoded)
             counts.count_encoded(1)
             yield encoded

@@ -29,6 +29,9 @@ class Filter:
         least_size: bytes.
         most_size: bytes.
         section: pattern that fits a section of the document, as in `documents.selection.select`.
+
+    Raises:
+        OptionError: `section` is no regular expression.
     """
 
     glob: str | None = None
@@ -37,6 +40,10 @@ class Filter:
     least_size: int | None = None
     most_size: int | None = None
     section: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.section is not None:
+            section_pattern(self.section)  # SQLite would hide the error of `has_section`
 
     @classmethod
     def parse(
@@ -62,7 +69,7 @@ class Filter:
             called: what the writer calls an argument, for errors.
 
         Raises:
-            OptionError: a text is no moment or no size.
+            OptionError: a text is no moment, no size or no regular expression.
         """
 
         def moment(text: str | None, name: str) -> int | None:

@@ -196,8 +196,12 @@ class Index:
             raise BadIndexError(f"{folder} is no index; make one with: colde index FOLDER -o {folder}")
         with trouble(folder):
             index = cls(folder, connect(folder))
-            index.connection.execute("PRAGMA query_only = ON")
-            index.check_format()
+            try:
+                index.connection.execute("PRAGMA query_only = ON")
+                index.check_format()
+            except BaseException:
+                index.close()
+                raise
         return index
 
     def __enter__(self) -> Self:

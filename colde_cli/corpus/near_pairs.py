@@ -64,8 +64,8 @@ _FUNCTIONS = np.random.Generator(np.random.PCG64(0)).integers(
 _FACTORS, _SHIFTS = _FUNCTIONS[0] | np.uint64(1), _FUNCTIONS[1]
 Ints = NDArray[np.int64]
 NEIGHBOURS = 32
-"""Of many documents with the same shingle, each is paired with so many of the next: the work does not grow with the
-square of a family, which still hangs together."""
+"""Of many documents with the same band or shingle, each is paired with so many of the next: the work does not grow with
+the square of a family, which still hangs together."""
 MIN_SAMPLED = 0.1
 """Share of the sampled shingles of one of the two that a candidate shares: an edited word breaks five shingles, so that
 this finds pairs that share half of their words."""
@@ -304,7 +304,8 @@ class NearPairs:
         for band in range(BANDS):
             values = np.array(keys[:, band])
             order = np.argsort(values, kind="stable")
-            pairs = [_equal_neighbours(values[order], order, distance) for distance in range(1, NEIGHBOURS)]
+            distances = range(1, NEIGHBOURS + 1)
+            pairs = [_equal_neighbours(values[order], order, distance) for distance in distances]
             found = np.union1d(found, np.concatenate([a * count + b for a, b in pairs]))
         return found
 

@@ -86,7 +86,9 @@ class PipelineProgress:
 class StageClock:
     """Adds up the times of stages, and says how far the work is; threads may share it."""
 
-    def __init__(self) -> None:
+    def __init__(self, check: Callable[[], object] = lambda: None) -> None:
+        """Start at zero; `check` is called while documents are encoded, and what it raises ends the work."""
+        self.check = check
         self._files: int | None = None
         self._finished, self._read, self._chunks_read, self._chunks_encoded = 0, 0, 0, 0
         self._told = 0.0  # files encoded, as the last look said
@@ -129,6 +131,7 @@ class StageClock:
 
     def count_encoded(self, chunks: int) -> None:
         """Count chunks that were encoded."""
+        self.check()
         with self._lock:
             self._chunks_encoded += chunks
 

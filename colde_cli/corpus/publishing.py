@@ -48,6 +48,7 @@ _MOST_DEFLATED = 2 * _BLOCK  # bytes of a block as it is kept; deflating never m
 _LARGEST_NUMBER = 99_999_999
 _SCHEMA = "colde.published/1"
 _RECORD = "published.json"
+_FETCHED = "fetched"  # in the cache folder
 _VERSIONS, _BLOCKS = "versions", "blocks"
 _HASH = re.compile(r"[0-9a-f]{40}")
 # SQLite obeys files beside its own, such as a journal; hidden files and the record are of this machine.
@@ -188,7 +189,7 @@ def fetch(url: str, *, progress: Progress | None = None) -> Transfer:
     """
     remote = open_remote(url)
     newest = _required_version(remote)
-    home = cache_dir() / "fetched" / digest(url.encode()).hex()
+    home = cache_dir() / _FETCHED / digest(url.encode()).hex()
     target = home / f"{newest.number:08d}-{newest.identity[:8]}.colde"
     sent = sent_bytes = 0
     with _local_trouble(home):
@@ -203,6 +204,44 @@ def fetch(url: str, *, progress: Progress | None = None) -> Transfer:
                     for folder in earlier[:-1]:  # A search that began before this one may still use the last.
                         shutil.rmtree(folder, ignore_errors=True)
     return Transfer(url, newest.number, target, len(newest.blocks), sent, sent_bytes)
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """What was fetched from a place into the cache folder: its URL, "" if it is not whole, and its bytes on disk."""
+
+    url: str
+    size: int
+
+
+def list_fetched() -> list[Fetched]:
+    """The published indexes in the cache folder, by URL. The limit of the cache does not count them."""
+    found = []
+    for home in _fetched_homes():
+        urls = [_record(folder).get("url", "") for folder in sorted(home.glob("*.colde"))]
+        size = sum(path.stat().st_size for path in home.rglob("*") if path.is_file())
+        found.append(Fetched(urls[-1] if urls else "", size))
+    return sorted(found, key=lambda item: item.url)
+
+
+def remove_fetched() -> None:
+    """Delete the published indexes in the cache folder, once no fetch is under way.
+
+    Raises:
+        BadIndexError: they cannot be deleted.
+    """
+    for home in _fetched_homes():
+        with _local_trouble(home):
+            with _locked(home):
+                for folder in home.iterdir():
+                    if folder.is_dir():
+                        shutil.rmtree(folder)
+            shutil.rmtree(home)
+
+
+def _fetched_homes() -> list[Path]:
+    """The folders of all places that something was fetched from."""
+    return [home for home in (cache_dir() / _FETCHED).glob("*") if home.is_dir()]
 
 
 def remove_old(url: str, grace: float = GRACE) -> int:

@@ -42,7 +42,7 @@ from colde_cli.scoring.score import (
     verdict,
 )
 from colde_cli.settings import CORPUS
-from colde_cli.similarity.chunk_scores import tables
+from colde_cli.similarity.chunk_scores import closest_sections, tables
 from colde_cli.similarity.plain_data import field_data, model_data, pages_data, parts_data, rounded
 from colde_cli.stages import stage
 
@@ -192,30 +192,13 @@ def _match_data(match: Match) -> dict[str, Any]:
 
 
 def matches(query: Encoding, other: Encoding, config: ScoringConfig) -> tuple[Match, ...]:
-    """The best pairs of sections, each section in one pair; of equal ones the longest come first.
-
-    Only `Document.telling_sections` count.
-    """
+    """The best pairs of sections, as `closest_sections` finds them."""
     scores, _ = tables(query, other, config)
-    rows, columns = query.document.telling_sections(), other.document.telling_sections()
-
-    def order(pair: tuple[int, int]) -> tuple[float, int, tuple[int, int]]:
-        # Rounded, or the last digits, which differ between processors, would choose among sections that are the same.
-        span = query.document.sections[pair[0]].span
-        return -round(float(scores[pair]), 6), span.start - span.end, pair
-
-    pairs = sorted(((i, j) for i in rows for j in columns), key=order)
     chosen: list[Match] = []
-    used: set[tuple[str, int]] = set()
-    for i, j in pairs:
-        if len(chosen) == MATCHES:
-            break
-        if {("query", i), ("hit", j)} & used:
-            continue
-        used |= {("query", i), ("hit", j)}
+    for score, i, j in closest_sections(query.document, other.document, scores, MATCHES):
         first, second = query.document.sections[i], other.document.sections[j]
         hit = MatchedSection(second.heading, second.pages, _excerpt(query, i, other, j))
-        chosen.append(Match(float(scores[i, j]), MatchedSection(first.heading, first.pages), hit))
+        chosen.append(Match(score, MatchedSection(first.heading, first.pages), hit))
     return tuple(chosen)
 
 
@@ -238,6 +221,7 @@ def encode_query(
     *,
     password: str | None = None,
     boilerplate: Boilerplate | None = None,
+    progress: Callable[[int], None] | None = None,
 ) -> Encoding:
     """Encode a file, or standard input for "-"; a file that the encoder's cache knows is not read again.
 
@@ -246,23 +230,25 @@ def encode_query(
         encoder: its cache is used as well.
         password: of an encrypted PDF.
         boilerplate: text to leave out.
+        progress: called with the number of chunks just encoded, from any thread.
 
     Raises:
         DocumentError: it cannot be read, or nothing of it is left.
     """
     reader = CorpusReader(password, boilerplate)
     if isinstance(source, Document):
-        return encoder.encode(source if boilerplate is None else boilerplate.without(source))
+        document = source if boilerplate is None else boilerplate.without(source)
+        return encoder.encode(document, progress)
     if source == "-" or not Path(source).is_file():
-        return encoder.encode(reader.read(source))
+        return encoder.encode(reader.read(source), progress)
     path, store = Path(source), reader.store(encoder)
     try:
         key = store.key(path)
     except OSError:  # the error of reading it says what is wrong
-        return encoder.encode(reader.read(path))
+        return encoder.encode(reader.read(path), progress)
     known = store.encoding(path, key)
     if known is None:
-        known = encoder.encode(reader.read(path))
+        known = encoder.encode(reader.read(path), progress)
         store.keep(key, known)
     return known
 

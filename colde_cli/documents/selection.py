@@ -81,12 +81,19 @@ def section_pattern(pattern: str) -> re.Pattern[str]:
     Raises:
         OptionError: it is no regular expression.
     """
+    return compiled(pattern, f"section pattern {pattern!r}")
+
+
+def compiled(pattern: str, named: str) -> re.Pattern[str]:
+    """Compile a regular expression that a user wrote, case ignored; `named` says in the error which one it is.
+
+    Raises:
+        OptionError: it is no regular expression.
+    """
     try:
         return re.compile(pattern, re.IGNORECASE)
     except (re.error, OverflowError, RecursionError) as error:
-        raise OptionError(
-            f"Correct the section pattern {pattern!r}: it is no regular expression ({error})."
-        ) from error
+        raise OptionError(f"Correct the {named}: it is no regular expression ({error}).") from error
 
 
 def is_section(pattern: re.Pattern[str], kind: str, heading: str) -> bool:

@@ -8,6 +8,7 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -22,10 +23,10 @@ from colde_cli import (
     Skipped,
     encode,
     find_files,
+    is_index,
     open_index,
 )
 from colde_cli.errors import DocumentError, MissingFileError, OptionError
-from colde_cli.settings import INDEX_FILE
 
 FieldName = Literal["corpus", "none"]
 Progress = Callable[[int], None]
@@ -76,11 +77,12 @@ class ServedCorpus(ABC):
         """All documents that fit a pattern, by path."""
 
     @abstractmethod
-    def encoding(self, name: str) -> Encoding:
+    def encoding(self, name: str, progress: Progress | None = None) -> Encoding:
         """The encoding of a document.
 
         Args:
             name: one of `documents`. It is looked up among them, never opened as a path.
+            progress: called with the number of chunks just encoded, from any thread; what it raises ends the encoding.
 
         Raises:
             MissingFileError: there is no such document.
@@ -89,6 +91,12 @@ class ServedCorpus(ABC):
 
     def rank(self, query: Encoding, wanted: Wanted, progress: Progress | None = None) -> Ranking:
         """Order the documents by their score with a query.
+
+        Args:
+            query: of any document.
+            wanted: what to list.
+            progress: called with the number of documents just done, and with 0 while one is being encoded, from any
+                thread; what it raises ends the work.
 
         Raises:
             OptionError: no document is chosen.
@@ -99,6 +107,7 @@ class ServedCorpus(ABC):
             explain=wanted.explain,
             budget=wanted.budget,
             progress=progress,
+            check=None if progress is None else partial(progress, 0),
         )
         if not ranking.searched and wanted.chosen != Filter():
             raise OptionError("No document of the corpus fits glob, dates, sizes and section.")
@@ -147,7 +156,7 @@ class ServedCorpus(ABC):
 
 
 class ServedFolder(ServedCorpus):
-    """A folder of documents, read and encoded as `colde rank` does."""
+    """A folder of documents, read and encoded as `colde rank` does, without what links outside hold."""
 
     def __init__(self, folder: Path, encoder: DocumentEncoder) -> None:
         self._folder = folder.resolve()
@@ -168,12 +177,12 @@ class ServedFolder(ServedCorpus):
         files = self._files(glob)
         return [CorpusDocument(name, _size(files[name])) for name in sorted(files)]
 
-    def encoding(self, name: str) -> Encoding:
+    def encoding(self, name: str, progress: Progress | None = None) -> Encoding:
         """The encoding of a document; one that the cache knows is not read again."""
         path = self._files().get(name)
         if path is None:
             raise _no_document(name)
-        return encode(path, self.encoder)
+        return encode(path, self.encoder, progress=progress)
 
     def _search(self, query: Encoding, wanted: Wanted) -> Search:
         files = tuple(self._files(wanted.chosen.glob).values())
@@ -181,7 +190,7 @@ class ServedFolder(ServedCorpus):
 
     def _files(self, glob: str | None = None) -> dict[str, Path]:
         try:
-            files, _ = find_files(self._folder, glob)
+            files, _ = find_files(self._folder, glob, within=(self._folder,))
         except OptionError:  # no file
             return {}
         return {self.name_of(path): path for path in files}
@@ -216,7 +225,7 @@ class ServedIndex(ServedCorpus):
             ]
         return sorted(found, key=lambda item: item.path)
 
-    def encoding(self, name: str) -> Encoding:
+    def encoding(self, name: str, progress: Progress | None = None) -> Encoding:
         """The encoding of a document, as it was kept."""
         with open_index(self._folder) as index, index.reading():
             number = self._numbers(index).get(name)
@@ -246,7 +255,7 @@ def open_corpus(place: Path, encoder: DocumentEncoder) -> ServedCorpus:
         MissingFileError: there is no such folder.
         BadIndexError: it is an index that is damaged, or of another model.
     """
-    if (place / INDEX_FILE).exists():
+    if is_index(place):
         return ServedIndex(place, encoder)
     if not place.is_dir():
         raise MissingFileError(f"There is no folder {place}; name an index, or the folder of the documents.")

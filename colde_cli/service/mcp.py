@@ -24,12 +24,12 @@ from colde_cli import (
     compare_encodings,
     encode,
     find_files,
+    is_index,
     read,
 )
 from colde_cli.errors import ColdeError, MissingFileError, OptionError
 from colde_cli.service.corpus import Wanted
 from colde_cli.service.requests import BUDGET_TEXT, DATE_TEXT, SECTION_TEXT, asked_filter
-from colde_cli.settings import INDEX_FILE
 from colde_cli.views.agent import (
     ComparisonAnswer,
     PassagesAnswer,
@@ -112,12 +112,10 @@ class Library:
         path, place = self.path(query), self.path(corpus)
         with self._lock:
             encoding, chosen = self._encoding(path), wanted.chosen
-            if (place / INDEX_FILE).exists():
+            if is_index(place):
                 search = Search(encoding, (), self._model(), index=place, chosen=chosen)
             else:
-                # A folder may hold links that lead out.
-                found = find_files(place, chosen.glob)[0]
-                files = tuple(file for file in found if self._allowed(file.resolve()))
+                files, _ = find_files(place, chosen.glob, within=self.roots)
                 search = Search(encoding, files, self._model(), chosen=chosen)
             return search.rank(
                 top=wanted.top, min_score=wanted.min_score, explain=wanted.explain, budget=wanted.budget

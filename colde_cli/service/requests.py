@@ -59,8 +59,21 @@ class Upload:
     encoding: Encoding
 
 
-def read_upload(stream: BinaryIO, name: str, encoder: DocumentEncoder, password: str | None = None) -> Upload:
-    """Read and encode what a client sent. The name is used only to tell the kind of file, and in messages.
+def read_upload(
+    stream: BinaryIO,
+    name: str,
+    encoder: DocumentEncoder,
+    password: str | None = None,
+    progress: Progress | None = None,
+) -> Upload:
+    """Read and encode what a client sent.
+
+    Args:
+        stream: the bytes.
+        name: used only to tell the kind of file, and in messages.
+        encoder: of the corpus.
+        password: of an encrypted PDF.
+        progress: called with the number of chunks just encoded, from any thread; what it raises ends the encoding.
 
     Raises:
         DocumentError: it cannot be read.
@@ -68,7 +81,7 @@ def read_upload(stream: BinaryIO, name: str, encoder: DocumentEncoder, password:
     shown = file_name(name)
     document = read(shown, password=password, stream=stream)
     # A path could be that of a file of this machine. Ranking would then take that file for the query's own.
-    return Upload(shown, encoder.encode(replace(document, path="")))
+    return Upload(shown, encoder.encode(replace(document, path=""), progress))
 
 
 def file_name(name: str) -> str:
@@ -217,7 +230,7 @@ class Service:
         query.check()
 
         def job(progress: Progress) -> tuple[Ranking, str]:
-            found = self._found(query, password)
+            found = self._found(query, password, progress)
             ranking = self.corpus.rank(found.encoding, wanted, progress)
             return self.corpus.shown(ranking, found.name), found.upload or ""
 
@@ -242,23 +255,26 @@ class Service:
             named.check(end)
 
         def job(progress: Progress) -> str:
-            a, b = (_under_its_name(self._found(named, password)) for named in pair)
-            return view(
-                compare_encodings(a, b, self.corpus.encoder, ignore, passages=passages, progress=progress)
+            a, b = (_under_its_name(self._found(named, password, progress)) for named in pair)
+            comparison = compare_encodings(
+                a, b, self.corpus.encoder, ignore, passages=passages, progress=progress
             )
+            progress(0)  # showing a long comparison takes time as well
+            return view(comparison)
 
         return await self.workers.run(job, gone)
 
-    def _found(self, named: Named, password: str | None) -> Found:
+    def _found(self, named: Named, password: str | None, progress: Progress) -> Found:
         if named.document:
-            return Found(named.document, self.corpus.encoding(named.document))
+            return Found(named.document, self.corpus.encoding(named.document, progress))
         if named.upload:
             upload = self._uploads.get(named.upload)
             return Found(upload.name, upload.encoding, named.upload)
         assert named.file is not None
         if (named.file.size or 0) > self._upload_bytes:
             raise too_large(self._upload_bytes)
-        upload = read_upload(named.file.file, named.file.filename or "", self.corpus.encoder, password)
+        name = named.file.filename or ""
+        upload = read_upload(named.file.file, name, self.corpus.encoder, password, progress)
         return Found(upload.name, upload.encoding, self._uploads.keep(upload))
 
 

@@ -1,7 +1,8 @@
 """Score pairs of chunks by cosine and shared wording, pairs of sections by their chunks, and find the closest pairs.
 
-All but `tables` are pure functions of arrays. A table has a cell for each pair of chunks, and two long documents have
-25 million pairs: what is made of a table is made in its place, or from some of its rows at a time.
+All but `tables` and `closest_sections` are pure functions of arrays. A table has a cell for each pair of chunks, and
+two long documents have 25 million pairs: what is made of a table is made in its place, or from some of its rows at a
+time.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from colde_cli.documents.chunking import rows_of_sections
-from colde_cli.documents.document import Chunk
+from colde_cli.documents.document import Chunk, Document
 from colde_cli.encoder.encoding import Encoding
 from colde_cli.scoring.score import ScoringConfig, cosines
 
@@ -155,47 +156,83 @@ def with_shared_wording(cosines: FloatArray, stretches: FloatArray) -> FloatArra
     return scores
 
 
+def closest_sections(
+    a: Document, b: Document, scores: FloatArray, limit: int
+) -> list[tuple[float, int, int]]:
+    """Find the closest of the `Document.telling_sections`, each once, as (score, index in A, index in B).
+
+    Args:
+        a: the first document.
+        b: the second.
+        scores: of all their sections, from `tables`, [s_a, s_b].
+        limit: pairs to find; of equal ones those with the longest sections of A.
+    """
+    lengths = [len(section.span) for section in a.sections]
+    return closest_pairs(scores, (a.telling_sections(), b.telling_sections()), limit, lengths)
+
+
 def closest_pairs(
-    scores: FloatArray, kept: tuple[Sequence[int], Sequence[int]], limit: int
+    scores: FloatArray, kept: tuple[Sequence[int], Sequence[int]], limit: int, lengths: Sequence[int] = ()
 ) -> list[tuple[float, int, int]]:
     """Pairs of a row and a column with high scores, each as (score, row, column), the best first; each place once.
+
+    Of pairs whose scores are the same to six digits those with the longest rows come first, then those with the first
+    rows and columns.
 
     Args:
         scores: [n, m]; pairs of a score of 0 or less are left out.
         kept: the rows and the columns to look at.
         limit: pairs to find.
+        lengths: of what the rows stand for, n numbers; empty if all are the same.
     """
     rows, columns = kept
     if not rows or not columns or not limit:
         return []
+    long = np.array([lengths[row] for row in rows] if lengths else [0] * len(rows), np.int64)
     blocks = [
-        _highest_cells(scores[np.ix_(rows[start : start + _ROWS], columns)], start, _LOOKED_AT * limit)
+        _highest_cells(
+            _order(scores[np.ix_(rows[start : start + _ROWS], columns)], long, start),
+            start * len(columns),
+            _LOOKED_AT * limit,
+        )
         for start in range(0, len(rows), _ROWS)
     ]
     values, places = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
-    order = np.lexsort((places, -values))[: _LOOKED_AT * limit]
     pairs: dict[int, int] = {}
     found = []
-    for score, place in zip(values[order].tolist(), places[order].tolist(), strict=True):
+    for place in places[np.lexsort((places, -values))[: _LOOKED_AT * limit]].tolist():
         row, column = divmod(place, len(columns))
+        score = float(scores[rows[row], columns[column]])
         if len(pairs) < limit and score > 0 and row not in pairs and column not in pairs.values():
             pairs[row] = column
             found.append((score, rows[row], columns[column]))
     return found
 
 
-def _highest_cells(block: FloatArray, start: int, limit: int) -> tuple[FloatArray, IntArray]:
-    """The highest scores of some rows of a table, and their places in it, counted row by row; in no order.
+def _order(block: FloatArray, lengths: IntArray, start: int) -> IntArray:
+    """Numbers that order the cells of some rows, the first of them row `start`: by score, then by length; [r, m].
+
+    Scores are rounded, or the last digits, which differ between processors, would choose among sections that are the
+    same.
+    """
+    millionths: IntArray = np.rint(block * 1e6).astype(np.int64)
+    millionths *= lengths.max() + 1
+    millionths += lengths[start : start + len(block), None]
+    return millionths
+
+
+def _highest_cells(block: IntArray, first: int, limit: int) -> tuple[IntArray, IntArray]:
+    """The highest numbers of some rows of a table, and their places in it, counted row by row; in no order.
 
     Args:
         block: the rows, [r, m].
-        start: the number of the first of them.
-        limit: scores to find.
+        first: the place of the first cell.
+        limit: numbers to find.
     """
     flat = block.ravel()
     looked_at = min(flat.size, limit)
     highest = np.argpartition(-flat, looked_at - 1)[:looked_at]
-    return flat[highest], start * block.shape[1] + highest
+    return flat[highest], first + highest
 
 
 def shared_stretches(a: Sequence[Chunk], b: Sequence[Chunk]) -> FloatArray:

@@ -31,6 +31,7 @@ from colde_cli.similarity.alignment import (
 from colde_cli.similarity.candidates import ChunkCosines
 from colde_cli.similarity.chunk_scores import (
     closest_pairs,
+    closest_sections,
     explanation,
     relative_attention,
     shared_runs,
@@ -254,8 +255,7 @@ class Comparison:
 
     def closest_sections(self, limit: int) -> list[tuple[float, int, int]]:
         """Find the closest of the `Document.telling_sections`, each once, as (score, index in A, index in B)."""
-        kept = self.a.document.telling_sections(), self.b.document.telling_sections()
-        return closest_pairs(self.section_scores, kept, limit)
+        return closest_sections(self.a.document, self.b.document, self.section_scores, limit)
 
     def closest_chunks(self, limit: int) -> list[tuple[float, int, int]]:
         """Find the closest chunks of the `Document.telling_sections`, each once, as `closest_sections`."""

@@ -13,7 +13,7 @@ from itertools import groupby, zip_longest
 
 from colde_cli.documents.document import Document, Section, Span
 from colde_cli.documents.passages import Passage
-from colde_cli.documents.selection import is_section, section_pattern
+from colde_cli.documents.selection import compiled, is_section, section_pattern
 from colde_cli.errors import OptionError, PartlyReadError
 from colde_cli.similarity.alignment import PassagePair, State, align
 from colde_cli.similarity.comparison import same_texts
@@ -158,8 +158,9 @@ def _rule(text: str) -> _Rule:
         raise OptionError(
             "An empty pattern would allow every section; write --allow SECTION, /PATTERN/ or /OLD/NEW/."
         )
+    named = f"pattern {text!r}"
     if text.startswith(_REGULAR):
-        pattern = _words(text.removeprefix(_REGULAR), text)
+        pattern = compiled(text.removeprefix(_REGULAR), named)
         return _Rule(text, words=(pattern, pattern))
     if not text.startswith("/"):
         return _Rule(text, section=section_pattern(text))
@@ -169,14 +170,7 @@ def _rule(text: str) -> _Rule:
             f"{text!r} is no pattern; write /PATTERN/ or /OLD/NEW/, and \\/ for a slash inside."
         )
     old, new = slashes.groups()
-    return _Rule(text, words=(_words(old, text), _words(new or old, text)), alone=new is None)
-
-
-def _words(pattern: str, text: str) -> re.Pattern[str]:
-    try:
-        return re.compile(pattern, re.IGNORECASE)
-    except (re.error, OverflowError, RecursionError) as error:
-        raise OptionError(f"Correct the pattern {text!r}: it is no regular expression ({error}).") from error
+    return _Rule(text, words=(compiled(old, named), compiled(new or old, named)), alone=new is None)
 
 
 class _Search:

@@ -17,7 +17,7 @@ from colde_cli.errors import CorruptFileError, DocumentError, OptionError
 from colde_cli.files import atomic_file
 from colde_cli.similarity.alignment import PassagePair
 from colde_cli.similarity.matching import in_order
-from colde_cli.views.output import refuse_inputs
+from colde_cli.views.output import output_trouble, refuse_inputs
 from colde_cli.views.page_marks import NO_PLACES, PageMarks, Side, outline, read_marks
 from colde_cli.views.wording import file_name, plural
 
@@ -146,13 +146,14 @@ def write_side_by_side(
 
     Raises:
         CorruptFileError: the pages cannot be written anew.
+        OptionError: the file cannot be written.
     """
     paths = comparison.a.document.path, comparison.b.document.path
     with Path(paths[0]).open("rb") as a, Path(paths[1]).open("rb") as b:
         made = (_marks(comparison, "a", a, password, pages), _marks(comparison, "b", b, password, pages))
         sheets = _sheets(comparison, made, pages)
         shown = " and ".join(shown_as(path) for path in paths)
-        with atomic_file(output) as staged, staged.open("wb") as target:
+        with output_trouble(output), atomic_file(output) as staged, staged.open("wb") as target:
             write_sheets(a, b, shown, password, sheets, target)
 
 

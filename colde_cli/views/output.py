@@ -15,7 +15,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from enum import StrEnum
 from io import TextIOWrapper
 from itertools import chain
@@ -180,12 +180,23 @@ def write_file(content: Iterable[bytes], output: Path) -> None:
     Raises:
         OptionError: the file cannot be written.
     """
-    try:
+    with output_trouble(output):
         if output.exists() and not output.is_file():
             _write(content, output)
         else:
             with atomic_file(output) as staged:
                 _write(content, staged)
+
+
+@contextlib.contextmanager
+def output_trouble(output: Path) -> Iterator[None]:
+    """Turn what writing an output file raises into a sentence that names it, not the temporary file beside it.
+
+    Raises:
+        OptionError: the file cannot be written.
+    """
+    try:
+        yield
     except OSError as error:
         raise OptionError(f"{output} cannot be written: {error.strerror or error}.") from error
 

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from colde_cli.files import atomic_file
 from colde_cli.similarity.redline import Operation
 from colde_cli.similarity.tracked_changes import TrackedText, tracked_text
+from colde_cli.views.output import output_trouble
 from colde_cli.views.page_marks import DELETED, INSERTED
 from colde_cli.views.word.paragraphs import Remark, Stretch, TrackedParagraph, paragraphs, remarks
 from colde_cli.views.wording import file_name, plain
@@ -60,6 +61,9 @@ def write_typeset(comparison: Comparison, output: Path) -> int:
 
     Returns:
         Number of letters that no font of this machine has.
+
+    Raises:
+        OptionError: the file cannot be written.
     """
     from reportlab.lib.pagesizes import A4
     from reportlab.platypus import SimpleDocTemplate
@@ -75,7 +79,7 @@ def write_typeset(comparison: Comparison, output: Path) -> int:
         canvas.setFont(_STANDARD, 8)
         canvas.drawRightString(A4[0] - 60, 36, f"{canvas.getPageNumber()}")
 
-    with atomic_file(output) as staged:
+    with output_trouble(output), atomic_file(output) as staged:
         pages = SimpleDocTemplate(
             str(staged), pagesize=A4, leftMargin=60, rightMargin=60, topMargin=56, bottomMargin=56,
             title=plain(title), author="colde", invariant=1,
