@@ -117,8 +117,8 @@ def test_without_anything_to_leave_out_nothing_changes() -> None:
     assert remove_spans(whole, []) == whole
 
 
-def test_telling_sections_are_those_of_the_subject(document: Document) -> None:
-    assert [document.sections[index].heading for index in document.telling_sections()] == [
+def test_content_sections_are_those_of_the_subject(document: Document) -> None:
+    assert [document.sections[index].heading for index in document.content_sections()] == [
         "1 Bells",
         "2 Sand",
     ]
@@ -131,10 +131,10 @@ def test_telling_sections_are_those_of_the_subject(document: Document) -> None:
     ]
     long = Part("", "They ring. " * 60, 0, SectionKind.FRONT)
     short = replace(long, text="They ring.")
-    assert assemble("", "", [long, *parts]).telling_sections() == [0, 2]
-    assert assemble("", "", [short, *parts]).telling_sections() == [2]
-    assert assemble("", "", [short]).telling_sections() == [0]
-    assert assemble("", "", parts[-3:]).telling_sections() == [0, 1, 2]
+    assert assemble("", "", [long, *parts]).content_sections() == [0, 2]
+    assert assemble("", "", [short, *parts]).content_sections() == [2]
+    assert assemble("", "", [short]).content_sections() == [0]
+    assert assemble("", "", parts[-3:]).content_sections() == [0, 1, 2]
 
 
 PAPER = read(V1)

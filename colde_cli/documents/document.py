@@ -191,7 +191,7 @@ class Document:
         deeper = takewhile(lambda other: other.level > section.level, following)
         return tuple(deeper) if section.level else ()
 
-    def telling_sections(self) -> list[int]:
+    def content_sections(self) -> list[int]:
         """Find the sections by which two documents can be close, as indices.
 
         Left out are bare headings, lists of references, acknowledgements and the like, and title, authors and venue

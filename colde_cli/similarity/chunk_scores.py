@@ -159,7 +159,7 @@ def with_shared_wording(cosines: FloatArray, stretches: FloatArray) -> FloatArra
 def closest_sections(
     a: Document, b: Document, scores: FloatArray, limit: int
 ) -> list[tuple[float, int, int]]:
-    """Find the closest of the `Document.telling_sections`, each once, as (score, index in A, index in B).
+    """Find the closest of the `Document.content_sections`, each once, as (score, index in A, index in B).
 
     Args:
         a: the first document.
@@ -168,7 +168,7 @@ def closest_sections(
         limit: pairs to find; of equal ones those with the longest sections of A.
     """
     lengths = [len(section.span) for section in a.sections]
-    return closest_pairs(scores, (a.telling_sections(), b.telling_sections()), limit, lengths)
+    return closest_pairs(scores, (a.content_sections(), b.content_sections()), limit, lengths)
 
 
 def closest_pairs(

@@ -254,14 +254,14 @@ class Comparison:
         return _best_matches(self.b, self.a, self.chunk_scores.T, self.attention_b_to_a, self.ignore)
 
     def closest_sections(self, limit: int) -> list[tuple[float, int, int]]:
-        """Find the closest of the `Document.telling_sections`, each once, as (score, index in A, index in B)."""
+        """Find the closest of the `Document.content_sections`, each once, as (score, index in A, index in B)."""
         return closest_sections(self.a.document, self.b.document, self.section_scores, limit)
 
     def closest_chunks(self, limit: int) -> list[tuple[float, int, int]]:
-        """Find the closest chunks of the `Document.telling_sections`, each once, as `closest_sections`."""
+        """Find the closest chunks of the `Document.content_sections`, each once, as `closest_sections`."""
         a, b = (
-            [place for place, chunk in enumerate(side.chunks) if chunk.section in telling]
-            for side, telling in ((side, set(side.document.telling_sections())) for side in (self.a, self.b))
+            [place for place, chunk in enumerate(side.chunks) if chunk.section in kept]
+            for side, kept in ((side, set(side.document.content_sections())) for side in (self.a, self.b))
         )
         return closest_pairs(self.chunk_scores, (a, b), limit)
 
