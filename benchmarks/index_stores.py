@@ -3,7 +3,7 @@
     python benchmarks/index_stores.py CORPUS [--documents 2000] [--rounds 10] [--work FOLDER]
 
 Needs `pip install lancedb`. Reads and encodes documents once (the cache of vectors serves), and keeps what both stores
-take in FOLDER. Each store holds, for each document: path, text, document vector, int8 chunk vectors and weighed words.
+take in FOLDER. Each store holds, for each document: path, text, document vector, int8 chunk vectors and weighted words.
 A query finds 200 candidates by vector and by words, and reads their chunk vectors. Prints, for each store:
 
     import      seconds to import it, fresh process, median of 5, less those of an empty interpreter with NumPy
@@ -67,7 +67,7 @@ class Content:
     opening: Terms | None
 
     def vectors(self) -> bytes:
-        """The chunk vectors as int8 with a scale each, and the weighed words."""
+        """The chunk vectors as int8 with a scale each, and the weighted words."""
         scales = np.abs(self.chunk_vectors).max(1).astype(np.float32) / 127
         rounded = np.rint(self.chunk_vectors / scales[:, None]).astype(np.int8)
         file = io.BytesIO()

@@ -18,7 +18,7 @@ Figures are those of the paper, in percent, with 95 % intervals (1,000 bootstrap
     MRR             1 / rank of the first recommendation, mean over queries
     MRR, SDR's code the same with ranks from 0, where 0 counts as 1: a second place scores as a first; the published
                     figures come from it
-    MPR             percentile of a recommendation, (rank - 1) / articles, mean over all, weighed by experts; 0 is best
+    MPR             percentile of a recommendation, (rank - 1) / articles, mean over all, weighted by experts; 0 is best
 """
 
 from __future__ import annotations

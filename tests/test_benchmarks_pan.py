@@ -14,11 +14,11 @@ from colde_cli.errors import DataError
 
 BEES = (
     "The hive stood at the edge of the orchard, where the bees found clover from May until late August.\r\n"
-    "Each frame was weighed in the evening, and the yield was written down in a green book.\r\n"
+    "Each frame was weighted in the evening, and the yield was written down in a green book.\r\n"
 )
 REWORDED = (
     "The hive stood at the edge of an orchard, where the bees found clover from May until the end of August.\n"
-    "Each frame was weighed in the evening, and its yield was written down in a green book."
+    "Each frame was weighted in the evening, and its yield was written down in a green book."
 )
 BOATS = "\n\nThe ferry left the harbour at seven, and nobody on deck saw the pilot wave from the tower.\n\n"
 BREAD = "   The dough must rest for nine hours before the baker shapes it into a long and narrow loaf.\n\n"

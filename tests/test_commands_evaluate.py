@@ -158,8 +158,8 @@ def test_parts_are_measured_alone_and_left_out(capsys: Capture, data: list[str])
         assert [name.split()[1] for name in alone] == list(PARTS)
         assert sum(found[name]["share"]["value"] for name in alone) == pytest.approx(1, abs=1e-5)
         # The shipped score leaves CoLDE's cosine out: without it nothing changes.
-        weighed = {name.split()[-1] for name in without}
-        assert weighed == {name.split()[1] for name in alone} - {"colde"}
+        weighted = {name.split()[-1] for name in without}
+        assert weighted == {name.split()[1] for name in alone} - {"colde"}
         assert found[f"{MODEL}: colde alone"]["share"]["value"] == 0
         assert all(0.5 < found[name]["auc"]["value"] <= 1 for name in (*alone, *without))
 

@@ -1,4 +1,4 @@
-"""Words of documents, weighed by how rare they are."""
+"""Words of documents, weighted by how rare they are."""
 
 from __future__ import annotations
 

@@ -64,10 +64,10 @@ def test_a_larger_field_moves_centre_spreads_and_words_more(one: int, other: int
 
 def test_words_are_weighed_by_hand() -> None:
     # Model: log(101 / 3) and log(101 / 21); field: log(11 / 11) = 0 and log(11 / 3).
-    weighed = Terms(np.array([2, 20], np.int32), np.array([0.6, 0.8], np.float32))
+    weighted = Terms(np.array([2, 20], np.int32), np.array([0.6, 0.8], np.float32))
     frequencies = np.zeros(2 * BUCKETS, np.uint16)
     frequencies[[2, 20]] = [10, 2]
-    found = lexicon().in_field(weighed, frequencies, 10, 0.25)
+    found = lexicon().in_field(weighted, frequencies, 10, 0.25)
     model = np.log([101 / 3, 101 / 21])
     blended = 0.75 * model + 0.25 * np.array([0.0, np.log(11 / 3)])
     expected = np.array([0.6, 0.8]) * ((blended + 1) / (model + 1)) ** 4
@@ -76,17 +76,17 @@ def test_words_are_weighed_by_hand() -> None:
 
 
 def test_factors_of_all_buckets_are_those_of_each(field: Field) -> None:
-    weighed = Terms(np.arange(40, dtype=np.int32), np.ones(40, np.float32))
+    weighted = Terms(np.arange(40, dtype=np.int32), np.ones(40, np.float32))
     share, profile = share_of_texts(field.profile.documents), field.profile
-    found = lexicon().in_field(weighed, profile.frequencies, profile.documents, share)
+    found = lexicon().in_field(weighted, profile.frequencies, profile.documents, share)
     factors = field.word_factors[:40]
     assert found.weights == pytest.approx(factors / np.linalg.norm(factors), rel=1e-6)
 
 
 def test_words_keep_their_weights_where_the_field_has_none() -> None:
-    weighed = terms(np.random.default_rng(5))
-    found = lexicon().in_field(weighed, np.zeros(2 * BUCKETS, np.uint16), 10, 0.0)
-    assert found.weights == pytest.approx(weighed.weights, rel=1e-6)
+    weighted = terms(np.random.default_rng(5))
+    found = lexicon().in_field(weighted, np.zeros(2 * BUCKETS, np.uint16), 10, 0.0)
+    assert found.weights == pytest.approx(weighted.weights, rel=1e-6)
 
 
 # What a profile is made of

@@ -203,9 +203,9 @@ class Measure:
         return unit_rows(np.add.reduceat(vectors, np.cumsum(lengths) - lengths, axis=0))
 
     def words(self, documents: Sequence[Scorable]) -> list[Terms]:
-        """The words of documents, weighed within the field; no words for a model without a lexicon."""
+        """The words of documents, weighted within the field; no words for a model without a lexicon."""
         known = [item.terms or NO_TERMS for item in documents]
-        return known if self.field is None else [_weighed(terms, self.field.word_factors) for terms in known]
+        return known if self.field is None else [_weighted(terms, self.field.word_factors) for terms in known]
 
     def query(self, query: Scorable) -> FirstQuery:
         """A document that is not adapted to the field, as a query."""
@@ -228,7 +228,7 @@ class Measure:
         )
 
 
-def _weighed(terms: Terms, factors: FloatArray) -> Terms:
+def _weighted(terms: Terms, factors: FloatArray) -> Terms:
     weights = terms.weights * factors.take(terms.buckets)
     length = np.linalg.norm(weights)
     return Terms(terms.buckets, (weights / (length or 1.0)).astype(np.float32))
@@ -253,7 +253,7 @@ class FirstQuery:
 
     Attributes:
         vector: float32 [H], unit length.
-        words: weighed within the field.
+        words: weighted within the field.
         word_share: weight of the words in the fused score; vectors have the rest.
         saturation: see `scoring.score.saturated`.
     """

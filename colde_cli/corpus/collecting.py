@@ -1,7 +1,7 @@
 """Find the documents in folders, and read and encode those that the cache does not know.
 
 Where time is short, those are encoded first that look closest to the query. Reading is about ten times faster than
-encoding, and the words of a text can be weighed without the network. So all files are read first, and ordered by the
+encoding, and the words of a text can be weighted without the network. So all files are read first, and ordered by the
 words that they share with the query. Then they are read again and encoded in that order, so that no more than a few
 documents are in memory.
 """

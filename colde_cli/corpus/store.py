@@ -1,10 +1,10 @@
-"""Keep documents, vectors and weighed words as bytes: in the cache, by the content of the files, and in an index.
+"""Keep documents, vectors and weighted words as bytes: in the cache, by the content of the files, and in an index.
 
 A record is a JSON header (deflated) followed by its arrays, little-endian, the first at a multiple of four bytes. A
 record that is damaged, or of another layout, is made again. The cache has two per file, because ranking needs a little
 of every document and everything of a few:
 
-    card   title, warnings, document vector, chunk vectors and weighed words
+    card   title, warnings, document vector, chunk vectors and weighted words
     full   everything in `Encoding`
 
 There is also one record for the field profile of a whole corpus.
@@ -148,7 +148,7 @@ def _packed_terms(name: str, terms: Terms) -> Arrays:
 
 
 def terms_of(name: str, arrays: Arrays) -> Terms | None:
-    """The weighed words of a vector record; None for a model without a lexicon."""
+    """The weighted words of a vector record; None for a model without a lexicon."""
     if f"{name}_buckets" not in arrays:
         return None
     planes = np.frombuffer(zlib.decompress(arrays[f"{name}_buckets"].tobytes()), np.uint8)
@@ -205,8 +205,8 @@ class Card:
         chunk_vectors: [n, H], as the chunk encoder gives them; a field profile centres them in its own way.
         centred_unit_vectors: [n, H], centred chunk vectors of unit length.
         shares: [n], the share of each chunk in the document's tokens.
-        terms: its weighed words; None for a model without a lexicon.
-        opening: the weighed words of its beginning; None for a model without a lexicon.
+        terms: its weighted words; None for a model without a lexicon.
+        opening: the weighted words of its beginning; None for a model without a lexicon.
         domains: [1 + K], how much it belongs to each domain, "other" first.
         warnings: sentences on what could not be read.
     """

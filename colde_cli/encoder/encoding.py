@@ -36,8 +36,8 @@ class Encoding:
             are the chunk scores.
         section_vectors: [s, D], unit length, in the order of `document.sections`; each section is read alone.
         document_vector: [D], unit length, all chunks read as one section (CoLDE §3.3).
-        terms: the weighed words; None for a model without a lexicon.
-        opening: the weighed words of the opening; None for a model without a lexicon.
+        terms: the weighted words; None for a model without a lexicon.
+        opening: the weighted words of the opening; None for a model without a lexicon.
         domains: [1 + K], the shares of "other" and of each domain; sums to 1.
     """
 

@@ -238,10 +238,10 @@ def part_systems(model: ModelSystem) -> list[ScoringSystem]:
     if score_weights is None or not score_weights.reads_words:
         raise OptionError(f"The score of {model.name} has one part only; leave out --parts.")
     alone: list[ScoringSystem] = [PartSystem(model, part, alone=True) for part in PARTS]
-    weighed = (score_weights.by_domain.sum(0) + np.array(score_weights.in_field)) > 0
+    weighted = (score_weights.by_domain.sum(0) + np.array(score_weights.in_field)) > 0
     return [
         *alone,
-        *(PartSystem(model, part, alone=False) for part, has in zip(PARTS, weighed, strict=True) if has),
+        *(PartSystem(model, part, alone=False) for part, has in zip(PARTS, weighted, strict=True) if has),
     ]
 
 

@@ -338,7 +338,7 @@ def hard_negatives(
 ) -> HardNegatives:
     """Find the hard negatives of every document, the nearest first.
 
-    Nearness is the cosine of weighed words, as in the score; word frequencies are those of the field.
+    Nearness is the cosine of weighted words, as in the score; word frequencies are those of the field.
 
     Args:
         store: tokens of all documents.

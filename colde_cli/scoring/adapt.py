@@ -135,7 +135,7 @@ def _mentions(openings: Sequence[Terms | None], terms: Sequence[Terms | None], p
 
 
 def _overlaps(terms: Sequence[Terms | None], pairs: Ints) -> Floats:
-    """Overlaps of the weighed words of pairs, [P]; 0 where a document has none."""
+    """Overlaps of the weighted words of pairs, [P]; 0 where a document has none."""
     weights = np.zeros(2 * BUCKETS, np.float32)
     overlaps, spread_out = np.zeros(len(pairs)), None
     for row, (a, b) in enumerate(pairs.tolist()):

@@ -35,7 +35,7 @@ _RARE = 2
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Terms:
-    """The weighed words and pairs of a text.
+    """The weighted words and pairs of a text.
 
     Attributes:
         buckets: int32 [k], ascending hash values; pairs of words start at `BUCKETS`.
@@ -150,13 +150,13 @@ class Lexicon:
     def in_field(
         self, terms: Terms, frequencies: NDArray[np.uint16], documents: int, field_share: float
     ) -> Terms:
-        """The terms weighed for a field: logarithms of inverse document frequencies are averaged.
+        """The terms weighted for a field: logarithms of inverse document frequencies are averaged.
 
         Of nine ways to blend the two, this did best on validation pairs. A mean of the frequencies themselves makes
         every word rare that a small field lacks.
 
         Args:
-            terms: weighed by this lexicon.
+            terms: weighted by this lexicon.
             frequencies: [2 * BUCKETS], documents of the field that hold a term of each bucket.
             documents: of the field.
             field_share: weight of the field, in [0, 1].

@@ -264,7 +264,7 @@ class FieldDocument:
     Attributes:
         chunk_vectors: [n, H], whitened within the field.
         centred_unit_vectors: [n, H], the same at unit length.
-        opening: weighed by the model alone.
+        opening: weighted by the model alone.
     """
 
     document_vector: FloatArray
@@ -277,7 +277,7 @@ class FieldDocument:
 
 
 def within(document: Scorable, whitening: Whitening, terms: Terms | None) -> FieldDocument:
-    """The document with its chunk vectors whitened, and with these weighed words."""
+    """The document with its chunk vectors whitened, and with these weighted words."""
     whitened = whitening.apply(document.chunk_vectors)
     return FieldDocument(
         document.document_vector,
@@ -413,12 +413,12 @@ class Field:
         """The document with the field's whitening and word weights; unchanged where it has them already."""
         if isinstance(document, FieldDocument):
             return document
-        return within(document, self.whitening, self._weighed(document.terms))
+        return within(document, self.whitening, self._weighted(document.terms))
 
     def weights_by_domain(self, score_weights: ScoreWeights) -> Floats:
         """Weights of `PARTS` for each domain, "other" first: [1 + K, 6].
 
-        For documents of no known domain each part is divided by its spread over random pairs of the field, and weighed
+        For documents of no known domain each part is divided by its spread over random pairs of the field, and weighted
         by `ScoreWeights.in_field`. A domain of the model keeps the weights that labelled pairs gave it, unless the
         field's documents together lie too far from it (`MIN_NEARNESS`): then they only look like its own.
         """
@@ -440,7 +440,7 @@ class Field:
         )
         return factors.astype(np.float32)
 
-    def _weighed(self, terms: Terms | None) -> Terms | None:
+    def _weighted(self, terms: Terms | None) -> Terms | None:
         if terms is None:
             return None
         share = share_of_texts(self.profile.documents)

@@ -61,11 +61,11 @@ class Scorable(Protocol):
 
     @property
     def terms(self) -> Terms | None:
-        """The weighed words; None for a model without a lexicon."""
+        """The weighted words; None for a model without a lexicon."""
 
     @property
     def opening(self) -> Terms | None:
-        """The weighed words of the opening; None for a model without a lexicon."""
+        """The weighted words of the opening; None for a model without a lexicon."""
 
     @property
     def domains(self) -> FloatArray:
@@ -448,11 +448,11 @@ class _OneToMany:
     def _overlaps(
         self, query: Terms | None, documents: Sequence[Terms | None], factors: FloatArray | None
     ) -> Floats:
-        """Saturated overlaps of weighed words, [B].
+        """Saturated overlaps of weighted words, [B].
 
         Args:
-            query: its words, weighed within the field.
-            documents: words that the model alone has weighed.
+            query: its words, weighted within the field.
+            documents: words that the model alone has weighted.
             factors: [2 * BUCKETS], by which the field changes a weight; None where it changes none.
         """
         known = _known(documents)

@@ -83,7 +83,7 @@ class WordCosines:
     @classmethod
     def of(cls, a: Sequence[Keys], b: Sequence[Keys], of_a: list[int], of_b: list[int]) -> WordCosines:
         """Compare the passages at `of_a` and `of_b`, given the words of all passages."""
-        left, right = _weighed_words([a[i] for i in of_a], [b[j] for j in of_b])
+        left, right = _weighted_words([a[i] for i in of_a], [b[j] for j in of_b])
         return cls(of_a, of_b, left @ right.T)
 
     def among(self, of_a: list[int], of_b: list[int]) -> FloatArray:
@@ -261,7 +261,7 @@ def _best_of_rows(table: FloatArray, least: float, expected: Places | None) -> B
     return keep
 
 
-def _weighed_words(a: Sequence[Keys], b: Sequence[Keys]) -> tuple[FloatArray, FloatArray]:
+def _weighted_words(a: Sequence[Keys], b: Sequence[Keys]) -> tuple[FloatArray, FloatArray]:
     """Hash words and pairs of neighbouring words, weighted by rarity: [n, 4096] and [m, 4096], unit length."""
     counts = np.zeros((len(a) + len(b), _BUCKETS), np.float32)
     for row, keys in zip(counts, (*a, *b), strict=True):

@@ -134,11 +134,13 @@ def _counterparts(
         if places:
             best[:, section] = scores[:, places].max(1)
     # No score exceeds 1, so that no exponential does.
-    weighed = np.exp((best - 1) / np.float32(SHARPNESS)) * shares[:, None]
+    weighted = np.exp((best - 1) / np.float32(SHARPNESS)) * shares[:, None]
     found = np.zeros((len(own), len(other)), np.float32)
     for section, places in enumerate(own):
         if places:
-            found[section] = 1 + np.float32(SHARPNESS) * np.log(weighed[places].sum(0) / shares[places].sum())
+            found[section] = 1 + np.float32(SHARPNESS) * np.log(
+                weighted[places].sum(0) / shares[places].sum()
+            )
     found[:, [not places for places in other]] = 0
     return found
 

@@ -169,7 +169,7 @@ def _between(numbers: Sequence[int], first: float, after: float) -> slice:
 
 
 class _Order:
-    """The partners that kept their order, as posts; candidates are placed between them."""
+    """The partners that kept their order, as anchors; candidates are placed between them."""
 
     def __init__(self, partner: Mapping[int, int], weights: Sequence[int]) -> None:
         kept = in_order(partner, weights)
@@ -177,14 +177,14 @@ class _Order:
         self._b = [-1, *(partner[a] for a in self._a[1:])]
 
     def standing(self, candidate: PairCandidate) -> Standing:
-        """Place a candidate among the posts."""
-        post = bisect_left(self._a, candidate.a) - 1
-        forward = candidate.a - self._a[post], candidate.b - self._b[post]
+        """Place a candidate among the anchors."""
+        anchor = bisect_left(self._a, candidate.a) - 1
+        forward = candidate.a - self._a[anchor], candidate.b - self._b[anchor]
         kept, offset = forward[1] > 0, abs(forward[0] - forward[1])
-        # The beginning of a document is a post, but no pair of partners.
-        distance = max(forward) if post else inf
-        if post + 1 < len(self._b):
-            backward = self._a[post + 1] - candidate.a, self._b[post + 1] - candidate.b
+        # The beginning of a document is a anchor, but no pair of partners.
+        distance = max(forward) if anchor else inf
+        if anchor + 1 < len(self._b):
+            backward = self._a[anchor + 1] - candidate.a, self._b[anchor + 1] - candidate.b
             kept, offset = kept and backward[1] > 0, min(offset, abs(backward[0] - backward[1]))
             distance = min(distance, max(backward))
         return Standing(kept, offset, distance)
