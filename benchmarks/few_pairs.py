@@ -8,7 +8,7 @@ pairs make a profile. Pairs are drawn at random, related and unrelated ones in t
 with the range of 95 % of the draws. Beside them stand, on the same pairs,
 
 - "diff": the verdict and the probability that `colde diff` gives without a field and without the labels;
-- "weights": the parts of the score weighted anew by the same pairs, held near the weights of the profile. This is not in
+- "weights": the parts of the score fitted anew to the same pairs, held near the weights of the profile. This is not in
   the package, because it does not help.
 
 Needs the `evaluate` extra.

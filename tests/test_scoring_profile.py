@@ -62,7 +62,7 @@ def test_a_larger_field_moves_centre_spreads_and_words_more(one: int, other: int
     assert 0 < share_of_texts(small) <= share_of_texts(large) < 0.5
 
 
-def test_words_are_weighed_by_hand() -> None:
+def test_words_are_weighted_by_hand() -> None:
     # Model: log(101 / 3) and log(101 / 21); field: log(11 / 11) = 0 and log(11 / 3).
     weighted = Terms(np.array([2, 20], np.int32), np.array([0.6, 0.8], np.float32))
     frequencies = np.zeros(2 * BUCKETS, np.uint16)

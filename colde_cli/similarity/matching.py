@@ -181,7 +181,7 @@ class _Order:
         anchor = bisect_left(self._a, candidate.a) - 1
         forward = candidate.a - self._a[anchor], candidate.b - self._b[anchor]
         kept, offset = forward[1] > 0, abs(forward[0] - forward[1])
-        # The beginning of a document is a anchor, but no pair of partners.
+        # The beginning of a document is an anchor, but no pair of partners.
         distance = max(forward) if anchor else inf
         if anchor + 1 < len(self._b):
             backward = self._a[anchor + 1] - candidate.a, self._b[anchor + 1] - candidate.b
