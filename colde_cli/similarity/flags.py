@@ -3,7 +3,8 @@
 Precision comes first. Only a short edit is flagged, and only if the whole passages differ in it: a number that only
 changed its place is no difference. Numbers of tables, figures, list items, footnotes and citations are not flagged,
 because they follow from other edits; nor are numbers in formulas, along the axis of a chart, or in a new name ("GA4").
-How numbers are written is in `numbers`; words of duty and scope, parties and defined terms are in `contracts`.
+How numbers are written is in `numbers` and `quantities`; words of duty and scope, parties and defined terms are in
+`contracts`.
 """
 
 from __future__ import annotations
@@ -40,8 +41,6 @@ from colde_cli.similarity.contracts import (
     term_value,
 )
 from colde_cli.similarity.numbers import (
-    DATE,
-    IN_WORDS,
     MONTHS,
     NUMERAL,
     SPELLED,
@@ -49,12 +48,12 @@ from colde_cli.similarity.numbers import (
     bibliographic,
     footnote_marks,
     formulas,
-    in_figures,
     mostly_numbers,
     names_something,
     written_twice,
 )
-from colde_cli.similarity.redline import NOTHING_IGNORED, Edit, IgnoreOptions, normal, plain, redline
+from colde_cli.similarity.quantities import COUNT, QUANTITY, is_label, normal_form
+from colde_cli.similarity.redline import NOTHING_IGNORED, Edit, IgnoreOptions, normal, redline
 
 
 class FlagKind(StrEnum):
@@ -112,42 +111,6 @@ _EXCEPTION_BEGINS = 3
 _BEGINNING = 12
 """Number of words of a clause that a flag shows."""
 
-_COUNT = re.compile(rf"-?{NUMERAL}(?:thousand|million|billion|bn|[km]\b)?|^(?:{'|'.join(SPELLED)})")
-# A minus touches the number and nothing before it; a dash or hyphen does not.
-_MINUS = r"(?:(?<=[\s(\[=,:;])[-−](?=\d))?"
-_CURRENCY = r"(?:[$€£¥₹]|\b(?:usd|eur|gbp|chf|cad|aud|jpy|dollars?|euros?|pounds?)\b)"
-_SCALE = r"(?:\s*(?:thousand|million|billion|bn|k|m)\b)?"
-_UNITS = (
-    r"(?:[mµ]g/m[²³23]|mg/l|km/h|m/s|mph|(?:business|working|calendar) days|seconds?|secs?"
-    r"|minutes?|mins?|hours?|hrs?|days?|weeks?|months?|quarters?|years?|[mkcµun]?m|[kmµ]?g|kilometres?"
-    r"|kilometers?|kilograms?|grams?|tonnes?|tons?|litres?|liters?|metres?|meters?|centimetres?|centimeters?"
-    r"|millimetres?|millimeters?|miles?|feet|foot|inch(?:es)?|yards?|pounds?|ounces?|[kmgt]?bits?|[kmgt]?bytes?"
-    r"|[kmgt]i?b|[kmg]?hz|[kmg]?wh?|volts?|amps?|degrees?|°\s?[cf]|[mµ]?s|[mcd]?l)"
-)
-_SPELLED_NUMBER = rf"\b{IN_WORDS}(?:[\s-](?:and\s)?{IN_WORDS})*"
-_PER_CENT = r"(?:%|percent\b|per\s?cent\b)"
-_PATTERNS = (
-    (FlagKind.DATE, DATE),
-    (
-        FlagKind.AMOUNT,
-        rf"{_CURRENCY}\s*{NUMERAL}{_SCALE}|(?:{NUMERAL}|{_SPELLED_NUMBER}){_SCALE}\s*{_CURRENCY}",
-    ),
-    (FlagKind.PERCENTAGE, rf"(?:{_MINUS}{NUMERAL}|{_SPELLED_NUMBER})\)?\s*{_PER_CENT}"),
-    (
-        FlagKind.UNIT,
-        rf"(?:{_MINUS}\b{NUMERAL}|{_SPELLED_NUMBER})(?:\)(?=\s*[a-z]{{3}}))?[\s-]*{_UNITS}(?![\w²³])",
-    ),
-    (FlagKind.NUMBER, rf"(?<![\w.]){_MINUS}{NUMERAL}|\d+(?:[.,]\d+)*|{_SPELLED_NUMBER}"),
-)
-_NUMERIC = re.compile("|".join(f"(?P<{kind.value}>{pattern})" for kind, pattern in _PATTERNS), re.IGNORECASE)
-_SIGNPOST = re.compile(
-    r"(?:\b(?:sections?|tables?|tab|figures?|figs?|appendix|appendices|chapters?|articles?|art|clauses?|paragraphs?"
-    r"|equations?|eqs?|questions?|steps?|items?|parts?|pages?|pp?|no|nos|notes?|annex|schedule|exhibit|rfc|pep"
-    r"|definitions?|def|theorems?|thm|lemmas?|propositions?|prop|corollary|corollaries|remarks?|examples?|algorithms?"
-    r"|assumptions?|listings?|lines?|vol|volume|rules?)"
-    r"\.?\s*(?:\d[\w.]*\s*(?:,|and|or|to|[-–])\s*)*|§+\s*|\(see\s+|\[(?:\d+[,;\s-]*)*)$",
-    re.IGNORECASE,
-)
 _NUMBERED = r"(?:[(\[]\d+(?:\.\d+)*[)\]]|\d+(?:\.\d+)*[.)]|\d+(?:\.\d+)+)\s"
 # At the beginning of a text, or of a sentence within it.
 _ITEM = re.compile(
@@ -218,22 +181,13 @@ def numbers(text: str) -> tuple[Mention, ...]:
         return ()
     labels = [*items, *axis_numbers(text), *footnote_marks(text), *formulas(text), *written_twice(text)]
     mentions = []
-    for match in _NUMERIC.finditer(text):
+    for match in QUANTITY.finditer(text):
         label = any(span.start <= match.start() and match.end() <= span.end for span in labels)
-        if label or _SIGNPOST.search(text[max(0, match.start() - 40) : match.start()]):
+        if label or is_label(text, match):
             continue
         kind = FlagKind(match.lastgroup or "number")
-        mentions.append(Mention(kind, _value(match[0]), Span(*match.span())))
+        mentions.append(Mention(kind, normal_form(match[0]), Span(*match.span())))
     return tuple(mentions)
-
-
-def _value(words: str) -> str:
-    """Bring words into the form of `Mention.value`."""
-    text = plain(words).casefold().replace(")", "")
-    minus = "-" if text.startswith("-") else ""
-    text = "50%" if text == "half" else text
-    text = re.sub(r"\bper\s?cent\b|\bpercent\b", "%", in_figures(text.removeprefix("-")))
-    return minus + re.sub(r"[\s-]+", "", text)
 
 
 def _values(a: str, b: str, edits: Sequence[Edit], ignore: IgnoreOptions) -> Iterator[Flag]:
@@ -262,7 +216,7 @@ def _values(a: str, b: str, edits: Sequence[Edit], ignore: IgnoreOptions) -> Ite
 def _units_alone(mentions: Sequence[Mention]) -> tuple[Mention, ...]:
     """Reduce the value of each mention to its unit, currency or per cent sign."""
     return tuple(
-        replace(mention, value="" if mention.kind is FlagKind.DATE else _COUNT.sub("0", mention.value))
+        replace(mention, value="" if mention.kind is FlagKind.DATE else COUNT.sub("0", mention.value))
         for mention in mentions
     )
 

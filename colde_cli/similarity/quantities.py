@@ -1,0 +1,59 @@
+"""Find quantities in a text (dates, amounts, percentages, numbers with a unit), and bring each into one form."""
+
+from __future__ import annotations
+
+import re
+
+from colde_cli.similarity.numbers import DATE, IN_WORDS, NUMERAL, SPELLED, in_figures
+from colde_cli.similarity.redline import plain
+
+COUNT = re.compile(rf"-?{NUMERAL}(?:thousand|million|billion|bn|[km]\b)?|^(?:{'|'.join(SPELLED)})")
+"""The number within a normal form; what is left is its unit, currency or per cent sign."""
+# A minus touches the number and nothing before it; a dash or hyphen does not.
+_MINUS = r"(?:(?<=[\s(\[=,:;])[-−](?=\d))?"
+_CURRENCY = r"(?:[$€£¥₹]|\b(?:usd|eur|gbp|chf|cad|aud|jpy|dollars?|euros?|pounds?)\b)"
+_SCALE = r"(?:\s*(?:thousand|million|billion|bn|k|m)\b)?"
+_UNITS = (
+    r"(?:[mµ]g/m[²³23]|mg/l|km/h|m/s|mph|(?:business|working|calendar) days|seconds?|secs?"
+    r"|minutes?|mins?|hours?|hrs?|days?|weeks?|months?|quarters?|years?|[mkcµun]?m|[kmµ]?g|kilometres?"
+    r"|kilometers?|kilograms?|grams?|tonnes?|tons?|litres?|liters?|metres?|meters?|centimetres?|centimeters?"
+    r"|millimetres?|millimeters?|miles?|feet|foot|inch(?:es)?|yards?|pounds?|ounces?|[kmgt]?bits?|[kmgt]?bytes?"
+    r"|[kmgt]i?b|[kmg]?hz|[kmg]?wh?|volts?|amps?|degrees?|°\s?[cf]|[mµ]?s|[mcd]?l)"
+)
+_SPELLED_NUMBER = rf"\b{IN_WORDS}(?:[\s-](?:and\s)?{IN_WORDS})*"
+_PER_CENT = r"(?:%|percent\b|per\s?cent\b)"
+_PATTERNS = {
+    "date": DATE,
+    "amount": rf"{_CURRENCY}\s*{NUMERAL}{_SCALE}|(?:{NUMERAL}|{_SPELLED_NUMBER}){_SCALE}\s*{_CURRENCY}",
+    "percentage": rf"(?:{_MINUS}{NUMERAL}|{_SPELLED_NUMBER})\)?\s*{_PER_CENT}",
+    "unit": rf"(?:{_MINUS}\b{NUMERAL}|{_SPELLED_NUMBER})(?:\)(?=\s*[a-z]{{3}}))?[\s-]*{_UNITS}(?![\w²³])",
+    "number": rf"(?<![\w.]){_MINUS}{NUMERAL}|\d+(?:[.,]\d+)*|{_SPELLED_NUMBER}",
+}
+QUANTITY = re.compile(
+    "|".join(f"(?P<{kind}>{pattern})" for kind, pattern in _PATTERNS.items()), re.IGNORECASE
+)
+"""Any quantity; the name of the group is its kind."""
+_SIGNPOST = re.compile(
+    r"(?:\b(?:sections?|tables?|tab|figures?|figs?|appendix|appendices|chapters?|articles?|art|clauses?|paragraphs?"
+    r"|equations?|eqs?|questions?|steps?|items?|parts?|pages?|pp?|no|nos|notes?|annex|schedule|exhibit|rfc|pep"
+    r"|definitions?|def|theorems?|thm|lemmas?|propositions?|prop|corollary|corollaries|remarks?|examples?|algorithms?"
+    r"|assumptions?|listings?|lines?|vol|volume|rules?)"
+    r"\.?\s*(?:\d[\w.]*\s*(?:,|and|or|to|[-–])\s*)*|§+\s*|\(see\s+|\[(?:\d+[,;\s-]*)*)$",
+    re.IGNORECASE,
+)
+_BEFORE = 40
+"""Number of characters before a number that may hold the word that makes it a label."""
+
+
+def is_label(text: str, quantity: re.Match[str]) -> bool:
+    """Whether a match of `QUANTITY` is the number of a section, table, citation or the like."""
+    return _SIGNPOST.search(text[max(0, quantity.start() - _BEFORE) : quantity.start()]) is not None
+
+
+def normal_form(words: str) -> str:
+    """Bring a quantity into one form: the same for "45 days" and "forty-five days"."""
+    text = plain(words).casefold().replace(")", "")
+    minus = "-" if text.startswith("-") else ""
+    text = "50%" if text == "half" else text
+    text = re.sub(r"\bper\s?cent\b|\bpercent\b", "%", in_figures(text.removeprefix("-")))
+    return minus + re.sub(r"[\s-]+", "", text)
