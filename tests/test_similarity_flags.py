@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from colde_cli.similarity.contracts import NO_TERMS, ContractTerms, read_terms
 from colde_cli.similarity.flags import beginning, flags, numbers, one_sided_flags, references
@@ -271,6 +273,26 @@ def test_a_year_behind_a_full_stop_is_no_item() -> None:
 )
 def test_what_a_flag_says(a: str, b: str, expected: list[tuple[str, str, str]]) -> None:
     assert said(a, b) == expected
+
+
+PARTIES = ContractTerms(frozenset({"Supplier", "Customer"}), rules=True)
+phrases = st.lists(
+    st.sampled_from(
+        "the Supplier|the Customer|shall not pay|may pay|within 30 days|within 60 days|the fee|unless agreed|and|$5 a day"
+        "|3 May 2021|no more than 4%|Section 3|in New York|may|is liable.".split("|")
+    ),
+    max_size=7,
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(phrases, phrases)
+def test_the_flags_the_other_way_round_are_the_same_turned_over(a: list[str], b: list[str]) -> None:
+    said(" ".join(a), " ".join(b), PARTIES)
+
+
+def test_a_tie_between_alignments_does_not_depend_on_the_order() -> None:
+    said("and shall not pay the fee and may pay.", "may pay and and may pay the fee.", PARTIES)
 
 
 def test_the_weightiest_flag_comes_first() -> None:

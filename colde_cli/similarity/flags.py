@@ -146,6 +146,8 @@ def flags(
         ignore: the differences to ignore. With numbers ignored, a changed unit or currency is still flagged.
         terms: parties and defined terms of both documents.
     """
+    if b < a:  # so that a difference has the same flags whichever text comes first
+        return tuple(replace(flag, a=flag.b, b=flag.a) for flag in flags(b, a, ignore, terms))
     all_edits = redline(a, b, readable=False, ignore=ignore)
     edits = [edit for edit in all_edits if _short(a, edit.a) and _short(b, edit.b)]
     if not all_edits:
