@@ -278,8 +278,8 @@ def test_what_a_flag_says(a: str, b: str, expected: list[tuple[str, str, str]]) 
 PARTIES = ContractTerms(frozenset({"Supplier", "Customer"}), rules=True)
 phrases = st.lists(
     st.sampled_from(
-        "the Supplier|the Customer|shall not pay|may pay|within 30 days|within 60 days|the fee|unless agreed|and|$5 a day"
-        "|3 May 2021|no more than 4%|Section 3|in New York|may|is liable.".split("|")
+        "the Supplier|the Customer|shall not pay|may pay|within 30 days|within 60 days|the fee|unless agreed|and"
+        "|$5 a day|3 May 2021|no more than 4%|Section 3|in New York|may|is liable.".split("|")
     ),
     max_size=7,
 )

@@ -90,7 +90,9 @@ def test_a_text_has_no_edits_against_itself(text: list[str]) -> None:
     assert redline(" ".join(text), "  \n".join(text)) == ()
 
 
-few_words = st.lists(st.sampled_from("and shall not may pay the fee 5 7 % - low-cost lowcost".split()), max_size=9)
+few_words = st.lists(
+    st.sampled_from("and shall not may pay the fee 5 7 % - low-cost lowcost".split()), max_size=9
+)
 
 
 @settings(max_examples=150, deadline=None)

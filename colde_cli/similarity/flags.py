@@ -50,6 +50,7 @@ from colde_cli.similarity.numbers import (
     formulas,
     mostly_numbers,
     names_something,
+    other_row,
     written_twice,
 )
 from colde_cli.similarity.quantities import COUNT, QUANTITY, is_label, normal_form
@@ -199,6 +200,8 @@ def _values(a: str, b: str, edits: Sequence[Edit], ignore: IgnoreOptions) -> Ite
     gone, new = _missing(left, right), _missing(right, left)
     rows = mostly_numbers(a) or mostly_numbers(b)
     for edit in edits:
+        if other_row(_line(a, edit.a), _line(b, edit.b)):
+            continue
         deleted = [mention for mention in gone if _touches(mention.span, edit.a)]
         inserted = [mention for mention in new if _touches(mention.span, edit.b)]
         gone = [mention for mention in gone if mention not in deleted]
@@ -213,6 +216,11 @@ def _values(a: str, b: str, edits: Sequence[Edit], ignore: IgnoreOptions) -> Ite
         for alone in inserted[len(deleted) :]:
             if _counts_alone(b, alone):
                 yield Flag(_kind_alone(alone), "", _words_of(b, alone))
+
+
+def _line(text: str, span: Span) -> str:
+    """The line of a text in which a span begins."""
+    return text[text.rfind("\n", 0, span.start) + 1 :].partition("\n")[0]
 
 
 def _units_alone(mentions: Sequence[Mention]) -> tuple[Mention, ...]:

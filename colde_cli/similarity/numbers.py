@@ -139,7 +139,11 @@ def formulas(text: str) -> tuple[Span, ...]:
     """Find the numbers of formulas: around them stand more signs, Greek letters and variables than words."""
     tokens = list(_TOKEN.finditer(text))
     wordy = [bool(_WORDY.search(token[0])) and not _FUNCTIONS.fullmatch(token[0]) for token in tokens]
-    maths = [not word and bool(_MATHS.search(token[0])) for word, token in zip(wordy, tokens, strict=True)]
+    # A bar by itself stands between the cells of a table.
+    maths = [
+        not word and token[0] != "|" and bool(_MATHS.search(token[0]))
+        for word, token in zip(wordy, tokens, strict=True)
+    ]
     if sum(maths) < 2 and any(wordy):
         return ()
     if sum(maths) > sum(wordy):
@@ -166,6 +170,22 @@ def mostly_numbers(text: str) -> bool:
     tokens = text.split()
     figures = sum(token[-1].isdigit() or token.strip("-–—−()%*.,") == "" for token in tokens)
     return 2 * figures > len(tokens)
+
+
+_BAR = " | "
+
+
+def other_row(before: str, after: str) -> bool:
+    """Whether two rows of a table, with bars between the cells, are of different things.
+
+    The first cells have no word in common, and most of the other cells differ: the row did not change, another row took
+    its place.
+    """
+    left, right = (row.casefold().strip("| ").split(_BAR) for row in (before, after))
+    if len(left) < 2 or len(right) < 2 or set(left[0].split()) & set(right[0].split()):
+        return False
+    same = sum(one.strip() == other.strip() for one, other in zip(left[1:], right[1:], strict=False))
+    return 2 * same < max(len(left), len(right)) - 1
 
 
 _NUMBER = r"[-−–]?\d+(?:\.\d+)?"

@@ -244,7 +244,7 @@ def redline(
         ignore: the differences that make no edit either.
     """
     if b < a:
-        # Which of two equally long common subsequences is found depends on the order: the edits of (b, a) shall be these.
+        # Which of two equally long common subsequences is found depends on the order; the edits must not.
         return tuple(turned(edit) for edit in redline(b, a, readable=readable, ignore=ignore))
     left, right = words(a, ignore), words(b, ignore)
     blocks = [block for block in _blocks(left, right) if not _same_letters(left, right, block)]
