@@ -520,5 +520,8 @@ def _touches(mention: Span, edit: Span) -> bool:
     return beside or (mention.start < edit.end and edit.start < mention.end)
 
 
-def _words_of(text: str, *mentions: Mention) -> str:
-    return " ".join(text[mention.span.start : mention.span.end] for mention in mentions)
+def _words_of(text: str, mention: Mention) -> str:
+    """The words of a mention; with the opening bracket before it if it has the closing one."""
+    start, end = mention.span.start, mention.span.end
+    closes = any(text.find(sign, start, end) > 0 for sign in ")]")
+    return text[start - (closes and text[max(0, start - 1) : start] in ("(", "[")) : end]

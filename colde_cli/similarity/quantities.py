@@ -21,12 +21,15 @@ _UNITS = (
     r"|[kmgt]i?b|[kmg]?hz|[kmg]?wh?|volts?|amps?|degrees?|°\s?[cf]|[mµ]?s|[mcd]?l)"
 )
 _SPELLED_NUMBER = rf"\b{IN_WORDS}(?:[\s-](?:and\s)?{IN_WORDS})*"
+_CLOSED = r"[)\]]"
+"""A bracket after a number that is written twice, "thirty (30) days", or open in a draft, "[30] days"."""
 _PER_CENT = r"(?:%|percent\b|per\s?cent\b)"
 _PATTERNS = {
     "date": DATE,
-    "amount": rf"{_CURRENCY}\s*{NUMERAL}{_SCALE}|(?:{NUMERAL}|{_SPELLED_NUMBER}){_SCALE}\s*{_CURRENCY}",
-    "percentage": rf"(?:{_MINUS}{NUMERAL}|{_SPELLED_NUMBER})\)?\s*{_PER_CENT}",
-    "unit": rf"(?:{_MINUS}\b{NUMERAL}|{_SPELLED_NUMBER})(?:\)(?=\s*[a-z]{{3}}))?[\s-]*{_UNITS}(?![\w²³])",
+    "amount": rf"{_CURRENCY}\s*(?:{NUMERAL}|\[{NUMERAL}\]){_SCALE}"
+    rf"|(?:{NUMERAL}|{_SPELLED_NUMBER}){_SCALE}(?:{_CLOSED}(?=\s+[a-z]{{4}}))?\s*{_CURRENCY}",
+    "percentage": rf"(?:{_MINUS}{NUMERAL}|{_SPELLED_NUMBER}){_CLOSED}?\s*{_PER_CENT}",
+    "unit": rf"(?:{_MINUS}\b{NUMERAL}|{_SPELLED_NUMBER})(?:{_CLOSED}(?=\s*[a-z]{{3}}))?[\s-]*{_UNITS}(?![\w²³])",
     "number": rf"(?<![\w.]){_MINUS}{NUMERAL}|\d+(?:[.,]\d+)*|{_SPELLED_NUMBER}",
 }
 QUANTITY = re.compile(
@@ -41,18 +44,28 @@ _SIGNPOST = re.compile(
     r"\.?\s*(?:\d[\w.]*\s*(?:,|and|or|to|[-–])\s*)*|§+\s*|\(see\s+|\[(?:\d+[,;\s-]*)*)$",
     re.IGNORECASE,
 )
+_MEASURE = re.compile(r"[$€£¥₹A-Z]|.*(?:%|[\s)\]-](?:[a-zµ]{2,}|(?:km|m)/[hs]))$", re.DOTALL)
+"""Words that measure: with a currency, a per cent sign, or a unit in small letters: "30 days", but not "Schedule 13G"
+or "Table 3 Days to failure"."""
+_DATED = re.compile(r"(?:\d.*)?[^\W\d_]{3}.*\s\d{4}$", re.DOTALL)
+"""A date with month and year; the "5 may" of "Section 5 may apply" is none."""
 _BEFORE = 40
 """Number of characters before a number that may hold the word that makes it a label."""
+
+_NO_BRACKETS = str.maketrans("", "", "()[]")
 
 
 def is_label(text: str, quantity: re.Match[str]) -> bool:
     """Whether a match of `QUANTITY` is the number of a section, table, citation or the like."""
+    kind, words = quantity.lastgroup, quantity[0]
+    if kind != "number" and (_DATED if kind == "date" else _MEASURE).match(words):
+        return False
     return _SIGNPOST.search(text[max(0, quantity.start() - _BEFORE) : quantity.start()]) is not None
 
 
 def normal_form(words: str) -> str:
     """Bring a quantity into one form: the same for "45 days" and "forty-five days"."""
-    text = plain(words).casefold().replace(")", "")
+    text = plain(words).casefold().translate(_NO_BRACKETS)
     minus = "-" if text.startswith("-") else ""
     text = "50%" if text == "half" else text
     text = re.sub(r"\bper\s?cent\b|\bpercent\b", "%", in_figures(text.removeprefix("-")))
