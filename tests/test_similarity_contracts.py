@@ -161,6 +161,12 @@ def test_a_clause_is_long_enough_and_binds(text: str, binds: bool) -> None:
     assert clause(text) is binds
 
 
+def test_a_text_that_only_supposes_is_no_clause() -> None:
+    shown = "the pumps of the mill {} be seen beside the new well of the town"
+    assert not clause(shown.format("could")) and not clause(shown.format("might"))
+    assert clause(shown.format("should")) and clause(shown.format("could not"))
+
+
 def test_parties_and_defined_terms_are_told_apart() -> None:
     terms = read_terms(CONTRACT)
     assert {"Supplier", "BBL"} <= terms.parties

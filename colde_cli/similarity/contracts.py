@@ -213,7 +213,10 @@ _CLAUSE_WORDS = 8
 
 def clause(text: str) -> bool:
     """Whether a text is a clause that binds or permits somebody: long enough, with a word of duty or permission."""
-    return len(text.split()) >= _CLAUSE_WORDS and bool(OBLIGATION.search(text) or NEGATION.search(text))
+    if len(text.split()) < _CLAUSE_WORDS:
+        return False
+    binds = any(group(match[0], OBLIGATIONS) in BINDING for match in OBLIGATION.finditer(text))
+    return binds or NEGATION.search(text) is not None
 
 
 def group(words: str, groups: Mapping[str, str]) -> str:
