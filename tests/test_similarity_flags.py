@@ -321,6 +321,23 @@ def test_clauses_that_come_or_go_are_flagged_where_texts_set_rules() -> None:
     assert (beginning(f"  {DUTY}"), beginning(" "), beginning("a\n b")) == (FIRST_WORDS, "", "a\n b")
 
 
+@pytest.mark.parametrize(
+    ("limit", "weighs"),
+    [
+        ("limited to $50,000 in each year and to a sum of all the fees in the aggregate", True),
+        ("limited to the fees that the buyer paid to him for the goods in question", True),
+        ("open to all of them unless the old well of the town has run dry by itself", True),
+        ("open to all of them until the old well of the town runs dry on 3 May 2021", True),
+        ("the only one of the town that the old well and all of its material supplies", False),
+    ],
+)
+def test_a_limit_that_goes_is_flagged_where_texts_set_rules(limit: str, weighs: bool) -> None:
+    before, after = f"The liability of the owner is {limit} here.", "The liability of the owner is full here."
+    shown = " ".join(limit.split()[:12])
+    assert said(before, after, RULES) == ([("clause", shown, "")] if weighs else [])
+    assert "clause" not in [kind for kind, _, _ in said(before, after)]
+
+
 def test_duties_of_rules_are_flagged_that_a_story_does_not_bind() -> None:
     a, b = "He should come back soon.", "He come back soon."
     assert said(a, b, RULES) == [("obligation", "should", "")]

@@ -109,6 +109,11 @@ _EXCEPTION_EDIT = 40
 _EXCEPTION_BEGINS = 3
 """Maximum number of words before "except" in such an edit."""
 
+_LIMIT = re.compile(
+    r"\b(?:un|not )?(?:limited|restricted) to\b|\b(?:unlimited|irrevocabl[ey]|exclusive(?:ly)?)\b", re.I
+)
+"""Words of scope that weigh within a long edit: "only", "material" and "reasonable" are in too many of them."""
+
 _BEGINNING = 12
 """Number of words of a clause that a flag shows."""
 
@@ -386,10 +391,16 @@ def _clauses(a: str, b: str, edits: Sequence[Edit]) -> Iterator[Flag]:
     """Flag long edits that delete or insert a clause, and little else."""
     for edit in edits:
         deleted, inserted = a[edit.a.start : edit.a.end], b[edit.b.start : edit.b.end]
-        if not _short(a, edit.a) and 3 * len(inserted) < len(deleted) and clause(deleted):
+        if not _short(a, edit.a) and 3 * len(inserted) < len(deleted) and _weighs(deleted):
             yield Flag(FlagKind.CLAUSE, beginning(deleted), "")
-        if not _short(b, edit.b) and 3 * len(deleted) < len(inserted) and clause(inserted):
+        if not _short(b, edit.b) and 3 * len(deleted) < len(inserted) and _weighs(inserted):
             yield Flag(FlagKind.CLAUSE, "", beginning(inserted))
+
+
+def _weighs(text: str) -> bool:
+    """Whether part of a sentence is a clause, or limits one: "limited to $50,000 in each year"."""
+    measures = {mention.kind for mention in numbers(text)} - {FlagKind.NUMBER}
+    return clause(text) or bool(measures or EXCEPTION.search(text) or _LIMIT.search(text))
 
 
 def one_sided_flags(a: str, b: str, terms: ContractTerms) -> tuple[Flag, ...]:
