@@ -183,6 +183,17 @@ def test_forms_of_one_party_are_the_same() -> None:
     assert party_value("your") == party_value("You")
 
 
+def test_a_party_in_capitals_is_a_party() -> None:
+    terms = read_terms(CONTRACT)
+    before = "IN NO EVENT SHALL THE SUPPLIER'S AGENTS BE LIABLE TO EITHER PARTY OR YOU."
+    found = [match[0] for match in terms.party_pattern.finditer(before)]
+    assert found == ["SUPPLIER'S", "EITHER PARTY", "YOU"]
+    (flag,) = flags(before, before.replace("SUPPLIER", "BBL"), terms=terms)
+    assert (flag.kind.value, flag.a, flag.b) == ("party", "SUPPLIER'S", "BBL'S")
+    assert party_value("SUPPLIER’S") == party_value("Supplier")
+    assert not terms.party_pattern.search("the laws of the US and the supplier's own")
+
+
 def test_an_exchanged_party_is_flagged_and_a_possessive_is_not() -> None:
     terms = read_terms(CONTRACT)
     (flag,) = flags(
@@ -247,9 +258,9 @@ def test_terms_of_either_text_count() -> None:
         *(
             ("Either  Party", "either party", False),
             ("no parties", "no parties", False),
-            ("BBL", "BBL", False),
+            ("BBL", "bbl", False),
         ),
-        *(("Supplier's", "Supplier", False), ("Supplier’s", "Supplier", False), ("youth", "youth", False)),
+        *(("Supplier's", "supplier", False), ("Supplier’s", "supplier", False), ("youth", "youth", False)),
     ],
 )
 def test_forms_of_parties(written: str, value: str, speaker: bool) -> None:
