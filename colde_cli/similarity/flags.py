@@ -10,10 +10,8 @@ How numbers are written is in `numbers` and `quantities`; words of duty and scop
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from enum import StrEnum
 
 from colde_cli.documents.document import Span
 from colde_cli.similarity.contracts import (
@@ -40,6 +38,7 @@ from colde_cli.similarity.contracts import (
     party_value,
     term_value,
 )
+from colde_cli.similarity.mentions import FlagKind, Mention, differing, missing, touches
 from colde_cli.similarity.numbers import (
     MONTHS,
     NUMERAL,
@@ -57,26 +56,6 @@ from colde_cli.similarity.quantities import COUNT, QUANTITY, is_label, normal_fo
 from colde_cli.similarity.redline import NOTHING_IGNORED, Edit, IgnoreOptions, normal, redline
 
 
-class FlagKind(StrEnum):
-    """The kind of difference, the weightiest first."""
-
-    AMOUNT = "amount"
-    PARTY = "party"
-    OBLIGATION = "obligation"
-    NEGATION = "negation"
-    EXCEPTION = "exception"
-    SCOPE = "scope"
-    COMPARISON = "comparison"
-    PERCENTAGE = "percentage"
-    DATE = "date"
-    UNIT = "unit"
-    NUMBER = "number"
-    CLAUSE = "clause"
-    REFERENCE = "reference"
-    TERM = "term"
-    NAME = "name"
-
-
 @dataclass(frozen=True, slots=True)
 class Flag:
     """A difference that matters, as the words of each text; "" where a text has no word of this kind."""
@@ -84,19 +63,6 @@ class Flag:
     kind: FlagKind
     a: str
     b: str
-
-
-@dataclass(frozen=True, slots=True)
-class Mention:
-    """A number, date, duty, party, ... in a text.
-
-    Attributes:
-        value: a normal form, the same for "45 days" and "forty-five days".
-    """
-
-    kind: FlagKind
-    value: str
-    span: Span
 
 
 SHORT_EDIT = 12
@@ -138,6 +104,9 @@ _NOT_NAMES = set(
 _COUNTED = re.compile(r"\)?\s[a-z]{3}|\)?[.,;:]?$")
 """What follows a number that counts something: "24 pumps"; or the end of the text."""
 _MONTH = re.compile(MONTHS, re.IGNORECASE)
+_SENTENCE_ENDS = re.compile(r"[.!?;:]\s")
+_STEP = 3
+"""Maximum number of words over which a negation is moved without another meaning: "is not now", "is now not"."""
 _AROUND_PARTY = set("the a an and or by of to each either both any such its".split())
 
 
@@ -202,13 +171,13 @@ def _values(a: str, b: str, edits: Sequence[Edit], ignore: IgnoreOptions) -> Ite
     left, right = numbers(a), numbers(b)
     if ignore.numbers:
         left, right = _units_alone(left), _units_alone(right)
-    gone, new = _missing(left, right), _missing(right, left)
+    gone, new = differing(a, b, edits, left, right)
     rows = mostly_numbers(a) or mostly_numbers(b)
     for edit in edits:
         if other_row(_line(a, edit.a), _line(b, edit.b)):
             continue
-        deleted = [mention for mention in gone if _touches(mention.span, edit.a)]
-        inserted = [mention for mention in new if _touches(mention.span, edit.b)]
+        deleted = [mention for mention in gone if touches(mention.span, edit.a)]
+        inserted = [mention for mention in new if touches(mention.span, edit.b)]
         gone = [mention for mention in gone if mention not in deleted]
         new = [mention for mention in new if mention not in inserted]
         for first, second in zip(deleted, inserted, strict=False):
@@ -234,13 +203,6 @@ def _units_alone(mentions: Sequence[Mention]) -> tuple[Mention, ...]:
         replace(mention, value="" if mention.kind is FlagKind.DATE else COUNT.sub("0", mention.value))
         for mention in mentions
     )
-
-
-def _missing(mentions: Sequence[Mention], others: Sequence[Mention]) -> list[Mention]:
-    """Select mentions with a value that occurs less often in the other text."""
-    here = Counter(mention.value for mention in mentions)
-    there = Counter(mention.value for mention in others)
-    return [mention for mention in mentions if here[mention.value] > there[mention.value]]
 
 
 def _kind(first: Mention, second: Mention) -> FlagKind:
@@ -288,7 +250,7 @@ def _phrases(a: str, b: str, edits: Sequence[Edit], terms: ContractTerms) -> Ite
         (FlagKind.COMPARISON, COMPARISON, COMPARISONS, _bounds),
     ):
         left, right = _mentions(kind, pattern, groups, a), _mentions(kind, pattern, groups, b)
-        gone, new = _missing(left, right), _missing(right, left)
+        gone, new = differing(a, b, edits, left, right)
         yield from _exchanged(a, b, edits, gone, new, alone)
 
 
@@ -310,8 +272,8 @@ def _exchanged(
 ) -> Iterator[Flag]:
     """Flag edits in which one mention replaced another; or in which one came or went, if it counts `alone`."""
     for edit in edits:
-        deleted = [mention for mention in gone if _touches(mention.span, edit.a)]
-        inserted = [mention for mention in new if _touches(mention.span, edit.b)]
+        deleted = [mention for mention in gone if touches(mention.span, edit.a)]
+        inserted = [mention for mention in new if touches(mention.span, edit.b)]
         if deleted and inserted:
             if {deleted[0].value, inserted[0].value} == HEDGES:
                 continue
@@ -347,7 +309,7 @@ def _bounds(text: str, mention: Mention) -> bool:
 
 
 def _negations(a: str, b: str, edits: Sequence[Edit]) -> Iterator[Flag]:
-    """Flag added and deleted negations, if one text has more of them."""
+    """Flag added and deleted negations, if one text has more of them or if another phrase has them now."""
     left, right = (
         [
             Mention(FlagKind.NEGATION, "", Span(*match.span()))
@@ -356,17 +318,39 @@ def _negations(a: str, b: str, edits: Sequence[Edit]) -> Iterator[Flag]:
         ]
         for text in (a, b)
     )
-    if len(left) == len(right):
-        return
-    gone, new = (left, []) if len(left) > len(right) else ([], right)
+    gone, new = _moved(a, edits, left, right)
+    if len(left) != len(right):
+        gone, new = (left, new) if len(left) > len(right) else (gone, right)
     yield from _exchanged(a, b, edits, gone, new, _always)
+
+
+def _moved(
+    text: str, edits: Sequence[Edit], left: Sequence[Mention], right: Sequence[Mention]
+) -> tuple[list[Mention], list[Mention]]:
+    """Find the negations that an edit by itself took from one phrase of the first text, or gave to another."""
+    gone = [(edit, mention) for edit in edits for mention in left if mention.span == edit.a]
+    new = [(edit, mention) for edit in edits for mention in right if mention.span == edit.b]
+    gone = [(edit, mention) for edit, mention in gone if edit.b.start == edit.b.end]
+    new = [(edit, mention) for edit, mention in new if edit.a.start == edit.a.end]
+    from_afar = [
+        mention for edit, mention in gone if not any(_near(text, edit.a, other.a) for other, _ in new)
+    ]
+    to_afar = [mention for edit, mention in new if not any(_near(text, edit.a, other.a) for other, _ in gone)]
+    return (from_afar, to_afar) if gone and new else ([], [])
+
+
+def _near(text: str, one: Span, other: Span) -> bool:
+    """Whether few words of one sentence are between two places."""
+    first, second = sorted((one, other), key=lambda span: span.start)
+    between = text[first.end : second.start]
+    return len(between.split()) <= _STEP and not _SENTENCE_ENDS.search(between)
 
 
 def _exceptions(a: str, b: str, edits: Sequence[Edit]) -> Iterator[Flag]:
     """Flag edits that begin with "except", "unless", "other than" ...; these may be long."""
     left = _mentions(FlagKind.EXCEPTION, EXCEPTION, EXCEPTIONS, a)
     right = _mentions(FlagKind.EXCEPTION, EXCEPTION, EXCEPTIONS, b)
-    gone, new = _missing(left, right), _missing(right, left)
+    gone, new = missing(left, right), missing(right, left)
     for edit in edits:
         if not (_short(a, edit.a, _EXCEPTION_EDIT) and _short(b, edit.b, _EXCEPTION_EDIT)):
             continue
@@ -377,7 +361,7 @@ def _exceptions(a: str, b: str, edits: Sequence[Edit]) -> Iterator[Flag]:
 
 
 def _begins(text: str, edit: Span, mention: Mention) -> bool:
-    return _touches(mention.span, edit) and _short(
+    return touches(mention.span, edit) and _short(
         text, Span(edit.start, max(edit.start, mention.span.start)), _EXCEPTION_BEGINS
     )
 
@@ -433,19 +417,19 @@ def references(text: str) -> tuple[Mention, ...]:
 
 def _references(a: str, b: str, edits: Sequence[Edit]) -> Iterator[Flag]:
     left, right = references(a), references(b)
-    yield from _exchanged(a, b, edits, _missing(left, right), _missing(right, left), _never)
+    yield from _exchanged(a, b, edits, *differing(a, b, edits, left, right), _never)
 
 
 def _terms(a: str, b: str, edits: Sequence[Edit], terms: ContractTerms) -> Iterator[Flag]:
     left, right = _parties(a, terms), _parties(b, terms)
     found: list[Flag] = []
-    for flag in _exchanged(a, b, edits, _missing(left, right), _missing(right, left), _alone_in(edits, a, b)):
+    for flag in _exchanged(a, b, edits, *differing(a, b, edits, left, right), _alone_in(edits, a, b)):
         speakers = [bool(words) and is_speaker(words) for words in (flag.a, flag.b)]
         if any(speakers) and not (flag.a and flag.b):
             continue
         found.append(flag)
     left, right = _defined(a, terms), _defined(b, terms)
-    found += _exchanged(a, b, edits, _missing(left, right), _missing(right, left), _within(edits, a, b))
+    found += _exchanged(a, b, edits, *differing(a, b, edits, left, right), _within(edits, a, b))
     yield from found
 
 
@@ -465,7 +449,7 @@ def _alone_in(edits: Sequence[Edit], a: str, b: str) -> Callable[[str, Mention],
     def alone(text: str, mention: Mention) -> bool:
         spans = [edit.a for edit in edits if text is a] + [edit.b for edit in edits if text is b]
         for span in spans:
-            if _touches(mention.span, span):
+            if touches(mention.span, span):
                 rest = text[span.start : mention.span.start] + " " + text[mention.span.end : span.end]
                 return not set(re.findall(r"\w+", rest.casefold())) - _AROUND_PARTY
         return False
@@ -523,12 +507,6 @@ def _name(text: str, span: Span) -> str:
     before = text[: span.start].rstrip()
     begins = not before or before[-1] in ".!?:;•-\"'“‘"
     return "" if begins and " " not in words else words
-
-
-def _touches(mention: Span, edit: Span) -> bool:
-    # An empty edit touches the number after it: the other text may have a minus there.
-    beside = edit.start == edit.end and 0 <= mention.start - edit.end <= 1
-    return beside or (mention.start < edit.end and edit.start < mention.end)
 
 
 def _words_of(text: str, mention: Mention) -> str:
