@@ -171,6 +171,28 @@ def test_a_date_is_one_number(date: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "number",
+    [
+        "version 3.1.10",
+        "release 3.1.10",
+        "v 3.1.10",
+        "v. 3.1.10",
+        "13.14.15",
+        "32.1.24",
+        "3.1.245",
+        "3/1.24",
+        "10.1.1.12",
+    ],
+)
+def test_a_version_is_no_date(number: str) -> None:
+    kinds = [mention.kind.value for mention in numbers(f"It runs on {number} of it.")]
+    assert "date" not in kinds
+    changed = number.replace("1", "9", 1)
+    found = flags(f"It runs on {number} of it.", f"It runs on {changed} of it.")
+    assert [flag.kind.value for flag in found] == ["number"]
+
+
+@pytest.mark.parametrize(
     ("text", "one"),
     [
         *(

@@ -107,6 +107,9 @@ _MONTH = re.compile(MONTHS, re.IGNORECASE)
 _SENTENCE_ENDS = re.compile(r"[.!?;:]\s")
 _STEP = 3
 """Maximum number of words over which a negation is moved without another meaning: "is not now", "is now not"."""
+_FIGURE = re.compile(NUMERAL)
+_SECTION = re.compile(r"\d+(?:\.\d+){2,}")
+"""The number of a section or of a version; it counts nothing."""
 _AROUND_PARTY = set("the a an and or by of to each either both any such its".split())
 
 
@@ -185,10 +188,10 @@ def _values(a: str, b: str, edits: Sequence[Edit], ignore: IgnoreOptions) -> Ite
         if ignore.numbers or rows:
             continue
         for alone in deleted[len(inserted) :]:
-            if _counts_alone(a, alone):
+            if _counts_alone(a, b, alone):
                 yield Flag(_kind_alone(alone), _words_of(a, alone), "")
         for alone in inserted[len(deleted) :]:
-            if _counts_alone(b, alone):
+            if _counts_alone(b, a, alone):
                 yield Flag(_kind_alone(alone), "", _words_of(b, alone))
 
 
@@ -225,9 +228,17 @@ def _amount(value: str) -> str:
     return match[0] if match else value
 
 
-def _counts_alone(text: str, mention: Mention) -> bool:
-    """Whether a number without a counterpart in the other text matters."""
+def _counts_alone(text: str, other: str, mention: Mention) -> bool:
+    """Whether a number without a counterpart in the other text matters.
+
+    The other text may have it as a label ("§ 12.212"), which is no mention.
+    """
     words = text[mention.span.start : mention.span.end]
+    figures = _FIGURE.findall(words)
+    if all(_FIGURE.findall(text).count(figure) <= _FIGURE.findall(other).count(figure) for figure in figures):
+        return False
+    if mention.kind is FlagKind.NUMBER and _SECTION.fullmatch(words):
+        return False
     if mention.kind is FlagKind.NUMBER and (
         names_something(text, mention.span) or not _COUNTED.match(text[mention.span.end :])
     ):

@@ -22,11 +22,21 @@ SPELLED = (
     "nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred thousand million billion half twice third "
     "quarter one"
 ).split()
+_DAY, _MONTH = r"(?:0?[1-9]|[12]\d|3[01])", r"(?:0?[1-9]|1[0-2])"
+# A day and a month in either order, and one sign between all three: else it is a version, a section or a fraction.
+_IN_FIGURES = (
+    rf"(?:{_DAY}/{_MONTH}|{_MONTH}/{_DAY})/(?:\d{{4}}|\d\d)"
+    rf"|(?:{_DAY}\.{_MONTH}|{_MONTH}\.{_DAY})\.(?:\d{{4}}|\d\d)"
+)
+_NO_VERSION = r"(?<![\w./])" + "".join(
+    rf"(?<!(?i:\b{word})\s)" for word in ("version", "versions", "release", r"v", r"v\.")
+)
 DATE = (
     rf"\b\d{{1,2}}(?:st|nd|rd|th|er)?\s+(?:of\s+|de\s+)?{MONTHS}\b\.?(?:,?\s+(?:de\s+|del\s+)?\d{{4}}\b)?"
     rf"|\b\d{{1,2}}\.\s+{MONTHS}\s+\d{{4}}\b"
     rf"|\b{MONTHS}\.?\s+\d{{1,2}}(?:st|nd|rd|th)?\b(?:,?\s+\d{{4}}\b)?|\b{MONTHS},?\s+\d{{4}}\b"
-    r"|(?<!\d)\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2})?)?(?!\d)|\b\d{1,2}[/.]\d{1,2}[/.]\d{2,4}\b"
+    r"|(?<!\d)\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2})?)?(?!\d)"
+    rf"|{_NO_VERSION}(?:{_IN_FIGURES})(?![./]?\d)"
 )
 
 _TENS = "twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety"
