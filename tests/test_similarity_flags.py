@@ -157,11 +157,11 @@ def said(a: str, b: str, terms: ContractTerms = NO_TERMS) -> list[tuple[str, str
         *(("10 µg/m³", "unit", "10μg/m3"), ("20 GiB", "unit", "20gib"), ("5.5 km/h", "unit", "5.5km/h")),
         *(("24-hour", "unit", "24hour"), ("10 m²", "number", "10"), ("3 pumps", "number", "3")),
         *(
-            ("EUR 1.5 million", "amount", "eur1.5million"),
-            ("$5bn", "amount", "$5bn"),
+            ("EUR 1.5 million", "amount", "€1500000"),
+            ("$5bn", "amount", "$5000000000"),
             ("£ 50", "amount", "£50"),
         ),
-        *(("ten thousand dollars", "amount", "10000dollars"), ("5k euros", "amount", "5keuros")),
+        *(("ten thousand dollars", "amount", "$10000"), ("5k euros", "amount", "€5000")),
         *(
             ("4 per cent", "percentage", "4%"),
             ("4 %", "percentage", "4%"),

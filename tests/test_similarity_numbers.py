@@ -119,6 +119,13 @@ def test_numbers_in_words_have_a_value(words: str, value: int) -> None:
 
 
 @pytest.mark.parametrize(
+    "text", ["two and three men", "ten five", "two thousand million", "twenty ten", "two hundred hundred"]
+)
+def test_several_numbers_in_words_have_no_value(text: str) -> None:
+    assert in_figures(text) == text
+
+
+@pytest.mark.parametrize(
     ("text", "figures"),
     [
         ("1,400 of 2,000", "1400 of 2000"),

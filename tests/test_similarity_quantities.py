@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import datetime
+from decimal import Decimal
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from colde_cli.similarity.flags import flags, numbers
 from colde_cli.similarity.quantities import normal_form
@@ -59,3 +64,94 @@ def test_a_flag_shows_both_brackets_or_none(a: str, b: str, said: tuple[str, str
 
 def test_brackets_are_no_part_of_a_value() -> None:
     assert normal_form("[30] days") == normal_form("(30) days") == normal_form("thirty days") == "30days"
+
+
+SAME = [
+    (
+        "date",
+        [
+            "3 May 2021",
+            "May 3, 2021",
+            "2021-05-03",
+            "3rd May 2021",
+            "3rd of May, 2021",
+            "3. Mai 2021",
+            "3 de mayo de 2021",
+        ],
+    ),
+    ("date", ["January 1992", "January, 1992", "Jan 1992"]),
+    ("date", ["3 May", "May 3rd"]),
+    ("amount", ["$1,000", "$1,000.00", "1,000 dollars", "one thousand dollars", "$1k"]),
+    ("amount", ["$1.5 million", "$1,500,000", "1.50 million dollars", "$1.5m"]),
+    ("amount", ["two hundred thousand dollars", "$200,000"]),
+    ("amount", ["EUR 5 billion", "5,000 million euros", "€5bn"]),
+    ("percentage", ["4%", "4.0%", "four per cent", "4.00 percent"]),
+]
+
+
+@pytest.mark.parametrize(("kind", "written"), SAME)
+def test_what_is_only_written_otherwise_is_the_same(kind: str, written: list[str]) -> None:
+    assert len({normal_form(one, kind) for one in written}) == 1
+    for one in written[1:]:
+        assert flags(f"It was {written[0]} at the mill.", f"It was {one} at the mill.") == ()
+
+
+@pytest.mark.parametrize(
+    ("kind", "one", "other"),
+    [
+        ("date", "3/4/2021", "4/3/2021"),
+        ("date", "3/4/2021", "3 April 2021"),
+        ("date", "May 2021", "May 20"),
+        ("date", "3 June 2021", "3 juillet 2021"),
+        ("amount", "$1.000", "$1"),
+        ("amount", "$1.000", "$1,000"),
+        ("amount", "$1.000 million", "$1.000"),
+        ("amount", "$1,000", "USD 1,000"),
+        ("amount", "$1,000", "€1,000"),
+        ("amount", "$1.5 million", "$1.5 billion"),
+        ("amount", "two and three dollars", "five dollars"),
+        ("amount", "50 pounds", "£5"),
+        ("percentage", "4.000%", "4%"),
+        ("percentage", "-4%", "4%"),
+        ("number", "2.0", "2"),
+        ("number", "3.10", "3.1"),
+    ],
+)
+def test_what_may_be_another_value_is_not_the_same(kind: str, one: str, other: str) -> None:
+    assert normal_form(one, kind) != normal_form(other, kind)
+
+
+DATES = st.dates(datetime.date(1000, 1, 1))
+MONTHS = "January February March April May June July August September October November December".split()
+
+
+@given(DATES, DATES)
+def test_two_dates_never_have_one_form(one: datetime.date, other: datetime.date) -> None:
+    forms = [
+        {
+            date.isoformat(),
+            normal_form(f"{date.day} {MONTHS[date.month - 1]} {date.year}", "date"),
+            normal_form(f"{MONTHS[date.month - 1][:3]} {date.day}, {date.year}", "date"),
+        }
+        for date in (one, other)
+    ]
+    assert len(forms[0]) == 1
+    assert (forms[0] == forms[1]) == (one == other)
+
+
+AMOUNTS = st.tuples(
+    st.integers(0, 10**7),
+    st.integers(0, 99),
+    st.sampled_from([("", 0), (" thousand", 3), ("m", 6), (" billion", 9)]),
+)
+
+
+@given(AMOUNTS, AMOUNTS)
+def test_two_amounts_never_have_one_form(
+    one: tuple[int, int, tuple[str, int]], other: tuple[int, int, tuple[str, int]]
+) -> None:
+    written, values = [], []
+    for whole, cents, (scale, zeros) in (one, other):
+        written.append(normal_form(f"${whole:,}.{cents:02}{scale}", "amount"))
+        values.append(Decimal(f"{whole}.{cents:02}") * 10**zeros)
+    assert (written[0] == written[1]) == (values[0] == values[1])

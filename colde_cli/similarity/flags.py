@@ -166,7 +166,7 @@ def numbers(text: str) -> tuple[Mention, ...]:
         if label or is_label(text, match):
             continue
         kind = FlagKind(match.lastgroup or "number")
-        mentions.append(Mention(kind, normal_form(match[0]), Span(*match.span())))
+        mentions.append(Mention(kind, normal_form(match[0], kind.value), Span(*match.span())))
     return tuple(mentions)
 
 

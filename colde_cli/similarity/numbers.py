@@ -106,17 +106,26 @@ def in_figures(text: str) -> str:
 
 
 def _spelled(words: Sequence[str]) -> int | None:
-    whole, part = 0, 0
+    """The value of a number in words; None of "one" alone, and of several numbers, as in "two and three"."""
+    whole, part, scale = 0, 0, 10**15
     numbers = [word for word in words if word != "and"]
-    if numbers == ["one"] or numbers[0] in _SCALES:
+    if numbers == ["one"]:
         return None
     for word in numbers:
         if word == "hundred":
+            if not 0 < part < 100:
+                return None
             part *= 100
         elif word in _SCALES:
-            whole, part = whole + part * _SCALES[word], 0
+            if not part > 0 or _SCALES[word] >= scale:
+                return None
+            scale = _SCALES[word]
+            whole, part = whole + part * scale, 0
         else:
-            part += _UNITS_VALUE[word]
+            value = _UNITS_VALUE[word]
+            if part % (10 if value < 10 else 100) or (value < 10 and part % 100 == 10):
+                return None
+            part += value
     return whole + part
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from decimal import Decimal
 
-from colde_cli.similarity.numbers import DATE, IN_WORDS, NUMERAL, SPELLED, in_figures
+from colde_cli.similarity.numbers import DATE, IN_WORDS, MONTHS, NUMERAL, SPELLED, in_figures
 from colde_cli.similarity.redline import plain
 
 COUNT = re.compile(rf"-?{NUMERAL}(?:thousand|million|billion|bn|[km]\b)?|^(?:{'|'.join(SPELLED)})")
@@ -12,7 +13,7 @@ COUNT = re.compile(rf"-?{NUMERAL}(?:thousand|million|billion|bn|[km]\b)?|^(?:{'|
 # A minus touches the number and nothing before it; a dash or hyphen does not.
 _MINUS = r"(?:(?<=[\s(\[=,:;])[-−](?=\d))?"
 _CURRENCY = r"(?:[$€£¥₹]|\b(?:usd|eur|gbp|chf|cad|aud|jpy|dollars?|euros?|pounds?)\b)"
-_SCALE = r"(?:\s*(?:thousand|million|billion|bn|k|m)\b)?"
+_SCALE = r"(?:\s*(?:thousand|million|billion|trillion|bn|k|m)\b)?"
 _UNITS = (
     r"(?:[mµ]g/m[²³23]|mg/l|km/h|m/s|mph|(?:business|working|calendar) days|seconds?|secs?"
     r"|minutes?|mins?|hours?|hrs?|days?|weeks?|months?|quarters?|years?|[mkcµun]?m|[kmµ]?g|kilometres?"
@@ -52,8 +53,6 @@ _DATED = re.compile(r"(?:\d.*)?[^\W\d_]{3}.*\s\d{4}$", re.DOTALL)
 _BEFORE = 40
 """Number of characters before a number that may hold the word that makes it a label."""
 
-_NO_BRACKETS = str.maketrans("", "", "()[]")
-
 
 def is_label(text: str, quantity: re.Match[str]) -> bool:
     """Whether a match of `QUANTITY` is the number of a section, table, citation or the like."""
@@ -63,10 +62,71 @@ def is_label(text: str, quantity: re.Match[str]) -> bool:
     return _SIGNPOST.search(text[max(0, quantity.start() - _BEFORE) : quantity.start()]) is not None
 
 
-def normal_form(words: str) -> str:
-    """Bring a quantity into one form: the same for "45 days" and "forty-five days"."""
+_NO_BRACKETS = str.maketrans("", "", "()[]")
+_EXACT = re.compile(r"\d+(?:\.\d+)?")
+_AMBIGUOUS = re.compile(r"\d{1,3}\.\d{3}")
+"""A thousand in one country and one in another: "1.000"."""
+_MILLIONS = {"thousand": 3, "k": 3, "million": 6, "m": 6, "billion": 9, "bn": 9, "trillion": 12}
+_SIGNS = {"dollar": "$", "dollars": "$", "euro": "€", "euros": "€", "eur": "€", "gbp": "£"}
+_AMOUNT = re.compile(
+    rf"(?P<before>{_CURRENCY})?\s*(?P<number>{NUMERAL})\s*(?P<scale>{'|'.join(_MILLIONS)})?\s*(?P<after>{_CURRENCY})?"
+)
+_MONTHS = "jan ene|feb fév|mar mär|apr avr abr|may mai|jun juin|jul juil|aug aoû ago|sep|oct okt|nov|dec dez déc dic"
+"""How the names of each month begin. "Juin" and "juillet" differ in the fourth letter only."""
+_MONTH_NUMBERS = {
+    month: number for number, months in enumerate(_MONTHS.split("|"), 1) for month in months.split()
+}
+_DATES = [
+    re.compile(pattern)
+    for pattern in (
+        rf"(?P<day>\d{{1,2}})(?:\.|st|nd|rd|th|er)?\s+(?:of\s+|de\s+)?(?P<month>{MONTHS})\.?"
+        r"(?:,?\s+(?:del?\s+)?(?P<year>\d{4}))?",
+        rf"(?P<month>{MONTHS})\.?\s+(?P<day>\d{{1,2}})(?:st|nd|rd|th)?(?:,?\s+(?P<year>\d{{4}}))?",
+        rf"(?P<month>{MONTHS})(?P<day>),?\s+(?P<year>\d{{4}})",
+    )
+]
+
+
+def normal_form(words: str, kind: str = "number") -> str:
+    """Bring a quantity into one form: the same for "45 days" and "forty-five days", "$1,000" and "1,000.00 dollars".
+
+    What may be read in two ways stays as it is written, so that two values never have one form: "1.000", "3/4/2021".
+    """
     text = plain(words).casefold().translate(_NO_BRACKETS)
+    if kind == "date":
+        return _date(text)
     minus = "-" if text.startswith("-") else ""
     text = "50%" if text == "half" else text
     text = re.sub(r"\bper\s?cent\b|\bpercent\b", "%", in_figures(text.removeprefix("-")))
+    if kind == "amount":
+        text = _amount(text)
+    elif kind == "percentage":
+        number = text.removesuffix("%").strip()
+        text = f"{_decimal(number) or number}%"
     return minus + re.sub(r"[\s-]+", "", text)
+
+
+def _date(text: str) -> str:
+    """The date as in ISO 8601, "--05-03" without a year and "2021-05" without a day; or else as it is written."""
+    for match in filter(None, (pattern.fullmatch(text) for pattern in _DATES)):
+        month = _MONTH_NUMBERS.get(match["month"][:4]) or _MONTH_NUMBERS[match["month"][:3]]
+        day = f"-{int(match['day']):02}" if match["day"] else ""
+        return f"{match['year'] or '-'}-{month:02}{day}"
+    return re.sub(r"\s+", "", text)
+
+
+def _amount(text: str) -> str:
+    """The sign of the currency and the number in full; as it is written where the number has two readings."""
+    match = _AMOUNT.fullmatch(text)
+    number = match and _decimal(match["number"], _MILLIONS.get(match["scale"], 0))
+    if match is None or number is None:
+        return text
+    currency = match["before"] or match["after"]
+    return f"{_SIGNS.get(currency, currency)}{number}"
+
+
+def _decimal(number: str, zeros: int = 0) -> str | None:
+    """A number without decimal places that are zero, times a power of ten; None of one with two readings."""
+    if not _EXACT.fullmatch(number) or _AMBIGUOUS.fullmatch(number):
+        return None
+    return f"{(Decimal(number) * 10**zeros).normalize():f}"
