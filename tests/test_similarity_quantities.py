@@ -16,7 +16,7 @@ from colde_cli.similarity.quantities import normal_form
 @pytest.mark.parametrize(
     ("text", "before", "after"),
     [
-        ("Interest is due under Section 3 or $500 per day.", "$500", "$900"),
+        ("Interest is due under Section 3 or $500 per day.", "$500 per day", "$900 per day"),
         ("He may end it under Section 3, 15 days after notice.", "15 days", "45 days"),
         ("It is due under Article 5 and 30 days later.", "30 days", "60 days"),
         ("A discount under clause 4 or 5% is given.", "5%", "9%"),
@@ -85,6 +85,18 @@ SAME = [
     ("amount", ["$1.5 million", "$1,500,000", "1.50 million dollars", "$1.5m"]),
     ("amount", ["two hundred thousand dollars", "$200,000"]),
     ("amount", ["EUR 5 billion", "5,000 million euros", "€5bn"]),
+    (
+        "amount",
+        [
+            "$500 annually",
+            "$500 per year",
+            "$500 a year",
+            "500 dollars per annum",
+            "$500 yearly",
+            "$500/year",
+        ],
+    ),
+    ("number", ["5:00 p.m.", "5 p.m.", "5:00 pm", "5pm"]),
     ("percentage", ["4%", "4.0%", "four per cent", "4.00 percent"]),
 ]
 
@@ -155,3 +167,27 @@ def test_two_amounts_never_have_one_form(
         written.append(normal_form(f"${whole:,}.{cents:02}{scale}", "amount"))
         values.append(Decimal(f"{whole}.{cents:02}") * 10**zeros)
     assert (written[0] == written[1]) == (values[0] == values[1])
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "kind"),
+    [
+        ("4% per year", "4% per month", "percentage"),
+        ("$5 a year", "$5 a month", "amount"),
+        ("$500 annually", "$500 monthly", "amount"),
+        ("$500 monthly", "$500", "amount"),
+        ("EUR 40/day", "EUR 40/week", "amount"),
+        ("40 hours per week", "40 hours per month", "unit"),
+        ("5:00 p.m.", "5:00 a.m.", "number"),
+        ("5:30pm", "5:30am", "number"),
+    ],
+)
+def test_another_rate_or_time_of_day_is_flagged(a: str, b: str, kind: str) -> None:
+    found = flags(f"It was {a} at the mill.", f"It was {b} at the mill.")
+    assert [(flag.kind.value, flag.a, flag.b) for flag in found] == [(kind, a, b)]
+
+
+@pytest.mark.parametrize("text", ["$500 a month later", "4% a year ago", "30 days per year before"])
+def test_a_time_that_passed_is_no_rate(text: str) -> None:
+    (mention,) = numbers(f"It was {text} of it.")
+    assert "/" not in mention.value

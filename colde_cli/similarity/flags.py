@@ -179,8 +179,16 @@ def _values(a: str, b: str, edits: Sequence[Edit], ignore: IgnoreOptions) -> Ite
     for edit in edits:
         if other_row(_line(a, edit.a), _line(b, edit.b)):
             continue
-        deleted = [mention for mention in gone if touches(mention.span, edit.a)]
-        inserted = [mention for mention in new if touches(mention.span, edit.b)]
+        deleted = [
+            mention
+            for mention in gone
+            if touches(mention.span, edit.a, behind=mention.kind is not FlagKind.NUMBER)
+        ]
+        inserted = [
+            mention
+            for mention in new
+            if touches(mention.span, edit.b, behind=mention.kind is not FlagKind.NUMBER)
+        ]
         gone = [mention for mention in gone if mention not in deleted]
         new = [mention for mention in new if mention not in inserted]
         for first, second in zip(deleted, inserted, strict=False):

@@ -136,7 +136,12 @@ def _words(a: str, b: str, edit: Edit) -> tuple[str, str]:
     return plain(a[edit.a.start : edit.a.end]).casefold(), plain(b[edit.b.start : edit.b.end]).casefold()
 
 
-def touches(mention: Span, edit: Span) -> bool:
-    """Whether an edit changes a mention; an empty one may: the other text may have a minus there."""
-    beside = edit.start == edit.end and 0 <= mention.start - edit.end <= 1
+def touches(mention: Span, edit: Span, *, behind: bool = False) -> bool:
+    """Whether an edit changes a mention; an empty one may: the other text may have a minus there.
+
+    `behind`: also where an empty edit follows it; the other text may have "monthly" there.
+    """
+    beside = edit.start == edit.end and (
+        0 <= mention.start - edit.end <= 1 or (behind and mention.end == edit.start)
+    )
     return beside or (mention.start < edit.end and edit.start < mention.end)

@@ -16,22 +16,34 @@ _CURRENCY = r"(?:[$€£¥₹]|\b(?:usd|eur|gbp|chf|cad|aud|jpy|dollars?|euros?|
 _SCALE = r"(?:\s*(?:thousand|million|billion|trillion|bn|k|m)\b)?"
 _UNITS = (
     r"(?:[mµ]g/m[²³23]|mg/l|km/h|m/s|mph|(?:business|working|calendar) days|seconds?|secs?"
-    r"|minutes?|mins?|hours?|hrs?|days?|weeks?|months?|quarters?|years?|[mkcµun]?m|[kmµ]?g|kilometres?"
+    r"|minutes?|mins?|hours?|hrs?|days?|weeks?|months?|quarters?|years?|l/s|[mkcµun]?m|[kmµ]?g|kilometres?"
     r"|kilometers?|kilograms?|grams?|tonnes?|tons?|litres?|liters?|metres?|meters?|centimetres?|centimeters?"
     r"|millimetres?|millimeters?|miles?|feet|foot|inch(?:es)?|yards?|pounds?|ounces?|[kmgt]?bits?|[kmgt]?bytes?"
     r"|[kmgt]i?b|[kmg]?hz|[kmg]?wh?|volts?|amps?|degrees?|°\s?[cf]|[mµ]?s|[mcd]?l)"
 )
 _SPELLED_NUMBER = rf"\b{IN_WORDS}(?:[\s-](?:and\s)?{IN_WORDS})*"
+_TIMES = r"(?:second|minute|hour|(?:business |working |calendar )?day|week|month|quarter|year|annum)"
+_OFTEN = {
+    **{"hourly": "hour", "daily": "day", "weekly": "week", "monthly": "month", "quarterly": "quarter"},
+    **{"yearly": "year", "annually": "year", "annum": "year"},
+}
+_RATE = (
+    rf"(?:(?:\s+(?:per|each|every|an?)\s+|\s*/\s*){_TIMES}\b|\s+(?:{'|'.join(_OFTEN)})\b)"
+    r"(?!\s+(?:later|ago|after|before|earlier|prior)\b)"
+)
+"""The time for which a quantity is counted: "per year", "a month", "/day", "annually"; but not in "a month later"."""
+_CLOCK = r"(?:\s*[ap]\.\s?m\b\.?|\s*pm\b|(?:(?<=:\d\d)\s*)?am\b)"
 _CLOSED = r"[)\]]"
 """A bracket after a number that is written twice, "thirty (30) days", or open in a draft, "[30] days"."""
 _PER_CENT = r"(?:%|percent\b|per\s?cent\b)"
 _PATTERNS = {
     "date": DATE,
-    "amount": rf"{_CURRENCY}\s*(?:{NUMERAL}|\[{NUMERAL}\]){_SCALE}"
-    rf"|(?:{NUMERAL}|{_SPELLED_NUMBER}){_SCALE}(?:{_CLOSED}(?=\s+[a-z]{{4}}))?\s*{_CURRENCY}",
-    "percentage": rf"(?:{_MINUS}{NUMERAL}|{_SPELLED_NUMBER}){_CLOSED}?\s*{_PER_CENT}",
-    "unit": rf"(?:{_MINUS}\b{NUMERAL}|{_SPELLED_NUMBER})(?:{_CLOSED}(?=\s*[a-z]{{3}}))?[\s-]*{_UNITS}(?![\w²³])",
-    "number": rf"(?<![\w.]){_MINUS}{NUMERAL}|\d+(?:[.,]\d+)*|{_SPELLED_NUMBER}",
+    "amount": rf"(?:{_CURRENCY}\s*(?:{NUMERAL}|\[{NUMERAL}\]){_SCALE}"
+    rf"|(?:{NUMERAL}|{_SPELLED_NUMBER}){_SCALE}(?:{_CLOSED}(?=\s+[a-z]{{4}}))?\s*{_CURRENCY})(?:{_RATE})?",
+    "percentage": rf"(?:{_MINUS}{NUMERAL}|{_SPELLED_NUMBER}){_CLOSED}?\s*{_PER_CENT}(?:{_RATE})?",
+    "unit": rf"(?:{_MINUS}\b{NUMERAL}|{_SPELLED_NUMBER})(?:{_CLOSED}(?=\s*[a-z]{{3}}))?"
+    rf"[\s-]*{_UNITS}(?![\w²³])(?:{_RATE})?",
+    "number": rf"(?<![\w.]){_MINUS}{NUMERAL}{_CLOCK}?|\d+(?:[.,]\d+)*|{_SPELLED_NUMBER}",
 }
 QUANTITY = re.compile(
     "|".join(f"(?P<{kind}>{pattern})" for kind, pattern in _PATTERNS.items()), re.IGNORECASE
@@ -45,7 +57,7 @@ _SIGNPOST = re.compile(
     r"\.?\s*(?:\d[\w.]*\s*(?:,|and|or|to|[-–])\s*)*|§+\s*|\(see\s+|\[(?:\d+[,;\s-]*)*)$",
     re.IGNORECASE,
 )
-_MEASURE = re.compile(r"[$€£¥₹A-Z]|.*(?:%|[\s)\]-](?:[a-zµ]{2,}|(?:km|m)/[hs]))$", re.DOTALL)
+_MEASURE = re.compile(r"[$€£¥₹A-Z]|.*(?:%|[\s)\]-](?:[a-zµ]{2,}|(?:km|m|l)/[hs]))$", re.DOTALL)
 """Words that measure: with a currency, a per cent sign, or a unit in small letters: "30 days", but not "Schedule 13G"
 or "Table 3 Days to failure"."""
 _DATED = re.compile(r"(?:\d.*)?[^\W\d_]{3}.*\s\d{4}$", re.DOTALL)
@@ -63,6 +75,8 @@ def is_label(text: str, quantity: re.Match[str]) -> bool:
 
 
 _NO_BRACKETS = str.maketrans("", "", "()[]")
+_AT_A_RATE = re.compile(rf"{_RATE}$")
+_OF_CLOCK = re.compile(r"(?::00)?([ap])\.?m\.?$")
 _EXACT = re.compile(r"\d+(?:\.\d+)?")
 _AMBIGUOUS = re.compile(r"\d{1,3}\.\d{3}")
 """A thousand in one country and one in another: "1.000"."""
@@ -95,6 +109,9 @@ def normal_form(words: str, kind: str = "number") -> str:
     text = plain(words).casefold().translate(_NO_BRACKETS)
     if kind == "date":
         return _date(text)
+    if kind != "number" and (rate := _AT_A_RATE.search(text)):
+        times = rate[0].split()[-1].removeprefix("/")
+        return f"{normal_form(text[: rate.start()], kind)}/{_OFTEN.get(times, times)}"
     minus = "-" if text.startswith("-") else ""
     text = "50%" if text == "half" else text
     text = re.sub(r"\bper\s?cent\b|\bpercent\b", "%", in_figures(text.removeprefix("-")))
@@ -103,7 +120,7 @@ def normal_form(words: str, kind: str = "number") -> str:
     elif kind == "percentage":
         number = text.removesuffix("%").strip()
         text = f"{_decimal(number) or number}%"
-    return minus + re.sub(r"[\s-]+", "", text)
+    return minus + _OF_CLOCK.sub(r"\1m", re.sub(r"[\s-]+", "", text))
 
 
 def _date(text: str) -> str:
