@@ -53,8 +53,8 @@ from colde_cli.settings import DEFAULT_MODEL
 from colde_cli.similarity import alignment as alignment_module
 from colde_cli.similarity.alignment import Alignment, PassagePair, State, align
 from colde_cli.similarity.candidates import ChunkCosines, PairCandidate, wording
-from colde_cli.similarity.flags import FlagKind
 from colde_cli.similarity.matching import Matching
+from colde_cli.similarity.mentions import FlagKind
 from colde_cli.similarity.section_changes import SectionChange, SectionState, section_changes
 
 STATES = ("same", "changed", "added", "removed", "moved")

@@ -75,8 +75,9 @@ if TYPE_CHECKING:
     from colde_cli.similarity.boilerplate import Boilerplate
     from colde_cli.similarity.comparison import ChunkMatch, Comparison, compare_encodings
     from colde_cli.similarity.digest import ComparisonDigest
-    from colde_cli.similarity.flags import Flag, FlagKind
+    from colde_cli.similarity.flags import Flag
     from colde_cli.similarity.history import History, SectionHistory, SectionStep
+    from colde_cli.similarity.mentions import FlagKind
     from colde_cli.similarity.redline import Edit, IgnoreOptions
     from colde_cli.similarity.section_changes import Outline, SectionChange, SectionState
     from colde_cli.similarity.verification import Allowed, Verification
@@ -277,10 +278,8 @@ _MODULES = {
     ),
     "similarity.digest": ("ComparisonDigest",),
     "similarity.history": ("History", "SectionHistory", "SectionStep"),
-    "similarity.flags": (
-        "Flag",
-        "FlagKind",
-    ),
+    "similarity.flags": ("Flag",),
+    "similarity.mentions": ("FlagKind",),
     "similarity.redline": ("Edit", "IgnoreOptions"),
     "similarity.section_changes": (
         "Outline",

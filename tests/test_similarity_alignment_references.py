@@ -7,7 +7,8 @@ import pytest
 from colde_cli.documents.document import Document, Part, Span, assemble
 from colde_cli.documents.passages import Passage
 from colde_cli.similarity.alignment import PassagePair, State, align, changed_references, points_elsewhere
-from colde_cli.similarity.flags import Flag, FlagKind
+from colde_cli.similarity.flags import Flag
+from colde_cli.similarity.mentions import FlagKind
 
 CLAUSES = [
     "4.1 The Supplier shall deliver the malt in bags to the gate of the brewery every Monday.",

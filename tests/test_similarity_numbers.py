@@ -20,6 +20,7 @@ from colde_cli.similarity.numbers import (
     in_figures,
     mostly_numbers,
     names_something,
+    other_row,
     renumbered,
     written_twice,
 )
@@ -118,6 +119,13 @@ def test_numbers_in_words_have_a_value(words: str, value: int) -> None:
 
 
 @pytest.mark.parametrize(
+    "text", ["two and three men", "ten five", "two thousand million", "twenty ten", "two hundred hundred"]
+)
+def test_several_numbers_in_words_have_no_value(text: str) -> None:
+    assert in_figures(text) == text
+
+
+@pytest.mark.parametrize(
     ("text", "figures"),
     [
         ("1,400 of 2,000", "1400 of 2000"),
@@ -167,6 +175,28 @@ def test_a_date_is_one_number(date: str) -> None:
     ] == [("date", date)]
     assert re.fullmatch(NUMBER, date)
     assert flags(text, text.replace("due", "made")) == ()
+
+
+@pytest.mark.parametrize(
+    "number",
+    [
+        "version 3.1.10",
+        "release 3.1.10",
+        "v 3.1.10",
+        "v. 3.1.10",
+        "13.14.15",
+        "32.1.24",
+        "3.1.245",
+        "3/1.24",
+        "10.1.1.12",
+    ],
+)
+def test_a_version_is_no_date(number: str) -> None:
+    kinds = [mention.kind.value for mention in numbers(f"It runs on {number} of it.")]
+    assert "date" not in kinds
+    changed = number.replace("1", "9", 1)
+    found = flags(f"It runs on {number} of it.", f"It runs on {changed} of it.")
+    assert [flag.kind.value for flag in found] == ["number"]
 
 
 @pytest.mark.parametrize(
@@ -250,6 +280,46 @@ def test_labels_that_shift_together_are_renumbered() -> None:
 )
 def test_formulas(text: str, found: list[str]) -> None:
     assert words_at(text, formulas(text)) == found
+
+
+PUMPS = "Station | Pumps | Flow | Built\nMill lane | 2 | 45 l/s | 1991\nHarbour gate | 6 | 310 l/s | 2004"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        ("2 |", "3 |", ("2", "3")),
+        ("1991", "1999", ("1991", "1999")),
+        ("45 l/s", "$45", ("45 l/s", "$45")),
+        ("lane | 2", "road | 5", ("2", "5")),
+    ],
+)
+def test_a_number_in_a_row_of_a_table_is_flagged(before: str, after: str, said: tuple[str, str]) -> None:
+    assert [(flag.a, flag.b) for flag in flags(PUMPS, PUMPS.replace(before, after))] == [said]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "other"),
+    [
+        ("Mill lane | 2 | 45 | 1991", "Harbour gate | 6 | 310 | 2004", True),
+        ("Mill lane | 2 | 45 | 1991", "Harbour gate | 6 | 45 | 2004", True),
+        ("Mill lane | 2 | 45 | 1991", "Harbour gate | 2 | 45 | 2004", False),
+        ("Mill lane | 2 | 45 | 1991", "Mill road | 6 | 310 | 2004", False),
+        ("| Mill lane | 2 | 45 |", "| Harbour gate | 6 | 310 |", True),
+        ("Rent | $1,200", "Deposit | $2,400", True),
+        ("1 | $1,200", "1 | $1,900", False),
+        ("Mill lane has 2 pumps", "Harbour gate has 6 pumps", False),
+        ("Mill lane | 2 pumps", "Harbour gate has 6 pumps", False),
+    ],
+)
+def test_another_row_took_its_place(before: str, after: str, other: bool) -> None:
+    assert other_row(before, after) is other_row(after, before) is other
+
+
+def test_rows_that_changed_places_raise_no_flag() -> None:
+    head, mill, harbour = PUMPS.splitlines()
+    assert flags(PUMPS, "\n".join((head, harbour, mill))) == ()
+    assert flags(mill, harbour) == flags(f"{head}\n{mill}", f"{head}\n{harbour}") == ()
 
 
 @pytest.mark.parametrize(

@@ -90,6 +90,23 @@ def test_a_text_has_no_edits_against_itself(text: list[str]) -> None:
     assert redline(" ".join(text), "  \n".join(text)) == ()
 
 
+few_words = st.lists(
+    st.sampled_from("and shall not may pay the fee 5 7 % - low-cost lowcost".split()), max_size=9
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(few_words, few_words, st.booleans())
+def test_the_edits_the_other_way_round_are_the_same_turned_over(
+    a: list[str], b: list[str], readable: bool
+) -> None:
+    one, two = " ".join(a), " ".join(b)
+    back = redline(two, one, readable=readable)
+    assert tuple((edit.b, edit.a) for edit in back) == tuple(
+        (edit.a, edit.b) for edit in redline(one, two, readable=readable)
+    )
+
+
 CASE, WHITESPACE, NUMBERS = (
     IgnoreOptions(case=True),
     IgnoreOptions(whitespace=True),

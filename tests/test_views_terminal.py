@@ -26,7 +26,8 @@ from colde_cli.encoder.encoder import Encoder
 from colde_cli.scoring.score import ScorePart
 from colde_cli.similarity.alignment import PassagePair, align
 from colde_cli.similarity.comparison import COUNTERPART, Comparison, compare_encodings
-from colde_cli.similarity.flags import Flag, FlagKind
+from colde_cli.similarity.flags import Flag
+from colde_cli.similarity.mentions import FlagKind
 from colde_cli.views.heatmap import HeatMap
 from colde_cli.views.terminal import Redline, comparison_table
 from colde_cli.views.wording import (

@@ -32,8 +32,9 @@ from colde_cli.similarity.candidates import (
     wording,
 )
 from colde_cli.similarity.contracts import ContractTerms, read_terms
-from colde_cli.similarity.flags import Flag, FlagKind, flags, one_sided_flags
+from colde_cli.similarity.flags import Flag, flags, one_sided_flags
 from colde_cli.similarity.matching import Group, Matching, Thresholds, in_order, join, turned
+from colde_cli.similarity.mentions import FlagKind
 from colde_cli.similarity.numbers import DATE, renumbered
 from colde_cli.similarity.redline import (
     NOTHING_IGNORED,

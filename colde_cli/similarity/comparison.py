@@ -38,7 +38,7 @@ from colde_cli.similarity.chunk_scores import (
     tables,
 )
 from colde_cli.similarity.contracts import common_genre
-from colde_cli.similarity.flags import FlagKind
+from colde_cli.similarity.mentions import FlagKind
 from colde_cli.similarity.plain_data import (
     field_data,
     model_data,

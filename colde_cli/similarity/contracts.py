@@ -59,8 +59,10 @@ _PRONOUNS = {
 }
 _GENERAL = (
     r"(?:[Ee]ither|[Ee]ach|[Bb]oth|[Nn]either|[Nn]o|[Aa]ny|[Oo]ther)\s+[Pp]art(?:y|ies)|[Pp]art(?:y|ies)"
+    r"|(?:(?:EITHER|EACH|BOTH|NEITHER|NO|ANY|OTHER)\s+)?PART(?:Y|IES)"
 )
-_SPEAKERS = r"[Yy]ou(?:rs?)?|[Ww]e|us|[Oo]urs?"
+# "US" is a country.
+_SPEAKERS = r"[Yy]ou(?:rs?)?|[Ww]e|us|[Oo]urs?|YOU(?:RS?)?|WE|OURS?"
 _OPERATIVE = re.compile(r"\b(?:shall|must|hereby|NOW,? THEREFORE)\b")
 """Words after which a contract no longer introduces its parties."""
 _NEVER = re.compile("(?!)")
@@ -213,7 +215,10 @@ _CLAUSE_WORDS = 8
 
 def clause(text: str) -> bool:
     """Whether a text is a clause that binds or permits somebody: long enough, with a word of duty or permission."""
-    return len(text.split()) >= _CLAUSE_WORDS and bool(OBLIGATION.search(text) or NEGATION.search(text))
+    if len(text.split()) < _CLAUSE_WORDS:
+        return False
+    binds = any(group(match[0], OBLIGATIONS) in BINDING for match in OBLIGATION.finditer(text))
+    return binds or NEGATION.search(text) is not None
 
 
 def group(words: str, groups: Mapping[str, str]) -> str:
@@ -238,9 +243,9 @@ class ContractTerms:
 
     @cached_property
     def party_pattern(self) -> re.Pattern[str]:
-        """Matches the name of a party, "either party", and "you" and "we"."""
-        names = "|".join(_longest_first(self.parties))
-        return re.compile(rf"\b(?:{names}{'|' if names else ''}{_GENERAL}|{_SPEAKERS})\b(?:['’]s\b)?")
+        """Matches the name of a party, "either party", and "you" and "we"; all of them in capitals, too."""
+        names = "|".join(_longest_first({*self.parties, *map(str.upper, self.parties)}))
+        return re.compile(rf"\b(?:{names}{'|' if names else ''}{_GENERAL}|{_SPEAKERS})\b(?:['’][sS]\b)?")
 
     @cached_property
     def term_pattern(self) -> re.Pattern[str]:
@@ -266,9 +271,9 @@ def read_terms(*texts: str) -> ContractTerms:
 
 
 def party_value(words: str) -> str:
-    """A normal form of a party's name: without possessive, and "your" as "you"."""
-    name = re.sub(r"['’]s$", "", " ".join(words.split()))
-    return _PRONOUNS.get(name.casefold(), name.casefold() if re.fullmatch(_GENERAL, name) else name)
+    """A normal form of a party's name: without possessive and capitals, and "your" as "you"."""
+    name = re.sub(r"['’]s$", "", " ".join(words.casefold().split()))
+    return _PRONOUNS.get(name, name)
 
 
 def is_speaker(words: str) -> bool:

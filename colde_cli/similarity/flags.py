@@ -3,16 +3,15 @@
 Precision comes first. Only a short edit is flagged, and only if the whole passages differ in it: a number that only
 changed its place is no difference. Numbers of tables, figures, list items, footnotes and citations are not flagged,
 because they follow from other edits; nor are numbers in formulas, along the axis of a chart, or in a new name ("GA4").
-How numbers are written is in `numbers`; words of duty and scope, parties and defined terms are in `contracts`.
+How numbers are written is in `numbers` and `quantities`; words of duty and scope, parties and defined terms are in
+`contracts`.
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from enum import StrEnum
 
 from colde_cli.documents.document import Span
 from colde_cli.similarity.contracts import (
@@ -39,9 +38,8 @@ from colde_cli.similarity.contracts import (
     party_value,
     term_value,
 )
+from colde_cli.similarity.mentions import FlagKind, Mention, differing, missing, touches
 from colde_cli.similarity.numbers import (
-    DATE,
-    IN_WORDS,
     MONTHS,
     NUMERAL,
     SPELLED,
@@ -49,32 +47,13 @@ from colde_cli.similarity.numbers import (
     bibliographic,
     footnote_marks,
     formulas,
-    in_figures,
     mostly_numbers,
     names_something,
+    other_row,
     written_twice,
 )
-from colde_cli.similarity.redline import NOTHING_IGNORED, Edit, IgnoreOptions, normal, plain, redline
-
-
-class FlagKind(StrEnum):
-    """The kind of difference, the weightiest first."""
-
-    AMOUNT = "amount"
-    PARTY = "party"
-    OBLIGATION = "obligation"
-    NEGATION = "negation"
-    EXCEPTION = "exception"
-    SCOPE = "scope"
-    COMPARISON = "comparison"
-    PERCENTAGE = "percentage"
-    DATE = "date"
-    UNIT = "unit"
-    NUMBER = "number"
-    CLAUSE = "clause"
-    REFERENCE = "reference"
-    TERM = "term"
-    NAME = "name"
+from colde_cli.similarity.quantities import COUNT, QUANTITY, is_label, normal_form
+from colde_cli.similarity.redline import NOTHING_IGNORED, Edit, IgnoreOptions, normal, redline
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,19 +63,6 @@ class Flag:
     kind: FlagKind
     a: str
     b: str
-
-
-@dataclass(frozen=True, slots=True)
-class Mention:
-    """A number, date, duty, party, ... in a text.
-
-    Attributes:
-        value: a normal form, the same for "45 days" and "forty-five days".
-    """
-
-    kind: FlagKind
-    value: str
-    span: Span
 
 
 SHORT_EDIT = 12
@@ -109,45 +75,14 @@ _EXCEPTION_EDIT = 40
 _EXCEPTION_BEGINS = 3
 """Maximum number of words before "except" in such an edit."""
 
+_LIMIT = re.compile(
+    r"\b(?:un|not )?(?:limited|restricted) to\b|\b(?:unlimited|irrevocabl[ey]|exclusive(?:ly)?)\b", re.I
+)
+"""Words of scope that weigh within a long edit: "only", "material" and "reasonable" are in too many of them."""
+
 _BEGINNING = 12
 """Number of words of a clause that a flag shows."""
 
-_COUNT = re.compile(rf"-?{NUMERAL}(?:thousand|million|billion|bn|[km]\b)?|^(?:{'|'.join(SPELLED)})")
-# A minus touches the number and nothing before it; a dash or hyphen does not.
-_MINUS = r"(?:(?<=[\s(\[=,:;])[-−](?=\d))?"
-_CURRENCY = r"(?:[$€£¥₹]|\b(?:usd|eur|gbp|chf|cad|aud|jpy|dollars?|euros?|pounds?)\b)"
-_SCALE = r"(?:\s*(?:thousand|million|billion|bn|k|m)\b)?"
-_UNITS = (
-    r"(?:[mµ]g/m[²³23]|mg/l|km/h|m/s|mph|(?:business|working|calendar) days|seconds?|secs?"
-    r"|minutes?|mins?|hours?|hrs?|days?|weeks?|months?|quarters?|years?|[mkcµun]?m|[kmµ]?g|kilometres?"
-    r"|kilometers?|kilograms?|grams?|tonnes?|tons?|litres?|liters?|metres?|meters?|centimetres?|centimeters?"
-    r"|millimetres?|millimeters?|miles?|feet|foot|inch(?:es)?|yards?|pounds?|ounces?|[kmgt]?bits?|[kmgt]?bytes?"
-    r"|[kmgt]i?b|[kmg]?hz|[kmg]?wh?|volts?|amps?|degrees?|°\s?[cf]|[mµ]?s|[mcd]?l)"
-)
-_SPELLED_NUMBER = rf"\b{IN_WORDS}(?:[\s-](?:and\s)?{IN_WORDS})*"
-_PER_CENT = r"(?:%|percent\b|per\s?cent\b)"
-_PATTERNS = (
-    (FlagKind.DATE, DATE),
-    (
-        FlagKind.AMOUNT,
-        rf"{_CURRENCY}\s*{NUMERAL}{_SCALE}|(?:{NUMERAL}|{_SPELLED_NUMBER}){_SCALE}\s*{_CURRENCY}",
-    ),
-    (FlagKind.PERCENTAGE, rf"(?:{_MINUS}{NUMERAL}|{_SPELLED_NUMBER})\)?\s*{_PER_CENT}"),
-    (
-        FlagKind.UNIT,
-        rf"(?:{_MINUS}\b{NUMERAL}|{_SPELLED_NUMBER})(?:\)(?=\s*[a-z]{{3}}))?[\s-]*{_UNITS}(?![\w²³])",
-    ),
-    (FlagKind.NUMBER, rf"(?<![\w.]){_MINUS}{NUMERAL}|\d+(?:[.,]\d+)*|{_SPELLED_NUMBER}"),
-)
-_NUMERIC = re.compile("|".join(f"(?P<{kind.value}>{pattern})" for kind, pattern in _PATTERNS), re.IGNORECASE)
-_SIGNPOST = re.compile(
-    r"(?:\b(?:sections?|tables?|tab|figures?|figs?|appendix|appendices|chapters?|articles?|art|clauses?|paragraphs?"
-    r"|equations?|eqs?|questions?|steps?|items?|parts?|pages?|pp?|no|nos|notes?|annex|schedule|exhibit|rfc|pep"
-    r"|definitions?|def|theorems?|thm|lemmas?|propositions?|prop|corollary|corollaries|remarks?|examples?|algorithms?"
-    r"|assumptions?|listings?|lines?|vol|volume|rules?)"
-    r"\.?\s*(?:\d[\w.]*\s*(?:,|and|or|to|[-–])\s*)*|§+\s*|\(see\s+|\[(?:\d+[,;\s-]*)*)$",
-    re.IGNORECASE,
-)
 _NUMBERED = r"(?:[(\[]\d+(?:\.\d+)*[)\]]|\d+(?:\.\d+)*[.)]|\d+(?:\.\d+)+)\s"
 # At the beginning of a text, or of a sentence within it.
 _ITEM = re.compile(
@@ -169,6 +104,12 @@ _NOT_NAMES = set(
 _COUNTED = re.compile(r"\)?\s[a-z]{3}|\)?[.,;:]?$")
 """What follows a number that counts something: "24 pumps"; or the end of the text."""
 _MONTH = re.compile(MONTHS, re.IGNORECASE)
+_SENTENCE_ENDS = re.compile(r"[.!?;:]\s")
+_STEP = 3
+"""Maximum number of words over which a negation is moved without another meaning: "is not now", "is now not"."""
+_FIGURE = re.compile(NUMERAL)
+_SECTION = re.compile(r"\d+(?:\.\d+){2,}")
+"""The number of a section or of a version; it counts nothing."""
 _AROUND_PARTY = set("the a an and or by of to each either both any such its".split())
 
 
@@ -183,6 +124,8 @@ def flags(
         ignore: the differences to ignore. With numbers ignored, a changed unit or currency is still flagged.
         terms: parties and defined terms of both documents.
     """
+    if b < a:  # so that a difference has the same flags whichever text comes first
+        return tuple(replace(flag, a=flag.b, b=flag.a) for flag in flags(b, a, ignore, terms))
     all_edits = redline(a, b, readable=False, ignore=ignore)
     edits = [edit for edit in all_edits if _short(a, edit.a) and _short(b, edit.b)]
     if not all_edits:
@@ -218,33 +161,34 @@ def numbers(text: str) -> tuple[Mention, ...]:
         return ()
     labels = [*items, *axis_numbers(text), *footnote_marks(text), *formulas(text), *written_twice(text)]
     mentions = []
-    for match in _NUMERIC.finditer(text):
+    for match in QUANTITY.finditer(text):
         label = any(span.start <= match.start() and match.end() <= span.end for span in labels)
-        if label or _SIGNPOST.search(text[max(0, match.start() - 40) : match.start()]):
+        if label or is_label(text, match):
             continue
         kind = FlagKind(match.lastgroup or "number")
-        mentions.append(Mention(kind, _value(match[0]), Span(*match.span())))
+        mentions.append(Mention(kind, normal_form(match[0], kind.value), Span(*match.span())))
     return tuple(mentions)
-
-
-def _value(words: str) -> str:
-    """Bring words into the form of `Mention.value`."""
-    text = plain(words).casefold().replace(")", "")
-    minus = "-" if text.startswith("-") else ""
-    text = "50%" if text == "half" else text
-    text = re.sub(r"\bper\s?cent\b|\bpercent\b", "%", in_figures(text.removeprefix("-")))
-    return minus + re.sub(r"[\s-]+", "", text)
 
 
 def _values(a: str, b: str, edits: Sequence[Edit], ignore: IgnoreOptions) -> Iterator[Flag]:
     left, right = numbers(a), numbers(b)
     if ignore.numbers:
         left, right = _units_alone(left), _units_alone(right)
-    gone, new = _missing(left, right), _missing(right, left)
+    gone, new = differing(a, b, edits, left, right)
     rows = mostly_numbers(a) or mostly_numbers(b)
     for edit in edits:
-        deleted = [mention for mention in gone if _touches(mention.span, edit.a)]
-        inserted = [mention for mention in new if _touches(mention.span, edit.b)]
+        if other_row(_line(a, edit.a), _line(b, edit.b)):
+            continue
+        deleted = [
+            mention
+            for mention in gone
+            if touches(mention.span, edit.a, behind=mention.kind is not FlagKind.NUMBER)
+        ]
+        inserted = [
+            mention
+            for mention in new
+            if touches(mention.span, edit.b, behind=mention.kind is not FlagKind.NUMBER)
+        ]
         gone = [mention for mention in gone if mention not in deleted]
         new = [mention for mention in new if mention not in inserted]
         for first, second in zip(deleted, inserted, strict=False):
@@ -252,26 +196,24 @@ def _values(a: str, b: str, edits: Sequence[Edit], ignore: IgnoreOptions) -> Ite
         if ignore.numbers or rows:
             continue
         for alone in deleted[len(inserted) :]:
-            if _counts_alone(a, alone):
+            if _counts_alone(a, b, alone):
                 yield Flag(_kind_alone(alone), _words_of(a, alone), "")
         for alone in inserted[len(deleted) :]:
-            if _counts_alone(b, alone):
+            if _counts_alone(b, a, alone):
                 yield Flag(_kind_alone(alone), "", _words_of(b, alone))
+
+
+def _line(text: str, span: Span) -> str:
+    """The line of a text in which a span begins."""
+    return text[text.rfind("\n", 0, span.start) + 1 :].partition("\n")[0]
 
 
 def _units_alone(mentions: Sequence[Mention]) -> tuple[Mention, ...]:
     """Reduce the value of each mention to its unit, currency or per cent sign."""
     return tuple(
-        replace(mention, value="" if mention.kind is FlagKind.DATE else _COUNT.sub("0", mention.value))
+        replace(mention, value="" if mention.kind is FlagKind.DATE else COUNT.sub("0", mention.value))
         for mention in mentions
     )
-
-
-def _missing(mentions: Sequence[Mention], others: Sequence[Mention]) -> list[Mention]:
-    """Select mentions with a value that occurs less often in the other text."""
-    here = Counter(mention.value for mention in mentions)
-    there = Counter(mention.value for mention in others)
-    return [mention for mention in mentions if here[mention.value] > there[mention.value]]
 
 
 def _kind(first: Mention, second: Mention) -> FlagKind:
@@ -294,9 +236,17 @@ def _amount(value: str) -> str:
     return match[0] if match else value
 
 
-def _counts_alone(text: str, mention: Mention) -> bool:
-    """Whether a number without a counterpart in the other text matters."""
+def _counts_alone(text: str, other: str, mention: Mention) -> bool:
+    """Whether a number without a counterpart in the other text matters.
+
+    The other text may have it as a label ("§ 12.212"), which is no mention.
+    """
     words = text[mention.span.start : mention.span.end]
+    figures = _FIGURE.findall(words)
+    if all(_FIGURE.findall(text).count(figure) <= _FIGURE.findall(other).count(figure) for figure in figures):
+        return False
+    if mention.kind is FlagKind.NUMBER and _SECTION.fullmatch(words):
+        return False
     if mention.kind is FlagKind.NUMBER and (
         names_something(text, mention.span) or not _COUNTED.match(text[mention.span.end :])
     ):
@@ -319,7 +269,7 @@ def _phrases(a: str, b: str, edits: Sequence[Edit], terms: ContractTerms) -> Ite
         (FlagKind.COMPARISON, COMPARISON, COMPARISONS, _bounds),
     ):
         left, right = _mentions(kind, pattern, groups, a), _mentions(kind, pattern, groups, b)
-        gone, new = _missing(left, right), _missing(right, left)
+        gone, new = differing(a, b, edits, left, right)
         yield from _exchanged(a, b, edits, gone, new, alone)
 
 
@@ -341,8 +291,8 @@ def _exchanged(
 ) -> Iterator[Flag]:
     """Flag edits in which one mention replaced another; or in which one came or went, if it counts `alone`."""
     for edit in edits:
-        deleted = [mention for mention in gone if _touches(mention.span, edit.a)]
-        inserted = [mention for mention in new if _touches(mention.span, edit.b)]
+        deleted = [mention for mention in gone if touches(mention.span, edit.a)]
+        inserted = [mention for mention in new if touches(mention.span, edit.b)]
         if deleted and inserted:
             if {deleted[0].value, inserted[0].value} == HEDGES:
                 continue
@@ -378,7 +328,7 @@ def _bounds(text: str, mention: Mention) -> bool:
 
 
 def _negations(a: str, b: str, edits: Sequence[Edit]) -> Iterator[Flag]:
-    """Flag added and deleted negations, if one text has more of them."""
+    """Flag added and deleted negations, if one text has more of them or if another phrase has them now."""
     left, right = (
         [
             Mention(FlagKind.NEGATION, "", Span(*match.span()))
@@ -387,17 +337,39 @@ def _negations(a: str, b: str, edits: Sequence[Edit]) -> Iterator[Flag]:
         ]
         for text in (a, b)
     )
-    if len(left) == len(right):
-        return
-    gone, new = (left, []) if len(left) > len(right) else ([], right)
+    gone, new = _moved(a, edits, left, right)
+    if len(left) != len(right):
+        gone, new = (left, new) if len(left) > len(right) else (gone, right)
     yield from _exchanged(a, b, edits, gone, new, _always)
+
+
+def _moved(
+    text: str, edits: Sequence[Edit], left: Sequence[Mention], right: Sequence[Mention]
+) -> tuple[list[Mention], list[Mention]]:
+    """Find the negations that an edit by itself took from one phrase of the first text, or gave to another."""
+    gone = [(edit, mention) for edit in edits for mention in left if mention.span == edit.a]
+    new = [(edit, mention) for edit in edits for mention in right if mention.span == edit.b]
+    gone = [(edit, mention) for edit, mention in gone if edit.b.start == edit.b.end]
+    new = [(edit, mention) for edit, mention in new if edit.a.start == edit.a.end]
+    from_afar = [
+        mention for edit, mention in gone if not any(_near(text, edit.a, other.a) for other, _ in new)
+    ]
+    to_afar = [mention for edit, mention in new if not any(_near(text, edit.a, other.a) for other, _ in gone)]
+    return (from_afar, to_afar) if gone and new else ([], [])
+
+
+def _near(text: str, one: Span, other: Span) -> bool:
+    """Whether few words of one sentence are between two places."""
+    first, second = sorted((one, other), key=lambda span: span.start)
+    between = text[first.end : second.start]
+    return len(between.split()) <= _STEP and not _SENTENCE_ENDS.search(between)
 
 
 def _exceptions(a: str, b: str, edits: Sequence[Edit]) -> Iterator[Flag]:
     """Flag edits that begin with "except", "unless", "other than" ...; these may be long."""
     left = _mentions(FlagKind.EXCEPTION, EXCEPTION, EXCEPTIONS, a)
     right = _mentions(FlagKind.EXCEPTION, EXCEPTION, EXCEPTIONS, b)
-    gone, new = _missing(left, right), _missing(right, left)
+    gone, new = missing(left, right), missing(right, left)
     for edit in edits:
         if not (_short(a, edit.a, _EXCEPTION_EDIT) and _short(b, edit.b, _EXCEPTION_EDIT)):
             continue
@@ -408,7 +380,7 @@ def _exceptions(a: str, b: str, edits: Sequence[Edit]) -> Iterator[Flag]:
 
 
 def _begins(text: str, edit: Span, mention: Mention) -> bool:
-    return _touches(mention.span, edit) and _short(
+    return touches(mention.span, edit) and _short(
         text, Span(edit.start, max(edit.start, mention.span.start)), _EXCEPTION_BEGINS
     )
 
@@ -422,10 +394,16 @@ def _clauses(a: str, b: str, edits: Sequence[Edit]) -> Iterator[Flag]:
     """Flag long edits that delete or insert a clause, and little else."""
     for edit in edits:
         deleted, inserted = a[edit.a.start : edit.a.end], b[edit.b.start : edit.b.end]
-        if not _short(a, edit.a) and 3 * len(inserted) < len(deleted) and clause(deleted):
+        if not _short(a, edit.a) and 3 * len(inserted) < len(deleted) and _weighs(deleted):
             yield Flag(FlagKind.CLAUSE, beginning(deleted), "")
-        if not _short(b, edit.b) and 3 * len(deleted) < len(inserted) and clause(inserted):
+        if not _short(b, edit.b) and 3 * len(deleted) < len(inserted) and _weighs(inserted):
             yield Flag(FlagKind.CLAUSE, "", beginning(inserted))
+
+
+def _weighs(text: str) -> bool:
+    """Whether part of a sentence is a clause, or limits one: "limited to $50,000 in each year"."""
+    measures = {mention.kind for mention in numbers(text)} - {FlagKind.NUMBER}
+    return clause(text) or bool(measures or EXCEPTION.search(text) or _LIMIT.search(text))
 
 
 def one_sided_flags(a: str, b: str, terms: ContractTerms) -> tuple[Flag, ...]:
@@ -458,19 +436,19 @@ def references(text: str) -> tuple[Mention, ...]:
 
 def _references(a: str, b: str, edits: Sequence[Edit]) -> Iterator[Flag]:
     left, right = references(a), references(b)
-    yield from _exchanged(a, b, edits, _missing(left, right), _missing(right, left), _never)
+    yield from _exchanged(a, b, edits, *differing(a, b, edits, left, right), _never)
 
 
 def _terms(a: str, b: str, edits: Sequence[Edit], terms: ContractTerms) -> Iterator[Flag]:
     left, right = _parties(a, terms), _parties(b, terms)
     found: list[Flag] = []
-    for flag in _exchanged(a, b, edits, _missing(left, right), _missing(right, left), _alone_in(edits, a, b)):
+    for flag in _exchanged(a, b, edits, *differing(a, b, edits, left, right), _alone_in(edits, a, b)):
         speakers = [bool(words) and is_speaker(words) for words in (flag.a, flag.b)]
         if any(speakers) and not (flag.a and flag.b):
             continue
         found.append(flag)
     left, right = _defined(a, terms), _defined(b, terms)
-    found += _exchanged(a, b, edits, _missing(left, right), _missing(right, left), _within(edits, a, b))
+    found += _exchanged(a, b, edits, *differing(a, b, edits, left, right), _within(edits, a, b))
     yield from found
 
 
@@ -490,7 +468,7 @@ def _alone_in(edits: Sequence[Edit], a: str, b: str) -> Callable[[str, Mention],
     def alone(text: str, mention: Mention) -> bool:
         spans = [edit.a for edit in edits if text is a] + [edit.b for edit in edits if text is b]
         for span in spans:
-            if _touches(mention.span, span):
+            if touches(mention.span, span):
                 rest = text[span.start : mention.span.start] + " " + text[mention.span.end : span.end]
                 return not set(re.findall(r"\w+", rest.casefold())) - _AROUND_PARTY
         return False
@@ -550,11 +528,8 @@ def _name(text: str, span: Span) -> str:
     return "" if begins and " " not in words else words
 
 
-def _touches(mention: Span, edit: Span) -> bool:
-    # An empty edit touches the number after it: the other text may have a minus there.
-    beside = edit.start == edit.end and 0 <= mention.start - edit.end <= 1
-    return beside or (mention.start < edit.end and edit.start < mention.end)
-
-
-def _words_of(text: str, *mentions: Mention) -> str:
-    return " ".join(text[mention.span.start : mention.span.end] for mention in mentions)
+def _words_of(text: str, mention: Mention) -> str:
+    """The words of a mention; with the opening bracket before it if it has the closing one."""
+    start, end = mention.span.start, mention.span.end
+    closes = any(text.find(sign, start, end) > 0 for sign in ")]")
+    return text[start - (closes and text[max(0, start - 1) : start] in ("(", "[")) : end]

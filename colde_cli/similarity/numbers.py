@@ -22,11 +22,21 @@ SPELLED = (
     "nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred thousand million billion half twice third "
     "quarter one"
 ).split()
+_DAY, _MONTH = r"(?:0?[1-9]|[12]\d|3[01])", r"(?:0?[1-9]|1[0-2])"
+# A day and a month in either order, and one sign between all three: else it is a version, a section or a fraction.
+_IN_FIGURES = (
+    rf"(?:{_DAY}/{_MONTH}|{_MONTH}/{_DAY})/(?:\d{{4}}|\d\d)"
+    rf"|(?:{_DAY}\.{_MONTH}|{_MONTH}\.{_DAY})\.(?:\d{{4}}|\d\d)"
+)
+_NO_VERSION = r"(?<![\w./])" + "".join(
+    rf"(?<!(?i:\b{word})\s)" for word in ("version", "versions", "release", r"v", r"v\.")
+)
 DATE = (
     rf"\b\d{{1,2}}(?:st|nd|rd|th|er)?\s+(?:of\s+|de\s+)?{MONTHS}\b\.?(?:,?\s+(?:de\s+|del\s+)?\d{{4}}\b)?"
     rf"|\b\d{{1,2}}\.\s+{MONTHS}\s+\d{{4}}\b"
     rf"|\b{MONTHS}\.?\s+\d{{1,2}}(?:st|nd|rd|th)?\b(?:,?\s+\d{{4}}\b)?|\b{MONTHS},?\s+\d{{4}}\b"
-    r"|(?<!\d)\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2})?)?(?!\d)|\b\d{1,2}[/.]\d{1,2}[/.]\d{2,4}\b"
+    r"|(?<!\d)\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2})?)?(?!\d)"
+    rf"|{_NO_VERSION}(?:{_IN_FIGURES})(?![./]?\d)"
 )
 
 _TENS = "twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety"
@@ -96,17 +106,26 @@ def in_figures(text: str) -> str:
 
 
 def _spelled(words: Sequence[str]) -> int | None:
-    whole, part = 0, 0
+    """The value of a number in words; None of "one" alone, and of several numbers, as in "two and three"."""
+    whole, part, scale = 0, 0, 10**15
     numbers = [word for word in words if word != "and"]
-    if numbers == ["one"] or numbers[0] in _SCALES:
+    if numbers == ["one"]:
         return None
     for word in numbers:
         if word == "hundred":
+            if not 0 < part < 100:
+                return None
             part *= 100
         elif word in _SCALES:
-            whole, part = whole + part * _SCALES[word], 0
+            if not part > 0 or _SCALES[word] >= scale:
+                return None
+            scale = _SCALES[word]
+            whole, part = whole + part * scale, 0
         else:
-            part += _UNITS_VALUE[word]
+            value = _UNITS_VALUE[word]
+            if part % (10 if value < 10 else 100) or (value < 10 and part % 100 == 10):
+                return None
+            part += value
     return whole + part
 
 
@@ -139,7 +158,11 @@ def formulas(text: str) -> tuple[Span, ...]:
     """Find the numbers of formulas: around them stand more signs, Greek letters and variables than words."""
     tokens = list(_TOKEN.finditer(text))
     wordy = [bool(_WORDY.search(token[0])) and not _FUNCTIONS.fullmatch(token[0]) for token in tokens]
-    maths = [not word and bool(_MATHS.search(token[0])) for word, token in zip(wordy, tokens, strict=True)]
+    # A bar by itself stands between the cells of a table.
+    maths = [
+        not word and token[0] != "|" and bool(_MATHS.search(token[0]))
+        for word, token in zip(wordy, tokens, strict=True)
+    ]
     if sum(maths) < 2 and any(wordy):
         return ()
     if sum(maths) > sum(wordy):
@@ -166,6 +189,22 @@ def mostly_numbers(text: str) -> bool:
     tokens = text.split()
     figures = sum(token[-1].isdigit() or token.strip("-–—−()%*.,") == "" for token in tokens)
     return 2 * figures > len(tokens)
+
+
+_BAR = " | "
+
+
+def other_row(before: str, after: str) -> bool:
+    """Whether two rows of a table, with bars between the cells, are of different things.
+
+    The first cells have no word in common, and most of the other cells differ: the row did not change, another row took
+    its place.
+    """
+    left, right = (row.casefold().strip("| ").split(_BAR) for row in (before, after))
+    if len(left) < 2 or len(right) < 2 or set(left[0].split()) & set(right[0].split()):
+        return False
+    same = sum(one.strip() == other.strip() for one, other in zip(left[1:], right[1:], strict=False))
+    return 2 * same < max(len(left), len(right)) - 1
 
 
 _NUMBER = r"[-−–]?\d+(?:\.\d+)?"

@@ -241,7 +241,7 @@ def redline(
     """Find all edits that turn `a` into `b`, in order.
 
     White space, hyphenation, kinds of quotes and ligatures make no edit. The kept words are a longest common
-    subsequence of the two texts.
+    subsequence of the two texts. The edits that turn `b` into `a` are the same ones, turned over.
 
     Args:
         a: the first text.
@@ -250,12 +250,20 @@ def redline(
             as small as possible.
         ignore: the differences that make no edit either.
     """
+    if b < a:
+        # Which of two equally long common subsequences is found depends on the order; the edits must not.
+        return tuple(turned(edit) for edit in redline(b, a, readable=readable, ignore=ignore))
     left, right = words(a, ignore), words(b, ignore)
     blocks = [block for block in _blocks(left, right) if not _same_letters(left, right, block)]
     blocks = _without_typesetting(blocks, (a, left), (b, right))
     if readable:
         blocks = _joined(blocks, left)
     return tuple(Edit(_span(left, i, j, len(a)), _span(right, k, n, len(b))) for i, j, k, n in blocks)
+
+
+def turned(edit: Edit) -> Edit:
+    """The edit that undoes an edit."""
+    return Edit(edit.b, edit.a)
 
 
 _Block = tuple[int, int, int, int]

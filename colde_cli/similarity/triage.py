@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from colde_cli.similarity.alignment import PassagePair, State
-from colde_cli.similarity.flags import FlagKind
+from colde_cli.similarity.mentions import FlagKind
 
 WEIGHTS = {
     FlagKind.AMOUNT: 10.0,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from colde_cli.documents.passages import passages
 from colde_cli.errors import OptionError
 from colde_cli.similarity.alignment import State
-from colde_cli.similarity.flags import FlagKind
+from colde_cli.similarity.mentions import FlagKind
 from colde_cli.views.redline import marked, pieces
 from colde_cli.views.summary import (
     both_documents,

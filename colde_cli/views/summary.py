@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from colde_cli.similarity.alignment import State, extents
 from colde_cli.similarity.contracts import Genre, common_genre
-from colde_cli.similarity.flags import FlagKind
+from colde_cli.similarity.mentions import FlagKind
 from colde_cli.views.wording import (
     STATE_WORDS,
     file_name,
