@@ -20,7 +20,7 @@ from colde_cli.documents.document import Part, SectionKind, assemble
 from colde_cli.encoder.encoder import Encoder
 from colde_cli.similarity.alignment import State, align
 from colde_cli.similarity.comparison import Comparison, compare_encodings
-from colde_cli.similarity.redline import IgnoreOptions
+from colde_cli.similarity.redline import IgnoreOptions, Operation
 from colde_cli.views.escaping import harmless
 from colde_cli.views.redline import marked
 from colde_cli.views.report.html import MAX_LINES, comparison_html, heat_maps
@@ -278,6 +278,27 @@ def test_an_excerpt_shows_the_flagged_edit() -> None:
     b = f"{LONG} The charge is subject to review by the board, and the rent is EUR 850 a month."
     pair = compared(document([("", a)]), document([("", b)])).passages[0]
     assert marked(change_excerpt(pair)).endswith("rent is EUR [-580-] {+850+} a month.")
+
+
+def test_an_excerpt_shows_no_old_words_as_kept(versions: Comparison) -> None:
+    edited = [pair for pair in versions.passages if pair.edits]
+    for pair in edited:
+        line = change_excerpt(pair)
+        for text, other in ((pair.a_text, Operation.INSERTED), (pair.b_text, Operation.DELETED)):
+            shown = "".join(" " * piece.gap + piece.text for piece in line if piece.kind != other)
+            assert all(words(stretch) in words(text) for stretch in shown.split("…"))
+    interval = next(pair for pair in edited if "95 % interval" in pair.a_text)
+    shown = marked(change_excerpt(interval))
+    assert "[-31-] {+27+} % (95 % interval: [-22-] {+18+} to [-39-] {+35+} %)" in shown
+
+
+def test_an_excerpt_is_cut_where_the_next_edit_is_far() -> None:
+    a = "One pump, and a fee of EUR 580 that nobody else in the town has to pay, runs at night."
+    b = "Two pumps, and a fee of EUR 850 that nobody else in the town has to pay, runs by day."
+    pair = compared(document([("", a)]), document([("", b)])).passages[0]
+    line = marked(change_excerpt(pair))
+    assert line.startswith("[-One pump-] {+Two pumps+}, and a fee of EUR [-580-] {+850+} that nobody")
+    assert line.endswith("has to pay, runs…")
 
 
 def test_a_long_report_stays_small() -> None:

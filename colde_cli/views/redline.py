@@ -39,7 +39,7 @@ def pieces(
     pair: PassagePair,
     context: int | None = CONTEXT,
     longest: int | None = LONGEST,
-    only: Edit | None = None,
+    near: Edit | None = None,
 ) -> tuple[Piece, ...]:
     """The edits of a pair in order, with the words around them; the beginning of a pair without edits.
 
@@ -47,33 +47,48 @@ def pieces(
         pair: with text on both sides.
         context: characters shown before and after an edit; None shows all.
         longest: characters shown of one edit at most; None shows all.
-        only: a single edit to show; None shows all.
+        near: an edit to show with those in its context, and no others; None shows all.
     """
+    chosen = range(len(pair.edits))
+    if near is not None and context is not None:
+        chosen = _neighbours(pair.edits, near, context)
     shown: list[Piece] = []
-    for kind, text, gap in _raw(pair, pair.edits if only is None else (only,), context, longest):
+    for kind, text, gap in _raw(pair, chosen, context, longest):
         if text:
             shown.append(Piece(kind, text, gap and bool(shown)))
     return tuple(shown)
 
 
+def _neighbours(edits: Sequence[Edit], edit: Edit, context: int) -> range:
+    """The places of an edit and of those in its context: left out, their old words would pass for kept ones."""
+    start, end = edit.a.start - context, edit.a.end + context
+    found = [place for place, other in enumerate(edits) if other.a.end >= start and other.a.start <= end]
+    return range(found[0], found[-1] + 1)
+
+
 def _raw(
-    pair: PassagePair, edits: Sequence[Edit], context: int | None, longest: int | None
+    pair: PassagePair, chosen: range, context: int | None, longest: int | None
 ) -> Iterator[tuple[Operation, str, bool]]:
-    a, b, done = pair.a_text, pair.b_text, 0
+    """Pieces of the edits at some places; an ellipsis stands for those before and after."""
+    a, b, edits = pair.a_text, pair.b_text, pair.edits
     if not edits:
         yield Operation.KEPT, _cut(a, None if context is None else 3 * context), False
         return
-    last: Edit | None = None
-    for edit in edits:
-        kept = _kept(a[done : edit.a.start], context, begins=last is None)
-        yield Operation.KEPT, kept, _gap_after(pair, last)
+    last = edits[chosen.start - 1] if chosen.start else None
+    for place in chosen:
+        edit = edits[place]
+        kept = _kept(a[last.a.end if last else 0 : edit.a.start], context, begins=place == chosen.start)
+        more = place == chosen.start and place > 0
+        yield Operation.KEPT, f"…{kept.removeprefix('…')}" if more else kept, _gap_after(pair, last)
         deleted = _cut(a[edit.a.start : edit.a.end], longest)
         yield Operation.DELETED, deleted, _blank(a, edit.a.start - 1)
         inserted = _cut(b[edit.b.start : edit.b.end], longest)
         parted = bool(deleted) and inserted[:1].isalnum()
         yield Operation.INSERTED, inserted, parted or _blank(b, edit.b.start - 1)
-        last, done = edit, edit.a.end
-    yield Operation.KEPT, _kept(a[done:], context, ends=True), _gap_after(pair, last)
+        last = edit
+    more = chosen.stop < len(edits)
+    kept = _kept(a[edit.a.end : edits[chosen.stop].a.start if more else len(a)], context, ends=True)
+    yield Operation.KEPT, f"{kept.removesuffix('…')}…" if more else kept, _gap_after(pair, last)
 
 
 def _cut(text: str, longest: int | None) -> str:

@@ -391,7 +391,7 @@ def change_excerpt(pair: PassagePair) -> tuple[Piece, ...]:
     """Choose a few words that identify the pair."""
     if not pair.edits:
         return (Piece(Operation.KEPT, short(pair.a_text or pair.b_text, 2 * _EXCERPT), gap=False),)
-    return pieces(pair, _CONTEXT, _EXCERPT, only=_flagged_edit(pair))
+    return pieces(pair, _CONTEXT, _EXCERPT, near=_flagged_edit(pair))
 
 
 def _flagged_edit(pair: PassagePair) -> Edit:
