@@ -59,13 +59,30 @@ def test_a_label_that_stands_in_two_unrelated_documents_is_no_partner() -> None:
     assert [pair.a_text for pair in found.pairs if pair.state is State.SAME] == ["17", *TEXTS]
 
 
-def test_few_words_are_flagged_in_versions_only() -> None:
+def test_few_words_that_two_different_texts_have_alike_are_no_pair() -> None:
     a, b = "Pay 30 euros on Friday.", "Pay 90 euros on Friday."
     (pair,) = [pair for pair in align(document(*TEXTS, a), document(*TEXTS, b), None).pairs if pair.edits]
     assert [(flag.a, flag.b) for flag in pair.flags] == [("30 euros", "90 euros")]
     others = [text[::-1] for text in TEXTS]
-    (pair,) = [pair for pair in align(document(*TEXTS, a), document(*others, b), None).pairs if pair.edits]
-    assert pair.flags == ()
+    found = align(document(*TEXTS[:3], a, *TEXTS[3:]), document(*others[:3], b, *others[3:]), None)
+    assert found.summary[State.EDITED] == found.summary[State.MOVED] == 0
+    assert [pair.a_text for pair in found.pairs if pair.a] == [*TEXTS[:3], a, *TEXTS[3:]]
+    assert [pair.b_text for pair in found.pairs if pair.b] == [*others[:3], b, *others[3:]]
+
+
+def test_what_pairs_by_chance_follows_its_neighbour_when_it_is_parted() -> None:
+    others = [text[::-1] for text in TEXTS[1:]]
+    a, b = "Pay 30 euros on Friday.", "Pay 90 euros on Friday."
+    found = align(document(a, *TEXTS), document(PUMP.replace("every", "each"), b, *others), None)
+    assert states(found)[:3] == ["only_a", "edited", "only_b"]
+    assert found.pairs[2].b_text == b
+
+
+def test_numbers_alone_are_no_pair_of_two_different_texts() -> None:
+    a, b = "1 2 3 4 5 6 7 8", "1 2 3 4 5 6 7 9"
+    found = align(document(PUMP, TAX, a), document(CHOIR, BRIDGE, b), None)
+    assert set(states(found)) == {"only_a", "only_b"}
+    assert "edited" in states(align(document(PUMP, TAX, a), document(PUMP, TAX, b), None))
 
 
 def test_a_paragraph_divided_in_two_does_not_differ() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from io import StringIO
 from pathlib import Path
@@ -24,11 +25,13 @@ from colde_cli.documents.document import Part, assemble
 from colde_cli.documents.reading import read
 from colde_cli.encoder.encoder import Encoder
 from colde_cli.scoring.score import ScorePart
-from colde_cli.similarity.alignment import PassagePair, align
+from colde_cli.similarity.alignment import PassagePair, State, align
 from colde_cli.similarity.comparison import COUNTERPART, Comparison, compare_encodings
 from colde_cli.similarity.flags import Flag
 from colde_cli.similarity.mentions import FlagKind
 from colde_cli.views.heatmap import HeatMap
+from colde_cli.views.markdown import comparison_markdown
+from colde_cli.views.summary import comparison_summary
 from colde_cli.views.terminal import Redline, comparison_table
 from colde_cli.views.wording import (
     WrappedFacts,
@@ -395,6 +398,23 @@ def test_passages_of_one_side_have_a_sign_and_two_lines(
     assert lines[3].endswith("…")
     assert lines[5].startswith("Only in B  1 of 6; --top 6 lists all ")
     assert lines[6].startswith("+ p. 6 · 5.5 Indoor")
+
+
+@pytest.mark.parametrize("view", [comparison_table, comparison_markdown])
+def test_of_two_different_texts_all_views_list_as_many_as_they_count(
+    view: Callable[[Comparison, str, int], str],
+) -> None:
+    # Rows of numbers, and a line of few words that both have, were counted but not listed.
+    left = [*(f"Item {name} of the harbour wall was painted." for name in "abc"), "17 18 19", "Dated 4 May."]
+    right = [*(f"The river {name} is no longer fit to swim in." for name in "xyz"), "= 8.1", "Dated 5 May."]
+    a, b = (document([("Report", "\n\n".join(side))]) for side in (left, right))
+    found = compared(a, b)
+    assert found.summary[State.EDITED] == 0
+    shown = view(found, "passage", 100)
+    for name, state in (("A", State.ONLY_A), ("B", State.ONLY_B)):
+        assert found.summary[state] == 5
+        assert re.search(rf"Only in {name}:?  ?5\b", shown)
+    assert "Edited" not in comparison_summary(found)
 
 
 def test_signs_keep_the_blanks_that_the_texts_have() -> None:

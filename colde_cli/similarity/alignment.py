@@ -119,10 +119,11 @@ class PassagePair:
 
     @property
     def by_chance(self) -> bool:
-        """Whether both sides have passages, so short that two different texts have them in common by chance."""
-        return (
-            bool(self.a and self.b) and min(len(self.a_text.split()), len(self.b_text.split())) < _FEW_WORDS
-        )
+        """Whether two different texts would have this pair by chance: few words, or no letters, that are alike."""
+        if not self.a or not self.b or self.state is State.SAME:
+            return False
+        few = min(len(self.a_text.split()), len(self.b_text.split())) < _FEW_WORDS
+        return few or not any(map(str.isalpha, self.a_text + self.b_text))
 
     def words_of(self, edit: Edit) -> tuple[str, str]:
         """The deleted and the inserted words of one of the edits."""
@@ -263,7 +264,7 @@ def align(
         groups, kept = _group(matched, encoder, chunk_cosines, progress)
     terms = read_terms(a.text, b.text)
     pairs = [_pair(group, left, right, group in kept, ignore, terms) for group in groups]
-    pairs = _with_clauses(pairs, terms) if versions(pairs) else _without_chance(pairs)
+    pairs = _with_clauses(pairs, terms) if versions(pairs) else _without_chance(pairs, left, right)
     pairs = [
         replace(pair, flags=()) if pair.a and pair.a[0].section in left.listed else pair
         for pair in _without_labels(pairs)
@@ -477,9 +478,42 @@ def _only(pair: PassagePair, keep: Callable[[Flag, PassagePair], bool]) -> Passa
     return pair if left == pair.flags else replace(pair, flags=left)
 
 
-def _without_chance(pairs: Sequence[PassagePair]) -> list[PassagePair]:
-    """Drop the flags on few words, such as notes with an address: two different texts have these alike by chance."""
-    return [replace(pair, flags=()) if pair.by_chance else pair for pair in pairs]
+def _without_chance(
+    pairs: Sequence[PassagePair], left: _CutDocument, right: _CutDocument
+) -> list[PassagePair]:
+    """Part the pairs of two different texts that are alike by chance, so that no view and no count has them."""
+    kept: list[PassagePair] = []
+    of_b: dict[int, PassagePair] = {}
+    for pair in pairs:
+        if pair.by_chance:
+            kept += [_alone(State.ONLY_A, passage, left) for passage in pair.a]
+            of_b |= {passage.index: _alone(State.ONLY_B, passage, right) for passage in pair.b}
+        elif pair.a:
+            kept.append(pair)
+        else:
+            of_b[pair.b[0].index] = pair
+    return list(_with_others(kept, of_b))
+
+
+def _alone(state: State, passage: Passage, side: _CutDocument) -> PassagePair:
+    text, of_a = side.texts[passage.index], state is State.ONLY_A
+    a, b = ((passage,), ()) if of_a else ((), (passage,))
+    return PassagePair(state, a, b, None, (), (), text if of_a else "", "" if of_a else text)
+
+
+def _with_others(pairs: Iterable[PassagePair], others: Mapping[int, PassagePair]) -> Iterator[PassagePair]:
+    """Put the pairs of B alone, by their passage, behind the pair of the passage before it in B."""
+    yield from _run(others, 0)
+    for pair in pairs:
+        yield pair
+        if pair.b:
+            yield from _run(others, pair.b[-1].index + 1)
+
+
+def _run(pairs: Mapping[int, PassagePair], place: int) -> Iterator[PassagePair]:
+    while place in pairs:
+        yield pairs[place]
+        place = pairs[place].b[-1].index + 1
 
 
 def _with_clauses(pairs: Sequence[PassagePair], terms: ContractTerms) -> list[PassagePair]:

@@ -305,12 +305,10 @@ class ListedChanges:
 
 def by_part(comparison: Comparison) -> ListedChanges:
     """Divide the changes among the parts of a view."""
-    pairs, different = comparison.passages, not one_text(comparison)
+    pairs = comparison.passages
     parts: dict[str, list[WeightedChange]] = {name: [] for name in ("flagged", "others", "only_a", "only_b")}
     for change in comparison.changes:
         pair = pairs[change.pairs[0]]
-        if different and (pair.by_chance or not any(map(str.isalpha, pair.a_text + pair.b_text))):
-            continue
         both = "others" if pair.a and pair.b else pair.state.value
         parts["flagged" if pair.flags else both].append(change)
     return ListedChanges(**parts)
