@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from importlib.resources import files
 from io import StringIO
 from pathlib import Path
 from unittest.mock import patch
@@ -230,8 +232,15 @@ def test_versions_of_one_text_are_not_asked_whether_they_are_related(versions: C
     text = comparison_table(versions, "all", 10)
     assert "Two versions of one paper: 23 passages edited, 1 moved, 6 added, 5 dropped; 13 changes" in text
     assert not re.search("probability|threshold|Related|token", text)
-    assert "Cosines" not in text
-    assert "Cosines" in comparison_table(versions, "section", 10)
+    assert "in hundredths" not in text
+    assert "Scores in hundredths (1. is 1.00)." in comparison_table(versions, "section", 10)
+
+
+def test_scores_of_sections_and_documents_are_not_called_cosines(strangers: Comparison) -> None:
+    assert "osine" not in comparison_table(strangers, "all", 10)
+    for schema in files("colde_cli.views").joinpath("schemas").iterdir():
+        score = json.loads(schema.read_text("utf-8")).get("$defs", {}).get("score", {})
+        assert "osine" not in score.get("description", "")
 
 
 def test_what_was_left_out_is_said(versions: Comparison) -> None:

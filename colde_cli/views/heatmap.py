@@ -128,9 +128,9 @@ class HeatMap:
 
 def _legend(cell: int, coloured: bool) -> Text:
     if cell > 1:
-        text = Text("Cosines in hundredths (1. is 1.00).  ", style="dim")
+        text = Text("Scores in hundredths (1. is 1.00).  ", style="dim")
     else:
-        text = Text("Cosines. ", style="dim")
+        text = Text("Scores. ", style="dim")
         if not coloured:
             text.append(" ".join(f"{block} from {least:.1f}" for least, block in reversed(_BLOCKS)))
     if coloured:
