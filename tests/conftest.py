@@ -105,6 +105,16 @@ def field_study(encoder: Encoder) -> Comparison:
     return compare_encodings(*encoder.encode_many(documents), encoder)
 
 
+@pytest.fixture(scope="session")
+def strangers(encoder: Encoder, field_study: Comparison) -> Comparison:
+    """Two different texts of examples/, compared."""
+    from colde_cli.documents.reading import read
+    from colde_cli.similarity.comparison import compare_encodings
+
+    other = read(str(ROOT / "examples" / "supply-agreement.pdf"))
+    return compare_encodings(field_study.a, encoder.encode(other), encoder)
+
+
 _SHARED = Path(os.environ.get("COLDE_SHARED", ROOT.parent / "shared"))
 
 

@@ -14,7 +14,7 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
-from command_line import OTHER, run_process
+from command_line import run_process
 from hand_made import compared, document, hostile, shows_as_stored
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -24,7 +24,6 @@ from rich.console import Console
 from rich.text import Text
 
 from colde_cli.documents.document import Part, assemble
-from colde_cli.documents.reading import read
 from colde_cli.encoder.encoder import Encoder
 from colde_cli.scoring.score import ScorePart
 from colde_cli.similarity.alignment import PassagePair, State, align
@@ -53,11 +52,6 @@ WIDTHS = [60, 72, 80, 100, 120, 160, 200]
 @pytest.fixture(scope="module")
 def versions(field_study: Comparison) -> Comparison:
     return field_study
-
-
-@pytest.fixture(scope="module")
-def strangers(encoder: Encoder, versions: Comparison) -> Comparison:
-    return compare_encodings(versions.a, encoder.encode(read(OTHER)), encoder)
 
 
 def scores(rows: int, columns: int) -> NDArray[np.float32]:

@@ -18,8 +18,12 @@ from colde_cli.views.summary import (
     both_documents,
     change_place,
     changed_sections,
+    closest_chunks,
+    closest_sections,
     counted_passages,
+    one_text,
     reservations,
+    told_changes,
     verdict,
 )
 from colde_cli.views.wording import (
@@ -31,6 +35,7 @@ from colde_cli.views.wording import (
     place,
     plain,
     plural,
+    reasons,
     shorten,
 )
 
@@ -40,7 +45,11 @@ if TYPE_CHECKING:
     from colde_cli.documents.passages import Passage
     from colde_cli.similarity.comparison import Comparison
 
-    Item = TypeVar("Item", "PassageText", "HitText")
+    Item = TypeVar("Item", "PassageText", "HitText", str)
+
+
+_CLOSEST = 4
+"""Maximum number of closest sections, and of closest chunks, of two different texts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,11 +102,15 @@ class ComparisonAnswer:
         verdict: what they are and how much they share, in sentences.
         documents: title, file and size of A and of B.
         related: None for a model without a threshold.
+        versions: both are versions of one text; False for two different texts.
+        reasons: what of two different texts is alike and unlike, in a sentence.
         counts: passages in each state.
         flags: changes with a flag of each kind.
-        sections: what became of sections that changed.
+        sections: what became of sections that changed, in versions of one text.
+        closest_sections: of two different texts, with their scores.
+        closest_chunks: of two different texts, with scores, pages and first words.
         warnings: what was left out, ignored or not read well.
-        changes: the most important first.
+        changes: the most important first; of two different texts the similar passages.
         changes_in_all: of which `changes` lists some.
     """
 
@@ -107,24 +120,33 @@ class ComparisonAnswer:
     probability: float | None
     related: bool | None
     same_content: bool
+    versions: bool
+    reasons: str
     counts: dict[str, int]
     flags: dict[str, int]
     sections: list[str]
+    closest_sections: list[str]
+    closest_chunks: list[str]
     warnings: list[str]
     changes: list[PassageText]
     changes_in_all: int
 
     def __str__(self) -> str:
-        lines = [self.verdict, *self.documents, counted_passages(self.counts)]
+        lines = [self.verdict, *self.documents]
+        lines += [counted_passages(self.counts)] if self.versions else [self.reasons] if self.reasons else []
         if self.flags:
             lines.append(f"Flags: {', '.join(f'{name} {count}' for name, count in self.flags.items())}.")
         lines += [f"Sections: {'; '.join(self.sections)}."] if self.sections else []
         lines += self.warnings
+        for name, closest in (("sections", self.closest_sections), ("chunks", self.closest_chunks)):
+            lines += [f"Closest {name}:", *(f"- {line}" for line in closest)] if closest else []
+        name, noun = ("Changes", "change") if self.versions else ("Similar passages", "similar passage")
         if self.changes:
-            lines.append(f"Changes ({len(self.changes)} of {self.changes_in_all}), the most important first:")
+            lines.append(f"{name} ({len(self.changes)} of {self.changes_in_all}), the most important first:")
         lines += [f"- {change}" for change in self.changes]
         left = self.changes_in_all - len(self.changes)
-        lines += [f"{plural(left, 'more change')}: read_passages with both documents."] if left else []
+        noun = f"more {noun}" if self.changes else noun
+        lines += [f"{plural(left, noun)}: read_passages with both documents."] if left else []
         return "\n".join(lines)
 
 
@@ -165,25 +187,39 @@ class RankingAnswer:
 
 def comparison_answer(comparison: Comparison, limit: int) -> ComparisonAnswer:
     """A comparison in at most about `limit` characters, as text and again as data."""
-    changed = [number for change in comparison.changes for number in change.pairs]
+    versions = one_text(comparison)
+    changed = [number for change in told_changes(comparison) for number in change.pairs]
     kinds = Counter(kind for number in changed for kind in flag_kinds(comparison.passages[number].flags))
-    empty = ComparisonAnswer(
-        verdict(comparison),
-        both_documents(comparison),
-        round(comparison.score, 4),
-        None if comparison.probability is None else round(comparison.probability, 4),
-        comparison.related,
-        comparison.same_content,
-        {state.value: count for state, count in comparison.summary.items()},
-        {kind.value: kinds[kind.value] for kind in FlagKind if kinds[kind.value]},
-        changed_sections(comparison),
-        reservations(comparison),
-        [],
-        len(changed),
+    answer = ComparisonAnswer(
+        verdict=verdict(comparison),
+        documents=both_documents(comparison),
+        score=round(comparison.score, 4),
+        probability=None if comparison.probability is None else round(comparison.probability, 4),
+        related=comparison.related,
+        same_content=comparison.same_content,
+        versions=versions,
+        reasons="" if versions else reasons(comparison),
+        counts={state.value: count for state, count in comparison.summary.items()},
+        flags={kind.value: kinds[kind.value] for kind in FlagKind if kinds[kind.value]},
+        sections=changed_sections(comparison) if versions else [],
+        closest_sections=[],
+        closest_chunks=[],
+        warnings=reservations(comparison),
+        changes=[],
+        changes_in_all=len(changed),
     )
+    if not versions:
+        found = _fitting(closest_sections(comparison, _CLOSEST), _room(answer, limit), least=0)
+        answer = replace(answer, closest_sections=found)
+        found = _fitting(closest_chunks(comparison, _CLOSEST), _room(answer, limit), least=0)
+        answer = replace(answer, closest_chunks=found)
     listed = (_pair(comparison, number, context=36, longest=160) for number in changed)
-    used = max(len(str(empty)), _size(asdict(empty)))
-    return replace(empty, changes=_fitting(listed, limit - used))
+    return replace(answer, changes=_fitting(listed, _room(answer, limit), least=int(versions)))
+
+
+def _room(answer: ComparisonAnswer, limit: int) -> int:
+    """The characters that are left for more."""
+    return limit - max(len(str(answer)), _size(asdict(answer)))
 
 
 def ranking_answer(ranking: Ranking, limit: int) -> RankingAnswer:
@@ -332,21 +368,22 @@ def _matched(place: MatchedSection) -> str:
     return f"{name} {page_range(place.pages)}".strip()
 
 
-def _fitting(items: Iterable[Item], room: int) -> list[Item]:
-    """The first items that fit; at least one."""
+def _fitting(items: Iterable[Item], room: int, least: int = 1) -> list[Item]:
+    """The first items that fit, `least` of them in any case."""
     chosen: list[Item] = []
     for item in items:
         room -= _cost(item)
-        if room < 0 and chosen:
+        if room < 0 and len(chosen) >= least:
             break
         chosen.append(item)
     return chosen
 
 
-def _cost(item: PassageText | HitText) -> int:
+def _cost(item: PassageText | HitText | str) -> int:
     """Characters of an item as text or as data, whichever is more."""
-    return max(len(str(item)), _size(asdict(item))) + 4
+    data = item if isinstance(item, str) else asdict(item)
+    return max(len(str(item)), _size(data)) + 4
 
 
-def _size(data: dict[str, Any]) -> int:
+def _size(data: dict[str, Any] | str) -> int:
     return len(json.dumps(data, ensure_ascii=False))

@@ -32,7 +32,7 @@ from colde_cli.views.summary import (
     weightiest_change,
     wrapped,
 )
-from colde_cli.views.wording import STATE_WORDS, flag_words, ignored_names, pair_state, plain, plural, shorten
+from colde_cli.views.wording import flag_words, ignored_names, pair_state, plain, plural, shorten
 
 if TYPE_CHECKING:
     from colde_cli.corpus.folders import FileChange, FolderComparison
@@ -266,8 +266,9 @@ def shown_pair(comparison: Comparison, top: int) -> ShownPair:
 
 def _change(a: Document, b: Document, pair: PassagePair, passages: int) -> ShownChange:
     flags = [(kind, harmless(words)) for kind, words in flag_words(pair.flags)] if pair.a and pair.b else []
-    state = pair_state(pair) if pair.a and pair.b else STATE_WORDS[pair.state]
-    return ShownChange(state, flags, harmless(change_place(a, b, pair)), _line_pieces(pair), passages)
+    return ShownChange(
+        pair_state(pair), flags, harmless(change_place(a, b, pair)), _line_pieces(pair), passages
+    )
 
 
 def _line_pieces(pair: PassagePair) -> list[tuple[str, str, bool]]:

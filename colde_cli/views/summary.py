@@ -12,12 +12,14 @@ from colde_cli.similarity.contracts import Genre, common_genre
 from colde_cli.similarity.mentions import FlagKind
 from colde_cli.views.wording import (
     STATE_WORDS,
+    excerpt,
     file_name,
     first_capital,
     flag_words,
     heading,
     ignored_line,
     left_out,
+    page_range,
     percent,
     place,
     places,
@@ -32,6 +34,7 @@ from colde_cli.views.wording import (
 
 if TYPE_CHECKING:
     from colde_cli.documents.document import Document
+    from colde_cli.encoder.encoding import Encoding
     from colde_cli.similarity.alignment import PassagePair
     from colde_cli.similarity.comparison import Comparison
     from colde_cli.similarity.digest import ComparisonDigest
@@ -42,7 +45,7 @@ _WIDTH = 78
 """Maximum number of columns of a line, so that a reply can quote it."""
 _LINES = 15
 """Maximum number of lines of a summary, unless a document was not read whole."""
-_HEADING, _WORDS, _FILE = 40, 60, 30
+_HEADING, _WORDS, _FILE, _CHUNK = 40, 60, 30, 120
 """Maximum number of characters shown."""
 _MAX_FLAGS = 2
 """Maximum number of flags of one kind that are named."""
@@ -83,13 +86,8 @@ def comparison_summary(comparison: Comparison) -> str:
 
 
 def _changes(comparison: Comparison, room: int) -> Iterator[str]:
-    """The weightiest changes that fit into `room` lines with the number of the others; at least one.
-
-    Two different texts have passages of their own throughout: of these only the passages that have a partner are told.
-    """
-    changes = comparison.changes
-    if not one_text(comparison):
-        changes = tuple(change for change in changes if _has_partner(comparison, change))
+    """The weightiest changes that fit into `room` lines with the number of the others; at least one."""
+    changes = told_changes(comparison)
     entries = [(change_line(comparison, change), 1) for change in changes[:_LINES]]
     yield from bullets(entries, room, len(changes), "more change")
 
@@ -114,9 +112,43 @@ def bullets(entries: Iterable[tuple[str, int]], room: int, total: int, others: s
         yield f"- {plural(total - told, others)}"
 
 
+def told_changes(comparison: Comparison) -> tuple[WeightedChange, ...]:
+    """The changes worth telling, the weightiest first.
+
+    Two different texts have passages of their own throughout: of these only the passages that have a partner are told.
+    """
+    if one_text(comparison):
+        return comparison.changes
+    return tuple(change for change in comparison.changes if _has_partner(comparison, change))
+
+
 def _has_partner(comparison: Comparison, change: WeightedChange) -> bool:
     pair = comparison.passages[change.pairs[0]]
     return bool(pair.a and pair.b)
+
+
+def closest_sections(comparison: Comparison, limit: int) -> list[str]:
+    """Where two texts are closest: `0.68: A 3 Measuring equipment – B 2 Instruments`, the best first."""
+    a, b = comparison.a.document.sections, comparison.b.document.sections
+    return [
+        f"{score:.2f}: A {shorten(heading(a[i]), _HEADING)} – B {shorten(heading(b[j]), _HEADING)}"
+        for score, i, j in comparison.closest_sections(limit)
+    ]
+
+
+def closest_chunks(comparison: Comparison, limit: int) -> list[str]:
+    """The closest chunks as `closest_sections`, each with its pages and its first words."""
+    return [
+        f"{score:.2f}: A {_chunk_words(comparison.a, i)} – B {_chunk_words(comparison.b, j)}"
+        for score, i, j in comparison.closest_chunks(limit)
+    ]
+
+
+def _chunk_words(encoding: Encoding, index: int) -> str:
+    chunk = encoding.chunks[index]
+    name = shorten(heading(encoding.document.sections[chunk.section]), _HEADING)
+    where = " · ".join(part for part in (page_range(chunk.pages), name) if part)
+    return f"{where}: {shorten(excerpt(encoding.document, chunk), _CHUNK)}"
 
 
 def wrapped(text: str, indent: str = "") -> list[str]:

@@ -248,8 +248,8 @@ def section_state(change: SectionChange) -> str:
 
 
 def pair_state(pair: PassagePair) -> str:
-    """`edited`; `moved, 2 edits`."""
-    state = pair.state.value
+    """`edited`; `moved, 2 edits`; `only in A`."""
+    state = STATE_WORDS[pair.state]
     return f"{state}, {plural(len(pair.edits), 'edit')}" if state == "moved" and pair.edits else state
 
 
