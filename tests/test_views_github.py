@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from colde_cli.documents.reading import read
 from colde_cli.similarity.comparison import Comparison
 from colde_cli.views.github import MAX_WARNINGS, SourceLines, comparison_annotations
+from colde_cli.views.summary import one_text
 
 COMMAND = re.compile(r"::(warning|notice) ((?:\w+=[^:,\r\n]*)(?:,\w+=[^:,\r\n]*)*)::([^\r\n]*)")
 
@@ -24,7 +25,15 @@ def test_every_line_is_one_command(comparison: Comparison) -> None:
     found = [COMMAND.fullmatch(line) for line in lines]
     assert all(found)
     kinds = [match[1] for match in found if match]
-    assert kinds == ["warning"] * min(MAX_WARNINGS, len(comparison.changes)) + ["notice"]
+    warnings = min(MAX_WARNINGS, len(comparison.changes)) if one_text(comparison) else 0
+    assert kinds == ["warning"] * warnings + ["notice"]
+
+
+def test_two_different_texts_get_no_warnings(strangers: Comparison) -> None:
+    (notice,) = comparison_annotations(strangers).splitlines()
+    assert notice.startswith("::notice ")
+    assert "Closest sections: 0." in notice
+    assert "more change" not in notice
 
 
 def test_signs_of_the_form_are_escaped() -> None:

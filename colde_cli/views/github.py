@@ -20,7 +20,14 @@ from colde_cli.documents.document import Document
 from colde_cli.documents.text import decode
 from colde_cli.errors import DocumentError
 from colde_cli.views.redline import marked, pieces
-from colde_cli.views.summary import change_place, changed_words, reservations, verdict
+from colde_cli.views.summary import (
+    change_place,
+    changed_words,
+    closest_sections,
+    one_text,
+    reservations,
+    verdict,
+)
 from colde_cli.views.wording import first_capital, plain, plural, shorten
 
 if TYPE_CHECKING:
@@ -30,6 +37,7 @@ if TYPE_CHECKING:
 
 MAX_WARNINGS = 10
 """Maximum number of warnings that GitHub shows of one step."""
+_MAX_CLOSEST = 3
 _TITLE, _MESSAGE = 120, 500
 """Maximum number of characters shown."""
 _ESCAPES = {"%": "%25", "\r": "%0D", "\n": "%0A"}
@@ -45,14 +53,18 @@ _RUNS = (12, 6, 3, 1)
 def comparison_annotations(comparison: Comparison, lines: SourceLines | None = None) -> str:
     """The weightiest changes as warnings at their places in B; then the verdict, with the number of other changes.
 
+    Of two different texts nothing is worth a warning: the verdict comes with the sections that are closest.
+
     Args:
         comparison: to show.
         lines: of the file of B; None where it has no lines.
     """
-    changes = comparison.changes
+    changes = comparison.changes if one_text(comparison) else ()
     path = _path(comparison.b.document.path)
     written = [_warning(comparison, change, path, lines) for change in changes[:MAX_WARNINGS]]
     sentences = [verdict(comparison), *reservations(comparison)]
+    if not one_text(comparison) and (closest := closest_sections(comparison, _MAX_CLOSEST)):
+        sentences.append(f"Closest sections: {'; '.join(closest)}.")
     if len(changes) > MAX_WARNINGS:
         sentences.append(f"{plural(len(changes) - MAX_WARNINGS, 'more change')} not shown here.")
     written.append(_command("notice", {"file": path, "title": "colde diff"}, " ".join(sentences)))
