@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 from hand_made import compared, document, hostile, shows_as_stored
 from hypothesis import given, settings
+from lxml.html import fromstring
 
 from colde_cli.similarity.comparison import Comparison
+from colde_cli.similarity.digest import ComparisonDigest
 from colde_cli.views.agent import comparison_answer
-from colde_cli.views.summary import comparison_summary, verdict
+from colde_cli.views.folders import shown_pair
+from colde_cli.views.github import comparison_annotations
+from colde_cli.views.markdown import comparison_markdown
+from colde_cli.views.report.html import comparison_html
+from colde_cli.views.summary import comparison_summary, verdict, weightiest_change
+from colde_cli.views.terminal import comparison_table
 
 PUMPS = [("Pumps", "The pump costs 58 dollars.\n\nIt runs at night.\n\nNobody hears it from the street.")]
 
@@ -68,3 +77,38 @@ def test_of_different_texts_only_what_has_a_partner_is_told() -> None:
     said = comparison_summary(compared(document(PUMPS), document(other)))
     assert "Score 0.50, probability 70%." in said
     assert "- " not in said
+
+
+COSTS = [
+    ("Books", "To keep the books in the office costs EUR 58 a month."),
+    ("Meter", "To read the meter of the pump costs EUR 58 a year."),
+    ("Report", "The report in the last week of the year costs EUR 58 each time."),
+]
+
+
+def _page(comparison: Comparison) -> str:
+    page = fromstring(comparison_html(comparison))
+    return str(page.xpath("//section[@aria-labelledby='matters-title']")[0].text_content())
+
+
+@pytest.mark.parametrize(
+    "view",
+    [
+        comparison_summary,
+        comparison_annotations,
+        lambda found: " ".join(weightiest_change(ComparisonDigest.of(found))),
+        lambda found: " ".join(
+            f"in {change.passages} passages, {change.place}" for change in shown_pair(found, 5).changes
+        ),
+        lambda found: comparison_table(found, "passage", 5),
+        lambda found: comparison_markdown(found, "passage", 5),
+        _page,
+    ],
+)
+def test_the_place_of_a_change_in_several_passages_is_called_the_first(
+    view: Callable[[Comparison], str],
+) -> None:
+    found = compared(document(COSTS), document([(name, text.replace("58", "63")) for name, text in COSTS]))
+    shown = " ".join(view(found).split())
+    assert "in 3 passages" in shown
+    assert "first in Books" in shown

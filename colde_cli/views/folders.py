@@ -266,9 +266,8 @@ def shown_pair(comparison: Comparison, top: int) -> ShownPair:
 
 def _change(a: Document, b: Document, pair: PassagePair, passages: int) -> ShownChange:
     flags = [(kind, harmless(words)) for kind, words in flag_words(pair.flags)] if pair.a and pair.b else []
-    return ShownChange(
-        pair_state(pair), flags, harmless(change_place(a, b, pair)), _line_pieces(pair), passages
-    )
+    where = change_place(a, b, pair, passages)
+    return ShownChange(pair_state(pair), flags, harmless(where), _line_pieces(pair), passages)
 
 
 def _line_pieces(pair: PassagePair) -> list[tuple[str, str, bool]]:

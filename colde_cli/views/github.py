@@ -74,18 +74,16 @@ def comparison_annotations(comparison: Comparison, lines: SourceLines | None = N
 def _warning(comparison: Comparison, change: WeightedChange, path: str, lines: SourceLines | None) -> str:
     pair = comparison.passages[change.pairs[0]]
     line = lines.line(_place(pair)) if lines and pair.b else None
-    throughout = f" in {len(change.pairs)} passages" if len(change.pairs) > 1 else ""
+    passages = len(change.pairs)
+    throughout = f" in {passages} passages" if passages > 1 else ""
     properties = {
         "file": path,
         "line": "" if line is None else str(line),
         "title": shorten(first_capital(changed_words(pair)) + throughout, _TITLE),
     }
     text = marked(pieces(pair)) if pair.a and pair.b else plain(pair.a_text or pair.b_text)
-    return _command(
-        "warning",
-        properties,
-        f"{change_place(comparison.a.document, comparison.b.document, pair)}: {shorten(text, _MESSAGE)}",
-    )
+    where = change_place(comparison.a.document, comparison.b.document, pair, passages)
+    return _command("warning", properties, f"{where}: {shorten(text, _MESSAGE)}")
 
 
 def _place(pair: PassagePair) -> int:

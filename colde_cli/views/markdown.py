@@ -22,6 +22,7 @@ from colde_cli.views.wording import (
     field_name,
     file_name,
     first_capital,
+    first_of,
     flag_words,
     heading,
     ignored_line,
@@ -180,7 +181,7 @@ def _head(a: Document, b: Document, pair: PassagePair, passages: int) -> str:
         clause = "**clause**" if pair.flags else ""
         return " · ".join(part for part in (clause, STATE_WORDS[pair.state], pages, name) if part)
     facts = [f"**{kind}** {markdown(change)}" for kind, change in flag_words(pair.flags, MAX_FLAGS)]
-    where = places(a, b, pair, _HEADING, ", ", markdown)
+    where = first_of(passages) + places(a, b, pair, _HEADING, ", ", markdown)
     throughout = [f"**in {passages} passages**"] if passages > 1 else []
     return " · ".join([*facts, pair_state(pair), *throughout, where])
 

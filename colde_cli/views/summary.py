@@ -15,6 +15,7 @@ from colde_cli.views.wording import (
     excerpt,
     file_name,
     first_capital,
+    first_of,
     flag_words,
     heading,
     ignored_line,
@@ -211,8 +212,9 @@ def reservations(comparison: Comparison) -> list[str]:
 def change_line(comparison: Comparison, change: WeightedChange) -> str:
     """A change with its old and new words, and its place: `Amount EUR 58 → EUR 63 (A p. 3 → B p. 3 · 3.1 Unit)`."""
     pair = comparison.passages[change.pairs[0]]
-    where = change_place(comparison.a.document, comparison.b.document, pair)
-    throughout = f", in {len(change.pairs)} passages" if len(change.pairs) > 1 else ""
+    passages = len(change.pairs)
+    where = change_place(comparison.a.document, comparison.b.document, pair, passages)
+    throughout = f", in {passages} passages" if passages > 1 else ""
     return f"{first_capital(changed_words(pair))}{throughout} ({where})"
 
 
@@ -224,13 +226,20 @@ def weightiest_change(digest: ComparisonDigest | None) -> tuple[str, str]:
         return "Only headings or typesetting differ.", ""
     throughout = f", in {digest.throughout} passages" if digest.throughout > 1 else ""
     words = f"{first_capital(changed_words(digest.top))}{throughout}"
-    return words, change_place(digest.a, digest.b, digest.top)
+    return words, change_place(digest.a, digest.b, digest.top, digest.throughout)
 
 
-def change_place(a: Document, b: Document, pair: PassagePair) -> str:
-    """Where a change is: pages and headings in A and in B, or in the one that has it."""
+def change_place(a: Document, b: Document, pair: PassagePair, passages: int = 1) -> str:
+    """Where a change is: pages and headings in A and in B, or in the one that has it.
+
+    Args:
+        a: the first document.
+        b: the second.
+        pair: of passages that differ; the first one of several.
+        passages: in which the same words were replaced.
+    """
     if pair.a and pair.b:
-        return places(a, b, pair, _HEADING)
+        return first_of(passages) + places(a, b, pair, _HEADING)
     side, document = ("A", a) if pair.a else ("B", b)
     where = [part for part in place(document, pair.a or pair.b, _HEADING) if part]
     return f"{side} {' · '.join(where)}"

@@ -30,6 +30,7 @@ from colde_cli.views.wording import (
     closer_than,
     document_facts,
     excerpt,
+    first_of,
     flag_words,
     from_difference,
     heading,
@@ -425,7 +426,7 @@ def _head(a: Document, b: Document, pair: PassagePair, passages: int) -> Wrapped
         facts.append(Text(f"in {passages} passages", style="bold"))
     for kind, change in flag_words(pair.flags, MAX_FLAGS):
         facts.append(Text.assemble((kind, _FLAG), f" {change}"))
-    where = Text(places(a, b, pair, _HEADING), style="dim")
+    where = Text(first_of(passages) + places(a, b, pair, _HEADING), style="dim")
     facts.append(link_pages(where, (a.path, whole_pages(pair.a)), (b.path, whole_pages(pair.b))))
     return WrappedFacts(facts, gap="  ", indent=2)
 

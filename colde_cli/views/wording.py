@@ -233,6 +233,11 @@ def places(
     return f"A {left} → B {right}"
 
 
+def first_of(passages: int) -> str:
+    """What stands before the place of the first of several passages with the same change."""
+    return "first in " if passages > 1 else ""
+
+
 def file_names(paths: Sequence[str]) -> str:
     """The names of files without their folders."""
     return ", ".join(file_name(path) for path in paths)
