@@ -49,6 +49,20 @@ def test_status_is_0_where_all_versions_are_the_same(capsys: Capture) -> None:
     assert run(capsys, "diff", V1, V1, V2, "--exit-zero").status == 0
 
 
+def test_versions_of_one_name_are_told_apart_by_their_folders(capsys: Capture, tmp_path: Path) -> None:
+    paths = [tmp_path / folder / "lease.md" for folder in ("one", "two")]
+    for path, rent in zip(paths, (58, 63), strict=True):
+        path.parent.mkdir()
+        path.write_text(f"# Lease\n\nThe rent is EUR {rent} a month, payable in advance.\n")
+    said = run(capsys, "diff", paths[0], paths[1], paths[0]).out
+    assert [line.split(" (")[1].split(",")[0] for line in said.splitlines()[1:4]] == [
+        "one/lease.md",
+        "two/lease.md",
+        "one/lease.md",
+    ]
+    assert "\none/lease.md → two/lease.md\n" in run(capsys, "verify", *paths).out
+
+
 def test_other_formats(capsys: Capture, tmp_path: Path) -> None:
     old, new = tmp_path / "old.md", tmp_path / "new.md"
     old.write_text("# One | \\<b>\n\nThe fee is EUR 58 a month, payable by the council in advance.\n")

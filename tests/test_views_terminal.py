@@ -32,6 +32,7 @@ from colde_cli.similarity.flags import Flag
 from colde_cli.similarity.mentions import FlagKind
 from colde_cli.views.heatmap import HeatMap
 from colde_cli.views.markdown import comparison_markdown
+from colde_cli.views.report.html import comparison_html
 from colde_cli.views.summary import comparison_summary
 from colde_cli.views.terminal import Redline, comparison_table
 from colde_cli.views.wording import (
@@ -39,6 +40,7 @@ from colde_cli.views.wording import (
     closest_parts,
     flag_words,
     from_difference,
+    names_apart,
     percent,
     plain,
     reasons,
@@ -287,6 +289,37 @@ def test_words_are_made_harmless_and_short() -> None:
     assert plain("a\tb\n\x1b[0m\u202ec") == "a b \N{REPLACEMENT CHARACTER}[0m\N{REPLACEMENT CHARACTER}c"
     assert plain("co\u00adoperate, \u00ad soft") == "cooperate, soft"
     assert shorten("a long heading", 8) == "a long…"
+
+
+@pytest.mark.parametrize(
+    ("paths", "names"),
+    [
+        (["old.pdf", "2024/new.pdf"], ["old.pdf", "new.pdf"]),
+        (["/in/v1/terms.md", "/in/v2/terms.md"], ["v1/terms.md", "v2/terms.md"]),
+        (["v1/en/terms.md", "v2/en/terms.md", "v1/en/terms.md"], ["v1/en/terms.md", "v2/en/terms.md"] * 2),
+        (["terms.md", "old/terms.md", "-"], ["terms.md", "old/terms.md", "standard input"]),
+        (["", ""], ["", ""]),
+        (["terms.md", "terms.md"], ["terms.md", "terms.md"]),
+    ],
+)
+def test_files_of_one_name_are_told_apart_by_their_folders(paths: list[str], names: list[str]) -> None:
+    assert names_apart(paths) == names[: len(paths)]
+
+
+@pytest.mark.parametrize(
+    "view",
+    [
+        lambda found: comparison_table(found, "document", 1),
+        lambda found: comparison_markdown(found, "document", 1),
+        comparison_summary,
+        comparison_html,
+    ],
+)
+def test_a_view_names_the_folders_of_files_of_one_name(view: Callable[[Comparison], str]) -> None:
+    a, b = (document([("Pumps", text)], path=f"{text}/terms.md") for text in ("one", "two"))
+    shown = view(compared(a, b))
+    assert "one/terms.md" in shown
+    assert "two/terms.md" in shown
 
 
 def test_standard_output_without_unicode_is_no_trouble(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from colde_cli.similarity.alignment import PassagePair
 from colde_cli.similarity.matching import in_order
 from colde_cli.views.output import output_trouble, refuse_inputs
 from colde_cli.views.page_marks import NO_PLACES, PageMarks, Side, outline, read_marks
-from colde_cli.views.wording import file_name, plural
+from colde_cli.views.wording import names_apart, plural
 
 if TYPE_CHECKING:
     from colde_cli.similarity.comparison import Comparison
@@ -179,19 +179,17 @@ def _sheets(
     places = {number: _shifted(quad, shift) for number, quad in made[1].places.items()} | made[0].places
     headings = [*made[0].headings, *(_shifted_entry(entry, shift) for entry in made[1].headings)]
     marks = [*made[0].marks, *(_shifted_mark(mark, shift) for mark in made[1].marks)]
+    names = names_apart([comparison.a.document.path, comparison.b.document.path])
     return Sheets(
         tuple((left, right and right + shift) for left, right in pairs),
-        (
-            *_names(comparison.a.document.path, "A", counts[0]),
-            *_names(comparison.b.document.path, "B", counts[1]),
-        ),
+        (*_names(names[0], "A", counts[0]), *_names(names[1], "B", counts[1])),
         tuple(marks),
         outline(comparison, places, headings),
     )
 
 
-def _names(path: str, letter: str, count: int) -> list[tuple[str, str]]:
-    return [(f"{letter}   {file_name(path)}", f"p. {number} of {count}") for number in range(1, count + 1)]
+def _names(name: str, letter: str, count: int) -> list[tuple[str, str]]:
+    return [(f"{letter}   {name}", f"p. {number} of {count}") for number in range(1, count + 1)]
 
 
 def _shifted(quad: Quad, shift: int) -> Quad:

@@ -18,11 +18,11 @@ from colde_cli.views.markdown import table
 from colde_cli.views.pages import plain_page
 from colde_cli.views.summary import changed_passages, weightiest_change, wrapped
 from colde_cli.views.wording import (
-    file_name,
     first_capital,
     heading,
     ignored_names,
     left_out,
+    names_apart,
     plural,
     shorten,
 )
@@ -49,9 +49,11 @@ def sentence(history: History) -> str:
 def version_lines(history: History) -> list[str]:
     """Number, title, file and size of each version, and what was left out of it."""
     lines = []
-    for number, (document, words) in enumerate(zip(history.versions, history.words, strict=True), 1):
+    files = names_apart([document.path for document in history.versions])
+    versions = zip(history.versions, history.words, files, strict=True)
+    for number, (document, words, file) in enumerate(versions, 1):
         pages = document.report.pages
-        facts = [file_name(document.path)] if document.path else []
+        facts = [file] if document.path else []
         facts += [plural(pages, "page")] if pages else []
         missing = left_out(document)
         aside = f"; left out: {missing}" if missing else ""

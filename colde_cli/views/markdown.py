@@ -20,13 +20,13 @@ from colde_cli.views.wording import (
     closest_parts,
     excerpt,
     field_name,
-    file_name,
     first_capital,
     first_of,
     flag_words,
     heading,
     ignored_line,
     left_out,
+    names_apart,
     nothing_found,
     page_range,
     pair_state,
@@ -119,9 +119,10 @@ def _verdict(comparison: Comparison) -> str:
 
 def _documents(comparison: Comparison) -> str:
     rows = []
-    for name, encoding in (("A", comparison.a), ("B", comparison.b)):
-        document, pages = encoding.document, encoding.document.report.pages
-        path = markdown(file_name(document.path))
+    documents = (comparison.a.document, comparison.b.document)
+    files = names_apart([document.path for document in documents])
+    for name, document, file in zip("AB", documents, files, strict=True):
+        pages, path = document.report.pages, markdown(file)
         words = len(document.text.split())
         counts = (f"{pages:,}" if pages else "", f"{len(document.sections):,}", f"{words:,}")
         rows.append((f"**{name}**", markdown(shorten(document.title, 160)), path, *counts))

@@ -13,13 +13,13 @@ from colde_cli.similarity.mentions import FlagKind
 from colde_cli.views.wording import (
     STATE_WORDS,
     excerpt,
-    file_name,
     first_capital,
     first_of,
     flag_words,
     heading,
     ignored_line,
     left_out,
+    names_apart,
     page_range,
     percent,
     place,
@@ -172,9 +172,11 @@ def verdict(comparison: Comparison) -> str:
 def both_documents(comparison: Comparison, width: int = 300) -> list[str]:
     """Title, file and size of A and of B, a line each; titles are shortened to keep the `width`."""
     lines = []
-    for side, document in (("A", comparison.a.document), ("B", comparison.b.document)):
+    documents = (comparison.a.document, comparison.b.document)
+    files = names_apart([document.path for document in documents])
+    for side, document, file in zip("AB", documents, files, strict=True):
         pages, sections = document.report.pages, len(document.sections)
-        facts = [shorten(file_name(document.path), _FILE)] if document.path else []
+        facts = [shorten(file, _FILE)] if document.path else []
         facts += [plural(pages, "page") if pages else plural(sections, "section")]
         end = f" ({', '.join([*facts, plural(len(document.text.split()), 'word')])})"
         lines.append(f"{side}: {shorten(document.title, width - 3 - len(end))}{end}")

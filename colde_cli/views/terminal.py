@@ -36,6 +36,7 @@ from colde_cli.views.wording import (
     heading,
     ignored_line,
     left_out,
+    names_apart,
     no_threshold,
     page_range,
     pair_state,
@@ -119,9 +120,10 @@ def _header(comparison: Comparison) -> Table:
     grid = Table.grid(padding=(0, 2))  # a title may begin with "A"
     grid.add_column(style="bold cyan", no_wrap=True)
     grid.add_column(ratio=1)
-    for name, encoding in (("A", comparison.a), ("B", comparison.b)):
+    files = names_apart([comparison.a.document.path, comparison.b.document.path])
+    for name, encoding, file in zip("AB", (comparison.a, comparison.b), files, strict=True):
         grid.add_row(name, Text(shorten(encoding.document.title, 160), style="bold"))
-        facts = [Text(fact, style="dim") for fact in document_facts(encoding)]
+        facts = [Text(fact, style="dim") for fact in document_facts(encoding, file)]
         if encoding.document.path:
             facts[0].stylize(file_link(encoding.document.path))
         grid.add_row("", WrappedFacts(facts))

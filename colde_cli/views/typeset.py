@@ -23,7 +23,7 @@ from colde_cli.similarity.tracked_changes import TrackedText, tracked_text
 from colde_cli.views.output import output_trouble
 from colde_cli.views.page_marks import DELETED, INSERTED
 from colde_cli.views.word.paragraphs import Remark, Stretch, TrackedParagraph, paragraphs, remarks
-from colde_cli.views.wording import file_name, plain
+from colde_cli.views.wording import names_apart, plain
 
 if TYPE_CHECKING:
     from colde_cli.similarity.comparison import Comparison
@@ -72,7 +72,8 @@ def write_typeset(comparison: Comparison, output: Path) -> int:
     text = tracked_text(a, b, comparison.aligned, comparison.ignore)
     notes = remarks(a, b, comparison.aligned, text)
     setter = _Typesetter(_Fonts(), text)
-    title = f"Changes from {file_name(a.path) or a.title} to {file_name(b.path) or b.title}"
+    old, new = names_apart([a.path, b.path])
+    title = f"Changes from {old or a.title} to {new or b.title}"
     story = [*setter.title(title), *setter.paragraphs(paragraphs(text, notes)), *setter.notes(notes)]
 
     def foot(canvas: Any, _: object) -> None:  # noqa: ANN401 - a canvas of reportlab

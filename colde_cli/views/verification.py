@@ -14,7 +14,7 @@ from colde_cli.views.escaping import markdown
 from colde_cli.views.json import text
 from colde_cli.views.markdown import pair_block
 from colde_cli.views.terminal import pair_lines
-from colde_cli.views.wording import apart_from, file_name, plain, plural
+from colde_cli.views.wording import apart_from, names_apart, plain, plural
 
 if TYPE_CHECKING:
     from colde_cli.documents.document import Document
@@ -44,8 +44,7 @@ def verification_table(verification: Verification, *, to_file: bool = False) -> 
 def _blocks(verification: Verification) -> Iterator[RenderableType]:
     style = "bold green" if verification.verified else "bold red"
     yield Text(sentence(verification), style)
-    names = (file_name(document.path) for document in (verification.a, verification.b))
-    yield Text(" → ".join(names), "dim")
+    yield Text(" → ".join(_names(verification)), "dim")
     if rules := _rules(verification):
         yield Text(f"Allowed: {' · '.join(plain(rule) for rule in rules)}", "dim")
     for title, pairs in _parts(verification):
@@ -54,6 +53,10 @@ def _blocks(verification: Verification) -> Iterator[RenderableType]:
             yield from pair_lines(verification.a, verification.b, pair)
     if verification.typesetting:
         yield Text(_TYPESETTING)
+
+
+def _names(verification: Verification) -> list[str]:
+    return names_apart([verification.a.path, verification.b.path])
 
 
 def _rules(verification: Verification) -> list[str]:
@@ -67,8 +70,7 @@ def _parts(verification: Verification) -> list[tuple[str, tuple[PassagePair, ...
 
 def verification_markdown(verification: Verification) -> str:
     """A verification as GitHub Flavored Markdown; text of documents is escaped."""
-    names = (markdown(file_name(document.path)) for document in (verification.a, verification.b))
-    blocks = [f"**{markdown(sentence(verification))}**", " → ".join(names)]
+    blocks = [f"**{markdown(sentence(verification))}**", " → ".join(map(markdown, _names(verification)))]
     if rules := _rules(verification):
         blocks.append(f"Allowed: {' · '.join(map(markdown, rules))}")
     for title, pairs in _parts(verification):

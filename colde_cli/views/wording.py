@@ -149,10 +149,10 @@ def percent(probability: float) -> str:
 # Documents and places in them
 
 
-def document_facts(encoding: Encoding) -> list[str]:
-    """File name, pages, sections and words of a document."""
+def document_facts(encoding: Encoding, name: str) -> list[str]:
+    """The name of its file, pages, sections and words of a document."""
     document, pages = encoding.document, encoding.document.report.pages
-    facts = [file_name(document.path)] if document.path else []
+    facts = [name] if document.path else []
     facts += [plural(pages, "page")] if pages else []
     return [*facts, plural(len(document.sections), "section"), plural(len(document.text.split()), "word")]
 
@@ -175,6 +175,26 @@ def left_out(document: Document) -> str:
 def file_name(path: str) -> str:
     """The name of a file without its folders; `standard input` for "-"."""
     return "standard input" if path == "-" else plain(PurePath(path).name)
+
+
+def names_apart(paths: Sequence[str]) -> list[str]:
+    """The names of files; with the folders that tell files of the same name apart: `2023/terms.pdf`."""
+    names = list(map(file_name, paths))
+    alike = [{other for other in paths if file_name(other) == name} for name in names]
+    return [
+        name if len(others) == 1 else _name_apart(path, others - {path})
+        for path, name, others in zip(paths, names, alike, strict=True)
+    ]
+
+
+def _name_apart(path: str, others: set[str]) -> str:
+    """The end of a path that no other one has; all of the path where it is the end of another."""
+    parts, tails = PurePath(path).parts, [PurePath(other).parts for other in others]
+    count = next(
+        (count for count in range(2, len(parts)) if all(tail[-count:] != parts[-count:] for tail in tails)),
+        len(parts),
+    )
+    return plain(str(PurePath(*parts[-count:])))
 
 
 def page_range(pages: tuple[int, int] | None) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from colde_cli.documents.passages import whole_pages
@@ -26,6 +25,7 @@ from colde_cli.views.wording import (
     flag_kinds,
     heading,
     ignored_line,
+    names_apart,
     no_threshold,
     page_range,
     percent,
@@ -228,14 +228,18 @@ def heads(comparison: Comparison) -> list[PageHead]:
         short(document.title, 160) or f"Document {side}"
         for side, document in zip("AB", documents, strict=True)
     ]
-    files = [short(PurePath(document.path).name, 160) for document in documents]
+    files = [short(name, 160) for name in names_apart([document.path for document in documents])]
     labels = files if titles[0] == titles[1] and all(files) and files[0] != files[1] else titles
-    sides = zip("AB", (comparison.a, comparison.b), titles, labels, strict=True)
+    sides = zip("AB", (comparison.a, comparison.b), titles, labels, files, strict=True)
     return [
         PageHead(
-            side, title, label, " · ".join(document_facts(encoding)), _warnings(encoding.document.report)
+            side,
+            title,
+            label,
+            " · ".join(document_facts(encoding, file)),
+            _warnings(encoding.document.report),
         )
-        for side, encoding, title, label in sides
+        for side, encoding, title, label, file in sides
     ]
 
 
