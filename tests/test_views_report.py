@@ -124,6 +124,12 @@ def test_what_matters_is_listed_first(report: str) -> None:
         assert heading in first
 
 
+def test_a_document_has_one_number_of_words(report: str) -> None:
+    # Passages alone have fewer words than the document with its headings: 3,068 and 3,191.
+    summary = parsed(report).get_element_by_id("summary").text_content()
+    assert re.findall(r"[\d,]+ words", summary) == ["3,150 words", "3,281 words"]
+
+
 def test_versions_of_one_title_are_told_apart_by_their_files(report: str) -> None:
     page = parsed(report)
     assert page.xpath("//h1")[0].text_content() == "Comparison of field-study-v1.pdf and field-study-v2.pdf"

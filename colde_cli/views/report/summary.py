@@ -32,7 +32,6 @@ from colde_cli.views.wording import (
     plural,
     reasons,
     section_state,
-    share,
     shared_words,
 )
 
@@ -81,14 +80,10 @@ class WordBar:
 
     Attributes:
         letter: A or B.
-        words: their number, as text.
-        kept: the share that is also in the other document, as text.
         parts: letter and name of a state, width and start in percent.
     """
 
     letter: str
-    words: str
-    kept: str
     parts: Sequence[tuple[str, str, float, float]]
 
 
@@ -277,7 +272,7 @@ def _bar(letter: str, extent: Extent) -> WordBar:
         if width:
             parts.append((STATE_LETTERS[state], STATE_WORDS[state], round(width, 2), round(start, 2)))
         start += width
-    return WordBar(letter, plural(extent.words, "word"), share(extent) if extent.words else "–", parts)
+    return WordBar(letter, parts)
 
 
 def _kept(comparison: Comparison, changes: Sequence[SectionChange]) -> str:
