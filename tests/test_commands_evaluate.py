@@ -58,6 +58,7 @@ def test_what_is_measured_is_said(report: dict[str, Any]) -> None:
     assert report["systems"][0]["device"] == "cpu"
     (field,) = report["fields"]
     # 12 documents of the test split: 66 pairs, three of each of four subjects related.
+    assert field["split"] == "test"
     assert (field["name"], field["pairs"], field["positives"], field["documents"]) == ("gardens", 66, 12, 12)
     assert (field["validation_pairs"], field["queries"], field["relevance"]) == (66, 12, "links")
     assert sum(field["relations"].values()) == 54
@@ -146,6 +147,26 @@ def test_table_fits_80_columns(
     assert lines[0] == "gardens"
     assert any(line.split()[:2] == ["AUC", "95"] for line in lines)
     assert f"against {MODEL}" in " ".join(result.out.split())
+    assert "Split: test. Intervals" in " ".join(result.out.split())
+
+
+def test_of_data_without_splits_all_pairs_are_measured_and_it_is_said(
+    capsys: Capture, data: list[str], tmp_path: Path
+) -> None:
+    pairs = tmp_path / "pairs.jsonl"
+    lines = map(json.loads, Path(data[3]).read_text(encoding="utf-8").splitlines())
+    pairs.write_text(
+        "".join(json.dumps({key: line[key] for key in ("a", "b", "label")}) + "\n" for line in lines)
+    )
+    arguments = ("evaluate", MODEL, *data[:3], pairs, *QUICK)
+    said = " ".join(run(capsys, *arguments).out.split())
+    assert "All pairs were measured; none names a split." in said
+    assert "Split:" not in said
+    found = json.loads(run(capsys, *arguments, "--format", "json").out)
+    assert [(field["split"], field["pairs"]) for field in found["fields"]] == [(None, 198)]
+    refused = run(capsys, *arguments, "--split", "validation")
+    check_trouble(refused)
+    assert "No pair names a split" in refused.err
 
 
 def test_parts_are_measured_alone_and_left_out(capsys: Capture, data: list[str]) -> None:

@@ -154,6 +154,8 @@ def evaluate(
     attack = _make_attack(robustness, seed)
     reporter = Reporter(quiet, verbose)
     sets = read_evaluation_sets(docs, pairs, validation or [], split.value)
+    if split is not SplitName.TEST and all(item.split is None for item in sets):
+        raise OptionError(f"No pair names a split, so --split {split.value} chooses none; leave it out.")
     # Documents can be files of their own, which the lines of --docs name.
     refuse_inputs(output, (document.path for item in sets for document in item.documents.values()))
     plan = MeasurementPlan(split.value, retrieval, bootstrap, seed)

@@ -306,6 +306,11 @@ class EvaluationSet:
     relevance: str
     contradictions: int
 
+    @property
+    def split(self) -> str | None:
+        """The split of the measured pairs; None where no pair names one, so that all are measured."""
+        return self.pairs[0].split
+
     def used(self, *, retrieval: bool) -> tuple[str, ...]:
         """Ids of all documents in pairs, and of the gallery if `retrieval`; sorted."""
         ids = {name for pair in (*self.pairs, *self.validation) for name in (pair.a, pair.b)}

@@ -56,7 +56,7 @@ class MeasurementPlan:
     """How to measure.
 
     Attributes:
-        split: the measured split, for the record.
+        split: the split that was asked for, for the record.
         retrieval: search the partners of every document.
         draws: number of draws of the bootstrap; 0 for no intervals and no tests of AUC.
         seed: of the bootstrap.
@@ -354,6 +354,7 @@ def _set_result(evaluation_set: EvaluationSet, runs: Sequence[SystemRun], retrie
         results=tuple(run.measured for run in runs),
         tests=(*auc_tests(runs), *accuracy_tests(runs)),
         notes=_set_notes(evaluation_set, retrieval),
+        split=evaluation_set.split,
     )
 
 

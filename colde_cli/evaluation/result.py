@@ -138,6 +138,7 @@ class SetResult:
         results: one for every system, in their order.
         tests: of every further system against the first.
         robustness: by the name of the model; empty if not measured.
+        split: of the measured pairs; None where no pair names one, so that all are measured, and for an average.
     """
 
     name: str
@@ -152,6 +153,7 @@ class SetResult:
     tests: tuple[PairedTest, ...]
     notes: tuple[str, ...] = ()
     robustness: Mapping[str, RobustnessResult] = field(default_factory=dict)
+    split: str | None = None
 
     def best(self, figure: str) -> frozenset[str]:
         """Names of the systems with the best value of a figure, to three decimals.
@@ -187,7 +189,7 @@ class Evaluation:
     """All systems on all evaluation sets.
 
     Attributes:
-        split: the split that was measured.
+        split: the split that was asked for; sets without splits are measured whole.
         systems: the others are tested against the first.
         macro: the unweighted mean over the sets; None for a single set.
         draws: number of draws of the bootstrap; 0 for none.

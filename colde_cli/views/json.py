@@ -134,7 +134,7 @@ def evaluation_json(evaluation: Evaluation) -> str:
             "seed": evaluation.seed,
             "bootstrap": {"draws": evaluation.draws, "level": 0.95, "unit": "document"},
             "systems": [asdict(item) for item in evaluation.systems],
-            "fields": [_field(item) for item in evaluation.sets],
+            "fields": [{**_field(item), "split": item.split} for item in evaluation.sets],
             "macro": None if evaluation.macro is None else _field(evaluation.macro),
         }
     )

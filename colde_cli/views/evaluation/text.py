@@ -197,6 +197,15 @@ def verdict(test: PairedTest) -> str:
     return "better" if test.difference.value > 0 else "worse"
 
 
+def _measured_pairs(evaluation: Evaluation) -> str:
+    """Which pairs were measured, in a sentence."""
+    splits = {item.split for item in evaluation.sets}
+    if splits == {None}:
+        return "All pairs were measured; none names a split."
+    others = "; where no pair names a split, all pairs" if None in splits else ""
+    return f"Split: {evaluation.split}{others}."
+
+
 def method(evaluation: Evaluation) -> str:
     """A paragraph on how intervals and tests were computed."""
     first = evaluation.systems[0].name
@@ -207,7 +216,7 @@ def method(evaluation: Evaluation) -> str:
         else "No intervals were computed."
     )
     return (
-        f"Split: {evaluation.split}. {intervals} Every system is tested against {first}: AUC with paired draws, "
+        f"{_measured_pairs(evaluation)} {intervals} Every system is tested against {first}: AUC with paired draws, "
         "accuracy with McNemar's exact test; p values are corrected for the number of systems (Holm). ECE uses up to "
         f"15 bins of equal mass. Seed {evaluation.seed}."
     )
