@@ -16,7 +16,7 @@ from command_line import EXAMPLES, ROOT, check_trouble, run_process
 from served import HOSTILE, small_corpus
 
 from colde_cli import Encoder, IgnoreOptions, compare, index, read
-from colde_cli.errors import OptionError
+from colde_cli.errors import MissingFileError, OptionError
 from colde_cli.service.mcp import Library
 from colde_cli.settings import INDEX_FILE
 from colde_cli.views.agent import comparison_answer, document_answer, pairs_answer
@@ -162,6 +162,26 @@ def test_nothing_outside_the_folders_is_read(tmp_path: Path) -> None:
         assert "secret" not in str(found).lower()
 
     with_client(talk, inside)
+
+
+def test_a_relative_path_begins_at_the_first_folder_that_has_it(tmp_path: Path, encoder: Encoder) -> None:
+    one, two = tmp_path / "one", tmp_path / "two"
+    for folder, name in ((one, "a.md"), (two, "b.md"), (two, "a.md")):
+        folder.mkdir(exist_ok=True)
+        (folder / name).write_text("# Pumps\n\nThe pump lifts water into the tower.\n")
+    (one / "c.md").symlink_to(tmp_path / "outside.md")
+    (tmp_path / "outside.md").write_text("# Secret\n\nThe pump lifts water at night.\n")
+    library = Library([one, two], lambda: encoder)
+    assert library.path("a.md") == one / "a.md"
+    assert library.path("b.md") == two / "b.md"
+    assert library.path(str(two / "a.md")) == two / "a.md"
+    for name, error in (("none.md", MissingFileError), ("../outside.md", OptionError)):
+        with pytest.raises(error, match=f"{one}, {two}"):
+            library.path(name)
+    with pytest.raises(MissingFileError):
+        library.path("c.md")
+    (two / "c.md").write_text("# Pumps\n\nThe pump rests.\n")
+    assert library.path("c.md") == two / "c.md"
 
 
 def test_what_an_agent_asks_wrongly_is_said_in_a_sentence() -> None:

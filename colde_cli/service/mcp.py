@@ -81,19 +81,24 @@ class Library:
         self._compared: OrderedDict[tuple[Any, ...], Comparison] = OrderedDict()
 
     def path(self, name: str) -> Path:
-        """The path that a name stands for, links resolved; a relative one begins at the first folder.
+        """The path that a name stands for, links resolved; a relative one begins at the first folder that has it.
 
         Raises:
             OptionError: it leads out of the folders.
+            MissingFileError: none of several folders has it.
         """
         try:
-            path = (self.roots[0] / name).resolve()
+            paths = list(dict.fromkeys((root / name).resolve() for root in self.roots))
+            inside = [path for path in paths if self._allowed(path)]
+            found = [path for path in inside if path.exists()]
         except (OSError, ValueError, RuntimeError) as error:
             raise OptionError(f"{name[:200]!r} is no path of a file.") from error
-        if not self._allowed(path):
-            folders = ", ".join(map(str, self.roots))
+        folders = ", ".join(map(str, self.roots))
+        if not inside:
             raise OptionError(f"{name[:200]} lies outside the folders that may be read: {folders}.")
-        return path
+        if not found and len(self.roots) > 1:
+            raise MissingFileError(f"{name[:200]} is in none of the folders that may be read: {folders}.")
+        return (found or inside)[0]
 
     def compare(self, a: str, b: str) -> Comparison:
         """Compare two documents, or remember what came out."""
