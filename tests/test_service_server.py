@@ -71,6 +71,19 @@ def healthy(address: str) -> bool:
         return bool(json.load(found)["status"] == "ok")
 
 
+def test_a_file_that_cannot_be_read_is_not_counted_as_served(folder: Path, cache: str) -> None:
+    command = [sys.executable, "-m", "colde_cli", "serve", str(folder), "--port", "0", "--device", "cpu"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUTF8": "1", "COLDE_CACHE_DIR": cache}
+    with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, encoding="utf-8") as process:
+        assert process.stderr
+        said = [process.stderr.readline()]
+        while said[-1] and "Serving" not in said[-1]:
+            said.append(process.stderr.readline())
+        process.terminate()
+    assert "broken.pdf" in "".join(said)
+    assert said[-1].startswith("Serving 3 documents at ")
+
+
 def test_an_upload_is_ranked(address: str) -> None:
     body = body_of("q.md", QUERY)
     with connect(address) as connection:

@@ -106,6 +106,7 @@ def serve(
         app = create_app(corpus, access, settings)
         address.listen()  # from here on connections wait
         if not quiet:
-            served = plural(len(corpus.documents()), "document")
-            note(f"Serving {served} at {address_of(address)} (Ctrl-C ends)")
+            unread = {corpus.name_of(item.path) for item in skipped}
+            served = [item for item in corpus.documents() if item.path not in unread]
+            note(f"Serving {plural(len(served), 'document')} at {address_of(address)} (Ctrl-C ends)")
         run(app, address)
