@@ -359,6 +359,19 @@ def test_what_is_asked_wrongly_is_said_in_a_sentence(
     problem(service.post("/v1/rank", data=sent), status, words)
 
 
+@pytest.mark.parametrize(
+    ("address", "known"), [("rank", "min_score"), ("diff", "passages"), ("report", "password")]
+)
+def test_a_field_that_there_is_not_is_refused_by_name(service: Any, address: str, known: str) -> None:
+    answer = service.post(f"/v1/{address}", data={"foo": "1"})
+    problem(answer, 422, "no field 'foo'")
+    fields = answer.json()["detail"].partition("there are ")[2].rstrip(".").split(", ")
+    assert known in fields
+    described = service.get("/openapi.json").json()["components"]["schemas"]
+    (body,) = (part for name, part in described.items() if name.startswith(f"Body_{address}_"))
+    assert fields == list(body["properties"])
+
+
 def test_bodies_are_forms(service: Any) -> None:
     problem(service.post("/v1/rank", json={"document": "field-study-v1.pdf"}), 415, "form")
     problem(service.post("/v1/rank", content=QUERY), 415, "form")

@@ -36,6 +36,7 @@ from colde_cli.service.requests import (
     Settings,
     asked_filter,
 )
+from colde_cli.views.escaping import short
 from colde_cli.views.json import comparison_json, ranking_json
 from colde_cli.views.report.html import comparison_html
 
@@ -110,6 +111,22 @@ def create_app(corpus: ServedCorpus, access: Access, settings: Settings) -> App:
     return Guard(app, access, refuse)
 
 
+def _known_fields(app: "FastAPI") -> Any:  # noqa: ANN401 - of FastAPI
+    """What refuses a form with a field that the description of its address does not name."""
+    from fastapi import Depends
+    from starlette.requests import Request
+
+    async def refuse_others(request: Request) -> None:
+        parts = app.openapi()["components"]["schemas"]
+        body = app.openapi()["paths"][request.scope["route"].path]["post"]["requestBody"]["content"]
+        known = parts[next(iter(body.values()))["schema"]["$ref"].split("/")[-1]]["properties"]
+        others = [name for name in await request.form() if name not in known]
+        if others:
+            raise OptionError(f"There is no field {short(others[0], 40)!r}; there are {', '.join(known)}.")
+
+    return Depends(refuse_others)
+
+
 def _add_lists(app: "FastAPI", service: Service) -> None:
     from fastapi import Query
     from starlette.requests import Request
@@ -179,7 +196,8 @@ def _add_rank(app: "FastAPI", service: Service) -> None:
         return Response(_sent(ranking_json(ranking)), media_type="application/json", headers=headers)
 
     answers = {**_PROBLEMS, 200: _json_of("colde.rank.1")}
-    app.add_api_route("/v1/rank", rank, methods=["POST"], responses=answers)
+    known = [_known_fields(app)]
+    app.add_api_route("/v1/rank", rank, methods=["POST"], responses=answers, dependencies=known)
 
 
 def _add_comparisons(app: "FastAPI", service: Service) -> None:
@@ -243,9 +261,15 @@ def _add_comparisons(app: "FastAPI", service: Service) -> None:
         return HTMLResponse(text, headers={"Content-Security-Policy": _SANDBOX})
 
     answers = {**_PROBLEMS, 200: _json_of("colde.diff.1")}
-    app.add_api_route("/v1/diff", diff, methods=["POST"], responses=answers)
+    known = [_known_fields(app)]
+    app.add_api_route("/v1/diff", diff, methods=["POST"], responses=answers, dependencies=known)
     app.add_api_route(
-        "/v1/report", report, methods=["POST"], responses=_PROBLEMS, response_class=HTMLResponse
+        "/v1/report",
+        report,
+        methods=["POST"],
+        responses=_PROBLEMS,
+        response_class=HTMLResponse,
+        dependencies=known,
     )
 
 
