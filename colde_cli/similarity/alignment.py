@@ -2,8 +2,7 @@
 
 Passages get partners in rounds, the certain ones first: the same words, nearly the same words, the same meaning. Each
 round matches one to one (`matching`). Two passages between the same neighbours need a lower score than two that would
-have changed places. Passages that were split or merged are joined afterwards. A changed reference ("Section 4.2" became
-"Section 4.4") is told from one that follows a renumbering.
+have changed places. Passages that were split or merged are joined afterwards.
 """
 
 from __future__ import annotations
@@ -34,7 +33,6 @@ from colde_cli.similarity.candidates import (
 from colde_cli.similarity.contracts import ContractTerms, read_terms
 from colde_cli.similarity.flags import Flag, flags, one_sided_flags
 from colde_cli.similarity.matching import Group, Matching, Thresholds, in_order, join, turned
-from colde_cli.similarity.mentions import FlagKind
 from colde_cli.similarity.numbers import DATE, renumbered
 from colde_cli.similarity.redline import (
     NOTHING_IGNORED,
@@ -47,6 +45,7 @@ from colde_cli.similarity.redline import (
     without_typesetting,
     words,
 )
+from colde_cli.similarity.references import changed_references, labels, points_elsewhere
 from colde_cli.stages import stage
 
 ALIKE = 0.5
@@ -73,15 +72,6 @@ _FEW_ENOUGH = 2
 _HAS_FIGURE = re.compile(r"\d")
 _DATE = re.compile(DATE, re.IGNORECASE)
 _NUMBERS_ASIDE = IgnoreOptions(case=True, numbers=True)
-_LABEL = re.compile(
-    r"^\W*(?P<named>(?:section|article|clause|paragraph|schedule|exhibit|annex|appendix|rule)\s+)?"
-    r"(?P<label>\d+(?:\.\d+)*|[A-Z](?=[.:)])|[IVX]+(?=[.:)]))(?=[.:)]?\s|[.:)]?$)"
-    r"(?(named)(?!\s+(?-i:[a-z])))",  # "Section 4.2 applies" is a reference
-    re.IGNORECASE,
-)
-_NUMBER = re.compile(r"(?:\d+(?:\.\d+)*|[A-Z]\b|[IVX]+\b)[A-Za-z]?(?:\s?\([a-z0-9]+\))*$")
-_OFTEN = 3
-"""Passages in which the same reference changes the same way, at least, so that it was renumbered."""
 
 
 class State(StrEnum):
@@ -572,62 +562,3 @@ def _extent(side: Iterable[tuple[PassagePair, str, list[Span]]]) -> Extent:
         if pair.a and pair.b:
             kept += max(0, count - sum(len(text[span.start : span.end].split()) for span in changed))
     return Extent(sum(by_state.values()), kept, {state: by_state[state] for state in State})
-
-
-Labels = Mapping[str, set[str]]
-"""The labels of B that the section or clause with a label of A has."""
-
-
-def labels(pairs: Iterable[PassagePair], a: Document, b: Document) -> Labels:
-    """Find the labels of clauses and headings in A, and what their partners are called in B."""
-    found: dict[str, set[str]] = defaultdict(set)
-    for pair in pairs:
-        if not pair.a or not pair.b:
-            continue
-        _add(found, pair.a_text, pair.b_text)
-        _add(found, a.sections[pair.a[0].section].heading, b.sections[pair.b[0].section].heading)
-    return found
-
-
-def _add(found: dict[str, set[str]], a: str, b: str) -> None:
-    old, new = _LABEL.match(a), _LABEL.match(b)
-    if old and new:
-        found[old["label"]].add(new["label"])
-
-
-def changed_references(
-    pairs: Iterable[PassagePair], known: Labels, *, rules: bool
-) -> dict[tuple[str, str], bool]:
-    """Decide for each changed reference, as the words of A and of B, whether it now points elsewhere.
-
-    Args:
-        pairs: all pairs of an alignment.
-        known: of `labels`.
-        rules: whether the documents are contracts or the like. In papers a reference to an unknown label is left out.
-    """
-    flags = [flag for pair in pairs for flag in pair.flags if flag.kind is FlagKind.REFERENCE]
-    counts: dict[tuple[str, str], int] = defaultdict(int)
-    for flag in flags:
-        counts[flag.a, flag.b] += 1
-    return {words: _elsewhere(*words, known, count, rules) for words, count in counts.items()}
-
-
-def _elsewhere(a: str, b: str, known: Labels, count: int, rules: bool) -> bool:
-    old, new = _number(a), _number(b)
-    if not rules:
-        return old in known and new not in known[old] and not f"{old}.".startswith(f"{new}.")
-    for place in range(len(old), 0, -1):
-        stem, rest = old[:place], old[place:]
-        if stem in known and (not rest or rest[0] in ".("):
-            return new not in {other + rest for other in known[stem]}
-    return count < _OFTEN
-
-
-def _number(words: str) -> str:
-    match = _NUMBER.search(words)
-    return re.sub(r"\s", "", match[0]) if match else words
-
-
-def points_elsewhere(flag: Flag, decided: Mapping[tuple[str, str], bool]) -> bool:
-    """Whether to keep a flag: no reference, or one that now points elsewhere."""
-    return flag.kind is not FlagKind.REFERENCE or decided.get((flag.a, flag.b), True)
