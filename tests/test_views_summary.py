@@ -72,6 +72,33 @@ def test_each_kind_of_change_is_one_line(new: str, line: str) -> None:
     assert comparison_summary(compared(document(PUMPS), b)).splitlines()[-1] == line
 
 
+@pytest.mark.parametrize(
+    ("heading", "old", "new", "differ"),
+    [
+        ("Pumps and wells", "It runs at night.", "It runs at night.", "headings do."),
+        (
+            "Pumps",
+            "• It runs at night.",
+            "It runs at night.",
+            "hyphens, quotation marks or bullets do; -w ignores",
+        ),
+        (
+            "Pumps",
+            'They say "it runs".',
+            "They say “it runs”.",
+            "hyphens, quotation marks or bullets do; -w ignores",
+        ),
+    ],
+)
+def test_versions_with_the_same_passages_have_a_difference(
+    heading: str, old: str, new: str, differ: str
+) -> None:
+    first = "The pump costs 58 dollars, and nobody hears it from the street.\n\n"
+    found = compared(document([("Pumps", first + old)]), document([(heading, first + new)]))
+    said = " ".join(comparison_summary(found).split())
+    assert said.startswith(f"Two versions of one text: no passage differs, but {differ}")
+
+
 def test_of_different_texts_only_what_has_a_partner_is_told() -> None:
     other = [("Rivers", f"River number {word} flows to the sea of {word}.") for word in ("one", "two")]
     said = comparison_summary(compared(document(PUMPS), document(other)))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from colde_cli.similarity.alignment import State, extents
 from colde_cli.similarity.contracts import Genre, common_genre
 from colde_cli.similarity.mentions import FlagKind
+from colde_cli.similarity.section_changes import SectionState
 from colde_cli.views.wording import (
     STATE_WORDS,
     excerpt,
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
     from colde_cli.similarity.comparison import Comparison
     from colde_cli.similarity.digest import ComparisonDigest
     from colde_cli.similarity.triage import WeightedChange
-
 
 _WIDTH = 78
 """Maximum number of columns of a line, so that a reply can quote it."""
@@ -276,9 +276,16 @@ def verdict_sentence(comparison: Comparison) -> str:
     kind = common_genre(comparison.a.document, comparison.b.document)
     if not comparison.versions:
         return _apart(comparison, kind)
-    changed = ", ".join(_counted(comparison, kind)) or "no passage differs"
+    changed = ", ".join(_counted(comparison, kind)) or _no_passage_differs(comparison)
     touched = _touched(comparison)
     return f"Two versions of one {kind.value}: {changed}{f'; {touched}' if touched else ''}."
+
+
+def _no_passage_differs(comparison: Comparison) -> str:
+    """What differs in two texts with the same passages: the redline does not show typesetting."""
+    if any(change.state is not SectionState.MATCHED for change in comparison.section_changes):
+        return "no passage differs, but headings do"
+    return "no passage differs, but hyphens, quotation marks or bullets do; -w ignores them"
 
 
 def _apart(comparison: Comparison, kind: Genre) -> str:
