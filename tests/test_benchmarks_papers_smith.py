@@ -41,7 +41,7 @@ def test_tables_change_one_thing_at_a_time(script: Any) -> None:
         assert standard in settings.values()
         assert all(differences(setting, standard) <= options for setting in settings.values())
         assert len({smith.key(setting) for setting in settings.values()}) == len(settings)
-        after = {name: setting.after("wp+sp") for name, setting in settings.items()}
+        after = {name: setting.after("wp+sp", 12) for name, setting in settings.items()}
         assert all(differences(after[name], settings[name]) <= {"pretrain"} for name in settings)
 
 

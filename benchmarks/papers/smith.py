@@ -1,6 +1,6 @@
 """Measure SMITH's Tables 5 to 7 and Figure 4 (Yang et al. 2020) with a SMITH that one core trains in a minute.
 
-    python benchmarks/papers/smith.py FOLDER [--seeds 3] [--most N] [--table 5|6|7|figure-4] [--pretrain wp+sp]
+    python benchmarks/papers/smith.py FOLDER [--seeds 3] [--most N] [--table 5|6|7|figure-4] [--pretrain wp+sp [--pretrain-epochs 3]]
 
     5         no pre-training (NP), masked words (WP), masked words and masked blocks (WP+SP)
     6         layers of the Transformer over words (L1) and of the one over blocks (L2)
@@ -23,7 +23,7 @@ from pathlib import Path
 import numpy as np
 from paper_data import RUNS
 from reporting import LabelledSplit, figures, spread, write_table
-from smith_runs import SmithRun, SmithSet, figure_4, load_smith_set, run_all, table_5, table_6, table_7
+from smith_runs import SmithRun, SmithSet, Start, figure_4, load_smith_set, run_all, table_5, table_6, table_7
 
 HEADER = ("set", "SMITH", "accuracy", "F1", "AUC", "AUC, hard", "steps", "validation AUC by epoch")
 TABLES = {
@@ -75,15 +75,20 @@ def main() -> None:
     parser.add_argument("--most", type=int, help="training documents at most")
     parser.add_argument("--table", choices=list(TABLES), help="only this one")
     parser.add_argument("--pretrain", choices=("none", "wp", "wp+sp"), default="none")
+    parser.add_argument("--pretrain-epochs", type=int, default=Start().epochs)
     options = parser.parse_args()
     data = load_smith_set(options.folder, options.most)
     for name in [options.table] if options.table else list(TABLES):
         title, settings = TABLES[name]
         after = options.pretrain if name != "5" and options.pretrain != "none" else ""
-        chosen = {label: setting.after(after) if after else setting for label, setting in settings().items()}
+        chosen = {
+            label: setting.after(after, options.pretrain_epochs) if after else setting
+            for label, setting in settings().items()
+        }
         runs = run_all(data, chosen, range(options.seeds))
         rows = [row(data, label, some) for label, some in runs.items()]
-        ending, words = (f"-{after}", f", after {after}") if after else ("", "")
+        epochs = options.pretrain_epochs
+        ending, words = (f"-{after}-{epochs}", f", after {epochs} epochs of {after}") if after else ("", "")
         write_table(RUNS / f"smith-{name}{ending}.md", title + words, HEADER, rows)
 
 

@@ -104,9 +104,9 @@ class Setting:
         """The same with another seed, from the pre-training on."""
         return replace(self, seed=seed, start=replace(self.start, seed=seed))
 
-    def after(self, pretrain: Literal["wp", "wp+sp"]) -> Setting:
-        """The same after pre-training."""
-        return replace(self, start=replace(self.start, pretrain=pretrain))
+    def after(self, pretrain: Literal["wp", "wp+sp"], epochs: int) -> Setting:
+        """The same after so many epochs of pre-training."""
+        return replace(self, start=replace(self.start, pretrain=pretrain, epochs=epochs))
 
 
 def key(setting: Setting | Start) -> str:
