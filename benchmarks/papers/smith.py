@@ -1,6 +1,7 @@
 """Measure SMITH's Tables 5 to 7 and Figure 4 (Yang et al. 2020) with a SMITH that one core trains in a minute.
 
-    python benchmarks/papers/smith.py FOLDER [--seeds 3] [--most N] [--table 5|6|7|figure-4] [--pretrain wp+sp [--pretrain-epochs 3]]
+    python benchmarks/papers/smith.py FOLDER [--seeds 3] [--most N] [--table 5|6|7|figure-4]
+        [--pretrain wp+sp [--pretrain-epochs 3]]
 
     5         no pre-training (NP), masked words (WP), masked words and masked blocks (WP+SP)
     6         layers of the Transformer over words (L1) and of the one over blocks (L2)
