@@ -1,4 +1,4 @@
-"""Files and folders that are written atomically, and arrays read from several threads."""
+"""Files and folders that are written atomically, their sizes, and arrays read from several threads."""
 
 from __future__ import annotations
 
@@ -173,3 +173,13 @@ def load_arrays(path: Path, *names: str, largest: int = _LARGEST) -> tuple[NDArr
     if not all((np.abs(array) <= _LARGEST_VALUE).all() for array in arrays if array.dtype.kind == "f"):
         raise ModelError(f"{path} holds values that are not numbers; fetch or train the model again.")
     return arrays
+
+
+def bytes_below(folder: Path) -> int:
+    """The bytes of all files in a folder; one that is renamed or deleted meanwhile does not count."""
+    total = 0
+    for parent, _, names in os.walk(folder):
+        for name in names:
+            with contextlib.suppress(OSError):
+                total += Path(parent, name).lstat().st_size
+    return total

@@ -146,7 +146,7 @@ def test_top_and_min_score_limit_the_list(capsys: Capture, corpus: Path, query: 
     for format in ("table", "markdown", "html"):
         left = run(capsys, "rank", query, corpus, "--section", "no such heading", "--format", format)
         assert left.status == 1
-        assert "No document has such a path, date, size or section." in left.out
+        assert "There was no document to compare with." in left.out
 
 
 def test_the_query_is_not_found_in_itself(capsys: Capture, corpus: Path) -> None:

@@ -138,9 +138,25 @@ def test_clearing_the_cache_deletes_fetched_indexes(tmp_path: Path, encoder: Enc
     assert re.fullmatch(re.escape(url) + r": 0\.\d MB, fetched", second)
     run("cache", "clear")
     assert not fetched.exists()
-    assert not any(fetched.parents[1].iterdir())
     assert run("cache", "size").splitlines() == [first]
     assert fetch(url).folder == fetched
+
+
+def test_clearing_the_cache_deletes_nothing_of_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLDE_CACHE_DIR", str(tmp_path / "cache"))
+    theirs = tmp_path / "cache" / "fetched" / "mine" / "papers" / "p.txt"
+    outside = tmp_path / "outside" / "x.colde" / "p.txt"
+    like_ours = tmp_path / "cache" / "fetched" / ("0" * 40)
+    for file in (theirs, outside, like_ours / "notes" / "p.txt"):
+        file.parent.mkdir(parents=True)
+        file.write_text("Keep me.")
+    (tmp_path / "cache" / "fetched" / ("1" * 40)).symlink_to(tmp_path / "outside")
+    (like_ours / "y.colde").symlink_to(tmp_path / "outside" / "x.colde")
+    run("cache", "clear")
+    assert all(file.read_text() == "Keep me." for file in (theirs, outside, like_ours / "notes" / "p.txt"))
+    assert run("cache", "size").startswith("0 items")
 
 
 def test_doctor_finds_a_working_model() -> None:

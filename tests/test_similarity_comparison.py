@@ -137,6 +137,13 @@ def test_bullets_are_typesetting_and_marks_of_list_items() -> None:
     assert not same_texts(plain, bullets)
     assert same_texts(plain, bullets, IgnoreOptions(whitespace=True))
     assert not same_texts(plain, counted, IgnoreOptions(whitespace=True))
+    for one, other in (
+        ("Price | 1 | 23", "Price | 12 | 3"),
+        ("a | 5 | 6 |", "a | | 5 | 6"),
+        ("1 • 23", "12 • 3"),
+    ):
+        rows = [assemble("", "", [Part("", row)]) for row in (one, other)]
+        assert not same_texts(*rows, IgnoreOptions(whitespace=True, list_marks=True))
 
 
 def test_a_word_file_and_its_pdf_are_the_same() -> None:

@@ -382,3 +382,28 @@ def test_references(text: str, value: str) -> None:
 @pytest.mark.parametrize("text", ["Section 4.2 Fees", "Section 4", "in Schedule By it", "as Annex I’s text"])
 def test_headings_are_no_references(text: str) -> None:
     assert references(text) == ()
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "found"),
+    [
+        ("Under Section 30 the tenant pays.", "The tenant pays within 30 days.", [("number", "", "30 days")]),
+        ("A cap of 5% (see [500]) holds.", "A cap of 5%, $500 in all, holds.", [("amount", "", "$500")]),
+        ("Pay 1.000.000 now.", "Pay now.", [("number", "1.000.000", "")]),
+        ("Rent | $500", "Lease | $700", [("amount", "$500", "$700")]),
+        ("Prise | $500 | new", "Price | $700 | old", [("amount", "$500", "$700")]),
+        (
+            "Pay $5 per business day.",
+            "Pay $5 per calendar day.",
+            [("amount", "$5 per business day", "$5 per calendar day")],
+        ),
+    ],
+)
+def test_a_value_is_not_hidden_by_another(a: str, b: str, found: list[tuple[str, str, str]]) -> None:
+    assert [(flag.kind.value, flag.a, flag.b) for flag in flags(a, b)] == found
+
+
+@pytest.mark.parametrize("word", ["million ", "hundred and ", "thirty-five ", "thirty "])
+def test_a_row_of_spelled_numbers_is_read_in_one_way(word: str) -> None:
+    # It took twice as long with every word: minutes with thirty.
+    assert flags(f"pay 5 {word * 400}end", f"pay 6 {word * 400}end")

@@ -80,13 +80,13 @@ def test_each_kind_of_change_is_one_line(new: str, line: str) -> None:
             "Pumps",
             "• It runs at night.",
             "It runs at night.",
-            "hyphens, quotation marks or bullets do; -w ignores",
+            "typesetting does (hyphens, quotation marks, bullets)",
         ),
         (
             "Pumps",
             'They say "it runs".',
             "They say “it runs”.",
-            "hyphens, quotation marks or bullets do; -w ignores",
+            "typesetting does (hyphens, quotation marks, bullets)",
         ),
     ],
 )

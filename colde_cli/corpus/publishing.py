@@ -33,7 +33,7 @@ from colde_cli.corpus.remotes import Remote, open_remote
 from colde_cli.corpus.writing import LOCK, only_writer
 from colde_cli.encoder.cache import digest
 from colde_cli.errors import BadIndexError, OptionError, RemoteError
-from colde_cli.files import atomic_file, replace_folder
+from colde_cli.files import atomic_file, bytes_below, replace_folder
 from colde_cli.settings import INDEX_FILE, cache_dir
 
 GRACE = 86_400.0
@@ -49,6 +49,8 @@ _LARGEST_NUMBER = 99_999_999
 _SCHEMA = "colde.published/1"
 _RECORD = "published.json"
 _FETCHED = "fetched"  # in the cache folder
+_HOME = re.compile(r"[0-9a-f]{40}")  # what `digest` makes of a URL
+_INCOMING = "incoming"
 _VERSIONS, _BLOCKS = "versions", "blocks"
 _HASH = re.compile(r"[0-9a-f]{40}")
 # SQLite obeys files beside its own, such as a journal; hidden files and the record are of this machine.
@@ -198,7 +200,7 @@ def fetch(url: str, *, progress: Progress | None = None) -> Transfer:
             with _locked(home):
                 if not target.exists():
                     earlier = sorted(home.glob("*.colde"))
-                    incoming = home / "incoming"
+                    incoming = home / _INCOMING
                     sent, sent_bytes = _receive(remote, newest, incoming, earlier[-1:], progress)
                     incoming.rename(target)
                     for folder in earlier[:-1]:  # A search that began before this one may still use the last.
@@ -219,29 +221,33 @@ def list_fetched() -> list[Fetched]:
     found = []
     for home in _fetched_homes():
         urls = [_record(folder).get("url", "") for folder in sorted(home.glob("*.colde"))]
-        size = sum(path.stat().st_size for path in home.rglob("*") if path.is_file())
-        found.append(Fetched(urls[-1] if urls else "", size))
+        if urls or (home / _INCOMING).exists():
+            found.append(Fetched(urls[-1] if urls else "", bytes_below(home)))
     return sorted(found, key=lambda item: item.url)
 
 
 def remove_fetched() -> None:
-    """Delete the published indexes in the cache folder, once no fetch is under way.
+    """Delete the published indexes in the cache folder, once no fetch is under way, and nothing else.
+
+    The files of their locks stay: another process may be waiting for one.
 
     Raises:
         BadIndexError: they cannot be deleted.
     """
     for home in _fetched_homes():
-        with _local_trouble(home):
-            with _locked(home):
-                for folder in home.iterdir():
-                    if folder.is_dir():
-                        shutil.rmtree(folder)
-            shutil.rmtree(home)
+        with _local_trouble(home), _locked(home):
+            for folder in (*home.glob("*.colde"), home / _INCOMING):
+                if folder.is_dir() and not folder.is_symlink():
+                    shutil.rmtree(folder)
 
 
 def _fetched_homes() -> list[Path]:
-    """The folders of all places that something was fetched from."""
-    return [home for home in (cache_dir() / _FETCHED).glob("*") if home.is_dir()]
+    """The folders of all places that something was fetched from, by the names that `fetch` gives; links are none."""
+    fetched = cache_dir() / _FETCHED
+    if fetched.is_symlink():
+        return []
+    homes = (home for home in fetched.glob("*") if _HOME.fullmatch(home.name))
+    return [home for home in homes if home.is_dir() and not home.is_symlink()]
 
 
 def remove_old(url: str, grace: float = GRACE) -> int:

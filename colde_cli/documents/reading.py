@@ -290,7 +290,10 @@ def _is_pdf_after_junk(head: bytes, suffix: str) -> bool:
     """Whether a PDF begins in here, as far as the name allows: a text may mention how one begins."""
     if not suffix:
         return _PDF_LINE.search(head) is not None
-    return b"%PDF-" in head and _KINDS.get(suffix, "pdf") == "pdf"
+    kind = _KINDS.get(suffix, "pdf")
+    if kind == "pdf":
+        return b"%PDF-" in head
+    return kind not in ("tex", "html") and any(map(_PDF_LINE.match, head.splitlines(keepends=True)))
 
 
 def _kind_of_archive(head: bytes, suffix: str, shown: str) -> str:

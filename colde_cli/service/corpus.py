@@ -164,13 +164,15 @@ class ServedFolder(ServedCorpus):
 
     def prepare(self, progress: Progress | None = None) -> tuple[Skipped, ...]:
         """Read and encode what is not in the cache."""
+        unread = []
         for name in sorted(self._files()):
             try:
                 query = self.encoding(name)
-            except DocumentError:  # listed by the ranking, unless no file can be read
+            except DocumentError as error:
+                unread.append(Skipped(name, str(error)))
                 continue
             return self.rank(query, Wanted(top=1), progress).skipped
-        return ()
+        return tuple(unread)
 
     def documents(self, glob: str | None = None) -> list[CorpusDocument]:
         """All documents that fit a pattern, by path."""

@@ -6,7 +6,7 @@ annotations of the functions inside, which is why annotations are not strings he
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
 from threading import Lock
@@ -87,12 +87,16 @@ class Library:
             OptionError: it leads out of the folders.
             MissingFileError: none of several folders has it.
         """
-        try:
-            paths = list(dict.fromkeys((root / name).resolve() for root in self.roots))
-            inside = [path for path in paths if self._allowed(path)]
-            found = [path for path in inside if path.exists()]
-        except (OSError, ValueError, RuntimeError) as error:
-            raise OptionError(f"{name[:200]!r} is no path of a file.") from error
+        paths: dict[Path, bool] = {}
+        for root in self.roots:
+            with suppress(OSError, ValueError, RuntimeError):
+                path = (root / name).resolve()
+                paths[path] = False
+                paths[path] = path.exists()
+        if not paths:
+            raise OptionError(f"{name[:200]!r} is no path of a file.")
+        inside = [path for path in paths if self._allowed(path)]
+        found = [path for path in inside if paths[path]]
         folders = ", ".join(map(str, self.roots))
         if not inside:
             raise OptionError(f"{name[:200]} lies outside the folders that may be read: {folders}.")

@@ -47,7 +47,13 @@ from colde_cli.similarity.plain_data import (
     rounded,
     rounded_rows,
 )
-from colde_cli.similarity.redline import NOTHING_IGNORED, IgnoreOptions, normal, without_typesetting
+from colde_cli.similarity.redline import (
+    NOTHING_IGNORED,
+    IgnoreOptions,
+    normal,
+    without_bullets,
+    without_typesetting,
+)
 from colde_cli.similarity.section_changes import Outline, SectionChange, outline, section_changes
 from colde_cli.similarity.triage import WeightedChange, ordered_changes, weight
 from colde_cli.stages import stage
@@ -366,12 +372,16 @@ def same_texts(a: Document, b: Document, ignore: IgnoreOptions = NOTHING_IGNORED
         return True
     printed = (a.report.pages is None) is not (b.report.pages is None)
     counted = a.report.counted_numbers is not b.report.counted_numbers
-    typeset = printed or ignore.whitespace or ignore.list_marks
-    if not (typeset or counted):
+    bulleted = ignore.whitespace or ignore.list_marks
+    if not (printed or counted or bulleted):
         return False
     ignore = replace(ignore, whitespace=ignore.whitespace or printed, list_marks=ignore.list_marks or counted)
     texts = map(document_text, (a, b))
-    left, right = (normal(without_typesetting(text) if typeset else text, ignore) for text in texts)
+    if printed:
+        texts = map(without_typesetting, texts)
+    elif bulleted:
+        texts = map(without_bullets, texts)
+    left, right = (normal(text, ignore) for text in texts)
     return left == right
 
 

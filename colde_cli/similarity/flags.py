@@ -108,8 +108,8 @@ _SENTENCE_ENDS = re.compile(r"[.!?;:]\s")
 _STEP = 3
 """Maximum number of words over which a negation is moved without another meaning: "is not now", "is now not"."""
 _FIGURE = re.compile(NUMERAL)
-_SECTION = re.compile(r"\d+(?:\.\d+){2,}")
-"""The number of a section or of a version; it counts nothing."""
+_SECTION = re.compile(r"(?!\d{1,3}(?:\.\d{3})+$)\d+(?:\.\d+){2,}")
+"""The number of a section or of a version, which counts nothing; "1.000.000" is a million."""
 _AROUND_PARTY = set("the a an and or by of to each either both any such its".split())
 
 
@@ -243,12 +243,11 @@ def _counts_alone(text: str, other: str, mention: Mention) -> bool:
     """
     words = text[mention.span.start : mention.span.end]
     figures = _FIGURE.findall(words)
-    if all(_FIGURE.findall(text).count(figure) <= _FIGURE.findall(other).count(figure) for figure in figures):
-        return False
-    if mention.kind is FlagKind.NUMBER and _SECTION.fullmatch(words):
-        return False
     if mention.kind is FlagKind.NUMBER and (
-        names_something(text, mention.span) or not _COUNTED.match(text[mention.span.end :])
+        all(_FIGURE.findall(text).count(figure) <= _FIGURE.findall(other).count(figure) for figure in figures)
+        or _SECTION.fullmatch(words)
+        or names_something(text, mention.span)
+        or not _COUNTED.match(text[mention.span.end :])
     ):
         return False
     return (

@@ -46,7 +46,8 @@ IN_WORDS = _WORD
 """A number below a hundred, or a round one, in words: "forty-five", "sixty", "hundred"."""
 
 # "two hundred and five", but two numbers in "one and three".
-_MORE = rf"(?:[\s-](?:{_SCALE})\b(?:\s(?:and\s)?{_WORD})?)*"
+# Repeats are bounded and words atomic: "million" fits in two ways, and in a row of n they would fit in 2^n.
+_MORE = rf"(?:[\s-](?:{_SCALE})\b(?:\s(?:and\s)?(?>{_WORD}))?){{0,6}}"
 _FIGURE = rf"{NUMERAL}(?:[\u00a0\u2009\u202f]\d{{3}})*(?:(?:st|nd|rd|th)\b)?"
 # "may 10" is a modal and a number.
 _NO_MODAL = r"(?!(?-i:may)\b)"
@@ -140,7 +141,8 @@ def written_twice(text: str) -> tuple[Span, ...]:
 
 
 _TWICE = re.compile(
-    rf"\b(?P<words>(?:{_WORD})(?:[\s-]+(?:and\s+)?(?:{_SCALE}|{_WORD}))*)\s*\(\s*(?P<figure>\d[\d,]*)(?=\s*%?\s*\))",
+    rf"\b(?P<words>(?>{_WORD})(?:[\s-]+(?:and\s+)?(?>{_WORD}|(?:{_SCALE})\b)){{0,12}})"
+    r"\s*\(\s*(?P<figure>\d[\d,]*)(?=\s*%?\s*\))",
     re.IGNORECASE,
 )
 
@@ -192,16 +194,22 @@ def mostly_numbers(text: str) -> bool:
 
 
 _BAR = " | "
+_RENAMED = 60
+"""Similarity in per cent from which on a cell has another form of the same name: "rental" for "rent"."""
 
 
 def other_row(before: str, after: str) -> bool:
     """Whether two rows of a table, with bars between the cells, are of different things.
 
-    The first cells have no word in common, and most of the other cells differ: the row did not change, another row took
-    its place.
+    The first cells have no word in common and are spelled otherwise, and most of two and more other cells differ: the
+    row did not change, another row took its place.
     """
+    from rapidfuzz.fuzz import ratio
+
     left, right = (row.casefold().strip("| ").split(_BAR) for row in (before, after))
-    if len(left) < 2 or len(right) < 2 or set(left[0].split()) & set(right[0].split()):
+    if len(left) < 3 or len(right) < 3 or set(left[0].split()) & set(right[0].split()):
+        return False
+    if ratio(left[0], right[0]) >= _RENAMED:
         return False
     same = sum(one.strip() == other.strip() for one, other in zip(left[1:], right[1:], strict=False))
     return 2 * same < max(len(left), len(right)) - 1

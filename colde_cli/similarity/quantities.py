@@ -21,7 +21,8 @@ _UNITS = (
     r"|millimetres?|millimeters?|miles?|feet|foot|inch(?:es)?|yards?|pounds?|ounces?|[kmgt]?bits?|[kmgt]?bytes?"
     r"|[kmgt]i?b|[kmg]?hz|[kmg]?wh?|volts?|amps?|degrees?|°\s?[cf]|[mµ]?s|[mcd]?l)"
 )
-_SPELLED_NUMBER = rf"\b{IN_WORDS}(?:[\s-](?:and\s)?{IN_WORDS})*"
+# Atomic and bounded, as in `numbers`: "thirty-five" is one word or two.
+_SPELLED_NUMBER = rf"\b(?>{IN_WORDS})(?:[\s-](?:and\s)?(?>{IN_WORDS})){{0,12}}"
 _TIMES = r"(?:second|minute|hour|(?:business |working |calendar )?day|week|month|quarter|year|annum)"
 _OFTEN = {
     **{"hourly": "hour", "daily": "day", "weekly": "week", "monthly": "month", "quarterly": "quarter"},
@@ -76,6 +77,7 @@ def is_label(text: str, quantity: re.Match[str]) -> bool:
 
 _NO_BRACKETS = str.maketrans("", "", "()[]")
 _AT_A_RATE = re.compile(rf"{_RATE}$")
+_PER = re.compile(r"^\s*(?:/|(?:per|each|every|an?)\s)")
 _OF_CLOCK = re.compile(r"(?::00)?([ap])\.?m\.?$")
 _EXACT = re.compile(r"\d+(?:\.\d+)?")
 _AMBIGUOUS = re.compile(r"\d{1,3}\.\d{3}")
@@ -110,7 +112,7 @@ def normal_form(words: str, kind: str = "number") -> str:
     if kind == "date":
         return _date(text)
     if kind != "number" and (rate := _AT_A_RATE.search(text)):
-        times = rate[0].split()[-1].removeprefix("/")
+        times = " ".join(_PER.sub("", rate[0]).split())
         return f"{normal_form(text[: rate.start()], kind)}/{_OFTEN.get(times, times)}"
     minus = "-" if text.startswith("-") else ""
     text = "50%" if text == "half" else text

@@ -15,6 +15,7 @@ from colde_cli.documents.document import Span
 from colde_cli.similarity.numbers import LABEL, NAMED_LABEL, NUMBER
 
 _DOTS = r"[ \t]*(?:[-–—•▪‣◦*·○●■□➢✓\uf0b7][ \t]+)"
+_LINE_BULLET = re.compile(rf"^{_DOTS}+(?=\S)", re.MULTILINE)
 _BULLET = re.compile(rf"^{_DOTS}+(?=\S)|(?<!\S)[•▪‣◦●○■□➢✓](?=\s+\S)", re.MULTILINE)
 _PROSE_LINE = re.compile(r"^[^\n=∈∑<>]+$", re.MULTILINE)
 _BAR = re.compile(r"(?<= )\|(?= |$)", re.MULTILINE)
@@ -352,6 +353,11 @@ def typesetting(text: str) -> Iterator[Span]:
             for bar in _BAR.finditer(text, *row.span()):
                 if not _in_brackets(text[max(row.start(), bar.start() - _BEFORE) : bar.start()]):
                     yield Span(*bar.span())
+
+
+def without_bullets(text: str) -> str:
+    """Remove the bullets at the beginnings of lines."""
+    return _LINE_BULLET.sub("", text)
 
 
 def without_typesetting(text: str) -> str:

@@ -285,7 +285,9 @@ def _no_passage_differs(comparison: Comparison) -> str:
     """What differs in two texts with the same passages: the redline does not show typesetting."""
     if any(change.state is not SectionState.MATCHED for change in comparison.section_changes):
         return "no passage differs, but headings do"
-    return "no passage differs, but hyphens, quotation marks or bullets do; -w ignores them"
+    if comparison.a.document.report.unread_values or comparison.b.document.report.unread_values:
+        return "no passage differs, but values of a form could not be read"
+    return "no passage differs, but typesetting does (hyphens, quotation marks, bullets); -w ignores it"
 
 
 def _apart(comparison: Comparison, kind: Genre) -> str:

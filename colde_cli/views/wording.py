@@ -100,11 +100,7 @@ def plural(count: int, noun: str) -> str:
 
 def nothing_found(ranking: Ranking) -> str:
     """Why a ranking lists no document."""
-    if ranking.searched:
-        return "No document is similar enough."
-    if ranking.skipped:
-        return "No document could be searched."
-    return "No document has such a path, date, size or section."
+    return "No document is similar enough." if ranking.searched else "There was no document to compare with."
 
 
 def first_capital(words: str) -> str:
