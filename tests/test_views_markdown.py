@@ -168,7 +168,8 @@ def test_a_ranking_is_a_table_with_what_matches_folded() -> None:
         "3 documents",
     ):
         assert said in shown
-    assert "No document" in ranking_markdown(Ranking("q.pdf", "Query", info, (), 0, 0))
+    assert "No document is similar enough." in ranking_markdown(Ranking("q.pdf", "Query", info, (), 1, 0))
+    assert "There was no document" in ranking_markdown(Ranking("q.pdf", "Query", info, (), 0, 0))
 
 
 def test_rank_writes_markdown(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
