@@ -125,7 +125,7 @@ class Graph:
 
     @contextlib.contextmanager
     def job(self) -> Iterator[None]:
-        """Take calls together, those that wait for a thread as well: if one is stopped, none of the others begins."""
+        """Treat the calls made inside as one job: after one was stopped, those that still wait do not begin."""
         with self._lock:
             self._jobs += 1
         try:

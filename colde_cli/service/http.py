@@ -117,9 +117,10 @@ def _known_fields(app: "FastAPI") -> Any:  # noqa: ANN401 - of FastAPI
     from starlette.requests import Request
 
     async def refuse_others(request: Request) -> None:
-        parts = app.openapi()["components"]["schemas"]
-        body = app.openapi()["paths"][request.scope["route"].path]["post"]["requestBody"]["content"]
-        known = parts[next(iter(body.values()))["schema"]["$ref"].split("/")[-1]]["properties"]
+        described = app.openapi()
+        body = described["paths"][request.scope["route"].path]["post"]["requestBody"]["content"]
+        name = next(iter(body.values()))["schema"]["$ref"].split("/")[-1]
+        known = described["components"]["schemas"][name]["properties"]
         others = [name for name in await request.form() if name not in known]
         if others:
             raise OptionError(f"There is no field {short(others[0], 40)!r}; there are {', '.join(known)}.")

@@ -4,6 +4,7 @@ The SDK is imported where the server is made, so that this file can be imported 
 annotations of the functions inside, which is why annotations are not strings here.
 """
 
+import os
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -87,16 +88,14 @@ class Library:
             OptionError: it leads out of the folders.
             MissingFileError: none of several folders has it.
         """
-        paths: dict[Path, bool] = {}
+        paths = []
         for root in self.roots:
             with suppress(OSError, ValueError, RuntimeError):
-                path = (root / name).resolve()
-                paths[path] = False
-                paths[path] = path.exists()
+                paths.append((root / name).resolve())
         if not paths:
             raise OptionError(f"{name[:200]!r} is no path of a file.")
         inside = [path for path in paths if self._allowed(path)]
-        found = [path for path in inside if paths[path]]
+        found = [path for path in inside if os.path.exists(path)]  # noqa: PTH110 - False where it may not be looked at
         folders = ", ".join(map(str, self.roots))
         if not inside:
             raise OptionError(f"{name[:200]} lies outside the folders that may be read: {folders}.")

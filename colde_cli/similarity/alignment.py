@@ -32,7 +32,7 @@ from colde_cli.similarity.candidates import (
 )
 from colde_cli.similarity.contracts import ContractTerms, read_terms
 from colde_cli.similarity.flags import Flag, flags, one_sided_flags
-from colde_cli.similarity.matching import Group, Matching, Thresholds, in_order, join, turned
+from colde_cli.similarity.matching import Group, Matching, Thresholds, in_order, join, parted, turned
 from colde_cli.similarity.numbers import DATE, renumbered
 from colde_cli.similarity.redline import (
     NOTHING_IGNORED,
@@ -254,7 +254,13 @@ def align(
         groups, kept = _group(matched, encoder, chunk_cosines, progress)
     terms = read_terms(a.text, b.text)
     pairs = [_pair(group, left, right, group in kept, ignore, terms) for group in groups]
-    pairs = _with_clauses(pairs, terms) if versions(pairs) else _without_chance(pairs, left, right)
+    if versions(pairs):
+        pairs = _with_clauses(pairs, terms)
+    else:
+        of_group = dict(zip(groups, pairs, strict=True))
+        # Parted, the pairs that two different texts have by chance are in no view and no count.
+        rest = parted(groups, {group for group in groups if of_group[group].by_chance})
+        pairs = [of_group.get(group) or _pair(group, left, right, False, ignore, terms) for group in rest]
     pairs = [
         replace(pair, flags=()) if pair.a and pair.a[0].section in left.listed else pair
         for pair in _without_labels(pairs)
@@ -466,44 +472,6 @@ def _only(pair: PassagePair, keep: Callable[[Flag, PassagePair], bool]) -> Passa
     """Keep some flags of a pair."""
     left = tuple(flag for flag in pair.flags if keep(flag, pair))
     return pair if left == pair.flags else replace(pair, flags=left)
-
-
-def _without_chance(
-    pairs: Sequence[PassagePair], left: _CutDocument, right: _CutDocument
-) -> list[PassagePair]:
-    """Part the pairs of two different texts that are alike by chance, so that no view and no count has them."""
-    kept: list[PassagePair] = []
-    of_b: dict[int, PassagePair] = {}
-    for pair in pairs:
-        if pair.by_chance:
-            kept += [_alone(State.ONLY_A, passage, left) for passage in pair.a]
-            of_b |= {passage.index: _alone(State.ONLY_B, passage, right) for passage in pair.b}
-        elif pair.a:
-            kept.append(pair)
-        else:
-            of_b[pair.b[0].index] = pair
-    return list(_with_others(kept, of_b))
-
-
-def _alone(state: State, passage: Passage, side: _CutDocument) -> PassagePair:
-    text, of_a = side.texts[passage.index], state is State.ONLY_A
-    a, b = ((passage,), ()) if of_a else ((), (passage,))
-    return PassagePair(state, a, b, None, (), (), text if of_a else "", "" if of_a else text)
-
-
-def _with_others(pairs: Iterable[PassagePair], others: Mapping[int, PassagePair]) -> Iterator[PassagePair]:
-    """Put the pairs of B alone, by their passage, behind the pair of the passage before it in B."""
-    yield from _run(others, 0)
-    for pair in pairs:
-        yield pair
-        if pair.b:
-            yield from _run(others, pair.b[-1].index + 1)
-
-
-def _run(pairs: Mapping[int, PassagePair], place: int) -> Iterator[PassagePair]:
-    while place in pairs:
-        yield pairs[place]
-        place = pairs[place].b[-1].index + 1
 
 
 def _with_clauses(pairs: Sequence[PassagePair], terms: ContractTerms) -> list[PassagePair]:

@@ -46,8 +46,8 @@ _MIN_COSINE = 0.15
 
 REPEATED = 50
 _AROUND = 8
-"""A form may say "None." a thousand times. If a passage is equally like more than the first number of passages, only
-the second number of them on either side of an expected place can be its partner."""
+"""A form may say "None." a thousand times. Where more than `REPEATED` passages are equally good partners, only
+`_AROUND` of them on either side of an expected place are tried."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,16 +140,12 @@ def around(places: Sequence[int], before: int, expected: Sequence[int]) -> list[
 
     Args:
         places: where these passages stand, ascending.
-        before: number of passages with the same choice that stand before the one that looks for a partner.
+        before: how many passages with the same choice come before the one that needs a partner.
         expected: the places where its partner is expected, if anything is known of them.
     """
-    ranks = (before, *_ranks(places, expected))
+    ranks = (before, *(bisect_left(places, place) for place in expected))
     near = {n for rank in ranks for n in range(max(0, rank - _AROUND), min(len(places), rank + _AROUND))}
     return sorted(near)
-
-
-def _ranks(ascending: Sequence[int], places: Sequence[int]) -> tuple[int, ...]:
-    return tuple(bisect_left(ascending, place) for place in places)
 
 
 def lexical_candidates(
@@ -233,16 +229,21 @@ def _best(
     """
     if not table.size:
         return []
-    of_a, of_b = of
-    rows = expected and [_ranks(of_b, expected[0][i]) for i in of_a]
-    columns = expected and [_ranks(of_a, expected[1][j]) for j in of_b]
-    keep = _best_of_rows(table, least, rows)
+    of_rows, of_columns = of
+    in_rows, in_columns = expected or (None, None)
+    keep = _best_of_rows(table, least, of_rows, of_columns, in_rows)
     # The best of a column are the best of a row of the transposed table.
-    keep |= _best_of_rows(table.T, least, columns).T
+    keep |= _best_of_rows(table.T, least, of_columns, of_rows, in_columns).T
     return [(int(i), int(j)) for i, j in zip(*np.nonzero(keep), strict=True)]
 
 
-def _best_of_rows(table: FloatArray, least: float, expected: Places | None) -> BoolArray:
+def _best_of_rows(
+    table: FloatArray,
+    least: float,
+    of_rows: Sequence[int],
+    of_columns: Sequence[int],
+    expected: Places | None,
+) -> BoolArray:
     """Mark the cells that are among the best of their row, [n, m]; of many that tie, those near the expected ones."""
     keep = np.zeros(table.shape, bool)
     edge = table.shape[1] - min(_PER_PASSAGE, table.shape[1])
@@ -253,11 +254,11 @@ def _best_of_rows(table: FloatArray, least: float, expected: Places | None) -> B
         best[:] = (some >= lowest) & (some >= least)
         for row in np.flatnonzero(best.sum(1) > REPEATED).tolist():
             tied = np.flatnonzero(best[row] & (some[row] == lowest[row]))
-            columns = tied.tolist()
-            near = around(columns, met[columns[0]], expected[start + row] if expected else ())
+            places = [of_columns[column] for column in tied.tolist()]
+            near = around(places, met[places[0]], expected[of_rows[start + row]] if expected else ())
             best[row, tied] = False
             best[row, tied[near]] = True
-            met[columns[0]] += 1
+            met[places[0]] += 1
     return keep
 
 

@@ -179,16 +179,7 @@ def _values(a: str, b: str, edits: Sequence[Edit], ignore: IgnoreOptions) -> Ite
     for edit in edits:
         if other_row(_line(a, edit.a), _line(b, edit.b)):
             continue
-        deleted = [
-            mention
-            for mention in gone
-            if touches(mention.span, edit.a, behind=mention.kind is not FlagKind.NUMBER)
-        ]
-        inserted = [
-            mention
-            for mention in new
-            if touches(mention.span, edit.b, behind=mention.kind is not FlagKind.NUMBER)
-        ]
+        deleted, inserted = _changed(gone, edit.a), _changed(new, edit.b)
         gone = [mention for mention in gone if mention not in deleted]
         new = [mention for mention in new if mention not in inserted]
         for first, second in zip(deleted, inserted, strict=False):
@@ -201,6 +192,15 @@ def _values(a: str, b: str, edits: Sequence[Edit], ignore: IgnoreOptions) -> Ite
         for alone in inserted[len(deleted) :]:
             if _counts_alone(b, a, alone):
                 yield Flag(_kind_alone(alone), "", _words_of(b, alone))
+
+
+def _changed(mentions: Sequence[Mention], edit: Span) -> list[Mention]:
+    """The mentions that an edit changes; after a bare number it adds no unit or rate."""
+    return [
+        mention
+        for mention in mentions
+        if touches(mention.span, edit, behind=mention.kind is not FlagKind.NUMBER)
+    ]
 
 
 def _line(text: str, span: Span) -> str:
@@ -242,9 +242,9 @@ def _counts_alone(text: str, other: str, mention: Mention) -> bool:
     The other text may have it as a label ("§ 12.212"), which is no mention.
     """
     words = text[mention.span.start : mention.span.end]
-    figures = _FIGURE.findall(words)
+    here, there = _FIGURE.findall(text), _FIGURE.findall(other)
     if mention.kind is FlagKind.NUMBER and (
-        all(_FIGURE.findall(text).count(figure) <= _FIGURE.findall(other).count(figure) for figure in figures)
+        all(here.count(figure) <= there.count(figure) for figure in _FIGURE.findall(words))
         or _SECTION.fullmatch(words)
         or names_something(text, mention.span)
         or not _COUNTED.match(text[mention.span.end :])

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import sys
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 
@@ -236,6 +236,16 @@ class Group:
     def turned(self) -> Group:
         """The same passages with A and B exchanged."""
         return Group(self.b, self.a, self.score)
+
+
+def parted(groups: Iterable[Group], apart: Collection[Group]) -> list[Group]:
+    """Put each passage of the groups in `apart` into a group of its own; the order is that of `join`."""
+    of_a: dict[int, Group] = {}
+    of_b: dict[int, Group] = {}
+    for group in groups:
+        of_a |= {i: Group((i,), ()) if group in apart else group for i in group.a}
+        of_b |= {j: Group((), (j,)) if group in apart else group for j in group.b}
+    return _ordered(of_a, of_b)
 
 
 def turned(groups: Iterable[Group]) -> list[Group]:

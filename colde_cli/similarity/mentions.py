@@ -1,4 +1,4 @@
-"""Mentions of values in two texts: what each says is the same, and which of two texts says less of or elsewhere.
+"""Mentions of values in two texts: their normal form, and which of them the other text lacks or has elsewhere.
 
 A value that changed its place with its words is no difference; one that took the place of another is.
 """

@@ -201,8 +201,8 @@ _RENAMED = 60
 def other_row(before: str, after: str) -> bool:
     """Whether two rows of a table, with bars between the cells, are of different things.
 
-    The first cells have no word in common and are spelled otherwise, and most of two and more other cells differ: the
-    row did not change, another row took its place.
+    They are if the names in the first cells differ, and most of the other cells, two at least, differ too. Then no row
+    changed: another took its place.
     """
     from rapidfuzz.fuzz import ratio
 

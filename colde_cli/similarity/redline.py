@@ -15,8 +15,9 @@ from colde_cli.documents.document import Span
 from colde_cli.similarity.numbers import LABEL, NAMED_LABEL, NUMBER
 
 _DOTS = r"[ \t]*(?:[-–—•▪‣◦*·○●■□➢✓\uf0b7][ \t]+)"
-_LINE_BULLET = re.compile(rf"^{_DOTS}+(?=\S)", re.MULTILINE)
-_BULLET = re.compile(rf"^{_DOTS}+(?=\S)|(?<!\S)[•▪‣◦●○■□➢✓](?=\s+\S)", re.MULTILINE)
+_AT_LINE_START = rf"^{_DOTS}+(?=\S)"
+_LINE_BULLET = re.compile(_AT_LINE_START, re.MULTILINE)
+_BULLET = re.compile(rf"{_AT_LINE_START}|(?<!\S)[•▪‣◦●○■□➢✓](?=\s+\S)", re.MULTILINE)
 _PROSE_LINE = re.compile(r"^[^\n=∈∑<>]+$", re.MULTILINE)
 _BAR = re.compile(r"(?<= )\|(?= |$)", re.MULTILINE)
 _BEFORE = 200
@@ -130,7 +131,7 @@ def words(text: str, ignore: IgnoreOptions = NOTHING_IGNORED) -> tuple[Word, ...
 def _marks(text: str, ignore: IgnoreOptions) -> list[tuple[Span, str]]:
     """Find the marks to ignore, in order and apart, each with the key it gets: "" where it is as if it were not there.
 
-    The number of a list item is a mark and the number of a clause: without marks it is nothing.
+    The number of a list item is also that of a clause. Where marks are ignored, it is left out.
     """
     marks = [(span, "") for span in list_marks(text)] if ignore.list_marks else []
     if not ignore.renumbering:
