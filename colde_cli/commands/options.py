@@ -409,7 +409,7 @@ IgnoreLikeOption = Annotated[
 ]
 
 
-def ignore_options(like: Sequence[Path] | None = None, **switches: bool) -> IgnoreOptions:
+def ignore_options(like: Sequence[Path] | None = None, **switches: Any) -> IgnoreOptions:  # noqa: ANN401
     """The object of the options `--ignore-...`.
 
     Args:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from colde_cli.documents.document import Document, Part, ReadReport, SectionKind, assemble
 from colde_cli.documents.headings.wording import kind_of
+from colde_cli.documents.outside import Account
 from colde_cli.documents.text import parts_of, read_text
 from colde_cli.errors import LimitError, NoTextError
 
@@ -45,11 +46,13 @@ class DocumentBuilder:
         path: name of the file in messages.
         kind: of the current section.
         appendix: whether later sections are appendices, except the references.
+        account: of what stands beside the text.
     """
 
     path: str
     kind: SectionKind = SectionKind.FRONT
     appendix: bool = False
+    account: Account = field(default_factory=Account)
     _parts: list[Part] = field(default_factory=list)
     _heading: str = ""
     _level: int = 0
@@ -114,12 +117,15 @@ class DocumentBuilder:
             raise NoTextError(f"Cannot read {self.path}: it holds no text.")
         if not levels:
             plain = read_text("\n\n".join(self._everything).encode(), self.path, name)
-            return replace(plain, title=tidy(title) or plain.title, report=report)
+            return self._accounted(replace(plain, title=tidy(title) or plain.title, report=report))
         top = min(levels)
         parts = [replace(part, level=part.level - top + 1) for part in self._parts]
         first = next(heading for level, heading in self.headings if level == top)
         stated = tidy(title) or (first if levels.count(top) == 1 else "") or name
-        return assemble(self.path, stated, parts, report)
+        return self._accounted(assemble(self.path, stated, parts, report))
+
+    def _accounted(self, document: Document) -> Document:
+        return replace(document, outside=self.account.all_texts(), parts=self.account.all_parts())
 
     def _count(self, words: str) -> None:
         self._everything.append(words)

@@ -10,11 +10,13 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, astuple, dataclass, field, replace
 from enum import StrEnum
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
+
+from colde_cli.documents.outside import OutsideKind, OutsideText, PartKind, UnreadPart
 
 PLAIN_WORDS = 2000
 """Text without headings is cut into sections of about this many words, between paragraphs."""
@@ -167,6 +169,10 @@ class Document:
         text: the whole text, paragraphs separated by a blank line.
         sections: in reading order; they cover all of `text` except blanks between them.
         page_starts: offset in `text` at which each page begins; empty where the source has no pages.
+        format: "pdf", "docx", "odt", "html", "tex", "markdown" or "text"; "" for text without a file.
+        digest: SHA-256 of the bytes of the file; "" for text without a file.
+        outside: texts that are not part of `text`, in the order of the file.
+        parts: what the file holds that is not read, in its order.
     """
 
     path: str
@@ -175,6 +181,10 @@ class Document:
     sections: tuple[Section, ...]
     page_starts: tuple[int, ...] = ()
     report: ReadReport = field(default_factory=ReadReport)
+    format: str = ""
+    digest: str = ""
+    outside: tuple[OutsideText, ...] = ()
+    parts: tuple[UnreadPart, ...] = ()
 
     def section_text(self, section: Section) -> str:
         """Return heading and body of a section."""
@@ -267,6 +277,10 @@ def document_header(document: Document, title: str) -> dict[str, Any]:
         "page_starts": document.page_starts,
         "sections": [asdict(section) for section in document.sections],
         "report": asdict(document.report),
+        "format": document.format,
+        "digest": document.digest,
+        "outside": [astuple(text) for text in document.outside],
+        "parts": [astuple(part) for part in document.parts],
     }
 
 
@@ -284,6 +298,13 @@ def document_of(path: str, name: str, header: dict[str, Any]) -> Document:
         tuple(_section(values) for values in header["sections"]),
         tuple(header["page_starts"]),
         _report(header["report"]),
+        # Indexes of earlier versions do not hold these.
+        header.get("format", ""),
+        header.get("digest", ""),
+        tuple(
+            OutsideText(OutsideKind(kind), *map(_frozen, rest)) for kind, *rest in header.get("outside", ())
+        ),
+        tuple(UnreadPart(PartKind(kind), *map(_frozen, rest)) for kind, *rest in header.get("parts", ())),
     )
 
 

@@ -10,12 +10,13 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO, NoReturn
 
 from colde_cli import errors
 from colde_cli.documents.document import Document, document_of
+from colde_cli.documents.outside import digest_of
 from colde_cli.documents.sandbox import sandboxed, start_reader
 from colde_cli.documents.text import shown_as
 from colde_cli.errors import LimitError, MissingFileError, NoTextError, OptionError, UnsupportedFormatError
@@ -208,17 +209,21 @@ def _read_open(
         raise LimitError(
             f"Cannot read {shown}: it is larger than {limit >> 20} MiB, the most that colde reads; split it."
         )
-    if kind == "pdf":
-        from colde_cli.documents.pdf.reader import read_pdf
-
-        return read_pdf(file, path, name, password, pages)
-    if pages:
+    if pages and kind != "pdf":
         raise OptionError(
             f"Leave out --pages: {shown} has no pages; colde text --pages writes that part of a PDF to a file."
         )
-    if kind != "html" and _is_large(kind, size):
-        return _read_large(kind, file, path, name)
-    return read_here(kind, file, path, name)
+    digest = digest_of(iter(lambda: file.read(1 << 20), b""))
+    file.seek(0)
+    if kind == "pdf":
+        from colde_cli.documents.pdf.reader import read_pdf
+
+        document = read_pdf(file, path, name, password, pages)
+    elif kind != "html" and _is_large(kind, size):
+        document = _read_large(kind, file, path, name)
+    else:
+        document = read_here(kind, file, path, name)
+    return replace(document, format=kind, digest=digest)
 
 
 def read_here(kind: str, file: BinaryIO, path: str, name: str) -> Document:

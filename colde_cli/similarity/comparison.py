@@ -39,6 +39,13 @@ from colde_cli.similarity.chunk_scores import (
 )
 from colde_cli.similarity.contracts import common_genre
 from colde_cli.similarity.mentions import FlagKind
+from colde_cli.similarity.outside import (
+    NOTHING_OUTSIDE,
+    OutsideComparison,
+    compare_outside,
+    kinds_of,
+    outside_data,
+)
 from colde_cli.similarity.plain_data import (
     field_data,
     model_data,
@@ -128,6 +135,7 @@ class Comparison:
         alignment: the passages of both; None where they were not compared.
         ignore: the differences to ignore. Scores do not depend on it, except through text that was left out.
         field: within which the documents were scored; None for the model's own scores.
+        outside: how they differ beside their text.
     """
 
     a: Encoding
@@ -138,6 +146,7 @@ class Comparison:
     alignment: Alignment | None = None
     ignore: IgnoreOptions = NOTHING_IGNORED
     field: FieldInfo | None = None
+    outside: OutsideComparison = NOTHING_OUTSIDE
 
     def __repr__(self) -> str:
         paths = [f"{name}={_shown(side.document)!r}" for name, side in (("a", self.a), ("b", self.b))]
@@ -224,6 +233,11 @@ class Comparison:
     def changes(self) -> tuple[WeightedChange, ...]:
         """All changes of passages, the weightiest first; empty without an alignment."""
         return ordered_changes(self.passages)
+
+    @property
+    def same(self) -> bool:
+        """Whether nothing differs: neither the text, nor a text outside it, nor a part that is not read."""
+        return self.same_content and self.outside.same
 
     @property
     def versions(self) -> bool:
@@ -324,6 +338,7 @@ def compare_encodings(
             alignment=None if worded is None else _alignment(worded, a, b, encoder, alike, progress),
             ignore=ignore,
             field=None if field is None else field.profile.info,
+            outside=compare_outside(a.document, b.document, ignore),
         )
         if known or not (comparison.same_content or comparison.versions):
             _ = comparison.scores
@@ -434,6 +449,7 @@ def comparison_data(
             "probability": rounded(comparison.probability),
             "threshold": rounded(comparison.threshold),
             "related": comparison.related,
+            "same": comparison.same,
             "same_content": comparison.same_content,
             "parts": parts_data(comparison.parts),
             **_within_field(comparison),
@@ -449,6 +465,7 @@ def comparison_data(
         "section_changes": _section_changes(comparison) if aligned else None,
         "ignored": ignored_data(comparison.a.document, comparison.b.document, comparison.ignore),
         "changes": [_change(comparison, change) for change in comparison.changes] if aligned else None,
+        "outside": outside_data(comparison.outside),
     }
 
 
@@ -583,6 +600,7 @@ def switches_data(ignore: IgnoreOptions) -> dict[str, Any]:
         "renumbering": ignore.renumbering,
         "list_marks": ignore.list_marks,
         "like": list(ignore.like),
+        "kinds": sorted(kind.value for kind in kinds_of(ignore.kinds)),
     }
 
 

@@ -50,6 +50,7 @@ class IgnoreOptions:
         like: paths of templates; their text is left out of both documents (`boilerplate`).
         renumbering: the numbers of clauses and list items are the same, and so are references to them.
         list_marks: list items have no marks, such as "(a)" or "2.". Bullets never count.
+        kinds: names of kinds of texts outside and of parts not read, or "outside" and "parts" for all of them.
     """
 
     case: bool = False
@@ -58,10 +59,11 @@ class IgnoreOptions:
     like: tuple[str, ...] = ()
     renumbering: bool = False
     list_marks: bool = False
+    kinds: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
         """Whether anything is ignored."""
-        return bool(self.names) or bool(self.like)
+        return bool(self.names) or bool(self.like) or bool(self.kinds)
 
     @property
     def names(self) -> tuple[str, ...]:

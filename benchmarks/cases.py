@@ -1,0 +1,102 @@
+"""Run pairs of documents that differ in one place, and hold `diff` and `verify` against what must happen.
+
+The manifest is a JSON list of `{"format", "case", "a", "b", "expect"}`, with paths relative to it. `expect` is "changed"
+(a visible change, status 1), "told" (shown, or named as not compared), "same" (status 0) or "any". All but "same" and
+"any" must be refused by `verify`.
+
+    python benchmarks/cases.py ../shared/cases/manifest.json --format docx
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+from colde_cli import api, versions
+from colde_cli.encoder.loading import open_encoder
+from colde_cli.errors import ColdeError
+from colde_cli.similarity.alignment import State
+from colde_cli.views.terminal import comparison_table
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What happened to a pair.
+
+    Attributes:
+        status: of `colde diff`; 2 if it failed.
+        shown: a change of a passage or outside the text is listed.
+        named: the screen names something that was not compared.
+        verified: by `colde verify`.
+        error: why a document could not be read.
+    """
+
+    status: int
+    shown: bool = False
+    named: bool = False
+    verified: bool = False
+    error: str = ""
+
+    def is_right(self, expect: str) -> bool:
+        """Whether this is what must happen."""
+        if expect == "any":
+            return self.status < 2
+        if expect == "same":
+            return self.status == 0
+        if self.verified or self.status == 2:
+            return False
+        return (self.shown and self.status == 1) if expect == "changed" else (self.shown or self.named)
+
+
+def outcome(a: Path, b: Path, encoder: object) -> Outcome:
+    """Compare and verify two files."""
+    try:
+        comparison = api.open_pair(a, b, lambda: encoder).compare(scores=False)  # type: ignore[arg-type, return-value]
+    except ColdeError as error:
+        return Outcome(2, error=str(error))
+    try:
+        verified = versions.verify(a, b).verified
+    except ColdeError:
+        verified = False
+    changed = any(pair.state is not State.SAME for pair in comparison.passages)
+    comparison_table(comparison, "all", 10, to_file=True)  # must not fail
+    return Outcome(
+        0 if comparison.same else 1,
+        shown=changed or comparison.outside.changes > 0,
+        named=bool(comparison.outside.uncompared),
+        verified=verified,
+    )
+
+
+def main() -> int:
+    """Print every wrong pair, then counts by format and expectation."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("manifest", type=Path)
+    parser.add_argument("--format", help="only this format, or several with commas")
+    parser.add_argument("--case", help="only cases whose name holds this")
+    arguments = parser.parse_args()
+    folder = arguments.manifest.parent
+    encoder = open_encoder("colde-minilm-l6")
+    counts: Counter[tuple[str, str, bool]] = Counter()
+    for case in json.loads(arguments.manifest.read_text("utf-8")):
+        if arguments.format and case["format"] not in arguments.format.split(","):
+            continue
+        if arguments.case and arguments.case not in case["case"]:
+            continue
+        found = outcome(folder / case["a"], folder / case["b"], encoder)
+        right = found.is_right(case["expect"])
+        counts[case["format"], case["expect"], right] += 1
+        if not right:
+            print(f"{case['a']:50} {case['expect']:8} {found}")
+    for form, expect in sorted({key[:2] for key in counts}):
+        good, bad = counts[form, expect, True], counts[form, expect, False]
+        print(f"{form:6} {expect:8} {good:3} of {good + bad}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

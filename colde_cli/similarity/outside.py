@@ -1,0 +1,329 @@
+"""Compare what stands beside the text of two documents: texts outside the body, and parts that are not read."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import zip_longest
+from typing import Any, Generic, TypeVar
+
+from colde_cli.documents.document import Document
+from colde_cli.documents.outside import (
+    HELD,
+    KINDS,
+    Kind,
+    OutsideKind,
+    OutsideText,
+    PartKind,
+    UnreadPart,
+    digest_of,
+)
+from colde_cli.similarity.plain_data import pages_data
+from colde_cli.similarity.redline import NOTHING_IGNORED, Edit, IgnoreOptions, normal, redline, run_together
+
+GROUPS: dict[str, frozenset[Kind]] = {"outside": frozenset(OutsideKind), "parts": frozenset(PartKind)}
+"""Names that stand for several kinds."""
+KIND_NAMES = (*GROUPS, *KINDS)
+"""What names kinds: groups, and single ones."""
+MOST_LISTED = 200
+"""Maximum number of differences that a view lists; all are counted."""
+
+_ACROSS = frozenset(
+    (
+        *(OutsideKind.HEADERS, OutsideKind.FOOTERS, OutsideKind.COMMENTS),
+        *(OutsideKind.CONTENTS, OutsideKind.LINKS, OutsideKind.NOTES),
+    )
+)
+"""Kinds that two documents of different formats write alike."""
+_NAMED = frozenset((OutsideKind.LINKS, OutsideKind.FORM_VALUES))
+"""Kinds of which it matters what a text belongs to: two links may have swapped their targets."""
+_UNCOUNTED = frozenset((PartKind.SCRIPTS,))
+"""Kinds that make no difference in content."""
+_ALIKE = 50.0
+"""Texts with a lower ratio, of 100, are no versions of one text."""
+_MOST_RATIOS = 40_000
+"""Maximum number of pairs of texts that are compared with each other; more are paired in order."""
+_MOST_REDLINE = 20_000
+"""Longer texts are shown without a redline."""
+
+Item = TypeVar("Item", OutsideText, UnreadPart)
+
+
+@dataclass(frozen=True, slots=True)
+class OutsideChange(Generic[Item]):
+    """A text or a part that differs.
+
+    Attributes:
+        a: that of the first document; None where it has none.
+        b: that of the second.
+        edits: that turn the text of `a` into that of `b`; empty for parts, and where only what it belongs to differs.
+    """
+
+    a: Item | None
+    b: Item | None
+    edits: tuple[Edit, ...] = ()
+
+    @property
+    def kind(self) -> Kind:
+        """Of both."""
+        one = self.a or self.b
+        assert one is not None, "a change has a side"
+        return one.kind
+
+
+@dataclass(frozen=True, slots=True)
+class Uncompared:
+    """Texts or parts of one kind that two documents of different formats cannot be compared by.
+
+    Attributes:
+        a: their number in the first document.
+        b: their number in the second.
+        held: both formats have the kind, but write it in ways that cannot be compared.
+    """
+
+    kind: Kind
+    a: int
+    b: int
+    held: bool
+
+
+@dataclass(frozen=True)
+class OutsideComparison:
+    """How two documents differ beside their text.
+
+    Attributes:
+        texts: that differ, in the order of the kinds.
+        parts: that differ.
+        reordered: kinds with the same texts or parts in another order.
+        uncompared: what could not be compared, as the formats differ.
+    """
+
+    texts: tuple[OutsideChange[OutsideText], ...] = ()
+    parts: tuple[OutsideChange[UnreadPart], ...] = ()
+    reordered: tuple[Kind, ...] = ()
+    uncompared: tuple[Uncompared, ...] = ()
+
+    @property
+    def changes(self) -> int:
+        """Number of differences."""
+        return len(self.texts) + len(self.parts) + len(self.reordered)
+
+    @property
+    def same(self) -> bool:
+        """Whether nothing differs that was compared and counts: scripts alone make no difference."""
+        return not self.texts and not self.reordered and self._uncounted(self.parts)
+
+    @property
+    def proven(self) -> bool:
+        """Whether all was compared, scripts too, and nothing differs."""
+        return not self.changes and not self.uncompared
+
+    @staticmethod
+    def _uncounted(parts: Iterable[OutsideChange[UnreadPart]]) -> bool:
+        return all(change.kind in _UNCOUNTED for change in parts)
+
+    @cached_property
+    def digest(self) -> str:
+        """The digest of all differences, also of those that a view does not list."""
+        return digest_of("\n".join(map(repr, (*self.texts, *self.parts, *self.reordered))).encode())
+
+    def without(self, names: Iterable[str]) -> OutsideComparison:
+        """Leave out the kinds of these names."""
+        left_out = kinds_of(names)
+        return OutsideComparison(
+            tuple(change for change in self.texts if change.kind not in left_out),
+            tuple(change for change in self.parts if change.kind not in left_out),
+            tuple(kind for kind in self.reordered if kind not in left_out),
+            tuple(one for one in self.uncompared if one.kind not in left_out),
+        )
+
+
+NOTHING_OUTSIDE = OutsideComparison()
+
+
+def kinds_of(names: Iterable[str]) -> frozenset[Kind]:
+    """The kinds that names of kinds and groups stand for; names of anything else stand for none."""
+    found: set[Kind] = set()
+    for name in names:
+        found |= GROUPS.get(name) or ({KINDS[name]} if name in KINDS else set())
+    return frozenset(found)
+
+
+def compare_outside(a: Document, b: Document, ignore: IgnoreOptions = NOTHING_IGNORED) -> OutsideComparison:
+    """Compare the texts outside two documents, and their parts that are not read.
+
+    Of two documents of one format everything is compared. Two formats have few kinds in common that they write alike;
+    a text that stands outside one document and in the body of the other is there. The result for (B, A) is the one for
+    (A, B), turned over.
+    """
+    across = bool(a.format and b.format) and a.format != b.format
+    ignored = kinds_of(ignore.kinds)
+    texts: list[OutsideChange[OutsideText]] = []
+    parts: list[OutsideChange[UnreadPart]] = []
+    reordered: list[Kind] = []
+    uncompared: list[Uncompared] = []
+    for kind in (kind for kind in KINDS.values() if kind not in ignored):
+        left, right = (_of_kind(document, kind) for document in (a, b))
+        if not (left or right):
+            continue
+        if across and kind not in _ACROSS & HELD[a.format] & HELD[b.format]:
+            held = kind in HELD[a.format] and kind in HELD[b.format]
+            uncompared.append(Uncompared(kind, len(left), len(right), held))
+        elif isinstance(kind, OutsideKind):
+            found, moved = _compared_texts(left, right, ignore, (a, b) if across else None)
+            texts += found
+            reordered += [kind] if moved else []
+        else:
+            ones, others, moved = _unmatched(left, right, lambda part: part.digest)
+            parts += [OutsideChange(one, other) for one, other in _paired_parts(ones, others)]
+            reordered += [kind] if moved else []
+    return OutsideComparison(tuple(texts), tuple(parts), tuple(reordered), tuple(uncompared))
+
+
+def _of_kind(document: Document, kind: Kind) -> list[Any]:
+    items: Iterable[OutsideText | UnreadPart] = (
+        document.outside if isinstance(kind, OutsideKind) else document.parts
+    )
+    return [item for item in items if item.kind is kind]
+
+
+def _compared_texts(
+    left: Sequence[OutsideText],
+    right: Sequence[OutsideText],
+    ignore: IgnoreOptions,
+    across: tuple[Document, Document] | None,
+) -> tuple[list[OutsideChange[OutsideText]], bool]:
+    """The texts of one kind that differ, and whether they are the same in another order."""
+
+    def key(text: OutsideText) -> tuple[str, str]:
+        about = text.about if text.kind in _NAMED and across is None else ""
+        return normal(text.text, ignore), normal(about, ignore)
+
+    ones, others, moved = _unmatched(left, right, key)
+    if across is not None:
+        bodies = [run_together(document.text, ignore) for document in across] if ones or others else []
+        ones = [text for text in ones if run_together(text.text, ignore) not in bodies[1]]
+        others = [text for text in others if run_together(text.text, ignore) not in bodies[0]]
+        moved = False
+    return [_text_change(one, other, ignore) for one, other in _paired_texts(ones, others)], moved
+
+
+def _text_change(
+    a: OutsideText | None, b: OutsideText | None, ignore: IgnoreOptions
+) -> OutsideChange[OutsideText]:
+    if a is None or b is None or max(len(a.text), len(b.text)) > _MOST_REDLINE:
+        return OutsideChange(a, b)
+    return OutsideChange(a, b, redline(a.text, b.text, ignore=ignore))
+
+
+def _unmatched(
+    left: Sequence[Item], right: Sequence[Item], key: Callable[[Item], object]
+) -> tuple[list[Item], list[Item], bool]:
+    """What has no equal in the other document, and whether all is equal but for the order."""
+    keys = [key(item) for item in left], [key(item) for item in right]
+    if keys[0] == keys[1]:
+        return [], [], False
+    counts = Counter(keys[0]), Counter(keys[1])
+    ones = list(_beyond(left, keys[0], counts[0] - counts[1]))
+    others = list(_beyond(right, keys[1], counts[1] - counts[0]))
+    return ones, others, not ones and not others
+
+
+def _beyond(items: Sequence[Item], keys: Sequence[object], surplus: Counter[object]) -> Iterator[Item]:
+    """The last items of each key that are too many."""
+    left = Counter(keys)
+    for item, key in zip(items, keys, strict=True):
+        if left[key] <= surplus[key]:
+            yield item
+        left[key] -= 1
+
+
+def _paired_texts(
+    ones: Sequence[OutsideText], others: Sequence[OutsideText]
+) -> list[tuple[OutsideText | None, OutsideText | None]]:
+    """Pair texts that are versions of one: those that belong to the same, then the most alike; the rest is alone."""
+    if len(ones) == len(others) == 1:
+        return [(ones[0], others[0])]
+    from rapidfuzz import fuzz
+
+    if len(ones) * len(others) > _MOST_RATIOS:
+        return list(zip_longest(ones, others))
+    ranked = sorted(
+        (
+            (
+                -(200.0 if one.about and one.about == other.about else fuzz.ratio(one.text, other.text)),
+                abs(i - j),
+                i,
+                j,
+            )
+            for i, one in enumerate(ones)
+            for j, other in enumerate(others)
+        ),
+        key=lambda found: (found[0], found[1], min(found[2:]), max(found[2:])),
+    )
+    partners: dict[int, int] = {}
+    for ratio, _, i, j in ranked:
+        if -ratio >= _ALIKE and i not in partners and j not in partners.values():
+            partners[i] = j
+    taken = set(partners.values())
+    return [
+        *((one, others[partners[i]] if i in partners else None) for i, one in enumerate(ones)),
+        *((None, other) for j, other in enumerate(others) if j not in taken),
+    ]
+
+
+def _paired_parts(
+    ones: Sequence[UnreadPart], others: Sequence[UnreadPart]
+) -> list[tuple[UnreadPart | None, UnreadPart | None]]:
+    """Pair the parts of the same pages or of the same name; if as many are left in both, in order."""
+    rest = list(others)
+    paired: list[tuple[UnreadPart | None, UnreadPart | None]] = []
+    alone = []
+    for one in ones:
+        partner = next(
+            (other for other in rest if (other.pages, other.about) == (one.pages, one.about)), None
+        )
+        if partner is None:
+            alone.append(one)
+        else:
+            rest.remove(partner)
+            paired.append((one, partner))
+    if len(alone) == len(rest):
+        return [*paired, *zip(alone, rest, strict=True)]
+    return [*paired, *((one, None) for one in alone), *((None, other) for other in rest)]
+
+
+def outside_data(outside: OutsideComparison) -> dict[str, Any]:
+    """Build the `outside` object of schema colde.diff/1: at most `MOST_LISTED` texts and parts, all counted."""
+    return {
+        "same": outside.same,
+        "count": outside.changes,
+        "digest": outside.digest if outside.changes else None,
+        "texts": [
+            {
+                "kind": change.kind.value,
+                "a": _item(change.a),
+                "b": _item(change.b),
+                "redline": [
+                    {"a": [edit.a.start, edit.a.end], "b": [edit.b.start, edit.b.end]}
+                    for edit in change.edits
+                ],
+            }
+            for change in outside.texts[:MOST_LISTED]
+        ],
+        "parts": [
+            {"kind": change.kind.value, "a": _item(change.a), "b": _item(change.b)}
+            for change in outside.parts[:MOST_LISTED]
+        ],
+        "reordered": [kind.value for kind in outside.reordered],
+        "uncompared": [{"kind": one.kind.value, "a": one.a, "b": one.b} for one in outside.uncompared],
+    }
+
+
+def _item(item: OutsideText | UnreadPart | None) -> dict[str, Any] | None:
+    if item is None:
+        return None
+    content = {"text": item.text} if isinstance(item, OutsideText) else {"digest": item.digest}
+    return {**content, "about": item.about, "pages": pages_data(item.pages)}
