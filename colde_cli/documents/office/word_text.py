@@ -156,7 +156,7 @@ class WordText(Body):
         """The first words of the text since a place of the log."""
         pieces: list[str] = []
         length = 0
-        for piece in self._log[start:]:
+        for piece in self._log[start : start + _LONGEST_ABOUT]:
             pieces.append(piece)
             length += len(piece)
             if length > _LONGEST_ABOUT:
