@@ -6,6 +6,7 @@ read, else as an `UnreadPart` with a digest. All formats have the same kinds; `H
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -15,6 +16,9 @@ MOST_KEPT = 20_000
 """Maximum number of texts, and of parts, that a document holds one by one; the others become one part, by digest."""
 MOST_CHARACTERS = 4_000_000
 """Maximum number of characters of all texts outside a document; the others become one part, by digest."""
+
+
+_BARE_HOST = re.compile(r"[a-z]+://[^/?#\s]+/", re.IGNORECASE)
 
 
 class OutsideKind(StrEnum):
@@ -129,6 +133,8 @@ class Account:
     ) -> None:
         """Add a text; blanks alone are none."""
         text, about = " ".join(text.split()), " ".join(about.split())
+        if kind is OutsideKind.LINKS and _BARE_HOST.fullmatch(text):
+            text = text[:-1]  # editors add the slash
         if not text:
             return
         self._characters += len(text) + len(about)

@@ -313,7 +313,7 @@ class WordBody(WordDrawings):
         note = self._places.pop() if self._places else None
         if not isinstance(note, Note) or not note.identifier:
             return
-        text = " ".join(note.texts)
+        text = ("\n" if self.page_numbers else " ").join(note.texts)
         self._note_characters += len(text)
         if self._note_characters > MAX_CHARACTERS:
             raise too_much_text(self.builder.path)

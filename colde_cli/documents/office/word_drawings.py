@@ -126,7 +126,7 @@ class WordDrawings(WordText):
         """Take the words of a drawing made of letters: a watermark, if it stands behind the pages."""
         if self.page_numbers:
             self.given += 1
-            self.builder.account.add_text(OutsideKind.ROTATED, text, "watermark")
+            self.builder.account.add_text(OutsideKind.HEADERS, text, "watermark")
         else:
             self.boxed([text])
 

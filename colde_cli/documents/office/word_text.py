@@ -18,6 +18,7 @@ from colde_cli.documents.office.word_styles import LetterProperties, Letters, Wo
 from colde_cli.documents.outside import OutsideKind, PartKind, digest_of
 
 _LONGEST_ABOUT = 300
+_DEEPEST = 20  # fields inside fields
 _MOVED, _STRUCK = "moved", "struck through"
 
 
@@ -135,7 +136,7 @@ class WordText(Body):
             return
         if self._letters is None:
             self._letters = self._look()
-        if (code := self._code_around(self._fields[:-1])) is not None:
+        if (code := self._code_around(self._fields[-_DEEPEST:-1])) is not None:
             code.append(text)
         elif self._deleted:
             self._set_aside(OutsideKind.DELETED, _MOVED if self._moved else "", text)
