@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from colde_cli.documents.builder import MAX_CHARACTERS, DocumentBuilder, too_much_text
 from colde_cli.documents.office.archive import MAX_ELEMENTS
 from colde_cli.documents.office.body import Note, Paragraph, Table
-from colde_cli.documents.office.fields import FORM_ELEMENTS, Control, FormField
 from colde_cli.documents.office.formulas import FORMULA, Formula
 from colde_cli.documents.office.symbols import symbol
 from colde_cli.documents.office.word_drawings import Attributes, WordDrawings
+from colde_cli.documents.office.word_fields import FORM_ELEMENTS, Control, FormField
 from colde_cli.documents.office.word_styles import (
     LETTER_PROPERTIES,
     LetterProperties,
