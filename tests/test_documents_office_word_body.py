@@ -93,7 +93,7 @@ def test_digits_of_runs_at_other_heights_are_never_joined(
             merged[-1] = merged[-1][0] + text, height
         else:
             merged.append((text, height))
-    found = text_of(tmp_path / "a.docx", r("n"), *(r(text, height) for text, height in runs))
+    found = text_of(tmp_path / "a.docx", *(r(text, height) for text, height in runs))
     digits = "".join(sign if sign.isdigit() else " " for sign in found).split()
     expected = [text for text, _ in merged]
     assert digits == expected

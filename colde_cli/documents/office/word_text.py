@@ -76,8 +76,8 @@ class WordParagraph(Paragraph):
         text, before, write = "".join(self._scripted), self.before, raised if self._script > 0 else lowered
         self._scripted.clear()
         written = write(before, text)
-        if written != text and text[-1:].isdigit() and following[:1].isdigit():
-            written = write(before, f"({text})")  # its digits must not run into those after it
+        if text[-1:].isdigit() and following[:1].isdigit():  # its digits must not run into those after it
+            written = write(before, f"({text})") if written != text else f"{text} "
         self.pieces.append(written)
 
 
