@@ -331,7 +331,7 @@ def _lines_or_data(comparison: Comparison, chosen: Format) -> str | Iterator[str
 def _status(comparison: Comparison, fail_under: float | None) -> int:
     if fail_under is not None:
         return 0 if comparison.score >= fail_under else 1
-    return 0 if comparison.same_content else 1
+    return 0 if comparison.same else 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -412,7 +412,7 @@ class _FolderView:
 
     def keep(self, change: FileChange, comparison: Comparison) -> None:
         """Keep the changes of a pair of files."""
-        if change.same_content:
+        if change.same:
             return
         if self._chosen is Format.MARKDOWN:
             from colde_cli.views.folders import markdown_block

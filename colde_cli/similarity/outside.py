@@ -106,6 +106,11 @@ class OutsideComparison:
     uncompared: tuple[Uncompared, ...] = ()
 
     @property
+    def differences(self) -> tuple[OutsideChange[OutsideText] | OutsideChange[UnreadPart], ...]:
+        """Texts, then parts, that differ."""
+        return (*self.texts, *self.parts)
+
+    @property
     def changes(self) -> int:
         """Number of differences."""
         return len(self.texts) + len(self.parts) + len(self.reordered)
@@ -127,7 +132,7 @@ class OutsideComparison:
     @cached_property
     def digest(self) -> str:
         """The digest of all differences, also of those that a view does not list."""
-        return digest_of("\n".join(map(repr, (*self.texts, *self.parts, *self.reordered))).encode())
+        return digest_of("\n".join(map(repr, (*self.differences, *self.reordered))).encode())
 
     def without(self, names: Iterable[str]) -> OutsideComparison:
         """Leave out the kinds of these names."""
@@ -293,6 +298,12 @@ def _paired_parts(
     if len(alone) == len(rest):
         return [*paired, *zip(alone, rest, strict=True)]
     return [*paired, *((one, None) for one in alone), *((None, other) for other in rest)]
+
+
+def outside_counts(outside: OutsideComparison) -> dict[str, int]:
+    """The number of differences of each kind that has some."""
+    kinds = [*(change.kind for change in outside.differences), *outside.reordered]
+    return {kind.value: count for kind, count in Counter(kinds).items()}
 
 
 def outside_data(outside: OutsideComparison) -> dict[str, Any]:
