@@ -20,8 +20,17 @@ from colde_cli.documents.outside import (
     UnreadPart,
     digest_of,
 )
+from colde_cli.errors import OptionError
 from colde_cli.similarity.plain_data import pages_data
-from colde_cli.similarity.redline import NOTHING_IGNORED, Edit, IgnoreOptions, normal, redline, run_together
+from colde_cli.similarity.redline import (
+    NOTHING_IGNORED,
+    SWITCHES,
+    Edit,
+    IgnoreOptions,
+    normal,
+    redline,
+    run_together,
+)
 
 GROUPS: dict[str, frozenset[Kind]] = {"outside": frozenset(OutsideKind), "parts": frozenset(PartKind)}
 """Names that stand for several kinds."""
@@ -154,6 +163,30 @@ def kinds_of(names: Iterable[str]) -> frozenset[Kind]:
     for name in names:
         found |= GROUPS.get(name) or ({KINDS[name]} if name in KINDS else set())
     return frozenset(found)
+
+
+def ignoring(names: Iterable[str], like: tuple[str, ...] = (), **switches: bool) -> IgnoreOptions:
+    """What to ignore, from lists of names.
+
+    Args:
+        names: each one or several names with commas between them: switches of `IgnoreOptions` ("list-marks"), kinds of
+            texts outside and parts ("links"), or a group of `GROUPS`.
+        like: templates.
+        switches: that are on or off beside those named.
+
+    Raises:
+        OptionError: there is no such name.
+    """
+    given = [name.strip() for text in names for name in text.split(",") if name.strip()]
+    known = {switch.replace("_", "-"): switch for switch in SWITCHES}
+    for name in given:
+        if name not in known and name not in KIND_NAMES:
+            raise OptionError(
+                f"{name!r} is nothing to ignore; known are: {', '.join((*known, *KIND_NAMES))}."
+            )
+    on = {**switches, **{known[name]: True for name in given if name in known}}
+    kinds = tuple(dict.fromkeys(name for name in given if name in KIND_NAMES))
+    return IgnoreOptions(like=like, kinds=kinds, **on)
 
 
 def compare_outside(a: Document, b: Document, ignore: IgnoreOptions = NOTHING_IGNORED) -> OutsideComparison:

@@ -138,6 +138,11 @@ def counted(kind: Kind, count: int) -> str:
     return one if count == 1 else f"{count:,} {many}"
 
 
+def plural_of(kind: Kind, count: int) -> str:
+    """`1 picture`, `0 pictures`."""
+    return f"{count:,} {_NAMES[kind][count != 1]}"
+
+
 def _one_or_more(kind: Kind, count: int) -> str:
     name = counted(kind, count)
     return f"{'an' if name[0] in 'aeiou' else 'a'} {name}" if count == 1 else name
