@@ -103,12 +103,12 @@ def verify(
         list_marks=ignore_list_marks,
     )
     chosen = choose_format(format, output, (a, b, *ignored.like), FORMATS)
-    given = _Options(tuple(allow or ()), ignored, parse_pages(pages))
+    given = _ReceiptOptions(tuple(allow or ()), ignored, parse_pages(pages))
     before = None if receipt is None else _read_receipt(receipt)
     if before is not None:
-        if given != _Options():
+        if given != _ReceiptOptions():
             raise OptionError(f"{receipt} holds the options of its verification; give none but --password.")
-        given = _Options.of(before, str(receipt))
+        given = _ReceiptOptions.of(before, str(receipt))
     found = versions.verify(a, b, given.allow, ignore=given.ignore, pages=given.pages, password=password)
     reporter = Reporter(quiet)
     for rule in found.allowed:
@@ -122,7 +122,7 @@ def verify(
 
 
 @dataclass(frozen=True, slots=True)
-class _Options:
+class _ReceiptOptions:
     """The options that a receipt keeps."""
 
     allow: tuple[str, ...] = ()
@@ -135,7 +135,7 @@ class _Options:
         return {**asdict(self), "ignore": {**asdict(self.ignore), "like": like}}
 
     @classmethod
-    def of(cls, receipt: Mapping[str, Any], shown: str) -> _Options:
+    def of(cls, receipt: Mapping[str, Any], shown: str) -> _ReceiptOptions:
         """The options of a receipt.
 
         Raises:
@@ -177,7 +177,7 @@ def _read_receipt(file: Path) -> dict[str, Any] | None:
 
 
 def _check_receipt(
-    found: Verification, options: _Options, before: Mapping[str, Any] | None, file: Path
+    found: Verification, options: _ReceiptOptions, before: Mapping[str, Any] | None, file: Path
 ) -> list[str]:
     """Where an earlier receipt does not hold; without one, write it."""
     from colde_cli.views import json as views_json
