@@ -116,7 +116,7 @@ def verify(
             reporter.warning(f"--allow {rule.text} names nothing of the two documents.")
     warn_if_nothing_ignored((found.a, found.b), ignore_like, reporter)
     faults = _check_receipt(found, given, before, receipt) if receipt is not None else []
-    checked = None if before is None else CheckedReceipt(str(receipt), tuple(faults))
+    checked = None if before is None or receipt is None else CheckedReceipt(receipt.name, tuple(faults))
     deliver(_render(found, chosen, output, checked), output, chosen, pager)
     raise typer.Exit(0 if found.verified and not faults else 1)
 
