@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from colde_cli.similarity.verification import Verification
 
 _TYPESETTING = (
-    "The texts also differ in blanks, hyphens or kinds of quotation marks, which --ignore-whitespace ignores,"
+    "The texts also differ in blanks, hyphens or kinds of quotation marks, which -w ignores,"
     " or in the places of headings."
 )
 
