@@ -14,6 +14,7 @@ from colde_cli.documents.document import Document
 from colde_cli.documents.office.archive import XmlHandler
 
 _MAX_LINEAGE = 12  # a style can be based on itself through others
+_ACCEPTED = "Tracked changes were read as accepted: insertions are in the text, deletions beside it."
 
 
 @dataclass(slots=True)
@@ -130,17 +131,10 @@ class Body(XmlHandler):
 
     def build(self, title: str, name: str, notes: Sequence[str]) -> Document:
         """Build the document; see `DocumentBuilder.build`."""
-        document = self.builder.build(self.title or title, name, self.warnings(), notes)
-        return replace(document, report=replace(document.report, counted_numbers=self.counted_numbers))
-
-    def warnings(self) -> list[str]:
-        """Write sentences on tracked changes and hidden text."""
-        warnings = []
         if self.tracked:
-            warnings.append("Tracked changes were read as accepted: insertions are in, deletions are out.")
-        if self.hidden:
-            warnings.append("Hidden text was left out.")
-        return warnings
+            notes = (*notes, _ACCEPTED)
+        document = self.builder.build(self.title or title, name, (), notes)
+        return replace(document, report=replace(document.report, counted_numbers=self.counted_numbers))
 
     def place_paragraph(self, paragraph: Paragraph) -> None:
         """Put a finished paragraph into its table or note, else into the document."""
