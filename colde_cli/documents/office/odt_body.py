@@ -217,9 +217,9 @@ class OdtBody(OdtText):
         part = self.parts.inside(href)
         again = frame.has_object or (frame.pictures and part.lower().endswith(".png"))  # for other programs
         frame.pictures += 1
-        if part and not again:
+        if not again and part:
             self.parts.add(self.account, PartKind.PICTURES, part, frame.name)
-        elif href and not part:
+        elif not again and href:
             self.account.add_text(OutsideKind.LINKS, href, "picture")
         return None
 

@@ -29,12 +29,17 @@ _UNCOUNTED = ("meta-inf/", "thumbnails/", "configurations2/", "objectreplacement
 _SIGNATURES = "signatures.xml"
 _SCRIPTS = ("basic/", "scripts/", "dialogs/")
 _LISTS_OF_SCRIPTS = ("-lc.xml", "-lb.xml")
+# Attributes that are no content: of places, sizes and styles, and names that editors give.
 _LOOKS = frozenset(("svg", "style", "fo", "loext"))
 _NAMES = frozenset(
-    ("id", "name", "style-name", "text-style-name", "layer", "z-index", "label-cell-style-name")
+    (
+        *("id", "style-name", "text-style-name", "layer", "z-index", "transform", "anchor-type"),
+        *("anchor-page-number", "glue-points", "text-areas"),
+    )
 )
-_DRAWN = frozenset(("d", "points"))
-"""What a shape looks like whose form is its content."""
+_UNSAID = frozenset(("draw:name", "draw:enhanced-path"))
+_DRAWN = {"draw:path": "svg:d", "draw:contour-path": "svg:d"}  # drawn by hand: the form is the content
+_UNNAMED = "non-primitive"  # the type of a shape that is none of those with a name
 
 
 class EmbeddedObject(NamedTuple):
@@ -133,15 +138,23 @@ def _kind(media_type: str) -> PartKind:
 
 
 def content_of(name: str, attributes: dict[str, str]) -> str:
-    """Write an element and its attributes down, without places, sizes, styles and identifiers."""
+    """Write an element and its attributes down, without places, sizes, styles and identifiers.
+
+    A shape with a name has the path that belongs to it, which editors write in ways of their own.
+    """
+    kind = attributes.get("draw:type", _UNNAMED)
     kept = sorted(
         (attribute, value)
         for attribute, value in attributes.items()
-        if (parts := attribute.partition(":"))
-        and parts[2] not in _NAMES
-        and (parts[0] not in _LOOKS or parts[2] in _DRAWN)
+        if (attribute == "draw:enhanced-path" and _UNNAMED in kind)
+        or attribute == _DRAWN.get(name)
+        or _is_content(*attribute.split(":", 1), attribute)
     )
     return f"<{name} {kept}>"
+
+
+def _is_content(prefix: str, local: str, attribute: str) -> bool:
+    return prefix not in _LOOKS and local not in _NAMES and attribute not in _UNSAID
 
 
 @dataclass(slots=True)
