@@ -12,21 +12,24 @@ TICKED, UNTICKED = "☒", "☐"
 
 _ORDINAL = re.compile(r"(?:st|nd|rd|th|er|re|e|d|ème|eme|os?|as?|º|ª)\.?", re.IGNORECASE)
 _TRADEMARK = re.compile(r"\(?(?:TM|SM|MC|R|C)\)?")
-_SIMPLE = re.compile(r"[+−-]?\w+(?:[.,]\w+)*|[*†‡§¶]+")
+# One number, or letters alone: "^2n" would be read as a raised 2 before an n.
+_SIMPLE = re.compile(r"[+−-]?(?:\d+(?:[.,]\d+)*|[^\W\d_]+)|[*†‡§¶]+|\([^()]*\)")
+# What follows a script without brackets must not be read as more of it: the last letters of both are of one class.
+_RUN_ON = re.compile(r"\d[.,]?\d|[^\W\d_]{2}")
 _ATOM = re.compile(r"[+−-]?[\w.,^]+|\([^()]*\)")
 
 
-def raised(before: str, text: str) -> str:
-    """A superscript as it is written after `before`: `^6`, `^(n+1)`; marks of notes and ordinals stay as they are."""
-    return _scripted(before, text, "^")
+def raised(before: str, text: str, after: str = "") -> str:
+    """A superscript as it is written between `before` and `after`: `^6`, `^(n+1)`; ordinals stay as they are."""
+    return _scripted(before, text, after, "^")
 
 
-def lowered(before: str, text: str) -> str:
-    """A subscript as it is written after `before`: `_2`."""
-    return _scripted(before, text, "_")
+def lowered(before: str, text: str, after: str = "") -> str:
+    """A subscript as it is written between `before` and `after`: `_2`."""
+    return _scripted(before, text, after, "_")
 
 
-def _scripted(before: str, text: str, sign: str) -> str:
+def _scripted(before: str, text: str, after: str, sign: str) -> str:
     script = text.strip()
     last = before[-1:]
     if (
@@ -37,7 +40,8 @@ def _scripted(before: str, text: str, sign: str) -> str:
         return text
     if sign == "^" and ((last.isdigit() and _ORDINAL.fullmatch(script)) or _TRADEMARK.fullmatch(script)):
         return text
-    inner = script if _SIMPLE.fullmatch(script) or script.startswith("(") else f"({script})"
+    runs_on = text.endswith(script) and _RUN_ON.match(script[-1] + after[:2])
+    inner = script if _SIMPLE.fullmatch(script) and not runs_on else f"({script})"
     return text.replace(script, sign + inner, 1)
 
 

@@ -6,6 +6,7 @@ read, else as an `UnreadPart` with a digest. All formats have the same kinds; `H
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -115,6 +116,10 @@ class UnreadPart:
     source: str = ""
 
 
+# A web address without a path: editors add the slash.
+_HOST_ALONE = re.compile(r"https?://[^/?#]+/", re.IGNORECASE)
+
+
 @dataclass(slots=True)
 class Account:
     """Collects what a reader finds beside the body, in reading order, up to the limits of a document."""
@@ -131,6 +136,8 @@ class Account:
         text, about = " ".join(text.split()), " ".join(about.split())
         if not text:
             return
+        if kind is OutsideKind.LINKS and _HOST_ALONE.fullmatch(text):
+            text = text.removesuffix("/")
         self._characters += len(text) + len(about)
         if len(self.texts) < MOST_KEPT and self._characters <= MOST_CHARACTERS:
             self.texts.append(OutsideText(kind, text, about, pages))
