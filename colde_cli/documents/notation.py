@@ -12,7 +12,7 @@ TICKED, UNTICKED = "☒", "☐"
 
 _ORDINAL = re.compile(r"(?:st|nd|rd|th|er|re|e|d|ème|eme|os?|as?|º|ª)\.?", re.IGNORECASE)
 _TRADEMARK = re.compile(r"\(?(?:TM|SM|MC|R|C)\)?")
-_SIMPLE = re.compile(r"[+−-]?\w+(?:[.,]\w+)*|[*†‡§¶]+")
+_SIMPLE = re.compile(r"[+−-]?(?:\d+(?:[.,]\d+)*|[^\W\d_]+)|[*†‡§¶]+")
 _ATOM = re.compile(r"[+−-]?[\w.,^]+|\([^()]*\)")
 
 
@@ -27,25 +27,41 @@ def lowered(before: str, text: str) -> str:
 
 
 def _scripted(before: str, text: str, sign: str) -> str:
-    script = text.strip()
+    bare = text.strip()
     last = before[-1:]
     if (
-        not script[:1]
-        or not (script[0].isalnum() or script[0] in "+−-(")
+        not bare[:1]
+        or not (bare[0].isalnum() or bare[0] in "+−-(")
         or not (last.isalnum() or last in set(")]}"))
     ):
         return text
-    if sign == "^" and ((last.isdigit() and _ORDINAL.fullmatch(script)) or _TRADEMARK.fullmatch(script)):
+    if sign == "^" and ((last.isdigit() and _ORDINAL.fullmatch(bare)) or _TRADEMARK.fullmatch(bare)):
         return text
-    inner = script if _SIMPLE.fullmatch(script) or script.startswith("(") else f"({script})"
-    return text.replace(script, sign + inner, 1)
+    return text.replace(bare, script(sign, bare), 1)
+
+
+def script(sign: str, text: str) -> str:
+    """A script with its sign: `^2`, `_max`, `^(2n)`, as `^2n` could be `^2` and then n."""
+    enclosed = text.startswith("(") and text.find(")") == len(text) - 1
+    return sign + (text if _SIMPLE.fullmatch(text) or enclosed else f"({text})")
+
+
+def parted(written: str, after: str) -> str:
+    """A script as it is written before the text `after`: `_(1)` before 2, as `x_12` would be another quantity."""
+    last, first = written[-1:], after[:1]
+    if not (last.isdigit() and first.isdigit()) and not (last.isalpha() and first.isalpha()):
+        return written
+    if written[0] in "^_":
+        return f"{written[0]}({written[1:]})"
+    return f"{written} " if last.isdigit() else written
 
 
 def fraction(above: str, below: str) -> str:
     """A fraction: `a/b`, `(a + 1)/b`."""
-    return f"{_operand(above)}/{_operand(below)}"
+    return f"{operand(above)}/{operand(below)}"
 
 
-def _operand(text: str) -> str:
+def operand(text: str) -> str:
+    """What a sign belongs to: in brackets, if it is more than one number or word."""
     text = " ".join(text.split())
     return text if _ATOM.fullmatch(text) else f"({text})"
