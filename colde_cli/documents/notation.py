@@ -12,48 +12,37 @@ TICKED, UNTICKED = "☒", "☐"
 
 _ORDINAL = re.compile(r"(?:st|nd|rd|th|er|re|e|d|ème|eme|os?|as?|º|ª)\.?", re.IGNORECASE)
 _TRADEMARK = re.compile(r"\(?(?:TM|SM|MC|R|C)\)?")
-_SIMPLE = re.compile(r"[+−-]?(?:\d+(?:[.,]\d+)*|[^\W\d_]+)|[*†‡§¶]+")
+# One number, or letters alone: "^2n" would be read as a raised 2 before an n.
+_SIMPLE = re.compile(r"[+−-]?(?:\d+(?:[.,]\d+)*|[^\W\d_]+)|[*†‡§¶]+|\([^()]*\)")
+# What follows a script without brackets must not be read as more of it: the last letters of both are of one class.
+_RUN_ON = re.compile(r"\d[.,]?\d|[^\W\d_]{2}")
 _ATOM = re.compile(r"[+−-]?[\w.,^]+|\([^()]*\)")
 
 
-def raised(before: str, text: str) -> str:
-    """A superscript as it is written after `before`: `^6`, `^(n+1)`; marks of notes and ordinals stay as they are."""
-    return _scripted(before, text, "^")
+def raised(before: str, text: str, after: str = "") -> str:
+    """A superscript as it is written between `before` and `after`: `^6`, `^(n+1)`; ordinals stay as they are."""
+    return _scripted(before, text, after, "^")
 
 
-def lowered(before: str, text: str) -> str:
-    """A subscript as it is written after `before`: `_2`."""
-    return _scripted(before, text, "_")
+def lowered(before: str, text: str, after: str = "") -> str:
+    """A subscript as it is written between `before` and `after`: `_2`."""
+    return _scripted(before, text, after, "_")
 
 
-def _scripted(before: str, text: str, sign: str) -> str:
-    bare = text.strip()
+def _scripted(before: str, text: str, after: str, sign: str) -> str:
+    script = text.strip()
     last = before[-1:]
     if (
-        not bare[:1]
-        or not (bare[0].isalnum() or bare[0] in "+−-(")
+        not script[:1]
+        or not (script[0].isalnum() or script[0] in "+−-(")
         or not (last.isalnum() or last in set(")]}"))
     ):
         return text
-    if sign == "^" and ((last.isdigit() and _ORDINAL.fullmatch(bare)) or _TRADEMARK.fullmatch(bare)):
+    if sign == "^" and ((last.isdigit() and _ORDINAL.fullmatch(script)) or _TRADEMARK.fullmatch(script)):
         return text
-    return text.replace(bare, script(sign, bare), 1)
-
-
-def script(sign: str, text: str) -> str:
-    """A script with its sign: `^2`, `_max`, `^(2n)`, as `^2n` could be `^2` and then n."""
-    enclosed = text.startswith("(") and text.find(")") == len(text) - 1
-    return sign + (text if _SIMPLE.fullmatch(text) or enclosed else f"({text})")
-
-
-def parted(written: str, after: str) -> str:
-    """A script as it is written before the text `after`: `_(1)` before 2, as `x_12` would be another quantity."""
-    last, first = written[-1:], after[:1]
-    if not (last.isdigit() and first.isdigit()) and not (last.isalpha() and first.isalpha()):
-        return written
-    if written[0] in "^_":
-        return f"{written[0]}({written[1:]})"
-    return f"{written} " if last.isdigit() else written
+    runs_on = text.endswith(script) and _RUN_ON.match(script[-1] + after[:2])
+    inner = script if _SIMPLE.fullmatch(script) and not runs_on else f"({script})"
+    return text.replace(script, sign + inner, 1)
 
 
 def fraction(above: str, below: str) -> str:

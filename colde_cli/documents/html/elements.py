@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from colde_cli.documents.html.flow import BLOCKS, MOST_ABOUT, Flow, Flows
@@ -169,7 +170,7 @@ class ElementReader(Flows):
             self.flush()
         flow.pieces.append("\n" if flow.pre else " ")
 
-    def _start_script(self, write: Callable[[str, str], str], _: Marks) -> None:
+    def _start_script(self, write: Callable[[str, str, str], str], _: Marks) -> None:
         flow, start, flushed = self.flow, len(self.flow.pieces), self.flow.flushed
         if self._scripts >= _MOST_SCRIPTS:
             return
@@ -179,9 +180,9 @@ class ElementReader(Flows):
             self._scripts -= 1
             if flow.flushed == flushed and len(flow.pieces) > start:
                 before = next((piece for piece in reversed(flow.pieces[:start]) if piece.strip()), "")
-                script = write(before.rstrip(), "".join(flow.pieces[start:]))
-                flow.pieces[start:] = [script]
-                flow.script = len(flow.pieces) if script.strip() else -1
+                flow.write = partial(write, before.rstrip(), "".join(flow.pieces[start:]))
+                flow.pieces[start:] = [flow.write("")]
+                flow.script = len(flow.pieces)
 
         self.at_end(end)
 

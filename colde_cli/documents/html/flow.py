@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from colde_cli.documents.html.unread import Marks
-from colde_cli.documents.notation import TICKED, UNTICKED, parted
+from colde_cli.documents.notation import TICKED, UNTICKED
 from colde_cli.documents.outside import Account, OutsideKind
 
 LAYOUT = "-layout"
@@ -127,6 +127,7 @@ class Flow:
         heading: level of the open heading; 0 without one.
         flushed: number of paragraphs that were taken out.
         script: number of pieces, if the last one is a sub- or superscript.
+        write: writes that script, given the text after it.
         tables: rows of each open data table; None for a table that lays out.
         columns: the places of the cells with text of a row.
     """
@@ -142,6 +143,7 @@ class Flow:
     quotes: int = 0
     flushed: int = 0
     script: int = -1
+    write: Callable[[str], str] = str
     lists: list[_List] = field(default_factory=list)
     mark: str = ""
     tables: list[list[str] | None] = field(default_factory=list)
@@ -161,11 +163,16 @@ class Flow:
 
     def add(self, text: str) -> None:
         """Add text to the paragraph."""
-        if self.script == len(self.pieces):
-            self.pieces[-1] = parted(self.pieces[-1], text)
+        if self.script == len(self.pieces) and text:
+            self.pieces[-1] = self._parted(text)
         if text.strip():
             self.breaks = 0
         self.pieces.append(text if self.pre else text.replace("\n", " "))
+
+    def _parted(self, after: str) -> str:
+        """Write the script at the end so that no digit after it joins it."""
+        script = self.write(after)
+        return f"{script} " if script[-1:].isdigit() and after[0].isdigit() else script
 
     def cut(self) -> str:
         """Take the text of a paragraph out."""

@@ -7,13 +7,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from colde_cli.documents.html.unread import Marks
-from colde_cli.documents.notation import fraction, operand, script
+from colde_cli.documents.notation import fraction, lowered, operand
 
 _DEEPEST = 100
 """Elements nested deeper are as if they were not there; what they hold stays."""
 _TOKENS = frozenset(("mi", "mn", "mo", "ms", "mtext"))
 _SILENT = frozenset(("annotation", "annotation-xml", "mphantom"))
 _PRESCRIPTS = "\0"
+_SIGN = frozenset("^_")
 _SIGNS = {"msub": "_", "munder": "_", "msup": "^", "mover": "^", "msubsup": "_^", "munderover": "_^"}
 _INVISIBLE = dict.fromkeys(range(0x2061, 0x2065))
 _MARK = re.compile(r"[^\w+−(\[{∞-]+")
@@ -131,18 +132,19 @@ def _base(text: str) -> str:
 
 def _script(sign: str, text: str) -> str:
     text = text.strip()
-    return text if not text or _MARK.fullmatch(text) else script(sign, text)
+    return text if not text or _MARK.fullmatch(text) else lowered("x", text).replace("_", sign, 1)
 
 
 def _joined(parts: Sequence[str]) -> str:
-    """Join parts; a number does not join another: 1 and 1/2 are not 11/2."""
+    """Join parts; a number does not join another (1 and 1/2 are not 11/2), nor a script what follows it."""
     pieces: list[str] = []
     last = ""
     for part in filter(None, parts):
-        if last.isdigit() and part[0].isdigit():
+        scripted = last[-1:].isalnum() and not _SIGN.isdisjoint(last)
+        if (part[0].isdigit() and last[-1:].isdigit()) or (part[0].isalnum() and scripted):
             pieces.append(" ")
         pieces.append(part)
-        last = part[-1]
+        last = part
     return "".join(pieces)
 
 
