@@ -1,6 +1,6 @@
 """Run pairs of documents that differ in one place, and hold `diff` and `verify` against what must happen.
 
-The manifest is a JSON list of `{"format", "case", "a", "b", "expect"}`, with paths relative to it. `expect` is "changed"
+The manifest is a JSON list of `{"format", "case", "a", "b", "expect"}`, its paths relative to it. `expect` is "changed"
 (a visible change, status 1), "told" (shown, or named as not compared), "same" (status 0) or "any". All but "same" and
 "any" must be refused by `verify`.
 

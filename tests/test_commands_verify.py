@@ -28,7 +28,7 @@ def test_status_follows_what_is_allowed(capsys: Capture, copies: tuple[Path, Pat
     a, b = copies
     same = run(capsys, "verify", a, a)
     assert (same.status, same.err) == (0, "")
-    assert same.out == "Verified: nothing changed.\na.md → a.md\n"
+    assert same.out == "Verified: nothing changed.\na.md → a.md\nCompared: 15 words with 15.\n"
     part = run(capsys, "verify", a, b, "--allow", "TERM")
     assert part.status == 1
     assert part.out.startswith("Not verified: 1 change is not allowed.\n")
@@ -42,7 +42,7 @@ def test_status_follows_what_is_allowed(capsys: Capture, copies: tuple[Path, Pat
 
 def test_a_rule_that_names_nothing_is_warned_about(capsys: Capture, copies: tuple[Path, Path]) -> None:
     result = run(capsys, "verify", *copies, "--allow", "appendix", "--allow", "/EUR/")
-    assert result.err == "Warning: --allow appendix names no section and no words of the two documents.\n"
+    assert result.err == "Warning: --allow appendix names nothing of the two documents.\n"
     assert run(capsys, "verify", *copies, "--allow", "appendix", "-q").err == ""
     check_trouble(run(capsys, "verify", *copies, "--allow", "/[/"))
 
@@ -52,7 +52,7 @@ def test_json_is_what_its_schema_says(capsys: Capture, tmp_path: Path) -> None:
     jsonschema.Draft202012Validator.check_schema(schema)
     value = json.loads(run(capsys, "verify", V1, V2, "--allow", "abstract", "--format", "json").out)
     jsonschema.Draft202012Validator(schema).validate(value)
-    assert list(value) == list(schema["properties"])
+    assert [*value, "receipt"] == list(schema["properties"])
     assert value["verified"] is False
     assert value["passages"][0]["flagged"][0] == {"kind": "amount", "a": "EUR 58", "b": "EUR 63"}
     assert [(rule["text"], rule["changes"]) for rule in value["allowed"]] == [("abstract", 2)]
@@ -75,9 +75,15 @@ def test_with_nothing_allowed_the_status_is_that_of_diff(capsys: Capture, a: str
     assert run(capsys, "verify", a, b).status == run(capsys, "diff", a, b, "--level", "document").status
 
 
-def test_a_document_that_was_not_read_whole_is_trouble(capsys: Capture) -> None:
-    for name in ("scan.pdf", "outline.pdf"):
-        check_trouble(run(capsys, "verify", DATA / name, DATA / name))
+def test_a_document_that_was_not_read_whole_is_trouble(capsys: Capture, tmp_path: Path) -> None:
+    check_trouble(run(capsys, "verify", DATA / "scan.pdf", DATA / "scan.pdf"))
+    other = tmp_path / "outline.pdf"
+    other.write_bytes((DATA / "outline.pdf").read_bytes() + b"\n")
+    check_trouble(run(capsys, "verify", DATA / "outline.pdf", other))
+
+
+def test_the_same_bytes_are_the_same_even_where_they_cannot_be_read(capsys: Capture) -> None:
+    assert run(capsys, "verify", DATA / "outline.pdf", DATA / "outline.pdf").status == 0
 
 
 def test_standard_input_once_only(capsys: Capture) -> None:

@@ -186,6 +186,11 @@ class Document:
     outside: tuple[OutsideText, ...] = ()
     parts: tuple[UnreadPart, ...] = ()
 
+    @property
+    def beside(self) -> tuple[OutsideText | UnreadPart, ...]:
+        """All that stands beside the text: texts, then parts."""
+        return (*self.outside, *self.parts)
+
     def section_text(self, section: Section) -> str:
         """Return heading and body of a section."""
         return self.text[section.span.start : section.span.end]

@@ -20,8 +20,17 @@ from colde_cli.documents.outside import (
     UnreadPart,
     digest_of,
 )
+from colde_cli.errors import OptionError
 from colde_cli.similarity.plain_data import pages_data
-from colde_cli.similarity.redline import NOTHING_IGNORED, Edit, IgnoreOptions, normal, redline, run_together
+from colde_cli.similarity.redline import (
+    NOTHING_IGNORED,
+    SWITCHES,
+    Edit,
+    IgnoreOptions,
+    normal,
+    redline,
+    run_together,
+)
 
 GROUPS: dict[str, frozenset[Kind]] = {"outside": frozenset(OutsideKind), "parts": frozenset(PartKind)}
 """Names that stand for several kinds."""
@@ -106,6 +115,11 @@ class OutsideComparison:
     uncompared: tuple[Uncompared, ...] = ()
 
     @property
+    def differences(self) -> tuple[OutsideChange[OutsideText] | OutsideChange[UnreadPart], ...]:
+        """Texts, then parts, that differ."""
+        return (*self.texts, *self.parts)
+
+    @property
     def changes(self) -> int:
         """Number of differences."""
         return len(self.texts) + len(self.parts) + len(self.reordered)
@@ -127,7 +141,7 @@ class OutsideComparison:
     @cached_property
     def digest(self) -> str:
         """The digest of all differences, also of those that a view does not list."""
-        return digest_of("\n".join(map(repr, (*self.texts, *self.parts, *self.reordered))).encode())
+        return digest_of("\n".join(map(repr, (*self.differences, *self.reordered))).encode())
 
     def without(self, names: Iterable[str]) -> OutsideComparison:
         """Leave out the kinds of these names."""
@@ -149,6 +163,30 @@ def kinds_of(names: Iterable[str]) -> frozenset[Kind]:
     for name in names:
         found |= GROUPS.get(name) or ({KINDS[name]} if name in KINDS else set())
     return frozenset(found)
+
+
+def ignoring(names: Iterable[str], like: tuple[str, ...] = (), **switches: bool) -> IgnoreOptions:
+    """What to ignore, from lists of names.
+
+    Args:
+        names: each one or several names with commas between them: switches of `IgnoreOptions` ("list-marks"), kinds of
+            texts outside and parts ("links"), or a group of `GROUPS`.
+        like: templates.
+        switches: that are on or off beside those named.
+
+    Raises:
+        OptionError: there is no such name.
+    """
+    given = [name.strip() for text in names for name in text.split(",") if name.strip()]
+    known = {switch.replace("_", "-"): switch for switch in SWITCHES}
+    for name in given:
+        if name not in known and name not in KIND_NAMES:
+            raise OptionError(
+                f"{name!r} is nothing to ignore; known are: {', '.join((*known, *KIND_NAMES))}."
+            )
+    on = {**switches, **{known[name]: True for name in given if name in known}}
+    kinds = tuple(dict.fromkeys(name for name in given if name in KIND_NAMES))
+    return IgnoreOptions(like=like, kinds=kinds, **on)
 
 
 def compare_outside(a: Document, b: Document, ignore: IgnoreOptions = NOTHING_IGNORED) -> OutsideComparison:
@@ -293,6 +331,12 @@ def _paired_parts(
     if len(alone) == len(rest):
         return [*paired, *zip(alone, rest, strict=True)]
     return [*paired, *((one, None) for one in alone), *((None, other) for other in rest)]
+
+
+def outside_counts(outside: OutsideComparison) -> dict[str, int]:
+    """The number of differences of each kind that has some."""
+    kinds = [*(change.kind for change in outside.differences), *outside.reordered]
+    return {kind.value: count for kind, count in Counter(kinds).items()}
 
 
 def outside_data(outside: OutsideComparison) -> dict[str, Any]:

@@ -68,10 +68,11 @@ class IgnoreOptions:
     @property
     def names(self) -> tuple[str, ...]:
         """The switches that are on."""
-        switches = ("case", "whitespace", "numbers", "renumbering", "list_marks")
-        return tuple(name for name in switches if getattr(self, name))
+        return tuple(name for name in SWITCHES if getattr(self, name))
 
 
+SWITCHES = ("case", "whitespace", "numbers", "renumbering", "list_marks")
+"""The fields of `IgnoreOptions` that are on or off."""
 NOTHING_IGNORED = IgnoreOptions()
 
 

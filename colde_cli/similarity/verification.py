@@ -1,7 +1,8 @@
 """Verify that two documents differ only in what is allowed.
 
 No model takes part: the texts are compared as `Comparison.same_content` compares them, with the allowed parts left out.
-Passages that wording alone aligns then show what else changed.
+Passages that wording alone aligns then show what else changed. Texts outside the body and parts that are not read must
+be equal as well, unless their kind is allowed.
 """
 
 from __future__ import annotations
@@ -17,6 +18,13 @@ from colde_cli.documents.selection import compiled, is_section, section_pattern
 from colde_cli.errors import OptionError, PartlyReadError
 from colde_cli.similarity.alignment import PassagePair, State, align
 from colde_cli.similarity.comparison import same_texts
+from colde_cli.similarity.outside import (
+    KIND_NAMES,
+    NOTHING_OUTSIDE,
+    OutsideComparison,
+    compare_outside,
+    kinds_of,
+)
 from colde_cli.similarity.redline import NOTHING_IGNORED, Edit, IgnoreOptions, normal, redline
 from colde_cli.similarity.section_changes import section_changes
 from colde_cli.similarity.triage import weight
@@ -31,8 +39,8 @@ class Allowed:
 
     Attributes:
         text: as the user gave it.
-        found: whether it names a section or words of either document.
-        changes: edits that it allowed; for a section passages that differ.
+        found: whether it names a section, words or a kind of texts or parts of either document.
+        changes: edits that it allowed; for a section passages, for a kind texts or parts that differ.
     """
 
     text: str
@@ -50,6 +58,7 @@ class Verification:
         headings: added, dropped or edited, in the order of A; a heading is written like a passage.
         typesetting: nothing else differs but blanks, hyphens, kinds of quotation marks, or the places of headings.
         ignore: the differences to ignore.
+        outside: what differs, or cannot be compared, beside the text, without the kinds that are allowed.
     """
 
     a: Document
@@ -59,11 +68,12 @@ class Verification:
     headings: tuple[PassagePair, ...]
     typesetting: bool
     ignore: IgnoreOptions = NOTHING_IGNORED
+    outside: OutsideComparison = NOTHING_OUTSIDE
 
     @property
     def verified(self) -> bool:
-        """Whether only what is allowed changed."""
-        return not (self.passages or self.headings or self.typesetting)
+        """Whether all was compared, and only what is allowed changed."""
+        return not (self.passages or self.headings or self.typesetting) and self.outside.proven
 
 
 def verify_documents(
@@ -75,8 +85,9 @@ def verify_documents(
         a: the first document.
         b: the second.
         allow: what may change. `/PATTERN/` or `re:PATTERN`: words that match a regular expression, in A and in B;
-            `/OLD/NEW/`: words of A that match OLD may become words of B that match NEW. Anything else is the pattern of
-            a section, as for `select`: all text in the sections of A and of B that it names. Case is ignored.
+            `/OLD/NEW/`: words of A that match OLD may become words of B that match NEW. A name of `KIND_NAMES`, such as
+            "pictures" or "outside": texts and parts of this kind. Anything else is the pattern of a section, as for
+            `select`: all text in the sections of A and of B that it names. Case is ignored.
         ignore: the differences to ignore.
 
     Raises:
@@ -84,11 +95,18 @@ def verify_documents(
         PartlyReadError: a document was not read whole.
     """
     rules = [_rule(text) for text in allow]
-    for document in (a, b):
-        _check_read(document)
+    if not a.digest or a.digest != b.digest:  # the same bytes are the same, read or not
+        for document in (a, b):
+            _check_read(document)
+    outside = compare_outside(a, b, ignore)
+    for rule in (rule for rule in rules if rule.kind):
+        left = outside.without([rule.kind])
+        rule.changes = outside.changes - left.changes
+        outside = left
     same = same_texts(a, b, ignore)
     found = Verification(a, b, (), (), (), False, ignore) if same else _Search(a, b, rules, ignore).others()
-    return replace(found, allowed=tuple(Allowed(rule.text, rule.found(a, b), rule.changes) for rule in rules))
+    allowed = tuple(Allowed(rule.text, rule.found(a, b), rule.changes) for rule in rules)
+    return replace(found, allowed=allowed, outside=outside)
 
 
 def _check_read(document: Document) -> None:
@@ -110,9 +128,10 @@ def _check_read(document: Document) -> None:
 
 @dataclass(slots=True)
 class _Rule:
-    """A section that may change, or words of A that may become words of B.
+    """A section or a kind of texts and parts that may change, or words of A that may become words of B.
 
     Attributes:
+        kind: a name of `KIND_NAMES`; "" for none.
         words: patterns of the words of A and of B.
         alone: whether words may also come or go; with two patterns only if the other one matches the empty text.
         changes: see `Allowed`.
@@ -122,6 +141,7 @@ class _Rule:
     section: re.Pattern[str] | None = None
     words: tuple[re.Pattern[str], re.Pattern[str]] | None = None
     alone: bool = True
+    kind: str = ""
     changes: int = 0
 
     def holds(self, section: Section) -> bool:
@@ -141,6 +161,9 @@ class _Rule:
     def found(self, a: Document, b: Document) -> bool:
         if self.words is not None:
             return any(pattern.search(of.text) for pattern, of in zip(self.words, (a, b), strict=True))
+        if self.kind:
+            kinds = kinds_of([self.kind])
+            return any(item.kind in kinds for side in (a, b) for item in side.beside)
         return any(self.holds(section) for document in (a, b) for section in document.sections)
 
 
@@ -162,6 +185,8 @@ def _rule(text: str) -> _Rule:
     if text.startswith(_REGULAR):
         pattern = compiled(text.removeprefix(_REGULAR), named)
         return _Rule(text, words=(pattern, pattern))
+    if text in KIND_NAMES:
+        return _Rule(text, kind=text)
     if not text.startswith("/"):
         return _Rule(text, section=section_pattern(text))
     slashes = _SLASHES.fullmatch(text)

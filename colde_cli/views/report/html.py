@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from colde_cli.views.escaping import short
+from colde_cli.views.outside import not_listed, outside_rows, row_pieces
 from colde_cli.views.pages import base_style, content_policy, templates
 from colde_cli.views.report.sides import heading_partners, sides
 from colde_cli.views.report.summary import (
@@ -57,6 +58,8 @@ def comparison_html(comparison: Comparison) -> str:
             longest=longest(comparison, listed),
             kind_counts=kind_counts(listed),
             weightiest=weightiest(comparison, listed),
+            outside=[(row, row_pieces(row)) for row in outside_rows(comparison.outside)],
+            outside_rest=not_listed(comparison.outside),
             maps=heat_tables(comparison),
             sides=sides(comparison),
             data=_data(comparison),
