@@ -215,6 +215,7 @@ class ElementReader(Flows):
                 self.link(target, words or marks.get("aria-label") or "")
             elif flow.heading and words in _PERMALINKS and flow.flushed == flushed:
                 del flow.pieces[start:]
+                flow.script = -1
 
         if target:
             self._tap(take)

@@ -280,7 +280,8 @@ class Flows:
             self._paragraph(text, lines)
             deep = [f"level {len(flow.lists)} of a list"] if len(flow.lists) > 1 else []
             place = ", ".join([*deep, *(["quotation"] if flow.quotes else [])])
-            self.account.add_text(OutsideKind.STRUCTURE, place, text[:MOST_ABOUT])
+            first, _, _ = text.partition("\n")
+            self.account.add_text(OutsideKind.STRUCTURE, place, first[:MOST_ABOUT])
 
     def start_block(self, tag: str, marks: Marks) -> None:
         """Begin an element that may be a heading, a part of a table, or begin a paragraph."""
