@@ -47,9 +47,10 @@ def _scripted(before: str, text: str, after: str, sign: str) -> str:
 
 def fraction(above: str, below: str) -> str:
     """A fraction: `a/b`, `(a + 1)/b`."""
-    return f"{_operand(above)}/{_operand(below)}"
+    return f"{operand(above)}/{operand(below)}"
 
 
-def _operand(text: str) -> str:
+def operand(text: str) -> str:
+    """What a sign belongs to: in brackets, if it is more than one number or word."""
     text = " ".join(text.split())
     return text if _ATOM.fullmatch(text) else f"({text})"

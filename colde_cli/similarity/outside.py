@@ -46,8 +46,10 @@ _ACROSS = frozenset(
     )
 )
 """Kinds that two documents of different formats write alike."""
-_NAMED = frozenset((OutsideKind.LINKS, OutsideKind.FORM_VALUES))
+_NAMED = frozenset((OutsideKind.LINKS, OutsideKind.FORM_VALUES, OutsideKind.STRUCTURE))
 """Kinds of which it matters what a text belongs to: two links may have swapped their targets."""
+_LINE_LETTERS = 100
+"""Number of letters and digits by which a line of a body is known."""
 _UNCOUNTED = frozenset((PartKind.SCRIPTS,))
 """Kinds that make no difference in content."""
 _ALIKE = 50.0
@@ -210,6 +212,8 @@ def compare_outside(a: Document, b: Document, ignore: IgnoreOptions = NOTHING_IG
             held = kind in HELD[a.format] and kind in HELD[b.format]
             uncompared.append(Uncompared(kind, len(left), len(right), held))
         elif isinstance(kind, OutsideKind):
+            if kind is OutsideKind.STRUCTURE:
+                left, right = _of_both(left, a, b), _of_both(right, b, a)
             found, moved = _compared_texts(left, right, ignore, (a, b) if across else None)
             texts += found
             reordered += [kind] if moved else []
@@ -218,6 +222,19 @@ def compare_outside(a: Document, b: Document, ignore: IgnoreOptions = NOTHING_IG
             parts += [OutsideChange(one, other) for one, other in _paired_parts(ones, others)]
             reordered += [kind] if moved else []
     return OutsideComparison(tuple(texts), tuple(parts), tuple(reordered), tuple(uncompared))
+
+
+def _of_both(texts: Sequence[OutsideText], own: Document, other: Document) -> list[OutsideText]:
+    """Leave out the levels of headings and items that are in one body alone: the body shows them as a difference."""
+    if texts == [text for text in other.outside if text.kind is OutsideKind.STRUCTURE]:
+        return list(texts)
+    lines, theirs = ({_bare(line) for line in document.text.split("\n")} for document in (own, other))
+    only = lines - theirs
+    return [text for text in texts if _bare(text.about) not in only]
+
+
+def _bare(line: str) -> str:
+    return "".join(filter(str.isalnum, line))[:_LINE_LETTERS]
 
 
 def _of_kind(document: Document, kind: Kind) -> list[Any]:
@@ -245,6 +262,7 @@ def _compared_texts(
         ones = [text for text in ones if run_together(text.text, ignore) not in bodies[1]]
         others = [text for text in others if run_together(text.text, ignore) not in bodies[0]]
         moved = False
+    moved = moved and OutsideKind.STRUCTURE not in {text.kind for text in left}
     return [_text_change(one, other, ignore) for one, other in _paired_texts(ones, others)], moved
 
 
