@@ -32,7 +32,7 @@ def sentence(verification: Verification) -> str:
     but = " but what is allowed" if any(rule.changes for rule in verification.allowed) else ""
     if verification.verified:
         return f"Verified: nothing changed{but}{apart_from(verification.ignore)}."
-    count = len(verification.passages) + len(verification.headings) + verification.typesetting
+    count = len(verification.passages) + len(verification.headings) + bool(verification.typesetting)
     return f"Not verified: {plural(count, 'change')} {'is' if count == 1 else 'are'} not allowed."
 
 
@@ -96,7 +96,7 @@ def verification_json(verification: Verification) -> str:
             ],
             "passages": [placed_data(pair, a, b) for pair in verification.passages],
             "headings": [placed_data(pair, a, b) for pair in verification.headings],
-            "typesetting": verification.typesetting,
+            "typesetting": bool(verification.typesetting),
             "ignored": ignored_data(a, b, verification.ignore),
         }
     )
