@@ -41,7 +41,7 @@ def pieces(
     longest: int | None = LONGEST,
     near: Edit | None = None,
 ) -> tuple[Piece, ...]:
-    """The edits of a pair in order, with the words around them; the beginning of a pair without edits.
+    """The edits of a pair in order, with the words around them as B has them; the beginning of a pair without edits.
 
     Args:
         pair: with text on both sides.
@@ -72,12 +72,12 @@ def _raw(
     """Pieces of the edits at some places; an ellipsis stands for those before and after."""
     a, b, edits = pair.a_text, pair.b_text, pair.edits
     if not edits:
-        yield Operation.KEPT, _cut(a, None if context is None else 3 * context), False
+        yield Operation.KEPT, _cut(b, None if context is None else 3 * context), False
         return
     last = edits[chosen.start - 1] if chosen.start else None
     for place in chosen:
         edit = edits[place]
-        kept = _kept(a[last.a.end if last else 0 : edit.a.start], context, begins=place == chosen.start)
+        kept = _kept(b[last.b.end if last else 0 : edit.b.start], context, begins=place == chosen.start)
         more = place == chosen.start and place > 0
         yield Operation.KEPT, f"…{kept.removeprefix('…')}" if more else kept, _gap_after(pair, last)
         deleted = _cut(a[edit.a.start : edit.a.end], longest)
@@ -87,7 +87,7 @@ def _raw(
         yield Operation.INSERTED, inserted, parted or _blank(b, edit.b.start - 1)
         last = edit
     more = chosen.stop < len(edits)
-    kept = _kept(a[edit.a.end : edits[chosen.stop].a.start if more else len(a)], context, ends=True)
+    kept = _kept(b[edit.b.end : edits[chosen.stop].b.start if more else len(b)], context, ends=True)
     yield Operation.KEPT, f"{kept.removesuffix('…')}…" if more else kept, _gap_after(pair, last)
 
 

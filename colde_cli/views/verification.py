@@ -45,9 +45,8 @@ def sentence(verification: Verification) -> str:
     if verification.verified:
         return f"Verified: nothing changed{but}{apart_from(verification.ignore)}."
     outside = verification.outside
-    count = (
-        len(verification.passages) + len(verification.headings) + verification.typesetting + outside.changes
-    )
+    count = len(verification.passages) + len(verification.headings) + bool(verification.typesetting)
+    count += outside.changes
     if not count:
         return "Not verified: nothing that was compared changed, but not all could be compared."
     return f"Not verified: {plural(count, 'change')} {'is' if count == 1 else 'are'} not allowed."
@@ -163,7 +162,7 @@ def verification_data(verification: Verification) -> dict[str, Any]:
         ],
         "passages": [placed_data(pair, a, b) for pair in verification.passages],
         "headings": [placed_data(pair, a, b) for pair in verification.headings],
-        "typesetting": verification.typesetting,
+        "typesetting": bool(verification.typesetting),
         "outside": outside_data(verification.outside),
         "ignored": ignored_data(a, b, verification.ignore),
     }

@@ -110,7 +110,7 @@ def read_pdf(
     writer = _writer(scene, answer)
     sections = _lay_out(writer, scene, find_headings(scene, answer.outline))
     title = find_title(scene, answer.title) or name
-    report = _report(answer, read, layout)
+    report = replace(_report(answer, read, layout), divided_words=writer.divided_words)
     if pages:
         report = replace(report, chosen_pages=(first, min(last or answer.pages, answer.pages)))
     return Document(path, title, writer.text(), sections, tuple(writer.page_starts), report)
