@@ -66,7 +66,7 @@ def outcome(a: Path, b: Path, encoder: object) -> Outcome:
     comparison_table(comparison, "all", 10, to_file=True)  # must not fail
     return Outcome(
         0 if comparison.same else 1,
-        shown=changed or comparison.outside.changes > 0,
+        shown=bool(changed or comparison.outside.changes or comparison.typesetting),
         named=bool(comparison.outside.uncompared),
         verified=verified,
     )

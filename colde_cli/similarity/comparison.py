@@ -57,7 +57,12 @@ from colde_cli.similarity.plain_data import (
 from colde_cli.similarity.redline import NOTHING_IGNORED, IgnoreOptions, normal
 from colde_cli.similarity.section_changes import Outline, SectionChange, outline, section_changes
 from colde_cli.similarity.triage import WeightedChange, ordered_changes, weight
-from colde_cli.similarity.typesetting import TypesettingPlace, same_texts, typesetting_places
+from colde_cli.similarity.typesetting import (
+    TypesettingPlace,
+    same_texts,
+    typesetting_data,
+    typesetting_places,
+)
 from colde_cli.stages import stage
 
 FloatArray = NDArray[np.float32]
@@ -438,6 +443,7 @@ def comparison_data(
         "ignored": ignored_data(comparison.a.document, comparison.b.document, comparison.ignore),
         "changes": [_change(comparison, change) for change in comparison.changes] if aligned else None,
         "outside": outside_data(comparison.outside),
+        "typesetting": typesetting_data(comparison.typesetting) if aligned else None,
     }
 
 

@@ -20,7 +20,7 @@ from colde_cli.documents.document import Document
 from colde_cli.documents.text import decode
 from colde_cli.errors import DocumentError
 from colde_cli.views.outside import TITLE, outside_rows, row_line
-from colde_cli.views.redline import marked, pieces
+from colde_cli.views.redline import TYPESETTING, marked, pieces, place_pieces
 from colde_cli.views.summary import (
     change_place,
     changed_words,
@@ -65,10 +65,15 @@ def comparison_annotations(comparison: Comparison, lines: SourceLines | None = N
     written = [_warning(comparison, change, path, lines) for change in changes[:MAX_WARNINGS]]
     outside = outside_rows(comparison.outside, MAX_WARNINGS - len(written))
     written += [_command("warning", {"file": path, "title": TITLE}, row_line(row)) for row in outside]
+    places = comparison.typesetting if one_text(comparison) else ()
+    written += [
+        _command("warning", {"file": path, "title": TYPESETTING}, marked(place_pieces(place)))
+        for place in places[: MAX_WARNINGS - len(written)]
+    ]
     sentences = [verdict(comparison), *reservations(comparison)]
     if not one_text(comparison) and (closest := closest_sections(comparison, _MAX_CLOSEST)):
         sentences.append(f"Closest sections: {'; '.join(closest)}.")
-    left = len(changes) + len(outside_rows(comparison.outside)) - len(written)
+    left = len(changes) + len(outside_rows(comparison.outside)) + len(places) - len(written)
     if left > 0:
         sentences.append(f"{plural(left, 'more change')} not shown here.")
     written.append(_command("notice", {"file": path, "title": "colde diff"}, " ".join(sentences)))

@@ -198,6 +198,8 @@ def same_sentence(
         return f"The body text is the same{apart}, but {difference(outside)}."
     if outside.uncompared:
         return f"The body text is the same{apart}; what stands outside it was not all compared."
+    if outside.changes:
+        return f"The texts are the same{apart}; only {difference(outside)}."
     return f"The texts are the same{apart}."
 
 

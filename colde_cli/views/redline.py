@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from colde_cli.similarity.alignment import PassagePair
     from colde_cli.similarity.flags import Flag
     from colde_cli.similarity.redline import Edit
+    from colde_cli.similarity.typesetting import TypesettingPlace
 
 CONTEXT = 40
 """Number of characters shown before and after an edit."""
@@ -126,6 +127,21 @@ def marked(line: Sequence[Piece]) -> str:
         before, after = marks[piece.kind]
         shown += f"{' ' if piece.gap else ''}{before}{piece.text}{after}"
     return shown
+
+
+TYPESETTING = "Typesetting"
+"""The title of the places where only blanks, hyphens, quotation marks, bullets or ligatures differ."""
+
+
+def place_pieces(place: TypesettingPlace) -> tuple[Piece, ...]:
+    """A place where typesetting alone differs, with the words around it."""
+    around = (
+        (Operation.KEPT, f"…{place.before}" if place.before else ""),
+        (Operation.DELETED, _cut(place.a_text, LONGEST)),
+        (Operation.INSERTED, _cut(place.b_text, LONGEST)),
+        (Operation.KEPT, f"{place.after}…" if place.after else ""),
+    )
+    return tuple(Piece(kind, plain(text), gap=True) for kind, text in around if text)
 
 
 def holds(pair: PassagePair, edit: Edit, flag: Flag) -> bool:
