@@ -1,7 +1,7 @@
 """Read PDFs: run a reader process, find headings, and lay out text, sections and a report.
 
 PDFium reads first (`engine.py`). If it refuses a file or dies, pypdf reads it (`pypdf_engine.py`). Lines become text in
-`lines.py` and `prose.py`, headings are found in `headings/`.
+`body_lines.py` and `prose.py`, headings are found in `headings/`.
 """
 
 from __future__ import annotations
@@ -27,16 +27,8 @@ from colde_cli.documents.headings.choose import Heading
 from colde_cli.documents.headings.evidence import Scene, survey
 from colde_cli.documents.headings.find import find_headings, find_title
 from colde_cli.documents.headings.wording import kind_of
-from colde_cli.documents.pdf.lines import (
-    INVISIBLE,
-    ROTATED,
-    Bookmark,
-    Line,
-    PdfPage,
-    TextLayout,
-    decode_page,
-    text_lines,
-)
+from colde_cli.documents.pdf.body_lines import TextLayout, text_lines
+from colde_cli.documents.pdf.lines import Bookmark, Line, PdfPage, decode_page
 from colde_cli.documents.pdf.prose import Geometry, Hyphens, ProseWriter, paragraphs
 from colde_cli.documents.sandbox import sandboxed
 from colde_cli.documents.text import shown_as
@@ -113,7 +105,16 @@ def read_pdf(
     report = _report(answer, read, layout)
     if pages:
         report = replace(report, chosen_pages=(first, min(last or answer.pages, answer.pages)))
-    return Document(path, title, writer.text(), sections, tuple(writer.page_starts), report)
+    return Document(
+        path,
+        title,
+        writer.text(),
+        sections,
+        tuple(writer.page_starts),
+        report,
+        outside=layout.account.all_texts(),
+        parts=layout.account.all_parts(),
+    )
 
 
 def laid_out(answer: Answer) -> ProseWriter:
@@ -389,19 +390,9 @@ def _report(answer: Answer, read: Sequence[PdfPage], layout: TextLayout) -> Read
         warnings.append(
             f"{_pages(pictures)} {share}{_have(pictures)} pictures but no text; if scanned, {_OCR}"
         )
-    if layout.left_out[INVISIBLE]:
-        warnings.append(_left_out(INVISIBLE, layout))
-    if layout.letters_left_out > 0.05 * letters and layout.left_out[ROTATED]:
-        warnings.append(_left_out(ROTATED, layout))
-    notes = [_left_out(what, layout) for what, count in layout.left_out.items() if count]
-    notes += [f"Blank: {_pages(blank).lower()}."] if blank else []
+    notes = [f"Blank: {_pages(blank).lower()}."] if blank else []
     notes += [f"Only a header or a page number: {_pages(margins).lower()}."] if margins else []
     return ReadReport(answer.pages, empty, unreadable, unread, warnings=tuple(warnings), notes=tuple(notes))
-
-
-def _left_out(what: str, layout: TextLayout) -> str:
-    count = layout.left_out[what]
-    return f"Left out {count} {'line' if count == 1 else 'lines'}: {what}."
 
 
 def _reads_like_language(layout: TextLayout) -> bool:
