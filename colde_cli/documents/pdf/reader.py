@@ -27,7 +27,9 @@ from colde_cli.documents.headings.choose import Heading
 from colde_cli.documents.headings.evidence import Scene, survey
 from colde_cli.documents.headings.find import find_headings, find_title
 from colde_cli.documents.headings.wording import kind_of
+from colde_cli.documents.outside import Account
 from colde_cli.documents.pdf.body_lines import TextLayout, text_lines
+from colde_cli.documents.pdf.contents import leave_out_contents
 from colde_cli.documents.pdf.lines import Bookmark, Line, PdfPage, decode_page
 from colde_cli.documents.pdf.prose import Geometry, Hyphens, ProseWriter, paragraphs
 from colde_cli.documents.sandbox import sandboxed
@@ -100,7 +102,7 @@ def read_pdf(
     layout = text_lines(read)
     scene = survey(layout.lines)
     writer = _writer(scene, answer)
-    sections = _lay_out(writer, scene, find_headings(scene, answer.outline))
+    sections = _lay_out(writer, scene, find_headings(scene, answer.outline), layout.account)
     title = find_title(scene, answer.title) or name
     report = _report(answer, read, layout)
     if pages:
@@ -121,7 +123,7 @@ def laid_out(answer: Answer) -> ProseWriter:
     """Lay out the text of pages once more, as `read_pdf` does, for a caller who asks for the lines of paragraphs."""
     scene = survey(text_lines(sorted(answer.read, key=lambda page: page.number)).lines)
     writer = _writer(scene, answer)
-    _lay_out(writer, scene, find_headings(scene, answer.outline))
+    _lay_out(writer, scene, find_headings(scene, answer.outline), Account())
     return writer
 
 
@@ -294,16 +296,28 @@ def reader_process(
     return sandboxed(Path(__file__).with_name(script), file, {**request, **limits}, 2 * SECONDS)
 
 
-def _lay_out(writer: ProseWriter, scene: Scene, headings: Sequence[Heading]) -> tuple[Section, ...]:
-    """Write all lines as paragraphs under their headings, up to the end of the text; return the sections."""
+def _lay_out(
+    writer: ProseWriter, scene: Scene, headings: Sequence[Heading], account: Account
+) -> tuple[Section, ...]:
+    """Write lines as paragraphs under their headings, up to the end of the text; return the sections.
+
+    Tables of contents are left out, and go into the account.
+    """
     geometry = Geometry(scene.lines, scene.body_size, scene.leading)
+    titles = {place for heading in headings for place in range(heading.first, heading.last + 1)}
+    contents = leave_out_contents(scene.lines, titles, account)
+    headings = [heading for heading in headings if heading.first not in contents]
+
+    def between(start: int, end: int) -> list[Line]:
+        return [scene.lines[index] for index in range(start, end) if index not in contents]
+
     end = headings[0].first if headings else len(scene.lines)
     kind = SectionKind.FRONT if headings else SectionKind.BODY
-    sections = list(_without_heading(writer, geometry, scene.lines[:end], kind))
+    sections = list(_without_heading(writer, geometry, between(0, end), kind))
     ends = [*(heading.first for heading in headings[1:]), len(scene.lines)]
     for heading, end in zip(headings, ends, strict=False):  # without headings there is one end too many
         kind = kind_of(heading.text, kind)
-        sections.append(_with_heading(writer, geometry, scene.lines[heading.first : end], heading, kind))
+        sections.append(_with_heading(writer, geometry, between(heading.first, end), heading, kind))
     writer.finish()
     starts = tuple(writer.page_starts)
     return tuple(

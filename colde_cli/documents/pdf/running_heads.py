@@ -36,8 +36,8 @@ _NAMED = re.compile(rf"\b{_NAME}\s*{_NUMBER}\b{_TOTAL}")
 _COUNTED = re.compile(
     r"(?<![\w.,/])(?P<prefix>)(?P<number>\d{1,4})\s*(?:of|/)\s*(?P<total>\d{1,4})(?![\w.,/])"
 )
-_LAST = re.compile(r"(?<=\s)(?P<prefix>)(?P<number>\d{1,4}|[ivxlc]{2,7})$")
-_FIRST = re.compile(r"^(?P<prefix>)(?P<number>\d{1,4}|[ivxlc]{2,7})(?=\s)")
+_LAST = re.compile(r"(?<=\s)(?P<prefix>)(?P<number>\d{1,4}|[ivxlc]{1,7})$")
+_FIRST = re.compile(r"^(?P<prefix>)(?P<number>\d{1,4}|[ivxlc]{1,7})(?=\s)")
 _MONEY = (
     r"(?:[$€£¥₹₽%+=~<>]|(?i:EUR|USD|GBP|CHF|JPY|CNY|AUD|CAD|INR|SEK|NOK|DKK|PLN|CZK|HUF|RUB|BRL|ZAR|MXN|euros?|dollars?"
     r"|pounds?|francs?|kr|total|sum|subtotal|balance|amount|price|due|net|gross|saldo|betrag|summe|montant|importe)\b)"
@@ -214,19 +214,20 @@ def _is_amount(text: str, match: re.Match[str]) -> bool:
 
 def _number(edge: _EdgeLine, match: re.Match[str], *, alone: bool) -> Iterator[_Number]:
     written = match["number"]
-    if written.isdigit():
-        form, value = "1", int(written)
-    elif _WELL_FORMED.fullmatch(written):
-        form, value = ("i" if written.islower() else "I"), _roman(written.lower())
-    else:
-        return
-    total = match.span("total") if match.groupdict().get("total") else (0, 0)
-    key = (match["prefix"] or "") + form, value - edge.line.page
-    yield _Number(edge, key, *match.span("number"), value, total, alone)
+    form, value = (
+        ("1", int(written)) if written.isdigit() else ("i" if written.islower() else "I", roman(written))
+    )
+    if value or form == "1":
+        total = match.span("total") if match.groupdict().get("total") else (0, 0)
+        key = (match["prefix"] or "") + form, value - edge.line.page
+        yield _Number(edge, key, *match.span("number"), value, total, alone)
 
 
-def _roman(written: str) -> int:
-    values = [_ROMAN[letter] for letter in written]
+def roman(written: str) -> int:
+    """The value of a roman number up to 399; 0 for what is none."""
+    if not _WELL_FORMED.fullmatch(written):
+        return 0
+    values = [_ROMAN[letter] for letter in written.casefold()]
     return sum(
         -value if value < following else value
         for value, following in zip(values, [*values[1:], 0], strict=True)
