@@ -27,6 +27,8 @@ from colde_cli.documents.headings.choose import Heading
 from colde_cli.documents.headings.evidence import Scene, survey
 from colde_cli.documents.headings.find import find_headings, find_title
 from colde_cli.documents.headings.wording import kind_of
+from colde_cli.documents.outside import Account
+from colde_cli.documents.pdf.beside import Beside
 from colde_cli.documents.pdf.lines import (
     INVISIBLE,
     ROTATED,
@@ -113,7 +115,18 @@ def read_pdf(
     report = _report(answer, read, layout)
     if pages:
         report = replace(report, chosen_pages=(first, min(last or answer.pages, answer.pages)))
-    return Document(path, title, writer.text(), sections, tuple(writer.page_starts), report)
+    account = Account()
+    answer.beside.account(account, answer.outline, file)
+    return Document(
+        path,
+        title,
+        writer.text(),
+        sections,
+        tuple(writer.page_starts),
+        report,
+        outside=account.all_texts(),
+        parts=account.all_parts(),
+    )
 
 
 def laid_out(answer: Answer) -> ProseWriter:
@@ -197,6 +210,7 @@ class Answer:
         died: the process ended early (a limit, or a crash).
         characters: number of characters on the pages read so far.
         dynamic: the form is an XFA form; its pages do not show all values.
+        beside: what the file holds beside the text of its pages.
     """
 
     refused: str | None = None
@@ -207,6 +221,7 @@ class Answer:
     died: bool = False
     characters: int = 0
     dynamic: bool = False
+    beside: Beside = field(default_factory=Beside)
 
     @property
     def too_long(self) -> bool:
@@ -235,6 +250,7 @@ def run_reader(
         if not answer.died or answer.too_long or begun == 0 or given_up >= _RESTARTS:
             return answer
         answer.read.append(PdfPage(begun, failed=True))
+        answer.beside.unseen.append(begun)
         given_up += 1
         first = begun + 1
         if first > (last or answer.pages):
@@ -256,6 +272,8 @@ def _run_once(script: str, file: BinaryIO, request: dict[str, Any], answer: Answ
                     begun = 0
                 elif kind == "document":
                     _take_head(answer, message)
+                elif kind == "attached":
+                    answer.beside.take_attached(message)
                 else:
                     finished = True
                     answer.refused = message.get("reason")
@@ -271,6 +289,7 @@ def _take_page(answer: Answer, message: dict[str, Any]) -> None:
     page = decode_page(message)
     answer.read.append(page)
     answer.characters += page.characters
+    answer.beside.take_page(message)
 
 
 def _take_head(answer: Answer, message: dict[str, Any]) -> None:
