@@ -250,8 +250,16 @@ class PageReader:
         return max(self._turn(x, y, angle)[0] for x, y in corners)
 
 
+def from_head(data: bytes) -> bytes:
+    """The file without what precedes it."""
+    return data[max(0, data.find(b"%PDF-", 0, _JUNK)) :]
+
+
 def open_document(data: bytes, password: str | None) -> Handle:
-    """Open the file: PDFium's handle or a null pointer. Tries the password in UTF-8 (AES-256) and Latin-1 (older)."""
+    """Open the file: PDFium's handle or a null pointer. Tries the password in UTF-8 (AES-256) and Latin-1 (older).
+
+    The bytes must live as long as the handle.
+    """
     wanted = {None} if password is None else {password.encode(), password.encode("latin-1", "replace")}
     for attempt in sorted(wanted, key=lambda item: item is not None and not item.isascii()):
         document = pdfium.FPDF_LoadMemDocument64(data, len(data), attempt)
@@ -263,7 +271,7 @@ def open_document(data: bytes, password: str | None) -> Handle:
 def answer(request: Request, data: bytes) -> None:
     """Answer a request for a file."""
     limit_step(request["step"])
-    data = data[max(0, data.find(b"%PDF-", 0, _JUNK)) :]
+    data = from_head(data)
     document = open_document(data, request["password"])
     if not document:
         send("refused", reason="password" if pdfium.FPDF_GetLastError() == 4 else "damaged")
