@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Literal, TypeVar
 
+from colde_cli.documents.appearance import settled
 from colde_cli.documents.document import Document
 from colde_cli.documents.reading import read as read_file
 from colde_cli.documents.reading import start_readers
@@ -406,6 +407,9 @@ def read_both(
     if boilerplate is not None:
         first, second = boilerplate.without_both(first, second)
     first, second = with_unmatched_patterns(first, second)
+    with stage("reading"):
+        same_body = first.text == second.text
+        first, second = settled(first, second, same_body=same_body, password=options.password)
     return first, second, templates, done
 
 

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, astuple, dataclass, field, replace
 from enum import StrEnum
 from itertools import takewhile
 from pathlib import Path
-from typing import Any
+from threading import Lock
+from typing import Any, BinaryIO
 
 from colde_cli.documents.outside import OutsideKind, OutsideText, PartKind, UnreadPart
 
@@ -162,6 +164,32 @@ class ReadReport:
     divided_words: tuple[str, ...] = ()
 
 
+class FileCopy:
+    """A copy of a source that cannot be opened again, such as standard input; it ends with its document."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self._lock = Lock()
+
+    @contextmanager
+    def opened(self) -> Iterator[BinaryIO]:
+        """The copy, from its beginning; for one thread at a time."""
+        with self._lock:
+            self._file.seek(0)
+            yield self._file
+
+    def close(self) -> None:
+        """Delete it."""
+        self._file.close()
+
+    def __del__(self) -> None:
+        self.close()
+
+    def __reduce__(self) -> tuple[type[None], tuple[()]]:
+        """A document that goes to another process leaves it behind."""
+        return type(None), ()
+
+
 @dataclass(frozen=True, slots=True)
 class Document:
     """A document as text in reading order, with its sections.
@@ -176,6 +204,7 @@ class Document:
         digest: SHA-256 of the bytes of the file; "" for text without a file.
         outside: texts that are not part of `text`, in the order of the file.
         parts: what the file holds that is not read, in its order.
+        copy: of a source that cannot be opened again; None of other sources, and where nobody would look at it again.
     """
 
     path: str
@@ -188,6 +217,7 @@ class Document:
     digest: str = ""
     outside: tuple[OutsideText, ...] = ()
     parts: tuple[UnreadPart, ...] = ()
+    copy: FileCopy | None = field(default=None, compare=False, repr=False)
 
     @property
     def beside(self) -> tuple[OutsideText | UnreadPart, ...]:

@@ -28,6 +28,7 @@ from colde_cli.documents.headings.evidence import Scene, survey
 from colde_cli.documents.headings.find import find_headings, find_title
 from colde_cli.documents.headings.wording import kind_of
 from colde_cli.documents.outside import Account
+from colde_cli.documents.pdf.beside import Beside
 from colde_cli.documents.pdf.body_lines import TextLayout, text_lines
 from colde_cli.documents.pdf.contents import leave_out_contents
 from colde_cli.documents.pdf.lines import Bookmark, Line, PdfPage, decode_page
@@ -107,6 +108,7 @@ def read_pdf(
     report = replace(_report(answer, read, layout), divided_words=writer.divided_words)
     if pages:
         report = replace(report, chosen_pages=(first, min(last or answer.pages, answer.pages)))
+    answer.beside.account(layout.account, answer.outline, file)
     return Document(
         path,
         title,
@@ -200,6 +202,7 @@ class Answer:
         died: the process ended early (a limit, or a crash).
         characters: number of characters on the pages read so far.
         dynamic: the form is an XFA form; its pages do not show all values.
+        beside: what the file holds beside the text of its pages.
     """
 
     refused: str | None = None
@@ -210,6 +213,7 @@ class Answer:
     died: bool = False
     characters: int = 0
     dynamic: bool = False
+    beside: Beside = field(default_factory=Beside)
 
     @property
     def too_long(self) -> bool:
@@ -238,6 +242,7 @@ def run_reader(
         if not answer.died or answer.too_long or begun == 0 or given_up >= _RESTARTS:
             return answer
         answer.read.append(PdfPage(begun, failed=True))
+        answer.beside.unseen.append(begun)
         given_up += 1
         first = begun + 1
         if first > (last or answer.pages):
@@ -259,6 +264,8 @@ def _run_once(script: str, file: BinaryIO, request: dict[str, Any], answer: Answ
                     begun = 0
                 elif kind == "document":
                     _take_head(answer, message)
+                elif kind == "attached":
+                    answer.beside.take_attached(message)
                 else:
                     finished = True
                     answer.refused = message.get("reason")
@@ -274,6 +281,7 @@ def _take_page(answer: Answer, message: dict[str, Any]) -> None:
     page = decode_page(message)
     answer.read.append(page)
     answer.characters += page.characters
+    answer.beside.take_page(message)
 
 
 def _take_head(answer: Answer, message: dict[str, Any]) -> None:
