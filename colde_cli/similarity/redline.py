@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from colde_cli.documents.document import Span
+from colde_cli.documents.selection import one_or_more
 from colde_cli.similarity.numbers import LABEL, NAMED_LABEL, NUMBER
 
 _DOTS = r"[ \t]*(?:[-–—•▪‣◦*·○●■□➢✓\uf0b7][ \t]+)"
@@ -60,6 +61,10 @@ class IgnoreOptions:
     renumbering: bool = False
     list_marks: bool = False
     kinds: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name in ("like", "kinds"):  # one name alone, or a list from a caller of the Python API
+            object.__setattr__(self, name, tuple(map(str, one_or_more(getattr(self, name)))))
 
     def __bool__(self) -> bool:
         """Whether anything is ignored."""
