@@ -25,12 +25,10 @@ def test_one_file_is_a_list_of_one(repository: Path, tmp_path: Path) -> None:
     pairs = tmp_path / "pairs.jsonl"
     write(pairs, {"a": a, "b": b, "label": 1}, {"a": a, "b": c, "label": 0})
     assert read_data(docs) == read_data(str(docs)) == read_data([docs])
-    alone, listed = (
-        read_evaluation_sets(docs, pairs, (), "test"),
-        read_evaluation_sets([docs], [pairs], [], "test"),
+    ((alone,), (listed,)) = (
+        read_evaluation_sets(*files, (), "test") for files in ((docs, pairs), ([docs], [pairs]))
     )
-    assert alone == listed
-    assert len(alone) == 1
+    assert (alone.name, alone.pairs) == (listed.name, listed.pairs)
 
 
 def test_the_example_is_read(repository: Path) -> None:
