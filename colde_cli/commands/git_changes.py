@@ -48,6 +48,7 @@ class Side:
 
     @property
     def exists(self) -> bool:
+        """Whether there is anything on this side."""
         return bool(self.mode.strip("0"))
 
     @property
@@ -74,12 +75,25 @@ class Change:
 
     @property
     def title(self) -> str:
+        """The name, or both names."""
         return self.new.name if self.old.name == self.new.name else f"{self.old.name} → {self.new.name}"
 
     @property
+    def came(self) -> bool:
+        """Whether no pattern watched the file before: it is new, or has a new name."""
+        return not (self.old.exists and self.old.watched)
+
+    @property
+    def went(self) -> bool:
+        """Whether no pattern watches the file any more."""
+        return not (self.new.exists and self.new.watched)
+
+    @property
     def same_bytes(self) -> bool:
-        """Whether only the name or the permissions changed."""
-        return self.old.exists and self.new.exists and self.old.blob == self.new.blob and not self.new.what
+        """Whether only the name or the permissions changed; another suffix may be read in another way."""
+        kinds = {PurePosixPath(side.name).suffix.lower() for side in (self.old, self.new)}
+        files = not any(side.what or not side.exists for side in (self.old, self.new))
+        return files and len(kinds) == 1 and self.old.blob == self.new.blob
 
 
 @dataclass(frozen=True, slots=True)
