@@ -130,8 +130,8 @@ def test_a_strangers_file_writes_nothing_and_sends_nothing(
 
 # What changes no more than what a command reads, computes and prints.
 HARMLESS = """
-    allow baseline bootstrap budget calibration device docs exit-zero explain fail-under field format glob gpus
-    ignore-case ignore-like ignore-list-marks ignore-numbers ignore-renumbering ignore-whitespace jobs level
+    baseline bootstrap budget calibration device docs exit-zero explain fail-under field format glob gpus
+    ignore ignore-case ignore-like ignore-list-marks ignore-numbers ignore-renumbering ignore-whitespace jobs level
     max-reports max-size max-upload min-contained min-score min-share min-size model newer no-cache older
     only-sections pager pages pairs parts port precision queue quiet reread resolution retrieval robustness seed
     section skip-sections split strict threads timeout top validation verbose

@@ -275,8 +275,15 @@ class _Finding:
     verification: Verification | None = None
 
     def refuse(self, sentence: str, status: int) -> None:
+        """Note why it does not pass."""
         self.problems.append(sentence)
         self.status = max(self.status, status)
+
+    def verdict(self) -> str:
+        """What its verification says; "" without one."""
+        from colde_cli.views.verification import sentence
+
+        return "" if self.verification is None else sentence(self.verification)
 
 
 @dataclass(frozen=True, slots=True)
@@ -346,14 +353,12 @@ class _Gate:
         from colde_cli import api, versions
 
         if self.strict:
-            from colde_cli.views.verification import sentence
-
             verification = versions.verify(old, new, self.allow, ignore=self.ignore, password=self.password)
             finding.verification = verification
-            if not verification.verified:
-                finding.refuse(sentence(verification), 1)
+            if verification.verified:
+                finding.remarks.append(finding.verdict())
             else:
-                finding.remarks.append(sentence(verification))
+                finding.refuse(finding.verdict(), 1)
         if self.scored:
             pair = api.open_pair(old, new, self.load, api.ReadOptions(self.password), self.ignore)
             comparison = pair.compare(scores=self.fail_under is not None)
@@ -405,9 +410,10 @@ class _Report:
         blocks = []
         for finding in self.findings:
             blocks.append(rendered(titled(plain(finding.change.title), finding.state)))
-            blocks += [rendered(Text(plain(sentence), "bold red")) for sentence in finding.problems]
+            others = [sentence for sentence in finding.problems if sentence != finding.verdict()]
+            blocks += [rendered(Text(plain(sentence), "bold red")) for sentence in others]
             blocks += [rendered(Text(plain(sentence), "dim")) for sentence in finding.remarks]
-            if finding.verification is not None and finding.problems:
+            if finding.verification is not None and not finding.verification.verified:
                 blocks.append(verification_table(finding.verification))
             elif finding.comparison is not None:
                 blocks.append(comparison_table(finding.comparison, self.level.value, self.top))
@@ -456,10 +462,11 @@ class _Report:
 
         yield f"## {markdown(finding.change.title)}{f' ({finding.state})' if finding.state else ''}"
         for sentence in finding.problems:
-            yield f"**Not passed:** {markdown(sentence)}"
+            if sentence != finding.verdict():
+                yield f"**Not passed:** {markdown(sentence)}"
         for sentence in finding.remarks:
             yield markdown(sentence)
-        if finding.verification is not None and finding.problems:
+        if finding.verification is not None and not finding.verification.verified:
             yield verification_markdown(finding.verification)
         if finding.comparison is not None:
             yield comparison_markdown(finding.comparison, self.level.value, self.top)
