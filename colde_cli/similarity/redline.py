@@ -14,6 +14,7 @@ from functools import cache
 
 from colde_cli.documents.document import Document, Span
 from colde_cli.documents.notation import FRACTIONS, IN_UNICODE, LOWERED, RAISED, in_line
+from colde_cli.documents.selection import one_or_more
 from colde_cli.similarity.numbers import LABEL, NAMED_LABEL, NUMBER
 
 _CURRENCY = (
@@ -76,6 +77,10 @@ class IgnoreOptions:
     list_marks: bool = False
     kinds: tuple[str, ...] = ()
     divided: frozenset[str] = frozenset()
+
+    def __post_init__(self) -> None:
+        for name in ("like", "kinds"):  # one name alone, or a list from a caller of the Python API
+            object.__setattr__(self, name, tuple(map(str, one_or_more(getattr(self, name)))))
 
     def __bool__(self) -> bool:
         """Whether anything is ignored."""

@@ -14,7 +14,7 @@ from itertools import groupby, zip_longest
 
 from colde_cli.documents.document import Document, Section, Span
 from colde_cli.documents.passages import Passage
-from colde_cli.documents.selection import compiled, is_section, section_pattern
+from colde_cli.documents.selection import compiled, is_section, one_or_more, section_pattern
 from colde_cli.errors import OptionError, PartlyReadError
 from colde_cli.similarity.alignment import Alignment, PassagePair, State, align
 from colde_cli.similarity.outside import (
@@ -83,7 +83,7 @@ class Verification:
 
 
 def verify_documents(
-    a: Document, b: Document, allow: Sequence[str] = (), ignore: IgnoreOptions = NOTHING_IGNORED
+    a: Document, b: Document, allow: str | Sequence[str] = (), ignore: IgnoreOptions = NOTHING_IGNORED
 ) -> Verification:
     """Find what changed from `a` to `b` besides what is allowed.
 
@@ -100,7 +100,7 @@ def verify_documents(
         OptionError: a pattern is no regular expression.
         PartlyReadError: a document was not read whole.
     """
-    rules = [_rule(text) for text in allow]
+    rules = [_rule(text) for text in one_or_more(allow)]
     if not a.digest or a.digest != b.digest:  # the same bytes are the same, read or not
         for document in (a, b):
             _check_read(document)
