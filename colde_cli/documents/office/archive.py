@@ -110,6 +110,7 @@ class Archive:
         except _DAMAGE as error:
             raise self.damaged() from error
         self._names = {name.lower(): name for name in self._zip.namelist()}
+        self._short = _Names(format.prefixes)
         self._digests: dict[str, str] = {}
         self._unpacked = 0  # bytes of the parts that were digested
 
@@ -151,6 +152,10 @@ class Archive:
             raise
         except _DAMAGE as error:
             raise self.damaged() from error
+
+    def short(self, name: str) -> str:
+        """The name that `XmlHandler` gets of an element or attribute `{address}name`."""
+        return self._short[name.lstrip("{").replace("}", "\n")]
 
     def digest(self, name: str) -> str:
         """Digest the bytes of a part; "" if there is none.
@@ -228,7 +233,7 @@ class Archive:
         parser = expat.ParserCreate(namespace_separator="\n")
         parser.buffer_text = True
         elements = depth = 0
-        shown, kind, short = self.shown, self.format, _Names(self.format.prefixes).__getitem__
+        shown, kind, short = self.shown, self.format, self._short.__getitem__
 
         def start(name: str, attributes: dict[str, str]) -> None:
             nonlocal elements, depth

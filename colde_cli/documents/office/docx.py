@@ -5,13 +5,13 @@ from __future__ import annotations
 import io
 import re
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from typing import BinaryIO
 
 from colde_cli.documents.builder import DocumentBuilder
 from colde_cli.documents.document import Document
 from colde_cli.documents.office.archive import MAX_ELEMENTS, Properties, XmlHandler
-from colde_cli.documents.office.package import Package
+from colde_cli.documents.office.package import MAX_INNER_BYTES, Package
 from colde_cli.documents.office.word_body import WordBody
 from colde_cli.documents.office.word_drawings import Attributes
 from colde_cli.documents.office.word_styles import Numbering, WordStyles, switched_on
@@ -55,7 +55,7 @@ def read_docx(file: BinaryIO, path: str, name: str, *, depth: int = 0) -> Docume
     package.read(package.part("core-properties"), properties)
     package.read(package.part("numbering"), numbering)
     body = WordBody(DocumentBuilder(shown), styles, package=package, numbering=numbering, part=package.main)
-    body.inner_document = partial(_inner_document, depth=depth)
+    body.inner_document = cache(partial(_inner_document, package=package, depth=depth))
     notes = [body.side_part(package.part(kind)) for kind in ("footnotes", "endnotes")]
     package.read(package.main, body, MAX_ELEMENTS)
     body.finish()
@@ -90,21 +90,24 @@ def _account_for_headers(package: Package, body: WordBody) -> None:
     if any(one.pages == "even" for one in body.headers):
         package.read(package.part("settings"), even)
     seen: set[tuple[OutsideKind, str, str]] = set()
-    parts: set[str] = set()
+    read: dict[str, tuple[str, Account]] = {}
+    counted: set[str] = set()
     for header in body.headers:
         relation = relations.get(header.identifier)
         if relation is None or relation.external:
             continue
-        side = body.side_part(relation.target, page_numbers=True)
-        text = " ".join(" ".join(side.notes.values()).split())
+        if relation.target not in read:
+            side = body.side_part(relation.target, page_numbers=True)
+            read[relation.target] = " ".join(" ".join(side.notes.values()).split()), side.builder.account
+        text, beside = read[relation.target]
         shown = header.shown and (header.pages != "even" or even.even_pages)
         kind, about = (header.kind, _PAGES.get(header.pages, "")) if shown else (OutsideKind.HIDDEN, _UNSHOWN)
         if (kind, text, about) not in seen:
             seen.add((kind, text, about))
             account.add_text(kind, text, about)
-        if shown and relation.target not in parts:
-            parts.add(relation.target)
-            _extend(account, side.builder.account)
+        if shown and relation.target not in counted:
+            counted.add(relation.target)
+            _extend(account, beside)
 
 
 def _extend(account: Account, other: Account) -> None:
@@ -115,10 +118,11 @@ def _extend(account: Account, other: Account) -> None:
         account.add_part(part.kind, part.digest, part.about, source=part.source)
 
 
-def _inner_document(data: bytes, name: str, depth: int) -> Document | None:
+def _inner_document(name: str, package: Package, depth: int) -> Document | None:
     """Read a document inside a document: Word, HTML or plain text; None if that cannot be done."""
     if depth >= _DEEPEST:
         return None
+    data = package.content(name, MAX_INNER_BYTES)
     try:
         if data.startswith(_ZIP):
             return read_docx(io.BytesIO(data), name, name, depth=depth + 1)

@@ -9,6 +9,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from itertools import zip_longest
 
 from colde_cli.documents.notation import fraction
 
@@ -43,7 +44,7 @@ def joined(terms: Iterable[Term], before: str = "") -> str:
     """Write terms one after the other; `before` is the text that stands in front of them."""
     pieces: list[str] = []
     row = list(terms)
-    for term, following in zip(row, [*row[1:], None], strict=True):
+    for term, following in zip_longest(row, row[1:]):
         if not term.text:
             continue
         text, last = term.text, before[-1:]
@@ -208,6 +209,8 @@ def _root(frame: _Frame) -> Term:
 def _delimited(frame: _Frame) -> Term:
     signs = frame.values
     inner = signs.get("sepChr", "|").join(frame.all("e"))
+    if " ¦ " in inner and _is_enclosed(inner):
+        return _plain(inner)  # n over k has its brackets
     return _plain(f"{signs.get('begChr', '(')}{inner}{signs.get('endChr', ')')}")
 
 

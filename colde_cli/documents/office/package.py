@@ -6,6 +6,7 @@ import io
 import posixpath
 import re
 import zipfile
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import BinaryIO
 
@@ -81,6 +82,8 @@ class Package(Archive):
         super().__init__(file, shown, _FORMAT)
         self.main = self._find_main()
         self._relations: dict[str, dict[str, Relation]] = {}
+        self._digests_by_content: dict[str, str] = {}
+        self._diagrams: dict[str, list[str]] = {}
 
     def part(self, kind: str) -> str:
         """Look up the name of a part by its kind ("styles", "footnotes", "core-properties"); "" if there is none."""
@@ -101,6 +104,11 @@ class Package(Archive):
 
     def chart_digest(self, part: str) -> str:
         """Digest the kind, the words and the values of a chart, not its looks."""
+        if part not in self._digests_by_content:
+            self._digests_by_content[part] = self._chart_digest(part)
+        return self._digests_by_content[part]
+
+    def _chart_digest(self, part: str) -> str:
         values = _ChartValues()
         try:
             self.read(part, values)
@@ -110,6 +118,11 @@ class Package(Archive):
 
     def embedded_digest(self, part: str) -> str:
         """Digest an embedded file; one of Office by its parts, however they are packed, without its properties."""
+        if part not in self._digests_by_content:
+            self._digests_by_content[part] = self._embedded_digest(part)
+        return self._digests_by_content[part]
+
+    def _embedded_digest(self, part: str) -> str:
         data = self.content(part, MAX_INNER_BYTES)
         try:
             with zipfile.ZipFile(io.BytesIO(data)) as inner:
@@ -125,12 +138,12 @@ class Package(Archive):
 
     def diagram_texts(self, part: str) -> list[str]:
         """The texts of the points of a diagram (SmartArt), in their order."""
-        texts = _DiagramTexts()
-        try:
-            self.read(part, texts)
-        except DocumentError:
-            return []
-        return [text for text in map(" ".join, texts.found) if text.strip()]
+        if part not in self._diagrams:
+            texts = _DiagramTexts()
+            with suppress(DocumentError):
+                self.read(part, texts)
+            self._diagrams[part] = [text for text in map(" ".join, texts.found) if text.strip()]
+        return self._diagrams[part]
 
     def _find_main(self) -> str:
         types = _Types()

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from colde_cli.documents.document import Document
-from colde_cli.documents.office.package import MAX_INNER_BYTES, Package, Relation
+from colde_cli.documents.office.package import Package, Relation
 from colde_cli.documents.office.word_text import WordParagraph, WordText
 from colde_cli.documents.outside import OutsideKind, PartKind, digest_of
 
@@ -41,12 +41,12 @@ class WordDrawings(WordText):
     Attributes:
         package: the file.
         part: name of the part that is read.
-        inner_document: reads a document inside the document by its bytes and name; None if that cannot be done.
+        inner_document: reads a document inside the document by the name of its part; None if that cannot be done.
     """
 
     package: Package | None = None
     part: str = ""
-    inner_document: Callable[[bytes, str], Document | None] = lambda data, name: None
+    inner_document: Callable[[str], Document | None] = lambda part: None
     _choices: list[_Choice] = field(default_factory=list)
     _fallbacks: int = 0
     _object: str = ""  # the program of the current object
@@ -204,8 +204,7 @@ class WordDrawings(WordText):
         if relation.external:
             self.account_part(PartKind.EMBEDDED, digest_of(relation.target.encode()), relation.target)
             return
-        data = self.package.content(relation.target, MAX_INNER_BYTES)
-        inner = self.inner_document(data, relation.target)
+        inner = self.inner_document(relation.target)
         if inner is None:
             if self.package.holds(relation.target):
                 self.account_part(PartKind.EMBEDDED, self.package.embedded_digest(relation.target))

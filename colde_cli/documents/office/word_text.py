@@ -6,6 +6,7 @@ and lowered letters, symbols and formulas are written as plain text.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from colde_cli.documents.notation import TICKED, UNTICKED, lowered, raised
@@ -134,8 +135,8 @@ class WordText(Body):
             return
         if self._letters is None:
             self._letters = self._look()
-        if self._in_code():
-            self._fields[-1].code.append(text)
+        if (code := self._code_around(self._fields[:-1])) is not None:
+            code.append(text)
         elif self._deleted:
             self._set_aside(OutsideKind.DELETED, _MOVED if self._moved else "", text)
         elif self._letters.hidden or self._covered:
@@ -156,7 +157,7 @@ class WordText(Body):
         """The first words of the text since a place of the log."""
         pieces: list[str] = []
         length = 0
-        for piece in self._log[start:]:
+        for piece in self._log[start : start + _LONGEST_ABOUT]:
             pieces.append(piece)
             length += len(piece)
             if length > _LONGEST_ABOUT:
@@ -204,8 +205,8 @@ class WordText(Body):
         ended = self._fields.pop()
         account = self.builder.account
         result = self.words_since(ended.start) if ended.within_result else ""
-        if self._in_code():  # the outer field hangs on this code
-            self._fields[-1].code.append(f"{{{ended.words}}}")
+        if (code := self._code_around(self._fields)) is not None:  # of a field that hangs on this one
+            code.append(f"{{{ended.words}}}")
         elif self._is_page_number(ended):
             self.write("#")
         elif ended.link:
@@ -236,11 +237,14 @@ class WordText(Body):
     def _is_hidden(self) -> bool:
         return bool(self._open) and self._look().hidden
 
-    def _in_code(self) -> bool:
-        """Whether text belongs to the code of a field; without its mark of a result a field ends with its paragraph."""
-        if not self._fields or self._fields[-1].within_result:
-            return False
-        return bool(self._open) and self._fields[-1].paragraph is self._open[-1]
+    def _code_around(self, fields: Sequence[Field]) -> list[str] | None:
+        """The code of one of these fields, if it has not ended: a result inside it is not shown.
+
+        Without a mark of its end a code ends with its paragraph, so that no text is lost.
+        """
+        paragraph = self._open[-1] if self._open else None
+        around = (one.code for one in fields if not one.within_result and one.paragraph is paragraph)
+        return next(around, None)
 
     def _is_page_number(self, field: Field) -> bool:
         return self.page_numbers and field.name in PAGE_NUMBERS
