@@ -26,7 +26,7 @@ from colde_cli.documents.builder import tidy, tidy_lines
 from colde_cli.documents.document import Document, Part, ReadReport, SectionKind, assemble
 from colde_cli.documents.headings.wording import kind_of
 from colde_cli.documents.html.elements import ElementReader
-from colde_cli.documents.html.flow import MOST_ABOUT, account_columns
+from colde_cli.documents.html.flow import MOST_ABOUT, account_columns, place_in_lists
 from colde_cli.documents.html.tags import TagReader, closings
 from colde_cli.documents.html.unread import address
 from colde_cli.documents.notation import TICKED, UNTICKED
@@ -298,8 +298,7 @@ class _Sections:
             self.reader.account.add_text(flow.kind, text, flow.about)
             return
         self.paragraphs.append(text)
-        deep = [f"level {self.lists} of a list"] if self.lists > 1 else []
-        self._structure(", ".join([*deep, *(["quotation"] if self.quotes else [])]), text.partition("\n")[0])
+        self._structure(place_in_lists(self.lists, self.quotes), text.partition("\n")[0])
 
     def _structure(self, text: str, about: str) -> None:
         self.reader.account.add_text(OutsideKind.STRUCTURE, text, about[:MOST_ABOUT])

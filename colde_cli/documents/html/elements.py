@@ -32,6 +32,8 @@ _ROLES = {
     "banner": OutsideKind.HEADERS,
     "contentinfo": OutsideKind.FOOTERS,
 }
+_OUTSIDE = _CONTENT | {*_CHROME, "dialog"}
+"""Elements that can stand outside the body, or hold what does not, without any attribute."""
 _HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 _STRUCK = re.compile(r"text-decoration[\w-]*\s*:[^;]*line-through", re.IGNORECASE)
 _SHIFTED = re.compile(r"vertical-align\s*:\s*(super|sub)\b", re.IGNORECASE)
@@ -45,6 +47,8 @@ _MOST_SCRIPTS = 10  # scripts of scripts; the text of deeper ones would be copie
 
 def is_hidden(marks: Marks) -> bool:
     """Whether attributes hide an element; style sheets are not applied."""
+    if not marks:
+        return False
     aria = (marks.get("aria-hidden") or "").lower() == "true"
     return "hidden" in marks or aria or bool(_HIDDEN.search(marks.get("style") or ""))
 
@@ -72,7 +76,8 @@ class ElementReader(Flows):
         if self._inner is not None:
             self._inner.start(tag, marks)
             return
-        self._enter_outside(tag, marks)
+        if marks or tag in _OUTSIDE:
+            self._enter_outside(tag, marks)
         rule = _RULES.get(tag)
         if rule is not None:
             rule(self, marks)
@@ -83,7 +88,10 @@ class ElementReader(Flows):
 
     def text(self, data: str) -> None:
         """Add text."""
-        (self._inner.text if self._inner is not None else self.flow.add)(data)
+        if self._inner is None:
+            self.flow.add(data)
+        else:
+            self._inner.text(data)
 
     def end(self) -> None:
         """End the element that began last."""

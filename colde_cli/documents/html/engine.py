@@ -14,7 +14,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 sys.path.extend(json.loads(os.environ["COLDE_READER_PATH"]))
@@ -63,19 +63,30 @@ def shown(node: Node) -> bool:
     return node.tag not in _DROPPED and not is_hidden(node.attributes)
 
 
-def letters(node: Node) -> int:
-    """Count the shown characters of text under a node."""
-    total = 0
+def letters(root: Node, some: Sequence[Node] = ()) -> list[int]:
+    """Count the shown characters of text under a node, and under some of those within it."""
+    places = {node.mem_id: place for place, node in enumerate(some)}
+    tags = {node.tag for node in some}
+    counts, total = [0] * len(some), 0
 
     def enter(one: Node) -> bool:
         nonlocal total
-        if one.tag == "-text":
+        tag = one.tag or "-"
+        if tag == "-text":
             total += len((one.text_content or "").strip())
             return False
-        return not (one.tag or "-").startswith("-") and shown(one)
+        if tag[0] == "-" or not shown(one):
+            return False
+        if tag in tags and one.mem_id in places:
+            counts[places[one.mem_id]] = -total
+        return True
 
-    walk(node, enter, lambda _: None)
-    return total
+    def leave(one: Node) -> None:
+        if one.tag in tags and one.mem_id in places:
+            counts[places[one.mem_id]] += total
+
+    walk(root, enter, leave)
+    return [total, *counts]
 
 
 def candidates(body: Node) -> Iterator[Node]:
@@ -88,8 +99,13 @@ def candidates(body: Node) -> Iterator[Node]:
 
 def content(body: Node) -> Node:
     """Find the marked element with most of the page's text; the body if no element is marked as content."""
-    whole = letters(body)
-    return next((node for node in candidates(body) if letters(node) > _CONTENT_SHARE * whole), body)
+    marked = list(candidates(body))
+    if not marked:
+        return body
+    whole, *counts = letters(body, marked)
+    # What is in a hidden element was not counted.
+    each = ((count or letters(node)[0], node) for count, node in zip(counts, marked, strict=True))
+    return next((node for count, node in each if count > _CONTENT_SHARE * whole), body)
 
 
 def words(node: Node | None) -> str:
@@ -128,8 +144,9 @@ def read_page(tree: Node, root: Node, title: str, *, chrome: bool) -> ElementRea
                 page.text(node.text_content or "")
             return False
         marks = marks_of(node)
-        content = not whole and tag == root.tag and node.mem_id == root.mem_id
-        page.start(tag, {**marks, CONTENT: ""} if content else marks)
+        if not whole and tag == root.tag and node.mem_id == root.mem_id:
+            marks = {**marks, CONTENT: ""}
+        page.start(tag, marks)
         if tag == "template":  # its elements are no part of the tree
             page.text(node.html or "")
         return True

@@ -163,11 +163,12 @@ class Flow:
 
     def add(self, text: str) -> None:
         """Add text to the paragraph."""
-        if self.script == len(self.pieces) and text:
-            self.pieces[-1] = self._parted(text)
-        if text.strip():
+        pieces = self.pieces
+        if self.script == len(pieces) and text:
+            pieces[-1] = self._parted(text)
+        if self.breaks and text.strip():
             self.breaks = 0
-        self.pieces.append(text if self.pre else text.replace("\n", " "))
+        pieces.append(text if self.pre else text.replace("\n", " "))
 
     def _parted(self, after: str) -> str:
         """Write the script at the end so that no digit after it joins it."""
@@ -278,10 +279,9 @@ class Flows:
         else:
             self.sent += 1
             self._paragraph(text, lines)
-            deep = [f"level {len(flow.lists)} of a list"] if len(flow.lists) > 1 else []
-            place = ", ".join([*deep, *(["quotation"] if flow.quotes else [])])
-            first, _, _ = text.partition("\n")
-            self.account.add_text(OutsideKind.STRUCTURE, place, first[:MOST_ABOUT])
+            if place := place_in_lists(len(flow.lists), flow.quotes):
+                first, _, _ = text.partition("\n")
+                self.account.add_text(OutsideKind.STRUCTURE, place, first[:MOST_ABOUT])
 
     def start_block(self, tag: str, marks: Marks) -> None:
         """Begin an element that may be a heading, a part of a table, or begin a paragraph."""
@@ -376,6 +376,15 @@ class Flows:
         rows = flow.tables.pop() if flow.tables else None
         if rows:
             self.emit("\n".join(rows), lines=True)
+
+
+def place_in_lists(lists: int, quotes: int) -> str:
+    """Name what the text of a paragraph does not show: in how many lists it stands, and whether in a quotation."""
+    if lists < 2 and not quotes:
+        return ""
+    return ", ".join(
+        [*([f"level {lists} of a list"] if lists > 1 else []), *(["quotation"] if quotes else [])]
+    )
 
 
 def account_columns(account: Account, columns: list[str], cells: int, row: str) -> None:
