@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from colde_cli.documents.document import PLAIN_WORDS, Document, Part, SectionKind, assemble
+from colde_cli.documents.outside import OutsideKind
 from colde_cli.documents.pdf.prose import SOFT_HYPHEN, Hyphens, JoinedLines
 from colde_cli.documents.text import decode, read_text
 from colde_cli.errors import NoTextError, UnsupportedFormatError
@@ -118,7 +119,10 @@ def test_page_breaks_and_running_heads() -> None:
     assert "RFC 9999" not in document.text
     assert "[Page" not in document.text
     assert headings(document) == [(1, "1. One"), (1, "2. Two"), (1, "3. Three")]
-    assert document.report.notes == ("Left out 8 lines: running heads and page numbers.",)
+    assert [(outside.kind, outside.text) for outside in document.outside] == [
+        (OutsideKind.HEADERS, "RFC 9999 Bells May 2026"),
+        (OutsideKind.FOOTERS, "Kerrin Informational [Page #]"),
+    ]
 
 
 def test_long_text_without_headings_is_cut_between_paragraphs() -> None:
