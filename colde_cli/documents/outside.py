@@ -200,7 +200,7 @@ HELD: dict[str, frozenset[Kind]] = {
     - {OutsideKind.STRUCTURE, OutsideKind.CODE, OutsideKind.NOTES, OutsideKind.DELETED},
     "html": frozenset((*OutsideKind, *PartKind)) - {PartKind.FORMS, PartKind.APPEARANCE, OutsideKind.NOTES},
     "markdown": _SOURCE,
-    "tex": _SOURCE,
+    "tex": _SOURCE | _PAGED | {PartKind.MEDIA},
     "text": _PAGED | {OutsideKind.CONTENTS},
 }
 """The kinds that the documents of a format can hold; a format that is not named can hold none."""

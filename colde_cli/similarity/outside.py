@@ -256,11 +256,16 @@ def _compared_texts(
     ones, others, moved = _unmatched(left, right, key)
     if across is not None:
         bodies = [run_together(document.text, ignore) for document in across] if ones or others else []
-        ones = [text for text in ones if run_together(text.text, ignore) not in bodies[1]]
-        others = [text for text in others if run_together(text.text, ignore) not in bodies[0]]
+        ones = [text for text in ones if not _stands_in(text, bodies[1], ignore)]
+        others = [text for text in others if not _stands_in(text, bodies[0], ignore)]
         moved = False
     moved = moved and OutsideKind.STRUCTURE not in {text.kind for text in left}
     return [_text_change(one, other, ignore) for one, other in _paired_texts(ones, others)], moved
+
+
+def _stands_in(text: OutsideText, body: str, ignore: IgnoreOptions) -> bool:
+    """Whether a text of one format stands in the body of the other; a page number alone is in either format's way."""
+    return not any(map(str.isalnum, text.text)) or run_together(text.text, ignore) in body
 
 
 def _text_change(

@@ -10,7 +10,7 @@ from colde_cli.documents.outside import Account, OutsideKind, PartKind, digest_o
 from colde_cli.documents.tex.source import restore
 
 _SHOWN = 60
-"""Maximum number of characters of an argument that are shown with an unknown command: they tell one use from another."""
+"""Maximum number of characters of an argument that are shown with an unknown command: they tell uses apart."""
 _MOST_INPUTS = 1000
 _PDF_TITLE = re.compile(r"\bpdf(?:title|subject|author|keywords)\s*=\s*(?:\{([^{}]*)\}|([^,{}]*))")
 

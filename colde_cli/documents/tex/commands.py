@@ -20,13 +20,13 @@ SECTION = LEVELS["section"]
 
 _DROPPED_ARGUMENTS = {
     1: "vspace hspace addvspace bibliographystyle pagestyle thispagestyle usepackage RequirePackage documentclass"
-    " documentstyle color hyphenation graphicspath foreignlanguage colorbox parbox scalebox raisebox linespread newcounter"
-    " pagecolor bibinfo lstset usetikzlibrary hypertarget captionsetup geometry urlstyle theoremstyle ccsdesc"
-    " setmainfont fontencoding fontfamily fontseries fontshape enlargethispage PassOptionsToPackage rotatebox cline"
-    " cmidrule hhline rowcolor cellcolor columncolor specialrule captionof mintinline"
-    " pgfplotsset tikzset sisetup setstretch vphantom ExecuteOptions"
-    " LoadClass setlist titleformat bstctlcite mathversion DeclareGraphicsExtensions"
-    " lstdefinelanguage lstdefinestyle newfloat setsansfont setmonofont addtokomafont setkomafont"
+    " documentstyle color hyphenation graphicspath foreignlanguage colorbox parbox scalebox raisebox"
+    " linespread newcounter pagecolor bibinfo lstset usetikzlibrary hypertarget captionsetup geometry urlstyle"
+    " theoremstyle ccsdesc setmainfont fontencoding fontfamily fontseries fontshape enlargethispage"
+    " PassOptionsToPackage rotatebox cline cmidrule hhline rowcolor cellcolor columncolor specialrule"
+    " captionof mintinline pgfplotsset tikzset sisetup setstretch vphantom ExecuteOptions LoadClass setlist"
+    " titleformat bstctlcite mathversion DeclareGraphicsExtensions lstdefinelanguage lstdefinestyle newfloat"
+    " setsansfont setmonofont addtokomafont setkomafont"
     " setdefaultlanguage setotherlanguage inputencoding crefname Crefname",
     2: "resizebox rule fontsize providecolor colorlet"
     " newcolumntype DeclareGraphicsRule titlespacing fontspec",
@@ -42,45 +42,50 @@ MEASURES = {
 """Commands of lengths -> number of arguments, in braces or not."""
 LAYOUT = frozenset(
     (
-        "@ bf it rm sf tt sc sl em bfseries itshape rmfamily sffamily ttfamily scshape slshape upshape mdseries normalfont"
-        " tiny scriptsize footnotesize small normalsize large Large LARGE huge Huge selectfont boldmath unboldmath textbf"
-        " textit textrm textsf texttt textsc textsl textup textmd textnormal emph underline uline uwave textlf mbox hbox"
-        " fbox framebox makebox text center centering flushleft flushright raggedright raggedleft noindent indent NoIndent"
-        " hline toprule midrule bottomrule addlinespace endhead endfirsthead endfoot endlastfoot allowbreak nolinebreak"
-        " nobreak break nopagebreak filbreak goodbreak sloppy fussy protect xspace relax ignorespaces unskip leavevmode"
-        " null begingroup endgroup bgroup egroup makeatletter makeatother frontmatter mainmatter backmatter onecolumn"
-        " twocolumn newblock flushbottom raggedbottom strut mathstrut hss vss vfil vfill dotfill hrulefill phantomsection"
-        " doublespacing singlespacing onehalfspacing baselineskip normalbaselines nonumber notag url nolinkurl path"
-        " texorpdfstring shortstack makecell thead newif fi else or expandafter noexpand csname endcsname global long"
-        " outer immediate ContinuedFloat subcaption subref qedhere qed hbadness vbadness frenchspacing nonfrenchspacing"
-        " balance IEEEpeerreviewmaketitle IEEEoverridecommandlockouts IEEEPARstart IEEEauthorblockN IEEEauthorblockA"
-        " textquotesingle sisetup tabularnewline cr crcr noalign and AND And ce enquote subfloat subfigure lstinline"
-        " textwidth linewidth columnwidth textheight paperwidth paperheight hsize vsize EndProcedureLine smallbreak medbreak"
-        " bigbreak appendixname numberofauthors alignauthor affaddr restylefloat RestyleAlgo LinesNumbered state"
-        " DontPrintSemicolon SetAlgoLined sloppypar raggedcolumns allowdisplaybreaks ProcessOptions hfuzz vfuzz"
+        "@ bf it rm sf tt sc sl em bfseries itshape rmfamily sffamily ttfamily scshape slshape upshape"
+        " mdseries normalfont tiny scriptsize footnotesize small normalsize large Large LARGE huge Huge"
+        " selectfont boldmath unboldmath textbf textit textrm textsf texttt textsc textsl textup textmd"
+        " textnormal emph underline uline uwave textlf mbox hbox fbox framebox makebox text center centering"
+        " flushleft flushright raggedright raggedleft noindent indent NoIndent hline toprule midrule"
+        " bottomrule addlinespace endhead endfirsthead endfoot endlastfoot allowbreak nolinebreak nobreak"
+        " break nopagebreak filbreak goodbreak sloppy fussy protect xspace relax ignorespaces unskip"
+        " leavevmode null begingroup endgroup bgroup egroup makeatletter makeatother frontmatter mainmatter"
+        " backmatter onecolumn twocolumn newblock flushbottom raggedbottom strut mathstrut hss vss vfil vfill"
+        " dotfill hrulefill phantomsection doublespacing singlespacing onehalfspacing baselineskip"
+        " normalbaselines nonumber notag url nolinkurl path texorpdfstring shortstack makecell thead newif fi"
+        " else or expandafter noexpand csname endcsname global long outer immediate ContinuedFloat subcaption"
+        " subref qedhere qed hbadness vbadness frenchspacing nonfrenchspacing balance IEEEpeerreviewmaketitle"
+        " IEEEoverridecommandlockouts IEEEPARstart IEEEauthorblockN IEEEauthorblockA textquotesingle sisetup"
+        " tabularnewline cr crcr noalign and AND And ce enquote subfloat subfigure lstinline textwidth"
+        " linewidth columnwidth textheight paperwidth paperheight hsize vsize EndProcedureLine smallbreak"
+        " medbreak bigbreak appendixname numberofauthors alignauthor affaddr restylefloat RestyleAlgo"
+        " LinesNumbered state DontPrintSemicolon SetAlgoLined sloppypar raggedcolumns allowdisplaybreaks"
+        " ProcessOptions hfuzz vfuzz"
     ).split()
 )
 """Commands that change nothing but looks."""
 LENGTHS = frozenset(
     (
-        "parindent parskip baselineskip hangindent hangafter looseness tolerance emergencystretch kern vskip hskip lineskip"
-        " tabcolsep arrayrulewidth itemsep parsep topsep partopsep leftmargin rightmargin textfloatsep floatsep intextsep"
-        " abovecaptionskip belowcaptionskip abovedisplayskip belowdisplayskip oddsidemargin evensidemargin topmargin"
-        " headheight headsep footskip columnsep marginparwidth hoffset voffset penalty widowpenalty clubpenalty"
-        " interfootnotelinepenalty baselinestretch hyphenpenalty exhyphenpenalty fboxsep fboxrule textwidth textheight"
-        " hsize vsize raise lower leftskip rightskip parfillskip doublerulesep pdfpagewidth pdfpageheight"
-        " floatpagefraction topfraction bottomfraction textfraction pretolerance hfuzz vfuzz hbadness vbadness mathsurround"
+        "parindent parskip baselineskip hangindent hangafter looseness tolerance emergencystretch kern vskip"
+        " hskip lineskip tabcolsep arrayrulewidth itemsep parsep topsep partopsep leftmargin rightmargin"
+        " textfloatsep floatsep intextsep abovecaptionskip belowcaptionskip abovedisplayskip belowdisplayskip"
+        " oddsidemargin evensidemargin topmargin headheight headsep footskip columnsep marginparwidth hoffset"
+        " voffset penalty widowpenalty clubpenalty interfootnotelinepenalty baselinestretch hyphenpenalty"
+        " exhyphenpenalty fboxsep fboxrule textwidth textheight hsize vsize raise lower leftskip rightskip"
+        " parfillskip doublerulesep pdfpagewidth pdfpageheight floatpagefraction topfraction bottomfraction"
+        " textfraction pretolerance hfuzz vfuzz hbadness vbadness mathsurround"
     ).split()
 )
 """Commands before a length or a number that is looks, too."""
 LAYOUT_ENVIRONMENTS = frozenset(
     (
-        "document center flushleft flushright quote quotation verse small footnotesize scriptsize tiny large Large"
-        " titlepage landscape spacing singlespace doublespace onehalfspace samepage sloppypar appendices abstract"
-        " thebibliography frontmatter mainmatter adjustbox threeparttable tablenotes varwidth centering raggedright sideways"
-        " turn scope group appendix IEEEbiography IEEEbiographynophoto IEEEkeywords keywords subequations figure table"
-        " sidewaysfigure sidewaystable SCfigure wraptable wrapfigure minipage algorithm algorithmic algorithm2e subfigure"
-        " subtable multicols frame framed tabbing longtable table* figure* tabular changemargin acknowledgments acks"
+        "document center flushleft flushright quote quotation verse small footnotesize scriptsize tiny large"
+        " Large titlepage landscape spacing singlespace doublespace onehalfspace samepage sloppypar appendices"
+        " abstract thebibliography frontmatter mainmatter adjustbox threeparttable tablenotes varwidth"
+        " centering raggedright sideways turn scope group appendix IEEEbiography IEEEbiographynophoto"
+        " IEEEkeywords keywords subequations figure table sidewaysfigure sidewaystable SCfigure wraptable"
+        " wrapfigure minipage algorithm algorithmic algorithm2e subfigure subtable multicols frame framed"
+        " tabbing longtable table* figure* tabular changemargin acknowledgments acks"
     ).split()
 )
 """Environments that change nothing but looks; others may print a word of their own."""
@@ -90,8 +95,8 @@ LISTS = frozenset("itemize enumerate description compactitem compactenum list in
 MATH = frozenset(
     name + star
     for name in (
-        "equation align gather multline eqnarray displaymath math flalign alignat xalignat dmath dgroup IEEEeqnarray"
-        " empheq"
+        "equation align gather multline eqnarray displaymath math flalign alignat xalignat dmath dgroup"
+        " IEEEeqnarray empheq"
     ).split()
     for star in ("", "*")
 )
@@ -106,12 +111,13 @@ FOOTNOTES = frozenset(("footnote", "footnotetext", "thanks", "endnote", "tablefo
 TITLES = frozenset(("title", "icmltitle"))
 FRONT = frozenset(
     (
-        "author date subtitle institute institution affiliation affil affiliations address email keywords dedicatory"
-        " dedication curraddr subjclass titlehead publishers subject extratitle uppertitleback lowertitleback icmlauthor"
-        " icmladdress icmlaffiliation icmlkeywords authorblock tnotetext cortext fntext ead subtitlenote titlenote orcid"
-        " altaffiltext acmConference acmDOI acmISBN acmYear acmJournal acmVolume acmNumber acmArticle acmPrice"
-        " copyrightyear conferenceinfo CopyrightYear crdata terms category city country supervisor degree university"
-        " department group faculty addresses supervisors university"
+        "author date subtitle institute institution affiliation affil affiliations address email keywords"
+        " dedicatory dedication curraddr subjclass titlehead publishers subject extratitle uppertitleback"
+        " lowertitleback icmlauthor icmladdress icmlaffiliation icmlkeywords authorblock tnotetext cortext"
+        " fntext ead subtitlenote titlenote orcid altaffiltext acmConference acmDOI acmISBN acmYear acmJournal"
+        " acmVolume acmNumber acmArticle acmPrice copyrightyear conferenceinfo CopyrightYear crdata terms"
+        " category city country supervisor degree university department group faculty addresses supervisors"
+        " university"
     ).split()
 )
 """Commands of the title page beside the title: their arguments are text even before the document begins."""
@@ -123,9 +129,9 @@ HEADS = {
 
 CITES = frozenset(
     (
-        "cite citep citealp citealt Citep parencite autocite footcite cites parencites autocites citenum supercite"
-        " citeauthor citeyear citeyearpar citetitle Citeauthor fullcite footfullcite citet citetalias Citet textcite"
-        " Textcite shortcite citeN citeasnoun onlinecite smartcite"
+        "cite citep citealp citealt Citep parencite autocite footcite cites parencites autocites citenum"
+        " supercite citeauthor citeyear citeyearpar citetitle Citeauthor fullcite footfullcite citet"
+        " citetalias Citet textcite Textcite shortcite citeN citeasnoun onlinecite smartcite"
     ).split()
 )
 TEXTUAL = frozenset("citet Citet textcite Textcite citeN citeasnoun".split())
@@ -148,7 +154,8 @@ NAMED_REFERENCES = frozenset(("autoref", "cref", "Cref", "vref", "Autoref"))
 
 INPUTS = frozenset(("input", "include", "subfile", "import", "subimport", "includefrom", "subincludefrom"))
 LISTINGS = frozenset(
-    "lstinputlisting verbatiminput inputminted VerbatimInput includepdf bibliography addbibresource printbibliography"
+    "lstinputlisting verbatiminput inputminted VerbatimInput includepdf bibliography addbibresource"
+    " printbibliography"
     " pgfplotstableread csvreader csvautotabular externaldocument".split()
 )
 GRAPHICS = frozenset(
@@ -158,11 +165,12 @@ FILMS = frozenset("animategraphics includemedia movie embedvideo".split())
 
 SILENT = frozenset(
     (
-        "index glossary setcounter addtocounter stepcounter refstepcounter pagenumbering footnotemark selectlanguage"
-        " addcontentsline pdfbookmark tableofcontents listoffigures listoftables listofalgorithms printindex printglossary"
-        " printglossaries nocite numberwithin counterwithin counterwithout newtheorem listof altaffilmark"
-        " glsresetall includeonly bookmarksetup DeclareUnicodeCharacter addtocontents hyperdef balancecolumns excludeversion"
-        " lstdefinestyle newglossaryentry newacronym DeclareAcronym newcommandx unless"
+        "index glossary setcounter addtocounter stepcounter refstepcounter pagenumbering footnotemark"
+        " selectlanguage addcontentsline pdfbookmark tableofcontents listoffigures listoftables"
+        " listofalgorithms printindex printglossary printglossaries nocite numberwithin counterwithin"
+        " counterwithout newtheorem listof altaffilmark glsresetall includeonly bookmarksetup"
+        " DeclareUnicodeCharacter addtocontents hyperdef balancecolumns excludeversion lstdefinestyle"
+        " newglossaryentry newacronym DeclareAcronym newcommandx unless"
     ).split()
 )
 """Commands that give no text where they stand, but may change what is read elsewhere."""
@@ -209,26 +217,27 @@ _GREEK = """
 alpha beta gamma delta zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau upsilon chi psi omega omicron
 """.split()
 _SIGN_PAIRS = """
-leq ≤ le ≤ leqslant ⩽ geq ≥ ge ≥ geqslant ⩾ neq ≠ ne ≠ approx ≈ approxeq ≊ sim ∼ simeq ≃ cong ≅ equiv ≡ doteq ≐ triangleq ≜
-coloneqq ≔ times × cdot · div ÷ pm ± mp ∓ ast ∗ star ⋆ circ ∘ bullet • oplus ⊕ ominus ⊖ otimes ⊗ oslash ⊘ odot ⊙ wedge ∧
-land ∧ vee ∨ lor ∨ neg ¬ lnot ¬ cap ∩ cup ∪ uplus ⊎ sqcap ⊓ sqcup ⊔ setminus ∖ smallsetminus ∖ wr ≀ amalg ⨿ diamond ⋄
-triangle △ bigtriangleup △ bigtriangledown ▽ triangleleft ◁ triangleright ▷ in ∈ notin ∉ ni ∋ subset ⊂ supset ⊃ subseteq ⊆
-supseteq ⊇ subsetneq ⊊ supsetneq ⊋ sqsubseteq ⊑ sqsupseteq ⊒ prec ≺ succ ≻ preceq ⪯ succeq ⪰ ll ≪ gg ≫ lll ⋘ ggg ⋙
-lesssim ≲ gtrsim ≳ nleq ≰ ngeq ≱ nless ≮ ngtr ≯ perp ⊥ bot ⊥ top ⊤ parallel ∥ nparallel ∦ mid ∣ nmid ∤ models ⊨ vdash ⊢
-dashv ⊣ vDash ⊨ Vdash ⊩ propto ∝ asymp ≍ bowtie ⋈ smile ⌣ frown ⌢ to → rightarrow → leftarrow ← gets ← leftrightarrow ↔
-longrightarrow ⟶ longleftarrow ⟵ longleftrightarrow ⟷ Rightarrow ⇒ Leftarrow ⇐ Leftrightarrow ⇔ implies ⟹ impliedby ⟸
-iff ⟺ Longrightarrow ⟹ Longleftarrow ⟸ Longleftrightarrow ⟺ mapsto ↦ longmapsto ⟼ hookrightarrow ↪ hookleftarrow ↩
-uparrow ↑ downarrow ↓ updownarrow ↕ Uparrow ⇑ Downarrow ⇓ nearrow ↗ searrow ↘ swarrow ↙ nwarrow ↖ rightharpoonup ⇀
-rightharpoondown ⇁ leftharpoonup ↼ leftharpoondown ↽ rightleftharpoons ⇌ leadsto ⇝ rightsquigarrow ⇝ twoheadrightarrow ↠
-infty ∞ partial ∂ nabla ∇ forall ∀ exists ∃ nexists ∄ emptyset ∅ varnothing ∅ hbar ℏ hslash ℏ imath ı jmath ȷ ell ℓ
-wp ℘ Re ℜ Im ℑ aleph ℵ beth ℶ angle ∠ measuredangle ∡ surd √ prime ′ backprime ‵ flat ♭ natural ♮ sharp ♯ clubsuit ♣
-diamondsuit ♢ heartsuit ♡ spadesuit ♠ sum ∑ prod ∏ coprod ∐ int ∫ iint ∬ iiint ∭ oint ∮ bigcup ⋃ bigcap ⋂ bigvee ⋁
-bigwedge ⋀ bigoplus ⨁ bigotimes ⨂ bigodot ⨀ biguplus ⨄ bigsqcup ⨆ therefore ∴ because ∵ ldots … dots … cdots ⋯ vdots ⋮
-ddots ⋱ dotsc … dotsb ⋯ dotsm ⋯ dotsi ⋯ langle ⟨ rangle ⟩ lfloor ⌊ rfloor ⌋ lceil ⌈ rceil ⌉ lvert | rvert | vert | lVert ‖
-rVert ‖ Vert ‖ lbrack [ rbrack ] backslash ∖ dagger † ddagger ‡ S § P ¶ checkmark ✓ square □ Box □ blacksquare ■ qed ∎
-lozenge ◊ bigstar ★ colon : degree ° epsilon ϵ varepsilon ε phi ϕ varphi φ vartheta ϑ varpi ϖ varrho ϱ varsigma ς
-varkappa ϰ digamma ϝ mho ℧ complement ∁ eth ð ltimes ⋉ rtimes ⋊ multimap ⊸ between ≬ pitchfork ⋔ risingdotseq ≓ eqqcolon ≕
-circledast ⊛ boxplus ⊞ boxtimes ⊠ dotplus ∔ lt < gt > And &
+leq ≤ le ≤ leqslant ⩽ geq ≥ ge ≥ geqslant ⩾ neq ≠ ne ≠ approx ≈ approxeq ≊ sim ∼ simeq ≃ cong ≅ equiv ≡ doteq ≐
+triangleq ≜ coloneqq ≔ times × cdot · div ÷ pm ± mp ∓ ast ∗ star ⋆ circ ∘ bullet • oplus ⊕ ominus ⊖ otimes ⊗
+oslash ⊘ odot ⊙ wedge ∧ land ∧ vee ∨ lor ∨ neg ¬ lnot ¬ cap ∩ cup ∪ uplus ⊎ sqcap ⊓ sqcup ⊔ setminus ∖
+smallsetminus ∖ wr ≀ amalg ⨿ diamond ⋄ triangle △ bigtriangleup △ bigtriangledown ▽ triangleleft ◁ triangleright
+▷ in ∈ notin ∉ ni ∋ subset ⊂ supset ⊃ subseteq ⊆ supseteq ⊇ subsetneq ⊊ supsetneq ⊋ sqsubseteq ⊑ sqsupseteq ⊒
+prec ≺ succ ≻ preceq ⪯ succeq ⪰ ll ≪ gg ≫ lll ⋘ ggg ⋙ lesssim ≲ gtrsim ≳ nleq ≰ ngeq ≱ nless ≮ ngtr ≯ perp ⊥ bot
+⊥ top ⊤ parallel ∥ nparallel ∦ mid ∣ nmid ∤ models ⊨ vdash ⊢ dashv ⊣ vDash ⊨ Vdash ⊩ propto ∝ asymp ≍ bowtie ⋈
+smile ⌣ frown ⌢ to → rightarrow → leftarrow ← gets ← leftrightarrow ↔ longrightarrow ⟶ longleftarrow ⟵
+longleftrightarrow ⟷ Rightarrow ⇒ Leftarrow ⇐ Leftrightarrow ⇔ implies ⟹ impliedby ⟸ iff ⟺ Longrightarrow ⟹
+Longleftarrow ⟸ Longleftrightarrow ⟺ mapsto ↦ longmapsto ⟼ hookrightarrow ↪ hookleftarrow ↩ uparrow ↑ downarrow
+↓ updownarrow ↕ Uparrow ⇑ Downarrow ⇓ nearrow ↗ searrow ↘ swarrow ↙ nwarrow ↖ rightharpoonup ⇀ rightharpoondown
+⇁ leftharpoonup ↼ leftharpoondown ↽ rightleftharpoons ⇌ leadsto ⇝ rightsquigarrow ⇝ twoheadrightarrow ↠ infty ∞
+partial ∂ nabla ∇ forall ∀ exists ∃ nexists ∄ emptyset ∅ varnothing ∅ hbar ℏ hslash ℏ imath ı jmath ȷ ell ℓ wp ℘
+Re ℜ Im ℑ aleph ℵ beth ℶ angle ∠ measuredangle ∡ surd √ prime ′ backprime ‵ flat ♭ natural ♮ sharp ♯ clubsuit ♣
+diamondsuit ♢ heartsuit ♡ spadesuit ♠ sum ∑ prod ∏ coprod ∐ int ∫ iint ∬ iiint ∭ oint ∮ bigcup ⋃ bigcap ⋂ bigvee
+⋁ bigwedge ⋀ bigoplus ⨁ bigotimes ⨂ bigodot ⨀ biguplus ⨄ bigsqcup ⨆ therefore ∴ because ∵ ldots … dots … cdots ⋯
+vdots ⋮ ddots ⋱ dotsc … dotsb ⋯ dotsm ⋯ dotsi ⋯ langle ⟨ rangle ⟩ lfloor ⌊ rfloor ⌋ lceil ⌈ rceil ⌉ lvert |
+rvert | vert | lVert ‖ rVert ‖ Vert ‖ lbrack [ rbrack ] backslash ∖ dagger † ddagger ‡ S § P ¶ checkmark ✓
+square □ Box □ blacksquare ■ qed ∎ lozenge ◊ bigstar ★ colon : degree ° epsilon ϵ varepsilon ε phi ϕ varphi φ
+vartheta ϑ varpi ϖ varrho ϱ varsigma ς varkappa ϰ digamma ϝ mho ℧ complement ∁ eth ð ltimes ⋉ rtimes ⋊ multimap
+⊸ between ≬ pitchfork ⋔ risingdotseq ≓ eqqcolon ≕ circledast ⊛ boxplus ⊞ boxtimes ⊠ dotplus ∔ lt < gt > And &
 """.split()
 SIGNS = {
     **dict(zip(_SIGN_PAIRS[::2], _SIGN_PAIRS[1::2], strict=True)),
@@ -243,19 +252,20 @@ SIGNS = {
 """Signs of formulas; no two commands that look different are the same sign."""
 OPERATORS = frozenset(
     (
-        "log ln lg exp sin cos tan cot sec csc sinh cosh tanh coth arcsin arccos arctan max min sup inf lim limsup liminf"
-        " arg det dim gcd hom ker deg Pr argmax argmin injlim projlim bmod mod"
+        "log ln lg exp sin cos tan cot sec csc sinh cosh tanh coth arcsin arccos arctan max min sup inf lim"
+        " limsup liminf arg det dim gcd hom ker deg Pr argmax argmin injlim projlim bmod mod"
     ).split()
 )
 """Operators that are printed as their names."""
 MATH_LAYOUT = frozenset(
     (
-        "big Big bigg Bigg bigl bigr bigm Bigl Bigr Bigm biggl biggr biggm Biggl Biggr Biggm displaystyle textstyle"
-        " scriptstyle scriptscriptstyle limits nolimits displaylimits nonumber notag mathrm mathbf mathit mathsf mathtt"
-        " mathnormal bm boldsymbol pmb rm bf it sf tt mathop mathrel mathbin mathord mathopen mathclose mathpunct mathinner"
-        " mathchoice smash hline allowbreak nobreak allowdisplaybreaks displaybreak relax xspace strut mathstrut noindent"
-        " ensuremath small footnotesize normalsize scriptsize tiny large unboldmath boldmath hfill vfill centering protect"
-        " bgroup egroup begingroup endgroup mathlarger mathsmaller qedhere boldmath symbf symbfit mathring"
+        "big Big bigg Bigg bigl bigr bigm Bigl Bigr Bigm biggl biggr biggm Biggl Biggr Biggm displaystyle"
+        " textstyle scriptstyle scriptscriptstyle limits nolimits displaylimits nonumber notag mathrm mathbf"
+        " mathit mathsf mathtt mathnormal bm boldsymbol pmb rm bf it sf tt mathop mathrel mathbin mathord"
+        " mathopen mathclose mathpunct mathinner mathchoice smash hline allowbreak nobreak allowdisplaybreaks"
+        " displaybreak relax xspace strut mathstrut noindent ensuremath small footnotesize normalsize"
+        " scriptsize tiny large unboldmath boldmath hfill vfill centering protect bgroup egroup begingroup"
+        " endgroup mathlarger mathsmaller qedhere boldmath symbf symbfit mathring"
     ).split()
 ) - {"mathring"}
 """Commands of formulas that change nothing but looks."""
@@ -264,7 +274,8 @@ MATH_SPACES = frozenset(
 )
 DELIMITERS = frozenset(("left", "right", "middle"))
 TEXTS = frozenset(
-    "text mbox hbox textrm textbf textit textsf texttt textnormal textsc textup textmd intertext shortintertext fbox"
+    "text mbox hbox textrm textbf textit textsf texttt textnormal textsc textup textmd intertext"
+    " shortintertext fbox"
     " makebox operatorname operatornamewithlimits mathsc tag".split()
 )
 """Commands with text in a formula."""
@@ -281,8 +292,9 @@ HATS = {
 """Accents of formulas."""
 NAMED = {
     **dict.fromkeys(
-        "overline underline overbrace underbrace overrightarrow overleftarrow boxed cancel bcancel xcancel substack"
-        " xrightarrow xleftarrow pmod pod overbracket underbracket widecheck bra ket braket norm abs floor ceil".split(),
+        "overline underline overbrace underbrace overrightarrow overleftarrow boxed cancel bcancel"
+        " xcancel substack"
+        " xrightarrow xleftarrow pmod pod overbracket underbracket bra ket braket norm abs floor ceil".split(),
         1,
     ),
     **dict.fromkeys(
@@ -293,9 +305,9 @@ NAMED = {
 """Commands of formulas that are written as name(argument, ...) -> number of arguments."""
 OVER = {"over": "/", "choose": "binom", "atop": "atop", "brace": "brace", "brack": "brack"}
 MATRICES = {
-    "matrix": ("(", ")"), "smallmatrix": ("(", ")"), "pmatrix": ("(", ")"), "psmallmatrix": ("(", ")"),
+    "matrix": ("matrix(", ")"), "smallmatrix": ("(", ")"), "pmatrix": ("(", ")"), "psmallmatrix": ("(", ")"),
     "bmatrix": ("[", "]"), "bsmallmatrix": ("[", "]"), "Bmatrix": ("\uf07b", "\uf07d"), "vmatrix": ("|", "|"),
-    "Vmatrix": ("‖", "‖"), "array": ("(", ")"), "cases": ("\uf07b", "\uf07d"), "dcases": ("\uf07b", "\uf07d"),
+    "Vmatrix": ("‖", "‖"), "array": ("array(", ")"), "cases": ("\uf07b", "\uf07d"), "dcases": ("\uf07b", "\uf07d"),
     "rcases": ("\uf07b", "\uf07d"), "subarray": ("(", ")"),
 }  # fmt: skip
 """Environments with rows and cells -> what stands around them."""
@@ -305,18 +317,20 @@ MATH_ARGUMENTS = frozenset(
 """Environments of formulas with an argument that is looks."""
 
 _PREFIX_PAIRS = """
-quecto q ronto r yocto y zepto z atto a femto f pico p nano n micro µ milli m centi c deci d deca da deka da hecto h kilo k
-mega M giga G tera T peta P exa E zetta Z yotta Y ronna R quetta Q kibi Ki mebi Mi gibi Gi tebi Ti
+quecto q ronto r yocto y zepto z atto a femto f pico p nano n micro µ milli m centi c deci d deca da deka da
+hecto h kilo k mega M giga G tera T peta P exa E zetta Z yotta Y ronna R quetta Q kibi Ki mebi Mi gibi Gi tebi
+Ti
 """.split()
 PREFIXES = dict(zip(_PREFIX_PAIRS[::2], _PREFIX_PAIRS[1::2], strict=True))
 _UNIT_PAIRS = """
-metre m meter m gram g kilogram kg second s ampere A kelvin K mole mol candela cd hertz Hz newton N pascal Pa joule J watt W
-coulomb C volt V farad F ohm Ω siemens S weber Wb tesla T henry H celsius °C degreeCelsius °C lumen lm lux lx becquerel Bq
-gray Gy sievert Sv katal kat minute min hour h day d degree ° arcminute ′ arcsecond ″ hectare ha litre L liter L tonne t
-electronvolt eV dalton Da bel B decibel dB neper Np bit bit byte B percent % radian rad steradian sr angstrom Å barn b bar bar
-mmHg mmHg knot kn nauticalmile M astronomicalunit au atomicmass u kg kg g g mg mg km km m m cm cm mm mm um µm nm nm s s ms ms
-us µs ns ns mol mol A A mA mA K K Hz Hz kHz kHz MHz MHz GHz GHz N N kN kN Pa Pa kPa kPa MPa MPa J J kJ kJ W W kW kW MW MW V V
-mV mV kV kV eV eV keV keV MeV MeV GeV GeV l l L L mL mL ml ml kWh kWh dB dB
+metre m meter m gram g kilogram kg second s ampere A kelvin K mole mol candela cd hertz Hz newton N pascal Pa
+joule J watt W coulomb C volt V farad F ohm Ω siemens S weber Wb tesla T henry H celsius °C degreeCelsius °C
+lumen lm lux lx becquerel Bq gray Gy sievert Sv katal kat minute min hour h day d degree ° arcminute ′ arcsecond
+″ hectare ha litre L liter L tonne t electronvolt eV dalton Da bel B decibel dB neper Np bit bit byte B percent
+% radian rad steradian sr angstrom Å barn b bar bar mmHg mmHg knot kn nauticalmile M astronomicalunit au
+atomicmass u kg kg g g mg mg km km m m cm cm mm mm um µm nm nm s s ms ms us µs ns ns mol mol A A mA mA K K Hz Hz
+kHz kHz MHz MHz GHz GHz N N kN kN Pa Pa kPa kPa MPa MPa J J kJ kJ W W kW kW MW MW V V mV mV kV kV eV eV keV keV
+MeV MeV GeV GeV l l L L mL mL ml ml kWh kWh dB dB
 """.split()
 UNITS = dict(zip(_UNIT_PAIRS[::2], _UNIT_PAIRS[1::2], strict=True))
 POWERS = {"squared": "^2", "cubed": "^3"}

@@ -1,8 +1,8 @@
 r"""Write formulas and quantities of LaTeX as lines of text, so that no two different ones read alike.
 
-Scripts are `^` and `_`, fractions `/`, signs their characters; a command without a known meaning keeps its name with the
-backslash. Blanks between letters count for nothing in a formula, nor where texts are compared: what is more than one
-letter or one number stands in parentheses, so that `x_(ij)` is not `x_i j`.
+Scripts are `^` and `_`, fractions `/`, signs their characters; a command without a known meaning keeps its name with
+the backslash. Blanks between letters count for nothing in a formula, nor where texts are compared: what is more than
+one letter or one number stands in parentheses, so that `x_(ij)` is not `x_i j`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from colde_cli.documents.notation import fraction
 from colde_cli.documents.tex.commands import (
     ALPHABETS,
     DELIMITERS,
@@ -38,6 +37,7 @@ from colde_cli.documents.tex.source import BLANK, AuthorCommands, Source
 
 FORMULA_COMMANDS = FRACTIONS | NAMED.keys() | HATS.keys() | ALPHABETS.keys() | {"sqrt"}
 """Commands that are read in the same way where they stand in the running text."""
+_ENVIRONMENT = frozenset(("begin", "end"))
 _DEEPEST = 30
 _FLAT = dict.fromkeys(map(ord, "{}"), " ")
 _TOKEN = re.compile(r"\\([A-Za-z@]+)\*?|\\(.)|([\^_])|([{}&~$#])|([^\\{}&~$#^_]+)", re.DOTALL)
@@ -46,7 +46,6 @@ _SCRIPT, _PART, _END, _CELL, _ROW = "\uf101", "\uf102", "\uf103", "\uf104", "\uf
 _SEPARATOR = re.compile(rf"\s*(?:{_CELL}|{_ROW})[\s{_CELL}]*")
 _PIECE = re.compile(rf"(\s*[\^_√])?([{_SCRIPT}{_PART}])([^{_SCRIPT}{_PART}{_END}]*){_END}")
 _NUMBER = re.compile(r"[+−-]?\d+(?:[.,]\d+)*")
-_ENCLOSED = re.compile(r"\([^()]*\)|\[[^\[\]]*\]|\|[^|]*\|")
 _BAR = re.compile(r" *([|∣]) *")
 _SIGN_FIRST = re.compile(r"^([-–+*]) +")
 _SPACE = r"(?:\\[,;:> ]|~|\\q?quad|\\(?:thin|med|thick|en)?space)"
@@ -151,26 +150,29 @@ class Formulas:
         name = self.authored.aliases.get(name, name)
         if name in self.authored.commands:
             return self._expanded(source, name, at, end, depth)
-        if name in SIGNS:
-            return f" {SIGNS[name]} ", at
-        if name in OPERATORS:
-            return f" {name} ", at
+        if name in SIGNS or name in OPERATORS:
+            return f" {SIGNS.get(name, name)} ", at
         if name in MATH_LAYOUT or name in MATH_SPACES:
             return " ", at
-        if name in DELIMITERS:
-            found = BLANK.match(source.text, at, end)
-            start = found.end() if found else at
-            return "", start + 1 if source.text.startswith(".", start) else at
-        if name in TEXTS:
-            return self._text(source, name, at, end, depth)
-        if name in ("begin", "end"):
-            return self._environment(source, name, at, end, depth)
-        if name in QUANTITIES:
-            read = quantity(source, name, at, end, lambda bounds: self._resolved(source, *bounds, depth + 1))
-            return (f" {read[0]} ", read[1]) if read else (f" \\{name} ", at)
-        if name in FORMULA_COMMANDS:
-            return self._structure(source, name, at, end, depth)
-        return self._other(source, name, at, end, depth)
+        kinds = (
+            (DELIMITERS, self._delimiter),
+            (TEXTS, self._text),
+            (_ENVIRONMENT, self._environment),
+            (QUANTITIES, self._quantity),
+            (FORMULA_COMMANDS, self._structure),
+        )
+        act = next((act for names, act in kinds if name in names), self._other)
+        return act(source, name, at, end, depth)
+
+    def _delimiter(self, source: Source, name: str, at: int, end: int, depth: int) -> tuple[str, int]:
+        """Leave out the size of a delimiter, and the full stop that stands for none."""
+        found = BLANK.match(source.text, at, end)
+        start = found.end() if found else at
+        return "", start + 1 if source.text.startswith(".", start) else at
+
+    def _quantity(self, source: Source, name: str, at: int, end: int, depth: int) -> tuple[str, int]:
+        read = quantity(source, name, at, end, lambda bounds: self._resolved(source, *bounds, depth + 1))
+        return (f" {read[0]} ", read[1]) if read else (f" \\{name} ", at)
 
     def _text(self, source: Source, name: str, at: int, end: int, depth: int) -> tuple[str, int]:
         bounds = source.group(at, end)
@@ -189,7 +191,7 @@ class Formulas:
             text, at = self._operand(source, at, end, depth)
             operands.append(text)
         if name in FRACTIONS:
-            return f"{_PART}{fraction(*map(_operand, operands))}{_END}", at
+            return f"{_PART}{_fraction(*operands)}{_END}", at
         if name == "sqrt":
             index = f"[{option[1].strip()}]" if option else ""
             return f" {index}√{_SCRIPT}{operands[0]}{_END}", at
@@ -263,15 +265,19 @@ def _symbol(source: Source, symbol: str, at: int, end: int) -> tuple[str, int]:
 def _over(name: str, above: str, below: str) -> str:
     above, below = above.strip(), below.strip()
     if OVER[name] == "/":
-        return f"{_PART}{fraction(_operand(above), _operand(below))}{_END}"
+        return f"{_PART}{_fraction(above, below)}{_END}"
     return f" {OVER[name]}({above}, {below}) "
+
+
+def _fraction(above: str, below: str) -> str:
+    """Write a fraction as all formats do, but with parentheses around parentheses, which are printed, too."""
+    return f"{_operand(above)}/{_operand(below)}"
 
 
 def _operand(text: str) -> str:
     """Put in parentheses what is more than one number, letter or sign."""
     text = text.strip()
-    simple = len(text) <= 1 or _NUMBER.fullmatch(text) or _ENCLOSED.fullmatch(text)
-    return text if simple else f"({text})"
+    return text if len(text) <= 1 or _NUMBER.fullmatch(text) else f"({text})"
 
 
 def _hatted(name: str, text: str) -> str:
@@ -319,7 +325,8 @@ def _piece(found: re.Match[str], before: str, after: str) -> str:
     text = found[3].strip()
     room = " " if after.isalnum() and text[-1:].isalnum() else ""
     if found[2] == _SCRIPT:
-        return (found[1] or "").lstrip() + _operand(text) + room
+        sign = found[1] or ""
+        return (sign if sign.endswith("√") else sign.lstrip()) + _operand(text) + room
     if before in ("/", "^", "_", "√") or after in ("^", "/", "_"):
         text = f"({text})"
     return (found[1] or "") + (" " if before.isalnum() and text[:1].isalnum() else "") + text + room

@@ -1,7 +1,7 @@
 """Act on the commands of LaTeX that have a meaning of their own; `HANDLERS` says which.
 
-Each handler gets the scanner, the source, the name of the command, the offset after it, the end of the range and the depth;
-it returns the offset at which to continue.
+Each handler gets the scanner, the source, the name of the command, the offset after it, the end of the range and the
+depth; it returns the offset at which to continue.
 """
 
 from __future__ import annotations

@@ -19,10 +19,10 @@ _BEGIN, _END = "\\begin{document}", "\\end{document}"
 def read_tex(data: bytes, path: str, name: str) -> Document:
     r"""Read LaTeX: title, abstract, `\part` to `\subparagraph`, lists, tables, captions, footnotes, formulas.
 
-    The source is read, not run. Commands that the author defines are expanded. Unknown ones are accounted for, and leave
-    the words in their arguments; without an argument they are read as their names. Citations and references are read as
-    their keys. What conditions leave out, pictures, drawings and files that the source names stand outside the text.
-    Numbers that LaTeX counts are not part of the text.
+    The source is read, not run. Commands that the author defines are expanded. Unknown ones are accounted for, and
+    leave the words in their arguments; without an argument they are read as their names. Citations and references are
+    read as their keys. What conditions leave out, pictures, drawings and files that the source names stand outside the
+    text. Numbers that LaTeX counts are not part of the text.
 
     Args:
         data: of the file.

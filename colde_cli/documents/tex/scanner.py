@@ -1,7 +1,7 @@
 """One pass over a source of LaTeX: headings, paragraphs, notes, and what stands beside them go to a builder.
 
-The handlers of `handlers.py` act on commands with a meaning of their own; here stand the ranges, words, lists, tables and
-environments that they are made of.
+The handlers of `handlers.py` act on commands with a meaning of their own; here stand the ranges, words, lists, tables
+and environments that they are made of.
 """
 
 from __future__ import annotations
@@ -441,7 +441,7 @@ class Scanner:
 
 
 Handler = Callable[[Scanner, Source, str, int, int, int], int]
-"""Acts on a command: the source, its name, the offset after it, the end of the range, the depth -> where to continue."""
+"""Acts on a command: source, name, offset after it, end of the range, depth -> the offset at which to continue."""
 
 
 def _closed(text: str) -> str:

@@ -50,8 +50,8 @@ _ARGUMENTS = re.compile(r"(?:[ \t]*\[([^\]\n]*)\])?(?:\{[a-z+]+\}(?=[ \t]*\n))?[
 _BRANCH = re.compile(r"\\(if[A-Za-z@]*|else|fi)(?![A-Za-z@])")
 _CONDITIONS = frozenset(
     (
-        "if ifx ifcat ifnum ifdim ifodd ifvmode ifhmode ifmmode ifinner ifvoid ifhbox ifvbox ifeof iftrue iffalse ifcase"
-        " ifdefined ifcsname iffontchar ifpdf ifxetex ifluatex ifpdftex ifvtex"
+        "if ifx ifcat ifnum ifdim ifodd ifvmode ifhmode ifmmode ifinner ifvoid ifhbox ifvbox ifeof iftrue iffalse "
+        "ifcase ifdefined ifcsname iffontchar ifpdf ifxetex ifluatex ifpdftex ifvtex"
     ).split()
 )
 """Conditions of TeX itself that end with `\\fi`."""
@@ -78,8 +78,8 @@ DEFINING = PRIMITIVE | frozenset(
 UNUSUAL = frozenset(
     (
         "NewDocumentCommand RenewDocumentCommand DeclareDocumentCommand ProvideDocumentCommand newcommandx"
-        " newenvironment renewenvironment NewDocumentEnvironment newtheorem newtcolorbox newmdtheoremenv DeclareNewFootnote"
-        " spnewtheorem DeclarePairedDelimiter"
+        " newenvironment renewenvironment NewDocumentEnvironment newtheorem newtcolorbox newmdtheoremenv"
+        " DeclareNewFootnote spnewtheorem DeclarePairedDelimiter"
     ).split()
 )
 """Definitions that are not expanded."""
@@ -202,7 +202,7 @@ class Source:
     _toggles: int = -1
 
     def branches(self, at: int, toggles: Collection[str]) -> tuple[int, int] | None:
-        r"""Find the offsets of the `\else` and the `\fi` of the condition before `at`; without `\else`, that of `\fi` twice.
+        r"""Find the offsets of the `\else` and the `\fi` of the condition before `at`; without `\else`, `\fi` twice.
 
         Args:
             at: offset after the condition.
@@ -306,7 +306,7 @@ class AuthorCommands:
 
     Attributes:
         commands: by name.
-        unread: source of the definitions that are not expanded, by name: of environments, of commands in an unusual form.
+        unread: source of the definitions that are not expanded, by name: of environments, of unusual commands.
         aliases: names of commands that have a meaning of their own -> that command.
         grown: number of characters of all expansions so far, plus a charge for every call.
     """
@@ -317,7 +317,7 @@ class AuthorCommands:
     grown: int = 0
 
     def define(self, source: Source, command: str, at: int, end: int) -> tuple[int, str]:
-        r"""Remember the definition after `\newcommand`, `\def` and the like; return the offset after it, and its name."""
+        r"""Remember the definition after `\newcommand`, `\def` and the like; return where it ends and its name."""
         primitive = command in PRIMITIVE
         found = (_DEF if primitive else _DEFINITION).match(source.text, at, end)
         bounds = source.group(found.end(), end) if found and command not in UNUSUAL else None
