@@ -67,8 +67,10 @@ class OdtParagraph(Paragraph):
     def finish(self, account: Account) -> str:
         """End all runs; the text of the paragraph."""
         self.end_script()
-        self._end_struck(account)
-        self._end_unseen(account)
+        if self.struck:
+            self._end_struck(account)
+        if self.unseen:
+            self._end_unseen(account)
         return "".join(self.pieces)
 
     def words_since(self, start: int) -> str:
@@ -101,12 +103,25 @@ class OdtParagraph(Paragraph):
 
 @dataclass(slots=True)
 class Aside(Note):
-    """A text beside the body that is being read."""
+    """A text beside the body that is being read.
+
+    Attributes:
+        author: of a comment.
+        settled: it is a comment that is marked as such.
+        unseen: depth of hidden elements around it.
+    """
 
     kind: OutsideKind = OutsideKind.HIDDEN
     about: str = ""
     author: str = ""
-    unseen: int = 0  # depth of hidden elements around it
+    settled: bool = False
+    unseen: int = 0
+
+    def written(self) -> str:
+        """The text, after its author."""
+        text = " ".join(self.texts).strip()
+        text = f"{self.author}: {text}" if self.author and text else text
+        return f"{text} [resolved]" if self.settled and text else text
 
 
 @dataclass(slots=True)
@@ -261,8 +276,7 @@ class OdtText(Body):
 
     def _end_aside(self) -> None:
         aside = self._close_aside()
-        text = " ".join(aside.texts)
-        self.account.add_text(aside.kind, f"{aside.author}: {text}" if aside.author else text, aside.about)
+        self.account.add_text(aside.kind, aside.written(), aside.about)
 
     def _close_aside(self) -> Aside:
         stray = self._paragraphs.pop()
@@ -300,7 +314,8 @@ class OdtText(Body):
     def _make_heading(self, paragraph: OdtParagraph, attributes: Attributes) -> None:
         stated = outline_level(attributes.get("text:outline-level", ""))
         paragraph.level = stated or self.styles.level(paragraph.style) or 1
-        self.outline.add(paragraph.level)
+        if not self._places:
+            self.outline.add(paragraph.level)
         if attributes.get("text:is-list-header") == "true":
             paragraph.marks.append("no number")
         elif (start := counted(attributes.get("text:start-value", ""))) is not None:
