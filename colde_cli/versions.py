@@ -128,7 +128,7 @@ def _file_change(
         return FileChange(FileState.UNREAD if reason else alone, pair.a, pair.b, reason)
     if pair.same_bytes:
         state = FileState.SAME if pair.a == pair.b else FileState.RENAMED
-        return FileChange(state, pair.a, pair.b, same_content=True)
+        return FileChange(state, pair.a, pair.b, same=True)
     try:
         opened = open_pair(folders[0] / pair.a, folders[1] / pair.b, lambda: encoder, read, ignore, field)
         comparison = opened.compare()

@@ -361,42 +361,28 @@ def parse_pages(text: str | None) -> tuple[int, int] | None:
     return first, last
 
 
-IgnoreCaseOption = Annotated[
-    bool,
-    option("--ignore-case", "-i", panel=IGNORE, help="Treat capital and small letters as the same."),
+IgnoreOption = Annotated[
+    list[str] | None,
+    option(
+        "--ignore",
+        panel=IGNORE,
+        metavar="LIST",
+        help="Differences that do not count, separated by commas: case (-i), whitespace (-w), numbers, renumbering,"
+        " list-marks; outside (all texts beside the body), parts (all that is not read), or kinds of them such as"
+        " headers, comments, links, pictures; repeatable.",
+    ),
 ]
+# The names of earlier versions, for this one.
+IgnoreCaseOption = Annotated[bool, option("--ignore-case", "-i", hidden=True, help="As --ignore case.")]
 IgnoreWhitespaceOption = Annotated[
-    bool,
-    option(
-        "--ignore-whitespace",
-        "-w",
-        panel=IGNORE,
-        help="Ignore spacing, hyphens and the style of quotation marks in the exit status too, as the redline does.",
-    ),
+    bool, option("--ignore-whitespace", "-w", hidden=True, help="As --ignore whitespace.")
 ]
-IgnoreNumbersOption = Annotated[
-    bool,
-    option(
-        "--ignore-numbers",
-        panel=IGNORE,
-        help="Treat all numbers, dates and labels such as 3.2 or (iv) as the same; units still count.",
-    ),
-]
+IgnoreNumbersOption = Annotated[bool, option("--ignore-numbers", hidden=True, help="As --ignore numbers.")]
 IgnoreRenumberingOption = Annotated[
-    bool,
-    option(
-        "--ignore-renumbering",
-        panel=IGNORE,
-        help="Treat the numbers of clauses, and references to them, as the same; other numbers still count.",
-    ),
+    bool, option("--ignore-renumbering", hidden=True, help="As --ignore renumbering.")
 ]
 IgnoreListMarksOption = Annotated[
-    bool,
-    option(
-        "--ignore-list-marks",
-        panel=IGNORE,
-        help="Leave out the marks of list items, such as (a) or 2.; bullets never count.",
-    ),
+    bool, option("--ignore-list-marks", hidden=True, help="As --ignore list-marks.")
 ]
 IgnoreLikeOption = Annotated[
     list[Path] | None,
@@ -409,16 +395,22 @@ IgnoreLikeOption = Annotated[
 ]
 
 
-def ignore_options(like: Sequence[Path] | None = None, **switches: Any) -> IgnoreOptions:  # noqa: ANN401
-    """The object of the options `--ignore-...`.
+def ignore_options(
+    names: Sequence[str] | None, like: Sequence[Path] | None = None, **switches: bool
+) -> IgnoreOptions:
+    """The object of `--ignore` and `--ignore-like`.
 
     Args:
+        names: lists of names, with commas.
         like: templates.
-        switches: by the names of its fields.
-    """
-    from colde_cli.similarity.redline import IgnoreOptions
+        switches: of the earlier options, by the names of its fields.
 
-    return IgnoreOptions(like=tuple(map(str, like or ())), **switches)
+    Raises:
+        OptionError: a name is none.
+    """
+    from colde_cli.similarity.outside import ignoring
+
+    return ignoring(names or (), like=tuple(map(str, like or ())), **switches)
 
 
 def warn_if_nothing_ignored(

@@ -144,6 +144,8 @@ class ReadReport:
         chosen_pages: first and last page read at the user's wish; None for all.
         unmatched_patterns: patterns of sections, given by the user, that no section matches.
         counted_numbers: the word processor counts headings or list items; their numbers are not part of the text.
+        divided_words: words that the end of a line divided, in lower case without their hyphen: whether the hyphen
+            belongs to the word is a guess.
     """
 
     pages: int | None = None
@@ -157,6 +159,7 @@ class ReadReport:
     chosen_pages: tuple[int, int] | None = None
     unmatched_patterns: tuple[str, ...] = ()
     counted_numbers: bool = False
+    divided_words: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,6 +188,11 @@ class Document:
     digest: str = ""
     outside: tuple[OutsideText, ...] = ()
     parts: tuple[UnreadPart, ...] = ()
+
+    @property
+    def beside(self) -> tuple[OutsideText | UnreadPart, ...]:
+        """All that stands beside the text: texts, then parts."""
+        return (*self.outside, *self.parts)
 
     def section_text(self, section: Section) -> str:
         """Return heading and body of a section."""

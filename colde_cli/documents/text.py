@@ -94,8 +94,9 @@ def read_text(data: bytes, path: str, name: str) -> Document:
     marked = _mark_headings(blocks)
     title = next((block.lines[0].strip() for block in marked[:3] if _is_title(block)), name)
     notes = (f"Left out {left_out} lines: running heads and page numbers.",) if left_out else ()
-    report = ReadReport(warnings=warnings, notes=notes)
-    return _document(path, title, list(_parts(marked, hyphens)), report)
+    parts = list(_parts(marked, hyphens))
+    report = ReadReport(warnings=warnings, notes=notes, divided_words=tuple(sorted(hyphens.divided)))
+    return _document(path, title, parts, report)
 
 
 def _document(path: str, title: str, parts: Sequence[Part], report: ReadReport) -> Document:

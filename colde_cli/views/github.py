@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING
 from colde_cli.documents.document import Document
 from colde_cli.documents.text import decode
 from colde_cli.errors import DocumentError
-from colde_cli.views.redline import marked, pieces
+from colde_cli.views.outside import TITLE, outside_rows, row_line
+from colde_cli.views.redline import TYPESETTING, marked, pieces, place_pieces
 from colde_cli.views.summary import (
     change_place,
     changed_words,
@@ -62,11 +63,19 @@ def comparison_annotations(comparison: Comparison, lines: SourceLines | None = N
     changes = comparison.changes if one_text(comparison) else ()
     path = _path(comparison.b.document.path)
     written = [_warning(comparison, change, path, lines) for change in changes[:MAX_WARNINGS]]
+    outside = outside_rows(comparison.outside, MAX_WARNINGS - len(written))
+    written += [_command("warning", {"file": path, "title": TITLE}, row_line(row)) for row in outside]
+    places = comparison.typesetting if one_text(comparison) else ()
+    written += [
+        _command("warning", {"file": path, "title": TYPESETTING}, marked(place_pieces(place)))
+        for place in places[: MAX_WARNINGS - len(written)]
+    ]
     sentences = [verdict(comparison), *reservations(comparison)]
     if not one_text(comparison) and (closest := closest_sections(comparison, _MAX_CLOSEST)):
         sentences.append(f"Closest sections: {'; '.join(closest)}.")
-    if len(changes) > MAX_WARNINGS:
-        sentences.append(f"{plural(len(changes) - MAX_WARNINGS, 'more change')} not shown here.")
+    left = len(changes) + len(outside_rows(comparison.outside)) + len(places) - len(written)
+    if left > 0:
+        sentences.append(f"{plural(left, 'more change')} not shown here.")
     written.append(_command("notice", {"file": path, "title": "colde diff"}, " ".join(sentences)))
     return "".join(f"{line}\n" for line in written)
 

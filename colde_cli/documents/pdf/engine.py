@@ -48,6 +48,7 @@ _SPECIAL = re.compile("[\t\xa0\xad\x02\ufffe]")
 _NO_CHARACTER = re.compile("[\x00\x01\x03-\x08\x0b\x0c\x0e-\x1f\ufffd]")
 _UNREADABLE = re.compile("[\x00\x01\x03-\x08\x0b\x0c\x0e-\x1f\ufffd\ue000-\uf8ff]")
 
+_TURN = 3  # degrees; the letters of a skewed scan differ less
 SOFT_HYPHEN = "\u00ad"
 Handle = Any  # a pointer of ctypes, or a function of the library
 
@@ -78,6 +79,11 @@ def target_page(document: Handle, mark: Handle) -> int:
     return pdfium.FPDFDest_GetDestPageIndex(document, target) + 1 if target else 0
 
 
+def _turns(one: Run, other: Run) -> bool:
+    """Whether two runs are written in different directions."""
+    return _TURN < (other[2][4] - one[2][4]) % 360 < 360 - _TURN
+
+
 class PageReader:
     """Reads the words of one page with their fonts, and gathers them into lines."""
 
@@ -98,6 +104,7 @@ class PageReader:
         ]
         self._letters = ""
         self._words: list[str] = []
+        self._texts: list[str] = []  # the words as they are written, with signs for super- and subscripts
         self._begins: list[int] = []  # numbers of their first characters
         self._last = 0
         self._runs: list[Run] = []
@@ -144,22 +151,29 @@ class PageReader:
     def _take(self, words: list[str], begins: list[int]) -> None:
         """Add words to the line; PDFium may have joined a word over the line's end: then begin another."""
         before = self._runs[-1] if self._runs else None
-        runs = self.text.runs(begins, before[2] if before else None)
-        if before and abs(runs[0][5] - before[5]) > runs[0][2][0] / 2:
+        runs, mixed = self.text.runs(words, begins, before[2] if before else None)
+        if before and (abs(runs[0][5] - before[5]) > runs[0][2][0] / 2 or _turns(before, runs[0])):
             self._flush()
-        styles = self._styles
+        if len(runs) > 1 and any(map(_turns, runs, runs[1:])):
+            for run in runs:
+                self._take(words[run[0] : run[1]], begins[run[0] : run[1]])
+            return
+        styles, texts = self._styles, words[:]
+        for index in mixed:
+            texts[index] = self.text.written(words[index], begins[index])
         for first, end, style, font, _, _ in runs:
-            some = words[first:end]
-            self.suspect += self.text.guessed(some, begins[first:end], font)
-            count = sum(map(len, some))
+            self.suspect += self.text.guessed(words[first:end], begins[first:end], font)
+            count = sum(map(len, texts[first:end]))
             if styles and styles[-1][0] == style:
                 count += styles.pop()[1]
             styles.append((style, count))
         self._last = begins[-1] + len(words[-1]) - 1
         if self._letters[self._last + 1 : self._last + 2] in HYPHENS:
             words[-1] += SOFT_HYPHEN
+            texts[-1] += SOFT_HYPHEN
             styles.append((style, styles.pop()[1] + 1))
         self._words += words
+        self._texts += texts
         self._begins += begins
         self._runs += runs
 
@@ -170,13 +184,15 @@ class PageReader:
             return
         angle = styles[0][0][4] if len(styles) == 1 else max(styles, key=itemgetter(1))[0][4]
         base, x0 = self._place(angle)
-        text = " ".join(self._words)
+        text = " ".join(self._texts)
         if SOFT_HYPHEN in text:
             text = text.replace(SOFT_HYPHEN + " ", SOFT_HYPHEN)
         if self.unreadable:
             text = _NO_CHARACTER.sub("\ufffd", text)
         x1 = max(self._right_end(self._last, angle), x0)
         mark = self._mark(self._last, base) if angle == 0 else 0
+        if mark and text[-mark - 1 : -mark] == "^":
+            mark += 1
         ruled = bool(self.rules) and angle == 0 and self._is_ruled(x0, x1, base)
         self.lines.append((text, x0, base, x1, angle, mark, ruled, styles))
         if self._box_reader is not None:
@@ -184,7 +200,7 @@ class PageReader:
             self.boxes.append(
                 self._box_reader.line([(begin, begin + self._length(begin, word)) for begin, word in spans])
             )
-        self._words, self._begins, self._runs, self._styles = [], [], [], []
+        self._words, self._texts, self._begins, self._runs, self._styles = [], [], [], [], []
 
     def _length(self, begin: int, word: str) -> int:
         """Characters of a word on the page: it may have been given a soft hyphen."""

@@ -19,6 +19,7 @@ import pypdfium2_raw as pdfium
 
 from colde_cli.documents.pdf.fields import Entry
 from colde_cli.documents.pdf.packing import LetterStyle
+from colde_cli.documents.pdf.word_pieces import Piece, join_pieces, touch
 
 Handle = Any  # a pointer of ctypes, or a function of the library
 
@@ -87,6 +88,7 @@ class PageText:
         self._name = ctypes.create_string_buffer(256)
         self._numbers = [ctypes.c_double() for _ in range(4)]
         self._out = [ctypes.byref(number) for number in self._numbers]
+        self._rectangle = pdfium.FS_RECTF()
         self._ordered = True
 
     def read(self) -> str:
@@ -136,16 +138,26 @@ class PageText:
         """Free it."""
         pdfium.FPDFText_ClosePage(self.handle)
 
-    def runs(self, begins: Sequence[int], before: LetterStyle | None) -> list[Run]:
+    def runs(
+        self, words: Sequence[str], begins: Sequence[int], before: LetterStyle | None
+    ) -> tuple[list[Run], list[int]]:
         """Divide the words of a line into runs.
 
         Args:
-            begins: the number of the first character of each word, of one word at least.
+            words: of the line, one at least.
+            begins: the number of the first character of each.
             before: style of the word before, for characters that belong to no object.
+
+        Returns:
+            The runs, and the indices of the words that begin in one text object and end in another.
         """
         runs: list[Run] = []
+        mixed: list[int] = []
         first = 0
         for item, end in self._objects(begins):
+            last = end - 1
+            if len(words[last]) > 1 and _object(self._text, begins[last] + len(words[last]) - 1) != item:
+                mixed.append(last)
             style, font = self._style(item) if item else (before or _NOTHING, 0)
             before = style
             x, y = self.origin(begins[first])
@@ -159,7 +171,32 @@ class PageText:
                     places = map(self.origin, begins[first:end])
                     runs += [(word, word + 1, style, font, *at) for word, at in enumerate(places, first)]
             first = end
-        return runs
+        return runs, mixed
+
+    def written(self, word: str, begin: int) -> str:
+        """Write a word of several text objects: its super- and subscripts, and blanks between its numbers."""
+        items = [_object(self._text, begin + place) for place in range(len(word))]
+        places = [
+            place for place, item in enumerate(items) if place == 0 or (item and item != items[place - 1])
+        ]
+        styles = [self._style(items[place])[0] if items[place] else _NOTHING for place in places]
+        if not self._ordered or any(style[4] for style in styles):
+            return word
+        pieces = []
+        for place, after, style in zip(places, [*places[1:], len(word)], styles, strict=True):
+            piece = Piece(word[place:after], style[0], self.origin(begin + place)[1])
+            if len(piece.text) > 1:
+                piece.spacing = self._gap(begin + place + 1)
+            if place and touch(word[place - 1], word[place]):
+                piece.before = self._gap(begin + place)
+            pieces.append(piece)
+        return join_pieces(pieces)
+
+    def _gap(self, index: int) -> float:
+        """The distance from the end of the letter before to a character, without the letter's ink: by its advance."""
+        if not pdfium.FPDFText_GetLooseCharBox(self.handle, index - 1, self._rectangle):
+            return 0.0
+        return self.origin(index)[0] - float(self._rectangle.right)
 
     def _objects(self, begins: Sequence[int]) -> list[tuple[int | None, int]]:
         """Find the text objects of the words of a line, each with the index after its last word."""

@@ -1,7 +1,7 @@
 """Read PDFs: run a reader process, find headings, and lay out text, sections and a report.
 
 PDFium reads first (`engine.py`). If it refuses a file or dies, pypdf reads it (`pypdf_engine.py`). Lines become text in
-`lines.py` and `prose.py`, headings are found in `headings/`.
+`body_lines.py` and `prose.py`, headings are found in `headings/`.
 """
 
 from __future__ import annotations
@@ -27,16 +27,10 @@ from colde_cli.documents.headings.choose import Heading
 from colde_cli.documents.headings.evidence import Scene, survey
 from colde_cli.documents.headings.find import find_headings, find_title
 from colde_cli.documents.headings.wording import kind_of
-from colde_cli.documents.pdf.lines import (
-    INVISIBLE,
-    ROTATED,
-    Bookmark,
-    Line,
-    PdfPage,
-    TextLayout,
-    decode_page,
-    text_lines,
-)
+from colde_cli.documents.outside import Account
+from colde_cli.documents.pdf.body_lines import TextLayout, text_lines
+from colde_cli.documents.pdf.contents import leave_out_contents
+from colde_cli.documents.pdf.lines import Bookmark, Line, PdfPage, decode_page
 from colde_cli.documents.pdf.prose import Geometry, Hyphens, ProseWriter, paragraphs
 from colde_cli.documents.sandbox import sandboxed
 from colde_cli.documents.text import shown_as
@@ -108,19 +102,28 @@ def read_pdf(
     layout = text_lines(read)
     scene = survey(layout.lines)
     writer = _writer(scene, answer)
-    sections = _lay_out(writer, scene, find_headings(scene, answer.outline))
+    sections = _lay_out(writer, scene, find_headings(scene, answer.outline), layout.account)
     title = find_title(scene, answer.title) or name
-    report = _report(answer, read, layout)
+    report = replace(_report(answer, read, layout), divided_words=writer.divided_words)
     if pages:
         report = replace(report, chosen_pages=(first, min(last or answer.pages, answer.pages)))
-    return Document(path, title, writer.text(), sections, tuple(writer.page_starts), report)
+    return Document(
+        path,
+        title,
+        writer.text(),
+        sections,
+        tuple(writer.page_starts),
+        report,
+        outside=layout.account.all_texts(),
+        parts=layout.account.all_parts(),
+    )
 
 
 def laid_out(answer: Answer) -> ProseWriter:
     """Lay out the text of pages once more, as `read_pdf` does, for a caller who asks for the lines of paragraphs."""
     scene = survey(text_lines(sorted(answer.read, key=lambda page: page.number)).lines)
     writer = _writer(scene, answer)
-    _lay_out(writer, scene, find_headings(scene, answer.outline))
+    _lay_out(writer, scene, find_headings(scene, answer.outline), Account())
     return writer
 
 
@@ -293,16 +296,28 @@ def reader_process(
     return sandboxed(Path(__file__).with_name(script), file, {**request, **limits}, 2 * SECONDS)
 
 
-def _lay_out(writer: ProseWriter, scene: Scene, headings: Sequence[Heading]) -> tuple[Section, ...]:
-    """Write all lines as paragraphs under their headings, up to the end of the text; return the sections."""
+def _lay_out(
+    writer: ProseWriter, scene: Scene, headings: Sequence[Heading], account: Account
+) -> tuple[Section, ...]:
+    """Write lines as paragraphs under their headings, up to the end of the text; return the sections.
+
+    Tables of contents are left out, and go into the account.
+    """
     geometry = Geometry(scene.lines, scene.body_size, scene.leading)
+    titles = {place for heading in headings for place in range(heading.first, heading.last + 1)}
+    contents = leave_out_contents(scene.lines, titles, account)
+    headings = [heading for heading in headings if heading.first not in contents]
+
+    def between(start: int, end: int) -> list[Line]:
+        return [scene.lines[index] for index in range(start, end) if index not in contents]
+
     end = headings[0].first if headings else len(scene.lines)
     kind = SectionKind.FRONT if headings else SectionKind.BODY
-    sections = list(_without_heading(writer, geometry, scene.lines[:end], kind))
+    sections = list(_without_heading(writer, geometry, between(0, end), kind))
     ends = [*(heading.first for heading in headings[1:]), len(scene.lines)]
     for heading, end in zip(headings, ends, strict=False):  # without headings there is one end too many
         kind = kind_of(heading.text, kind)
-        sections.append(_with_heading(writer, geometry, scene.lines[heading.first : end], heading, kind))
+        sections.append(_with_heading(writer, geometry, between(heading.first, end), heading, kind))
     writer.finish()
     starts = tuple(writer.page_starts)
     return tuple(
@@ -389,19 +404,9 @@ def _report(answer: Answer, read: Sequence[PdfPage], layout: TextLayout) -> Read
         warnings.append(
             f"{_pages(pictures)} {share}{_have(pictures)} pictures but no text; if scanned, {_OCR}"
         )
-    if layout.left_out[INVISIBLE]:
-        warnings.append(_left_out(INVISIBLE, layout))
-    if layout.letters_left_out > 0.05 * letters and layout.left_out[ROTATED]:
-        warnings.append(_left_out(ROTATED, layout))
-    notes = [_left_out(what, layout) for what, count in layout.left_out.items() if count]
-    notes += [f"Blank: {_pages(blank).lower()}."] if blank else []
+    notes = [f"Blank: {_pages(blank).lower()}."] if blank else []
     notes += [f"Only a header or a page number: {_pages(margins).lower()}."] if margins else []
     return ReadReport(answer.pages, empty, unreadable, unread, warnings=tuple(warnings), notes=tuple(notes))
-
-
-def _left_out(what: str, layout: TextLayout) -> str:
-    count = layout.left_out[what]
-    return f"Left out {count} {'line' if count == 1 else 'lines'}: {what}."
 
 
 def _reads_like_language(layout: TextLayout) -> bool:
