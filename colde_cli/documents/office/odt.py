@@ -50,11 +50,11 @@ _PROPERTIES = {
 _HEADERS, _FOOTERS = OutsideKind.HEADERS, OutsideKind.FOOTERS
 _PAGES = {
     "style:header": (_HEADERS, ""),
-    "style:header-left": (_HEADERS, "left pages"),
+    "style:header-left": (_HEADERS, "even pages"),
     "style:header-first": (_HEADERS, "first page"),
     "loext:header-first": (_HEADERS, "first page"),
     "style:footer": (_FOOTERS, ""),
-    "style:footer-left": (_FOOTERS, "left pages"),
+    "style:footer-left": (_FOOTERS, "even pages"),
     "style:footer-first": (_FOOTERS, "first page"),
     "loext:footer-first": (_FOOTERS, "first page"),
 }

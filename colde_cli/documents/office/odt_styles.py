@@ -232,8 +232,8 @@ class OdtStyles(Styles):
         line = next((attributes[name] for name in _CROSSED if name in attributes), None)
         if line is not None:
             style.struck = line != "none"
-        if "style:text-position" in attributes:
-            style.script = _script(attributes["style:text-position"])
+        if position := attributes.get("style:text-position", "").split():
+            style.script = _script(position[0])
 
     def _start_level(self, mark: str, attributes: dict[str, str]) -> None:
         level = outline_level(attributes.get("text:level", ""))
@@ -271,13 +271,12 @@ def counted(value: str) -> int | None:
 
 
 def _script(position: str) -> str:
-    """The sign of a position such as "super 58%", "-33% 58%" or "0% 100%"."""
-    first = position.strip().partition(" ")[0]
-    if first in ("super", "sub"):
-        return "^" if first == "super" else "_"
-    if not first.strip("0%.-+"):
+    """The sign of a position: "super", "-33%", "0%"."""
+    if position in ("super", "sub"):
+        return "^" if position == "super" else "_"
+    if not position.strip("0%.-+"):
         return ""
-    return "_" if first.startswith("-") else "^"
+    return "_" if position.startswith("-") else "^"
 
 
 def _number(form: str, number: int) -> str:

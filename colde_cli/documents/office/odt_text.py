@@ -15,8 +15,8 @@ Attributes = dict[str, str]
 Closer = Callable[[], None] | None
 """What ends an element; None for nothing."""
 
-MOST_ABOUT = 60
-"""Maximum number of characters of an item that tell which one it is."""
+MOST_ABOUT = 200
+"""Maximum number of characters of a heading or an item that tell which one it is."""
 _UNMARKED, _COUNTED = -1, -2  # an item of a list without a mark, and one that states no number
 
 
@@ -45,7 +45,7 @@ class OdtParagraph(Paragraph):
         if self.unseen or self.struck or look.struck:
             self._note_runs(text, look, account)
         if look.script != self.script:
-            self.end_script(text)
+            self.end_script("" if look.script else text)
             self.script = look.script
         if look.script:
             self.scripted.append(text)
@@ -288,6 +288,14 @@ class OdtText(Body):
         self._unseen = aside.unseen
         return aside
 
+    def add_paragraph(self, paragraph: Paragraph, text: str) -> None:
+        """Add a paragraph to the document; the level of a heading is not in its text."""
+        level = self.styles.level(paragraph.style) if paragraph.level is None else paragraph.level
+        if level and text.strip():
+            self.outline.add(level)
+            self.account.add_text(OutsideKind.STRUCTURE, f"level {level}", text.strip()[:MOST_ABOUT])
+        Body.add_paragraph(self, paragraph, text)
+
     # Paragraphs, lists, tables and notes.
 
     def _begin_paragraph(self, name: str, attributes: Attributes) -> Closer:
@@ -314,8 +322,6 @@ class OdtText(Body):
     def _make_heading(self, paragraph: OdtParagraph, attributes: Attributes) -> None:
         stated = outline_level(attributes.get("text:outline-level", ""))
         paragraph.level = stated or self.styles.level(paragraph.style) or 1
-        if not self._places:
-            self.outline.add(paragraph.level)
         if attributes.get("text:is-list-header") == "true":
             paragraph.marks.append("no number")
         elif (start := counted(attributes.get("text:start-value", ""))) is not None:
@@ -377,6 +383,8 @@ class OdtText(Body):
         known = top.level in top.seen or (top.goes_on and (style, top.level) in self._listed)
         top.seen.add(top.level)
         self._listed.add((style, top.level))
+        if top.level > 1:
+            paragraph.marks.append(f"level {top.level} of a list")
         if stated is not None or not known:
             paragraph.marks.append(self.styles.mark(style, top.level, stated))
 
