@@ -520,7 +520,8 @@ BLOCKS = (
 def test_every_number_is_once_in_the_text_or_beside_it(
     tmp_path: Path, blocks: list[tuple[str, list[str]]]
 ) -> None:
-    made, numbers = "", []
+    made = ""
+    numbers: list[str] = []
     for block, wrappers in blocks:
         inner = ""
         for wrapper in wrappers:
