@@ -189,7 +189,7 @@ class Body(XmlHandler):
         elif isinstance(outer, Table):
             outer.cell += table.rows
             outer.notes += table.notes
-        elif table.rows:
+        else:  # its notes count also where it has no words
             self.builder.add_paragraph("\n".join(table.rows), lines=True)
             for note in table.notes:
                 self.builder.add_note(note)

@@ -50,11 +50,11 @@ _PROPERTIES = {
 _HEADERS, _FOOTERS = OutsideKind.HEADERS, OutsideKind.FOOTERS
 _PAGES = {
     "style:header": (_HEADERS, ""),
-    "style:header-left": (_HEADERS, "left pages"),
+    "style:header-left": (_HEADERS, "even pages"),
     "style:header-first": (_HEADERS, "first page"),
     "loext:header-first": (_HEADERS, "first page"),
     "style:footer": (_FOOTERS, ""),
-    "style:footer-left": (_FOOTERS, "left pages"),
+    "style:footer-left": (_FOOTERS, "even pages"),
     "style:footer-first": (_FOOTERS, "first page"),
     "loext:footer-first": (_FOOTERS, "first page"),
 }
@@ -91,9 +91,7 @@ def read_odt(file: BinaryIO, path: str, name: str) -> Document:
     margins = PageMargins(DocumentBuilder(shown), common, parts=parts, running=True, used=frozenset(used))
     archive.read("styles.xml", margins)
     _add_new(builder.account, margins.account)
-    for address in body.styles.pictures:
-        if picture := parts.inside(address):
-            parts.add(builder.account, PartKind.PICTURES, picture, "background")
+    _add_backgrounds(builder.account, parts, body.styles)
     parts.add_unnamed(builder.account)
     return replace(body.build(properties.title, name, ()), path=path)
 
@@ -123,6 +121,16 @@ def _add_new(account: Account, margins: Account) -> None:
         account.add_text(text.kind, text.text, text.about)
     for part in dict.fromkeys(margins.all_parts()):
         account.add_part(part.kind, part.digest, part.about, source=part.source)
+
+
+def _add_backgrounds(account: Account, parts: OdtParts, styles: OdtStyles) -> None:
+    """Add the pictures behind texts and pages, and those that are bullets; a filling that is not used is none."""
+    addresses = dict(styles.pictures)
+    for identifier, address in styles.fillings.items():
+        if parts.inside(address) and identifier in styles.filled:
+            addresses[address] = None
+    for picture in filter(None, map(parts.inside, addresses)):
+        parts.add(account, PartKind.PICTURES, picture, "background")
 
 
 @dataclass(slots=True)

@@ -17,6 +17,7 @@ from colde_cli.documents.office.odt_text import Aside, Attributes, Closer, OdtPa
 from colde_cli.documents.outside import OutsideKind, PartKind, digest_of
 
 _CODES = ("text:condition", "text:formula", "table:formula")
+_FIELD_CODES = "vnd.oasis.opendocument.field."
 _PAGE = re.compile(
     r"[\s.…·_]*\t[\s.…·_]*[\divxlcdm–-]*\s*$|(?:\.{2,}|…|(?:\. ){2,}|_{3,})[\s.…]*[\divxlcdm]*\s*$",
     re.IGNORECASE,
@@ -115,7 +116,7 @@ class OdtBody(OdtText):
             self.account.add_text(OutsideKind.LINKS, href, about)
 
     def _begin_text_beside(self, name: str, attributes: Attributes) -> Closer:
-        self._begin_aside(_BESIDE[name])
+        self._begin_aside(_BESIDE[name]).settled = attributes.get("loext:resolved") == "true"
         return self._end_aside
 
     def _begin_change(self, name: str, attributes: Attributes) -> Closer:
@@ -295,7 +296,8 @@ class OdtBody(OdtText):
         return self._receive(self.forms)
 
     def _begin_control(self, name: str, attributes: Attributes) -> Closer:
-        self._insert(self.forms.place(attributes.get("draw:control", "")))
+        if shown := self.forms.place(attributes.get("draw:control", "")):
+            self._insert(f" {shown} ")
         return None
 
     def _begin_listener(self, name: str, attributes: Attributes) -> Closer:
@@ -349,6 +351,10 @@ class OdtBody(OdtText):
         self.account.add_text(OutsideKind.CODE, " | ".join(attributes.get(name, "") for name in names))
         return None
 
+    def _begin_sequence(self, name: str, attributes: Attributes) -> Closer:
+        """Begin the number of a caption; all are computed in one way."""
+        return self._hide() if attributes.get("text:display") == "none" else None
+
     def _begin_variable(self, name: str, attributes: Attributes) -> Closer:
         value = attributes.get("office:string-value") or attributes.get("office:value", "")
         self.account.add_text(OutsideKind.CODE, value, attributes.get("text:name", ""))
@@ -389,6 +395,9 @@ class OdtBody(OdtText):
             self._end_receiver()
             self._insert(mark.shown())
             self.account.add_text(OutsideKind.FORM_VALUES, " | ".join(mark.entries()))
+            for about, value in mark.others():
+                code = about.startswith(_FIELD_CODES)
+                self.account.add_text(OutsideKind.CODE if code else OutsideKind.FORM_VALUES, value, about)
 
         self._receive(mark)
         return end
@@ -422,6 +431,7 @@ _NAMED: dict[Callable[[OdtBody, str, Attributes], Closer], str] = {
     " text:table-index-source text:object-index-source text:user-index-source text:alphabetical-index-source",
     _B._begin_paragraph: "text:p text:h",
     _B._begin_span: "text:span",
+    _B._begin_sequence: "text:sequence",
     _B._begin_blank: "text:s text:tab text:line-break",
     _B._begin_list: "text:list",
     _B._begin_item: "text:list-item text:list-header",

@@ -152,3 +152,8 @@ class FieldMark(XmlHandler):
     def entries(self) -> list[str]:
         """The entries of a list."""
         return [value for name, value in self._parameters if name == "Dropdown_ListEntry"]
+
+    def others(self) -> list[tuple[str, str]]:
+        """Names and values of the other parameters: tips, what it held at first, its code in Word."""
+        known = ("Dropdown_", "Checkbox_")
+        return [(name, value) for name, value in self._parameters if not name.startswith(known)]

@@ -148,12 +148,13 @@ def content_of(name: str, attributes: dict[str, str]) -> str:
         for attribute, value in attributes.items()
         if (attribute == "draw:enhanced-path" and _UNNAMED in kind)
         or attribute == _DRAWN.get(name)
-        or _is_content(*attribute.split(":", 1), attribute)
+        or _is_content(attribute)
     )
     return f"<{name} {kept}>"
 
 
-def _is_content(prefix: str, local: str, attribute: str) -> bool:
+def _is_content(attribute: str) -> bool:
+    prefix, _, local = attribute.partition(":")
     return prefix not in _LOOKS and local not in _NAMES and attribute not in _UNSAID
 
 

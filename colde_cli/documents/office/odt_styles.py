@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -11,7 +12,7 @@ from colde_cli.documents.office.body import Styles, TextStyle
 OUTLINE = "\0outline"
 """The list that numbers the headings; no name in a file can be this."""
 _LISTS = frozenset(("text:list-style", "text:outline-style"))
-_PICTURES = frozenset(("style:background-image", "draw:fill-image", "text:list-level-style-image"))
+_PICTURES = frozenset(("style:background-image", "text:list-level-style-image"))
 _LEVELS = {
     "text:list-level-style-number": "",
     "text:outline-level-style": "",
@@ -93,27 +94,28 @@ class OdtStyles(Styles):
         lists: the levels of each list style by its identifier and the level, 1 the outermost.
         masters: identifiers of the page styles in order, and of the one that follows each ("" for itself).
         pictures: addresses of the pictures of backgrounds and bullets, in order.
+        fillings: addresses of the pictures that an area can be filled with, by their identifiers.
+        filled: identifiers of those that a style uses.
     """
 
     lists: dict[tuple[str, int], ListLevel] = field(default_factory=dict)
     masters: dict[str, str] = field(default_factory=dict)
     pictures: dict[str, None] = field(default_factory=dict)
+    fillings: dict[str, str] = field(default_factory=dict)
+    filled: set[str] = field(default_factory=set)
     _list: str = ""
     _looks: dict[tuple[str, str], tuple[bool | None, bool | None, str | None]] = field(default_factory=dict)
 
     def copy(self) -> OdtStyles:
         """Copy the styles: automatic ones of another part of the file may have the same identifiers."""
-        return OdtStyles(
-            dict(self._styles),
-            lists=dict(self.lists),
-            masters=dict(self.masters),
-            pictures=dict(self.pictures),
-        )
+        return copy.deepcopy(self)
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
         """Record a style or one of its properties."""
-        if name in _PICTURES and (address := attributes.get("xlink:href")):
-            self.pictures[address] = None
+        if "draw:fill-image-name" in attributes:
+            self.filled.add(attributes["draw:fill-image-name"])
+        if "xlink:href" in attributes:
+            self._take_picture(name, attributes)
         if name in ("style:style", "style:default-style"):
             self._start_style(attributes)
         elif name == "style:text-properties":
@@ -202,6 +204,12 @@ class OdtStyles(Styles):
         numbers.append(_number(found.form, found.start if start is None else start))
         return f"{found.prefix}{'.'.join(numbers)}{found.suffix}"
 
+    def _take_picture(self, name: str, attributes: dict[str, str]) -> None:
+        if name == "draw:fill-image":
+            self.fillings[attributes.get("draw:name", "")] = attributes["xlink:href"]
+        elif name in _PICTURES:
+            self.pictures[attributes["xlink:href"]] = None
+
     def _start_style(self, attributes: dict[str, str]) -> None:
         identifier = attributes.get("style:name", "")
         shown = attributes.get("style:display-name", identifier).replace("_20_", " ")
@@ -224,8 +232,8 @@ class OdtStyles(Styles):
         line = next((attributes[name] for name in _CROSSED if name in attributes), None)
         if line is not None:
             style.struck = line != "none"
-        if "style:text-position" in attributes:
-            style.script = _script(attributes["style:text-position"])
+        if position := attributes.get("style:text-position", "").split():
+            style.script = _script(position[0])
 
     def _start_level(self, mark: str, attributes: dict[str, str]) -> None:
         level = outline_level(attributes.get("text:level", ""))
@@ -263,13 +271,12 @@ def counted(value: str) -> int | None:
 
 
 def _script(position: str) -> str:
-    """The sign of a position such as "super 58%", "-33% 58%" or "0% 100%"."""
-    first = position.strip().partition(" ")[0]
-    if first in ("super", "sub"):
-        return "^" if first == "super" else "_"
-    if not first.strip("0%.-+"):
+    """The sign of a position: "super", "-33%", "0%"."""
+    if position in ("super", "sub"):
+        return "^" if position == "super" else "_"
+    if not position.strip("0%.-+"):
         return ""
-    return "_" if first.startswith("-") else "^"
+    return "_" if position.startswith("-") else "^"
 
 
 def _number(form: str, number: int) -> str:

@@ -15,8 +15,8 @@ Attributes = dict[str, str]
 Closer = Callable[[], None] | None
 """What ends an element; None for nothing."""
 
-MOST_ABOUT = 60
-"""Maximum number of characters of an item that tell which one it is."""
+MOST_ABOUT = 200
+"""Maximum number of characters of a heading or an item that tell which one it is."""
 _UNMARKED, _COUNTED = -1, -2  # an item of a list without a mark, and one that states no number
 
 
@@ -45,7 +45,7 @@ class OdtParagraph(Paragraph):
         if self.unseen or self.struck or look.struck:
             self._note_runs(text, look, account)
         if look.script != self.script:
-            self.end_script(text)
+            self.end_script("" if look.script else text)
             self.script = look.script
         if look.script:
             self.scripted.append(text)
@@ -67,8 +67,10 @@ class OdtParagraph(Paragraph):
     def finish(self, account: Account) -> str:
         """End all runs; the text of the paragraph."""
         self.end_script()
-        self._end_struck(account)
-        self._end_unseen(account)
+        if self.struck:
+            self._end_struck(account)
+        if self.unseen:
+            self._end_unseen(account)
         return "".join(self.pieces)
 
     def words_since(self, start: int) -> str:
@@ -101,12 +103,25 @@ class OdtParagraph(Paragraph):
 
 @dataclass(slots=True)
 class Aside(Note):
-    """A text beside the body that is being read."""
+    """A text beside the body that is being read.
+
+    Attributes:
+        author: of a comment.
+        settled: it is a comment that is marked as such.
+        unseen: depth of hidden elements around it.
+    """
 
     kind: OutsideKind = OutsideKind.HIDDEN
     about: str = ""
     author: str = ""
-    unseen: int = 0  # depth of hidden elements around it
+    settled: bool = False
+    unseen: int = 0
+
+    def written(self) -> str:
+        """The text, after its author."""
+        text = " ".join(self.texts).strip()
+        text = f"{self.author}: {text}" if self.author and text else text
+        return f"{text} [resolved]" if self.settled and text else text
 
 
 @dataclass(slots=True)
@@ -261,8 +276,7 @@ class OdtText(Body):
 
     def _end_aside(self) -> None:
         aside = self._close_aside()
-        text = " ".join(aside.texts)
-        self.account.add_text(aside.kind, f"{aside.author}: {text}" if aside.author else text, aside.about)
+        self.account.add_text(aside.kind, aside.written(), aside.about)
 
     def _close_aside(self) -> Aside:
         stray = self._paragraphs.pop()
@@ -273,6 +287,14 @@ class OdtText(Body):
         aside.texts += [stray.finish(self.account), *stray.notes]
         self._unseen = aside.unseen
         return aside
+
+    def add_paragraph(self, paragraph: Paragraph, text: str) -> None:
+        """Add a paragraph to the document; the level of a heading is not in its text."""
+        level = self.styles.level(paragraph.style) if paragraph.level is None else paragraph.level
+        if level and text.strip():
+            self.outline.add(level)
+            self.account.add_text(OutsideKind.STRUCTURE, f"level {level}", text.strip()[:MOST_ABOUT])
+        Body.add_paragraph(self, paragraph, text)
 
     # Paragraphs, lists, tables and notes.
 
@@ -300,7 +322,6 @@ class OdtText(Body):
     def _make_heading(self, paragraph: OdtParagraph, attributes: Attributes) -> None:
         stated = outline_level(attributes.get("text:outline-level", ""))
         paragraph.level = stated or self.styles.level(paragraph.style) or 1
-        self.outline.add(paragraph.level)
         if attributes.get("text:is-list-header") == "true":
             paragraph.marks.append("no number")
         elif (start := counted(attributes.get("text:start-value", ""))) is not None:
@@ -362,6 +383,8 @@ class OdtText(Body):
         known = top.level in top.seen or (top.goes_on and (style, top.level) in self._listed)
         top.seen.add(top.level)
         self._listed.add((style, top.level))
+        if top.level > 1:
+            paragraph.marks.append(f"level {top.level} of a list")
         if stated is not None or not known:
             paragraph.marks.append(self.styles.mark(style, top.level, stated))
 
