@@ -50,8 +50,9 @@ def settled(
     1. Pictures of two files of one format that differ as they are stored are decoded. Where that succeeds, their digest
        becomes that of their pixels in both documents, so that a picture that was only stored anew is the same.
     2. If both are PDFs with equally many pages and one body, pages are drawn, and each becomes a part of its document
-       (`PartKind.APPEARANCE`); of other bodies only the pages without text. Left out are the pages for which something else is told apart: they look different
-       anyway. A page that cannot be drawn, or not within the limits, is equal to no other.
+       (`PartKind.APPEARANCE`); with other bodies, only the pages without text. Left out are the pages for which
+       something else is told apart: they look different anyway. A page that cannot be drawn, or not within the limits,
+       is equal to no other.
 
     Args:
         a: the first document, as read.
