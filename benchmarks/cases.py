@@ -1,6 +1,6 @@
 """Run pairs of documents that differ in one place, and hold `diff` and `verify` against what must happen.
 
-The manifest is a JSON list of `{"format", "case", "a", "b", "expect"}`, with paths relative to it. `expect` is "changed"
+The manifest is a JSON list of `{"format", "case", "a", "b", "expect"}`, its paths relative to it. `expect` is "changed"
 (a visible change, status 1), "told" (shown, or named as not compared), "same" (status 0) or "any". All but "same" and
 "any" must be refused by `verify`.
 
@@ -66,7 +66,7 @@ def outcome(a: Path, b: Path, encoder: object) -> Outcome:
     comparison_table(comparison, "all", 10, to_file=True)  # must not fail
     return Outcome(
         0 if comparison.same else 1,
-        shown=changed or comparison.outside.changes > 0,
+        shown=bool(changed or comparison.outside.changes or comparison.typesetting),
         named=bool(comparison.outside.uncompared),
         verified=verified,
     )

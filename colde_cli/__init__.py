@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from colde_cli.corpus.indexing import IndexUpdate
     from colde_cli.corpus.ranking import HalfRead, Hit, Match, MatchedSection, Ranking, rank_files
     from colde_cli.documents.document import Chunk, Document, Ignored, ReadReport, Section, SectionKind, Span
+    from colde_cli.documents.outside import OutsideKind, OutsideText, PartKind, UnreadPart
     from colde_cli.documents.passages import Passage
     from colde_cli.documents.selection import select
     from colde_cli.encoder.cache import Cache
@@ -78,6 +79,7 @@ if TYPE_CHECKING:
     from colde_cli.similarity.flags import Flag
     from colde_cli.similarity.history import History, SectionHistory, SectionStep
     from colde_cli.similarity.mentions import FlagKind
+    from colde_cli.similarity.outside import OutsideChange, OutsideComparison, Uncompared, ignoring
     from colde_cli.similarity.redline import Edit, IgnoreOptions
     from colde_cli.similarity.section_changes import Outline, SectionChange, SectionState
     from colde_cli.similarity.verification import Allowed, Verification
@@ -145,7 +147,12 @@ __all__ = [
     "NoTextError",
     "OptionError",
     "Outline",
+    "OutsideChange",
+    "OutsideComparison",
+    "OutsideKind",
+    "OutsideText",
     "Pair",
+    "PartKind",
     "PartlyReadError",
     "Passage",
     "PassagePair",
@@ -169,6 +176,8 @@ __all__ = [
     "Span",
     "State",
     "Terms",
+    "Uncompared",
+    "UnreadPart",
     "UnsupportedFormatError",
     "Verification",
     "__version__",
@@ -182,6 +191,7 @@ __all__ = [
     "extents",
     "find_files",
     "history",
+    "ignoring",
     "index",
     "is_index",
     "open_encoder",
@@ -233,6 +243,7 @@ _MODULES = {
         "SectionKind",
         "Span",
     ),
+    "documents.outside": ("OutsideKind", "OutsideText", "PartKind", "UnreadPart"),
     "documents.passages": ("Passage",),
     "documents.selection": ("select",),
     "encoder.cache": ("Cache",),
@@ -280,6 +291,7 @@ _MODULES = {
     "similarity.history": ("History", "SectionHistory", "SectionStep"),
     "similarity.flags": ("Flag",),
     "similarity.mentions": ("FlagKind",),
+    "similarity.outside": ("OutsideChange", "OutsideComparison", "Uncompared", "ignoring"),
     "similarity.redline": ("Edit", "IgnoreOptions"),
     "similarity.section_changes": (
         "Outline",

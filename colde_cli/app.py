@@ -60,8 +60,8 @@ COMMANDS = {
 The command NAME is the function NAME of `commands/NAME.py`, or its `app` if it has commands of its own.
 """
 
-HIDDEN = frozenset({"git-diff"})
-"""Commands that are not for people: git runs it."""
+HIDDEN = frozenset({"git-check", "git-diff"})
+"""Commands that are not for people: git runs them, and jobs that check what goes into it."""
 
 
 class Commands(UserDict[str, Any]):

@@ -16,6 +16,21 @@ _NAMES = " ".join(
         "draw": "drawing",
         "svg": "svg-compatible",
         "manifest": "manifest",
+        "form": "form",
+        "script": "script",
+        "meta": "meta",
+        "fo": "xsl-fo-compatible",
+    }.items()
+)
+_OTHERS = " ".join(
+    f'xmlns:{prefix}="{address}"'
+    for prefix, address in {
+        "dc": "http://purl.org/dc/elements/1.1/",
+        "xlink": "http://www.w3.org/1999/xlink",
+        "math": "http://www.w3.org/1998/Math/MathML",
+        "ooow": "http://openoffice.org/2004/writer",
+        "loext": "urn:org:documentfoundation:names:experimental:office:xmlns:loext:1.0",
+        "field": "urn:openoffice:names:experimental:ooo-ms-interop:xmlns:field:1.0",
     }.items()
 )
 MIMETYPE = "application/vnd.oasis.opendocument.text"
@@ -35,8 +50,8 @@ AUTOMATIC = """<office:automatic-styles>
 def root(name: str, inner: str) -> str:
     """A part of the file."""
     return (
-        f'<?xml version="1.0" encoding="UTF-8"?><office:{name} {_NAMES} '
-        f'xmlns:dc="http://purl.org/dc/elements/1.1/">{inner}</office:{name}>'
+        f'<?xml version="1.0" encoding="UTF-8"?><office:{name} {_NAMES} {_OTHERS} office:version="1.3">'
+        f"{inner}</office:{name}>"
     )
 
 

@@ -63,14 +63,14 @@ def test_json_says_what_was_ignored(capsys: Capture, tmp_path: Path) -> None:
     nothing = {"stretches": 0, "words": 0, "sections": []}
     names = ("case", "whitespace", "numbers", "renumbering", "list_marks")
     switches = dict.fromkeys(names, False)
-    assert value["ignored"] == {**switches, "like": [], "a": nothing, "b": nothing}
+    assert value["ignored"] == {**switches, "like": [], "kinds": [], "a": nothing, "b": nothing}
     template = write(tmp_path / "template.md", LAW)
     b = write(tmp_path / "b.md", FEE, LAW)
     status, value = diff_json(capsys, a, b, "--ignore-like", template, "--ignore-numbers")
     left_out = {"stretches": 1, "words": 14, "sections": []}
     assert (status, value["ignored"]) == (
         0,
-        {**switches, "numbers": True, "like": [str(template)], "a": nothing, "b": left_out},
+        {**switches, "numbers": True, "like": [str(template)], "kinds": [], "a": nothing, "b": left_out},
     )
 
 

@@ -82,6 +82,6 @@ def test_what_was_half_read_is_said() -> None:
 
 def test_where_there_is_no_comparison_there_are_nulls() -> None:
     assert digest_data(None) == {
-        **{"changes": 0, "flagged": 0, "weight": 0.0},
+        **{"changes": 0, "flagged": 0, "weight": 0.0, "outside": {}},
         **{"score": None, "summary": None, "top": None, "warnings": None},
     }

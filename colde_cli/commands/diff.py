@@ -20,6 +20,7 @@ from colde_cli.commands.options import (
     IgnoreLikeOption,
     IgnoreListMarksOption,
     IgnoreNumbersOption,
+    IgnoreOption,
     IgnoreRenumberingOption,
     IgnoreWhitespaceOption,
     Level,
@@ -87,6 +88,7 @@ def diff(
     pages: PagesOption = None,
     skip_sections: SkipSectionsOption = None,
     only_sections: OnlySectionsOption = None,
+    ignore: IgnoreOption = None,
     ignore_case: IgnoreCaseOption = False,
     ignore_whitespace: IgnoreWhitespaceOption = False,
     ignore_numbers: IgnoreNumbersOption = False,
@@ -160,7 +162,8 @@ def diff(
     """
     from colde_cli import api
 
-    ignore = ignore_options(
+    ignored = ignore_options(
+        ignore,
         ignore_like,
         case=ignore_case,
         whitespace=ignore_whitespace,
@@ -174,7 +177,7 @@ def diff(
     within = None if field == "none" else field
     if more or Path(a).is_dir() or Path(b).is_dir():
         _only_for_two(annotate=annotate, fail_under=fail_under)
-        options = ManyOptions(read, ignore, within, choice, top, format, output, reports, pager, reporter)
+        options = ManyOptions(read, ignored, within, choice, top, format, output, reports, pager, reporter)
         if more:
             same = diff_versions((a, b, *more), options).same
         else:
@@ -185,10 +188,10 @@ def diff(
         raise typer.Exit(0 if same or exit_zero else 1)
     if reports is not None:
         raise OptionError("--reports is for two folders; for two documents use -o report.html.")
-    chosen = choose_format(format, output, (a, b, *ignore.like), FORMATS)
+    chosen = choose_format(format, output, (a, b, *ignored.like), FORMATS)
     if annotate is not None or chosen is Format.PDF:
-        _check_pages(a, b, chosen, annotate, ignore.like)
-    pair = api.open_pair(a, b, lambda: _opened(choice, chosen), read, ignore, within)
+        _check_pages(a, b, chosen, annotate, ignored.like)
+    pair = api.open_pair(a, b, lambda: _opened(choice, chosen), read, ignored, within)
     reporter.about_model(pair.encoder)
     for document in (*pair.templates, pair.a, pair.b):
         reporter.about_document(document)
@@ -331,7 +334,7 @@ def _lines_or_data(comparison: Comparison, chosen: Format) -> str | Iterator[str
 def _status(comparison: Comparison, fail_under: float | None) -> int:
     if fail_under is not None:
         return 0 if comparison.score >= fail_under else 1
-    return 0 if comparison.same_content else 1
+    return 0 if comparison.same else 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -412,7 +415,7 @@ class _FolderView:
 
     def keep(self, change: FileChange, comparison: Comparison) -> None:
         """Keep the changes of a pair of files."""
-        if change.same_content:
+        if change.same:
             return
         if self._chosen is Format.MARKDOWN:
             from colde_cli.views.folders import markdown_block

@@ -21,6 +21,7 @@ from colde_cli.commands.options import (
     IgnoreLikeOption,
     IgnoreListMarksOption,
     IgnoreNumbersOption,
+    IgnoreOption,
     IgnoreRenumberingOption,
     IgnoreWhitespaceOption,
     Level,
@@ -59,6 +60,7 @@ def git_diff(
     ],
     password: PasswordOption = None,
     skip_sections: SkipSectionsOption = None,
+    ignore: IgnoreOption = None,
     ignore_case: IgnoreCaseOption = False,
     ignore_whitespace: IgnoreWhitespaceOption = False,
     ignore_numbers: IgnoreNumbersOption = False,
@@ -77,7 +79,8 @@ def git_diff(
     """Compare two versions of a document for git, which runs this command (docs/git.md)."""
     _follow_colours_of_git()
     change = _change(arguments)
-    ignore = ignore_options(
+    ignored = ignore_options(
+        ignore,
         ignore_like,
         case=ignore_case,
         whitespace=ignore_whitespace,
@@ -86,7 +89,7 @@ def git_diff(
         list_marks=ignore_list_marks,
     )
     choice = ModelChoice(model, device, precision, threads, no_cache)
-    options = _Options(password, tuple(skip_sections or ()), ignore, choice, level, top)
+    options = _Options(password, tuple(skip_sections or ()), ignored, choice, level, top)
     if _nobody_reads():
         return
     try:

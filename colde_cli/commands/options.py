@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -54,6 +54,21 @@ def keep_for_main(context: typer.Context, parameter: typer.CallbackParam, value:
     """Callback: keep a switch for `colde_cli.app.main`, which needs it after a command has failed."""
     context.ensure_object(dict)[parameter.name] = value
     return value
+
+
+def from_the_command_line(context: typer.Context, names: Collection[str]) -> None:
+    """Refuse parameters that came from the environment or from colde.toml, where they decide what passes a check.
+
+    Raises:
+        OptionError: one of them did.
+    """
+    for parameter in context.command.params:
+        source = context.get_parameter_source(parameter.name or "")
+        if parameter.name in names and source is not None and source.name in ("ENVIRONMENT", "DEFAULT_MAP"):
+            where = "the environment" if source.name == "ENVIRONMENT" else "colde.toml"
+            raise OptionError(
+                f"{parameter.opts[0]} comes from {where}; a check takes it from its own command line."
+            )
 
 
 def check_score(value: float | None) -> float | None:
@@ -361,42 +376,28 @@ def parse_pages(text: str | None) -> tuple[int, int] | None:
     return first, last
 
 
-IgnoreCaseOption = Annotated[
-    bool,
-    option("--ignore-case", "-i", panel=IGNORE, help="Treat capital and small letters as the same."),
+IgnoreOption = Annotated[
+    list[str] | None,
+    option(
+        "--ignore",
+        panel=IGNORE,
+        metavar="LIST",
+        help="Differences that do not count, separated by commas: case (-i), whitespace (-w), numbers, renumbering,"
+        " list-marks; outside (all texts beside the body), parts (all that is not read), or kinds of them such as"
+        " headers, comments, links, pictures; repeatable.",
+    ),
 ]
+# The names of earlier versions, for this one.
+IgnoreCaseOption = Annotated[bool, option("--ignore-case", "-i", hidden=True, help="As --ignore case.")]
 IgnoreWhitespaceOption = Annotated[
-    bool,
-    option(
-        "--ignore-whitespace",
-        "-w",
-        panel=IGNORE,
-        help="Ignore spacing, hyphens and the style of quotation marks in the exit status too, as the redline does.",
-    ),
+    bool, option("--ignore-whitespace", "-w", hidden=True, help="As --ignore whitespace.")
 ]
-IgnoreNumbersOption = Annotated[
-    bool,
-    option(
-        "--ignore-numbers",
-        panel=IGNORE,
-        help="Treat all numbers, dates and labels such as 3.2 or (iv) as the same; units still count.",
-    ),
-]
+IgnoreNumbersOption = Annotated[bool, option("--ignore-numbers", hidden=True, help="As --ignore numbers.")]
 IgnoreRenumberingOption = Annotated[
-    bool,
-    option(
-        "--ignore-renumbering",
-        panel=IGNORE,
-        help="Treat the numbers of clauses, and references to them, as the same; other numbers still count.",
-    ),
+    bool, option("--ignore-renumbering", hidden=True, help="As --ignore renumbering.")
 ]
 IgnoreListMarksOption = Annotated[
-    bool,
-    option(
-        "--ignore-list-marks",
-        panel=IGNORE,
-        help="Leave out the marks of list items, such as (a) or 2.; bullets never count.",
-    ),
+    bool, option("--ignore-list-marks", hidden=True, help="As --ignore list-marks.")
 ]
 IgnoreLikeOption = Annotated[
     list[Path] | None,
@@ -409,16 +410,22 @@ IgnoreLikeOption = Annotated[
 ]
 
 
-def ignore_options(like: Sequence[Path] | None = None, **switches: Any) -> IgnoreOptions:  # noqa: ANN401
-    """The object of the options `--ignore-...`.
+def ignore_options(
+    names: Sequence[str] | None, like: Sequence[Path] | None = None, **switches: bool
+) -> IgnoreOptions:
+    """The object of `--ignore` and `--ignore-like`.
 
     Args:
+        names: lists of names, with commas.
         like: templates.
-        switches: by the names of its fields.
-    """
-    from colde_cli.similarity.redline import IgnoreOptions
+        switches: of the earlier options, by the names of its fields.
 
-    return IgnoreOptions(like=tuple(map(str, like or ())), **switches)
+    Raises:
+        OptionError: a name is none.
+    """
+    from colde_cli.similarity.outside import ignoring
+
+    return ignoring(names or (), like=tuple(map(str, like or ())), **switches)
 
 
 def warn_if_nothing_ignored(

@@ -126,7 +126,7 @@ def rank(
     """
     from colde_cli import api
 
-    ignore = ignore_options(ignore_like)
+    ignore = ignore_options(None, ignore_like)
     chosen = choose_format(format, output, (query, *corpus, *ignore.like), FORMATS)
     from colde_cli.corpus.filters import Filter
     from colde_cli.views.progress import progress

@@ -20,6 +20,7 @@ from colde_cli.commands.options import (
     SkipSectionsOption,
     VerboseOption,
     format_option,
+    from_the_command_line,
     parse_pages,
 )
 from colde_cli.errors import DocumentError, OptionError
@@ -33,6 +34,7 @@ FORMATS = (Format.MARKDOWN, Format.JSON)
 
 
 def text(
+    context: typer.Context,
     files: Annotated[
         list[str],
         typer.Argument(metavar="FILE", help="A document, or - for standard input; several with --check."),
@@ -58,8 +60,8 @@ def text(
         option(
             "--check",
             panel=OUTPUT,
-            help="Print no text, but what cannot be read of each file: a scan, a missing password, damage. Exit with"
-            " status 1 if a file is not read as a whole.",
+            help="Print no text, but what cannot be read of each file: a scan, a missing password, damage, characters"
+            " without a meaning. Exit with status 1 if a file is not read as a whole.",
         ),
     ] = False,
     quiet: QuietOption = False,
@@ -75,6 +77,7 @@ def text(
 
     options = api.ReadOptions(password, parse_pages(pages), skip_sections or (), only_sections or ())
     if check:
+        from_the_command_line(context, ("pages", "skip_sections", "only_sections", "check"))
         check_output(output, files)
         found = [sentence for file in files for sentence in _unread(file, options.read)]
         deliver("".join(f"{sentence}\n" for sentence in found), output)
@@ -105,10 +108,27 @@ def _unread(file: str, read: Callable[[str], Document]) -> list[str]:
     from colde_cli.views.wording import plain
 
     try:
-        warnings = read(file).report.warnings
+        document = read(file)
     except DocumentError as error:
         return [plain(str(error))]
-    return [plain(f"{file}: {sentence}") for sentence in warnings]
+    return [plain(f"{file}: {sentence}") for sentence in _lost(document)]
+
+
+def _lost(document: Document) -> list[str]:
+    """What of the text of a document was not read; a page without text counts unless it is blank."""
+    from colde_cli.views.wording import plural
+
+    report, lost = document.report, [*document.report.warnings]
+    if report.unread_values and not lost:
+        lost.append("Values of its form could not be read.")
+    if report.unreadable_characters:
+        lost.append(f"{plural(report.unreadable_characters, 'character')} could not be read.")
+    covered = {
+        page for part in document.parts if part.pages for page in range(part.pages[0], part.pages[1] + 1)
+    }
+    if (pages := covered.intersection(report.pages_without_text)) and not report.warnings:
+        lost.append(f"{plural(len(pages), 'page')} with pictures or drawings gave no text.")
+    return lost
 
 
 def _format(asked: Format | None, output: Path | None, file: str) -> Format:

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from colde_cli.commands.options import (
+    OUTPUT,
     DebugOption,
     IgnoreCaseOption,
     IgnoreLikeOption,
     IgnoreListMarksOption,
     IgnoreNumbersOption,
+    IgnoreOption,
     IgnoreRenumberingOption,
     IgnoreWhitespaceOption,
     OutputOption,
@@ -25,13 +31,15 @@ from colde_cli.commands.options import (
     parse_pages,
     warn_if_nothing_ignored,
 )
+from colde_cli.documents.outside import digest_of
+from colde_cli.errors import OptionError
 from colde_cli.recipes import option
-from colde_cli.views.output import Format, choose_format, deliver
+from colde_cli.similarity.redline import NOTHING_IGNORED, SWITCHES, IgnoreOptions
+from colde_cli.views.output import Format, choose_format, deliver, write_file
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from colde_cli.similarity.verification import Verification
+    from colde_cli.views.verification import CheckedReceipt
 
 FORMATS = (Format.TABLE, Format.JSON, Format.MARKDOWN)
 
@@ -43,13 +51,25 @@ def verify(
         list[str] | None,
         option(
             "--allow",
-            metavar="SECTION|PATTERN",
+            metavar="SECTION|PATTERN|KIND",
             help="What may change; repeatable. SECTION: sections, named as for --skip-sections of colde diff."
-            " /PATTERN/: words that match. /OLD/NEW/: words that match OLD and become words that match NEW.",
+            " /PATTERN/: words that match. /OLD/NEW/: words that match OLD and become words that match NEW."
+            " KIND: texts or parts outside the body, named as for --ignore, such as pictures.",
+        ),
+    ] = None,
+    receipt: Annotated[
+        Path | None,
+        option(
+            "--receipt",
+            panel=OUTPUT,
+            metavar="FILE",
+            help="Write a receipt: digests of both files and all their parts, options and changes. If FILE is there"
+            " already, check it from the bytes of A and B, with its own options.",
         ),
     ] = None,
     password: PasswordOption = None,
     pages: PagesOption = None,
+    ignore: IgnoreOption = None,
     ignore_case: IgnoreCaseOption = False,
     ignore_whitespace: IgnoreWhitespaceOption = False,
     ignore_numbers: IgnoreNumbersOption = False,
@@ -64,13 +84,17 @@ def verify(
 ) -> None:
     """Check that only what is allowed changed between two documents.
 
-    Exits with status 0 if so, with 1 and a list if anything else changed, with
-    2 if something went wrong or a document could not be read whole. No model is
-    loaded.
+    Compares the text, the texts outside it (headers, comments, link targets and
+    the like) and the parts that are not read (pictures, attachments and the
+    like). Exits with status 0 if so, with 1 and a list if anything else changed
+    or could not be compared, with 2 if something went wrong or a document could
+    not be read whole. No model is loaded.
     """
     from colde_cli import versions
+    from colde_cli.views.verification import CheckedReceipt
 
-    ignore = ignore_options(
+    ignored = ignore_options(
+        ignore,
         ignore_like,
         case=ignore_case,
         whitespace=ignore_whitespace,
@@ -78,22 +102,102 @@ def verify(
         renumbering=ignore_renumbering,
         list_marks=ignore_list_marks,
     )
-    chosen = choose_format(format, output, (a, b, *ignore.like), FORMATS)
-    found = versions.verify(a, b, allow or (), ignore=ignore, pages=parse_pages(pages), password=password)
+    chosen = choose_format(format, output, (a, b, *ignored.like), FORMATS)
+    given = _ReceiptOptions(tuple(allow or ()), ignored, parse_pages(pages))
+    before = None if receipt is None else _read_receipt(receipt)
+    if before is not None:
+        if given != _ReceiptOptions():
+            raise OptionError(f"{receipt} holds the options of its verification; give none but --password.")
+        given = _ReceiptOptions.of(before, str(receipt))
+    found = versions.verify(a, b, given.allow, ignore=given.ignore, pages=given.pages, password=password)
     reporter = Reporter(quiet)
     for rule in found.allowed:
         if not rule.found:
-            reporter.warning(f"--allow {rule.text} names no section and no words of the two documents.")
+            reporter.warning(f"--allow {rule.text} names nothing of the two documents.")
     warn_if_nothing_ignored((found.a, found.b), ignore_like, reporter)
-    deliver(_render(found, chosen, output), output, chosen, pager)
-    raise typer.Exit(0 if found.verified else 1)
+    faults = _check_receipt(found, given, before, receipt) if receipt is not None else []
+    checked = None if before is None or receipt is None else CheckedReceipt(receipt.name, tuple(faults))
+    deliver(_render(found, chosen, output, checked), output, chosen, pager)
+    raise typer.Exit(0 if found.verified and not faults else 1)
 
 
-def _render(found: Verification, chosen: Format, output: Path | None) -> str:
+@dataclass(frozen=True, slots=True)
+class _ReceiptOptions:
+    """The options that a receipt keeps."""
+
+    allow: tuple[str, ...] = ()
+    ignore: IgnoreOptions = NOTHING_IGNORED
+    pages: tuple[int, int] | None = None
+
+    def data(self) -> dict[str, Any]:
+        """The options as JSON; templates with the digests of their bytes."""
+        like = [{"path": path, "sha256": digest_of(Path(path).read_bytes())} for path in self.ignore.like]
+        switches = {name: getattr(self.ignore, name) for name in SWITCHES}
+        ignore = {**switches, "kinds": list(self.ignore.kinds), "like": like}
+        return {"allow": list(self.allow), "ignore": ignore, "pages": self.pages}
+
+    @classmethod
+    def of(cls, receipt: Mapping[str, Any], shown: str) -> _ReceiptOptions:
+        """The options of a receipt.
+
+        Raises:
+            OptionError: they are none of ours.
+        """
+        try:
+            options = receipt["options"]
+            ignore, pages = options["ignore"], options["pages"]
+            like = tuple(str(one["path"]) for one in ignore["like"])
+            switches: dict[str, Any] = {name: ignore[name] is True for name in SWITCHES}
+            kinds = tuple(map(str, ignore["kinds"]))
+            first_last = None if pages is None else (int(pages[0]), int(pages[1]))
+            return cls(
+                tuple(map(str, options["allow"])),
+                replace(IgnoreOptions(like=like, kinds=kinds), **switches),
+                first_last,
+            )
+        except (LookupError, TypeError, ValueError) as error:
+            raise OptionError(f"{shown} is no whole receipt of colde verify; name another file.") from error
+
+
+def _read_receipt(file: Path) -> dict[str, Any] | None:
+    """A receipt that is there already; None where there is no such file.
+
+    Raises:
+        OptionError: the file is no receipt, or cannot be read.
+    """
+    try:
+        found = json.loads(file.read_text("utf-8"))
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise OptionError(f"{file} cannot be read: {error.strerror or error}.") from error
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict) or found.get("schema") != "colde.receipt/1":
+        raise OptionError(f"{file} is there and is no receipt of colde verify; name another file.")
+    return found
+
+
+def _check_receipt(
+    found: Verification, options: _ReceiptOptions, before: Mapping[str, Any] | None, file: Path
+) -> list[str]:
+    """Where an earlier receipt does not hold; without one, write it."""
+    from colde_cli.views import json as views_json
+    from colde_cli.views.verification import receipt, receipt_faults
+
+    now = receipt(found, options.data())
+    if before is None:
+        write_file([views_json.text(now).encode()], file)
+        return []
+    # What was read is JSON, too: lists where there are tuples here.
+    return receipt_faults(before, json.loads(views_json.text(now)))
+
+
+def _render(found: Verification, chosen: Format, output: Path | None, checked: CheckedReceipt | None) -> str:
     from colde_cli.views import verification
 
     if chosen is Format.JSON:
-        return verification.verification_json(found)
+        return verification.verification_json(found, checked)
     if chosen is Format.MARKDOWN:
-        return verification.verification_markdown(found)
-    return verification.verification_table(found, to_file=output is not None)
+        return verification.verification_markdown(found, checked)
+    return verification.verification_table(found, checked, to_file=output is not None)

@@ -60,7 +60,7 @@ class FileChange:
         a: its path within the first folder; "" where it is only in the second.
         b: its path within the second folder.
         reason: why it could not be read, in a sentence; "" if it was.
-        same_content: both have the same text.
+        same: both have the same text, and nothing beside it differs.
         digest: of their comparison; None where they were not compared, or have the same bytes.
     """
 
@@ -68,7 +68,7 @@ class FileChange:
     a: str
     b: str
     reason: str = ""
-    same_content: bool = False
+    same: bool = False
     digest: ComparisonDigest | None = None
 
     @property
@@ -143,16 +143,17 @@ def file_data(change: FileChange) -> dict[str, Any]:
         "a": change.a or None,
         "b": change.b or None,
         "reason": change.reason or None,
-        "same_content": change.same_content,
+        "same": change.same,
+        "same_content": change.same or (change.digest is not None and change.digest.same_content),
         **digest_data(change.digest),
     }
 
 
 def compared_files(pair: FilePair, comparison: Comparison) -> FileChange:
     """What became of two files, from their comparison."""
-    same, moved = comparison.same_content, pair.a != pair.b
+    same, moved = comparison.same, pair.a != pair.b
     state = FileState.RENAMED if moved else FileState.SAME if same else FileState.EDITED
-    return FileChange(state, pair.a, pair.b, same_content=same, digest=ComparisonDigest.of(comparison))
+    return FileChange(state, pair.a, pair.b, same=same, digest=ComparisonDigest.of(comparison))
 
 
 def worst_first(changes: Iterable[FileChange]) -> tuple[FileChange, ...]:

@@ -1,8 +1,9 @@
 """Read Markdown: CommonMark with tables and footnotes, parsed by markdown-it-py.
 
-Emphasis marks, links, entities and HTML tags are removed, words stay. A paragraph, a list item, a block of code and a
-table are one paragraph each; code and tables keep their lines, items their mark ("-", "2."). A footnote is written at
-the end of the section that defines it, as in Word documents.
+Emphasis marks, entities and HTML tags are removed, words stay. A paragraph, a list item, a block of code and a table
+are one paragraph each; code and tables keep their lines, items their mark ("-", "2."). A footnote is written at the end
+of the section that defines it, as in Word documents. What stands beside the text (targets of links, pictures, front
+matter, what HTML hides) is accounted for by the rules of web pages.
 
 Only headings at the outermost level begin sections. A heading in a quotation or in a list is text: it divides the
 quotation, and text after the quotation does not belong under it.
@@ -10,18 +11,26 @@ quotation, and text after the quotation does not belong under it.
 
 from __future__ import annotations
 
-import html
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from markdown_it import MarkdownIt
 from markdown_it.rules_block import StateBlock
 from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 
+from colde_cli.documents.builder import tidy, tidy_lines
 from colde_cli.documents.document import Document, Part, ReadReport, SectionKind, assemble
 from colde_cli.documents.headings.wording import kind_of
+from colde_cli.documents.html.elements import ElementReader
+from colde_cli.documents.html.flow import MOST_ABOUT, account_columns, place_in_lists
+from colde_cli.documents.html.tags import TagReader, closings
+from colde_cli.documents.html.unread import address
+from colde_cli.documents.notation import TICKED, UNTICKED
+from colde_cli.documents.outside import Account, OutsideKind
 from colde_cli.documents.text import decode, parts_of, shown_as
 from colde_cli.errors import LimitError, NoTextError
 
@@ -34,24 +43,13 @@ _ENTRY = re.compile(r"\w[\w .-]*:(\s|$)")
 _TITLE = re.compile(r"title\s*:\s*(.+)", re.IGNORECASE)
 _FOOTNOTE = re.compile(r"\[\^([^\]\s]{1,80})\]:[ \t]*")
 _REFERENCE = re.compile(r"\[\^([^\]\s]{1,80})\]")
-# HTML: elements dropped with their text (opening, closing), tags that end a paragraph, and all other tags.
-_DROPPED = (
-    (re.compile(r"<!--"), re.compile(r"-->")),
-    (re.compile(r"<script\b[^<>]*>", re.IGNORECASE), re.compile(r"</script\b[^<>]*>", re.IGNORECASE)),
-    (re.compile(r"<style\b[^<>]*>", re.IGNORECASE), re.compile(r"</style\b[^<>]*>", re.IGNORECASE)),
-)
-_BLOCK_TAG = re.compile(
-    r"</?(address|article|aside|blockquote|body|center|caption|dd|details|div|dl|dt|figcaption|figure|footer|form"
-    r"|h[1-6]|header|hr|li|main|nav|ol|p|pre|section|summary|table|tbody|tfoot|thead|title|tr|ul)\b[^<>]*>",
-    re.IGNORECASE,
-)
-_BLANK_TAG = re.compile(r"<(br|/?td|/?th)\b[^<>]*>", re.IGNORECASE)
-_TAG = re.compile(r"<[a-zA-Z/!?][^<>]*>")
-_HIDING_TAG = re.compile(r"<(/?)(script|style)\b", re.IGNORECASE)
+_TASK = re.compile(r"\[([ xX])\] +(?=\S)")
+_COMMENT_LABELS = frozenset(("//", "COMMENT", "#"))
+_LISTS = frozenset(("bullet_list", "ordered_list"))
 
 
 def read_markdown(data: bytes, path: str, name: str) -> Document:
-    """Read Markdown; front matter is left out, except its title.
+    """Read Markdown; front matter stands outside the text.
 
     Args:
         data: of the file.
@@ -64,8 +62,8 @@ def read_markdown(data: bytes, path: str, name: str) -> Document:
         LimitError: quotations and lists are nested deeper than `MAX_NESTING`.
     """
     text, warnings = decode(data, path)
-    lines, stated = _split_front_matter(text.replace("\f", "\n").split("\n"))
-    env: dict[str, set[str]] = {"footnotes": set()}
+    lines, matter = _split_front_matter(text.replace("\f", "\n").split("\n"))
+    env: dict[str, Any] = {"footnotes": set()}
     tokens = _parser().parse("\n".join(lines), env)
     # The parser silently drops text that is nested deeper.
     if any(token.nesting == 1 and token.level >= MAX_NESTING - 1 for token in tokens):
@@ -73,36 +71,67 @@ def read_markdown(data: bytes, path: str, name: str) -> Document:
             f"Cannot read {shown_as(path)}: it nests lists or quotations more than {MAX_NESTING // 2} deep;"
             " use fewer levels."
         )
-    parts = _Sections(env["footnotes"]).read(tokens)
+    sections = _Sections(env["footnotes"])
+    parts = sections.read(tokens)
     headings = [part for part in parts if part.heading]
     if not headings:
         parts = [Part("", part.text, 0, SectionKind.BODY) for part in parts]
     top = min((part.level for part in headings), default=0)
-    title = stated or next((part.heading for part in headings if part.level == top), name)
-    document = assemble(path, title, parts, ReadReport(warnings=warnings))
+    first = next((part.heading for part in headings if part.level == top), "")
+    stated = next((found[1].strip().strip("\"'") for line in matter if (found := _TITLE.match(line))), "")
+    account = sections.reader.account
+    _account_for_matter(account, matter, first)
+    _account_for_definitions(account, env, sections.targets)
+    document = assemble(
+        path, stated or first or name, parts, ReadReport(warnings=warnings, accounted=warnings)
+    )
     if not document.sections:
         raise NoTextError(f"Cannot read {shown_as(path)}: it holds no text.")
-    return document
+    return replace(document, outside=account.all_texts(), parts=account.all_parts())
 
 
-def _split_front_matter(lines: list[str]) -> tuple[list[str], str]:
-    """Return the lines after a YAML block between rows of dashes, and the title in the block."""
+def _split_front_matter(lines: list[str]) -> tuple[list[str], list[str]]:
+    """Return the lines after a YAML block between rows of dashes, and those of the block."""
     if lines[0].rstrip() != "---":
-        return lines, ""
+        return lines, []
     for end, line in enumerate(lines[1:MAX_FRONT_MATTER], start=1):
         if line.rstrip() in ("---", "..."):
             matter = lines[1:end]
             if any(map(str.strip, matter)) and not any(map(_ENTRY.match, matter)):
-                return lines, ""  # text between two rules
-            titles = (_TITLE.match(entry) for entry in matter)
-            title = next((match.group(1).strip().strip("\"'") for match in titles if match), "")
-            return lines[end + 1 :], title
-    return lines, ""
+                return lines, []  # text between two rules
+            return lines[end + 1 :], matter
+    return lines, []
+
+
+def _account_for_matter(account: Account, matter: Sequence[str], title: str) -> None:
+    """Account for each entry of the front matter with its lines, but for the title that the text has, too."""
+    entries: list[str] = []
+    for line in matter:
+        if _ENTRY.match(line) or not entries:
+            entries.append(line)
+        elif not line.lstrip().startswith("#"):
+            entries[-1] += f" {line}"
+    for entry in entries:
+        found = _TITLE.match(entry)
+        if not (found and found[1].strip().strip("\"'") == title) and not entry.startswith("#"):
+            account.add_text(OutsideKind.METADATA, entry)
+
+
+def _account_for_definitions(account: Account, env: Mapping[str, Any], used: Container[str]) -> None:
+    """Account for the definitions of links that no link uses, but for those that are written as comments."""
+    unused = [
+        (label, value["href"])
+        for label, value in env.get("references", {}).items()
+        if value["href"] not in used and label not in _COMMENT_LABELS
+    ]
+    again = [(value["label"], value["href"]) for value in env.get("duplicate_refs", ())]
+    for label, target in (*unused, *again):
+        account.add_text(OutsideKind.CODE, f"[{label}]: {address(target)}")
 
 
 def _parser() -> MarkdownIt:
     """Make a parser of CommonMark, tables and footnotes (`footnote_open`, `inline`, `footnote_close`)."""
-    parser = MarkdownIt("commonmark", {"maxNesting": MAX_NESTING}).enable("table")
+    parser = MarkdownIt("commonmark", {"maxNesting": MAX_NESTING}).enable(["table", "strikethrough"])
     parser.block.ruler.before("reference", "footnote", _footnote, {"alt": ["paragraph", "reference"]})
     parser.core.ruler.before("inline", "inline_nesting", _limit_inline_nesting)
     return parser
@@ -127,7 +156,7 @@ def _footnote(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     ):
         state.line += 1
     state.env["footnotes"].add(match.group(1))
-    state.push("footnote_open", "", 1)
+    state.push("footnote_open", "", 1).info = match.group(1)
     inline = state.push("inline", "", 0)
     lines = state.getLines(start, state.line, state.blkIndent, False)
     inline.content, inline.children = _FOOTNOTE.sub("", lines.strip(), count=1), []
@@ -144,10 +173,12 @@ class _Sections:
     """Gathers sections from the tokens of the parser.
 
     Attributes:
-        footnotes: names of the footnotes; references to them are left out of the text.
+        footnotes: names of the footnotes that are defined; references to them are left out of the text.
+        targets: of all links and pictures.
     """
 
     footnotes: set[str]
+    targets: set[str] = field(default_factory=set)
     parts: list[Part] = field(default_factory=list)
     heading: str = ""
     level: int = 0
@@ -156,109 +187,185 @@ class _Sections:
     notes: list[str] = field(default_factory=list)
     mark: str = ""  # of list items that have no words yet
     rows: list[list[str]] = field(default_factory=list)
+    lists: int = 0  # that are open
+    quotes: int = 0
+    note: str = ""  # the name of the footnote that is open
+    noted: list[tuple[str, str]] = field(default_factory=list)  # footnotes by name
+    referred: dict[str, str] = field(default_factory=dict)  # footnotes, and the words before their references
+    reader: ElementReader = field(init=False)
+    tags: TagReader = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Read HTML by the rules of web pages."""
+        self.reader = ElementReader(Account(), self._add_written)
+        self.tags = TagReader(self.reader)
 
     def read(self, tokens: Sequence[Token]) -> list[Part]:
         """Gather the sections of a whole document."""
+        self.referred = {
+            name: ""
+            for token in tokens
+            if token.type == "inline"
+            for name in _REFERENCE.findall(token.content)
+            if name in self.footnotes
+        }
+        later = Counter(
+            name for token in tokens if token.type == "html_block" for name in closings(token.content)
+        )
         opening = None
         for token in tokens:
             if token.type == "inline":
                 self._add_inline(token, opening)
             elif token.type == "html_block":
-                for paragraph in _html_paragraphs(token.content):
-                    self._add_paragraph(paragraph)
-            elif token.type in ("fence", "code_block"):
-                self._add_paragraph(token.content.strip("\n"))
-            elif token.type == "list_item_open":
-                self.mark += f"{token.info}{token.markup} "
-            elif token.type == "list_item_close":
-                self._add_paragraph("")
-            elif token.type == "tr_open":
-                self.rows.append([])
-            elif token.type == "table_close":
-                self._add_paragraph("\n".join(" | ".join(row) for row in self.rows if any(row)))
-                self.rows = []
+                later.subtract(closings(token.content))
+                self.tags.read_block(token.content, later)
+            else:
+                self._add_block(token)
             opening = token
+        self.tags.close()
         self._end_section()
+        for name, words in self.noted:
+            self._structure(f"after{self.referred[name]}", words)
         return self.parts
+
+    def _add_block(self, token: Token) -> None:
+        name = token.type.removesuffix("_open").removesuffix("_close")
+        if name in _LISTS:
+            self.lists += token.nesting
+        elif name == "blockquote":
+            self.quotes += token.nesting
+        elif name in ("fence", "code_block"):
+            self._add_code(token)
+        elif token.type == "list_item_open":
+            self.mark += f"{token.info}{token.markup} "
+        elif token.type == "list_item_close":
+            self._add_paragraph("")
+        elif token.type == "footnote_open":
+            self.note = token.info
+        elif token.type == "tr_open":
+            self.rows.append([])
+        elif token.type == "table_close":
+            self._add_table()
+
+    def _add_code(self, token: Token) -> None:
+        code = token.content.strip("\n")
+        self._add_paragraph(code)
+        first, _, _ = code.partition("\n")
+        self._structure(token.info, first)
+
+    def _add_table(self) -> None:
+        rows = [" | ".join(row) for row in self.rows if any(row)]
+        self._add_paragraph("\n".join(rows))
+        for row, written in zip((row for row in self.rows if any(row)), rows, strict=True):
+            columns = [str(number) for number, cell in enumerate(row, start=1) if cell]
+            account_columns(self.reader.account, columns, len(row), written)
+        self.rows = []
 
     def _add_inline(self, token: Token, opening: Token | None) -> None:
         """Add words to the heading, item or paragraph opened by the token before them."""
-        words = " ".join(_inline_text(token.children or (), self.footnotes).split())
+        words = self._words(token.children or ())
         kind = opening.type if opening else ""
+        if opening and kind == "heading_open":
+            self._structure(f"level {opening.tag[1]}", words)
         if opening and kind == "heading_open" and opening.level == 0:
             self._end_section()
             self.heading, self.level = words, int(opening.tag[1])
             self.kind = kind_of(words, self.kind) if words else self.kind
         elif kind == "footnote_open":
-            self.notes += [words] if words else []
+            self._add_note(words)
         elif kind in ("th_open", "td_open"):
             self.rows[-1].append(words)
         else:
-            self._add_paragraph(words)
+            task = _TASK.match(words) if self.mark else None
+            box = f"{UNTICKED if task[1] == ' ' else TICKED} " if task else ""
+            self._add_paragraph(box + words[task.end() :] if task else words)
+
+    def _add_note(self, words: str) -> None:
+        """Add a footnote; one that nothing refers to stands outside the text."""
+        if self.note in self.referred:
+            self.notes += [words] if words else []
+            self.noted.append((self.note, words))
+        else:
+            self.reader.account.add_text(OutsideKind.NOTES, words)
+
+    def _add_written(self, text: str, lines: bool) -> None:
+        self._add_paragraph(tidy_lines(text) if lines else tidy(text))
 
     def _add_paragraph(self, words: str) -> None:
-        if words.strip() or self.mark:
-            self.paragraphs.append((self.mark + words).rstrip())
-            self.mark = ""
+        if not (words.strip() or self.mark):
+            return
+        text, self.mark = (self.mark + words).rstrip(), ""
+        flow = self.reader.flow
+        if flow.kind is not None:  # HTML around it hides it
+            self.reader.account.add_text(flow.kind, text, flow.about)
+            return
+        self.paragraphs.append(text)
+        self._structure(place_in_lists(self.lists, self.quotes), text.partition("\n")[0])
+
+    def _structure(self, text: str, about: str) -> None:
+        self.reader.account.add_text(OutsideKind.STRUCTURE, text, about[:MOST_ABOUT])
 
     def _end_section(self) -> None:
         paragraphs = [*self.paragraphs, *self.notes]
         self.parts.extend(parts_of(self.heading, paragraphs, self.level, self.kind))
         self.paragraphs, self.notes = [], []
 
+    def _words(self, tokens: Sequence[Token]) -> str:
+        """Return the words of a paragraph or a heading, with the alternative texts of pictures."""
+        ends = Counter(
+            name for token in tokens if token.type == "html_inline" for name in closings(token.content)
+        )
+        self.tags.begin_line()
+        for token in tokens:
+            if token.type == "html_inline":
+                ends.subtract(closings(token.content))
+                self.tags.read_tag(token.content, ends)
+            else:
+                self._add_words(token)
+        return self.tags.end_line()
 
-def _inline_text(tokens: Sequence[Token], footnotes: set[str]) -> str:
-    """Return the words of a paragraph or a heading, with the alternative text of images."""
-    pieces: list[str] = []
-    for token in _without_scripts(tokens):
+    def _add_words(self, token: Token) -> None:
         if token.type == "image":
-            pieces.append(_inline_text(token.children or (), footnotes))
+            source, alternative = str(token.attrs.get("src") or ""), _alternative(token.children or ())
+            self.targets.add(source)
+            self.reader.picture({"src": source}, alternative)
+            self.reader.text(alternative)
+        elif token.type == "link_open":
+            target = str(token.attrs.get("href") or "")
+            self.targets.add(target)
+            self.tags.start("a", {"href": target})
+        elif token.type == "s_open":
+            self.tags.start("s", {})
+        elif token.type in ("link_close", "s_close"):
+            self.tags.end("a" if token.type == "link_close" else "s")
         elif token.type in ("softbreak", "hardbreak"):
-            pieces.append(" ")
-        elif token.type == "html_inline":
-            pieces.append(" " if _BLANK_TAG.match(token.content) else "")
+            self.reader.text(" ")
         elif token.type == "text":
-            pieces.append(
-                _REFERENCE.sub(lambda match: "" if match[1] in footnotes else match[0], token.content)
-            )
+            self._add_text(token.content)
         else:
-            pieces.append(token.content)
+            self.reader.text(token.content)
+
+    def _add_text(self, text: str) -> None:
+        """Add text without its references to footnotes."""
+        place = 0
+        for match in _REFERENCE.finditer(text):
+            if match[1] in self.footnotes:
+                self.reader.text(text[place : match.start()])
+                before = "".join(self.reader.flow.pieces[-2:]).split()
+                self.referred[match[1]] += f" {before[-1]}" if before else " nothing"
+                place = match.end()
+        self.reader.text(text[place:])
+
+
+def _alternative(tokens: Sequence[Token]) -> str:
+    """Return the words that stand for a picture."""
+    pieces = (
+        _alternative(token.children or ())
+        if token.type == "image"
+        else " "
+        if token.type in ("softbreak", "hardbreak")
+        else token.content
+        for token in tokens
+        if token.type != "html_inline"
+    )
     return "".join(pieces)
-
-
-def _without_scripts(tokens: Sequence[Token]) -> Iterator[Token]:
-    """Yield the tokens outside of closed scripts and style sheets."""
-    tags = {
-        n: _HIDING_TAG.match(token.content) for n, token in enumerate(tokens) if token.type == "html_inline"
-    }
-    ends = {tag[2].lower(): n for n, tag in tags.items() if tag and tag[1]}
-    within = ""
-    for number, token in enumerate(tokens):
-        tag = tags.get(number)
-        if tag and within == tag[2].lower() and tag[1]:
-            within = ""
-        elif tag and not within and not tag[1] and number < ends.get(tag[2].lower(), 0):
-            within = tag[2].lower()
-        elif not within:
-            yield token
-
-
-def _html_paragraphs(source: str) -> Iterable[str]:
-    """Cut a block of HTML into paragraphs."""
-    for opening, closing in _DROPPED:
-        source = _without_pairs(source, opening, closing)
-    blocks = _BLOCK_TAG.sub("\n\n", _BLANK_TAG.sub(" ", source))
-    paragraphs = (html.unescape(_TAG.sub("", block)) for block in re.split(r"\n\s*\n", blocks))
-    return (" ".join(paragraph.split()) for paragraph in paragraphs)
-
-
-def _without_pairs(text: str, opening: re.Pattern[str], closing: re.Pattern[str]) -> str:
-    """Remove pairs of marks and the text between them; an unclosed mark stays.
-
-    A single expression for both would search to the end of the text for every unclosed mark.
-    """
-    pieces, place = [], 0
-    while (first := opening.search(text, place)) and (last := closing.search(text, first.end())):
-        pieces.append(text[place : first.start()])
-        place = last.end()
-    return "".join(pieces) + text[place:]

@@ -119,6 +119,10 @@ class UnreadPart:
     source: str = ""
 
 
+# A web address without a path: editors add the slash.
+_HOST_ALONE = re.compile(r"https?://[^/?#]+/", re.IGNORECASE)
+
+
 @dataclass(slots=True)
 class Account:
     """Collects what a reader finds beside the body, in reading order, up to the limits of a document."""
@@ -137,6 +141,8 @@ class Account:
             text = text[:-1]  # editors add the slash
         if not text:
             return
+        if kind is OutsideKind.LINKS and _HOST_ALONE.fullmatch(text):
+            text = text.removesuffix("/")
         self._characters += len(text) + len(about)
         if len(self.texts) < MOST_KEPT and self._characters <= MOST_CHARACTERS:
             self.texts.append(OutsideText(kind, text, about, pages))
@@ -199,7 +205,7 @@ HELD: dict[str, frozenset[Kind]] = {
     - {OutsideKind.STRUCTURE, OutsideKind.CODE, OutsideKind.NOTES, OutsideKind.DELETED},
     "html": frozenset((*OutsideKind, *PartKind)) - {PartKind.FORMS, PartKind.APPEARANCE, OutsideKind.NOTES},
     "markdown": _SOURCE,
-    "tex": _SOURCE,
+    "tex": _SOURCE | _PAGED | {PartKind.MEDIA},
     "text": _PAGED | {OutsideKind.CONTENTS},
 }
 """The kinds that the documents of a format can hold; a format that is not named can hold none."""

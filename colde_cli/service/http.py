@@ -13,7 +13,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Annotated, Any
 
 import colde_cli
-from colde_cli import Filter, IgnoreOptions
+from colde_cli import Filter, IgnoreOptions, ignoring
 from colde_cli.errors import (
     BadIndexError,
     ColdeError,
@@ -59,6 +59,7 @@ _STATUSES: tuple[tuple[type[ColdeError], int], ...] = (
 _PATH = "Its path in the corpus, as GET /v1/documents lists it."
 _EARLIER = f"The id of a document that was sent before, from the header {UPLOAD}."
 _PASSWORD = "Password of encrypted PDFs."
+_IGNORED = "Differences that do not count, with commas: as --ignore of colde diff."
 _HIDDEN: dict[str, Any] = {"include_in_schema": False}
 _SCHEMAS = ("colde.rank.1", "colde.diff.1")
 _PROBLEM = {
@@ -217,13 +218,15 @@ def _add_comparisons(app: "FastAPI", service: Service) -> None:
         return Named(file_a, document_a, upload_a), Named(file_b, document_b, upload_b)
 
     def ignored(
+        ignore: Annotated[str, Form(max_length=1000, description=_IGNORED)] = "",
         ignore_case: Annotated[bool, Form()] = False,
         ignore_whitespace: Annotated[bool, Form()] = False,
         ignore_numbers: Annotated[bool, Form()] = False,
         ignore_renumbering: Annotated[bool, Form()] = False,
         ignore_list_marks: Annotated[bool, Form()] = False,
     ) -> IgnoreOptions:
-        return IgnoreOptions(
+        return ignoring(
+            [ignore],
             case=ignore_case,
             whitespace=ignore_whitespace,
             numbers=ignore_numbers,

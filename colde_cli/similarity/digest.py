@@ -9,6 +9,7 @@ from typing import Any
 from colde_cli.documents.document import Document
 from colde_cli.similarity.alignment import PassagePair, State
 from colde_cli.similarity.comparison import Comparison, placed_data
+from colde_cli.similarity.outside import OutsideComparison, outside_counts
 from colde_cli.similarity.plain_data import rounded
 
 
@@ -19,7 +20,9 @@ class ComparisonDigest:
     Attributes:
         a: the first document, without its text.
         b: the second, without its text.
+        same: see `Comparison`.
         same_content: see `Comparison`.
+        outside: the differences beside the text.
         score: of the documents.
         summary: passages in each state.
         flagged: passages with a flag.
@@ -30,7 +33,9 @@ class ComparisonDigest:
 
     a: Document
     b: Document
+    same: bool
     same_content: bool
+    outside: OutsideComparison
     score: float
     summary: Mapping[State, int]
     flagged: int
@@ -42,11 +47,16 @@ class ComparisonDigest:
     def of(cls, comparison: Comparison) -> ComparisonDigest:
         """Keep of a comparison what a list shows."""
         changes = comparison.changes
-        a, b = (replace(side.document, text="", page_starts=()) for side in (comparison.a, comparison.b))
+        a, b = (
+            replace(side.document, text="", page_starts=(), outside=(), parts=())
+            for side in (comparison.a, comparison.b)
+        )
         return cls(
             a,
             b,
+            comparison.same,
             comparison.same_content,
+            comparison.outside,
             comparison.score,
             comparison.summary,
             flagged=sum(bool(pair.flags) for pair in comparison.passages),
@@ -70,7 +80,7 @@ def digest_data(digest: ComparisonDigest | None) -> dict[str, Any]:
     """Build what schemas colde.folders/1 and colde.history/1 say of a comparison; nulls where there is none."""
     if digest is None:
         nothing = dict.fromkeys(("score", "summary", "top", "warnings"))
-        return {"changes": 0, "flagged": 0, "weight": 0.0, **nothing}
+        return {"changes": 0, "flagged": 0, "weight": 0.0, "outside": {}, **nothing}
     return {
         "changes": digest.changes,
         "flagged": digest.flagged,
@@ -78,5 +88,6 @@ def digest_data(digest: ComparisonDigest | None) -> dict[str, Any]:
         "score": rounded(digest.score),
         "summary": {state.value: count for state, count in digest.summary.items()},
         "top": None if digest.top is None else placed_data(digest.top, digest.a, digest.b),
+        "outside": outside_counts(digest.outside),
         "warnings": [list(document.report.warnings) for document in (digest.a, digest.b)],
     }

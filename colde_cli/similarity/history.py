@@ -79,8 +79,8 @@ class History:
 
     @property
     def same(self) -> bool:
-        """Whether all versions have the same text."""
-        return all(step.same_content for step in self.steps)
+        """Whether all versions have the same text, and nothing beside it differs."""
+        return all(step.same for step in self.steps)
 
     def to_dict(self) -> dict[str, Any]:
         """Build schema colde.history/1, the output of `colde diff A B C --format json`."""
@@ -88,7 +88,10 @@ class History:
             "schema": "colde.history/1",
             "model": model_data(self.model),
             "versions": [_version(*version) for version in zip(self.versions, self.words, strict=True)],
-            "steps": [{"same_content": step.same_content, **digest_data(step)} for step in self.steps],
+            "steps": [
+                {"same": step.same, "same_content": step.same_content, **digest_data(step)}
+                for step in self.steps
+            ],
             "sections": [self._section(section) for section in self.sections],
             "ignored": switches_data(self.ignore),
         }

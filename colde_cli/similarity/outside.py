@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import zip_longest
 from typing import Any, Generic, TypeVar
@@ -20,8 +20,17 @@ from colde_cli.documents.outside import (
     UnreadPart,
     digest_of,
 )
+from colde_cli.errors import OptionError
 from colde_cli.similarity.plain_data import pages_data
-from colde_cli.similarity.redline import NOTHING_IGNORED, Edit, IgnoreOptions, normal, redline, run_together
+from colde_cli.similarity.redline import (
+    NOTHING_IGNORED,
+    SWITCHES,
+    Edit,
+    IgnoreOptions,
+    normal,
+    redline,
+    run_together,
+)
 
 GROUPS: dict[str, frozenset[Kind]] = {"outside": frozenset(OutsideKind), "parts": frozenset(PartKind)}
 """Names that stand for several kinds."""
@@ -37,10 +46,12 @@ _ACROSS = frozenset(
     )
 )
 """Kinds that two documents of different formats write alike."""
-_NAMED = frozenset((OutsideKind.LINKS, OutsideKind.FORM_VALUES))
+_NAMED = frozenset((OutsideKind.LINKS, OutsideKind.FORM_VALUES, OutsideKind.STRUCTURE))
 """Kinds of which it matters what a text belongs to: two links may have swapped their targets."""
-_UNCOUNTED = frozenset((PartKind.SCRIPTS,))
-"""Kinds that make no difference in content."""
+_LINE_LETTERS = 100
+"""Number of letters and digits by which a line of a body is known."""
+_UNCOUNTED: frozenset[Kind] = frozenset((OutsideKind.CONTENTS, PartKind.SCRIPTS))
+"""Kinds that make no difference in content: contents are made from the headings, and nobody sees a script."""
 _ALIKE = 50.0
 """Texts with a lower ratio, of 100, are no versions of one text."""
 _MOST_RATIOS = 40_000
@@ -106,28 +117,30 @@ class OutsideComparison:
     uncompared: tuple[Uncompared, ...] = ()
 
     @property
+    def differences(self) -> tuple[OutsideChange[OutsideText] | OutsideChange[UnreadPart], ...]:
+        """Texts, then parts, that differ."""
+        return (*self.texts, *self.parts)
+
+    @property
     def changes(self) -> int:
         """Number of differences."""
         return len(self.texts) + len(self.parts) + len(self.reordered)
 
     @property
     def same(self) -> bool:
-        """Whether nothing differs that was compared and counts: scripts alone make no difference."""
-        return not self.texts and not self.reordered and self._uncounted(self.parts)
+        """Whether nothing differs that was compared and counts: contents and scripts make no difference."""
+        kinds = {change.kind for change in self.differences}
+        return kinds.union(self.reordered) <= _UNCOUNTED
 
     @property
     def proven(self) -> bool:
-        """Whether all was compared, scripts too, and nothing differs."""
+        """Whether all was compared, contents and scripts too, and nothing differs."""
         return not self.changes and not self.uncompared
-
-    @staticmethod
-    def _uncounted(parts: Iterable[OutsideChange[UnreadPart]]) -> bool:
-        return all(change.kind in _UNCOUNTED for change in parts)
 
     @cached_property
     def digest(self) -> str:
         """The digest of all differences, also of those that a view does not list."""
-        return digest_of("\n".join(map(repr, (*self.texts, *self.parts, *self.reordered))).encode())
+        return digest_of("\n".join(map(repr, (*self.differences, *self.reordered))).encode())
 
     def without(self, names: Iterable[str]) -> OutsideComparison:
         """Leave out the kinds of these names."""
@@ -151,6 +164,30 @@ def kinds_of(names: Iterable[str]) -> frozenset[Kind]:
     return frozenset(found)
 
 
+def ignoring(names: Iterable[str], like: tuple[str, ...] = (), **switches: bool) -> IgnoreOptions:
+    """What to ignore, from lists of names.
+
+    Args:
+        names: each one or several names with commas between them: switches of `IgnoreOptions` ("list-marks"), kinds of
+            texts outside and parts ("links"), or a group of `GROUPS`.
+        like: templates.
+        switches: that are on or off beside those named.
+
+    Raises:
+        OptionError: there is no such name.
+    """
+    given = [name.strip() for text in names for name in text.split(",") if name.strip()]
+    known = {switch.replace("_", "-"): switch for switch in SWITCHES}
+    for name in given:
+        if name not in known and name not in KIND_NAMES:
+            raise OptionError(
+                f"{name!r} is nothing to ignore; known are: {', '.join((*known, *KIND_NAMES))}."
+            )
+    on: dict[str, Any] = {**switches, **{known[name]: True for name in given if name in known}}
+    kinds = tuple(dict.fromkeys(name for name in given if name in KIND_NAMES))
+    return replace(IgnoreOptions(like=like, kinds=kinds), **on)
+
+
 def compare_outside(a: Document, b: Document, ignore: IgnoreOptions = NOTHING_IGNORED) -> OutsideComparison:
     """Compare the texts outside two documents, and their parts that are not read.
 
@@ -172,6 +209,8 @@ def compare_outside(a: Document, b: Document, ignore: IgnoreOptions = NOTHING_IG
             held = kind in HELD[a.format] and kind in HELD[b.format]
             uncompared.append(Uncompared(kind, len(left), len(right), held))
         elif isinstance(kind, OutsideKind):
+            if kind is OutsideKind.STRUCTURE:
+                left, right = _of_both(left, a, b), _of_both(right, b, a)
             found, moved = _compared_texts(left, right, ignore, (a, b) if across else None)
             texts += found
             reordered += [kind] if moved else []
@@ -180,6 +219,19 @@ def compare_outside(a: Document, b: Document, ignore: IgnoreOptions = NOTHING_IG
             parts += [OutsideChange(one, other) for one, other in _paired_parts(ones, others)]
             reordered += [kind] if moved else []
     return OutsideComparison(tuple(texts), tuple(parts), tuple(reordered), tuple(uncompared))
+
+
+def _of_both(texts: Sequence[OutsideText], own: Document, other: Document) -> list[OutsideText]:
+    """Leave out the levels of headings and items that are in one body alone: the body shows them as a difference."""
+    if texts == [text for text in other.outside if text.kind is OutsideKind.STRUCTURE]:
+        return list(texts)
+    lines, theirs = ({_bare(line) for line in document.text.split("\n")} for document in (own, other))
+    only = lines - theirs
+    return [text for text in texts if _bare(text.about) not in only]
+
+
+def _bare(line: str) -> str:
+    return "".join(filter(str.isalnum, line))[:_LINE_LETTERS]
 
 
 def _of_kind(document: Document, kind: Kind) -> list[Any]:
@@ -204,10 +256,16 @@ def _compared_texts(
     ones, others, moved = _unmatched(left, right, key)
     if across is not None:
         bodies = [run_together(document.text, ignore) for document in across] if ones or others else []
-        ones = [text for text in ones if run_together(text.text, ignore) not in bodies[1]]
-        others = [text for text in others if run_together(text.text, ignore) not in bodies[0]]
+        ones = [text for text in ones if not _stands_in(text, bodies[1], ignore)]
+        others = [text for text in others if not _stands_in(text, bodies[0], ignore)]
         moved = False
+    moved = moved and OutsideKind.STRUCTURE not in {text.kind for text in left}
     return [_text_change(one, other, ignore) for one, other in _paired_texts(ones, others)], moved
+
+
+def _stands_in(text: OutsideText, body: str, ignore: IgnoreOptions) -> bool:
+    """Whether a text of one format stands in the body of the other; a page number alone is in either format's way."""
+    return not any(map(str.isalnum, text.text)) or run_together(text.text, ignore) in body
 
 
 def _text_change(
@@ -293,6 +351,12 @@ def _paired_parts(
     if len(alone) == len(rest):
         return [*paired, *zip(alone, rest, strict=True)]
     return [*paired, *((one, None) for one in alone), *((None, other) for other in rest)]
+
+
+def outside_counts(outside: OutsideComparison) -> dict[str, int]:
+    """The number of differences of each kind that has some."""
+    kinds = [*(change.kind for change in outside.differences), *outside.reordered]
+    return {kind.value: count for kind, count in Counter(kinds).items()}
 
 
 def outside_data(outside: OutsideComparison) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from colde_cli.documents.passages import passages
 from colde_cli.errors import OptionError
 from colde_cli.similarity.alignment import State
 from colde_cli.similarity.mentions import FlagKind
+from colde_cli.views.outside import TITLE, outside_rows, row_line
 from colde_cli.views.redline import marked, pieces
 from colde_cli.views.summary import (
     both_documents,
@@ -50,6 +51,8 @@ if TYPE_CHECKING:
 
 _CLOSEST = 4
 """Maximum number of closest sections, and of closest chunks, of two different texts."""
+_MOST_OUTSIDE, _OUTSIDE = 20, 200
+"""Maximum number of differences outside the text, and of characters of each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +105,8 @@ class ComparisonAnswer:
         verdict: what they are and how much they share, in sentences.
         documents: title, file and size of A and of B.
         related: None for a model without a threshold.
+        same: neither the texts differ, nor what stands outside them.
+        same_content: the texts are the same.
         versions: both are versions of one text; False for two different texts.
         reasons: what of two different texts is alike and unlike, in a sentence.
         counts: passages in each state.
@@ -110,6 +115,7 @@ class ComparisonAnswer:
         closest_sections: of two different texts, with their scores.
         closest_chunks: of two different texts, with scores, pages and first words.
         warnings: what was left out, ignored or not read well.
+        outside: what differs outside the text, such as headers, comments and pictures.
         changes: the most important first; of two different texts the similar passages.
         changes_in_all: of which `changes` lists some.
     """
@@ -119,6 +125,7 @@ class ComparisonAnswer:
     score: float
     probability: float | None
     related: bool | None
+    same: bool
     same_content: bool
     versions: bool
     reasons: str
@@ -128,6 +135,7 @@ class ComparisonAnswer:
     closest_sections: list[str]
     closest_chunks: list[str]
     warnings: list[str]
+    outside: list[str]
     changes: list[PassageText]
     changes_in_all: int
 
@@ -138,6 +146,7 @@ class ComparisonAnswer:
             lines.append(f"Flags: {', '.join(f'{name} {count}' for name, count in self.flags.items())}.")
         lines += [f"Sections: {'; '.join(self.sections)}."] if self.sections else []
         lines += self.warnings
+        lines += [f"{TITLE}:", *(f"- {line}" for line in self.outside)] if self.outside else []
         for name, closest in (("sections", self.closest_sections), ("chunks", self.closest_chunks)):
             lines += [f"Closest {name}:", *(f"- {line}" for line in closest)] if closest else []
         name, noun = ("Changes", "change") if self.versions else ("Similar passages", "similar passage")
@@ -196,6 +205,7 @@ def comparison_answer(comparison: Comparison, limit: int) -> ComparisonAnswer:
         score=round(comparison.score, 4),
         probability=None if comparison.probability is None else round(comparison.probability, 4),
         related=comparison.related,
+        same=comparison.same,
         same_content=comparison.same_content,
         versions=versions,
         reasons="" if versions else reasons(comparison),
@@ -205,6 +215,7 @@ def comparison_answer(comparison: Comparison, limit: int) -> ComparisonAnswer:
         closest_sections=[],
         closest_chunks=[],
         warnings=reservations(comparison),
+        outside=[shorten(row_line(row), _OUTSIDE) for row in outside_rows(comparison.outside, _MOST_OUTSIDE)],
         changes=[],
         changes_in_all=len(changed),
     )

@@ -7,10 +7,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from io import StringIO
 from typing import TYPE_CHECKING
 
+from colde_cli.documents.outside import OutsideText, UnreadPart
 from colde_cli.documents.passages import whole_pages
 from colde_cli.evaluation.result import Evaluation
+from colde_cli.similarity.alignment import State
 from colde_cli.similarity.triage import weight
 from colde_cli.views.escaping import spreadsheet
+from colde_cli.views.outside import TITLE
 from colde_cli.views.redline import marked, pieces
 from colde_cli.views.wording import flag_words, heading
 
@@ -20,6 +23,7 @@ if TYPE_CHECKING:
     from colde_cli.documents.passages import Passage
     from colde_cli.similarity.alignment import PassagePair
     from colde_cli.similarity.comparison import Comparison
+    from colde_cli.similarity.outside import OutsideComparison
 
 _DECIMALS = 6
 _SIDE = ("section", "first_page", "last_page", "text")
@@ -46,9 +50,28 @@ Cell = str | int | float | None
 
 
 def comparison_csv(comparison: Comparison) -> str:
-    """A row for each pair of passages in the order of A, under `PASSAGE_COLUMNS`."""
+    """A row for each pair of passages in the order of A, under `PASSAGE_COLUMNS`; then what differs outside."""
     a, b = comparison.a.document, comparison.b.document
-    return quoted_table(PASSAGE_COLUMNS, (_pair(a, b, pair) for pair in comparison.passages))
+    rows = [_pair(a, b, pair) for pair in comparison.passages]
+    return quoted_table(PASSAGE_COLUMNS, [*rows, *_outside(comparison.outside)])
+
+
+def _outside(outside: OutsideComparison) -> Iterator[Sequence[Cell]]:
+    """Rows of texts outside and of parts: their kind stands for the section, a digest for the text of a part."""
+    for change in outside.differences:
+        state = State.ONLY_A if change.b is None else State.ONLY_B if change.a is None else State.EDITED
+        sides = [cell for item in (change.a, change.b) for cell in _outside_side(item)]
+        yield (state.value, None, None, "", "", len(change.edits), *sides, "")
+    for kind in outside.reordered:
+        yield (State.MOVED.value, None, None, "", "", 0, *(f"{TITLE}: {kind}", None, None, "") * 2, "")
+
+
+def _outside_side(item: OutsideText | UnreadPart | None) -> Sequence[Cell]:
+    if item is None:
+        return ("", None, None, "")
+    content = item.text if isinstance(item, OutsideText) else item.digest
+    about = f" ({item.about})" if item.about else ""
+    return (f"{TITLE}: {item.kind}{about}", *_pages(item.pages), content)
 
 
 def ranking_csv(ranking: Ranking) -> str:

@@ -15,6 +15,7 @@ from colde_cli.views.console import rendered
 from colde_cli.views.escaping import harmless, markdown
 from colde_cli.views.json import text
 from colde_cli.views.markdown import table
+from colde_cli.views.outside import TITLE, difference, same_sentence
 from colde_cli.views.pages import plain_page
 from colde_cli.views.summary import changed_passages, weightiest_change, wrapped
 from colde_cli.views.wording import (
@@ -65,10 +66,12 @@ def version_lines(history: History) -> list[str]:
 def step_lines(step: ComparisonDigest) -> list[str]:
     """What a step changed, and its weightiest change with its place."""
     if step.same_content:
-        return ["The texts are the same."]
+        return [same_sentence(step.a, step.b, step.outside)]
     words, where = weightiest_change(step)
     counts = ", ".join(changed_passages(step.summary)) or "no passage differs"
-    return [f"{first_capital(counts)}.", f"{words} ({where})" if where else words]
+    outside = difference(step.outside)
+    beside = [f"{TITLE}, {outside}."] if outside else []
+    return [f"{first_capital(counts)}.", f"{words} ({where})" if where else words, *beside]
 
 
 def changed_sections(history: History) -> list[SectionHistory]:

@@ -6,9 +6,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from colde_cli.similarity.alignment import State, extents
+from colde_cli.similarity.outside import MOST_LISTED
 from colde_cli.similarity.redline import Operation
 from colde_cli.views.escaping import markdown
-from colde_cli.views.redline import pieces
+from colde_cli.views.outside import TITLE, not_listed, outside_rows, uncompared
+from colde_cli.views.redline import TYPESETTING, pieces, place_pieces
 from colde_cli.views.summary import one_text, verdict_sentence
 from colde_cli.views.terminal import by_part, change_titles
 from colde_cli.views.wording import (
@@ -48,8 +50,11 @@ if TYPE_CHECKING:
     from colde_cli.encoder.encoding import Encoding
     from colde_cli.similarity.alignment import PassagePair
     from colde_cli.similarity.comparison import ChunkMatch, Comparison
+    from colde_cli.similarity.outside import OutsideComparison
     from colde_cli.similarity.section_changes import SectionChange
     from colde_cli.similarity.triage import WeightedChange
+    from colde_cli.similarity.typesetting import TypesettingPlace
+    from colde_cli.views.redline import Piece
 
 _MAX_CLOSEST = 10
 _MAX_SECTIONS = 50
@@ -97,8 +102,13 @@ def _blocks(comparison: Comparison, level: str, top: int, verbose: bool) -> Iter
             yield f"{name}: {markdown(sentence)}"
     if ignored := ignored_line(comparison):
         yield f"Ignored: {markdown(ignored)}"
+    for sentence in uncompared(comparison.outside, comparison.a.document, comparison.b.document):
+        yield markdown(sentence)
     if level in ("passage", "all"):
         yield from _passages(comparison, top)
+        if one_text(comparison):
+            yield from typesetting_blocks(comparison.typesetting, top)
+        yield from outside_blocks(comparison.outside, top)
     if level == "section" or (level == "all" and not one_text(comparison)):
         yield _scores(comparison)
     if level == "chunk":
@@ -187,10 +197,37 @@ def _head(a: Document, b: Document, pair: PassagePair, passages: int) -> str:
     return " · ".join([*facts, pair_state(pair), *throughout, where])
 
 
+def outside_blocks(outside: OutsideComparison, top: int) -> Iterator[str]:
+    """What differs outside the text: kind and place of each difference; below, its redline or its text."""
+    if not outside.changes:
+        return
+    shown = min(top, MOST_LISTED)
+    yield f"### {TITLE}" + ("" if outside.changes <= shown else f" ({shown} of {outside.changes:,})")
+    for row in outside_rows(outside, shown):
+        state = "" if row.remark or row.state is State.EDITED else STATE_WORDS[row.state]
+        facts = (f"**{row.kind}**", state, row.remark, markdown(row.place))
+        line = " · ".join(fact for fact in facts if fact)
+        yield line if row.pair is None or row.remark else f"{line}\n\n> {_redline(row.pair)}"
+    if rest := not_listed(outside, shown):
+        yield rest
+
+
+def typesetting_blocks(places: Sequence[TypesettingPlace], top: int) -> Iterator[str]:
+    """The places where only blanks, hyphens, quotation marks and the like differ."""
+    if places:
+        yield f"### {TYPESETTING}" + ("" if len(places) <= top else f" ({top} of {len(places):,})")
+    for spot in places[:top]:
+        yield f"> {_tagged(place_pieces(spot))}"
+
+
 def _redline(pair: PassagePair) -> str:
-    if not pair.a or not pair.b:
-        tag = "del" if pair.a else "ins"
+    if pair.state in (State.ONLY_A, State.ONLY_B):
+        tag = "del" if pair.state is State.ONLY_A else "ins"
         return f"<{tag}>{markdown(shorten(pair.a_text or pair.b_text, _EDIT))}</{tag}>"
+    return _tagged(pieces(pair, longest=_EDIT))
+
+
+def _tagged(shown: Sequence[Piece]) -> str:
     # Tags work next to any character, `~~` and `**` do not.
     tags = {
         Operation.KEPT: ("", ""),
@@ -198,7 +235,7 @@ def _redline(pair: PassagePair) -> str:
         Operation.INSERTED: ("<ins>", "</ins>"),
     }
     line = ""
-    for piece in pieces(pair, longest=_EDIT):
+    for piece in shown:
         before, after = tags[piece.kind]
         line += f"{' ' if piece.gap else ''}{before}{markdown(piece.text)}{after}"
     return line

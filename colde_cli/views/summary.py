@@ -11,6 +11,15 @@ from colde_cli.similarity.alignment import State, extents
 from colde_cli.similarity.contracts import Genre, common_genre
 from colde_cli.similarity.mentions import FlagKind
 from colde_cli.similarity.section_changes import SectionState
+from colde_cli.views.outside import (
+    TITLE,
+    difference,
+    outside_rows,
+    row_line,
+    same_sentence,
+    uncompared,
+)
+from colde_cli.views.redline import TYPESETTING, marked, place_pieces
 from colde_cli.views.wording import (
     STATE_WORDS,
     excerpt,
@@ -28,7 +37,6 @@ from colde_cli.views.wording import (
     plural,
     reasons,
     replaced,
-    same_texts,
     section_state,
     shared_words,
     shorten,
@@ -41,6 +49,7 @@ if TYPE_CHECKING:
     from colde_cli.similarity.comparison import Comparison
     from colde_cli.similarity.digest import ComparisonDigest
     from colde_cli.similarity.triage import WeightedChange
+    from colde_cli.similarity.typesetting import TypesettingPlace
 
 _WIDTH = 78
 """Maximum number of columns of a line, so that a reply can quote it."""
@@ -89,8 +98,17 @@ def comparison_summary(comparison: Comparison) -> str:
 def _changes(comparison: Comparison, room: int) -> Iterator[str]:
     """The weightiest changes that fit into `room` lines with the number of the others; at least one."""
     changes = told_changes(comparison)
+    outside = outside_rows(comparison.outside, _LINES)
     entries = [(change_line(comparison, change), 1) for change in changes[:_LINES]]
-    yield from bullets(entries, room, len(changes), "more change")
+    entries += [(f"{TITLE}: {row_line(row)}", 1) for row in outside]
+    places = comparison.typesetting if one_text(comparison) else ()
+    entries += [(typesetting_line(place), 1) for place in places[:_LINES]]
+    yield from bullets(entries, room, len(changes) + len(outside) + len(places), "more change")
+
+
+def typesetting_line(place: TypesettingPlace) -> str:
+    """A place where typesetting alone differs: `Typesetting: …is [-a part-] {+apart+} of it…`."""
+    return f"{TYPESETTING}: {marked(place_pieces(place))}"
 
 
 def bullets(entries: Iterable[tuple[str, int]], room: int, total: int, others: str) -> Iterator[str]:
@@ -206,6 +224,7 @@ def reservations(comparison: Comparison) -> list[str]:
             sentences.append(f"Left out of {side}: {missing}.")
         warnings = document.report.warnings[:_WARNINGS]
         sentences += [f"{side}: {shorten(sentence, _SENTENCE)}" for sentence in warnings]
+    sentences += uncompared(comparison.outside, comparison.a.document, comparison.b.document)
     if ignored := ignored_line(comparison):
         sentences.append(f"Ignored: {ignored}.")
     return sentences
@@ -222,8 +241,10 @@ def change_line(comparison: Comparison, change: WeightedChange) -> str:
 
 def weightiest_change(digest: ComparisonDigest | None) -> tuple[str, str]:
     """The words of the weightiest change of a comparison, and its place; a remark where no passage differs."""
-    if digest is None or digest.same_content:
+    if digest is None or digest.same:
         return "", ""
+    if digest.same_content:
+        return f"{TITLE}, {difference(digest.outside)}.", ""
     if digest.top is None:
         return "Only headings or typesetting differ.", ""
     throughout = f", in {digest.throughout} passages" if digest.throughout > 1 else ""
@@ -272,13 +293,16 @@ def one_text(comparison: Comparison) -> bool:
 def verdict_sentence(comparison: Comparison) -> str:
     """Say what two documents are: `Two versions of one contract: 10 clauses edited, 1 added; 7 changes touch dates`."""
     if comparison.same_content:
-        return f"{first_capital(same_texts(comparison))}."
+        a, b = comparison.a.document, comparison.b.document
+        return same_sentence(a, b, comparison.outside, comparison.ignore)
     kind = common_genre(comparison.a.document, comparison.b.document)
     if not comparison.versions:
         return _apart(comparison, kind)
     changed = ", ".join(_counted(comparison, kind)) or _no_passage_differs(comparison)
     touched = _touched(comparison)
-    return f"Two versions of one {kind.value}: {changed}{f'; {touched}' if touched else ''}."
+    outside = difference(comparison.outside)
+    beside = f" {TITLE}, {outside}." if outside else ""
+    return f"Two versions of one {kind.value}: {changed}{f'; {touched}' if touched else ''}.{beside}"
 
 
 def _no_passage_differs(comparison: Comparison) -> str:
@@ -287,7 +311,7 @@ def _no_passage_differs(comparison: Comparison) -> str:
         return "no passage differs, but headings do"
     if comparison.a.document.report.unread_values or comparison.b.document.report.unread_values:
         return "no passage differs, but values of a form could not be read"
-    return "no passage differs, but typesetting does (hyphens, quotation marks, bullets); -w ignores it"
+    return "no passage differs, but typesetting does (blanks, hyphens, quotation marks, bullets)"
 
 
 def _apart(comparison: Comparison, kind: Genre) -> str:

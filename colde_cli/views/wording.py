@@ -50,6 +50,7 @@ _IGNORED = {
     "renumbering": "renumbering",
     "list_marks": "list marks",
 }
+_IGNORED_KINDS = {"outside": "texts outside the body", "parts": "parts that are not read"}
 _MAX_SKIPPED = 8
 """Maximum number of skipped sections that are named."""
 _CONTEXT = 24
@@ -366,8 +367,6 @@ def shared_words(comparison: Comparison, both: tuple[Extent, Extent]) -> str:
         comparison: to describe.
         both: the extents of A and of B.
     """
-    if comparison.same_content:
-        return f"{first_capital(same_texts(comparison))}."
     a, b = both
     if not a.words or not b.words:
         return f"{'A' if not a.words else 'B'} has no text apart from headings."
@@ -383,29 +382,27 @@ def share(extent: Extent) -> str:
     return f"{min(0.99, max(0.01, extent.share_kept)):.0%}"
 
 
-def same_texts(comparison: Comparison) -> str:
-    """State that the texts are the same, apart from ignored differences and pages without text."""
-    reports = (comparison.a.document.report, comparison.b.document.report)
-    unread = any(report.pages_without_text for report in reports)
-    return f"the texts are the same{apart_from(comparison.ignore, ('pages without text',) * unread)}"
-
-
 def apart_from(ignore: IgnoreOptions, others: Sequence[str] = ()) -> str:
     """The end of "the texts are the same": " apart from case and numbers"; "" if nothing is ignored."""
-    names = [*(_IGNORED[name] for name in ignore.names), *others]
+    names = [*(_IGNORED[name] for name in ignore.names), *map(kind_name, ignore.kinds), *others]
     return f" apart from {listed(names)}" if names else ""
 
 
 def ignored_names(ignore: IgnoreOptions) -> list[str]:
     """The ignored differences, and the templates whose text was left out."""
     like = [f"text that also appears in {file_names(ignore.like)}"] if ignore.like else []
-    return [*(_IGNORED[name] for name in ignore.names), *like]
+    return [*(_IGNORED[name] for name in ignore.names), *map(kind_name, ignore.kinds), *like]
+
+
+def kind_name(name: str) -> str:
+    """A name of `--ignore` for kinds in words: `what stands outside the text` for "outside", `link targets`."""
+    return _IGNORED_KINDS.get(name) or name.replace("-", " ")
 
 
 def ignored_line(comparison: Comparison) -> str:
     """List the ignored differences on one line; "" for none."""
     ignore = comparison.ignore
-    facts = [_IGNORED[name] for name in ignore.names]
+    facts = [*(_IGNORED[name] for name in ignore.names), *map(kind_name, ignore.kinds)]
     if ignore.like:
         counts = [
             f"{plural(report.words if report else 0, 'word')} of {name}"

@@ -8,8 +8,9 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
-from colde_cli.documents.builder import DocumentBuilder
+from colde_cli.documents.builder import DocumentBuilder, tidy
 from colde_cli.documents.document import Document
+from colde_cli.documents.outside import OutsideKind, PartKind
 from colde_cli.documents.sandbox import sandboxed
 from colde_cli.documents.text import decode, shown_as
 from colde_cli.errors import LimitError
@@ -19,9 +20,6 @@ MEMORY = 1 << 30
 SECONDS = 20
 """Processor time for one page; a megabyte takes a fraction of a second."""
 _WALL_SECONDS = 120.0
-_LEFT_OUT = (
-    "Left out what is not content: navigation, heads and feet of the page, forms, hidden and deleted text."
-)
 _CHARSET = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?\s*([\w.:-]{1,40})", re.IGNORECASE)
 # The old encodings of the web. Python knows others, such as `idna`, but a page could use them to attack the decoder.
 _ENCODINGS = re.compile(
@@ -32,8 +30,8 @@ _ENCODINGS = re.compile(
 def read_html(data: bytes, path: str, name: str) -> Document:
     """Read HTML: headings h1 to h6, paragraphs, lists, tables.
 
-    If one `main` or `article` has more than half of the page's text, only that is read. Navigation, heads and feet of
-    the page, forms, scripts, deleted text and elements marked as hidden are left out; style sheets are not applied.
+    If one `main` or `article` has more than half of the page's text, that is the body. Navigation, heads and feet of
+    the page, values of forms, deleted and hidden text stand outside it; style sheets are not applied.
 
     Args:
         data: of the file.
@@ -47,14 +45,13 @@ def read_html(data: bytes, path: str, name: str) -> Document:
     """
     shown = shown_as(path)
     text, warnings = _decode(data, shown)
-    builder, title, left_out = _build(text, shown)
-    notes = (_LEFT_OUT,) if left_out else ()
-    return replace(builder.build(title, name, warnings, notes), path=path)
+    builder, title = _build(text, shown)
+    return replace(builder.build(title, name, warnings), path=path)
 
 
-def _build(text: str, shown: str) -> tuple[DocumentBuilder, str, bool]:
-    """Return headings and paragraphs, the title, and whether anything was left out."""
-    builder, title, finished, left_out = DocumentBuilder(shown), "", False, False
+def _build(text: str, shown: str) -> tuple[DocumentBuilder, str]:
+    """Return headings, paragraphs and what stands beside them, and the title."""
+    builder, title, finished = DocumentBuilder(shown), "", False
     data = text.encode("utf-8", "replace")
     request = {"memory": MEMORY + 8 * len(data), "seconds": SECONDS}
     with sandboxed(
@@ -66,15 +63,20 @@ def _build(text: str, shown: str) -> tuple[DocumentBuilder, str, bool]:
                 builder.add_heading(message["text"], message["level"])
             elif kind == "paragraph":
                 builder.add_paragraph(message["text"], lines=message["lines"])
+            elif kind == "outside":
+                of = OutsideKind(message["of"])
+                builder.account.add_text(of, tidy(message["text"]), tidy(message["about"]))
+            elif kind == "part":
+                builder.account.add_part(PartKind(message["of"]), message["digest"], tidy(message["about"]))
             elif kind == "title":
                 title = message["text"]
             elif kind == "end":
-                finished, left_out = True, message["left_out"]
+                finished = True
     if not finished:
         raise LimitError(
             f"Cannot read {shown}: it needs more memory or time than a page may take; save it anew, or split it."
         )
-    return builder, title, left_out
+    return builder, title
 
 
 def _decode(data: bytes, shown: str) -> tuple[str, tuple[str, ...]]:

@@ -141,7 +141,7 @@ class Body(XmlHandler):
         text = "".join(paragraph.pieces)
         place = self._places[-1] if self._places else None
         if isinstance(place, Note):
-            place.texts.append(text)
+            place.texts += [text, *paragraph.notes]
         elif isinstance(place, Table):
             place.cell.append(" ".join(text.split()))
             place.notes += paragraph.notes
@@ -185,11 +185,11 @@ class Body(XmlHandler):
         if not isinstance(table, Table):
             return
         if isinstance(outer, Note):
-            outer.texts += table.rows
+            outer.texts += [*table.rows, *table.notes]
         elif isinstance(outer, Table):
             outer.cell += table.rows
             outer.notes += table.notes
-        elif table.rows:
+        else:  # its notes count also where it has no words
             self.builder.add_paragraph("\n".join(table.rows), lines=True)
             for note in table.notes:
                 self.builder.add_note(note)

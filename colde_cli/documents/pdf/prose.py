@@ -232,6 +232,11 @@ class ProseWriter:
         self.length += len(text)
         return start
 
+    @property
+    def divided_words(self) -> tuple[str, ...]:
+        """See `ReadReport.divided_words`."""
+        return tuple(sorted(self._hyphens.divided))
+
     def finish(self) -> None:
         """End the text: pages after the last line begin at its end."""
         self.page_starts += [self.length] * (self._pages - len(self.page_starts))
@@ -281,12 +286,16 @@ class Hyphens:
 
     A word is written as elsewhere in the document, joined or with its hyphen. If it occurs nowhere else, a hyphen
     between two words of the document is kept, and every other hyphen is removed.
+
+    Attributes:
+        divided: the words that were decided on so far, in lower case without their hyphen.
     """
 
     def __init__(self, lines: Iterable[str]) -> None:
         # The first and last words of a line may be parts of words, so they are no evidence.
         whole = "\n".join([line.partition(" ")[2].rpartition(" ")[0] for line in lines])
         self._words = Counter(map(str.casefold, _WORD.findall(whole)))
+        self.divided: set[str] = set()
 
     def between(self, end: str, line: str) -> str | None:
         """What to write in place of the hyphen at the end of a text, given its last letters and the next line.
@@ -298,6 +307,7 @@ class Hyphens:
         left, right = _LAST_PART.search(end[:-1]), _FIRST_PART.match(line)
         if left is None or right is None:
             return "-"
+        self.divided.add((left.group(1) + right.group(1)).casefold())
         return "-" if self._keeps(left.group(1), right.group(1)) else ""
 
     def _keeps(self, left: str, right: str) -> bool:

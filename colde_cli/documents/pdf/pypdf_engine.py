@@ -202,6 +202,9 @@ def read_page(page: Handle, number: int, limit: int) -> None:
         lines=pack(gathered.lines),
         entries=pack(filled_in.lines),
         unread=filled_in.unread,
+        outside=[],
+        parts=[],
+        pictures=[],
     )
 
 

@@ -14,6 +14,7 @@ from colde_cli.similarity.mentions import FlagKind
 from colde_cli.similarity.redline import Operation
 from colde_cli.similarity.triage import weight
 from colde_cli.views.escaping import short
+from colde_cli.views.outside import uncompared
 from colde_cli.views.redline import Piece, holds, pieces
 from colde_cli.views.summary import one_text, verdict_sentence
 from colde_cli.views.wording import (
@@ -140,6 +141,7 @@ class Summary:
         kept_sections: unchanged sections, in a sentence.
         sections: changed sections.
         ignored: what was ignored; "" for nothing.
+        uncompared: what the formats do not let compare, in sentences.
         apart: the same at the end of a sentence: " apart from case".
         closest: None for versions of one text, of which the changes are told.
         partners: whether any passage has a partner in the other document.
@@ -159,6 +161,7 @@ class Summary:
     sections: Sequence[SectionRow]
     model: str
     ignored: str
+    uncompared: Sequence[str]
     apart: str
     closest: Nearest | None
     partners: bool
@@ -180,12 +183,13 @@ def summary(comparison: Comparison) -> Summary:
         ),
         [(PART_NAMES[part.name], f"{part.weight:.0%}", f"{part.score:.2f}") for part in comparison.parts],
         [_bar("A", both[0]), _bar("B", both[1])],
-        shared_words(comparison, both),
+        verdict_sentence(comparison) if comparison.same_content else shared_words(comparison, both),
         [(STATE_LETTERS[state], STATE_WORDS[state], counts[state]) for state in State],
         _kept(comparison, changes),
         [_row(comparison, change) for change in changes if section_state(change)],
         " · ".join((model.name, model.precision, model.device)),
         ignored_line(comparison),
+        uncompared(comparison.outside, comparison.a.document, comparison.b.document),
         apart_from(comparison.ignore),
         None if one_text(comparison) else _closest(comparison),
         any(pair.a and pair.b for pair in comparison.passages),

@@ -111,6 +111,19 @@ class Marker:
             elements[-1].addnext(end)
             end.addnext(self._reference(elements[-1], number))
 
+    def comments_beside(self, document: Document, sentences: Sequence[str]) -> None:
+        """Add comments that are about no words of the body, at its first paragraph."""
+        paragraph = next(document.element.body.iter(qn("w:p")), None)
+        if paragraph is None or not sentences:
+            return
+        part = document.part._comments_part.element
+        first = max((int(comment.get(qn("w:id"), "0")) for comment in part), default=-1) + 1
+        for number, sentence in enumerate(sentences, first):
+            part.append(self._comment(sentence, number))
+            paragraph.append(_comment_mark("w:commentRangeStart", number))
+            paragraph.append(_comment_mark("w:commentRangeEnd", number))
+            paragraph.append(self._reference(paragraph, number))
+
     def _comment(self, text: str, number: int) -> Element:
         comment, paragraph = OxmlElement("w:comment"), OxmlElement("w:p")
         values = {"id": str(number), "author": AUTHOR, "initials": "c", "date": _written(self.date)}
@@ -138,7 +151,8 @@ class Marker:
         """Make the run that holds a comment; it comes and goes with a paragraph that comes or goes."""
         run = OxmlElement("w:r")
         run.append(_comment_mark("w:commentReference", number))
-        name = self._end_of(next(changed.iterancestors(qn("w:p"))))
+        paragraph = changed if changed.tag == qn("w:p") else next(changed.iterancestors(qn("w:p")))
+        name = self._end_of(paragraph)
         if name is None:
             return run
         made = self.element(name)

@@ -19,8 +19,10 @@ from docx.shared import Pt, RGBColor
 
 from colde_cli.documents.office.docx import read_docx
 from colde_cli.errors import DocumentError
+from colde_cli.similarity.outside import NOTHING_OUTSIDE, OutsideComparison
 from colde_cli.similarity.redline import NOTHING_IGNORED, IgnoreOptions, Operation
 from colde_cli.similarity.tracked_changes import Block, Flow, tracked_text
+from colde_cli.views.outside import TITLE, outside_rows, row_line
 from colde_cli.views.word.kept_file import write_changes
 from colde_cli.views.word.markup import AUTHOR, Element, Marker, child, resolve
 from colde_cli.views.word.paragraphs import paragraphs, remarks
@@ -59,11 +61,15 @@ class WordRedline:
 def comparison_docx(comparison: Comparison) -> WordRedline:
     """Write the documents of a comparison as one Word file; see `redline_docx`."""
     documents = (comparison.a.document, comparison.b.document)
-    return redline_docx(*documents, comparison.aligned, comparison.ignore)
+    return redline_docx(*documents, comparison.aligned, comparison.ignore, comparison.outside)
 
 
 def redline_docx(
-    a: Document, b: Document, alignment: Alignment, ignore: IgnoreOptions = NOTHING_IGNORED
+    a: Document,
+    b: Document,
+    alignment: Alignment,
+    ignore: IgnoreOptions = NOTHING_IGNORED,
+    outside: OutsideComparison = NOTHING_OUTSIDE,
 ) -> WordRedline:
     """Write a Word file: accepting all changes gives the text of B, rejecting all gives that of A.
 
@@ -76,14 +82,16 @@ def redline_docx(
         b: the second.
         alignment: of `a` and `b`.
         ignore: such differences are as in B, without a mark.
+        outside: differences beside the text: comments at the first paragraph.
     """
     date = _date()
+    beside = [f"{TITLE}: {row_line(row)}." for row in outside_rows(outside)]
     warnings: tuple[str, ...] = ()
     if _in_word(a):
         try:
-            if ignore:
+            if ignore.names or ignore.like:
                 raise NotKept("differences are ignored")
-            return _with_layout(a, b, alignment, date)
+            return _with_layout(a, b, alignment, date, beside)
         except NotKept as reason:
             warnings = (_not_kept(a, str(reason)),)
         except Exception as error:
@@ -94,6 +102,7 @@ def redline_docx(
     notes = remarks(a, b, alignment, text)
     file = new_file(text, paragraphs(text, notes), marker, (a.title, b.title))
     marker.comments(file, notes)
+    marker.comments_beside(file, beside)
     marker.part_dates(file.element.body)
     _describe(file, b.title, date)
     return WordRedline(_packed(file), warnings)
@@ -103,7 +112,9 @@ def _not_kept(document: Document, reason: str) -> str:
     return f"The layout of {file_name(document.path)} was not kept: {reason}."
 
 
-def _with_layout(a: Document, b: Document, alignment: Alignment, date: datetime) -> WordRedline:
+def _with_layout(
+    a: Document, b: Document, alignment: Alignment, date: datetime, beside: Sequence[str]
+) -> WordRedline:
     """Write the changes into the file of A, and read both versions of the result again.
 
     Raises:
@@ -116,6 +127,7 @@ def _with_layout(a: Document, b: Document, alignment: Alignment, date: datetime)
     marker = Marker(date)
     write_changes(text, paragraphs(text, notes), sources, marker)
     marker.comments(source.file, notes)
+    marker.comments_beside(source.file, beside)
     marker.part_dates(source.file.element.body)
     content = _packed(source.file)
     for accept, document in ((True, b), (False, a)):

@@ -1,0 +1,146 @@
+"""Count the words that pdftotext or pandoc find in files and colde does not: in the body, beside it, nowhere.
+
+A word is a run of letters or digits, without case. Words cut at the end of a line are joined on either side. Prints the
+files that lose most, then the sums. The share that matters is `nowhere`: words that no text and no part accounts for.
+
+    python benchmarks/accounting.py FILE_OR_FOLDER ... --csv words.csv
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import re
+import subprocess
+import sys
+import unicodedata
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from colde_cli.documents.document import Document
+from colde_cli.documents.reading import SUPPORTED_SUFFIXES, read
+from colde_cli.errors import ColdeError
+
+_WORD = re.compile(r"[^\W_]+")
+_CUT = re.compile(r"(?<=\w)[-\u00ad\u2010]\s*\n\s*(?=\w)")
+_FEWEST = 20
+"""Files with fewer words tell nothing."""
+_PANDOC = {".docx": "docx", ".odt": "odt", ".html": "html", ".htm": "html", ".md": "gfm", ".tex": "latex"}
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """The words of a file.
+
+    Attributes:
+        all: that the other tool finds.
+        body: of these, in the text.
+        beside: of the others, in texts outside it.
+        pages_unread: the file has pages without text, or other parts that were warned of.
+    """
+
+    file: Path
+    all: int
+    body: int
+    beside: int
+    warned: bool
+
+    @property
+    def nowhere(self) -> int:
+        """Words that are in neither."""
+        return self.all - self.body - self.beside
+
+
+def words(text: str) -> Counter[str]:
+    """Count the words of a text."""
+    joined = _CUT.sub("", unicodedata.normalize("NFKC", text))
+    return Counter(word.casefold() for word in _WORD.findall(joined))
+
+
+def found_elsewhere(file: Path) -> Counter[str] | None:
+    """The words that the other tool finds; None if it finds none or fails."""
+    command = ["pdftotext", "-q", str(file), "-"]
+    if file.suffix.lower() != ".pdf":
+        kind = _PANDOC.get(file.suffix.lower())
+        if kind is None:
+            return words(file.read_text("utf-8", "replace"))
+        command = ["pandoc", "--track-changes=all", "-f", kind, "-t", "plain", "--wrap=none", str(file)]
+        if kind != "docx":
+            command.remove("--track-changes=all")
+    try:
+        done = subprocess.run(command, capture_output=True, timeout=60, check=False)
+    except subprocess.TimeoutExpired:
+        return None
+    return words(done.stdout.decode("utf-8", "replace")) if done.returncode == 0 else None
+
+
+def compare(file: Path, reference: Counter[str]) -> Words | None:
+    """Hold the words of a file against those of the other tool; None if colde refuses it."""
+    try:
+        document: Document = read(file)
+    except ColdeError:
+        return None
+    body = words(document.text)
+    missing = reference - body
+    # One word here may be two there, by a blank or a hyphen: its letters are not lost.
+    squeezed = "".join(_WORD.findall(unicodedata.normalize("NFKC", document.text).casefold()))
+    missing = Counter(
+        {word: count for word, count in missing.items() if not (len(word) > 3 and word in squeezed)}
+    )
+    outside = "\n".join(f"{item.text} {item.about}" for item in getattr(document, "outside", ()))
+    beside = sum((missing & words(outside)).values())
+    total = sum(reference.values())
+    return Words(file, total, total - sum(missing.values()), beside, bool(document.report.warnings))
+
+
+def files(places: list[Path]) -> Iterator[Path]:
+    """All documents of files and folders."""
+    for place in places:
+        found = sorted(place.rglob("*")) if place.is_dir() else [place]
+        yield from (file for file in found if file.suffix.lower() in SUPPORTED_SUFFIXES and file.is_file())
+
+
+def main() -> int:
+    """Print the worst files and the sums."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("places", type=Path, nargs="+")
+    parser.add_argument("--csv", type=Path)
+    parser.add_argument("--most", type=int, default=400, help="files to read")
+    parser.add_argument("--worst", type=int, default=15, help="files to print")
+    arguments = parser.parse_args()
+    rows: list[Words] = []
+    for file in files(arguments.places):
+        reference = found_elsewhere(file)
+        if reference is None or sum(reference.values()) < _FEWEST or len(rows) >= arguments.most:
+            continue
+        if (row := compare(file, reference)) is not None:
+            rows.append(row)
+    rows.sort(key=lambda row: -row.nowhere / row.all)
+    for row in rows[: arguments.worst]:
+        share = 100 * row.nowhere / row.all
+        print(f"{share:6.1f} % of {row.all:6} nowhere{' (warned)' if row.warned else ''}  {row.file.name}")
+    total, body, beside = (sum(getattr(row, name) for row in rows) for name in ("all", "body", "beside"))
+    bad = [row for row in rows if row.nowhere > 0.01 * row.all]
+    lossy = [row for row in rows if row.body < 0.9 * row.all]
+    print(f"{len(rows)} files, {total:,} words: {100 * body / total:.2f} % in the body,", end=" ")
+    print(f"{100 * beside / total:.2f} % beside it, {100 * (total - body - beside) / total:.2f} % nowhere")
+    print(
+        f"{len(lossy)} files with over 10 % not in the body, {sum(not row.warned for row in lossy)} not warned of"
+    )
+    print(
+        f"{len(bad)} files with over 1 % nowhere, {sum(not row.warned for row in bad)} of them not warned of"
+    )
+    if arguments.csv:
+        with arguments.csv.open("w", newline="", encoding="utf-8") as file_:
+            writer = csv.writer(file_)
+            writer.writerow(["file", "words", "body", "beside", "nowhere", "warned"])
+            writer.writerows(
+                (row.file.name, row.all, row.body, row.beside, row.nowhere, row.warned) for row in rows
+            )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

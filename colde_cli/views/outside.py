@@ -1,0 +1,226 @@
+"""What differs beside the text of two documents, as rows and sentences that every view shows: "Outside the text"."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby, islice
+
+from colde_cli.documents.document import Document
+from colde_cli.documents.outside import HELD, Kind, OutsideKind, OutsideText, PartKind, UnreadPart
+from colde_cli.similarity.alignment import PassagePair, State
+from colde_cli.similarity.outside import MOST_LISTED, OutsideChange, OutsideComparison
+from colde_cli.similarity.redline import NOTHING_IGNORED, IgnoreOptions, Operation
+from colde_cli.views.redline import Piece, marked, pieces
+from colde_cli.views.wording import apart_from, listed, page_range, plural, shorten
+
+TITLE = "Outside the text"
+_FORMATS = {
+    "pdf": "a PDF",
+    "docx": "a Word file",
+    "odt": "an OpenDocument text",
+    "html": "a web page",
+    "tex": "a LaTeX file",
+    "markdown": "a Markdown file",
+    "text": "a text file",
+}
+_NAMES: Mapping[Kind, tuple[str, str]] = {
+    OutsideKind.HEADERS: ("header", "headers"),
+    OutsideKind.FOOTERS: ("footer", "footers"),
+    OutsideKind.COMMENTS: ("comment", "comments"),
+    OutsideKind.DELETED: ("deleted text", "deleted texts"),
+    OutsideKind.NOTES: ("note without a reference", "notes without a reference"),
+    OutsideKind.ALTERNATIVES: ("alternative text", "alternative texts"),
+    OutsideKind.FORM_VALUES: ("form value", "form values"),
+    OutsideKind.LINKS: ("link target", "link targets"),
+    OutsideKind.HIDDEN: ("hidden text", "hidden texts"),
+    OutsideKind.ROTATED: ("rotated text", "rotated texts"),
+    OutsideKind.CONTENTS: ("line of the contents", "lines of the contents"),
+    OutsideKind.NAVIGATION: ("menu or bookmark", "menus or bookmarks"),
+    OutsideKind.METADATA: ("property", "properties"),
+    OutsideKind.CODE: ("piece of source", "pieces of source"),
+    OutsideKind.STRUCTURE: ("level or list mark", "levels or list marks"),
+    PartKind.PICTURES: ("picture", "pictures"),
+    PartKind.CHARTS: ("chart", "charts"),
+    PartKind.DRAWINGS: ("drawing", "drawings"),
+    PartKind.FORMULAS: ("formula", "formulas"),
+    PartKind.EMBEDDED: ("embedded file", "embedded files"),
+    PartKind.ATTACHMENTS: ("attachment", "attachments"),
+    PartKind.MEDIA: ("recording", "recordings"),
+    PartKind.FORMS: ("form", "forms"),
+    PartKind.APPEARANCE: ("look of a page", "looks of pages"),
+    PartKind.SCRIPTS: ("script", "scripts"),
+    PartKind.OTHER: ("other part", "other parts"),
+}
+_ABOUT, _TEXT = 60, 300
+"""Maximum number of characters shown of what a text belongs to, and of a text that only one document has."""
+_MOST_PLACES = 12
+"""Maximum number of places that are named of parts of one kind."""
+
+
+@dataclass(frozen=True, slots=True)
+class OutsideRow:
+    """A difference outside the text.
+
+    Attributes:
+        state: EDITED, ONLY_A or ONLY_B; MOVED for the same texts or parts in another order.
+        kind: in words: "header", "2 pictures".
+        place: pages, and what it belongs to; "" where it has none.
+        pair: the two texts as if they were passages; None for parts.
+        remark: for parts, in a few words; "" for texts.
+    """
+
+    state: State
+    kind: str
+    place: str
+    pair: PassagePair | None = None
+    remark: str = ""
+
+
+def outside_rows(outside: OutsideComparison, most: int = MOST_LISTED) -> list[OutsideRow]:
+    """The first differences: texts in the order of their kinds, then parts, those of one kind together."""
+    rows = [_text_row(change) for change in outside.texts[:most]]
+    rows += islice(_part_rows(outside.parts), max(0, most - len(rows)))
+    rows += [
+        OutsideRow(State.MOVED, _NAMES[kind][1], "", remark="the same, in another order")
+        for kind in outside.reordered
+    ]
+    return rows
+
+
+def _text_row(change: OutsideChange[OutsideText]) -> OutsideRow:
+    a, b = ("" if text is None else text.text for text in (change.a, change.b))
+    state = State.ONLY_A if change.b is None else State.ONLY_B if change.a is None else State.EDITED
+    pair = PassagePair(state, (), (), None, change.edits, (), a, b)
+    remark = ""
+    if state is State.EDITED and not change.edits:
+        remark = "belongs to other words" if a == b else "differs in typesetting"
+    return OutsideRow(state, _NAMES[change.kind][0], _place(change), pair, remark)
+
+
+def _place(change: OutsideChange[OutsideText] | OutsideChange[UnreadPart]) -> str:
+    """`A p. 3 → B p. 4 · first page`: pages of both, and what it belongs to."""
+    items = [(side, item) for side, item in (("A", change.a), ("B", change.b)) if item is not None]
+    pages = [f"{side} {page_range(item.pages)}" for side, item in items if item.pages]
+    abouts = dict.fromkeys(shorten(item.about, _ABOUT) for _, item in items if item.about)
+    return " · ".join(part for part in (" → ".join(pages), " → ".join(abouts)) if part)
+
+
+def _part_rows(changes: Sequence[OutsideChange[UnreadPart]]) -> Iterator[OutsideRow]:
+    for (kind, state), group in groupby(changes, key=lambda change: (change.kind, _state(change))):
+        alike = list(group)
+        places = [place for place in dict.fromkeys(map(_place, alike)) if place]
+        more = f" and {len(places) - _MOST_PLACES} more" if len(places) > _MOST_PLACES else ""
+        yield OutsideRow(
+            state,
+            counted(kind, len(alike)),
+            "; ".join(places[:_MOST_PLACES]) + more,
+            remark=_remark(kind, state, len(alike)),
+        )
+
+
+def _state(change: OutsideChange[UnreadPart]) -> State:
+    return State.ONLY_A if change.b is None else State.ONLY_B if change.a is None else State.EDITED
+
+
+def _remark(kind: Kind, state: State, count: int) -> str:
+    if kind is PartKind.APPEARANCE:
+        return "looks different, though the text is the same"
+    if state is not State.EDITED:
+        return f"only in {'A' if state is State.ONLY_A else 'B'}"
+    return f"differ{'s' if count == 1 else ''}; not compared further"
+
+
+def counted(kind: Kind, count: int) -> str:
+    """`2 pictures`; of one only the name: `picture`."""
+    one, many = _NAMES[kind]
+    return one if count == 1 else f"{count:,} {many}"
+
+
+def plural_of(kind: Kind, count: int) -> str:
+    """`1 picture`, `0 pictures`."""
+    return f"{count:,} {_NAMES[kind][count != 1]}"
+
+
+def _one_or_more(kind: Kind, count: int) -> str:
+    name = counted(kind, count)
+    return f"{'an' if name[0] in 'aeiou' else 'a'} {name}" if count == 1 else name
+
+
+def difference(outside: OutsideComparison) -> str:
+    """`a header, 2 comments and 3 pictures differ`; "" where nothing does."""
+    counts = Counter(change.kind for change in outside.differences)
+    names = [_one_or_more(kind, count) for kind, count in counts.items()]
+    names += [f"the order of the {_NAMES[kind][1]}" for kind in outside.reordered]
+    return f"{listed(names)} differ{'s' if outside.changes == 1 else ''}" if names else ""
+
+
+def uncompared(outside: OutsideComparison, a: Document, b: Document) -> list[str]:
+    """What the other format cannot hold, or holds in another way, in sentences.
+
+    `B is a text file: a header and 2 pictures of A have no counterpart.`
+    """
+    formats = [_FORMATS.get(document.format, "a text") for document in (a, b)]
+    sentences = []
+    for side, other in ((0, 1), (1, 0)):
+        held = HELD.get((a, b)[other].format, frozenset())
+        counts = ((one.kind, (one.a, one.b)[side]) for one in outside.uncompared if one.kind not in held)
+        if found := [count for count in counts if count[1]]:
+            have = "has" if _is_one(found) else "have"
+            sentences.append(
+                f"{'AB'[other]} is {formats[other]}: {_named(found)} of {'AB'[side]} {have} no counterpart."
+            )
+    if found := [(one.kind, one.a + one.b) for one in outside.uncompared if one.held]:
+        are = "is" if _is_one(found) else "are"
+        sentences.append(f"A is {formats[0]}, B {formats[1]}: {_named(found)} {are} not compared.")
+    return sentences
+
+
+def _named(counts: Sequence[tuple[Kind, int]]) -> str:
+    return listed([_one_or_more(*count) for count in counts])
+
+
+def _is_one(counts: Sequence[tuple[Kind, int]]) -> bool:
+    return sum(count for _, count in counts) == 1
+
+
+def same_sentence(
+    a: Document, b: Document, outside: OutsideComparison, ignore: IgnoreOptions = NOTHING_IGNORED
+) -> str:
+    """Say that two texts are the same, and what differs or was not compared outside them.
+
+    "The texts are the same." stands only where nothing differs and all was compared.
+    """
+    unread = any(document.report.pages_without_text for document in (a, b))
+    apart = apart_from(ignore, ("pages without text",) * unread)
+    if not outside.same:
+        return f"The body text is the same{apart}, but {difference(outside)}."
+    if outside.uncompared:
+        return f"The body text is the same{apart}; what stands outside it was not all compared."
+    if outside.changes:
+        return f"The texts are the same{apart}; only {difference(outside)}."
+    return f"The texts are the same{apart}."
+
+
+def row_pieces(row: OutsideRow) -> tuple[Piece, ...]:
+    """The redline of two texts, or the text that one document has, as a piece; nothing for parts."""
+    if row.pair is None or row.remark:
+        return ()
+    if row.state is State.EDITED:
+        return pieces(row.pair)
+    kind = Operation.DELETED if row.state is State.ONLY_A else Operation.INSERTED
+    return (Piece(kind, shorten(row.pair.a_text or row.pair.b_text, _TEXT), gap=False),)
+
+
+def row_line(row: OutsideRow) -> str:
+    """A row as plain text: `header (first page): [-DRAFT-]{+FINAL+}`, `2 pictures (A p. 3) only in A`."""
+    place = f" ({row.place})" if row.place else ""
+    shown = marked(row_pieces(row))
+    return f"{row.kind}{place}: {shown}" if shown else f"{row.kind}{place} {row.remark}"
+
+
+def not_listed(outside: OutsideComparison, most: int = MOST_LISTED) -> str:
+    """How many differences the rows leave out, with the digest of all; "" for none."""
+    left = max(0, len(outside.texts) + len(outside.parts) - most)
+    return f"{plural(left, 'more difference')}; digest of all: {outside.digest[:16]}" if left else ""
