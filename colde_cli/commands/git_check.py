@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from colde_cli.commands.git_changes import Change, Repository, Side
+from colde_cli.commands.git_changes import Change, Repository, StoredFile
 from colde_cli.commands.options import (
     OUTPUT,
     DebugOption,
@@ -78,14 +78,11 @@ def git_check(
             metavar="[PATTERN]...", help="Of the documents, as git takes them. Default: PDF and Office."
         ),
     ] = None,
-    base: Annotated[
-        str, option("--base", envvar=None, metavar="COMMIT", help="Compare HEAD with this commit.")
-    ] = "",
+    base: Annotated[str, option("--base", metavar="COMMIT", help="Compare HEAD with this commit.")] = "",
     hook: Annotated[
         bool,
         option(
             "--hook",
-            envvar=None,
             help="Compare what is staged with HEAD, or the commits of a run of pre-commit.",
         ),
     ] = False,
@@ -93,26 +90,24 @@ def git_check(
         list[str] | None,
         option(
             "--allow",
-            envvar=None,
             metavar="SECTION|PATTERN|KIND",
             help="What may change, as for colde verify.",
         ),
     ] = None,
     verify: Annotated[
-        bool, option("--verify", envvar=None, help="Nothing else may change, even if nothing is allowed.")
+        bool, option("--verify", help="Nothing else may change, even if nothing is allowed.")
     ] = False,
     allow_added: Annotated[
-        bool, option("--allow-added", envvar=None, help="With --allow or --verify: documents may be added.")
+        bool, option("--allow-added", help="With --allow or --verify: documents may be added.")
     ] = False,
     allow_deleted: Annotated[
         bool,
-        option("--allow-deleted", envvar=None, help="With --allow or --verify: documents may be deleted."),
+        option("--allow-deleted", help="With --allow or --verify: documents may be deleted."),
     ] = False,
     fail_under: Annotated[
         float | None,
         option(
             "--fail-under",
-            envvar=None,
             callback=check_score,
             metavar="SCORE",
             help="Refuse a document whose score with its earlier version is below.",
@@ -129,9 +124,7 @@ def git_check(
     format: Annotated[Format | None, format_option("table|github")] = None,
     summary: Annotated[
         Path | None,
-        option(
-            "--summary", envvar=None, panel=OUTPUT, metavar="FILE", help="Also add Markdown to this file."
-        ),
+        option("--summary", panel=OUTPUT, metavar="FILE", help="Also add Markdown to this file."),
     ] = None,
     level: LevelOption = Level.PASSAGE,
     top: ListedOption = 10,
@@ -251,7 +244,7 @@ def _changed_workflow(repository: Repository, old: str, new: str | None) -> _Fin
     name = place.removeprefix(f"{os.environ.get('GITHUB_REPOSITORY', '')}/")
     if name == place or not repository.changed(old, new, name):
         return None
-    side = Side(name, "100644", "", watched=True)
+    side = StoredFile(name, "100644", "", watched=True)
     finding = _Finding(Change(side, side), "the workflow of this check")
     finding.refuse("It is changed together with documents; change it first, alone.", 1)
     return finding
@@ -342,7 +335,7 @@ class _Gate:
             finding.refuse(_named(str(error), folder), 2)
         finding.remarks = [_named(sentence, folder) for sentence in finding.remarks]
 
-    def _document(self, side: Side, folder: Path, finding: _Finding) -> Document:
+    def _document(self, side: StoredFile, folder: Path, finding: _Finding) -> Document:
         from colde_cli import api
 
         document = api.ReadOptions(self.password).read(str(self.repository.write(side, folder)))
