@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from colde_cli.commands.git_changes import Change, Repository, StoredFile
 from colde_cli.commands.options import (
     OUTPUT,
     DebugOption,
@@ -45,6 +44,7 @@ from colde_cli.commands.options import (
     from_the_command_line,
     ignore_options,
 )
+from colde_cli.corpus.git_changes import Change, Repository, StoredFile
 from colde_cli.errors import DocumentError, OptionError
 from colde_cli.recipes import option
 from colde_cli.settings import DEFAULT_MODEL
@@ -75,7 +75,8 @@ def git_check(
     patterns: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[PATTERN]...", help="Of the documents, as git takes them. Default: PDF and Office."
+            metavar="[PATTERN]...",
+            help="Of the documents, as git takes them. Default: PDF, Word and OpenDocument.",
         ),
     ] = None,
     base: Annotated[str, option("--base", metavar="COMMIT", help="Compare HEAD with this commit.")] = "",
@@ -135,10 +136,11 @@ def git_check(
     threads: ThreadsOption = None,
     no_cache: NoCacheOption = False,
 ) -> None:
-    """Compare the documents that a commit changes, for the action and the hook (docs/git.md).
+    """Check the documents that a commit changes: the gate of the action and of the hook.
 
-    Exits with status 0 if all of them pass, with 1 if one does not, with 2 if
-    one cannot be compared.
+    Renamed, added, deleted and replaced documents are told of. Exits with
+    status 0 if all pass, with 1 if one does not, with 2 if one cannot be
+    compared. docs/git.md says more.
     """
     from_the_command_line(context, _DECIDES)
     ignored = ignore_options(
