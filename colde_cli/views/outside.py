@@ -49,7 +49,7 @@ _NAMES: Mapping[Kind, tuple[str, str]] = {
     PartKind.ATTACHMENTS: ("attachment", "attachments"),
     PartKind.MEDIA: ("recording", "recordings"),
     PartKind.FORMS: ("form", "forms"),
-    PartKind.APPEARANCE: ("look of a page", "looks of pages"),
+    PartKind.APPEARANCE: ("page", "pages"),
     PartKind.SCRIPTS: ("script", "scripts"),
     PartKind.OTHER: ("other part", "other parts"),
 }
@@ -145,6 +145,8 @@ def plural_of(kind: Kind, count: int) -> str:
 
 def _one_or_more(kind: Kind, count: int) -> str:
     name = counted(kind, count)
+    if kind is PartKind.APPEARANCE:
+        return f"the look of {'a ' * (count == 1)}{name}"
     return f"{'an' if name[0] in 'aeiou' else 'a'} {name}" if count == 1 else name
 
 
