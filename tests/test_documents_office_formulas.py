@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from word_files import p, write_word
 
-from colde_cli.documents.office.formulas import Formula
+from colde_cli.documents.office.formulas import WordFormula
 from colde_cli.documents.reading import read
 
 
@@ -92,7 +92,7 @@ Node = Any
 """A letter, a row of nodes, or a name with its arguments."""
 
 
-def add(formula: Formula, node: Node) -> None:
+def add(formula: WordFormula, node: Node) -> None:
     """Read a node of a formula."""
     if isinstance(node, str):
         formula.add(node)
@@ -141,7 +141,7 @@ def test_formulas_that_differ_read_differently() -> None:
     ]
     seen = defaultdict(set)
     for row in [("row", item) for item in items] + [("row", *pair) for pair in product(items, items)]:
-        formula = Formula()
+        formula = WordFormula()
         add(formula, row)
         seen[formula.written("")[0]].add(one_text(row))
     assert len(seen) > 10_000

@@ -59,7 +59,7 @@ def joined(terms: Iterable[Term], before: str = "") -> str:
 
 
 @dataclass(slots=True)
-class _Frame:
+class _FormulaElement:
     """An element that is being read: its terms, its properties, and the texts of its arguments by their names."""
 
     name: str
@@ -81,10 +81,10 @@ class _Frame:
 
 
 @dataclass(slots=True)
-class Formula:
+class WordFormula:
     """A formula that is being read, element by element."""
 
-    _frames: list[_Frame] = field(default_factory=lambda: [_Frame(FORMULA)])
+    _frames: list[_FormulaElement] = field(default_factory=lambda: [_FormulaElement(FORMULA)])
     _alphabet: str = ""
     _unseen: list[str] = field(default_factory=list)
 
@@ -92,7 +92,7 @@ class Formula:
         """Begin an element in the namespace of formulas."""
         local = name.removeprefix(_PREFIX)
         if local in _WRITERS or name in _ARGUMENTS:
-            self._frames.append(_Frame(local))
+            self._frames.append(_FormulaElement(local))
         elif name == "m:r":
             self._alphabet = ""
         elif name == "m:scr":
@@ -167,7 +167,7 @@ def _script(text: str) -> str:
     return text if _SCRIPT.fullmatch(_bare(text)) else f"({text})"
 
 
-def _scripts(frame: _Frame, *, closed: bool = False) -> str:
+def _scripts(frame: _FormulaElement, *, closed: bool = False) -> str:
     """The scripts of an element, `_i^n`; `closed` puts the last one in brackets."""
     low = frame.one("sub") if not frame.is_on("subHide") else ""
     high = frame.one("sup") if not frame.is_on("supHide") else ""
@@ -178,17 +178,17 @@ def _scripts(frame: _Frame, *, closed: bool = False) -> str:
     )
 
 
-def _scripted(frame: _Frame) -> Term:
+def _scripted(frame: _FormulaElement) -> Term:
     base = _operand(frame.one("e"))
     return Term(base + _scripts(frame), base + _scripts(frame, closed=True))
 
 
-def _scripted_before(frame: _Frame) -> Term:
+def _scripted_before(frame: _FormulaElement) -> Term:
     text = f"{_scripts(frame)} {_operand(frame.one('e'))}"
     return Term(text, f"({text})")
 
 
-def _fraction(frame: _Frame) -> Term:
+def _fraction(frame: _FormulaElement) -> Term:
     above, below = frame.one("num"), frame.one("den")
     if frame.values.get("type") == "noBar":
         return _plain(f"({above} ¦ {below})")
@@ -196,17 +196,17 @@ def _fraction(frame: _Frame) -> Term:
     return Term(text, f"({text})", after=True)
 
 
-def _sum(frame: _Frame) -> Term:
+def _sum(frame: _FormulaElement) -> Term:
     sign, scripts = frame.values.get("chr", "∫"), _scripts(frame)
     return _plain(f"{sign}{scripts}{' ' * bool(scripts)}{_operand(frame.one('e'))}")
 
 
-def _root(frame: _Frame) -> Term:
+def _root(frame: _FormulaElement) -> Term:
     degree = "" if frame.is_on("degHide") else frame.one("deg")
     return _plain(f"√{f'[{degree}]' if degree else ''}({frame.one('e')})")
 
 
-def _delimited(frame: _Frame) -> Term:
+def _delimited(frame: _FormulaElement) -> Term:
     signs = frame.values
     inner = signs.get("sepChr", "|").join(frame.all("e"))
     if " ¦ " in inner and _is_enclosed(inner):
@@ -214,36 +214,36 @@ def _delimited(frame: _Frame) -> Term:
     return _plain(f"{signs.get('begChr', '(')}{inner}{signs.get('endChr', ')')}")
 
 
-def _matrix(frame: _Frame) -> Term:
+def _matrix(frame: _FormulaElement) -> Term:
     return _plain(f"[{'; '.join(frame.all('mr'))}]")
 
 
-def _lines(frame: _Frame) -> Term:
+def _lines(frame: _FormulaElement) -> Term:
     return _plain(f"{{{'; '.join(frame.all('e'))}}}")
 
 
-def _accent(frame: _Frame) -> Term:
+def _accent(frame: _FormulaElement) -> Term:
     return _marked(frame, frame.values.get("chr", "\N{COMBINING CIRCUMFLEX ACCENT}"))
 
 
-def _bar(frame: _Frame) -> Term:
+def _bar(frame: _FormulaElement) -> Term:
     over = frame.values.get("pos") == "top"
     return _marked(frame, "\N{COMBINING OVERLINE}" if over else "\N{COMBINING LOW LINE}")
 
 
-def _marked(frame: _Frame, mark: str) -> Term:
+def _marked(frame: _FormulaElement, mark: str) -> Term:
     inner = frame.one("e")
     return _plain((inner if len(_bare(inner)) == 1 else f"({inner})") + mark)
 
 
-def _grouped(frame: _Frame) -> Term:
+def _grouped(frame: _FormulaElement) -> Term:
     return _plain(f"{frame.values.get('chr', '⏟')}({frame.one('e')})")
 
 
-def _limit(sign: str) -> Callable[[_Frame], Term]:
+def _limit(sign: str) -> Callable[[_FormulaElement], Term]:
     """A limit over or under a base: `lim_(x→0)`; `┬` and `┴` where it would read as a script."""
 
-    def write(frame: _Frame) -> Term:
+    def write(frame: _FormulaElement) -> Term:
         base, limit = frame.one("e"), frame.one("lim")
         mark = "_" if sign == "┬" and _WORD.fullmatch(base) else sign
         return Term(f"{_operand(base)}{mark}{_script(limit)}", f"{_operand(base)}{mark}({limit})")
@@ -251,17 +251,17 @@ def _limit(sign: str) -> Callable[[_Frame], Term]:
     return write
 
 
-def _function(frame: _Frame) -> Term:
+def _function(frame: _FormulaElement) -> Term:
     name, of = frame.one("fName"), frame.one("e")
     return Term(f"{name} {_operand(of)}", f"{name} ({of})")
 
 
-def _framed(frame: _Frame) -> Term:
+def _framed(frame: _FormulaElement) -> Term:
     struck = any(frame.is_on(name) for name in ("strikeH", "strikeV", "strikeBLTR", "strikeTLBR"))
     return _plain(f"{'cancel' if struck else '▭'}({frame.one('e')})")
 
 
-def _content(frame: _Frame) -> Term:
+def _content(frame: _FormulaElement) -> Term:
     return _plain(frame.one("e"))
 
 
@@ -271,7 +271,7 @@ def _plain(text: str) -> Term:
 
 _SIGNS = frozenset(("chr", "begChr", "endChr", "sepChr"))
 """Properties that are signs; without a value they are none."""
-_WRITERS: dict[str, Callable[[_Frame], Term]] = {
+_WRITERS: dict[str, Callable[[_FormulaElement], Term]] = {
     "f": _fraction,
     **dict.fromkeys(("sSup", "sSub", "sSubSup"), _scripted),
     "sPre": _scripted_before,

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from colde_cli.documents.builder import MAX_CHARACTERS, DocumentBuilder, too_much_text
 from colde_cli.documents.office.archive import MAX_ELEMENTS
 from colde_cli.documents.office.body import Note, Paragraph, Table
-from colde_cli.documents.office.formulas import FORMULA, Formula
+from colde_cli.documents.office.formulas import FORMULA, WordFormula
 from colde_cli.documents.office.symbols import symbol
 from colde_cli.documents.office.word_drawings import Attributes, WordDrawings
 from colde_cli.documents.office.word_fields import FORM_ELEMENTS, Control, FormField
@@ -370,7 +370,7 @@ class WordBody(WordDrawings):
 
     def _begin_formula(self, _: Attributes) -> None:
         if self._formula is None and self._open:
-            self._formula = Formula()
+            self._formula = WordFormula()
 
     def _end_formula(self) -> None:
         formula, self._formula = self._formula, None

@@ -203,7 +203,7 @@ class WordStyles(Styles):
 
 
 @dataclass(slots=True)
-class ListLevel:
+class WordListLevel:
     """A level of numbered lists.
 
     Attributes:
@@ -227,16 +227,16 @@ class Numbering(XmlHandler):
 
     used: dict[str, None] = field(default_factory=dict)  # a set that keeps its order
     _seen: set[tuple[str, str]] = field(default_factory=set)
-    _levels: dict[str, dict[str, ListLevel]] = field(default_factory=dict)  # by abstract list
+    _levels: dict[str, dict[str, WordListLevel]] = field(default_factory=dict)  # by abstract list
     _patterns: dict[str, str] = field(default_factory=dict)  # list -> abstract list
     _linked: dict[str, str] = field(default_factory=dict)  # abstract list -> style that names another
     _defining: dict[str, str] = field(default_factory=dict)  # style -> abstract list that it names
-    _own: dict[str, dict[str, ListLevel]] = field(default_factory=dict)  # by list: levels of its own
+    _own: dict[str, dict[str, WordListLevel]] = field(default_factory=dict)  # by list: levels of its own
     _starts: dict[tuple[str, str], str] = field(default_factory=dict)  # by list and level
     _abstract: str = ""
     _list: str = ""
     _number: str = ""  # of the level
-    _level: ListLevel = field(default_factory=ListLevel)
+    _level: WordListLevel = field(default_factory=WordListLevel)
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
         """Record a list, a level or one of its properties."""
@@ -256,7 +256,7 @@ class Numbering(XmlHandler):
         elif name == "w:startOverride":
             self._starts[self._list, self._number] = value
         elif name == "w:lvl":
-            self._level = ListLevel()
+            self._level = WordListLevel()
             levels = self._own if self._list else self._levels
             levels.setdefault(self._list or self._abstract, {})[attributes.get("w:ilvl", "0")] = self._level
         else:
@@ -295,13 +295,13 @@ class Numbering(XmlHandler):
             self.used.setdefault(f"numbered “{found.text}”{self._forms(found, levels)} from {start}")
         return True
 
-    def _levels_of(self, number: str) -> dict[str, ListLevel]:
+    def _levels_of(self, number: str) -> dict[str, WordListLevel]:
         abstract = self._patterns.get(number, "")
         abstract = self._defining.get(self._linked.get(abstract, ""), abstract)
         return self._levels.get(abstract, {}) | self._own.get(number, {})
 
     @staticmethod
-    def _forms(level: ListLevel, levels: dict[str, ListLevel]) -> str:
+    def _forms(level: WordListLevel, levels: dict[str, WordListLevel]) -> str:
         """The forms of the numbers that the text of a level names, apart from 1, 2, 3."""
         named = [(mark, levels.get(str(mark - 1))) for mark in range(1, 10) if f"%{mark}" in level.text]
         forms = [

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from colde_cli.documents.notation import TICKED, UNTICKED, lowered, raised
 from colde_cli.documents.office.body import Body, Paragraph
-from colde_cli.documents.office.formulas import Formula
+from colde_cli.documents.office.formulas import WordFormula
 from colde_cli.documents.office.symbols import box, symbols
 from colde_cli.documents.office.word_fields import PAGE_NUMBERS, Control, WordField
 from colde_cli.documents.office.word_styles import LetterProperties, Letters, WordStyles
@@ -52,7 +52,7 @@ class WordParagraph(Paragraph):
         self._after_formula = False
         self.pieces.append(text)
 
-    def put_formula(self, formula: Formula) -> str:
+    def put_formula(self, formula: WordFormula) -> str:
         """Add a formula; return what of it is not shown."""
         self.finish()
         text, unseen = formula.written(self.before)
@@ -121,7 +121,7 @@ class WordText(Body):
     _letters: Letters | None = None  # of the current run; None until they are looked up
     _fields: list[WordField] = field(default_factory=list)
     _controls: list[Control] = field(default_factory=list)
-    _formula: Formula | None = None
+    _formula: WordFormula | None = None
     _log: list[str] = field(default_factory=list)  # the text as a reader sees it, piece by piece
     _deleted: int = 0  # depth inside deletions
     _moved: int = 0  # of these: inside text that was moved away
