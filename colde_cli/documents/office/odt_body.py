@@ -9,9 +9,8 @@ from dataclasses import dataclass, field
 
 from colde_cli.documents.office.archive import XmlHandler
 from colde_cli.documents.office.body import Paragraph
-from colde_cli.documents.office.mathml import Formula
 from colde_cli.documents.office.odt_forms import FieldMark, FormControls
-from colde_cli.documents.office.odt_parts import OdtParts, content_of
+from colde_cli.documents.office.odt_parts import MathText, OdtParts, content_of
 from colde_cli.documents.office.odt_styles import OUTLINE
 from colde_cli.documents.office.odt_text import Aside, Attributes, Closer, OdtParagraph, OdtText, Shape
 from colde_cli.documents.outside import OutsideKind, PartKind, digest_of
@@ -28,7 +27,7 @@ _PAGES = re.compile(r"[\s,.…]+\d+(?:[\s,–-]+\d+)*\s*(?:pp?|ff?)?\.?\s*$")
 
 
 @dataclass(slots=True)
-class _Frame:
+class _OdtFrame:
     """A frame that is being read: a picture, an object, or several forms of one of them."""
 
     name: str = ""
@@ -71,7 +70,7 @@ class OdtBody(OdtText):
     parts: OdtParts = field(kw_only=True)
     running: bool = False
     forms: FormControls = field(init=False)
-    _frames: list[_Frame] = field(default_factory=list)
+    _frames: list[_OdtFrame] = field(default_factory=list)
     _choices: list[list[str]] = field(default_factory=list)
     _rubies: list[tuple[Paragraph, int]] = field(default_factory=list)
 
@@ -206,14 +205,14 @@ class OdtBody(OdtText):
 
     def _begin_frame(self, name: str, attributes: Attributes) -> Closer:
         self._cut()
-        self._frames.append(_Frame(attributes.get("draw:name", "")))
+        self._frames.append(_OdtFrame(attributes.get("draw:name", "")))
         return self._end_frame
 
     def _end_frame(self) -> None:
         self._frames.pop()
 
     def _begin_picture(self, name: str, attributes: Attributes) -> Closer:
-        frame = self._frames[-1] if self._frames else _Frame()
+        frame = self._frames[-1] if self._frames else _OdtFrame()
         href = attributes.get("xlink:href", "")
         part = self.parts.inside(href)
         again = frame.has_object or (frame.pictures and part.lower().endswith(".png"))  # for other programs
@@ -230,7 +229,7 @@ class OdtBody(OdtText):
         return self._collect(_Collected(), PartKind.PICTURES if picture else PartKind.EMBEDDED)
 
     def _begin_object(self, name: str, attributes: Attributes) -> Closer:
-        frame = self._frames[-1] if self._frames else _Frame()
+        frame = self._frames[-1] if self._frames else _OdtFrame()
         href = attributes.get("xlink:href", "")
         part = self.parts.inside(href)
         if not part:
@@ -246,7 +245,7 @@ class OdtBody(OdtText):
         return None
 
     def _begin_formula(self, name: str, attributes: Attributes) -> Closer:
-        formula = Formula()
+        formula = MathText()
         formula.start(name, attributes)
         if self._frames:
             self._frames[-1].has_object = True
@@ -254,7 +253,7 @@ class OdtBody(OdtText):
         def end() -> None:
             self._end_receiver()
             formula.end(name)
-            self._insert(formula.text)
+            self._insert(formula.written())
 
         self._receive(formula)
         return end
