@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from libre_office import SOFFICE, saved
-from odt_files import MIMETYPE, h, p, root, table, write_odt
+from odt_files import MIMETYPE, h, master, p, pages, root, s, styled, table, write_odt
 
 from colde_cli.documents.document import Document
 from colde_cli.documents.office.odt_styles import OdtListLevel, OdtStyles
@@ -74,14 +74,6 @@ def test_what_is_no_text_of_the_body_stands_beside_it(path: Path) -> None:
     assert beside(document, "metadata") == [("Sale", "title")]
 
 
-def styled(*styles: str) -> str:
-    """Automatic styles S0, S1, ... of letters with these properties."""
-    return "".join(
-        f'<style:style style:name="S{number}" style:family="text"><style:text-properties {style}/></style:style>'
-        for number, style in enumerate(styles)
-    )
-
-
 def with_styles(path: Path, styles: str, body: str, parts: dict[str, bytes] | None = None) -> Document:
     content = root(
         "document-content",
@@ -89,10 +81,6 @@ def with_styles(path: Path, styles: str, body: str, parts: dict[str, bytes] | No
         f"<office:body><office:text>{body}</office:text></office:body>",
     )
     return read(write_odt(path, "", parts={"content.xml": content.encode(), **(parts or {})}))
-
-
-def s(number: int, text: str) -> str:
-    return f'<text:span text:style-name="S{number}">{text}</text:span>'
 
 
 @pytest.mark.parametrize(
@@ -323,6 +311,19 @@ def test_fields_show_one_thing_and_hold_another(path: Path) -> None:
     assert [text for text, _ in beside(document, "hidden-text")] == ["dark", "five", "Off"]
 
 
+def test_values_that_the_words_do_not_show(path: Path) -> None:
+    def code(words: str, value: str) -> list[tuple[str, str]]:
+        stated = f'office:value-type="float" office:value="{value}"'
+        cell = table((p(words),)).replace("<table:table-cell>", f"<table:table-cell {stated}>")
+        found = p(f"It is <text:variable-set {stated}>{words}</text:variable-set>.") + cell
+        return beside(read(write_odt(path, h("One") + found)), "code")
+
+    assert code("EUR 1 250,00", "1250") == code("12.5 %", "0.125") == []
+    assert code("1 250", "9250") == [("9250", "1 250"), ("9250", "1 250")]
+    chosen = '<text:drop-down text:name="P"><text:label text:value="a" text:current-selected="true"/>b</text:drop-down>'
+    assert beside(read(write_odt(path, p(chosen))), "form-values") == [("a", "P"), ("a", "P")]
+
+
 def test_covered_cells_and_conditions(path: Path) -> None:
     section = '<text:section text:display="condition" text:condition="ooow:1==1"{}>{}</text:section>'
     cells = table((p("a"),)).replace(
@@ -417,21 +418,6 @@ def test_lists_and_headings_keep_their_kind_and_number(path: Path) -> None:
 def test_numbers_of_lists(form: str, number: int, written: str) -> None:
     styles = OdtStyles(lists={("L", 1): OdtListLevel(form=form, start=number)})
     assert styles.mark("L", 1, None) == written
-
-
-def pages(*masters: str) -> dict[str, bytes]:
-    hidden = styled('text:display="none"')
-    return {
-        "styles.xml": root(
-            "document-styles",
-            f"<office:automatic-styles>{hidden}</office:automatic-styles>"
-            f"<office:master-styles>{''.join(masters)}</office:master-styles>",
-        ).encode()
-    }
-
-
-def master(name: str, inner: str, following: str = "") -> str:
-    return f'<style:master-page style:name="{name}" style:next-style-name="{following}">{inner}</style:master-page>'
 
 
 def test_headers_and_footers_of_the_pages_in_use(path: Path) -> None:

@@ -24,7 +24,15 @@ Closer = Callable[[], None] | None
 
 MOST_ABOUT = 200
 """Maximum number of characters of a heading or an item that tell which one it is."""
+_VALUES = ("office:value", "office:string-value", "office:boolean-value")
 _UNMARKED, _COUNTED = -1, -2  # an item of a list without a mark, and one that states no number
+
+
+def unshown_value(attributes: Attributes, words: str) -> str:
+    """The value that a field or a cell states, if its words do not show it: an editor may write that one."""
+    value = next((attributes[name] for name in _VALUES if attributes.get(name)), "")
+    stated, shown = ("".join(filter(str.isalnum, text)).casefold() for text in (value, words))
+    return "" if stated.strip("0") in shown else value
 
 
 @dataclass(slots=True)
@@ -449,8 +457,10 @@ class OdtText(Body):
         def end() -> None:
             self.end_cell()
             table = self._places[-1] if self._places else None
-            if times != "1" and isinstance(table, Table) and table.cells and table.cells[-1]:
-                self.account.add_text(OutsideKind.STRUCTURE, f"{times} times", table.cells[-1][:MOST_ABOUT])
+            words = table.cells[-1] if isinstance(table, Table) and table.cells else ""
+            self.account.add_text(OutsideKind.CODE, unshown_value(attributes, words), words[:MOST_ABOUT])
+            if times != "1" and words:
+                self.account.add_text(OutsideKind.STRUCTURE, f"{times} times", words[:MOST_ABOUT])
 
         return end
 
