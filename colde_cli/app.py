@@ -39,6 +39,7 @@ INTERRUPTED = 130
 COMMANDS = {
     "diff": "Compare two documents, several versions of one, or the documents of two folders.",
     "verify": "Check that only what is allowed changed between two documents.",
+    "git-check": "Check the documents that a commit changes: the gate of the action and of the hook.",
     "rank": "Find the documents that are most similar to one.",
     "dupes": "Find copies, versions and parts of documents among many.",
     "clusters": "Group documents by subject.",
@@ -60,8 +61,8 @@ COMMANDS = {
 The command NAME is the function NAME of `commands/NAME.py`, or its `app` if it has commands of its own.
 """
 
-HIDDEN = frozenset({"git-check", "git-diff"})
-"""Commands that are not for people: git runs them, and jobs that check what goes into it."""
+HIDDEN = frozenset({"git-diff"})
+"""Commands that are not for people: git runs it."""
 
 
 class Commands(UserDict[str, Any]):

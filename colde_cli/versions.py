@@ -6,10 +6,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from colde_cli.api import ReadOptions, Source, open_pair, opener, read_both, with_warnings
+from colde_cli.documents.appearance import settled
 from colde_cli.documents.document import Document
 from colde_cli.documents.reading import start_readers
 from colde_cli.documents.sandbox import readers
@@ -197,10 +199,13 @@ def _steps(
 ) -> Iterator[Comparison]:
     """The comparison of each document with the next; each is encoded once."""
     from colde_cli.similarity.comparison import compare_encodings
+    from colde_cli.similarity.outside import compare_outside
 
     before: Encoding | None = None
     for document in documents:
         (after,) = encoder.encode_many([document], progress)
         if before is not None:
-            yield compare_encodings(before, after, encoder, ignore, field=field, progress=progress)
+            compared = compare_encodings(before, after, encoder, ignore, field=field, progress=progress)
+            one, two = settled(before.document, document, same_body=compared.same_content)
+            yield replace(compared, outside=compare_outside(one, two, ignore))
         before = after

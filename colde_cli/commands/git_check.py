@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from colde_cli.commands.git_changes import Change, Repository, Side
 from colde_cli.commands.options import (
     OUTPUT,
     DebugOption,
@@ -45,6 +44,7 @@ from colde_cli.commands.options import (
     from_the_command_line,
     ignore_options,
 )
+from colde_cli.corpus.git_changes import Change, Repository, StoredFile
 from colde_cli.errors import DocumentError, OptionError
 from colde_cli.recipes import option
 from colde_cli.settings import DEFAULT_MODEL
@@ -75,17 +75,15 @@ def git_check(
     patterns: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[PATTERN]...", help="Of the documents, as git takes them. Default: PDF and Office."
+            metavar="[PATTERN]...",
+            help="Of the documents, as git takes them. Default: PDF, Word and OpenDocument.",
         ),
     ] = None,
-    base: Annotated[
-        str, option("--base", envvar=None, metavar="COMMIT", help="Compare HEAD with this commit.")
-    ] = "",
+    base: Annotated[str, option("--base", metavar="COMMIT", help="Compare HEAD with this commit.")] = "",
     hook: Annotated[
         bool,
         option(
             "--hook",
-            envvar=None,
             help="Compare what is staged with HEAD, or the commits of a run of pre-commit.",
         ),
     ] = False,
@@ -93,26 +91,24 @@ def git_check(
         list[str] | None,
         option(
             "--allow",
-            envvar=None,
             metavar="SECTION|PATTERN|KIND",
             help="What may change, as for colde verify.",
         ),
     ] = None,
     verify: Annotated[
-        bool, option("--verify", envvar=None, help="Nothing else may change, even if nothing is allowed.")
+        bool, option("--verify", help="Nothing else may change, even if nothing is allowed.")
     ] = False,
     allow_added: Annotated[
-        bool, option("--allow-added", envvar=None, help="With --allow or --verify: documents may be added.")
+        bool, option("--allow-added", help="With --allow or --verify: documents may be added.")
     ] = False,
     allow_deleted: Annotated[
         bool,
-        option("--allow-deleted", envvar=None, help="With --allow or --verify: documents may be deleted."),
+        option("--allow-deleted", help="With --allow or --verify: documents may be deleted."),
     ] = False,
     fail_under: Annotated[
         float | None,
         option(
             "--fail-under",
-            envvar=None,
             callback=check_score,
             metavar="SCORE",
             help="Refuse a document whose score with its earlier version is below.",
@@ -129,9 +125,7 @@ def git_check(
     format: Annotated[Format | None, format_option("table|github")] = None,
     summary: Annotated[
         Path | None,
-        option(
-            "--summary", envvar=None, panel=OUTPUT, metavar="FILE", help="Also add Markdown to this file."
-        ),
+        option("--summary", panel=OUTPUT, metavar="FILE", help="Also add Markdown to this file."),
     ] = None,
     level: LevelOption = Level.PASSAGE,
     top: ListedOption = 10,
@@ -142,10 +136,11 @@ def git_check(
     threads: ThreadsOption = None,
     no_cache: NoCacheOption = False,
 ) -> None:
-    """Compare the documents that a commit changes, for the action and the hook (docs/git.md).
+    """Check the documents that a commit changes: the gate of the action and of the hook.
 
-    Exits with status 0 if all of them pass, with 1 if one does not, with 2 if
-    one cannot be compared.
+    Renamed, added, deleted and replaced documents are told of. Exits with
+    status 0 if all pass, with 1 if one does not, with 2 if one cannot be
+    compared. docs/git.md says more.
     """
     from_the_command_line(context, _DECIDES)
     ignored = ignore_options(
@@ -251,7 +246,7 @@ def _changed_workflow(repository: Repository, old: str, new: str | None) -> _Fin
     name = place.removeprefix(f"{os.environ.get('GITHUB_REPOSITORY', '')}/")
     if name == place or not repository.changed(old, new, name):
         return None
-    side = Side(name, "100644", "", watched=True)
+    side = StoredFile(name, "100644", "", watched=True)
     finding = _Finding(Change(side, side), "the workflow of this check")
     finding.refuse("It is changed together with documents; change it first, alone.", 1)
     return finding
@@ -342,7 +337,7 @@ class _Gate:
             finding.refuse(_named(str(error), folder), 2)
         finding.remarks = [_named(sentence, folder) for sentence in finding.remarks]
 
-    def _document(self, side: Side, folder: Path, finding: _Finding) -> Document:
+    def _document(self, side: StoredFile, folder: Path, finding: _Finding) -> Document:
         from colde_cli import api
 
         document = api.ReadOptions(self.password).read(str(self.repository.write(side, folder)))

@@ -50,8 +50,9 @@ def settled(
     1. Pictures of two files of one format that differ as they are stored are decoded. Where that succeeds, their digest
        becomes that of their pixels in both documents, so that a picture that was only stored anew is the same.
     2. If both are PDFs with equally many pages and one body, pages are drawn, and each becomes a part of its document
-       (`PartKind.APPEARANCE`). Left out are the pages for which something else is told apart: they look different
-       anyway. A page that cannot be drawn, or not within the limits, is equal to no other.
+       (`PartKind.APPEARANCE`); with other bodies, only the pages without text. Left out are the pages for which
+       something else is told apart: they look different anyway. A page that cannot be drawn, or not within the limits,
+       is equal to no other.
 
     Args:
         a: the first document, as read.
@@ -67,7 +68,10 @@ def settled(
     if a.format not in _FORMATS:
         return a, b
     a, b = _with_pixels(a, b, password)
-    pages = _pages_to_draw(a, b) if same_body and a.format == "pdf" else []
+    pages = _pages_to_draw(a, b) if a.format == "pdf" else []
+    if not same_body:
+        textless = {*a.report.pages_without_text, *b.report.pages_without_text}
+        pages = [number for number in pages if number in textless]
     return _with_pages(a, b, pages, password) if pages else (a, b)
 
 

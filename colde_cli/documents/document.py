@@ -141,6 +141,8 @@ class ReadReport:
         unread_values: least number of form fields with unreadable values; with any, texts never count as the same.
         skipped_sections: headings of sections left out at the user's wish.
         warnings: sentences for the user.
+        accounted: those of `warnings` that are about what stands in `Document.parts`, or about how bytes were decoded:
+            equal parts and equal texts are the same all the same.
         notes: sentences on text left out on purpose (running heads, page numbers), for `--verbose`.
         ignored: text of templates that was left out; None where no template was named.
         chosen_pages: first and last page read at the user's wish; None for all.
@@ -156,6 +158,7 @@ class ReadReport:
     unread_values: int = 0
     skipped_sections: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    accounted: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     ignored: Ignored | None = None
     chosen_pages: tuple[int, int] | None = None

@@ -18,6 +18,9 @@ MOST_CHARACTERS = 4_000_000
 """Maximum number of characters of all texts outside a document; the others become one part, by digest."""
 
 
+_BARE_HOST = re.compile(r"[a-z]+://[^/?#\s]+/", re.IGNORECASE)
+
+
 class OutsideKind(StrEnum):
     """Kinds of texts outside the body, by the names that `--ignore` and `--allow` take."""
 
@@ -134,6 +137,8 @@ class Account:
     ) -> None:
         """Add a text; blanks alone are none."""
         text, about = " ".join(text.split()), " ".join(about.split())
+        if kind is OutsideKind.LINKS and _BARE_HOST.fullmatch(text):
+            text = text[:-1]  # editors add the slash
         if not text:
             return
         if kind is OutsideKind.LINKS and _HOST_ALONE.fullmatch(text):

@@ -118,7 +118,7 @@ def read_text(data: bytes, path: str, name: str) -> Document:
     marked = _mark_headings(blocks)
     title = next((block.lines[0].strip() for block in marked[:3] if _is_title(block)), name)
     parts = list(_parts(marked, hyphens))
-    report = ReadReport(warnings=warnings, divided_words=tuple(sorted(hyphens.divided)))
+    report = ReadReport(warnings=warnings, accounted=warnings, divided_words=tuple(sorted(hyphens.divided)))
     document = _document(path, title, parts, report)
     return replace(document, outside=account.all_texts(), parts=account.all_parts())
 

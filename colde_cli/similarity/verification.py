@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby, zip_longest
 
 from colde_cli.documents.document import Document, Section, Span
+from colde_cli.documents.outside import PartKind
 from colde_cli.documents.passages import Passage
 from colde_cli.documents.selection import compiled, is_section, one_or_more, section_pattern
 from colde_cli.errors import OptionError, PartlyReadError
@@ -101,9 +102,7 @@ def verify_documents(
         PartlyReadError: a document was not read whole.
     """
     rules = [_rule(text) for text in one_or_more(allow)]
-    if not a.digest or a.digest != b.digest:  # the same bytes are the same, read or not
-        for document in (a, b):
-            _check_read(document)
+    _check_read(a, b)
     outside = compare_outside(a, b, ignore)
     for rule in (rule for rule in rules if rule.kind):
         left = outside.without([rule.kind])
@@ -116,21 +115,37 @@ def verify_documents(
     return replace(found, allowed=allowed, outside=outside)
 
 
-def _check_read(document: Document) -> None:
-    """Refuse a document of which something was not read: it may have changed.
+def _check_read(a: Document, b: Document) -> None:
+    """Refuse documents of which something was neither read nor accounted for: it may have changed.
+
+    The same bytes are the same, read or not. So are pages that were drawn (`documents.appearance`): what they show is
+    compared.
 
     Raises:
-        PartlyReadError: it is such a document.
+        PartlyReadError: one is such a document.
     """
-    report = document.report
-    reasons = [*report.warnings[:1]]
-    if report.unread_values:
-        reasons.append("Values of its form could not be read.")
-    if report.unreadable_characters:
-        reasons.append("Some of its characters could not be read.")
-    if reasons:
-        name = document.path or document.title
-        raise PartlyReadError(f"{name} cannot be verified: {reasons[0]}")
+    if a.digest and a.digest == b.digest:
+        return
+    drawn = _drawn(a) & _drawn(b)
+    for document in (a, b):
+        report = document.report
+        if report.pages and drawn.issuperset(range(1, report.pages + 1)):
+            continue
+        reasons = [sentence for sentence in report.warnings if sentence not in report.accounted]
+        if report.unread_values:
+            reasons.append("Values of its form could not be read.")
+        if report.unreadable_characters:
+            reasons.append("Some of its characters could not be read.")
+        if not drawn.issuperset(report.pages_without_text):
+            reasons.append("It has pages without text, which could not be drawn side by side.")
+        if reasons:
+            name = document.path or document.title
+            raise PartlyReadError(f"{name} cannot be verified: {reasons[0]}")
+
+
+def _drawn(document: Document) -> set[int]:
+    """The pages of a document that were drawn."""
+    return {part.pages[0] for part in document.parts if part.kind is PartKind.APPEARANCE and part.pages}
 
 
 @dataclass(slots=True)

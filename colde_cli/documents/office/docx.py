@@ -77,7 +77,7 @@ def _account_for_the_rest(package: Package, body: WordBody) -> None:
         text = comments.notes.get(("w:comment", number), "")
         account.add_text(OutsideKind.COMMENTS, text, body.commented.get(number, ""))
     _extend(account, comments.builder.account)
-    for text in body.numbering.used.values():
+    for text in body.numbering.used:
         account.add_text(OutsideKind.STRUCTURE, text)
     if macros := package.part("vbaProject"):
         account.add_part(PartKind.SCRIPTS, package.digest(macros), "macros")
@@ -90,7 +90,7 @@ def _account_for_headers(package: Package, body: WordBody) -> None:
     if any(one.pages == "even" for one in body.headers):
         package.read(package.part("settings"), even)
     seen: set[tuple[OutsideKind, str, str]] = set()
-    read: dict[str, tuple[str, Account]] = {}
+    read: dict[str, tuple[list[str], Account]] = {}
     counted: set[str] = set()
     for header in body.headers:
         relation = relations.get(header.identifier)
@@ -98,13 +98,15 @@ def _account_for_headers(package: Package, body: WordBody) -> None:
             continue
         if relation.target not in read:
             side = body.side_part(relation.target, page_numbers=True)
-            read[relation.target] = " ".join(" ".join(side.notes.values()).split()), side.builder.account
-        text, beside = read[relation.target]
+            lines = [line for text in side.notes.values() for line in text.split("\n")]
+            read[relation.target] = lines, side.builder.account
+        lines, beside = read[relation.target]
         shown = header.shown and (header.pages != "even" or even.even_pages)
         kind, about = (header.kind, _PAGES.get(header.pages, "")) if shown else (OutsideKind.HIDDEN, _UNSHOWN)
-        if (kind, text, about) not in seen:
-            seen.add((kind, text, about))
-            account.add_text(kind, text, about)
+        for line in lines:
+            if (kind, line, about) not in seen:
+                seen.add((kind, line, about))
+                account.add_text(kind, line, about)
         if shown and relation.target not in counted:
             counted.add(relation.target)
             _extend(account, beside)

@@ -53,7 +53,7 @@ _UNSEEN_VALUES = frozenset(("c:f", "c:formatCode", "c:sqref", ":f", ":formatCode
 
 
 @dataclass(frozen=True, slots=True)
-class Relation:
+class PartRelation:
     """What a part refers to.
 
     Attributes:
@@ -81,7 +81,7 @@ class Package(Archive):
     def __init__(self, file: BinaryIO, shown: str) -> None:
         super().__init__(file, shown, _FORMAT)
         self.main = self._find_main()
-        self._relations: dict[str, dict[str, Relation]] = {}
+        self._relations: dict[str, dict[str, PartRelation]] = {}
         self._digests_by_content: dict[str, str] = {}
         self._diagrams: dict[str, list[str]] = {}
 
@@ -93,7 +93,7 @@ class Package(Archive):
                     return relation.target
         return ""
 
-    def relations(self, part: str) -> dict[str, Relation]:
+    def relations(self, part: str) -> dict[str, PartRelation]:
         """List the relations of a part by their identifiers; "" names the whole file."""
         if part not in self._relations:
             folder, base = posixpath.split(part)
@@ -171,7 +171,7 @@ class _Types(XmlHandler):
 @dataclass(slots=True)
 class _Relations(XmlHandler):
     folder: str
-    found: dict[str, Relation] = field(default_factory=dict)
+    found: dict[str, PartRelation] = field(default_factory=dict)
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
         target = attributes.get(":Target", "")
@@ -182,7 +182,7 @@ class _Relations(XmlHandler):
         if not external:
             place = target if target.startswith("/") else posixpath.join(self.folder, target)
             target = posixpath.normpath(place).lstrip("/")
-        self.found.setdefault(attributes.get(":Id", ""), Relation(kind, target, external))
+        self.found.setdefault(attributes.get(":Id", ""), PartRelation(kind, target, external))
 
 
 @dataclass(slots=True)

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from colde_cli.documents.builder import MAX_CHARACTERS, DocumentBuilder, too_much_text
 from colde_cli.documents.office.archive import MAX_ELEMENTS
 from colde_cli.documents.office.body import Note, Paragraph, Table
-from colde_cli.documents.office.fields import FORM_ELEMENTS, Control, FormField
 from colde_cli.documents.office.formulas import FORMULA, Formula
 from colde_cli.documents.office.symbols import symbol
 from colde_cli.documents.office.word_drawings import Attributes, WordDrawings
+from colde_cli.documents.office.word_fields import FORM_ELEMENTS, Control, FormField
 from colde_cli.documents.office.word_styles import (
     LETTER_PROPERTIES,
     LetterProperties,
@@ -313,7 +313,7 @@ class WordBody(WordDrawings):
         note = self._places.pop() if self._places else None
         if not isinstance(note, Note) or not note.identifier:
             return
-        text = " ".join(note.texts)
+        text = ("\n" if self.page_numbers else " ").join(note.texts)
         self._note_characters += len(text)
         if self._note_characters > MAX_CHARACTERS:
             raise too_much_text(self.builder.path)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from colde_cli.documents.document import Document
-from colde_cli.documents.office.package import Package, Relation
+from colde_cli.documents.office.package import Package, PartRelation
 from colde_cli.documents.office.word_text import WordParagraph, WordText
 from colde_cli.documents.outside import OutsideKind, PartKind, digest_of
 
@@ -80,7 +80,7 @@ class WordDrawings(WordText):
         """End the version for older programs."""
         self._fallbacks -= 1
 
-    def relation(self, identifier: str) -> Relation | None:
+    def relation(self, identifier: str) -> PartRelation | None:
         """Look up what an identifier refers to."""
         if not (self.package and identifier):
             return None
@@ -126,7 +126,7 @@ class WordDrawings(WordText):
         """Take the words of a drawing made of letters: a watermark, if it stands behind the pages."""
         if self.page_numbers:
             self.given += 1
-            self.builder.account.add_text(OutsideKind.ROTATED, text, "watermark")
+            self.builder.account.add_text(OutsideKind.HEADERS, text, "watermark")
         else:
             self.boxed([text])
 
@@ -161,7 +161,7 @@ class WordDrawings(WordText):
         if self._hidden_drawings:
             self._covered -= self._hidden_drawings.pop()
 
-    def refer_to(self, relation: Relation | None, name: str) -> None:
+    def refer_to(self, relation: PartRelation | None, name: str) -> None:
         """Account for what an element refers to."""
         if relation is None or self.package is None:
             return
@@ -183,7 +183,7 @@ class WordDrawings(WordText):
         else:
             self._embed(relation, name)
 
-    def _embed(self, relation: Relation, name: str) -> None:
+    def _embed(self, relation: PartRelation, name: str) -> None:
         assert self.package is not None, "it has relations"
         target, kind = relation.target, _KINDS.get(relation.kind, PartKind.OTHER)
         if name in ("w:contentPart", "w14:contentPart"):
@@ -197,7 +197,7 @@ class WordDrawings(WordText):
             source = target if kind is PartKind.PICTURES else ""
             self.account_part(kind, self.package.digest(target), source=source)
 
-    def read_inner(self, relation: Relation | None) -> None:
+    def read_inner(self, relation: PartRelation | None) -> None:
         """Read a document that stands inside this one as part of its text, or account for it as a part."""
         if relation is None or self.package is None:
             return

@@ -225,7 +225,8 @@ class ListLevel:
 class Numbering(XmlHandler):
     """The part with the numbered lists, and those that are in use, in the order of the text."""
 
-    used: dict[tuple[str, str], str] = field(default_factory=dict)
+    used: dict[str, None] = field(default_factory=dict)  # a set that keeps its order
+    _seen: set[tuple[str, str]] = field(default_factory=set)
     _levels: dict[str, dict[str, ListLevel]] = field(default_factory=dict)  # by abstract list
     _patterns: dict[str, str] = field(default_factory=dict)  # list -> abstract list
     _linked: dict[str, str] = field(default_factory=dict)  # abstract list -> style that names another
@@ -287,12 +288,11 @@ class Numbering(XmlHandler):
         found = levels.get(level)
         if found is None or found.form in _UNCOUNTED:
             return any(one.form not in _UNCOUNTED for one in levels.values())
-        # Lists of one pattern are counted on, unless they have a start of their own.
-        alone = (number, level) in self._starts or number in self._own
-        key = (number if alone else f"of {self._patterns.get(number, '')}"), level
-        if key not in self.used:
+        if (number, level) not in self._seen:
+            self._seen.add((number, level))
             start = self._starts.get((number, level), found.start)
-            self.used[key] = f"numbered “{found.text}”{self._forms(found, levels)} from {start}"
+            # Editors split and join lists of one definition as they like; each counts once.
+            self.used.setdefault(f"numbered “{found.text}”{self._forms(found, levels)} from {start}")
         return True
 
     def _levels_of(self, number: str) -> dict[str, ListLevel]:

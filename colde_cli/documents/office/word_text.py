@@ -11,13 +11,14 @@ from dataclasses import dataclass, field
 
 from colde_cli.documents.notation import TICKED, UNTICKED, lowered, raised
 from colde_cli.documents.office.body import Body, Paragraph
-from colde_cli.documents.office.fields import PAGE_NUMBERS, Control, Field
 from colde_cli.documents.office.formulas import Formula
 from colde_cli.documents.office.symbols import box, symbols
+from colde_cli.documents.office.word_fields import PAGE_NUMBERS, Control, WordField
 from colde_cli.documents.office.word_styles import LetterProperties, Letters, WordStyles
 from colde_cli.documents.outside import OutsideKind, PartKind, digest_of
 
 _LONGEST_ABOUT = 300
+_DEEPEST = 20  # fields inside fields
 _MOVED, _STRUCK = "moved", "struck through"
 
 
@@ -75,8 +76,8 @@ class WordParagraph(Paragraph):
         text, before, write = "".join(self._scripted), self.before, raised if self._script > 0 else lowered
         self._scripted.clear()
         written = write(before, text)
-        if written != text and text[-1:].isdigit() and following[:1].isdigit():
-            written = write(before, f"({text})")  # its digits must not run into those after it
+        if text[-1:].isdigit() and following[:1].isdigit():  # its digits must not run into those after it
+            written = write(before, f"({text})") if written != text else f"{text} "
         self.pieces.append(written)
 
 
@@ -118,7 +119,7 @@ class WordText(Body):
     _open: list[WordParagraph] = field(default_factory=list)
     _runs: list[Run] = field(default_factory=list)
     _letters: Letters | None = None  # of the current run; None until they are looked up
-    _fields: list[Field] = field(default_factory=list)
+    _fields: list[WordField] = field(default_factory=list)
     _controls: list[Control] = field(default_factory=list)
     _formula: Formula | None = None
     _log: list[str] = field(default_factory=list)  # the text as a reader sees it, piece by piece
@@ -135,7 +136,7 @@ class WordText(Body):
             return
         if self._letters is None:
             self._letters = self._look()
-        if (code := self._code_around(self._fields[:-1])) is not None:
+        if (code := self._code_around(self._fields[-_DEEPEST:-1])) is not None:
             code.append(text)
         elif self._deleted:
             self._set_aside(OutsideKind.DELETED, _MOVED if self._moved else "", text)
@@ -191,7 +192,7 @@ class WordText(Body):
         """Begin a field; one that is stated with its code has only a result."""
         paragraph = self._open[-1] if self._open else None
         pieces = [] if code is None else [code]
-        self._fields.append(Field(paragraph, len(self._log), code is not None, pieces))
+        self._fields.append(WordField(paragraph, len(self._log), code is not None, pieces))
 
     def end_code(self) -> None:
         """End the code of a field: its result follows."""
@@ -237,7 +238,7 @@ class WordText(Body):
     def _is_hidden(self) -> bool:
         return bool(self._open) and self._look().hidden
 
-    def _code_around(self, fields: Sequence[Field]) -> list[str] | None:
+    def _code_around(self, fields: Sequence[WordField]) -> list[str] | None:
         """The code of one of these fields, if it has not ended: a result inside it is not shown.
 
         Without a mark of its end a code ends with its paragraph, so that no text is lost.
@@ -246,7 +247,7 @@ class WordText(Body):
         around = (one.code for one in fields if not one.within_result and one.paragraph is paragraph)
         return next(around, None)
 
-    def _is_page_number(self, field: Field) -> bool:
+    def _is_page_number(self, field: WordField) -> bool:
         return self.page_numbers and field.name in PAGE_NUMBERS
 
     def _show(self, text: str, letters: Letters) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
+from colde_cli.documents.builder import tidy
 from colde_cli.documents.outside import Account, OutsideKind, OutsideText, PartKind, UnreadPart, digest_of
 from colde_cli.documents.pdf.lines import Bookmark
 
@@ -19,14 +20,12 @@ class Beside:
         parts: of pages, in order, then those that are attached to the document.
         unseen: pages that could not be looked at.
         whole: it looked also for what is attached to the document.
-        shown_title: title that a viewer shows in place of the name of the file.
     """
 
     texts: list[OutsideText] = field(default_factory=list)
     parts: list[UnreadPart] = field(default_factory=list)
     unseen: list[int] = field(default_factory=list)
     whole: bool = False
-    shown_title: str = ""
 
     def take_page(self, message: dict[str, Any]) -> None:
         """Take the message of a page.
@@ -49,17 +48,16 @@ class Beside:
         """Take the message on what belongs to no page; raises as `take_page` does."""
         for number, *part in message["parts"]:
             self._take_parts([part], (int(number), int(number)) if number else None)
-        self.shown_title = str(message.get("title") or "")
-        self._take_texts(message.get("outside", ()), None)
+        self._take_texts(message["outside"], None)
         self.whole = True
 
     def _take_texts(self, texts: Iterable[Sequence[str]], pages: tuple[int, int] | None) -> None:
         for kind, text, about in texts:
-            self.texts.append(OutsideText(OutsideKind(kind), str(text), str(about), pages))
+            self.texts.append(OutsideText(OutsideKind(kind), tidy(str(text)), tidy(str(about)), pages))
 
     def _take_parts(self, parts: Iterable[Sequence[str]], pages: tuple[int, int] | None) -> None:
         for kind, digest, about in parts:
-            self.parts.append(UnreadPart(PartKind(kind), str(digest), str(about), pages))
+            self.parts.append(UnreadPart(PartKind(kind), str(digest), tidy(str(about)), pages))
 
     def account(self, account: Account, outline: Iterable[Bookmark], file: BinaryIO) -> None:
         """Add all of it to the account of a document.
@@ -67,7 +65,6 @@ class Beside:
         What could not be looked at counts by the digest of the whole file: two files have it in common only if they
         are equal.
         """
-        account.add_text(OutsideKind.METADATA, self.shown_title, "title")
         for mark in outline:
             account.add_text(OutsideKind.NAVIGATION, mark.title, "bookmark", _pages(mark.page))
         for text in self.texts:

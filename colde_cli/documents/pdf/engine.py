@@ -29,7 +29,8 @@ sys.path.extend(json.loads(os.environ["COLDE_READER_PATH"]))
 import pypdfium2_raw as pdfium
 
 from colde_cli.documents.pdf.annotations import AnnotationReader
-from colde_cli.documents.pdf.attached import attachments, forms, page_attachments, signatures
+from colde_cli.documents.pdf.attached import attached
+from colde_cli.documents.pdf.catalog import Catalog
 from colde_cli.documents.pdf.fields import Entry, FormReader, utf16
 from colde_cli.documents.pdf.packing import LetterStyle, LineValues, pack
 from colde_cli.documents.pdf.page_text import (
@@ -41,7 +42,7 @@ from colde_cli.documents.pdf.page_text import (
     entry_boxes,
     survey_objects,
 )
-from colde_cli.documents.pdf.pictures import pictures_among, stored_digest
+from colde_cli.documents.pdf.pictures import alternatives, pictures_among, stored_digest
 from colde_cli.documents.worker import Request, limit_step, send, serve, write
 
 _MAX_BOOKMARKS = 10_000
@@ -298,29 +299,34 @@ def answer(request: Request, data: bytes) -> None:
     outline = bookmarks(document) if request["first"] <= 1 else []
     send("document", pages=count, title=title, outline=outline, dynamic=form.dynamic)
     deferred: list[int] = []
+    tagged = bool(pdfium.FPDFCatalog_IsTagged(document)) and Catalog(data).mentions(b"/Alt")
     for number in range(request["first"], min(count, request["last"] or count) + 1):
         limit_step(request["step"])
         send("begin", number=number)
         boxes = number in request.get("boxes", ())
-        if read_page(document, number, form, request["characters"], boxes=boxes):
+        if read_page(document, number, form, request["characters"], boxes=boxes, tagged=tagged):
             deferred.append(number)
     send("end")
     limit_step(request["step"])
-    send_attached(document, deferred)
+    texts, parts = attached(document, data, request["password"], deferred)
+    send("attached", outside=texts, parts=parts)
     if request["kept"]:
         form.close()
         pdfium.FPDF_CloseDocument(document)
 
 
-def send_attached(document: Handle, pages: list[int]) -> None:
-    """Send what the document holds beside its pages; `pages` are those to which a file or a medium is attached."""
-    parts = [(0, *part) for part in (*attachments(document), *forms(document), *signatures(document))]
-    parts += [(number, *part) for number in pages for part in page_attachments(document, number)]
-    send("attached", parts=parts)
-
-
-def read_page(document: Handle, number: int, form: FormReader, limit: int, *, boxes: bool) -> bool:
+def read_page(
+    document: Handle, number: int, form: FormReader, limit: int, *, boxes: bool, tagged: bool
+) -> bool:
     """Send one page; one that PDFium cannot load, or of more than `limit` characters, is sent as unreadable.
+
+    Args:
+        document: an open one.
+        number: of the page, from 1.
+        form: of the document.
+        limit: of characters.
+        boxes: send the places of letters, too.
+        tagged: pictures may have texts that stand for them.
 
     Returns:
         Whether files or media are attached to it.
@@ -335,6 +341,8 @@ def read_page(document: Handle, number: int, form: FormReader, limit: int, *, bo
         return False
     notes = AnnotationReader(document, page, reader.text.handle, form)
     notes.read()
+    if tagged:
+        notes.texts += [("alternative-texts", text, "") for text in alternatives(page)]
     reader.read()
     entries: list[Entry] = []
     unread = 0

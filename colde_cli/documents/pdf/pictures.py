@@ -19,6 +19,8 @@ MAX_ANNOTATIONS = 5_000
 """Maximum number of annotations of a page that are looked at."""
 _MAX_OBJECTS = 20_000
 _MAX_DEPTH = 8  # of forms within forms
+_MAX_LEVELS = 100  # of the structure of a document
+_MAX_ALTERNATIVE = 1 << 16  # bytes of the text that stands for a picture
 _PLAIN = frozenset((pdfium.FPDF_ANNOT_LINK, pdfium.FPDF_ANNOT_POPUP))
 """Kinds of annotations that show no picture."""
 
@@ -37,6 +39,9 @@ _held = quick(pdfium.FPDFFormObj_GetObject, _ADDRESS, _ADDRESS, ctypes.c_ulong)
 _raw = quick(pdfium.FPDFImageObj_GetImageDataRaw, ctypes.c_ulong, _ADDRESS, _ADDRESS, ctypes.c_ulong)
 _size = quick(pdfium.FPDFImageObj_GetImagePixelSize, ctypes.c_int, _ADDRESS, _ADDRESS, _ADDRESS)
 
+_alternative = quick(pdfium.FPDF_StructElement_GetAltText, ctypes.c_ulong, _ADDRESS, _ADDRESS, ctypes.c_ulong)
+_children = quick(pdfium.FPDF_StructElement_CountChildren, ctypes.c_int, _ADDRESS)
+_child = quick(pdfium.FPDF_StructElement_GetChildAtIndex, _ADDRESS, _ADDRESS, ctypes.c_int)
 _stored = ctypes.create_string_buffer(1 << 16)
 
 
@@ -93,6 +98,30 @@ def pictures_of(page: Handle) -> Iterator[int]:
         if shows_pictures(pdfium.FPDFAnnot_GetSubtype(annotation)):
             yield from annotation_pictures(annotation)
         pdfium.FPDFPage_CloseAnnot(annotation)
+
+
+def alternatives(page: Handle) -> Iterator[str]:
+    """Yield the texts that stand for pictures, from the structure of a tagged document."""
+    tree = pdfium.FPDF_StructTree_GetForPage(page)
+    roots = range(max(0, pdfium.FPDF_StructTree_CountChildren(tree)))
+    stack = [
+        (ctypes.cast(pdfium.FPDF_StructTree_GetChildAtIndex(tree, index), _ADDRESS).value, 0)
+        for index in reversed(roots)
+    ]
+    seen = 0
+    while stack and seen < _MAX_OBJECTS:
+        element, depth = stack.pop()
+        if not element:
+            continue
+        seen += 1
+        size = _alternative(element, None, 0)
+        if 2 < size < _MAX_ALTERNATIVE:
+            buffer = ctypes.create_string_buffer(size)
+            _alternative(element, ctypes.addressof(buffer), size)
+            yield buffer.raw[: size - 2].decode("utf-16-le", "replace")
+        if depth < _MAX_LEVELS:
+            stack += [(_child(element, at), depth + 1) for at in reversed(range(max(0, _children(element))))]
+    pdfium.FPDF_StructTree_Close(tree)
 
 
 def stored_digest(picture: int) -> str:

@@ -377,7 +377,8 @@ def _report(answer: Answer, read: Sequence[PdfPage], layout: TextLayout) -> Read
     unreadable = sum(page.unreadable for page in read)
     guessed = sum(page.suspect for page in read)
     letters = sum(len(line.text) for line in layout.lines)
-    warnings = []
+    warnings: list[str] = []
+    accounted: list[str] = []
     if guessed > _GUESSED * letters and not _reads_like_language(layout):
         unreadable = max(unreadable, guessed)
     lost = sum(line.text.count("\ufffd") for line in layout.lines)
@@ -409,12 +410,20 @@ def _report(answer: Answer, read: Sequence[PdfPage], layout: TextLayout) -> Read
     pictures = [number for number in empty if number not in (*failed, *blank, *margins)]
     if pictures:
         share = f"({len(pictures)} of {len(read)}) " if len(pictures) > 1 else ""
-        warnings.append(
+        accounted.append(
             f"{_pages(pictures)} {share}{_have(pictures)} pictures but no text; if scanned, {_OCR}"
         )
     notes = [f"Blank: {_pages(blank).lower()}."] if blank else []
     notes += [f"Only a header or a page number: {_pages(margins).lower()}."] if margins else []
-    return ReadReport(answer.pages, empty, unreadable, unread, warnings=tuple(warnings), notes=tuple(notes))
+    return ReadReport(
+        answer.pages,
+        empty,
+        unreadable,
+        unread,
+        warnings=(*warnings, *accounted),
+        accounted=tuple(accounted),
+        notes=tuple(notes),
+    )
 
 
 def _reads_like_language(layout: TextLayout) -> bool:

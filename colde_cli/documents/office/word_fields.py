@@ -23,7 +23,7 @@ _RAISED = re.compile(r"EQ\s+\\s\s*\\up\s*\d*\s*\((.*)\)", re.IGNORECASE)
 
 
 @dataclass(slots=True)
-class Field:
+class WordField:
     """A field that is being read.
 
     Attributes:

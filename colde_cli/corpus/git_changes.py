@@ -31,7 +31,7 @@ _SET = {"GIT_NO_REPLACE_OBJECTS": "1", "GIT_LFS_SKIP_SMUDGE": "0", "LC_ALL": "C.
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class StoredFile:
     """A file on one side of a change.
 
     Attributes:
@@ -69,8 +69,8 @@ class Change:
         in_conflict: the file is not merged yet.
     """
 
-    old: Side
-    new: Side
+    old: StoredFile
+    new: StoredFile
     in_conflict: bool = False
 
     @property
@@ -156,7 +156,7 @@ class Repository:
         """Whether the file of this name differs."""
         return bool(self._difference(old, new, ["--no-renames", "--name-only"], [f":(literal){name}"]))
 
-    def write(self, side: Side, folder: Path) -> Path:
+    def write(self, side: StoredFile, folder: Path) -> Path:
         """Write the bytes of a file under its own name into a folder, which is made.
 
         Raises:
@@ -218,8 +218,8 @@ def _changes(raw: bytes, watched: set[str]) -> Iterator[Change]:
         old_name = os.fsdecode(next(fields))
         new_name = os.fsdecode(next(fields)) if status[0] in "RC" else old_name
         yield Change(
-            Side(old_name, old_mode, old_blob, old_name in watched),
-            Side(new_name, new_mode, new_blob, new_name in watched),
+            StoredFile(old_name, old_mode, old_blob, old_name in watched),
+            StoredFile(new_name, new_mode, new_blob, new_name in watched),
             status[0] not in "ADMRCT",
         )
 
