@@ -75,6 +75,36 @@ def table(*rows: tuple[str, ...]) -> str:
     return f"<table:table><table:table-column/>{cells}</table:table>"
 
 
+def styled(*styles: str) -> str:
+    """Automatic styles S0, S1, ... of letters with these properties."""
+    return "".join(
+        f'<style:style style:name="S{number}" style:family="text"><style:text-properties {style}/></style:style>'
+        for number, style in enumerate(styles)
+    )
+
+
+def s(number: int, text: str) -> str:
+    """Letters in the style with this number."""
+    return f'<text:span text:style-name="S{number}">{text}</text:span>'
+
+
+def pages(*masters: str) -> dict[str, bytes]:
+    """The part with these styles of pages; letters in style S0 are hidden there."""
+    hidden = styled('text:display="none"')
+    return {
+        "styles.xml": root(
+            "document-styles",
+            f"<office:automatic-styles>{hidden}</office:automatic-styles>"
+            f"<office:master-styles>{''.join(masters)}</office:master-styles>",
+        ).encode()
+    }
+
+
+def master(name: str, inner: str, following: str = "") -> str:
+    """A style of pages with headers and footers."""
+    return f'<style:master-page style:name="{name}" style:next-style-name="{following}">{inner}</style:master-page>'
+
+
 def write_odt(path: Path, body: str, *, title: str = "", parts: dict[str, bytes] | None = None) -> Path:
     """A file with this body; `parts` adds or replaces any."""
     files = {

@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from odt_files import h, p, root, table, write_odt
+from libre_office import SOFFICE, saved
+from odt_files import MIMETYPE, h, master, p, pages, root, s, styled, table, write_odt
 
 from colde_cli.documents.document import Document
-from colde_cli.documents.office.odt_styles import ListLevel, OdtStyles
+from colde_cli.documents.office.odt_styles import OdtListLevel, OdtStyles
 from colde_cli.documents.reading import read
 
 NOTE = (
@@ -73,14 +74,6 @@ def test_what_is_no_text_of_the_body_stands_beside_it(path: Path) -> None:
     assert beside(document, "metadata") == [("Sale", "title")]
 
 
-def styled(*styles: str) -> str:
-    """Automatic styles S0, S1, ... of letters with these properties."""
-    return "".join(
-        f'<style:style style:name="S{number}" style:family="text"><style:text-properties {style}/></style:style>'
-        for number, style in enumerate(styles)
-    )
-
-
 def with_styles(path: Path, styles: str, body: str, parts: dict[str, bytes] | None = None) -> Document:
     content = root(
         "document-content",
@@ -88,10 +81,6 @@ def with_styles(path: Path, styles: str, body: str, parts: dict[str, bytes] | No
         f"<office:body><office:text>{body}</office:text></office:body>",
     )
     return read(write_odt(path, "", parts={"content.xml": content.encode(), **(parts or {})}))
-
-
-def s(number: int, text: str) -> str:
-    return f'<text:span text:style-name="S{number}">{text}</text:span>'
 
 
 @pytest.mark.parametrize(
@@ -171,24 +160,28 @@ def mi(*names: str) -> str:
     [
         ("<msup><mn>10</mn><mn>6</mn></msup><mn>3</mn>", "10^6 3"),
         (f"<mfrac><mrow>{mi('a')}<mo>+</mo><mn>1</mn></mrow>{mi('b')}</mfrac>{mi('c')}", "(a+1)/b c"),
-        (f"<mfrac linethickness='0'>{mi('n', 'k')}</mfrac>", "binom(n, k)"),
+        (f"<mfrac linethickness='0'>{mi('n', 'k')}</mfrac>", "(n choose k)"),
         ("<mn>1</mn><mfrac><mn>1</mn><mn>2</mn></mfrac>", "1 1/2"),
         (
             f"<munderover><mo>∑</mo><mrow>{mi('i')}<mo>=</mo><mn>1</mn></mrow>{mi('n')}</munderover>{mi('x')}",
             "∑_(i=1)^n x",
         ),
-        (f"<msqrt>{mi('a', 'b')}</msqrt><mroot>{mi('c')}<mn>3</mn></mroot>", "√(ab)√[3](c)"),
+        (f"<msqrt>{mi('a', 'b')}</msqrt><mroot>{mi('c')}<mn>3</mn></mroot>", "√(ab)√[3]c"),
         (f"<semantics><mrow>{mi('sin', 'x')}</mrow><annotation>sin x</annotation></semantics>", "sin x"),
+        (f"<msqrt>{mi('a')}</msqrt>{mi('b')}", "√ab"),
+        (f"<mfrac>{mi('a')}<mrow>{mi('b', 'c')}</mrow></mfrac>", "a/bc"),
+        (f"{mi('a')}<mfrac>{mi('b', 'c')}</mfrac>", "a b/c"),
+        (f"<msup><mrow>{mi('a', 'b')}</mrow><mn>2</mn></msup>{mi('a')}", "(ab)^2 a"),
         ("<mn>2</mn><mo>&#x2062;</mo><mn>3</mn>", "2 3"),
         (f"<msup><mrow>{mi('a')}<mo>+</mo>{mi('b')}</mrow><mn>2</mn></msup>", "(a+b)^2"),
         (
             f"<mmultiscripts>{mi('X', 'a')}<none/><mprescripts/><mn>1</mn><mn>2</mn></mmultiscripts>",
             "_1^2X_a",
         ),
-        (f"<mfenced open='['>{mi('a', 'b')}</mfenced>", "[a,b)"),
+        (f"<mfenced open='['>{mi('a', 'b')}</mfenced>", "[a, b)"),
         ("<mtable><mtr><mtd><mn>1</mn></mtd><mtd><mn>2</mn></mtd></mtr><mtr/></mtable>", "1, 2;"),
         (f"<menclose notation='updiagonalstrike'>{mi('x')}</menclose>", "cancel(x)"),
-        (f"<mover>{mi('a')}<mo>→</mo></mover><msup>{mi('f')}<mo>′</mo></msup>", "a^(→)f′"),
+        (f"<mover>{mi('a')}<mo>→</mo></mover><msup>{mi('f')}<mo>′</mo></msup>", "a→f′"),
     ],
 )
 def test_formulas_are_text(path: Path, inner: str, read_as: str) -> None:
@@ -318,6 +311,19 @@ def test_fields_show_one_thing_and_hold_another(path: Path) -> None:
     assert [text for text, _ in beside(document, "hidden-text")] == ["dark", "five", "Off"]
 
 
+def test_values_that_the_words_do_not_show(path: Path) -> None:
+    def code(words: str, value: str) -> list[tuple[str, str]]:
+        stated = f'office:value-type="float" office:value="{value}"'
+        cell = table((p(words),)).replace("<table:table-cell>", f"<table:table-cell {stated}>")
+        found = p(f"It is <text:variable-set {stated}>{words}</text:variable-set>.") + cell
+        return beside(read(write_odt(path, h("One") + found)), "code")
+
+    assert code("EUR 1 250,00", "1250") == code("12.5 %", "0.125") == []
+    assert code("1 250", "9250") == [("9250", "1 250"), ("9250", "1 250")]
+    chosen = '<text:drop-down text:name="P"><text:label text:value="a" text:current-selected="true"/>b</text:drop-down>'
+    assert beside(read(write_odt(path, p(chosen))), "form-values") == [("a", "P"), ("a", "P")]
+
+
 def test_covered_cells_and_conditions(path: Path) -> None:
     section = '<text:section text:display="condition" text:condition="ooow:1==1"{}>{}</text:section>'
     cells = table((p("a"),)).replace(
@@ -410,23 +416,8 @@ def test_lists_and_headings_keep_their_kind_and_number(path: Path) -> None:
     ],
 )
 def test_numbers_of_lists(form: str, number: int, written: str) -> None:
-    styles = OdtStyles(lists={("L", 1): ListLevel(form=form, start=number)})
+    styles = OdtStyles(lists={("L", 1): OdtListLevel(form=form, start=number)})
     assert styles.mark("L", 1, None) == written
-
-
-def pages(*masters: str) -> dict[str, bytes]:
-    hidden = styled('text:display="none"')
-    return {
-        "styles.xml": root(
-            "document-styles",
-            f"<office:automatic-styles>{hidden}</office:automatic-styles>"
-            f"<office:master-styles>{''.join(masters)}</office:master-styles>",
-        ).encode()
-    }
-
-
-def master(name: str, inner: str, following: str = "") -> str:
-    return f'<style:master-page style:name="{name}" style:next-style-name="{following}">{inner}</style:master-page>'
 
 
 def test_headers_and_footers_of_the_pages_in_use(path: Path) -> None:
@@ -474,6 +465,59 @@ def test_backgrounds_that_are_used_are_pictures(path: Path) -> None:
     )
     document = with_styles(path, uses, p("words"), {**parts, "styles.xml": styles.encode()})
     assert [(part.about, part.source) for part in document.parts] == [("background", "Pictures/red.png")]
+
+
+PARTS = {"/": MIMETYPE, **dict.fromkeys(("content.xml", "styles.xml", "meta.xml"), "text/xml")}
+ENTRIES = "".join(
+    f'<manifest:file-entry manifest:full-path="{name}" manifest:media-type="{kind}"/>'
+    for name, kind in PARTS.items()
+)
+MANIFEST = (
+    '<manifest:manifest xmlns:manifest="urn:oasis:names:tc:opendocument:xmlns:manifest:1.0" manifest:version="1.3">'
+    f"{ENTRIES}</manifest:manifest>"
+)
+
+
+@pytest.mark.skipif(SOFFICE is None, reason="needs LibreOffice")
+def test_a_document_saved_by_another_program_has_the_same_account(path: Path) -> None:
+    styles = styled(
+        'style:text-position="super 58%"', 'style:text-line-through-style="solid"', 'text:display="none"'
+    )
+    styles += (
+        '<text:list-style style:name="L"><text:list-level-style-number text:level="1" style:num-format="a"'
+        ' style:num-suffix=")" text:start-value="3"/></text:list-style>'
+        '<style:style style:name="Sect" style:family="section"><style:section-properties/></style:style>'
+    )
+    body = (
+        "<text:tracked-changes><text:changed-region xml:id='c' text:id='c'><text:deletion><office:change-info>"
+        "<dc:creator>Ann</dc:creator><dc:date>2024-01-01T00:00:00</dc:date></office:change-info><text:p>gone</text:p></text:deletion>"
+        "</text:changed-region></text:tracked-changes>"
+        + h("Terms")
+        + p(
+            f"10{s(0, '6')} cells, {s(1, 'not')}{s(1, ' ever')}, a<text:change text:change-id='c'/> {s(2, 'dark')} day"
+        )
+        + p(
+            "why<office:annotation><dc:creator>Bob</dc:creator><dc:date>2024-01-01T00:00:00</dc:date><text:p>five</text:p>"
+            "</office:annotation> <text:a xlink:type='simple' xlink:href='https://five.example'>here</text:a>"
+            + NOTE.format("below")
+        )
+        + f'<text:list text:style-name="L"><text:list-item>{p("one")}</text:list-item>'
+        + f'<text:list-item text:start-value="9">{p("nine")}</text:list-item></text:list>'
+        + f'<text:section text:style-name="Sect" text:name="S" text:display="none">{p("Hidden")}</text:section>'
+        + p(
+            "<text:drop-down text:name='P'><text:label text:value='a'/><text:label text:value='b'"
+            " text:current-selected='true'/>b</text:drop-down>"
+        )
+    )
+    footer = (
+        f"<style:footer>{p('Cap EUR 10,000, page <text:page-number>1</text:page-number>')}</style:footer>"
+    )
+    parts = pages(master("Standard", f"<style:header>{p('DRAFT')}</style:header>{footer}"))
+    document = with_styles(path, styles, body, {**parts, "META-INF/manifest.xml": MANIFEST.encode()})
+    again = read(saved(path, path.parent))
+    assert again.text == document.text
+    assert again.outside == document.outside
+    assert len({text.kind for text in document.outside}) == 8
 
 
 WRAPPERS = (

@@ -9,11 +9,18 @@ from dataclasses import dataclass, field
 
 from colde_cli.documents.office.archive import XmlHandler
 from colde_cli.documents.office.body import Paragraph
-from colde_cli.documents.office.mathml import Formula
 from colde_cli.documents.office.odt_forms import FieldMark, FormControls
-from colde_cli.documents.office.odt_parts import OdtParts, content_of
+from colde_cli.documents.office.odt_parts import MathText, OdtParts, content_of
 from colde_cli.documents.office.odt_styles import OUTLINE
-from colde_cli.documents.office.odt_text import Aside, Attributes, Closer, OdtParagraph, OdtText, Shape
+from colde_cli.documents.office.odt_text import (
+    Aside,
+    Attributes,
+    Closer,
+    OdtParagraph,
+    OdtText,
+    Shape,
+    unshown_value,
+)
 from colde_cli.documents.outside import OutsideKind, PartKind, digest_of
 
 _CODES = ("text:condition", "text:formula", "table:formula")
@@ -28,7 +35,7 @@ _PAGES = re.compile(r"[\s,.…]+\d+(?:[\s,–-]+\d+)*\s*(?:pp?|ff?)?\.?\s*$")
 
 
 @dataclass(slots=True)
-class _Frame:
+class _OdtFrame:
     """A frame that is being read: a picture, an object, or several forms of one of them."""
 
     name: str = ""
@@ -71,8 +78,9 @@ class OdtBody(OdtText):
     parts: OdtParts = field(kw_only=True)
     running: bool = False
     forms: FormControls = field(init=False)
-    _frames: list[_Frame] = field(default_factory=list)
+    _frames: list[_OdtFrame] = field(default_factory=list)
     _choices: list[list[str]] = field(default_factory=list)
+    _chosen: str = ""
     _rubies: list[tuple[Paragraph, int]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -102,7 +110,25 @@ class OdtBody(OdtText):
         self._account_for_code(attributes)
         if href := attributes.get("xlink:href", ""):
             self._account_for_link(href, name.rpartition(":")[2].replace("-", " "))
-        return self._hide() if attributes.get("text:display") == "none" else None
+        unhide = self._hide() if attributes.get("text:display") == "none" else None
+        return self._with_value(attributes, unhide) if "office:value-type" in attributes else unhide
+
+    def _with_value(self, attributes: Attributes, unhide: Closer) -> Closer:
+        """Compare the words of a field with the value that it states."""
+        words = self._words_from_here()
+
+        def end() -> None:
+            self.account.add_text(OutsideKind.CODE, unshown_value(attributes, words()), words())
+            if unhide:
+                unhide()
+
+        return end
+
+    def _words_from_here(self) -> Callable[[], str]:
+        """What will be written to the paragraph from now on."""
+        paragraph = self._paragraphs[-1] if self._paragraphs else None
+        start = len(paragraph.pieces) if paragraph else 0
+        return lambda: paragraph.words_since(start) if isinstance(paragraph, OdtParagraph) else ""
 
     def _account_for_code(self, attributes: Attributes) -> None:
         for name in _CODES:
@@ -169,14 +195,11 @@ class OdtBody(OdtText):
             self.account.add_text(OutsideKind.CONTENTS, _PAGES.sub("", _PAGE.sub("", text)))
 
     def _begin_link(self, name: str, attributes: Attributes) -> Closer:
-        end_span = self._begin_span(name, attributes)
-        href, paragraph = attributes.get("xlink:href", ""), self._paragraphs[-1] if self._paragraphs else None
-        start = len(paragraph.pieces) if paragraph else 0
+        end_span, words = self._begin_span(name, attributes), self._words_from_here()
 
         def end() -> None:
-            words = paragraph.words_since(start) if isinstance(paragraph, OdtParagraph) else ""
-            self._account_for_link(href, words)
-            self.account.add_text(OutsideKind.ALTERNATIVES, attributes.get("office:title", ""), words)
+            self._account_for_link(attributes.get("xlink:href", ""), words())
+            self.account.add_text(OutsideKind.ALTERNATIVES, attributes.get("office:title", ""), words())
             if end_span:
                 end_span()
 
@@ -206,14 +229,14 @@ class OdtBody(OdtText):
 
     def _begin_frame(self, name: str, attributes: Attributes) -> Closer:
         self._cut()
-        self._frames.append(_Frame(attributes.get("draw:name", "")))
+        self._frames.append(_OdtFrame(attributes.get("draw:name", "")))
         return self._end_frame
 
     def _end_frame(self) -> None:
         self._frames.pop()
 
     def _begin_picture(self, name: str, attributes: Attributes) -> Closer:
-        frame = self._frames[-1] if self._frames else _Frame()
+        frame = self._frames[-1] if self._frames else _OdtFrame()
         href = attributes.get("xlink:href", "")
         part = self.parts.inside(href)
         again = frame.has_object or (frame.pictures and part.lower().endswith(".png"))  # for other programs
@@ -230,7 +253,7 @@ class OdtBody(OdtText):
         return self._collect(_Collected(), PartKind.PICTURES if picture else PartKind.EMBEDDED)
 
     def _begin_object(self, name: str, attributes: Attributes) -> Closer:
-        frame = self._frames[-1] if self._frames else _Frame()
+        frame = self._frames[-1] if self._frames else _OdtFrame()
         href = attributes.get("xlink:href", "")
         part = self.parts.inside(href)
         if not part:
@@ -246,7 +269,7 @@ class OdtBody(OdtText):
         return None
 
     def _begin_formula(self, name: str, attributes: Attributes) -> Closer:
-        formula = Formula()
+        formula = MathText()
         formula.start(name, attributes)
         if self._frames:
             self._frames[-1].has_object = True
@@ -254,7 +277,7 @@ class OdtBody(OdtText):
         def end() -> None:
             self._end_receiver()
             formula.end(name)
-            self._insert(formula.text)
+            self._insert(formula.written())
 
         self._receive(formula)
         return end
@@ -364,11 +387,16 @@ class OdtBody(OdtText):
         """Begin a field or a control that shows one of several entries."""
         label = attributes.get("text:name") or attributes.get("loext:alias", "")
         self._choices.append([])
+        words = self._words_from_here()
         self.account.add_text(OutsideKind.FORM_VALUES, attributes.get("text:help", ""), label)
         self.account.add_text(OutsideKind.FORM_VALUES, attributes.get("text:hint", ""), label)
 
         def end() -> None:
-            self.account.add_text(OutsideKind.FORM_VALUES, " | ".join(self._choices.pop()), label)
+            choices = self._choices.pop()
+            self.account.add_text(OutsideKind.FORM_VALUES, " | ".join(choices), label)
+            if self._chosen and self._chosen != words().strip():
+                self.account.add_text(OutsideKind.FORM_VALUES, self._chosen, label)
+            self._chosen = ""
 
         return end
 
@@ -376,6 +404,10 @@ class OdtBody(OdtText):
         if self._choices:
             value = attributes.get("text:value") or attributes.get("loext:display-text")
             self._choices[-1].append(value or attributes.get("loext:value", ""))
+            if (
+                attributes.get("text:current-selected") == "true"
+            ):  # an editor shows it, whatever the words are
+                self._chosen = self._choices[-1][-1]
         return None
 
     def _begin_tip(self, name: str, attributes: Attributes) -> Closer:

@@ -9,8 +9,8 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import unquote
 
+from colde_cli.documents.html.formulas import Formula
 from colde_cli.documents.office.archive import MAX_ELEMENTS, Archive, XmlHandler
-from colde_cli.documents.office.mathml import Formula
 from colde_cli.documents.outside import Account, PartKind, digest_of
 from colde_cli.errors import DocumentError
 
@@ -40,6 +40,31 @@ _NAMES = frozenset(
 _UNSAID = frozenset(("draw:name", "draw:enhanced-path"))
 _DRAWN = {"draw:path": "svg:d", "draw:contour-path": "svg:d"}  # drawn by hand: the form is the content
 _UNNAMED = "non-primitive"  # the type of a shape that is none of those with a name
+
+
+@dataclass(slots=True)
+class MathText(XmlHandler):
+    """A formula in MathML that is being read."""
+
+    _formula: Formula = field(default_factory=Formula)
+
+    def start(self, name: str, attributes: dict[str, str]) -> None:
+        """Begin an element, with or without a prefix."""
+        self._formula.start(
+            name.rpartition(":")[2], {name.rpartition(":")[2]: value for name, value in attributes.items()}
+        )
+
+    def end(self, name: str) -> None:
+        """End an element."""
+        self._formula.end()
+
+    def characters(self, text: str) -> None:
+        """Take letters."""
+        self._formula.text(text)
+
+    def written(self) -> str:
+        """The whole formula."""
+        return self._formula.written()
 
 
 class EmbeddedObject(NamedTuple):
@@ -119,7 +144,7 @@ class OdtParts:
         kind = content.kind or _kind(self.types.get(f"{name}/", ""))
         digests = [content.digest(), *map(self.archive.digest, self._pictures_of(name))]
         digest = digests[0] if len(digests) == 1 else digest_of("".join(digests).encode())
-        return EmbeddedObject(kind, digest, content.formula.text)
+        return EmbeddedObject(kind, digest, content.formula.written())
 
     def _pictures_of(self, name: str) -> list[str]:
         if not self._pictures:
@@ -164,7 +189,7 @@ class _Content(XmlHandler):
 
     kind: PartKind | None = None
     elements: int = 0
-    formula: Formula = field(default_factory=Formula)
+    formula: MathText = field(default_factory=MathText)
     _all: _Hash = field(default_factory=hashlib.sha256)
     _body: _Hash | None = None
     _within: bool = False

@@ -30,7 +30,7 @@ _ROMAN = tuple(
 _MOST_COUNTED = 4000  # a larger number is written in digits, also where the list has letters
 
 
-class Look(NamedTuple):
+class LetterLook(NamedTuple):
     """How letters look, as far as it changes what they say.
 
     Attributes:
@@ -44,7 +44,7 @@ class Look(NamedTuple):
     script: str = ""
 
 
-PLAIN = Look()
+PLAIN = LetterLook()
 
 
 @dataclass(slots=True)
@@ -54,7 +54,7 @@ class OdtStyle(TextStyle):
     Attributes:
         vanished: whether letters are hidden; None where the style does not state it.
         struck: whether they are struck through; None likewise.
-        script: see `Look`; None likewise.
+        script: see `LetterLook`; None likewise.
         master: the page style that a paragraph or table begins; "" for none, None likewise.
     """
 
@@ -64,7 +64,7 @@ class OdtStyle(TextStyle):
     master: str | None = None
 
 
-class ListLevel(NamedTuple):
+class OdtListLevel(NamedTuple):
     """How the items of one level of a list are marked.
 
     Attributes:
@@ -98,7 +98,7 @@ class OdtStyles(Styles):
         filled: identifiers of those that a style uses.
     """
 
-    lists: dict[tuple[str, int], ListLevel] = field(default_factory=dict)
+    lists: dict[tuple[str, int], OdtListLevel] = field(default_factory=dict)
     masters: dict[str, str] = field(default_factory=dict)
     pictures: dict[str, None] = field(default_factory=dict)
     fillings: dict[str, str] = field(default_factory=dict)
@@ -138,7 +138,7 @@ class OdtStyles(Styles):
         """Make the style by the name behind its identifier."""
         return OdtStyle(identifier.replace("_20_", " ").lower())
 
-    def look(self, family: str, identifier: str, around: Look = PLAIN) -> Look:
+    def look(self, family: str, identifier: str, around: LetterLook = PLAIN) -> LetterLook:
         """How letters in this style look within letters that look like `around`."""
         key = family, identifier
         stated = self._looks.get(key)
@@ -147,7 +147,7 @@ class OdtStyles(Styles):
         if stated == (None, None, None):
             return around
         vanished, struck, script = stated
-        return Look(
+        return LetterLook(
             around.hidden if vanished is None else vanished,
             around.struck if struck is None else struck,
             around.script if script is None else script,
@@ -239,7 +239,7 @@ class OdtStyles(Styles):
         level = outline_level(attributes.get("text:level", ""))
         start = counted(attributes.get("text:start-value", ""))
         if level is not None:
-            self.lists[self._list, level] = ListLevel(
+            self.lists[self._list, level] = OdtListLevel(
                 mark and attributes.get("text:bullet-char", mark),
                 attributes.get("style:num-format", ""),
                 attributes.get("style:num-prefix", ""),

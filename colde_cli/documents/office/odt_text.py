@@ -8,7 +8,14 @@ from dataclasses import dataclass, field
 from colde_cli.documents.notation import lowered, raised
 from colde_cli.documents.office.archive import XmlHandler
 from colde_cli.documents.office.body import Body, Note, Paragraph, Table
-from colde_cli.documents.office.odt_styles import OUTLINE, PLAIN, Look, OdtStyles, counted, outline_level
+from colde_cli.documents.office.odt_styles import (
+    OUTLINE,
+    PLAIN,
+    LetterLook,
+    OdtStyles,
+    counted,
+    outline_level,
+)
 from colde_cli.documents.outside import Account, OutsideKind
 
 Attributes = dict[str, str]
@@ -17,7 +24,15 @@ Closer = Callable[[], None] | None
 
 MOST_ABOUT = 200
 """Maximum number of characters of a heading or an item that tell which one it is."""
+_VALUES = ("office:value", "office:string-value", "office:boolean-value")
 _UNMARKED, _COUNTED = -1, -2  # an item of a list without a mark, and one that states no number
+
+
+def unshown_value(attributes: Attributes, words: str) -> str:
+    """The value that a field or a cell states, if its words do not show it: an editor may write that one."""
+    value = next((attributes[name] for name in _VALUES if attributes.get(name)), "")
+    stated, shown = ("".join(filter(str.isalnum, text)).casefold() for text in (value, words))
+    return "" if stated.strip("0") in shown else value
 
 
 @dataclass(slots=True)
@@ -40,7 +55,7 @@ class OdtParagraph(Paragraph):
     cut: bool = False
     marks: list[str] = field(default_factory=list)
 
-    def write(self, text: str, look: Look, account: Account) -> None:
+    def write(self, text: str, look: LetterLook, account: Account) -> None:
         """Add letters that are shown."""
         if self.unseen or self.struck or look.struck:
             self._note_runs(text, look, account)
@@ -80,7 +95,7 @@ class OdtParagraph(Paragraph):
     def _last(self) -> str:
         return next((piece[-1] for piece in reversed(self.pieces) if piece), "")
 
-    def _note_runs(self, text: str, look: Look, account: Account) -> None:
+    def _note_runs(self, text: str, look: LetterLook, account: Account) -> None:
         """Keep hidden and struck letters in one run as long as nothing but blanks parts them."""
         blank = not text.strip()
         if self.unseen and blank:
@@ -125,7 +140,7 @@ class Aside(Note):
 
 
 @dataclass(slots=True)
-class _List:
+class _OdtList:
     """A list that is being read.
 
     Attributes:
@@ -168,9 +183,9 @@ class OdtText(Body):
     _closers: list[Closer] = field(default_factory=list)
     _receiver: XmlHandler | None = None
     _depth: int = 0  # of elements that the receiver has begun
-    _looks: list[Look] = field(default_factory=lambda: [PLAIN])
+    _looks: list[LetterLook] = field(default_factory=lambda: [PLAIN])
     _unseen: int = 0  # depth of hidden elements
-    _lists: list[_List] = field(default_factory=list)
+    _lists: list[_OdtList] = field(default_factory=list)
     _listed: set[tuple[str, int]] = field(default_factory=set)
     _item: int | None = None  # number that the item states whose paragraph comes next
     _shapes: list[Shape] = field(default_factory=list)
@@ -349,11 +364,11 @@ class OdtText(Body):
         self.place_paragraph(paragraph)
 
     def _begin_list(self, name: str, attributes: Attributes) -> Closer:
-        above = self._lists[-1] if self._lists else _List("", 0, False, set())
+        above = self._lists[-1] if self._lists else _OdtList("", 0, False, set())
         counts_on = attributes.get("text:continue-numbering") == "true" or "text:continue-list" in attributes
         style = attributes.get("text:style-name", above.style)
         level = outline_level(attributes.get("text:level", "")) or above.level + 1
-        self._lists.append(_List(style, level, above.goes_on or counts_on, above.seen))
+        self._lists.append(_OdtList(style, level, above.goes_on or counts_on, above.seen))
         return self._end_list
 
     def _begin_numbered(self, name: str, attributes: Attributes) -> Closer:
@@ -442,8 +457,10 @@ class OdtText(Body):
         def end() -> None:
             self.end_cell()
             table = self._places[-1] if self._places else None
-            if times != "1" and isinstance(table, Table) and table.cells and table.cells[-1]:
-                self.account.add_text(OutsideKind.STRUCTURE, f"{times} times", table.cells[-1][:MOST_ABOUT])
+            words = table.cells[-1] if isinstance(table, Table) and table.cells else ""
+            self.account.add_text(OutsideKind.CODE, unshown_value(attributes, words), words[:MOST_ABOUT])
+            if times != "1" and words:
+                self.account.add_text(OutsideKind.STRUCTURE, f"{times} times", words[:MOST_ABOUT])
 
         return end
 
