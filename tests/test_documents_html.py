@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import io
+import re
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 from colde_cli.documents.document import Document, SectionKind
 from colde_cli.documents.html import reader
+from colde_cli.documents.outside import OutsideKind, PartKind
 from colde_cli.documents.reading import read
 from colde_cli.errors import DocumentError, LimitError, NoTextError, UnsupportedFormatError
 
@@ -24,6 +26,16 @@ def page(body: str, head: str = "<title>The page</title>") -> bytes:
 
 def parse(body: str | bytes) -> Document:
     return read("-", stdin=io.BytesIO(page(body) if isinstance(body, str) else body))
+
+
+def beside(document: Document) -> list[tuple[OutsideKind, str, str]]:
+    """Texts outside, but for the levels of headings."""
+    texts = [(text.kind, text.text, text.about) for text in document.outside]
+    return [text for text in texts if text[0] is not OutsideKind.STRUCTURE]
+
+
+def unread(document: Document) -> list[tuple[PartKind, str]]:
+    return [(part.kind, part.about) for part in document.parts]
 
 
 def outline(document: Document) -> list[tuple[int, str, str]]:
@@ -68,7 +80,7 @@ def test_tables_of_data_and_tables_that_lay_out() -> None:
     ]
 
 
-def test_what_is_not_content_is_left_out() -> None:
+def test_what_is_not_content_stands_outside() -> None:
     document = parse(
         "<header>Site</header><nav><h2>Menu</h2>Home</nav><script>run()</script><style>p{}</style><p hidden>no</p>"
         "<p style='color:red; display : none'>no</p><p aria-hidden=true>no</p><p>a <del>old</del><ins>new</ins></p>"
@@ -77,11 +89,31 @@ def test_what_is_not_content_is_left_out() -> None:
     )
     assert document.text == "a new\n\nKept\n\nWords.\n\nSigned."
     assert not document.report.notes
+    assert beside(document) == [
+        (OutsideKind.METADATA, "The page", "title"),
+        (OutsideKind.HEADERS, "Site", ""),
+        (OutsideKind.NAVIGATION, "Menu", ""),
+        (OutsideKind.NAVIGATION, "Home", ""),
+        *[(OutsideKind.HIDDEN, "no", "")] * 3,
+        (OutsideKind.DELETED, "old", ""),
+        (OutsideKind.FORM_VALUES, "no", "field"),
+        (OutsideKind.ALTERNATIVES, "no", "drawing"),
+        (OutsideKind.FOOTERS, "Imprint", ""),
+    ]
+    scripts = [(PartKind.SCRIPTS, name) for name in ("script", "style", "template", "noscript")]
+    assert unread(document) == [*scripts, (PartKind.DRAWINGS, "svg")]
 
 
 def test_the_main_element_is_the_document_if_it_holds_the_text() -> None:
     body = "<p>Related links and more.</p>"
-    assert parse(f"{body}<main><h1>A</h1><p>{'word ' * 30}</p></main>{body}").text.startswith("A\n\nword")
+    document = parse(f"{body}<main><h1>A</h1><p>{'word ' * 30}</p></main>{body}")
+    assert document.text.startswith("A\n\nword")
+    assert "Related" not in document.text
+    around = [text for text in beside(document) if text[0] is not OutsideKind.METADATA]
+    assert around == [
+        (OutsideKind.HEADERS, "Related links and more.", ""),
+        (OutsideKind.FOOTERS, "Related links and more.", ""),
+    ]
     assert "Related" in parse(f"{body}<main>no</main>{body}").text
     assert parse("<nav>Only this</nav>").text == "Only this"
 
@@ -214,3 +246,80 @@ def test_instructions_in_a_page_are_passed_over() -> None:
     page = "<?xml version='1.0'?><body><?php echo 1 ?><h1>Pump</h1><p>It <?x y?>runs.</p><?end"
     document = parse(page)
     assert document.text == "Pump\n\nIt runs."
+
+
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        ("10<sup>2</sup> and 102", "10^2 and 102"),
+        ("10 <sup>6</sup>", "10 ^6"),
+        ("x<sub>12</sub> x<sub>1</sub>2", "x_12 x_(1)2"),
+        ("H<sub>2</sub>O", "H_2O"),
+        ("the 1<sup>st</sup> day", "the 1st day"),
+        ("<sup>1</sup>2 notes", "1 2 notes"),
+        ("a<sup>b<sup>c</sup></sup>", "a^(b^c)"),
+        ("5<span style='vertical-align: super'>3</span> kg", "5^3 kg"),
+        ("pay <s>100</s> 200", "pay 100 200"),
+        ("<q>No</q>, said she", "“No”, said she"),
+        ("<bdo dir=rtl>001</bdo>", "\u202e001\u202c"),
+        ("<input type=checkbox checked> yes <input type=radio> no", "☒ yes ☐ no"),
+        ("5<input>0<button>1</button>2<svg></svg>3<select></select>4<video></video>6", "5 0 2 3 4 6"),
+        ("<ruby>漢<rp>(</rp><rt>kan</rt><rp>)</rp></ruby>", "漢"),
+        ("<h1>C#</h1>x", "C#\n\nx"),
+    ],
+)
+def test_quantities_and_signs_within_a_line(body: str, text: str) -> None:
+    assert parse(f"<p>{body}</p>").text == text
+
+
+def test_scripts_of_scripts_take_no_time() -> None:
+    assert parse("x" + "<sup>2" * 20_000).text.startswith("x^(2^(2")
+
+
+def token(name: str) -> str:
+    return "".join(f"<m{kind}>{word}</m{kind}>" for kind, word in re.findall(r"([nio]):(\S+)", name))
+
+
+@pytest.mark.parametrize(
+    ("formula", "text"),
+    [
+        (f"<mfrac>{token('n:5 n:2')}</mfrac>", "5/2"),
+        (f"{token('n:1')}<mfrac>{token('n:1 n:2')}</mfrac>", "1 1/2"),
+        (f"<mfrac linethickness='0'>{token('i:n i:k')}</mfrac>", "(n choose k)"),
+        (f"<mfrac><mrow>{token('i:a o:+ n:1')}</mrow>{token('n:2')}</mfrac>", "(a+1)/2"),
+        (f"<msup><mrow>{token('i:a o:+ i:b')}</mrow>{token('n:2')}</msup>{token('i:c')}", "(a+b)^2 c"),
+        (f"<msub>{token('i:x n:12')}</msub>", "x_12"),
+        (f"<msub>{token('i:x n:1')}</msub>{token('n:2')}", "x_1 2"),
+        (f"<msubsup>{token('i:x n:1 n:2')}</msubsup>", "x_1^2"),
+        (
+            f"<munderover>{token('o:∑')}<mrow>{token('i:i o:= n:1')}</mrow>{token('i:n')}</munderover>",
+            "∑_(i=1)^n",
+        ),
+        (f"<mover>{token('i:v o:→')}</mover><msup>{token('i:f o:′')}</msup>", "v→f′"),
+        (f"<msqrt>{token('i:x o:+ n:2')}</msqrt><mroot>{token('i:y n:3')}</mroot>", "√(x+2)√[3]y"),
+        (f"<mmultiscripts>{token('i:C')}<mprescripts/>{token('n:6 n:14')}</mmultiscripts>", "_6^14C"),
+        (f"<mfenced>{token('i:a i:b')}</mfenced>", "(a, b)"),
+        (
+            f"<mtable><mtr><mtd>{token('n:1')}</mtd><mtd>{token('n:2')}</mtd></mtr><mtr><mtd>{token('n:3')}"
+            "</mtd></mtr></mtable>",
+            "1, 2; 3",
+        ),
+        (
+            f"<semantics>{token('n:5')}<annotation encoding='application/x-tex'>5</annotation></semantics>",
+            "5",
+        ),
+        (token("n:2 o:\u2062 i:x i:sin i:y"), "2x sin y"),
+    ],
+)
+def test_formulas_are_text(formula: str, text: str) -> None:
+    assert parse(f"<p>so <math>{formula}</math></p>").text == f"so {text}"
+
+
+def test_marks_of_lists() -> None:
+    document = parse(
+        "<ol type=a start=26><li>a<li>b<li value=3>c</ol><ol type=I><li>a<li>b<li>c<li>d</ol>"
+        "<ol reversed><li>a<li>b</ol><ol style='list-style-type: lower-roman' start=9><li>a</ol>"
+        "<ol type=i start=5000><li>a</ol><ol start=-1><li>a<li>b</ol>"
+    )
+    marks = "z aa c I II III IV 2 1 ix 5000 -1 0".split()
+    assert [line.split(". ")[0] for line in document.text.split("\n\n")] == marks

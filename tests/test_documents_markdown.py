@@ -2,17 +2,34 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from colde_cli.documents.document import Document, Part, SectionKind
 from colde_cli.documents.markdown import MAX_NESTING, read_markdown
+from colde_cli.documents.outside import OutsideKind, PartKind
 from colde_cli.errors import LimitError, NoTextError, UnsupportedFormatError
 
 
 def markdown(content: str) -> Document:
     return read_markdown(content.encode(), "a.md", "a.md")
+
+
+def beside(document: Document) -> list[tuple[OutsideKind, str, str]]:
+    """Texts outside, but for the levels of headings."""
+    texts = [(text.kind, text.text, text.about) for text in document.outside]
+    return [text for text in texts if text[0] is not OutsideKind.STRUCTURE]
+
+
+def structure(document: Document) -> list[tuple[str, str]]:
+    return [(text.text, text.about) for text in document.outside if text.kind is OutsideKind.STRUCTURE]
+
+
+def unread(document: Document) -> list[tuple[PartKind, str]]:
+    return [(part.kind, part.about) for part in document.parts]
 
 
 def headings(document: Document) -> list[tuple[int, str]]:
@@ -28,6 +45,10 @@ def test_headings_fences_and_front_matter() -> None:
     assert document.title == "Of Bells"
     assert "# not a heading\nx = 1" in document.text
     assert "tags" not in document.text
+    assert beside(document) == [
+        (OutsideKind.METADATA, "title: 'Of Bells'", ""),
+        (OutsideKind.METADATA, "tags: x", ""),
+    ]
 
 
 def test_text_between_two_rules_is_no_front_matter() -> None:
@@ -175,6 +196,181 @@ def test_deep_nesting_is_refused_where_text_would_be_lost() -> None:
     assert markdown("> " * deep + "down here").text == "down here"
     with pytest.raises(LimitError, match=r"a\.md: it nests"):
         markdown("> " * 1000 + "down here")
+
+
+def test_entries_of_front_matter_keep_their_lines() -> None:
+    document = markdown("---\ntitle: Bells\n# a comment\ntags:\n  - a\n  - b\n---\n# Bells\n\nWords.")
+    assert beside(document) == [(OutsideKind.METADATA, "tags: - a - b", "")]
+
+
+@pytest.mark.parametrize(
+    ("source", "text", "kind", "beside_it", "about"),
+    [
+        ("[pay *here*](https://a.example)", "pay here", OutsideKind.LINKS, "https://a.example", "pay here"),
+        ("See [x].\n\n[x]: a.html 'tip'", "See x.", OutsideKind.LINKS, "a.html", "x"),
+        ("x <a href='a.html'>y</a>", "x y", OutsideKind.LINKS, "a.html", "y"),
+        ("pay ~~10~~ 20", "pay 10 20", OutsideKind.DELETED, "10", "struck through"),
+        ("pay <del>10</del> 20", "pay 20", OutsideKind.DELETED, "10", ""),
+        ("x <span hidden>y</span>", "x", OutsideKind.HIDDEN, "y", ""),
+        ("x\n\n<div hidden>\n\ny *z*\n\n</div>\n\nw", "x\n\nw", OutsideKind.HIDDEN, "y z", ""),
+        ("x <input value='5' name=n>", "x", OutsideKind.FORM_VALUES, "5", "n"),
+        ("x\n\n[a]: b.html", "x", OutsideKind.CODE, "[A]: b.html", ""),
+        ("x\n\n[^1]: y", "x", OutsideKind.NOTES, "y", ""),
+    ],
+)
+def test_texts_outside(source: str, text: str, kind: OutsideKind, beside_it: str, about: str) -> None:
+    document = markdown(source)
+    assert document.text == text
+    assert beside(document) == [(kind, beside_it, about)]
+
+
+@pytest.mark.parametrize(
+    "source", ["<!-- {} -->", "[//]: # ({})", "<p title='{}'>x</p>", "**x** <i class={}>y</i>"]
+)
+def test_what_nobody_sees_makes_no_difference(source: str) -> None:
+    one, other = (markdown(f"Words.\n\n{source.format(word)}") for word in ("five", "nine"))
+    assert (one.text, one.outside, one.parts) == (other.text, other.outside, other.parts)
+
+
+def test_a_link_that_says_where_it_leads_is_no_text_outside() -> None:
+    document = markdown("<https://a.example/> [a@b.c](mailto:a@b.c) [part](#part)")
+    assert (document.text, beside(document)) == ("https://a.example/ a@b.c part", [])
+
+
+def test_parts_that_are_not_read() -> None:
+    document = markdown(
+        "![a *net*](n.png) and <img src=m.png alt=m>\n\n<iframe src=x.html></iframe>\n\n<svg><path d='M1'/></svg>\n\n"
+        "<script>\nx()\n\ny()\n</script>\n"
+    )
+    assert unread(document) == [
+        (PartKind.PICTURES, "a net"),
+        (PartKind.PICTURES, "m"),
+        (PartKind.EMBEDDED, "x.html"),
+        (PartKind.DRAWINGS, "svg"),
+        (PartKind.SCRIPTS, "script"),
+    ]
+
+
+def test_structure_that_the_text_does_not_show() -> None:
+    document = markdown(
+        "# A\n\n### B\n\n- one\n  1. two\n\n> said\n\n```sh\nls\n```\n\n|a|b|c|\n|-|-|-|\n|x||5|\n|x|5||\n\n"
+        "Bells[^1] ring.\n\n[^1]: Of bronze.\n"
+    )
+    assert structure(document) == [
+        ("level 1", "A"),
+        ("level 3", "B"),
+        ("level 2 of a list", "1. two"),
+        ("quotation", "said"),
+        ("sh", "ls"),
+        ("columns 1, 3", "x | | 5"),
+        ("columns 1, 2", "x | 5 |"),
+        ("after Bells", "Of bronze."),
+    ]
+
+
+def test_boxes_of_tasks() -> None:
+    assert markdown("- [ ] waive\n- [x] keep\n- [y] no\n\n[ ] no").text.split("\n\n") == [
+        "- ☐ waive",
+        "- ☒ keep",
+        "- [y] no",
+        "[ ] no",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("source", "text"),
+    [
+        ("10<sup>2</sup> m<sub>1</sub>2", "10^2 m_(1)2"),
+        ("<b>a [b</b>](c) d", "a b d"),
+        ("<div>\n<ul><li>a<li>b</ul>\n<ol start=3><li>c</ol>\n</div>", "- a\n\n- b\n\n3. c"),
+        ("<table><tr><td>a<td>5<tr><td>b<td>6</table>", "a | 5\nb | 6"),
+        ("<details><summary>More</summary>\n\n*in*\n\n</details>", "More\n\nin"),
+        ("a <b title='x > y'>c</b>", "a c"),
+        ("<p>a\n<p title='1 > 2'>b", "a\n\nb"),
+        ("<pre>\na\n\nb</pre>", "a\nb"),
+        ("x <math><mfrac><mn>5</mn><mn>2</mn></mfrac></math>", "x 5/2"),
+        ("a</div></b> b", "a b"),
+        ("<div hidden>\n\nstays", "stays"),
+        ("<li hidden>\n\nstays", "stays"),
+        ("a <span hidden>stays", "a stays"),
+        ("<select>\n\nstays", "stays"),
+    ],
+)
+def test_html_is_read_by_the_rules_of_web_pages(source: str, text: str) -> None:
+    assert markdown(source).text == text
+
+
+EVERYWHERE = """---
+title: @1
+price: @2
+---
+# @3
+
+@4 [@5](https://@6.example) ![@7](@8.png) ~~@9~~ `@10` <kbd>@11</kbd><sup>@12</sup> [@13][ref] <https://@14.example>
+
+[ref]: @15.html
+[unused]: @16.html
+
+- [ ] @17
+  - @18
+
+> @19
+
+| @20 | @21 |
+|---|---|
+| @22 | @23 |
+
+```@24
+@25
+```
+
+Note[^n]. <span hidden>@26</span> <del>@27</del> <input name="@28" value="@29"> <img src="@30.png" alt="@31">
+
+[^n]: @32
+[^m]: @33
+
+<div align="center"><h1>@34</h1><a href="@35">@36</a><select><option>@37</select><iframe src="@38"></iframe></div>
+
+<div style="display: none">
+
+@39
+
+</div>
+
+<svg><text>@40</text></svg>
+
+<script>@41</script>
+
+    @42
+
+@43
+==
+
+$@44$ &copy; @45 <b>@46
+"""
+
+
+@pytest.mark.parametrize("place", range(1, 47))
+def test_nothing_is_dropped_without_a_trace(place: int) -> None:
+    def at(word: str) -> Document:
+        return markdown(re.sub(r"@(\d+)", lambda m: word if m[1] == str(place) else f"w{m[1]}", EVERYWHERE))
+
+    one, other = at("five"), at("nine")
+    assert (one.text, one.outside, one.parts) != (other.text, other.outside, other.parts)
+
+
+tags = st.sampled_from("<b> </b> <div> </div> <s> </s> <li> <table> <td> </table> <del> </del> <p>".split())
+written_tags = st.lists(
+    st.one_of(tags, st.sampled_from((" word ", "\n\n", "<span hidden>", "</span>"))), max_size=16
+)
+
+
+@given(written_tags)
+def test_every_word_stands_in_the_body_or_outside_it(pieces: list[str]) -> None:
+    numbered = [f" word{number} " if piece == " word " else piece for number, piece in enumerate(pieces)]
+    document = markdown("".join(["first\n\n", *numbered]))
+    found = " ".join((document.text, *(text.text for text in document.outside))).split()
+    assert {piece.strip() for piece in numbered if "word" in piece} <= set(found)
 
 
 simple = st.text(st.sampled_from("abcdefgh"), min_size=1, max_size=12)

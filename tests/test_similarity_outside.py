@@ -88,6 +88,21 @@ def test_two_links_that_swap_their_targets_differ_by_the_words_they_belong_to() 
     assert len(compare_outside(a, b).texts) == 2
 
 
+def level(number: int, heading: str) -> OutsideText:
+    return OutsideText(OutsideKind.STRUCTURE, f"level {number}", heading)
+
+
+def test_levels_differ_where_both_bodies_have_the_heading() -> None:
+    a = document(level(1, "Rent"), level(2, "Term"), text="Rent\n\nIt is due.\n\nTerm")
+    more = "Rent\n\nIt is due.\n\nTerm\n\nNotice"
+    inserted = document(level(1, "Rent"), level(2, "Term"), level(2, "Notice"), text=more)
+    moved = document(level(2, "Term"), level(1, "Rent"), text="Term\n\nRent\n\nIt is due.")
+    deeper = document(level(1, "Rent"), level(3, "Term"), level(2, "Notice"), text=more)
+    assert [compare_outside(a, b).changes for b in (a, inserted, moved, deeper)] == [0, 0, 0, 1]
+    assert [compare_outside(b, a).changes for b in (a, inserted, moved, deeper)] == [0, 0, 0, 1]
+    assert compare_outside(a, document(text="Rent\n\nIt is due.\n\nTerm")).changes == 2
+
+
 def test_texts_in_another_order_are_named() -> None:
     a, b = document(header("One"), header("Two")), document(header("Two"), header("One"))
     found = compare_outside(a, b)

@@ -428,6 +428,12 @@ def _name(marks: Marks) -> str:
 
 
 _Rule = Callable[[ElementReader, Marks], None]
+
+
+def _unread(tag: str) -> _Rule:
+    return lambda reader, marks: reader._start_unread(PartKind.SCRIPTS, tag, marks)
+
+
 _RULES: dict[str, _Rule] = {
     "br": ElementReader._start_break,
     "sup": lambda reader, marks: reader._start_script(raised, marks),
@@ -467,9 +473,6 @@ _RULES: dict[str, _Rule] = {
     "meter": ElementReader._start_gauge,
     "progress": ElementReader._start_gauge,
     **dict.fromkeys(("iframe", "frame", "embed", "object", "applet"), ElementReader._start_embedded),
-    **{
-        tag: lambda reader, marks, tag=tag: reader._start_unread(PartKind.SCRIPTS, tag, marks)
-        for tag in ("style", "noscript", "noframes", "noembed", "canvas")
-    },
+    **{tag: _unread(tag) for tag in ("style", "noscript", "noframes", "noembed", "canvas")},
 }
 """What is done at the start of elements that are more than a block or a stretch of a line."""
