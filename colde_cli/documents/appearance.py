@@ -34,12 +34,14 @@ _PIXELS = "pixels:"
 _PLACE = re.compile(r"page (\d+) image (\d+)")
 _FORMATS = ("pdf", "docx", "odt")
 _ABOUT_COUNTS = frozenset((OutsideKind.LINKS, OutsideKind.FORM_VALUES))
-_ON_PAGES = frozenset(
-    (OutsideKind.HEADERS, OutsideKind.FOOTERS, OutsideKind.ROTATED, OutsideKind.CONTENTS, OutsideKind.HIDDEN)
+_ON_PAGES = frozenset((OutsideKind.HEADERS, OutsideKind.FOOTERS, OutsideKind.ROTATED, OutsideKind.CONTENTS))
+"""Kinds of texts that pages always show."""
+_SEEN = (
+    _ON_PAGES
+    | {OutsideKind.COMMENTS, OutsideKind.NOTES, OutsideKind.DELETED}
+    | (frozenset(PartKind) - {PartKind.SCRIPTS, PartKind.FORMS, PartKind.ATTACHMENTS})
 )
-"""Kinds of texts that pages show."""
-
-_Look = Callable[[BinaryIO], dict[Any, str | None]]
+"""Kinds of texts and parts that make the page on which they are look different."""
 
 
 def settled(
@@ -111,7 +113,7 @@ def _decoded(document: Document, wanted: set[str], password: str | None) -> dict
             elif place is not None:
                 places[part.digest] = (int(place[1]), int(place[2]))
     request = {"task": "pictures", "format": document.format, "password": password}
-    found = _look(document, request, "pictures", list(places.items()))
+    found = _look(document, request, "pictures", list(places.items())) or {}
     return {digest: f"{_PIXELS}{pixels}" for digest, pixels in found.items() if pixels}
 
 
@@ -125,7 +127,8 @@ def _pages_to_draw(a: Document, b: Document) -> list[int]:
     apart = [*_apart(a.outside, b.outside, _text_key), *_apart(a.parts, b.parts, _part_key)]
     if any(item.pages is None and item.kind in _ON_PAGES for item in apart):
         return []
-    told = {number for item in apart if item.pages for number in range(item.pages[0], item.pages[1] + 1)}
+    seen = [item.pages for item in apart if item.pages and item.kind in _SEEN]
+    told = {number for first, last in seen for number in range(first, last + 1)}
     first, last = reports[0].chosen_pages or (1, reports[0].pages or 0)
     return [number for number in range(first, last + 1) if number not in told]
 
@@ -139,13 +142,9 @@ def _part_key(part: UnreadPart) -> tuple[object, ...]:
 
 
 def _apart(left: Sequence[Any], right: Sequence[Any], key: Callable[[Any], object]) -> list[Any]:
-    """The texts or parts that are not equally often in both; scripts cannot be seen."""
+    """The texts or parts that are not equally often in both."""
     counts = [Counter(map(key, items)) for items in (left, right)]
-    return [
-        item
-        for item in chain(left, right)
-        if counts[0][key(item)] != counts[1][key(item)] and item.kind is not PartKind.SCRIPTS
-    ]
+    return [item for item in chain(left, right) if counts[0][key(item)] != counts[1][key(item)]]
 
 
 def _with_pages(
@@ -153,7 +152,7 @@ def _with_pages(
 ) -> tuple[Document, Document]:
     request = {"task": "pages", "format": "pdf", "password": password}
     drawn = _both(a, b, lambda document: _look(document, request, "pages", pages))
-    if not all(drawn):
+    if None in drawn:
         return a, b  # a file is gone
     return _with_appearance(a, pages, drawn[0]), _with_appearance(b, pages, drawn[1])
 
@@ -171,7 +170,9 @@ def _both(a: Document, b: Document, look: Callable[[Document], Any]) -> list[Any
         return list(pool.map(look, (a, b)))
 
 
-def _look(document: Document, request: dict[str, Any], name: str, tasks: list[Any]) -> dict[Any, str | None]:
+def _look(
+    document: Document, request: dict[str, Any], name: str, tasks: list[Any]
+) -> dict[Any, str | None] | None:
     """Let a reader process look at pictures or pages.
 
     Args:
@@ -181,13 +182,13 @@ def _look(document: Document, request: dict[str, Any], name: str, tasks: list[An
         tasks: numbers of pages, or pairs of a digest and a place.
 
     Returns:
-        By the number of the page or the digest of the picture what was found, None where that failed; nothing at all
+        By the number of the page or the digest of the picture what was found, None where that failed; no dictionary
         if there is no file.
     """
     found: dict[Any, str | None] = {}
     with _reopened(document) as file:
         if file is None:
-            return found
+            return None
         for _ in range(_RESTARTS + 1):
             left = [task for task in tasks if _key(task) not in found]
             begun = _look_once(file, {**request, name: left}, found) if left else None

@@ -38,7 +38,7 @@ _MAX_BYTES = 1 << 28  # of a part of an Office file
 _MAX_SIDE = 1_600  # pixels of a drawn page
 _ROWS = 64  # of a picture that are taken at a time
 _WHITE = 0xFFFFFFFF
-_FORMATS = ("PNG", "JPEG", "MPO", "GIF", "BMP", "DIB", "TIFF", "WEBP", "ICO", "PCX", "PPM", "TGA", "JPEG2000")
+_FORMATS = ("PNG", "JPEG", "GIF", "BMP", "DIB", "TIFF", "WEBP", "ICO", "PCX", "PPM", "TGA", "JPEG2000")
 _DEEP = ("I", "F", "I;16", "I;16B", "I;16L", "I;16N")  # kinds of pixels that eight bits cannot hold
 _ORIENTATION = 0x0112
 
@@ -176,12 +176,14 @@ def decoded_part(archive: zipfile.ZipFile, name: str) -> str | None:
     from PIL import Image
 
     Image.MAX_IMAGE_PIXELS = None  # its size is looked at below
+    Image.init()
+    known = [name for name in _FORMATS if name in Image.OPEN]
     try:
         with archive.open(name) as part:
             content = part.read(_MAX_BYTES + 1)
         if len(content) > _MAX_BYTES:
             return None
-        with Image.open(io.BytesIO(content), formats=_FORMATS) as image:
+        with Image.open(io.BytesIO(content), formats=known) as image:
             return digest_of_frames(image)
     except MemoryError:
         raise

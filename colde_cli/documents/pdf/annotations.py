@@ -218,9 +218,6 @@ class AnnotationReader:
         if kind in _CHOICES:
             labels = self._options(form, annotation)
             yield "form-values", "; ".join(labels), f"choices of {name}"
-        if kind in _SWITCHES:
-            means = utf16(pdfium.FPDFAnnot_GetFormFieldExportValue, form, annotation)
-            yield "form-values", means, f"value of {name} where it is on"
         if kind == pdfium.FPDF_FORMFIELD_PUSHBUTTON:
             self._drawing(annotation, f"button {name}")
         if pdfium.FPDFAnnot_GetFlags(annotation) & HIDDEN:

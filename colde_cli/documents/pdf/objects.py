@@ -118,7 +118,7 @@ def digest_of(value: Handle) -> str:
             return
         if number is not None:
             seen.add(number)
-        found = resolved(value)
+        found: Handle = resolved(value)
         if isinstance(found, dict):
             stream = hasattr(found, "get_data")
             for key in sorted(found):
