@@ -13,7 +13,7 @@ from enum import StrEnum
 from functools import cache
 
 from colde_cli.documents.document import Document, Span
-from colde_cli.documents.notation import FRACTIONS, IN_UNICODE, LOWERED, RAISED, in_line
+from colde_cli.documents.notation import FRACTIONS, LOWERED, RAISED, in_line
 from colde_cli.documents.selection import one_or_more
 from colde_cli.similarity.numbers import LABEL, NAMED_LABEL, NUMBER
 
@@ -65,8 +65,8 @@ class IgnoreOptions:
         renumbering: the numbers of clauses and list items are the same, and so are references to them.
         list_marks: list items have no marks, such as "(a)" or "2.". Bullets never count.
         kinds: names of kinds of texts outside and of parts not read, or "outside" and "parts" for all of them.
-        divided: words, see `ReadReport.divided_words`, that are the same with a hyphen and without. Not for users:
-            `between` takes them from two documents.
+        divided: words, see `ReadReport.divided_words`, that are the same with a hyphen and without (`between`).
+        layout: bars of tables and boxes at items may come or go: one text is printed, the other is not (`between`).
     """
 
     case: bool = False
@@ -77,6 +77,7 @@ class IgnoreOptions:
     list_marks: bool = False
     kinds: tuple[str, ...] = ()
     divided: frozenset[str] = frozenset()
+    layout: bool = False
 
     def __post_init__(self) -> None:
         for name in ("like", "kinds"):  # one name alone, or a list from a caller of the Python API
@@ -101,6 +102,7 @@ _ACCENTS = r"[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]
 """Marks that belong to the letter before them; `re` does not count them as letters."""
 _SCRIPT = r"[\^_](?:[+−-]?\d+(?:[.,]\d+)*|[^\W\d_](?![^\W_]))"
 """An exponent or an index: "^2", "_n"."""
+_SCRIPTS = re.compile(f"[{RAISED}{LOWERED}{FRACTIONS}]")
 _NUMBER = re.compile(rf"(?P<label>{LABEL})|(?P<number>{NAMED_LABEL}|{NUMBER})")
 
 
@@ -134,7 +136,11 @@ _ONE_FORM = str.maketrans(
 )
 _AS_THEY_ARE = re.compile("([①-⒛⓪㉑-㉟㊱-㊿㋀-㋋㍘-㍰㍸㍹㏠-㏾\U0001f100-\U0001f10a]+)")
 """Characters that NFKC writes with digits, which would join those beside them."""
-_DIVIDED = re.compile(r"([^\W\d_]+)[-‐]\s+([^\W\d_]+)")
+_WITH_DIGITS = re.compile(f"[{RAISED}{LOWERED}{FRACTIONS}⁄∕①-⒛⓪㉑-㉟㊱-㊿㋀-㋋㍘-㏾\U0001f100-\U0001f10a]")
+"""Those, and all that `in_line` writes in another way."""
+_AFTER_HYPHEN = re.compile(r"[-‐]\s+([^\W\d_]+)")
+_LETTERS_AT_END = re.compile(r"[^\W\d_]+$")
+_LONGEST_WORD = 100
 _SEPARATORS = frozenset(".,:/⁄∕'’")
 
 
@@ -166,7 +172,7 @@ def words(text: str, ignore: IgnoreOptions = NOTHING_IGNORED) -> tuple[Word, ...
         text: to cut.
         ignore: with numbers ignored, a date of several words is one word.
     """
-    unicode = not text.isascii() and IN_UNICODE.search(text) is not None
+    unicode = not text.isascii() and _SCRIPTS.search(text) is not None
     pattern = _pattern(ignore.numbers, unicode)
     found = (Word(_key(match, ignore), match.start(), match.end()) for match in pattern.finditer(text))
     marks = _marks(text, ignore)
@@ -205,20 +211,30 @@ def _key(match: re.Match[str], ignore: IgnoreOptions) -> str:
     if match.lastgroup:
         return _AS[match.lastgroup]
     word = match[0]
+    if not (word.isascii() and word.isalnum()):  # few
+        word = _plain_key(match)
+    return word.casefold() if ignore.case else word
+
+
+def _plain_key(match: re.Match[str]) -> str:
+    """The key of a sign or of a word with characters besides ASCII."""
+    word = match[0]
     if word in _SEPARATORS:
         return _separator(match)
-    if word[0] in "^_" or not word.isascii():
-        key = plain(word, match.string[max(0, match.start() - 1) : match.start()]).strip()
-        word = f" {key}" if key[0] in "^_" and _digit_apart(match.string, match.start() - 1, -1) else key
-    else:
-        word = plain(word)
-    return word.casefold() if ignore.case else word
+    if word.isascii() and word[0] not in "^_":
+        return plain(word)
+    start = match.start()
+    key = plain(word, match.string[start - 1 : start]).strip()
+    apart = key.startswith(("^", "_")) and _digit_apart(match.string, start - 1, -1)
+    return f" {key}" if apart else key
 
 
 def _separator(match: re.Match[str]) -> str:
     """The key of a sign that may part the digits of a number: with the white space between it and them."""
     text, start, end = match.string, match.start() - 1, match.end()
     key = plain(match[0])
+    if start < 0 or text[start].isalpha():  # most
+        return key
     before, after = _digit_apart(text, start, -1), _digit_apart(text, end, 1)
     beside = text[max(0, start) : start + 1].isdigit(), text[end : end + 1].isdigit()
     if not (before or beside[0]) or not (after or beside[1]):
@@ -244,19 +260,23 @@ def squeezed(words: Sequence[Word], divided: Container[str] = ()) -> tuple[str, 
     """
     pieces: list[str] = []
     starts: list[int] = []
-    length, end = 0, ""
+    length = 0
     for place, word in enumerate(words):
         key = word.key
         if key == "-" and divided and _divides(words, place, divided):
             key = ""
-        elif key[:1].isdigit() and (end[-1:].isdigit() or (end[-1:] in _CLOSE and end[-2:-1].isdigit())):
+        elif key[:1].isdigit() and _ends_in_number("".join(pieces[-2:])):
             pieces.append(" ")
             length += 1
         starts.append(length)
         pieces.append(key)
         length += len(key)
-        end = (end + key)[-2:]
     return "".join(pieces), starts
+
+
+def _ends_in_number(text: str) -> bool:
+    """Whether a text ends with a digit, or with a digit and a sign that numbers hold."""
+    return text[-1:].isdigit() or (text[-1:] in _CLOSE and text[-2:-1].isdigit())
 
 
 _CLOSE = frozenset(".,:")
@@ -272,12 +292,18 @@ def _divides(words: Sequence[Word], place: int, divided: Container[str]) -> bool
 
 def divided_words(text: str) -> frozenset[str]:
     """Find the words that a line's end may have divided, in lower case: of "measure- ment" and "pre- and"."""
-    return frozenset((match[1] + match[2]).casefold() for match in _DIVIDED.finditer(text))
+    found = set()
+    for match in _AFTER_HYPHEN.finditer(text):
+        before = _LETTERS_AT_END.search(text, max(0, match.start() - _LONGEST_WORD), match.start())
+        if before:
+            found.add((before[0] + match[1]).casefold())
+    return frozenset(found)
 
 
 def between(a: Document, b: Document, ignore: IgnoreOptions = NOTHING_IGNORED) -> IgnoreOptions:
-    """The differences to ignore between two documents: also the hyphens of words that a line's end divides in one."""
-    return replace(ignore, divided=ignore.divided | divided_in(a) | divided_in(b))
+    """The differences to ignore between two documents, with those that the layout of pages makes."""
+    printed = (a.report.pages is None) is not (b.report.pages is None)
+    return replace(ignore, divided=ignore.divided | divided_in(a) | divided_in(b), layout=printed)
 
 
 def divided_in(document: Document) -> frozenset[str]:
@@ -296,10 +322,13 @@ def plain(text: str, before: str = "") -> str:
     """
     if text.isascii() and "`" not in text:  # most words
         return text
-    text = in_line(text, before)
-    pieces = _AS_THEY_ARE.split(text)
-    pieces[::2] = (unicodedata.normalize("NFKC", piece) for piece in pieces[::2])
-    return "".join(pieces).translate(_ONE_FORM)
+    if _WITH_DIGITS.search(text):
+        pieces = _AS_THEY_ARE.split(in_line(text, before))
+        pieces[::2] = (unicodedata.normalize("NFKC", piece) for piece in pieces[::2])
+        text = "".join(pieces)
+    else:
+        text = unicodedata.normalize("NFKC", text)
+    return text.translate(_ONE_FORM)
 
 
 def normal(text: str, ignore: IgnoreOptions) -> str:
@@ -371,7 +400,7 @@ def redline(
     if blocks:
         divided = ignore.divided | divided_words(a) | divided_words(b)
         blocks = [block for block in blocks if not _same_letters(left, right, block, divided)]
-        blocks = _with_neighbours(_without_typesetting(blocks, (a, left), (b, right)), left, right)
+        blocks = _with_neighbours(_without_typesetting(blocks, (a, left), (b, right), ignore), left, right)
     if readable:
         blocks = _joined(blocks, left)
     return tuple(Edit(_span(left, i, j, len(a)), _span(right, k, n, len(b))) for i, j, k, n in blocks)
@@ -402,10 +431,13 @@ def _blocks(left: Sequence[Word], right: Sequence[Word]) -> list[_Block]:
 
 
 def _without_typesetting(
-    blocks: Sequence[_Block], a: tuple[str, Sequence[Word]], b: tuple[str, Sequence[Word]]
+    blocks: Sequence[_Block],
+    a: tuple[str, Sequence[Word]],
+    b: tuple[str, Sequence[Word]],
+    ignore: IgnoreOptions,
 ) -> list[_Block]:
     """Drop the blocks of bullets and of bars between cells alone."""
-    content = content_marks(a[0], b[0])
+    content = frozenset[str]() if ignore.layout else content_marks(a[0], b[0])
     marks = [
         {place for span in typesetting(text, content) for place in range(span.start, span.end)}
         for text, _ in (a, b)
@@ -422,7 +454,16 @@ def _only_marks(
     marks: Sequence[Container[int]],
     dashes: Sequence[Container[int]],
 ) -> bool:
-    """Whether a block has only marks of a layout. A dash before a number is one only in the place of a bullet."""
+    """Whether a block has only marks of a layout, and no box became another one.
+
+    A dash before a number is a mark only in the place of a bullet.
+    """
+    boxes = [
+        {word.key for word in words[side][block[2 * side] : block[2 * side + 1]]} & set(BOXES)
+        for side in (0, 1)
+    ]
+    if all(boxes) and boxes[0] != boxes[1]:
+        return False
     left, right = (
         [word.start for word in words[side][block[2 * side] : block[2 * side + 1]]] for side in (0, 1)
     )

@@ -80,12 +80,12 @@ def forms_between(a: Document, b: Document, ignore: IgnoreOptions = NOTHING_IGNO
     itself and a text with the numbers, the marks of list items. Bullets are typesetting and marks of list items, too.
     Two formats may write exponents and fractions in two ways.
     """
-    printed = (a.report.pages is None) is not (b.report.pages is None)
     counted = a.report.counted_numbers is not b.report.counted_numbers
     across, bulleted = a.format != b.format, ignore.whitespace or ignore.list_marks
     ignore = between(a, b, ignore)
+    printed = ignore.layout
     ignore = replace(ignore, whitespace=ignore.whitespace or printed, list_marks=ignore.list_marks or counted)
-    marks = content_marks(a.text, b.text)
+    marks = content_marks(a.text, b.text) - {"|"}
 
     def form(other: Document) -> Form:
         def changed(text: str) -> str:
