@@ -30,6 +30,8 @@ _INVISIBLE = frozenset((3, 7))  # text rendering modes that paint nothing (ISO 3
 _FIRST = itemgetter(0)
 _NOTHING: LetterStyle = (0.0, "", 0, False, 0, False)
 _MAX_OBJECTS = 20_000
+_AROUND_WORDS = ".,;:!?()[]{}\"'“”‘’"
+_SHORT = 3  # letters; in a longer word without digits a script is at the end
 
 
 _ADDRESS = ctypes.c_void_p
@@ -175,6 +177,8 @@ class PageText:
 
     def written(self, word: str, begin: int) -> str:
         """Write a word of several text objects: its super- and subscripts, and blanks between its numbers."""
+        if self._is_plain(word, begin):
+            return word
         items = [_object(self._text, begin + place) for place in range(len(word))]
         places = [
             place for place, item in enumerate(items) if place == 0 or (item and item != items[place - 1])
@@ -191,6 +195,14 @@ class PageText:
                 piece.before = self._gap(begin + place)
             pieces.append(piece)
         return join_pieces(pieces)
+
+    def _is_plain(self, word: str, begin: int) -> bool:
+        """Whether a word of letters ends on the baseline on which it begins; some files place every letter."""
+        core = word.strip(_AROUND_WORDS)
+        if len(core) <= _SHORT or not core.isalpha():
+            return False
+        first = begin + word.index(core)
+        return self.origin(first)[1] == self.origin(first + len(core) - 1)[1]
 
     def _gap(self, index: int) -> float:
         """The distance from the end of the letter before to a character, without the letter's ink: by its advance."""
