@@ -77,7 +77,7 @@ class _Divided:
         if any(line.angle for line in page.lines):
             sides = defaultdict(list)
             for line in page.lines:
-                sides[_quarter(line.angle)].append(line)
+                sides[_quarter(line.angle) if line.angle else 0].append(line)
             level = _characters(sides.get(0, ())) > 0.4 * _characters(page.lines)
             main = 0 if level else max(sides, key=lambda angle: _characters(sides[angle]))
         upright = sides.pop(main)

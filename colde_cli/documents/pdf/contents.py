@@ -29,10 +29,8 @@ _KEY = 4
 _SHORTEST = 3
 """Minimum number of letters of a title that is found again."""
 _LEAST_OF_LINE = 0.5  # share of an entry that the first line of a heading has at least
-_ENTRY = re.compile(
-    r"(?P<title>.*?[^\W\d_].*?)(?P<leader>(?:\s*[.·…_‥․]){2,}\s*|\s+)(?P<number>\d{1,4}|[ivxlc]{1,7})",
-    re.IGNORECASE,
-)
+_NUMBER = re.compile(r"\d{1,4}|[ivxlc]{1,7}", re.IGNORECASE)
+_DOTS = " .·…_‥․"
 _LABEL = re.compile(
     r"\W*(?:(?:chapter|section|appendix|annex|part|article|schedule|exhibit|table|tab\.|figure|fig\.|listing|algorithm"
     r"|plate|map|box|kapitel|abschnitt|anhang|tabelle|abbildung|chapitre|annexe|tableau)\s*)?"
@@ -73,7 +71,7 @@ def leave_out_contents(lines: Sequence[Line], headings: Collection[int], account
 
     Args:
         lines: of the document, in content order.
-        headings: indices of the lines that look like headings; only dots before the number tell an entry from one.
+        headings: indices of the lines that look like headings; one that ends in a number may still be an entry.
         account: gets a text for each entry.
 
     Returns:
@@ -102,7 +100,7 @@ def _blocks(lines: Sequence[Line], headings: Collection[int]) -> Iterator[list[_
     between: list[int] = []
     for index, line in enumerate(lines):
         entry = None if line.filled_in else _entry(index, line, between)
-        if entry and (entry.led or index not in headings):
+        if entry:
             block.append(entry)
             between = []
             continue
@@ -116,22 +114,29 @@ def _blocks(lines: Sequence[Line], headings: Collection[int]) -> Iterator[list[_
 
 
 def _entry(index: int, line: Line, between: Sequence[int]) -> _Entry | None:
-    if line.text[-1:] not in _LAST or (found := _ENTRY.fullmatch(line.text)) is None:
+    """Take a line that ends in a number after a blank or a row of dots for an entry."""
+    if line.text[-1:] not in _LAST:
         return None
-    written = found["number"]
+    head, _, last = line.text.rpartition(" ")
+    written = last.lstrip(_DOTS)
+    title = (head if written == last else f"{head} {last[: -len(written)]}").rstrip(_DOTS)
+    led = line.text.count(".", len(title)) > 1 or not line.text[len(title) : -len(written)].isascii()
+    if not _NUMBER.fullmatch(written) or not any(map(str.isalpha, title)) or (written != last and not led):
+        return None
     number = int(written) if written.isdigit() else roman(written)
-    if not number:
-        return None
     form = "1" if written.isdigit() else "i"
-    led = not found["leader"].isspace()
-    return _Entry(index, found["title"], tuple(between), written, form, number, led=led)
+    return _Entry(index, title, tuple(between), written, form, number, led=led) if number else None
 
 
 def _rises(block: Sequence[_Entry]) -> bool:
+    """Whether most numbers do not fall, and enough titles can be looked up."""
     if len(block) < _FEWEST or len({entry.number for entry in block}) == 1:
         return False
     steps = [other.number >= one.number for one, other in pairwise(block)]
-    return sum(steps) >= _RISING * len(steps)
+    if sum(steps) < _RISING * len(steps):
+        return False
+    names = {_name(entry.title) for entry in block}
+    return sum(len(name) >= _SHORTEST for name in names) >= max(_FEWEST, _CONFIRMED * len(block))
 
 
 class _Index:

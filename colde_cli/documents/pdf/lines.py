@@ -26,7 +26,7 @@ _LIGATURES = {
 _BULLETS = dict.fromkeys((0xF0B7, 0xF0A7, 0xF076, 0xF0D8, 0xF0A8), "•")
 _LETTERS = str.maketrans({**_LIGATURES, **_BULLETS, 0xA0: " ", 0x200B: "", 0xFEFF: ""})
 _LEFT_OVER = re.compile("[\ud800-\udfff\ue000-\uf8ff]")
-_UNKNOWN_BULLET = re.compile(r"^\ufffd(?= \w)")
+_UNKNOWN_BULLET = re.compile(r"^\ufffd(?= [^\W\d])")  # before a number it may have been a minus
 _MATHS = re.compile("[\U0001d400-\U0001d7ff]+")
 # Old TeX sets an accent as a separate letter, before or after its base letter.
 _LOOSE_ACCENT = re.compile(

@@ -30,6 +30,8 @@ _RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ud802\ud803\ud83a\ud83b\ufb1d-\ufdff
 _INVISIBLE = frozenset((3, 7))  # text rendering modes that paint nothing (ISO 32000-1, table 106)
 _FIRST = itemgetter(0)
 _NOTHING: LetterStyle = (0.0, "", 0, False, 0, False)
+_AROUND_WORDS = ".,;:!?()[]{}\"'“”‘’"
+_SHORT = 3  # letters; in a longer word without digits a script is at the end
 
 _ADDRESS = ctypes.c_void_p
 # The letters of a line, its direction in degrees, and four numbers for each letter: begin and end along the direction,
@@ -167,6 +169,8 @@ class PageText:
 
     def written(self, word: str, begin: int) -> str:
         """Write a word of several text objects: its super- and subscripts, and blanks between its numbers."""
+        if self._is_plain(word, begin):
+            return word
         items = [_object(self._text, begin + place) for place in range(len(word))]
         places = [
             place for place, item in enumerate(items) if place == 0 or (item and item != items[place - 1])
@@ -183,6 +187,14 @@ class PageText:
                 piece.before = self._gap(begin + place)
             pieces.append(piece)
         return join_pieces(pieces)
+
+    def _is_plain(self, word: str, begin: int) -> bool:
+        """Whether a word of letters ends on the baseline on which it begins; some files place every letter."""
+        core = word.strip(_AROUND_WORDS)
+        if len(core) <= _SHORT or not core.isalpha():
+            return False
+        first = begin + word.index(core)
+        return self.origin(first)[1] == self.origin(first + len(core) - 1)[1]
 
     def _gap(self, index: int) -> float:
         """The distance from the end of the letter before to a character, without the letter's ink: by its advance."""

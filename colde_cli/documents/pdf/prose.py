@@ -9,9 +9,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from colde_cli.documents.pdf.lines import Line, in_row
 
 SOFT_HYPHEN = "\u00ad"
-_BULLET = re.compile(r"[•▪◦‣●○■□➢✓·∗]|[-–—*]\s|\(?[a-z0-9ivx]{1,3}[.)]\s|\[\d+\]")
+_BULLET = re.compile(
+    r"[•▪◦‣●○■□➢✓·∗]|[-–—*]\s(?!\s*(?:[\d$€£¥₹]|[A-Z]{3}\s?\d))|\(?[a-z0-9ivx]{1,3}[.)]\s|\[\d+\]"
+)
 _SIGNS = frozenset("•▪◦‣●○■□➢✓")
-_DASH = re.compile(r"[-–—*] \S")
+_DASH = re.compile(r"[-–—*] (?![\d$€£¥₹]|[A-Z]{3} ?\d)\S")  # before a number or a currency it is a sign
 _CAPTION = re.compile(
     r"(fig(ure|\.)?|table|tab\.|algorithm|listing|scheme) ?[\dIVX]{1,4}\s?[.:|]", re.IGNORECASE
 )

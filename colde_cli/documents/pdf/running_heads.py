@@ -44,6 +44,7 @@ _MONEY = (
 )
 _AMOUNT_BEFORE = re.compile(rf"{_MONEY}[\s:]*[-–−]?$|(?<!\w)[-–−]$")
 _AMOUNT_AFTER = re.compile(rf"^\s?{_MONEY}")
+_NUMERIC = re.compile(r"\d|(?:^|\W)(?:[ivxlc]{1,7}|[IVXLC]{1,7})(?!\w)")
 _SIGNED = re.compile(r"\s*[-–−]\s*\w+\s*$")
 _ROMAN = {"i": 1, "v": 5, "x": 10, "l": 50, "c": 100}
 _WELL_FORMED = re.compile(r"c{0,3}(?:xc|xl|l?x{0,3})(?:ix|iv|v?i{0,3})", re.IGNORECASE)
@@ -190,6 +191,8 @@ def _page_numbers(edges: Iterable[_EdgeLine], pages: int) -> dict[int, _EdgeLine
 def _numbers(edge: _EdgeLine) -> Iterator[_Number]:
     """Find the numbers in a line that may be that of the page: alone, named or counted, the first and the last."""
     text = edge.line.text
+    if _NUMERIC.search(text) is None:
+        return
     if alone := _ALONE.fullmatch(text):
         if not (_SIGNED.fullmatch(text) or _is_amount(text, alone)):
             yield from _number(edge, alone, alone=True)
