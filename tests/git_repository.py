@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from command_line import ROOT
+from pypdf import PdfWriter
+from pypdf.generic import DecodedStreamObject, DictionaryObject, NameObject
 
 
 @dataclass(frozen=True)
@@ -65,3 +67,17 @@ def empty_repository(tmp_path: Path) -> Repository:
     made = Repository(folder, env)
     made("git", "init", "--quiet", "--initial-branch=main")
     return made
+
+
+def write_pdf(path: Path, drawing: bytes = b"") -> None:
+    """A PDF with one sentence, always the same, and a drawing."""
+    writer = PdfWriter()
+    page = writer.add_blank_page(612, 792)
+    content = DecodedStreamObject()
+    content.set_data(b"BT /F1 12 Tf 72 700 Td (The malt comes within 14 days of the order.) Tj ET " + drawing)
+    font = {"/Type": "/Font", "/Subtype": "/Type1", "/BaseFont": "/Helvetica"}
+    named = DictionaryObject({NameObject(key): NameObject(value) for key, value in font.items()})
+    fonts = DictionaryObject({NameObject("/F1"): named})
+    page[NameObject("/Contents")] = writer._add_object(content)
+    page[NameObject("/Resources")] = DictionaryObject({NameObject("/Font"): fonts})
+    writer.write(path)

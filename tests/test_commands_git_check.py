@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from command_line import ROOT
-from git_repository import Repository, empty_repository
+from git_repository import Repository, empty_repository, write_pdf
 from word_files import p, write_word
 
 DATA = ROOT / "tests" / "data"
@@ -39,6 +39,7 @@ def repository(tmp_path: Path) -> Repository:
     write_word(made.folder / "letter.docx", OLD)
     (made.folder / "notes.md").write_text(NOTES.format("14", "any"))
     (made.folder / "paper.tex").write_text("\\section{Ending}\nNotice is given at the end of any season.\n")
+    write_pdf(made.folder / "sealed.pdf")
     (made.folder / ".github").mkdir()
     (made.folder / ".github" / "check.yml").write_text("allow: Delivery\n")
     made.commit()
@@ -202,6 +203,11 @@ def point_elsewhere(repository: Repository) -> None:
     (repository.folder / "letter.docx").write_text(pointer)
 
 
+def seal(repository: Repository) -> None:
+    """The text stays the same, the page does not."""
+    write_pdf(repository.folder / "sealed.pdf", b"q 1 0 0 rg 300 300 80 80 re f Q")
+
+
 def swap(repository: Repository) -> None:
     for name, body in (("letter.docx", FORBIDDEN), ("copy.docx", OLD)):
         edit(repository, body, name)
@@ -222,7 +228,7 @@ WAYS = (
         add,
     ),
     *(link_instead, folder_instead, submodule_instead, attributes, settings, damage, encrypt, grow),
-    *(point_elsewhere, swap, move_and_edit_beside, edit),
+    *(point_elsewhere, seal, swap, move_and_edit_beside, edit),
 )
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from command_line import ROOT, check_trouble, run, run_process
-from git_repository import Repository, empty_repository
+from git_repository import Repository, empty_repository, write_pdf
 from word_files import p, write_word
 
 from colde_cli.encoder.encoder import MAX_CHUNKS
@@ -133,6 +133,17 @@ def test_the_driver_on_renames_and_modes(repository: Repository) -> None:
     text = repository("git", "diff", "-M10%", "HEAD")
     assert text.startswith("letter.docx → contract 1.docx  mode 100644 → 100755 ──")
     assert "{+41+} days" in text
+
+
+def test_the_driver_looks_at_pages_whose_text_is_the_same(repository: Repository) -> None:
+    set_up(repository, "driver")
+    write_pdf(repository.folder / "sealed.pdf")
+    repository.commit()
+    write_pdf(repository.folder / "sealed.pdf", b"q 1 0 0 rg 300 300 80 80 re f Q")
+    text = repository("git", "diff")
+    assert "The texts are the same." not in text
+    assert "The body text is the same, but" in text
+    assert re.search(r"sealed\.pdf @ [0-9a-f]{7} · 1 page", text)
 
 
 def test_names_that_look_like_options_or_words(repository: Repository) -> None:

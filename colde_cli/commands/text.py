@@ -23,6 +23,7 @@ from colde_cli.commands.options import (
     from_the_command_line,
     parse_pages,
 )
+from colde_cli.documents.outside import PartKind
 from colde_cli.errors import DocumentError, OptionError
 from colde_cli.recipes import option
 from colde_cli.views.output import Format, check_output, choose_format, deliver
@@ -123,10 +124,11 @@ def _lost(document: Document) -> list[str]:
         lost.append("Values of its form could not be read.")
     if report.unreadable_characters:
         lost.append(f"{plural(report.unreadable_characters, 'character')} could not be read.")
-    covered = {
-        page for part in document.parts if part.pages for page in range(part.pages[0], part.pages[1] + 1)
-    }
-    if (pages := covered.intersection(report.pages_without_text)) and not report.warnings:
+    shown = [part.pages for part in document.parts if part.pages and part.kind is not PartKind.APPEARANCE]
+    pages = [
+        page for page in report.pages_without_text if any(first <= page <= last for first, last in shown)
+    ]
+    if pages and not report.warnings:
         lost.append(f"{plural(len(pages), 'page')} with pictures or drawings gave no text.")
     return lost
 
