@@ -27,7 +27,7 @@ from rapidfuzz import fuzz
 from colde_cli.documents.headings.evidence import survey
 from colde_cli.documents.headings.find import find_headings
 from colde_cli.documents.headings.wording import parse_number
-from colde_cli.documents.pdf.lines import text_lines
+from colde_cli.documents.pdf.body_lines import text_lines
 from colde_cli.documents.pdf.reader import Answer, run_reader
 
 _INPUT = re.compile(r"\\(?:input|include)\s*\{([^}]*)\}")

@@ -3,9 +3,9 @@
     python benchmarks/round_trips.py make DATA OUTPUT --count 40
     python benchmarks/round_trips.py run OUTPUT PDFS --csv round-trips.csv
 
-`make` takes documents of DATA (`SET/docs.jsonl.gz`, docs/training-data.md) and writes each with pandoc as .docx, .odt and
-.html, and the .docx as .pdf, .odt and .docx again with LibreOffice. `run` compares the pairs of one document, and each
-PDF of PDFS with itself and with the same pages saved anew by pypdf. Passages are aligned by wording alone.
+`make` takes documents of DATA (`SET/docs.jsonl.gz`, docs/training-data.md) and writes each with pandoc as .docx, .odt
+and .html, and the .docx as .pdf, .odt and .docx again with LibreOffice. `run` compares the pairs of one document, and
+each PDF of PDFS with itself and with the same pages saved anew by pypdf. Passages are aligned by wording alone.
 """
 
 from __future__ import annotations

@@ -13,7 +13,6 @@ docs/python.md shows more. A name is imported when it is first used, so that `im
 from __future__ import annotations
 
 import os
-from importlib import import_module
 
 TYPE_CHECKING = False  # that of `typing`, whose import would take most of the time of this file
 if TYPE_CHECKING:
@@ -308,6 +307,8 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401 - a public name may be of any
     """Import the module that defines a public name when the name is first used (PEP 562)."""
     if name not in _MODULE_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module  # takes a moment, in which Ctrl-C would print a traceback
+
     value = getattr(import_module(f"{__name__}.{_MODULE_OF[name]}"), name)
     globals()[name] = value
     return value

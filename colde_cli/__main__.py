@@ -1,13 +1,16 @@
-"""The command `colde`, and `python -m colde_cli`."""
+"""The command `colde`, and `python -m colde_cli`.
+
+Until `main` has begun, Ctrl-C prints Python's traceback. So this file, and what it imports, takes next to no time: only
+modules that are part of Python itself or loaded when it starts. `signal` is not, but what is in C of it.
+"""
 
 from __future__ import annotations
 
+import _signal  # type: ignore[import-not-found]
 import atexit
 import gc
 import os
-import signal
 import sys
-from contextlib import suppress
 
 TYPE_CHECKING = False  # as in colde_cli/__init__.py
 if TYPE_CHECKING:
@@ -31,18 +34,17 @@ def _end_at_once(*_: object) -> None:
 
 def _on_interrupt(handler: Callable[..., Any]) -> None:
     """Choose what Ctrl-C does, unless who started this process lets it ignore Ctrl-C."""
-    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
-        signal.signal(signal.SIGINT, handler)
+    if _signal.getsignal(_signal.SIGINT) != _signal.SIG_IGN:
+        _signal.signal(_signal.SIGINT, handler)
 
 
 def _status() -> str | int | None:
     """Run the command line; the status with which it ends."""
     try:
         try:
-            _on_interrupt(_end_at_once)
             from colde_cli import app
 
-            _on_interrupt(signal.default_int_handler)
+            _on_interrupt(_signal.default_int_handler)
             app.main()
         finally:
             _on_interrupt(_end_at_once)
@@ -65,6 +67,10 @@ def main() -> NoReturn:
     Python would free every object of the program one by one before it ends, which took a third of `colde --help`. What
     has to happen at the end, such as ending the readers, is registered with `atexit` and is done here, too.
     """
+    try:
+        _on_interrupt(_end_at_once)
+    except KeyboardInterrupt:  # just before it took hold
+        os._exit(INTERRUPTED)
     # Imports and reading make many objects and hardly a cycle: at the usual threshold, looking for cycles took 4 to
     # 7 % of a comparison.
     gc.set_threshold(200_000, 20, 20)
@@ -73,8 +79,10 @@ def main() -> NoReturn:
         sys.exit(status)
     atexit._run_exitfuncs()
     for stream in (sys.stdout, sys.stderr):
-        with suppress(AttributeError, OSError, ValueError):  # closed or gone: `app.main` has said so
+        try:
             stream.flush()
+        except (AttributeError, OSError, ValueError):  # closed or gone: `app.main` has said so
+            continue
     os._exit(status)
 
 

@@ -12,11 +12,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Literal, TypeVar
 
+from colde_cli.documents.appearance import settled
 from colde_cli.documents.document import Document
 from colde_cli.documents.reading import read as read_file
 from colde_cli.documents.reading import start_readers
 from colde_cli.documents.sandbox import readers
-from colde_cli.documents.selection import select, with_unmatched_patterns
+from colde_cli.documents.selection import one_or_more, select, with_unmatched_patterns
 from colde_cli.errors import OptionError
 from colde_cli.settings import DEFAULT_MODEL
 from colde_cli.similarity.redline import NOTHING_IGNORED, IgnoreOptions
@@ -50,8 +51,8 @@ def read(
     *,
     password: str | None = None,
     pages: tuple[int, int] | None = None,
-    skip_sections: Sequence[str] = (),
-    only_sections: Sequence[str] = (),
+    skip_sections: str | Sequence[str] = (),
+    only_sections: str | Sequence[str] = (),
     stream: BinaryIO | None = None,
 ) -> Document:
     """Read a PDF, Word, OpenDocument, HTML, LaTeX, Markdown or text file.
@@ -62,7 +63,7 @@ def read(
         pages: first and last page of a PDF to read, 1-based and inclusive; None for all.
         skip_sections: patterns of sections to leave out: a regular expression searched in the heading, or the name of a
             kind ("references", "abstract", "appendix", "front"), case ignored.
-        only_sections: patterns of the sections to keep; empty keeps all.
+        only_sections: patterns of the sections to keep; empty keeps all. One pattern stands for a list of one.
         stream: read this in place of the file, whose name then only shows its kind and stands in messages.
 
     Raises:
@@ -107,8 +108,8 @@ def compare(
     passages: bool = True,
     ignore: IgnoreOptions = NOTHING_IGNORED,
     field: str | Path | None = None,
-    skip_sections: Sequence[str] = (),
-    only_sections: Sequence[str] = (),
+    skip_sections: str | Sequence[str] = (),
+    only_sections: str | Sequence[str] = (),
     pages: tuple[int, int] | None = None,
     password: str | None = None,
     encoder: DocumentEncoder | OpenModel | None = None,
@@ -209,7 +210,7 @@ def index(
     folder: str | Path,
     corpus: str | Path | Sequence[str | Path] = (),
     *,
-    forget: Sequence[str | Path] = (),
+    forget: str | Path | Sequence[str | Path] = (),
     glob: str | None = None,
     drop_missing: bool = False,
     reread: bool = False,
@@ -250,12 +251,12 @@ def index(
         ModelError, DeviceError: as for `compare`.
         OptionError: the folder holds something else.
     """
-    from colde_cli.corpus.collecting import matching, places_of
+    from colde_cli.corpus.collecting import matching
     from colde_cli.corpus.indexing import update_index
 
-    files = [file for place in places_of(corpus) for file in matching(place)]
+    files = [file for place in one_or_more(corpus) for file in matching(place)]
     opened = opener(encoder, model, device, precision, threads, cache)()
-    gone = [Path(place) for place in forget]
+    gone = [Path(place) for place in one_or_more(forget)]
     return update_index(
         Path(folder),
         files,
@@ -292,8 +293,8 @@ class ReadOptions:
 
     password: str | None = None
     pages: tuple[int, int] | None = None
-    skip_sections: Sequence[str] = ()
-    only_sections: Sequence[str] = ()
+    skip_sections: str | Sequence[str] = ()
+    only_sections: str | Sequence[str] = ()
 
     def read(self, source: Source) -> Document:
         """Read a document, or take the sections of one that has been read.
@@ -406,6 +407,9 @@ def read_both(
     if boilerplate is not None:
         first, second = boilerplate.without_both(first, second)
     first, second = with_unmatched_patterns(first, second)
+    with stage("reading"):
+        same_body = first.text == second.text
+        first, second = settled(first, second, same_body=same_body, password=options.password)
     return first, second, templates, done
 
 
@@ -534,9 +538,9 @@ def index_of(
     corpus: str | Path | Sequence[str | Path], ignore: IgnoreOptions = NOTHING_IGNORED
 ) -> Path | None:
     """The index that a corpus is; None for folders and files."""
-    from colde_cli.corpus.collecting import is_index, places_of
+    from colde_cli.corpus.collecting import is_index
 
-    places = [Path(place) for place in places_of(corpus)]
+    places = [Path(place) for place in one_or_more(corpus)]
     found = [place for place in places if is_index(place)]
     if not found:
         return None

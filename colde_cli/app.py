@@ -39,6 +39,7 @@ INTERRUPTED = 130
 COMMANDS = {
     "diff": "Compare two documents, several versions of one, or the documents of two folders.",
     "verify": "Check that only what is allowed changed between two documents.",
+    "git-check": "Check the documents that a commit changes: the gate of the action and of the hook.",
     "rank": "Find the documents that are most similar to one.",
     "dupes": "Find copies, versions and parts of documents among many.",
     "clusters": "Group documents by subject.",

@@ -39,9 +39,10 @@ _WRITES: Final = "it would write or delete without being asked"
 _OPENS: Final = "it would send documents away, or let others read them, without being asked"
 _SECRET: Final = "a secret does not belong in a file that others read"
 _ONE_RUN: Final = "it is for one run"
+_WEAKENS: Final = "a check that came with the documents it checks would be none"
 
 _REFUSED: Final = {
-    **dict.fromkeys(("annotate", "output", "prepare", "reports"), _WRITES),
+    **dict.fromkeys(("annotate", "output", "prepare", "receipt", "reports"), _WRITES),
     **dict.fromkeys(("compact", "drop-missing", "force", "forget", "overwrite"), _WRITES),
     **dict.fromkeys(("allow-host", "cluster", "host", "pull", "push", "root"), _OPENS),
     **dict.fromkeys(("password", "token"), _SECRET),
@@ -51,6 +52,32 @@ _REFUSED: Final = {
 
 Every other option may stand in the file; a test lists them, so that a new one is put on one side or the other.
 """
+
+_CHECKS: Final = frozenset(["git-check", "git-diff", "verify"])
+"""Commands whose file must not decide what counts as a difference: it lies in the repository that they look at."""
+_DECIDE: Final = frozenset(
+    (
+        *(
+            "allow",
+            "allow-added",
+            "allow-deleted",
+            "base",
+            "exit-zero",
+            "fail-under",
+            "hook",
+            "strict",
+            "summary",
+        ),
+        *("only-sections", "pages", "skip-sections"),
+    )
+)
+
+
+def refusal(command: str, key: str) -> str:
+    """Why an option of a command cannot be set in the file; "" if it can."""
+    if command in _CHECKS and (key in _DECIDE or key.partition("-")[0] == "ignore"):
+        return _WEAKENS
+    return _REFUSED.get(key, "")
 
 
 def find(folder: Path) -> Path | None:
@@ -139,11 +166,13 @@ def _default(
     file: Path, context: typer.Context, options: Mapping[str, Any], key: str, value: object
 ) -> tuple[str, object]:
     """The parameter of an option, and its value, checked."""
-    where = f"{file} gives {context.invoked_subcommand} the option {key!r}"
-    if key in _REFUSED:
-        raise OptionError(f"{where}, which cannot be set there: {_REFUSED[key]}.")
+    command = context.invoked_subcommand or ""
+    where = f"{file} gives {command} the option {key!r}"
+    if why := refusal(command, key):
+        raise OptionError(f"{where}, which cannot be set there: {why}.")
     if key not in options:
-        raise OptionError(f"{where}, which it does not have; {_known(options.keys() - _REFUSED.keys())}.")
+        known = [name for name in options if not refusal(command, name)]
+        raise OptionError(f"{where}, which it does not have; {_known(known)}.")
     option = options[key]
     if isinstance(value, bool) != bool(option.is_flag):
         wanted = "true or false" if option.is_flag else "a value"

@@ -6,14 +6,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from colde_cli.api import ReadOptions, Source, open_pair, opener, read_both, with_warnings
+from colde_cli.documents.appearance import settled
 from colde_cli.documents.document import Document
 from colde_cli.documents.reading import start_readers
 from colde_cli.documents.sandbox import readers
-from colde_cli.documents.selection import section_pattern, with_unmatched_patterns
+from colde_cli.documents.selection import one_or_more, section_pattern, with_unmatched_patterns
 from colde_cli.errors import DocumentError, OptionError
 from colde_cli.settings import DEFAULT_MODEL
 from colde_cli.similarity.redline import NOTHING_IGNORED, IgnoreOptions
@@ -36,7 +38,7 @@ WHOLE = ReadOptions()
 def verify(
     a: Source,
     b: Source,
-    allow: Sequence[str] = (),
+    allow: str | Sequence[str] = (),
     *,
     ignore: IgnoreOptions = NOTHING_IGNORED,
     pages: tuple[int, int] | None = None,
@@ -47,7 +49,7 @@ def verify(
     Args:
         a: the first document: a path, "-", or what `read` returned.
         b: the second.
-        allow: what may change; see `similarity.verification.verify_documents`.
+        allow: what may change, one pattern or several; see `similarity.verification.verify_documents`.
         ignore: what counts as no difference; text of the documents in `ignore.like` is left out of both.
         pages, password: as for `read`, of both documents.
 
@@ -96,7 +98,7 @@ def compare_folders(
     """
     from colde_cli.corpus.folders import FolderComparison, pair_files, worst_first
 
-    for pattern in (*read.skip_sections, *read.only_sections):
+    for pattern in (*one_or_more(read.skip_sections), *one_or_more(read.only_sections)):
         section_pattern(pattern)  # an error before the work, not with every file
     opened = opener(encoder, model, device, precision, threads, cache)()
     folders = Path(a), Path(b)
@@ -141,7 +143,7 @@ def _file_change(
 
 
 def history(
-    versions: Sequence[Source],
+    versions: Source | Sequence[Source],
     *,
     ignore: IgnoreOptions = NOTHING_IGNORED,
     field: str | Path | None = None,
@@ -171,6 +173,7 @@ def history(
     from colde_cli.encoder.loading import open_field
     from colde_cli.similarity.history import history_of
 
+    versions = one_or_more(versions)
     if len(versions) < 2:
         raise OptionError("A history needs two versions at least; name another document.")
     if sum(version == "-" for version in versions) > 1:
@@ -196,10 +199,13 @@ def _steps(
 ) -> Iterator[Comparison]:
     """The comparison of each document with the next; each is encoded once."""
     from colde_cli.similarity.comparison import compare_encodings
+    from colde_cli.similarity.outside import compare_outside
 
     before: Encoding | None = None
     for document in documents:
         (after,) = encoder.encode_many([document], progress)
         if before is not None:
-            yield compare_encodings(before, after, encoder, ignore, field=field, progress=progress)
+            compared = compare_encodings(before, after, encoder, ignore, field=field, progress=progress)
+            one, two = settled(before.document, document, same_body=compared.same_content)
+            yield replace(compared, outside=compare_outside(one, two, ignore))
         before = after

@@ -1,7 +1,7 @@
-"""Open Word files in LibreOffice, accept or reject all changes, and save the result.
+"""Open files in LibreOffice and save them, Word files with all changes accepted or rejected.
 
-The work is a macro in Basic in a profile of its own, so that nothing but `soffice` is needed. One start opens many
-files.
+The work on changes is a macro in Basic in a profile of its own, so that nothing but `soffice` is needed. One start
+opens many files.
 """
 
 from __future__ import annotations
@@ -97,6 +97,14 @@ def settled(
     _install(profile, listed)
     _start(profile, "macro:///Standard.Changes.Main", seconds)
     return results
+
+
+def saved(file: Path, folder: Path, suffix: str = ".odt", seconds: float = 120) -> Path:
+    """Open a file and save it in a format, as a person does; the result is missing where LibreOffice failed."""
+    command = [SOFFICE or "soffice", "--headless", f"-env:UserInstallation={(folder / 'profile').as_uri()}"]
+    command += ["--convert-to", suffix.removeprefix("."), "--outdir", str(folder / "saved"), str(file)]
+    subprocess.run(command, timeout=seconds, check=False, capture_output=True)
+    return folder / "saved" / f"{file.stem}{suffix}"
 
 
 def _start(profile: Path, task: str, seconds: float) -> None:

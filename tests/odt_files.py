@@ -16,6 +16,21 @@ _NAMES = " ".join(
         "draw": "drawing",
         "svg": "svg-compatible",
         "manifest": "manifest",
+        "form": "form",
+        "script": "script",
+        "meta": "meta",
+        "fo": "xsl-fo-compatible",
+    }.items()
+)
+_OTHERS = " ".join(
+    f'xmlns:{prefix}="{address}"'
+    for prefix, address in {
+        "dc": "http://purl.org/dc/elements/1.1/",
+        "xlink": "http://www.w3.org/1999/xlink",
+        "math": "http://www.w3.org/1998/Math/MathML",
+        "ooow": "http://openoffice.org/2004/writer",
+        "loext": "urn:org:documentfoundation:names:experimental:office:xmlns:loext:1.0",
+        "field": "urn:openoffice:names:experimental:ooo-ms-interop:xmlns:field:1.0",
     }.items()
 )
 MIMETYPE = "application/vnd.oasis.opendocument.text"
@@ -35,8 +50,8 @@ AUTOMATIC = """<office:automatic-styles>
 def root(name: str, inner: str) -> str:
     """A part of the file."""
     return (
-        f'<?xml version="1.0" encoding="UTF-8"?><office:{name} {_NAMES} '
-        f'xmlns:dc="http://purl.org/dc/elements/1.1/">{inner}</office:{name}>'
+        f'<?xml version="1.0" encoding="UTF-8"?><office:{name} {_NAMES} {_OTHERS} office:version="1.3">'
+        f"{inner}</office:{name}>"
     )
 
 
@@ -58,6 +73,36 @@ def table(*rows: tuple[str, ...]) -> str:
         for row in rows
     )
     return f"<table:table><table:table-column/>{cells}</table:table>"
+
+
+def styled(*styles: str) -> str:
+    """Automatic styles S0, S1, ... of letters with these properties."""
+    return "".join(
+        f'<style:style style:name="S{number}" style:family="text"><style:text-properties {style}/></style:style>'
+        for number, style in enumerate(styles)
+    )
+
+
+def s(number: int, text: str) -> str:
+    """Letters in the style with this number."""
+    return f'<text:span text:style-name="S{number}">{text}</text:span>'
+
+
+def pages(*masters: str) -> dict[str, bytes]:
+    """The part with these styles of pages; letters in style S0 are hidden there."""
+    hidden = styled('text:display="none"')
+    return {
+        "styles.xml": root(
+            "document-styles",
+            f"<office:automatic-styles>{hidden}</office:automatic-styles>"
+            f"<office:master-styles>{''.join(masters)}</office:master-styles>",
+        ).encode()
+    }
+
+
+def master(name: str, inner: str, following: str = "") -> str:
+    """A style of pages with headers and footers."""
+    return f'<style:master-page style:name="{name}" style:next-style-name="{following}">{inner}</style:master-page>'
 
 
 def write_odt(path: Path, body: str, *, title: str = "", parts: dict[str, bytes] | None = None) -> Path:

@@ -13,7 +13,26 @@ import pytest
 from command_line import OTHER, V1, V2, run
 
 import colde_cli
-from colde_cli import Encoder, IgnoreOptions, Ranking, compare, rank, read
+from colde_cli import (
+    Encoder,
+    IgnoreOptions,
+    Ranking,
+    ReadOptions,
+    adapt,
+    clusters,
+    compare,
+    compare_folders,
+    dupes,
+    encode,
+    find_files,
+    history,
+    index,
+    open_index,
+    rank,
+    rank_files,
+    read,
+    verify,
+)
 from colde_cli.errors import MissingFileError, NoTextError, OptionError
 
 LINES = ["The pump lifts water into the tower at night.", "The council levies a tax on houses, due in March."]
@@ -100,6 +119,116 @@ def test_a_corpus_without_documents_is_an_error(encoder: Encoder, texts: list[Pa
         rank(texts[0], f"{folder}/*.pdf", encoder=encoder)
     with pytest.raises(MissingFileError):
         rank(texts[0], folder / "nowhere", encoder=encoder)
+
+
+# An agreement whose sections are named like words that a pattern of single letters would name too.
+AGREEMENT = """# Supply
+
+## Delivery
+
+The supplier delivers malt within {} days of the order, to the door of the brewery.
+
+## Price
+
+The price of malt is EUR {} for each tonne, payable in March of each year.
+
+## References
+
+See the order form of the brewery, and the list of prices of last year.
+"""
+
+
+@pytest.fixture
+def versions(tmp_path: Path) -> tuple[Path, Path]:
+    """Two versions of an agreement: another time of delivery, another price."""
+    paths = tmp_path / "v1.md", tmp_path / "v2.md"
+    for path, values in zip(paths, ((14, 58), (41, 63)), strict=True):
+        path.write_text(AGREEMENT.format(*values))
+    return paths
+
+
+def test_one_pattern_of_verify_is_no_pattern_of_each_letter(versions: tuple[Path, Path]) -> None:
+    for one in ("abstract", "delivery", "/EUR \\d+/"):
+        assert verify(*versions, one) == verify(*versions, [one])
+        assert [rule.text for rule in verify(*versions, one).allowed] == [one]
+        assert not verify(*versions, one).verified
+    assert verify(*versions, ["delivery", "price"]).verified
+
+
+def test_one_section_of_read_and_compare_is_no_list_of_letters(
+    encoder: Encoder, versions: tuple[Path, Path]
+) -> None:
+    for name in ("skip_sections", "only_sections"):
+        for one in ("references", "delivery"):
+            alone, listed = {name: one}, {name: [one]}
+            assert read(versions[0], **alone) == read(versions[0], **listed)  # type: ignore[arg-type]
+            with versions[0].open("rb") as stream:
+                assert read("v.md", stream=stream, **alone).sections == read(versions[0], **listed).sections  # type: ignore[arg-type]
+            found, wanted = (
+                compare(*versions, encoder=encoder, **given)  # type: ignore[arg-type]
+                for given in (alone, listed)
+            )
+            assert found.to_dict() == wanted.to_dict()
+            read_options = [ReadOptions(**given) for given in (alone, listed)]  # type: ignore[arg-type]
+            histories = [history(versions, read=options, encoder=encoder) for options in read_options]
+            assert histories[0].to_dict() == histories[1].to_dict()
+    assert len(read(versions[0], skip_sections="references").sections) == 3
+
+
+def test_one_section_for_folders_is_no_list_of_letters(
+    encoder: Encoder, versions: tuple[Path, Path], tmp_path: Path
+) -> None:
+    for number, version in enumerate(versions):
+        (tmp_path / str(number)).mkdir()
+        version.rename(tmp_path / str(number) / "agreement.md")
+    folders = tmp_path / "0", tmp_path / "1"
+    for given, same in (("references", False), ("delivery|price", True)):
+        found = compare_folders(*folders, read=ReadOptions(skip_sections=given), encoder=encoder)
+        assert found.same is same
+    with pytest.raises(OptionError, match=r"section pattern '\(x'"):
+        compare_folders(*folders, read=ReadOptions(only_sections="(x"), encoder=encoder)
+
+
+def test_one_version_is_no_history(encoder: Encoder, versions: tuple[Path, Path]) -> None:
+    for one in (versions[0], str(versions[0]), read(versions[0])):
+        with pytest.raises(OptionError, match="two versions at least"):
+            history(one, encoder=encoder)
+
+
+def test_one_template_and_one_kind_are_lists_of_one(versions: tuple[Path, Path]) -> None:
+    template = str(versions[0])
+    for like in (template, versions[0], [template], [versions[0]]):
+        assert IgnoreOptions(like=like).like == (template,)  # type: ignore[arg-type]
+    assert IgnoreOptions(kinds="pictures") == IgnoreOptions(kinds=("pictures",))  # type: ignore[arg-type]
+    assert IgnoreOptions() == IgnoreOptions(like=[], kinds=[])  # type: ignore[arg-type]
+
+
+def test_one_place_is_a_corpus(encoder: Encoder, texts: list[Path], tmp_path: Path) -> None:
+    one, two, _ = texts
+    for place in (two, str(two)):
+        assert [hit.path for hit in rank(one, place, encoder=encoder).results] == [str(two)]
+        assert find_files(place)[0] == (two,)
+        assert dupes(place) == dupes([place])
+        assert clusters(place, encoder=encoder) == clusters([place], encoder=encoder)
+        assert adapt(place, tmp_path / "profile", encoder=encoder).skipped == ()
+    assert [hit.path for hit in rank_files(encode(one, encoder), two, encoder).results] == [str(two)]
+
+
+def test_one_place_of_an_index_is_followed_and_forgotten(
+    encoder: Encoder, texts: list[Path], tmp_path: Path
+) -> None:
+    folder = tmp_path / "papers.colde"
+    index(folder, texts, encoder=encoder)
+    index(folder, forget=str(texts[2]), encoder=encoder)
+    with open_index(folder) as opened:
+        assert sorted(Path(root).name for root in opened.roots()) == ["one.txt", "two.txt"]
+    index(folder, texts[2], forget=texts[0], encoder=encoder)
+    with open_index(folder) as opened:
+        assert sorted(Path(root).name for root in opened.roots()) == ["three.txt", "two.txt"]
+
+
+def test_one_text_is_one_passage(encoder: Encoder) -> None:
+    assert encoder.encode_passages(LINES[0]).shape[0] == 1
 
 
 @pytest.fixture(scope="module")

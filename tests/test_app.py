@@ -376,6 +376,13 @@ def test_an_interrupt_while_the_program_loads_ends_it_in_silence(to_group: bool)
     assert interrupted > 5
 
 
+def test_next_to_nothing_is_loaded_until_ctrl_c_is_heard() -> None:
+    """Each module that Python has not loaded by itself takes a moment in which Ctrl-C would print a traceback."""
+    code = "import sys; before = {*sys.modules}; import colde_cli.__main__; print(*{*sys.modules} - before)"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert {*done.stdout.split()} <= {"colde_cli", "colde_cli.__main__", "__future__", "atexit", "gc"}
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 def test_an_interrupt_that_a_library_turns_into_an_error_is_an_interrupt() -> None:
     """Extensions that are just being imported say "initialization failed" in place of KeyboardInterrupt."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import jsonschema
@@ -11,8 +12,9 @@ from command_line import ROOT, V1, check_trouble, run, run_process
 from hypothesis import given
 from hypothesis import strategies as st
 
-from colde_cli.documents.document import Document, Part, assemble
+from colde_cli.documents.document import Document, Part, ReadReport, assemble
 from colde_cli.documents.markdown import read_markdown
+from colde_cli.documents.outside import PartKind, UnreadPart
 from colde_cli.documents.reading import read
 from colde_cli.views.text import document_markdown
 
@@ -133,6 +135,42 @@ def test_a_check_says_what_cannot_be_read(capsys: pytest.CaptureFixture[str]) ->
         for name, line in zip(("scan", "encrypted", "nowhere"), found.out.splitlines(), strict=True)
     ]
     check_trouble(run(capsys, "text", V1, V1))
+
+
+PICTURE = UnreadPart(PartKind.PICTURES, "1", pages=(2, 3))
+LOOK = UnreadPart(PartKind.APPEARANCE, "2", pages=(2, 2))
+
+
+@pytest.mark.parametrize(
+    ("report", "parts", "said"),
+    [
+        (ReadReport(), (PICTURE,), None),
+        (ReadReport(pages_without_text=(2,)), (LOOK,), None),
+        (
+            ReadReport(pages_without_text=(1, 2, 3)),
+            (PICTURE,),
+            "2 pages with pictures or drawings gave no text",
+        ),
+        (ReadReport(unreadable_characters=1), (), "1 character could not be read"),
+        (ReadReport(unread_values=2), (), "Values of its form could not be read"),
+        (
+            ReadReport(warnings=("Page 2 has a picture.",), pages_without_text=(2,)),
+            (PICTURE,),
+            "Page 2 has a picture",
+        ),
+    ],
+)
+def test_a_check_fails_where_text_was_lost(
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    report: ReadReport,
+    parts: tuple[UnreadPart, ...],
+    said: str | None,
+) -> None:
+    document = replace(assemble("a.pdf", "a", [Part("", "The tenant pays.")], report), parts=parts)
+    monkeypatch.setattr("colde_cli.api.read_file", lambda *_, **__: document)
+    result = run(capsys, "text", "--check", "a.pdf")
+    assert (result.status, result.out) == ((0, "") if said is None else (1, f"a.pdf: {said}.\n"))
 
 
 def test_a_check_overwrites_no_document(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

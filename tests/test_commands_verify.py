@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from hashlib import sha256
 from importlib.resources import files
 from pathlib import Path
 
@@ -90,3 +91,56 @@ def test_the_same_bytes_are_the_same_even_where_they_cannot_be_read(capsys: Capt
 def test_standard_input_once_only(capsys: Capture) -> None:
     check_trouble(run(capsys, "verify", "-", "-"))
     check_trouble(run(capsys, "verify", EXAMPLES / "none.pdf", V1))
+
+
+def test_a_receipt_is_checked_from_the_bytes(capsys: Capture, copies: tuple[Path, Path]) -> None:
+    a, b = copies
+    receipt = a.with_name("receipt.json")
+    given = ("--allow", "term", "--allow", r"/EUR \d+/")
+    assert run(capsys, "verify", a, b, *given, "--receipt", receipt).status == 0
+    value = json.loads(receipt.read_text("utf-8"))
+    schema = json.loads((files("colde_cli.views") / "schemas/colde.receipt.1.json").read_text("utf-8"))
+    jsonschema.Draft202012Validator(schema).validate(value)
+    assert value["options"]["allow"] == ["term", r"/EUR \d+/"]
+    assert value["a"]["sha256"] == sha256(a.read_bytes()).hexdigest()
+    again = run(capsys, "verify", a, b, "--receipt", receipt)
+    assert again.status == 0
+    assert again.out.startswith(
+        "The receipt receipt.json holds.\nVerified: nothing changed but what is allowed."
+    )
+    b.write_text(b.read_text() + "\nOne more clause.\n")
+    other = run(capsys, "verify", a, b, "--receipt", receipt)
+    assert other.status == 1
+    assert "The receipt receipt.json does not hold. B has other bytes than the receipt says." in other.out
+    found = json.loads(run(capsys, "verify", a, b, "--receipt", receipt, "--format", "json").out)
+    assert found["receipt"] == {"holds": False, "faults": ["B has other bytes than the receipt says."]}
+
+
+def test_a_receipt_that_says_something_else_does_not_hold(capsys: Capture, copies: tuple[Path, Path]) -> None:
+    a, b = copies
+    receipt = a.with_name("receipt.json")
+    assert run(capsys, "verify", a, b, "--receipt", receipt).status == 1
+    value = json.loads(receipt.read_text("utf-8"))
+    for path, forged in ((("verified",), True), (("verification", "passages"), []), (("a", "text"), "0")):
+        changed = json.loads(receipt.read_text("utf-8"))
+        place = changed
+        for name in path[:-1]:
+            place = place[name]
+        place[path[-1]] = forged
+        receipt.write_text(json.dumps(changed))
+        result = run(capsys, "verify", a, b, "--receipt", receipt)
+        assert result.status == 1
+        assert "does not hold" in result.out
+        receipt.write_text(json.dumps(value))
+
+
+def test_a_file_that_is_no_receipt_is_not_overwritten(capsys: Capture, copies: tuple[Path, Path]) -> None:
+    a, b = copies
+    for text in ("", "[]", '{"schema": "colde.verify/1"}', '{"schema": "colde.receipt/1"}'):
+        other = a.with_name("other.json")
+        other.write_text(text)
+        check_trouble(run(capsys, "verify", a, b, "--receipt", other))
+        assert other.read_text() == text
+    receipt = a.with_name("receipt.json")
+    run(capsys, "verify", a, b, "--receipt", receipt)
+    check_trouble(run(capsys, "verify", a, b, "--receipt", receipt, "--allow", "term"))

@@ -130,8 +130,8 @@ def test_a_strangers_file_writes_nothing_and_sends_nothing(
 
 # What changes no more than what a command reads, computes and prints.
 HARMLESS = """
-    allow baseline bootstrap budget calibration device docs exit-zero explain fail-under field format glob gpus
-    ignore-case ignore-like ignore-list-marks ignore-numbers ignore-renumbering ignore-whitespace jobs level
+    baseline bootstrap budget calibration device docs exit-zero explain fail-under field format glob gpus
+    ignore ignore-case ignore-like ignore-list-marks ignore-numbers ignore-renumbering ignore-whitespace jobs level
     max-reports max-size max-upload min-contained min-score min-share min-size model newer no-cache older
     only-sections pager pages pairs parts port precision queue quiet reread resolution retrieval robustness seed
     section skip-sections split strict threads timeout top validation verbose
@@ -144,8 +144,67 @@ def test_every_option_was_thought_about() -> None:
     # What `train` writes is its model alone, which -o names on the command line.
     training = of_commands.pop("train") - configuration._REFUSED.keys()
     assert training >= {"epochs", "lr", "system"}
-    found = set().union(*of_commands.values())
-    assert found - configuration._REFUSED.keys() == set(HARMLESS.split())
+    found = {
+        option
+        for command, options in of_commands.items()
+        for option in options
+        if not configuration.refusal(command, option)
+    }
+    assert found == set(HARMLESS.split())
+
+
+# What a check takes from the file of the repository that it checks: nothing that decides what passes.
+OF_CHECKS = {
+    "verify": "format pager quiet",
+    "git-check": "device format level model no-cache precision threads top",
+    "git-diff": "device level model no-cache precision threads top",
+}
+
+
+@pytest.mark.parametrize("command", OF_CHECKS)
+def test_a_check_takes_from_the_file_only_how_it_runs_and_looks(command: str) -> None:
+    options = configuration._options(typer.main.get_command(app).commands[command])  # type: ignore[attr-defined]
+    harmless = {option for option in options if not configuration.refusal(command, option)}
+    assert harmless == set(OF_CHECKS[command].split())
+
+
+@pytest.mark.parametrize(
+    "weakening",
+    [
+        'allow = [".*"]',
+        "ignore-case = true",
+        'ignore = ["outside"]',
+        'ignore-like = ["./b.txt"]',
+        'pages = "1"',
+        'skip-sections = ["."]',
+        'only-sections = ["x"]',
+        "exit-zero = true",
+        "fail-under = 0.1",
+    ],
+)
+def test_a_file_cannot_make_a_check_pass(two: Path, weakening: str) -> None:
+    arguments = {
+        "verify": ("a.txt", "b.txt"),
+        "git-diff": ("a.txt", "a.txt", "1" * 40, "100644", "b.txt", "2" * 40, "100644"),
+        "git-check": ("--hook",),
+    }
+    for command, given in arguments.items():
+        (two / "colde.toml").write_text(f"[{command}]\n{weakening}\n")
+        result = colde(two, command, *given)
+        assert (result.status, result.out) == (2, "")
+        assert "a check that came with the documents it checks would be none" in result.err
+
+
+def test_what_a_check_of_the_text_reads_comes_from_the_command_line(two: Path) -> None:
+    lost = two / "scan.pdf"
+    lost.write_bytes((Path(__file__).parent / "data" / "outline.pdf").read_bytes())
+    (two / "colde.toml").write_text('[text]\npages = "1"\n')
+    assert colde(two, "text", lost).status == 0
+    for env in ({}, {"COLDE_PAGES": "1"}):
+        result = colde(two, "text", "--check", lost, **env)
+        assert result.status == 2
+        assert "--pages comes from" in result.err
+    assert colde(two, "text", "--check", "--pages", "1", lost, COLDE_CONFIG="").status in (0, 1)
 
 
 def test_doctor_shows_the_file_even_if_it_is_wrong(two: Path) -> None:

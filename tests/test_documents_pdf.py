@@ -9,7 +9,8 @@ import pytest
 from pypdf import PdfReader, PdfWriter
 
 from colde_cli.documents.document import Document, SectionKind, Span
-from colde_cli.documents.pdf.lines import Line, PdfPage, clean, text_lines
+from colde_cli.documents.pdf.body_lines import text_lines
+from colde_cli.documents.pdf.lines import Line, PdfPage, clean
 from colde_cli.documents.pdf.prose import SOFT_HYPHEN, Geometry, paragraphs
 from colde_cli.documents.pdf.reader import read_pdf, run_reader
 from colde_cli.documents.reading import read
@@ -27,6 +28,10 @@ def outline() -> Document:
 @pytest.fixture(scope="module")
 def plain() -> Document:
     return read(DATA / "plain.pdf")
+
+
+def outside(document: Document) -> list[tuple[str, str, tuple[int, int] | None]]:
+    return [(text.kind.value, text.text, text.pages) for text in document.outside]
 
 
 def headings(document: Document) -> list[tuple[int, str, str]]:
@@ -62,9 +67,12 @@ def test_sections_without_bookmarks(plain: Document) -> None:
     ]
 
 
-def test_furniture_is_left_out_and_reported(outline: Document) -> None:
+def test_running_heads_are_texts_outside(outline: Document) -> None:
     assert "Kerrin and Vale:" not in outline.text
-    assert outline.report.notes == ("Left out 7 lines: running heads and page numbers.",)
+    assert outside(outline) == [
+        ("footers", "#", (1, 4)),
+        ("headers", "Kerrin and Vale: Bells That the Tide Rings", (2, 4)),
+    ]
     assert outline.report.pages_without_text == (2,)
     assert outline.report.warnings == (f"Page 2 has pictures but no text; if scanned, {OCR}",)
 
@@ -180,7 +188,11 @@ def test_columns_are_read_one_after_the_other() -> None:
     assert document.text.count("1 Left") == 1
     assert "nobody is meant" not in document.text
     assert "stamped" not in document.text
-    assert len(document.report.warnings) == 2
+    assert outside(document) == [
+        ("hidden-text", "words that nobody is meant to see", (1, 1)),
+        ("rotated-text", "stamped in the margin", (1, 1)),
+    ]
+    assert document.report.warnings == ()
 
 
 def test_underlined_headings_and_clauses() -> None:
@@ -286,7 +298,7 @@ def test_text_that_comes_again_on_every_page_stays_if_it_is_all_there_is() -> No
     pages = [PdfPage(number, 595, 842, (line("The same slide", 400, page=number),)) for number in range(1, 9)]
     layout = text_lines(pages)
     assert len(layout.lines) == 8
-    assert layout.left_out.total() == 0
+    assert layout.account.texts == []
 
 
 def test_lines_printed_twice_are_one_bold_line() -> None:

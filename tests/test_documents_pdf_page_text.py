@@ -83,7 +83,7 @@ def test_runs_are_the_objects_of_the_words(tmp_path: Path) -> None:
     with opened(written(tmp_path, content)) as (text,):
         letters = text.read()
         words = [place for place, letter in enumerate(letters) if letter == "B"]
-        runs = text.runs(words, None)
+        runs, _ = text.runs("B" * len(words), words, None)
         assert [(first, end, style[0]) for first, end, style, *_ in runs] == [
             (0, 3, 9),
             (3, 4, 12),
@@ -97,7 +97,7 @@ def test_words_that_climb_are_runs_of_their_own(tmp_path: Path) -> None:
     with opened(written(tmp_path, content)) as (text,):
         letters = text.read()
         words = [place for place, letter in enumerate(letters) if letter == "B"]
-        runs = text.runs(words, None)
+        runs, _ = text.runs("B" * len(words), words, None)
         assert [(x, y) for *_, x, y in runs] == list(map(text.origin, words))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from command_line import V1
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from colde_cli.documents.document import Document, Part, SectionKind, Span, assemble
 from colde_cli.documents.passages import Passage, passages
 from colde_cli.documents.reading import read
-from colde_cli.documents.selection import remove_spans, select, with_unmatched_patterns
+from colde_cli.documents.selection import one_or_more, remove_spans, select, with_unmatched_patterns
 from colde_cli.errors import OptionError
 
 
@@ -157,3 +158,17 @@ def test_what_is_left_keeps_its_words_its_section_and_its_pages(gone: set[int]) 
     for passage in (one for one in PASSAGES if one.index not in gone):
         place = left.text.index(text_of(passage))
         assert left.pages_of(Span(place, place + len(passage.span))) == passage.pages
+
+
+def test_one_pattern_is_a_list_of_one(document: Document) -> None:
+    assert select(document, skip="references") == select(document, skip=["references"])
+    assert select(document, only="bells") == select(document, only=["bells"])
+    assert headings(select(document, skip="references")) == ["", "1 Bells", "2 Sand"]
+
+
+@pytest.mark.parametrize("one", ["abstract", Path("a.pdf"), assemble("a", "b", [])])
+def test_one_or_more(one: str | Path | Document) -> None:
+    assert one_or_more(one) == (one,)
+    assert one_or_more([one, one]) == (one, one)
+    assert one_or_more(iter([one])) == (one,)
+    assert one_or_more(()) == ()

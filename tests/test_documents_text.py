@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from colde_cli.documents.document import PLAIN_WORDS, Document, Part, SectionKind, assemble
+from colde_cli.documents.outside import OutsideKind
 from colde_cli.documents.pdf.prose import SOFT_HYPHEN, Hyphens, JoinedLines
 from colde_cli.documents.text import decode, read_text
 from colde_cli.errors import NoTextError, UnsupportedFormatError
@@ -118,7 +122,116 @@ def test_page_breaks_and_running_heads() -> None:
     assert "RFC 9999" not in document.text
     assert "[Page" not in document.text
     assert headings(document) == [(1, "1. One"), (1, "2. Two"), (1, "3. Three")]
-    assert document.report.notes == ("Left out 8 lines: running heads and page numbers.",)
+    assert [(outside.kind, outside.text) for outside in document.outside] == [
+        (OutsideKind.HEADERS, "RFC 9999 Bells May 2026"),
+        (OutsideKind.FOOTERS, "Kerrin Informational [Page #]"),
+    ]
+
+
+def paged(*feet: str, heads: tuple[str, ...] = ()) -> Document:
+    """Pages of one paragraph each, with these lines at their foot and head."""
+    words = ("Ayr", "Bay", "Cliff", "Dune", "Ebb", "Flood", "Gull", "Harbour", "Isle", "Jetty")
+    bodies = (
+        f"{head}\n\n{word} is the name of a bell.\nIts keeper lives at {word}.\n{foot}\n"
+        for head, word, foot in zip(heads or [""] * len(feet), words, feet, strict=False)
+    )
+    return text("\f".join(bodies))
+
+
+def beside(document: Document) -> list[tuple[str, str]]:
+    return [(one.kind.value, one.text) for one in document.outside]
+
+
+@pytest.mark.parametrize(
+    ("feet", "written"),
+    [
+        (("1", "2", "3"), "#"),
+        (("7", "8"), "#"),
+        (("- 1 -", "- 2 -", "- 3 -"), "- # -"),
+        (("i", "ii", "iii", "1", "2"), "#"),
+        (("Page 1 of 3", "Page 2 of 3", "Page 3 of 3"), "Page # of 3"),
+        (("Lease    [Page 12]", "Lease    [Page 13]"), "Lease [Page #]"),
+        (("Bells   2026    4", "Bells   2026    5", "Bells   2026    6"), "Bells 2026 #"),
+        (("Draft", "Draft", "Draft"), "Draft"),
+    ],
+)
+def test_page_numbers_that_follow_the_page_are_feet(feet: tuple[str, ...], written: str) -> None:
+    document = paged(*feet)
+    assert beside(document) == [("footers", written)]
+    assert not any(foot in document.text.split("\n") for foot in feet)
+
+
+@pytest.mark.parametrize(
+    "feet",
+    [
+        ("100", ""),
+        ("100", "200", "300"),
+        ("EUR 2,001", "EUR 2,002", "EUR 2,003"),
+        ("Closing balance EUR 2001", "Closing balance EUR 2002", "Closing balance EUR 2003"),
+        ("Closing balance 2001", "Closing balance 2002", "Closing balance 2003"),
+        ("Rate 1.1", "Rate 1.2", "Rate 1.3"),
+        ("1 %", "2 %", "3 %"),
+        ("2026-01", "2026-02", "2026-03"),
+        ("[Page 5]", ""),
+        ("12345", "12346", "12347"),
+    ],
+)
+def test_amounts_are_no_page_numbers(feet: tuple[str, ...]) -> None:
+    document = paged(*feet)
+    assert beside(document) == []
+    assert all(foot in document.text for foot in feet)
+
+
+def test_one_page_that_is_numbered_in_another_way_is_seen() -> None:
+    document = paged(*"12345678", "90", "10")
+    assert beside(document) == [("footers", "#")]
+    assert document.text.endswith("Isle. 90\n\nJetty is the name of a bell. Its keeper lives at Jetty. 10")
+
+
+def test_a_head_that_one_page_lacks_is_told() -> None:
+    full, lacking = ["Lease"] * 6, ["Lease"] * 3 + ["Other words stand here"] + ["Lease"] * 2
+    feet = [""] * 6
+    assert beside(paged(*feet, heads=tuple(full))) == [("headers", "Lease")]
+    assert beside(paged(*feet, heads=tuple(lacking))) == [("headers", "Lease"), ("headers", "Lease")]
+
+
+def test_bytes_without_a_meaning_stay_different() -> None:
+    western = "The naïve façade of the café, “as agreed”, costs 14 €. ".encode("cp1252")
+    one, other = (decode(western + strange, "a.txt")[0] for strange in (b"\x81", b"\x8d"))
+    assert one.endswith("€. \\x81")
+    assert one != other
+
+
+def test_marks_of_direction_stay() -> None:
+    assert "\u202e001\u202c" in text("Pay \u202e001\u202c EUR.\n").text
+
+
+FEET = st.one_of(
+    st.integers(1, 9999).map(str),
+    st.integers(1, 30).map("[Page {}]".format),
+    st.integers(1, 3000).map("Balance EUR {}".format),
+    st.tuples(st.sampled_from(("Bells", "Sand")), st.integers(1, 40)).map(
+        lambda pair: f"{pair[0]}     {pair[1]}"
+    ),
+    st.sampled_from(("", "Draft 7", "ii", "xlv")),
+)
+
+
+@given(st.lists(st.tuples(FEET, FEET), min_size=2, max_size=9), st.integers(0, 50), st.booleans())
+def test_every_digit_is_in_the_body_or_outside_or_follows_the_page(
+    edges: list[tuple[str, str]], offset: int, numbered: bool
+) -> None:
+    pages = [
+        f"{head}\n\nwords {900_000 + page}\n\n{foot if not numbered else page + offset}\n"
+        for page, (head, foot) in enumerate(edges, start=1)
+    ]
+    document = text("\f".join(pages))
+    outside = " ".join(one.text for one in document.outside)
+    seen = set(re.findall(r"\d+", f"{document.text} {outside}"))
+    numbers = [(page, n) for page, content in enumerate(pages, 1) for n in re.findall(r"\d+", content)]
+    offsets = Counter(int(n) - page for page, n in numbers)
+    for page, n in numbers:
+        assert n in seen or ("#" in outside and (offsets[int(n) - page] > 1 or int(n) == page)), n
 
 
 def test_long_text_without_headings_is_cut_between_paragraphs() -> None:

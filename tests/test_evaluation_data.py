@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from colde_cli.errors import DataError, MissingFileError
-from colde_cli.evaluation.data import read_data, read_pairs
+from colde_cli.evaluation.data import read_data, read_evaluation_sets, read_pairs
 from colde_cli.learning.sampling import Positives
 
 
@@ -17,6 +17,18 @@ def write(path: Path, *lines: object) -> Path:
     text = "".join((line if isinstance(line, str) else json.dumps(line)) + "\n" for line in lines)
     path.write_text(text, encoding="utf-8")
     return path
+
+
+def test_one_file_is_a_list_of_one(repository: Path, tmp_path: Path) -> None:
+    docs = repository / "examples" / "training.jsonl"
+    a, b, c = (item.id for item in read_data(docs).documents[:3])
+    pairs = tmp_path / "pairs.jsonl"
+    write(pairs, {"a": a, "b": b, "label": 1}, {"a": a, "b": c, "label": 0})
+    assert read_data(docs) == read_data(str(docs)) == read_data([docs])
+    ((alone,), (listed,)) = (
+        read_evaluation_sets(*files, (), "test") for files in ((docs, pairs), ([docs], [pairs]))
+    )
+    assert (alone.name, alone.pairs) == (listed.name, listed.pairs)
 
 
 def test_the_example_is_read(repository: Path) -> None:

@@ -12,8 +12,9 @@ import pytest
 from colde_cli.documents.document import Part, assemble
 from colde_cli.documents.reading import read
 from colde_cli.encoder.encoder import Encoder
-from colde_cli.similarity.comparison import COUNTERPART, Comparison, compare_encodings, content, same_texts
+from colde_cli.similarity.comparison import COUNTERPART, Comparison, compare_encodings
 from colde_cli.similarity.redline import IgnoreOptions
+from colde_cli.similarity.typesetting import content, same_texts
 
 PUMP = "The pump lifts water from the well into the tower every night while the town is asleep."
 TAX = "The council levies a tax on every house, payable in March, and refunds it to the poor."

@@ -154,7 +154,7 @@ def said(a: str, b: str, terms: ContractTerms = NO_TERMS) -> list[tuple[str, str
             ("3,5 km", "unit", "3,5km"),
             ("-3 °C", "unit", "-3°c"),
         ),
-        *(("10 µg/m³", "unit", "10μg/m3"), ("20 GiB", "unit", "20gib"), ("5.5 km/h", "unit", "5.5km/h")),
+        *(("10 µg/m³", "unit", "10μg/m^3"), ("20 GiB", "unit", "20gib"), ("5.5 km/h", "unit", "5.5km/h")),
         *(("24-hour", "unit", "24hour"), ("10 m²", "number", "10"), ("3 pumps", "number", "3")),
         *(
             ("EUR 1.5 million", "amount", "€1500000"),

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from colde_cli.documents.document import Document, ReadReport
 from colde_cli.errors import OptionError, PartlyReadError
 from colde_cli.similarity.alignment import State
-from colde_cli.similarity.comparison import Comparison, same_texts
+from colde_cli.similarity.comparison import Comparison
 from colde_cli.similarity.redline import IgnoreOptions
+from colde_cli.similarity.typesetting import same_texts
 from colde_cli.similarity.verification import Verification, verify_documents
 
 PUMPS = "The pump lifts water into the tower. It runs at night, for 30 days."
@@ -137,7 +138,15 @@ def test_text_that_came_into_a_free_section_moved() -> None:
 def test_typesetting_is_told_apart() -> None:
     a, b = (document([("One", f"The {word} runs at night.")]) for word in ("“pump”", '"pump"'))
     found = verify_documents(a, b)
-    assert (found.typesetting, found.passages, found.verified) == (True, (), False)
+    assert (found.passages, found.headings, found.verified) == ((), (), False)
+    (place,) = found.typesetting
+    assert (place.before, place.a_text, place.b_text, place.after) == (
+        "The",
+        "“pump”",
+        '"pump"',
+        "runs at night.",
+    )
+    assert (a.text[place.a.start : place.a.end], b.text[place.b.start : place.b.end]) == ("“pump”", '"pump"')
     assert verify_documents(a, b, (), IgnoreOptions(whitespace=True)).verified
 
 
@@ -180,4 +189,4 @@ def test_a_slash_inside_a_pattern_is_escaped() -> None:
 
 def test_the_result_is_plain_data() -> None:
     found = verify_documents(made(), made())
-    assert found == Verification(made(), made(), (), (), (), False)
+    assert found == Verification(made(), made(), (), (), (), ())

@@ -284,6 +284,75 @@ def test_a_change_in_a_field_is_said(tmp_path: Path) -> None:
     assert read_resolved(found.content, accept=True) == paragraphs_of(b)
 
 
+def cells(*paragraphs: str) -> str:
+    return "<w:tr>" + "".join(f"<w:tc><w:p>{paragraph}</w:p></w:tc>" for paragraph in paragraphs) + "</w:tr>"
+
+
+def with_table(path: Path, *rows: str) -> Document:
+    """A Word file with a paragraph and a table."""
+    file = docx.Document()
+    names = f"{nsdecls('w')} xmlns:m='http://schemas.openxmlformats.org/officeDocument/2006/math'"
+    last = file.element.body[-1]
+    last.addprevious(parse_xml(f"<w:p {names}>{r(SHORE)}</w:p>"))
+    last.addprevious(parse_xml(f"<w:tbl {names}>{''.join(rows)}</w:tbl>"))
+    file.save(str(path))
+    return read(path)
+
+
+FORMULA = "<m:oMath><m:sSup><m:e><m:r><m:t>x</m:t></m:r></m:e><m:sup><m:r><m:t>2</m:t></m:r></m:sup></m:sSup></m:oMath>"
+
+
+def test_a_row_with_a_formula_goes(tmp_path: Path) -> None:
+    rows = cells(r("Town"), r("Bells")), cells(r("Ayr is "), r("so ") + FORMULA), cells(r("Oban"), FORMULA)
+    a, b = with_table(tmp_path / "a.docx", *rows), with_table(tmp_path / "b.docx", rows[0], rows[2])
+    assert "Ayr is | so x^2" in a.text
+    found = redline_docx(a, b, align(a, b, None))
+    assert not found.warnings
+    assert read_resolved(found.content, accept=True) == paragraphs_of(b)
+    assert read_resolved(found.content, accept=False) == paragraphs_of(a)
+    back = redline_docx(b, a, align(b, a, None))
+    assert read_resolved(back.content, accept=True) == paragraphs_of(a)
+
+
+def test_a_cell_with_a_formula_that_changed_is_said(tmp_path: Path) -> None:
+    a, b = (
+        with_table(tmp_path / f"{text}.docx", cells(r(text) + FORMULA, r("Bells"))) for text in ("ten", "two")
+    )
+    found = redline_docx(a, b, align(a, b, None))
+    assert found.warnings == (
+        "The layout of ten.docx was not kept: a cell with a formula or a text box changed.",
+    )
+    assert paragraph_texts(found.content, accept=True) == paragraphs_of(b)
+
+
+def test_letters_at_other_heights_are_edited(tmp_path: Path) -> None:
+    power = "<w:r><w:rPr><w:vertAlign w:val='superscript'/></w:rPr><w:t>6</w:t></w:r>"
+    a, b = (
+        with_markup(tmp_path / f"{number}.docx", r(f"The {town} has 10") + power + r(" cells."), r(PIER))
+        for number, town in enumerate(("harbour", "lighthouse"))
+    )
+    assert "10^6 cells" in a.text
+    found = redline_docx(a, b, align(a, b, None))
+    assert not found.warnings
+    assert len(list(main_part(found.content).iter(qn("w:vertAlign")))) == 1
+    flat = with_markup(tmp_path / "flat.docx", r("The harbour has 106 cells."), r(PIER))
+    found = redline_docx(a, flat, align(a, flat, None))
+    assert paragraph_texts(found.content, accept=True) == paragraphs_of(flat)
+
+
+def test_what_no_one_foresaw_costs_only_the_layout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise IndexError
+
+    a, b = (read(layout(tmp_path / f"{number}.docx", text)) for number, text in enumerate((SHORE, PIER)))
+    monkeypatch.setattr("colde_cli.views.word.redline.write_changes", fail)
+    found = redline_docx(a, b, align(a, b, None))
+    assert found.warnings == (
+        "The layout of 0.docx was not kept: it is built in an unknown way (IndexError).",
+    )
+    assert paragraph_texts(found.content, accept=True) == paragraphs_of(b)
+
+
 def test_a_layout_that_cannot_be_kept_is_said(tmp_path: Path) -> None:
     box = "<w:r><w:pict><v:textbox><w:txbxContent><w:p>{}</w:p></w:txbxContent></v:textbox></w:pict></w:r>"
     a = with_markup(tmp_path / "a.docx", r(SHORE), box.format(r(PIER)), r(ROPE))

@@ -10,6 +10,23 @@ STRICT = "http://purl.oclc.org/ooxml/wordprocessingml/main"
 _MATH = "http://schemas.openxmlformats.org/officeDocument/2006/math"
 _COMPATIBLE = "http://schemas.openxmlformats.org/markup-compatibility/2006"
 _RELATION = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+_OFFICE = "http://schemas.openxmlformats.org/"
+_MICROSOFT = "http://schemas.microsoft.com/office/word/2010/"
+_PREFIXES = {
+    "m": _MATH,
+    "mc": _COMPATIBLE,
+    "r": _RELATION,
+    "a": f"{_OFFICE}drawingml/2006/main",
+    "wp": f"{_OFFICE}drawingml/2006/wordprocessingDrawing",
+    "pic": f"{_OFFICE}drawingml/2006/picture",
+    "c": f"{_OFFICE}drawingml/2006/chart",
+    "dgm": f"{_OFFICE}drawingml/2006/diagram",
+    "wps": f"{_MICROSOFT}wordprocessingShape",
+    "w14": f"{_MICROSOFT}wordml",
+    "v": "urn:schemas-microsoft-com:vml",
+    "o": "urn:schemas-microsoft-com:office:office",
+}
+_NAMES = " ".join(f'xmlns:{prefix}="{address}"' for prefix, address in _PREFIXES.items())
 _STYLES = """
 <w:style w:type="paragraph" w:styleId="berschrift1"><w:name w:val="heading 1"/></w:style>
 <w:style w:type="paragraph" w:styleId="berschrift2"><w:name w:val="Heading 2"/></w:style>
@@ -25,7 +42,7 @@ _STYLES = """
 
 def root(name: str, inner: str, namespace: str = WORD) -> str:
     """A part of the file."""
-    names = f'xmlns:w="{namespace}" xmlns:m="{_MATH}" xmlns:mc="{_COMPATIBLE}"'
+    names = f'xmlns:w="{namespace}" {_NAMES}'
     return f'<?xml version="1.0" encoding="UTF-8"?><w:{name} {names}>{inner}</w:{name}>'
 
 
@@ -44,6 +61,27 @@ def relations(*kinds: str) -> bytes:
     """The part that names the other parts."""
     inner = (f'<Relationship Id="r{kind}" Type="{_RELATION}/{kind}" Target="{kind}.xml"/>' for kind in kinds)
     return f"<Relationships>{''.join(inner)}</Relationships>".encode()
+
+
+def related(*targets: tuple[str, str, str]) -> bytes:
+    """The part that names what the main part refers to: identifier, kind and target of each.
+
+    A target with a colon stands outside the file. Styles and footnotes are there, too.
+    """
+    inner = (
+        f'<Relationship Id="{identifier}" Type="{_RELATION}/{kind}" Target="{target}"'
+        f"{' TargetMode=' + chr(34) + 'External' + chr(34) if ':' in target else ''}/>"
+        for identifier, kind, target in (
+            *(("styles", "styles", "styles.xml"), ("footnotes", "footnotes", "footnotes.xml")),
+            *targets,
+        )
+    )
+    return f"<Relationships>{''.join(inner)}</Relationships>".encode()
+
+
+def part(name: str, inner: str) -> bytes:
+    """A part with any root, `c:chart`."""
+    return f"<{name} {_NAMES} xmlns:w='{WORD}'>{inner}</{name}>".encode()
 
 
 def write_word(

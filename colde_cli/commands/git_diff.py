@@ -185,21 +185,30 @@ def _both(old: _Version, new: _Version, options: _Options) -> str:
     documents = [result for result in results if not isinstance(result, str)]
     if errors:
         return "".join(map(_warning, errors))
-    return _compared(documents, options)
+    return _compared(documents, (old, new), options)
 
 
-def _compared(documents: list[Document], options: _Options) -> str:
+def _compared(documents: list[Document], versions: tuple[_Version, _Version], options: _Options) -> str:
     """Warnings, then the table: on stderr the warnings would disturb the pager."""
     from colde_cli import api
     from colde_cli.views.terminal import comparison_table
+    from colde_cli.views.wording import replace_file_name
 
     scored = options.level in (Level.SECTION, Level.CHUNK)
     try:
         read = api.ReadOptions(options.password)
-        pair = api.open_pair(documents[0], documents[1], options.choice.load, read, options.ignore)
-        comparison = pair.compare(scores=scored)
+        # By their own names: pictures and pages that may differ are looked at in the files.
+        a, b = (replace(document, path=of.file) for document, of in zip(documents, versions, strict=True))
+        pair = api.open_pair(a, b, options.choice.load, read, options.ignore)
+        a, b = (
+            replace(document, path=of.label) for document, of in zip((pair.a, pair.b), versions, strict=True)
+        )
+        comparison = replace(pair, a=a, b=b).compare(scores=scored)
     except DocumentError as error:  # nothing but boilerplate, or too long: git must go on with the next file
-        return _warnings(documents) + _warning(str(error))
+        sentence = str(error)
+        for version in versions:
+            sentence = replace_file_name(sentence, version.file, version.label)
+        return _warnings(documents) + _warning(sentence)
     warnings = _warnings([comparison.a.document, comparison.b.document])
     return warnings + comparison_table(comparison, options.level.value, options.top)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -54,6 +54,21 @@ def keep_for_main(context: typer.Context, parameter: typer.CallbackParam, value:
     """Callback: keep a switch for `colde_cli.app.main`, which needs it after a command has failed."""
     context.ensure_object(dict)[parameter.name] = value
     return value
+
+
+def from_the_command_line(context: typer.Context, names: Collection[str]) -> None:
+    """Refuse parameters that came from the environment or from colde.toml, where they decide what passes a check.
+
+    Raises:
+        OptionError: one of them did.
+    """
+    for parameter in context.command.params:
+        source = context.get_parameter_source(parameter.name or "")
+        if parameter.name in names and source is not None and source.name in ("ENVIRONMENT", "DEFAULT_MAP"):
+            where = "the environment" if source.name == "ENVIRONMENT" else "colde.toml"
+            raise OptionError(
+                f"{parameter.opts[0]} comes from {where}; a check takes it from its own command line."
+            )
 
 
 def check_score(value: float | None) -> float | None:

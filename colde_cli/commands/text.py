@@ -20,8 +20,10 @@ from colde_cli.commands.options import (
     SkipSectionsOption,
     VerboseOption,
     format_option,
+    from_the_command_line,
     parse_pages,
 )
+from colde_cli.documents.outside import PartKind
 from colde_cli.errors import DocumentError, OptionError
 from colde_cli.recipes import option
 from colde_cli.views.output import Format, check_output, choose_format, deliver
@@ -33,6 +35,7 @@ FORMATS = (Format.MARKDOWN, Format.JSON)
 
 
 def text(
+    context: typer.Context,
     files: Annotated[
         list[str],
         typer.Argument(metavar="FILE", help="A document, or - for standard input; several with --check."),
@@ -58,8 +61,8 @@ def text(
         option(
             "--check",
             panel=OUTPUT,
-            help="Print no text, but what cannot be read of each file: a scan, a missing password, damage. Exit with"
-            " status 1 if a file is not read as a whole.",
+            help="Print no text, but what cannot be read of each file: a scan, a missing password, damage, characters"
+            " without a meaning. Exit with status 1 if a file is not read as a whole.",
         ),
     ] = False,
     quiet: QuietOption = False,
@@ -75,6 +78,7 @@ def text(
 
     options = api.ReadOptions(password, parse_pages(pages), skip_sections or (), only_sections or ())
     if check:
+        from_the_command_line(context, ("pages", "skip_sections", "only_sections", "check"))
         check_output(output, files)
         found = [sentence for file in files for sentence in _unread(file, options.read)]
         deliver("".join(f"{sentence}\n" for sentence in found), output)
@@ -105,10 +109,28 @@ def _unread(file: str, read: Callable[[str], Document]) -> list[str]:
     from colde_cli.views.wording import plain
 
     try:
-        warnings = read(file).report.warnings
+        document = read(file)
     except DocumentError as error:
         return [plain(str(error))]
-    return [plain(f"{file}: {sentence}") for sentence in warnings]
+    return [plain(f"{file}: {sentence}") for sentence in _lost(document)]
+
+
+def _lost(document: Document) -> list[str]:
+    """What of the text of a document was not read; a page without text counts unless it is blank."""
+    from colde_cli.views.wording import plural
+
+    report, lost = document.report, [*document.report.warnings]
+    if report.unread_values and not lost:
+        lost.append("Values of its form could not be read.")
+    if report.unreadable_characters:
+        lost.append(f"{plural(report.unreadable_characters, 'character')} could not be read.")
+    shown = [part.pages for part in document.parts if part.pages and part.kind is not PartKind.APPEARANCE]
+    pages = [
+        page for page in report.pages_without_text if any(first <= page <= last for first, last in shown)
+    ]
+    if pages and not report.warnings:
+        lost.append(f"{plural(len(pages), 'page')} with pictures or drawings gave no text.")
+    return lost
 
 
 def _format(asked: Format | None, output: Path | None, file: str) -> Format:

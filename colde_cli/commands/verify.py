@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -116,7 +116,7 @@ def verify(
             reporter.warning(f"--allow {rule.text} names nothing of the two documents.")
     warn_if_nothing_ignored((found.a, found.b), ignore_like, reporter)
     faults = _check_receipt(found, given, before, receipt) if receipt is not None else []
-    checked = None if before is None else CheckedReceipt(str(receipt), tuple(faults))
+    checked = None if before is None or receipt is None else CheckedReceipt(receipt.name, tuple(faults))
     deliver(_render(found, chosen, output, checked), output, chosen, pager)
     raise typer.Exit(0 if found.verified and not faults else 1)
 
@@ -132,7 +132,9 @@ class _ReceiptOptions:
     def data(self) -> dict[str, Any]:
         """The options as JSON; templates with the digests of their bytes."""
         like = [{"path": path, "sha256": digest_of(Path(path).read_bytes())} for path in self.ignore.like]
-        return {**asdict(self), "ignore": {**asdict(self.ignore), "like": like}}
+        switches = {name: getattr(self.ignore, name) for name in SWITCHES}
+        ignore = {**switches, "kinds": list(self.ignore.kinds), "like": like}
+        return {"allow": list(self.allow), "ignore": ignore, "pages": self.pages}
 
     @classmethod
     def of(cls, receipt: Mapping[str, Any], shown: str) -> _ReceiptOptions:
@@ -145,12 +147,12 @@ class _ReceiptOptions:
             options = receipt["options"]
             ignore, pages = options["ignore"], options["pages"]
             like = tuple(str(one["path"]) for one in ignore["like"])
-            switches = {name: ignore[name] is True for name in SWITCHES}
+            switches: dict[str, Any] = {name: ignore[name] is True for name in SWITCHES}
             kinds = tuple(map(str, ignore["kinds"]))
             first_last = None if pages is None else (int(pages[0]), int(pages[1]))
             return cls(
                 tuple(map(str, options["allow"])),
-                IgnoreOptions(like=like, kinds=kinds, **switches),
+                replace(IgnoreOptions(like=like, kinds=kinds), **switches),
                 first_last,
             )
         except (LookupError, TypeError, ValueError) as error:

@@ -26,6 +26,7 @@ from colde_cli.corpus.store import Card, Store
 from colde_cli.documents.document import Document
 from colde_cli.documents.reading import SUPPORTED_SUFFIXES, read
 from colde_cli.documents.sandbox import readers
+from colde_cli.documents.selection import one_or_more
 from colde_cli.encoder.encoding import DocumentEncoder, Encoding
 from colde_cli.errors import DocumentError, MissingFileError, NoTextError, OptionError
 from colde_cli.scoring.lexicon import Lexicon, overlap
@@ -81,11 +82,6 @@ Corpus = str | Path | Sequence[str | Path]
 """Folders, files, patterns and URLs; one alone stands for itself."""
 
 
-def places_of(corpus: Corpus) -> list[str | Path]:
-    """The places of a corpus."""
-    return [corpus] if isinstance(corpus, str | Path) else list(corpus)
-
-
 def local_places(corpus: Corpus, progress: Callable[[int], None] | None = None) -> list[str | Path]:
     """The places of a corpus, with a folder in the cache in place of the URL of a published index, fetched if new.
 
@@ -98,7 +94,7 @@ def local_places(corpus: Corpus, progress: Callable[[int], None] | None = None) 
         BadIndexError: the cache folder cannot be written.
         MissingExtraError: object stores are not installed.
     """
-    places = places_of(corpus)
+    places = list(one_or_more(corpus))
     if not any("://" in str(place) for place in places):
         return places
     from colde_cli.corpus.publishing import fetch
@@ -132,7 +128,7 @@ def find_files(
         DocumentError: a folder or file does not exist.
         OptionError: there is no file.
     """
-    places = places_of(corpus)
+    places = one_or_more(corpus)
     errors: list[OSError] = []
     files = walk([file for place in places for file in matching(place)], glob, errors.append, within)
     if not files:

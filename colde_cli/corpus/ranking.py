@@ -30,6 +30,7 @@ from colde_cli.corpus.index import Index
 from colde_cli.corpus.pipeline import StageClock, StageTimes
 from colde_cli.corpus.store import Card
 from colde_cli.documents.document import Document
+from colde_cli.documents.selection import one_or_more
 from colde_cli.encoder.encoding import DocumentEncoder, Encoding, RuntimeInfo
 from colde_cli.scoring.profile import Field, FieldInfo
 from colde_cli.scoring.score import (
@@ -256,7 +257,7 @@ def encode_query(
 @stage("searching")
 def rank_files(
     query: Encoding,
-    corpus: Sequence[Path],
+    corpus: Path | Sequence[Path],
     encoder: DocumentEncoder,
     *,
     top: int = 10,
@@ -292,8 +293,9 @@ def rank_files(
         clock: says meanwhile how far reading and encoding are.
     """
     chosen, itself = chosen or ALL, file_identity(query.document.path)
-    files = [path for path in corpus if itself is None or file_identity(path) != itself]
-    is_own = len(files) < len(corpus)
+    every = one_or_more(corpus)
+    files = [path for path in every if itself is None or file_identity(path) != itself]
+    is_own = len(files) < len(every)
     files = [path for path in files if chosen.takes_file(path)]
     reader = CorpusReader(password, boilerplate)
     clock = clock or StageClock()

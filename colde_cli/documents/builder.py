@@ -111,7 +111,7 @@ class DocumentBuilder:
             NoTextError: nothing was added.
         """
         self._end_section()
-        report = ReadReport(warnings=tuple(warnings), notes=tuple(notes))
+        report = ReadReport(warnings=tuple(warnings), accounted=tuple(warnings), notes=tuple(notes))
         levels = [level for level, _ in self.headings]
         if not self._pieces:
             raise NoTextError(f"Cannot read {self.path}: it holds no text.")

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, astuple, dataclass, field, replace
 from enum import StrEnum
 from itertools import takewhile
 from pathlib import Path
-from typing import Any
+from threading import Lock
+from typing import Any, BinaryIO
 
 from colde_cli.documents.outside import OutsideKind, OutsideText, PartKind, UnreadPart
 
@@ -139,11 +141,15 @@ class ReadReport:
         unread_values: least number of form fields with unreadable values; with any, texts never count as the same.
         skipped_sections: headings of sections left out at the user's wish.
         warnings: sentences for the user.
+        accounted: those of `warnings` that are about what stands in `Document.parts`, or about how bytes were decoded:
+            equal parts and equal texts are the same all the same.
         notes: sentences on text left out on purpose (running heads, page numbers), for `--verbose`.
         ignored: text of templates that was left out; None where no template was named.
         chosen_pages: first and last page read at the user's wish; None for all.
         unmatched_patterns: patterns of sections, given by the user, that no section matches.
         counted_numbers: the word processor counts headings or list items; their numbers are not part of the text.
+        divided_words: words that the end of a line divided, in lower case without their hyphen: whether the hyphen
+            belongs to the word is a guess.
     """
 
     pages: int | None = None
@@ -152,11 +158,39 @@ class ReadReport:
     unread_values: int = 0
     skipped_sections: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    accounted: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     ignored: Ignored | None = None
     chosen_pages: tuple[int, int] | None = None
     unmatched_patterns: tuple[str, ...] = ()
     counted_numbers: bool = False
+    divided_words: tuple[str, ...] = ()
+
+
+class FileCopy:
+    """A copy of a source that cannot be opened again, such as standard input; it ends with its document."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self._lock = Lock()
+
+    @contextmanager
+    def opened(self) -> Iterator[BinaryIO]:
+        """The copy, from its beginning; for one thread at a time."""
+        with self._lock:
+            self._file.seek(0)
+            yield self._file
+
+    def close(self) -> None:
+        """Delete it."""
+        self._file.close()
+
+    def __del__(self) -> None:
+        self.close()
+
+    def __reduce__(self) -> tuple[type[None], tuple[()]]:
+        """A document that goes to another process leaves it behind."""
+        return type(None), ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +207,7 @@ class Document:
         digest: SHA-256 of the bytes of the file; "" for text without a file.
         outside: texts that are not part of `text`, in the order of the file.
         parts: what the file holds that is not read, in its order.
+        copy: of a source that cannot be opened again; None of other sources, and where nobody would look at it again.
     """
 
     path: str
@@ -185,6 +220,7 @@ class Document:
     digest: str = ""
     outside: tuple[OutsideText, ...] = ()
     parts: tuple[UnreadPart, ...] = ()
+    copy: FileCopy | None = field(default=None, compare=False, repr=False)
 
     @property
     def beside(self) -> tuple[OutsideText | UnreadPart, ...]:

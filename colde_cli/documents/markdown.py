@@ -82,7 +82,9 @@ def read_markdown(data: bytes, path: str, name: str) -> Document:
     account = sections.reader.account
     _account_for_matter(account, matter, first)
     _account_for_definitions(account, env, sections.targets)
-    document = assemble(path, stated or first or name, parts, ReadReport(warnings=warnings))
+    document = assemble(
+        path, stated or first or name, parts, ReadReport(warnings=warnings, accounted=warnings)
+    )
     if not document.sections:
         raise NoTextError(f"Cannot read {shown_as(path)}: it holds no text.")
     return replace(document, outside=account.all_texts(), parts=account.all_parts())

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 
 TICKED, UNTICKED = "☒", "☐"
 """A box of a form, ticked or not."""
@@ -54,3 +55,58 @@ def operand(text: str) -> str:
     """What a sign belongs to: in brackets, if it is more than one number or word."""
     text = " ".join(text.split())
     return text if _ATOM.fullmatch(text) else f"({text})"
+
+
+RAISED = (
+    "²³¹\u02b0-\u02b8\u02e0-\u02e4\u1d2c-\u1d2e\u1d30-\u1d3a\u1d3c-\u1d4d\u1d4f-\u1d61\u1d78\u1d9b-\u1dbf"
+    "⁰ⁱ⁴-ⁿ\u2c7d"
+)
+"""Characters of Unicode that are superscripts, for a class of `re`; º and ª belong to ordinals."""
+LOWERED = "\u1d62-\u1d6a₀-₎ₐ-ₜ\u2c7c"
+"""Subscripts, for a class of `re`."""
+FRACTIONS = "¼-¾⅐-⅟↉"
+"""Fractions, for a class of `re`."""
+IN_UNICODE = re.compile(f"(?P<raised>[{RAISED}]+)|(?P<lowered>[{LOWERED}]+)|(?P<fraction>[{FRACTIONS}])")
+"""Super- and subscripts and fractions that are characters of their own."""
+
+
+def _powers() -> dict[int, str]:
+    """Units of one character, such as ㎡, with a character for their power: m²."""
+    found = {}
+    for place in range(0x3371, 0x33E0):
+        pieces = unicodedata.decomposition(chr(place)).split()[1:]
+        if {"00B2", "00B3"} & set(pieces):
+            found[place] = "".join(chr(int(piece, 16)) for piece in pieces)
+    return found
+
+
+_IN_PARTS = {**_powers(), ord("⁄"): "/", ord("∕"): "/"}
+
+
+def in_line(text: str, before: str = "") -> str:
+    """Write the super- and subscripts and fractions of Unicode as the readers write raised, lowered and divided text.
+
+    `10²` becomes `10^2`, `1½` becomes `1 1/2`: no digit joins another one.
+
+    Args:
+        text: to be written.
+        before: what stands before it.
+    """
+    if text.isascii():
+        return text
+    text = text.translate(_IN_PARTS)
+    return IN_UNICODE.sub(lambda match: _in_line(match, before), text)
+
+
+def _in_line(match: re.Match[str], before: str) -> str:
+    start = match.start()
+    last = match.string[start - 1] if start else before[-1:]
+    following = match.string[match.end() : match.end() + 1]
+    text = unicodedata.normalize("NFKC", match[0]).replace("⁄", "/")
+    if match.lastgroup == "fraction":
+        text = f" {text}" if last.isdigit() else text
+    elif match.lastgroup == "raised":
+        text = raised(last if last.isdigit() else "x", text)
+    else:
+        text = lowered("x", text)
+    return f"{text} " if following.isdigit() and text[-1:] != "/" else text

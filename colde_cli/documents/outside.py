@@ -6,6 +6,7 @@ read, else as an `UnreadPart` with a digest. All formats have the same kinds; `H
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -15,6 +16,9 @@ MOST_KEPT = 20_000
 """Maximum number of texts, and of parts, that a document holds one by one; the others become one part, by digest."""
 MOST_CHARACTERS = 4_000_000
 """Maximum number of characters of all texts outside a document; the others become one part, by digest."""
+
+
+_BARE_HOST = re.compile(r"[a-z]+://[^/?#\s]+/", re.IGNORECASE)
 
 
 class OutsideKind(StrEnum):
@@ -115,6 +119,10 @@ class UnreadPart:
     source: str = ""
 
 
+# A web address without a path: editors add the slash.
+_HOST_ALONE = re.compile(r"https?://[^/?#]+/", re.IGNORECASE)
+
+
 @dataclass(slots=True)
 class Account:
     """Collects what a reader finds beside the body, in reading order, up to the limits of a document."""
@@ -129,8 +137,12 @@ class Account:
     ) -> None:
         """Add a text; blanks alone are none."""
         text, about = " ".join(text.split()), " ".join(about.split())
+        if kind is OutsideKind.LINKS and _BARE_HOST.fullmatch(text):
+            text = text[:-1]  # editors add the slash
         if not text:
             return
+        if kind is OutsideKind.LINKS and _HOST_ALONE.fullmatch(text):
+            text = text.removesuffix("/")
         self._characters += len(text) + len(about)
         if len(self.texts) < MOST_KEPT and self._characters <= MOST_CHARACTERS:
             self.texts.append(OutsideText(kind, text, about, pages))
@@ -194,7 +206,7 @@ HELD: dict[str, frozenset[Kind]] = {
     - {OutsideKind.STRUCTURE, OutsideKind.CODE, OutsideKind.NOTES, OutsideKind.DELETED},
     "html": _WEB,
     "markdown": _WEB | {OutsideKind.NOTES},  # it can hold HTML
-    "tex": _SOURCE,
+    "tex": _SOURCE | _PAGED | {PartKind.MEDIA},
     "text": _PAGED | {OutsideKind.CONTENTS},
 }
 """The kinds that the documents of a format can hold; a format that is not named can hold none."""

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import BinaryIO, NoReturn
 
 from colde_cli import errors
-from colde_cli.documents.document import Document, document_of
+from colde_cli.documents.document import Document, FileCopy, document_of
 from colde_cli.documents.outside import digest_of
 from colde_cli.documents.sandbox import sandboxed, start_reader
 from colde_cli.documents.text import shown_as
@@ -37,6 +37,8 @@ _KINDS = {
     ".tex": "tex",
 }
 _PROGRAMS = {"pdf": ("pdf", "engine.py"), "html": ("html", "engine.py")}
+LOOKED_AT = frozenset(("pdf", "docx", "odt"))
+"""Formats with pictures or pages that a comparison may look at again; see `appearance.py`."""
 SUPPORTED_SUFFIXES = frozenset(_KINDS)
 """Suffixes of the files that `read` takes, in lower case."""
 SNIFFED = 4096
@@ -112,11 +114,16 @@ def read(
     path = str(source)
     if path == "-" and stream is None:
         origin = _Origin(path, "standard input", "")
-        with _reported(origin), _spooled(stdin or sys.stdin.buffer) as file:
-            return _read_open(file, origin, password, pages)
+        with _reported(origin):
+            return _read_copy(stdin or sys.stdin.buffer, origin, password, pages)
     origin = _Origin(path, Path(source).name, Path(source).suffix.lower())
-    with _reported(origin), _open(Path(source)) if stream is None else _spooled(stream) as file:
-        return _read_open(file, origin, password, pages)
+    with _reported(origin):
+        if stream is not None:
+            return _read_copy(stream, origin, password, pages)
+        with _open(Path(source)) as file:
+            if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                return _read_open(file, origin, password, pages)
+            return _read_copy(file, origin, password, pages)
 
 
 def start_readers(sources: Iterable[str | Path]) -> None:
@@ -157,7 +164,7 @@ def _reported(origin: _Origin) -> Iterator[None]:
 
 
 def _open(path: Path) -> BinaryIO:
-    """Open a file; pipes and devices are copied first.
+    """Open a file.
 
     Raises:
         MissingFileError: it does not exist, is a folder, or may not be read.
@@ -165,9 +172,7 @@ def _open(path: Path) -> BinaryIO:
     try:
         if path.is_dir():
             raise MissingFileError(f"Cannot read {path}: it is a folder; name a file in it.")
-        file = path.open("rb")
-        if stat.S_ISREG(path.stat().st_mode):
-            return file
+        return path.open("rb")
     except FileNotFoundError as error:
         raise MissingFileError(f"Cannot find the file {path}; check its name and folder.") from error
     except PermissionError as error:
@@ -175,8 +180,20 @@ def _open(path: Path) -> BinaryIO:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise MissingFileError(f"Cannot open {path}: {reason}.") from error
-    with file:
-        return _spooled(file)
+
+
+def _read_copy(
+    stream: BinaryIO, origin: _Origin, password: str | None, pages: tuple[int, int] | None
+) -> Document:
+    """Read a stream, a pipe or a device; the document keeps the copy if its pictures and pages may be looked at."""
+    copy = FileCopy(_spooled(stream))
+    try:
+        with copy.opened() as file:
+            document = _read_open(file, origin, password, pages)
+    except BaseException:
+        copy.close()
+        raise
+    return replace(document, copy=copy) if document.format in LOOKED_AT else document
 
 
 def _spooled(stream: BinaryIO) -> BinaryIO:

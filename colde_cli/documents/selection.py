@@ -7,21 +7,30 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TypeVar
 
 from colde_cli.documents.document import Document, Section, Span
 from colde_cli.documents.passages import stripped
 from colde_cli.errors import OptionError
 
+Item = TypeVar("Item", bound=str | Path | Document)
 
-def select(document: Document, skip: Sequence[str] = (), only: Sequence[str] = ()) -> Document:
+
+def one_or_more(given: Item | Iterable[Item]) -> tuple[Item, ...]:
+    """Take one pattern, path or document for a list of one: Python would take a text for a list of its letters."""
+    return (given,) if isinstance(given, str | Path | Document) else tuple(given)
+
+
+def select(document: Document, skip: str | Iterable[str] = (), only: str | Iterable[str] = ()) -> Document:
     """Select sections by pattern; the text stays whole.
 
     Args:
         document: to take sections from.
-        skip: patterns of sections to leave out.
-        only: patterns of sections to keep; empty keeps all. A pattern is a regular expression searched in the
+        skip: patterns of sections to leave out, or one.
+        only: patterns of sections to keep, or one; empty keeps all. A pattern is a regular expression searched in the
             heading, or the name of a kind ("references", "abstract", "appendix", "front"), case ignored.
 
     Returns:
@@ -31,6 +40,7 @@ def select(document: Document, skip: Sequence[str] = (), only: Sequence[str] = (
     Raises:
         OptionError: a pattern is no regular expression, or no section is left.
     """
+    skip, only = one_or_more(skip), one_or_more(only)
     if not skip and not only:
         return document
     leave, keep = (

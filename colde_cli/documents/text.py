@@ -5,12 +5,14 @@ from __future__ import annotations
 import codecs
 import contextlib
 import re
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from colde_cli.documents.document import PLAIN_WORDS, Document, Part, ReadReport, SectionKind, assemble
 from colde_cli.documents.headings.wording import in_capitals, is_known, kind_of, longest_chain, parse_number
+from colde_cli.documents.outside import Account, OutsideKind
 from colde_cli.documents.pdf.prose import Hyphens, JoinedLines
 from colde_cli.errors import NoTextError, UnsupportedFormatError
 
@@ -23,7 +25,26 @@ _BYTE_ORDER_MARKS = (
 )
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f\x7f]")
 _UNDERLINE = re.compile(r"\s*(={3,}|-{3,}|~{3,}|\*{3,})\s*$")
-_PAGE_FOOT = re.compile(r"\[Page \w+\]\s*$|^\s*\d+\s*$")
+_PAGE = re.compile(r"\[Page \w+\]$")
+_PAGE_FOOT = re.compile(rf"{_PAGE.pattern}|^\W*\w+\W*$")
+_COUNTED = re.compile(r"\d+|(?<=\[Page )[ivxlcdm]+(?=\]$)|^[ivxlcdm]+$", re.IGNORECASE)
+"""What may number a page: figures; Roman ones where nothing else stands beside them."""
+_ROMAN = re.compile(r"(?=.)m{0,3}(?:cm|cd|d?c{0,3})(?:xc|xl|l?x{0,3})(?:ix|iv|v?i{0,3})", re.IGNORECASE)
+_ROMAN_VALUES = {"i": 1, "v": 5, "x": 10, "l": 50, "c": 100, "d": 500, "m": 1000}
+_CURRENCY = (
+    r"(?:[€$£¥₩₹]|\b(?:EUR|USD|GBP|CHF|JPY|CNY|INR|CAD|AUD|SEK|NOK|DKK|PLN|CZK|Fr|Rs|kr"
+    r"|euros?|dollars?|pounds?)\b\.?)"
+)
+_AMOUNT_BEFORE = re.compile(rf"{_CURRENCY}\s*$|\d[.,:' -]$|[+−=<>]\s*$")
+_AMOUNT_AFTER = re.compile(rf"\s*(?:%|‰|{_CURRENCY})|[.,:'-]\d")
+_PAGE_WORD = re.compile(r"\b(?:pages?|pp?\.|seite|s\.|página|pagina|pág\.|стр\.)\s*$", re.IGNORECASE)
+_OF_PAGES = re.compile(r"\s*(?:/|of|von|de|sur|di)\s*\d+\b", re.IGNORECASE)
+_BESIDE = " -–—[]()|·•"
+"""What may stand beside a page number."""
+_FARTHEST = 1000
+"""Numbers as far from that of the page are amounts or years."""
+_NEAR = 20
+"""Largest distance from the number of the page for a number that nothing sets apart from other words."""
 _CONTENTS = re.compile(r"\.{4,}|(\. ){4,}|\s\d+\s*$")
 _TABLE = re.compile(r"\S {3,}\S|\||^\s*[+=-]{5,}")
 _LIST_ITEM = re.compile(r"\s*([-*+•]|\(?\w{1,3}[.)])\s+\S")
@@ -37,7 +58,9 @@ def shown_as(path: str) -> str:
 
 
 def decode(data: bytes, path: str) -> tuple[str, tuple[str, ...]]:
-    """Decode a file by its byte order mark, else as UTF-8, else as its bytes suggest; also return warnings.
+    r"""Decode a file by its byte order mark, else as UTF-8, else as its bytes suggest; also return warnings.
+
+    Bytes without a meaning are written as \xNN, so that two different ones do not look alike.
 
     Raises:
         UnsupportedFormatError: the bytes are no text.
@@ -45,7 +68,7 @@ def decode(data: bytes, path: str) -> tuple[str, tuple[str, ...]]:
     warnings: tuple[str, ...] = ()
     for mark, encoding in _BYTE_ORDER_MARKS:
         if data.startswith(mark):
-            text = data.decode(encoding, "replace")
+            text = data.decode(encoding, "backslashreplace")
             break
     else:
         try:
@@ -74,10 +97,10 @@ def _guessed(data: bytes) -> tuple[str, str]:
         with contextlib.suppress(LookupError):
             name = best.encoding.upper().replace("_", "-")
             return data.decode(
-                best.encoding, "replace"
+                best.encoding, "backslashreplace"
             ), f"Not valid UTF-8; read as {name}, as its bytes suggest."
     warning = "Not valid UTF-8; read as Windows-1252 (Latin-1), so that accents may be wrong."
-    return data.decode("cp1252", "replace"), warning
+    return data.decode("cp1252", "backslashreplace"), warning
 
 
 def read_text(data: bytes, path: str, name: str) -> Document:
@@ -88,14 +111,16 @@ def read_text(data: bytes, path: str, name: str) -> Document:
         UnsupportedFormatError: the bytes are no text.
     """
     text, warnings = decode(data, path)
-    paged, left_out = _without_page_breaks(text.expandtabs())
+    account = Account()
+    paged = _without_page_breaks(text.expandtabs(), account)
     blocks = list(_blocks(paged.split("\n")))
     hyphens = Hyphens(line for block in blocks for line in block.lines)
     marked = _mark_headings(blocks)
     title = next((block.lines[0].strip() for block in marked[:3] if _is_title(block)), name)
-    notes = (f"Left out {left_out} lines: running heads and page numbers.",) if left_out else ()
-    report = ReadReport(warnings=warnings, notes=notes)
-    return _document(path, title, list(_parts(marked, hyphens)), report)
+    parts = list(_parts(marked, hyphens))
+    report = ReadReport(warnings=warnings, accounted=warnings, divided_words=tuple(sorted(hyphens.divided)))
+    document = _document(path, title, parts, report)
+    return replace(document, outside=account.all_texts(), parts=account.all_parts())
 
 
 def _document(path: str, title: str, parts: Sequence[Part], report: ReadReport) -> Document:
@@ -121,22 +146,111 @@ class _Block:
         return self.lines[0].strip()
 
 
-def _without_page_breaks(text: str) -> tuple[str, int]:
-    """Remove form feeds and the running heads and feet around them (as in RFCs); count the heads and feet."""
+def _without_page_breaks(text: str, account: Account) -> str:
+    """Remove form feeds; running heads and feet around them (as in RFCs) become texts outside."""
     pages = [page.split("\n") for page in text.split("\f")]
     if len(pages) < 2:
-        return text, 0
-    edges = [(_first(page), _last(page)) for page in pages]
-    patterns = Counter(
-        _pattern(page[at]) for page, pair in zip(pages, edges, strict=True) for at in pair if at is not None
-    )
-    dropped = 0
-    for page, pair in zip(pages, edges, strict=True):
-        for at in pair:
-            if at is not None and (patterns[_pattern(page[at])] >= 3 or _PAGE_FOOT.search(page[at])):
-                page[at] = ""
-                dropped += 1
-    return _rejoin(pages), dropped
+        return text
+    for kind, edge in ((OutsideKind.HEADERS, _first), (OutsideKind.FOOTERS, _last)):
+        edges = [
+            _Edge(number, at, page[at].strip())
+            for number, page in enumerate(pages, start=1)
+            if (at := edge(page)) is not None
+        ]
+        for found, written in _running(edges):
+            pages[found.page - 1][found.at] = ""
+            if written:
+                account.add_text(kind, written)
+    return _rejoin(pages)
+
+
+@dataclass(frozen=True, slots=True)
+class _Edge:
+    """The first or the last line of a page.
+
+    Attributes:
+        page: its number, from 1.
+        at: index of the line in the page.
+    """
+
+    page: int
+    at: int
+    line: str
+
+
+def _running(edges: Sequence[_Edge]) -> list[tuple[_Edge, str]]:
+    """Find running heads or feet, in order; each with its text where a run of equal ones begins, else with ""."""
+    groups: defaultdict[str, list[_Edge]] = defaultdict(list)
+    for edge in edges:
+        groups[_pattern(edge.line)].append(edge)
+    found = [pair for group in groups.values() for pair in _written(group)]
+    return sorted(found, key=lambda pair: pair[0].page)
+
+
+def _written(group: Sequence[_Edge]) -> Iterator[tuple[_Edge, str]]:
+    """Write the page numbers in lines of one pattern as #; lines that are no running heads are left out."""
+    columns = list(zip(*(_COUNTED.finditer(edge.line) for edge in group), strict=True))
+    varying = [column for column in columns if len({match[0] for match in column}) > 1]
+    if not varying and _PAGE.search(group[0].line):
+        varying = columns[-1:]
+    follows = [_follow(group, column) for column in varying]
+    if len(group) < 3 and not (varying and _PAGE_FOOT.search(group[0].line)):
+        return
+    step = min((b.page - a.page for a, b in pairwise(group)), default=1)
+    before: _Edge | None = None
+    told = ""
+    for index, edge in enumerate(group):
+        if not all(places[index] for places in follows):
+            continue
+        spans = [column[index].span() for column in varying]
+        written = edge.line
+        for start, end in reversed(spans):
+            written = f"{written[:start]}#{written[end:]}"
+        goes_on = before is not None and edge.page - before.page <= step and written == told
+        yield edge, "" if goes_on else written
+        before, told = edge, written
+
+
+def _follow(group: Sequence[_Edge], column: Sequence[re.Match[str]]) -> list[bool]:
+    """Whether each number is that of its page: number − page stays the same, on most pages, until it restarts."""
+    values = [_value(match[0]) for match in column]
+    offsets = [
+        None if value is None else value - edge.page for value, edge in zip(values, group, strict=True)
+    ]
+    good = [
+        offset is not None
+        and _may_count(edge.line, match, offset)
+        and (
+            offset in (offsets[index - 1 : index] + offsets[index + 1 : index + 2])
+            or (offset == 0 and _PAGE.search(edge.line) is not None)
+        )
+        for index, (edge, match, offset) in enumerate(zip(group, column, offsets, strict=True))
+    ]
+    return good if sum(good) * 3 >= 2 * len(group) else [False] * len(group)
+
+
+def _may_count(line: str, number: re.Match[str], offset: int) -> bool:
+    """Whether a number of a running head may be that of the page: it stands apart, and is no amount."""
+    before, after = line[: number.start()], line[number.end() :]
+    if _AMOUNT_BEFORE.search(before) or _AMOUNT_AFTER.match(after) or before[-1:].strip(_BESIDE):
+        return False
+    if _PAGE_WORD.search(before) or _OF_PAGES.match(after):
+        return True
+    if abs(offset) >= _FARTHEST:
+        return False
+    alone = not before.strip(_BESIDE) and not after.strip(_BESIDE)
+    apart = (not before or before.endswith("  ")) and (not after or after.startswith("  "))
+    return alone or apart or (abs(offset) <= _NEAR and (not before.strip() or not after.strip(_BESIDE)))
+
+
+def _value(number: str) -> int | None:
+    """The value of a number in figures, or in Roman ones; None if it is none."""
+    if number.isdecimal():
+        return int(number) if len(number) <= 4 else None
+    if not _ROMAN.fullmatch(number):
+        return None
+    values = [_ROMAN_VALUES[letter] for letter in number.lower()]
+    return sum(-a if a < b else a for a, b in zip(values, [*values[1:], 0], strict=True))
 
 
 def _first(page: Sequence[str]) -> int | None:
@@ -148,7 +262,7 @@ def _last(page: Sequence[str]) -> int | None:
 
 
 def _pattern(line: str) -> str:
-    return re.sub(r"\d+", "0", " ".join(line.split()))
+    return _COUNTED.sub("0", " ".join(line.split()))
 
 
 def _rejoin(pages: Sequence[list[str]]) -> str:

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from colde_cli import settings
 from colde_cli.documents.chunking import Chunker, rows_of_sections
 from colde_cli.documents.document import Chunk, Document
+from colde_cli.documents.selection import one_or_more
 from colde_cli.encoder.cache import Cache, digest, file_digest, remembered
 from colde_cli.encoder.encoding import DocumentsLater, Encoding, RuntimeInfo
 from colde_cli.encoder.head import HeadRunner
@@ -276,7 +277,7 @@ class Encoder:
 
         A text without a token gets zeros.
         """
-        chunker = self._chunker.result()
+        chunker, texts = self._chunker.result(), one_or_more(texts)
         chunks = {row: chunk for row, text in enumerate(texts) if (chunk := chunker.first_chunk(text))}
         vectors = np.zeros((len(texts), self.config.hidden_size), np.float32)
         if chunks:

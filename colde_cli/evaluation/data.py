@@ -18,6 +18,7 @@ from typing import Any
 
 from colde_cli.documents.document import Document, Part, assemble
 from colde_cli.documents.reading import read
+from colde_cli.documents.selection import one_or_more
 from colde_cli.documents.text import read_text
 from colde_cli.errors import ColdeError, DataError, MissingFileError, OptionError
 
@@ -89,7 +90,7 @@ class TrainingData:
         return {item.id: number for number, item in enumerate(self.documents)}
 
 
-def read_data(paths: Sequence[Path], *, supervised: bool = True) -> TrainingData:
+def read_data(paths: str | Path | Sequence[str | Path], *, supervised: bool = True) -> TrainingData:
     """Read and check files of documents.
 
     Args:
@@ -102,7 +103,7 @@ def read_data(paths: Sequence[Path], *, supervised: bool = True) -> TrainingData
     """
     documents: dict[str, TrainingDocument] = {}
     files = []
-    for number, path in enumerate(paths):
+    for number, path in enumerate(map(Path, one_or_more(paths))):
         before = len(documents)
         for place, values in json_lines(path):
             item = _document(values, place, path.parent)
@@ -447,7 +448,10 @@ def _relevant(
 
 
 def read_evaluation_sets(
-    docs: Sequence[Path], pairs: Sequence[Path], validation: Sequence[Path], split: str
+    docs: Path | Sequence[Path],
+    pairs: Path | Sequence[Path],
+    validation: Path | Sequence[Path],
+    split: str,
 ) -> list[EvaluationSet]:
     """Read one set per file of documents; its pairs are in the file at the same position.
 
@@ -461,6 +465,7 @@ def read_evaluation_sets(
         OptionError: the numbers of files differ.
         DataError, MissingFileError: a file is not valid, or does not exist.
     """
+    docs, pairs, validation = (tuple(map(Path, one_or_more(files))) for files in (docs, pairs, validation))
     _check_numbers(docs, pairs, validation)
     sets = []
     for number, (name, path) in enumerate(zip(_set_names(docs), docs, strict=True)):

@@ -38,6 +38,7 @@ from colde_cli.similarity.redline import (
     NOTHING_IGNORED,
     Edit,
     IgnoreOptions,
+    between,
     normal,
     plain,
     redline,
@@ -210,6 +211,7 @@ def match_words(a: Document, b: Document, ignore: IgnoreOptions = NOTHING_IGNORE
         b: the second.
         ignore: the differences to ignore.
     """
+    ignore = between(a, b, ignore)
     if a.report.counted_numbers is not b.report.counted_numbers:  # one text lacks the numbers of list items
         ignore = replace(ignore, list_marks=True)
     cutting = replace(ignore, list_marks=True)  # an item is cut where the same item without its mark is

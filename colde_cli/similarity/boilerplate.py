@@ -10,7 +10,7 @@ import re
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import sha256
 from itertools import islice, pairwise
@@ -22,7 +22,7 @@ from colde_cli.documents.passages import stripped
 from colde_cli.documents.selection import remove_spans
 from colde_cli.errors import NoTextError
 from colde_cli.similarity.candidates import PairCandidate, WordCosines, lexical_candidates
-from colde_cli.similarity.redline import NOTHING_IGNORED, IgnoreOptions, Word, squeezed, words
+from colde_cli.similarity.redline import NOTHING_IGNORED, IgnoreOptions, Word, divided_in, squeezed, words
 from colde_cli.similarity.section_changes import name
 
 MIN_WORDS = 6
@@ -32,7 +32,7 @@ CHANGED = 0.6
 """Minimum similarity of wording of a template sentence and its changed form; edited passages that are aligned
 need as much."""
 
-_VERSION = 1
+_VERSION = 2
 """Version of these rules. Cached encodings made by another version are not used."""
 
 _TRIES = 200
@@ -53,7 +53,8 @@ class Boilerplate:
     def __init__(self, sources: Sequence[Document], ignore: IgnoreOptions = NOTHING_IGNORED) -> None:
         """Take the text of `sources`; differences that `ignore` names do not count."""
         self._ignore = ignore
-        self._templates = [TemplateText.of(source, ignore) for source in sources]
+        self._divided = {word for source in sources for word in divided_in(source)}
+        self._templates = [_Template.of(source, ignore) for source in sources]
         headed = [section for source in sources for section in source.sections if section.heading]
         self._names = {name(section, ignore) for section in headed}
         self.sources = tuple(source.path for source in sources)
@@ -62,8 +63,8 @@ class Boilerplate:
     def identity(self) -> str:
         """Hash everything that decides which text is left out of a document."""
         switches = repr(replace(self._ignore, like=()))
-        runs = sorted(template.run for template in self._templates)
-        facts = (str(_VERSION), switches, *runs, *sorted(self._names))
+        runs = sorted(squeezed(template.words)[0] for template in self._templates)
+        facts = (str(_VERSION), switches, *runs, *sorted(self._divided), *sorted(self._names))
         return sha256("\0".join(facts).encode("utf-8", "surrogatepass")).hexdigest()
 
     def without(self, document: Document) -> Document:
@@ -88,20 +89,18 @@ class Boilerplate:
 
     def _marked(self, document: Document) -> _MarkedDocument:
         """Mark the sentences of a document that the templates contain."""
-        found = sentences(document, self._ignore)
-        out = [sentence.long and self._stands(sentence) for sentence in found]
+        divided = frozenset((*self._divided, *divided_in(document)))
+        found = sentences(document, replace(self._ignore, divided=divided))
+        templates = [template.text(divided) for template in self._templates]
+        out = [sentence.long and _stands(sentence, templates) for sentence in found]
         for step in (1, -1):  # a short sentence goes with the one before it or the one after it
             for place in range(len(found))[::step]:
                 other = place - step
                 if out[place] or not 0 <= other < len(found) or not out[other]:
                     continue
                 first, last = found[min(place, other)], found[max(place, other)]
-                out[place] = first.section == last.section and self._stands(first.with_next(last))
+                out[place] = first.section == last.section and _stands(first.with_next(last), templates)
         return _MarkedDocument(document, tuple(found), tuple(out))
-
-    def _stands(self, sentence: ComparedSentence) -> bool:
-        run = sentence.run
-        return any(template.holds(run) for template in self._templates)
 
     def _left(self, marked: _MarkedDocument) -> Document:
         document, stretches, gone = marked.document, marked.stretches, self._gone(marked)
@@ -132,6 +131,11 @@ class Boilerplate:
         return gone
 
 
+def _stands(sentence: ComparedSentence, templates: Sequence[TemplateText]) -> bool:
+    run = sentence.run
+    return any(template.holds(run) for template in templates)
+
+
 @dataclass(frozen=True)
 class ComparedSentence:
     """A sentence of a document's body.
@@ -140,11 +144,13 @@ class ComparedSentence:
         section: index of its section.
         words: without the label before it.
         span: its characters, label included.
+        divided: see `IgnoreOptions`.
     """
 
     section: int
     words: tuple[Word, ...]
     span: Span
+    divided: frozenset[str] = frozenset()
 
     @cached_property
     def keys(self) -> tuple[str, ...]:
@@ -162,13 +168,12 @@ class ComparedSentence:
         last = len(self.words)
         while last and self.words[last - 1].key in _CLOSING:
             last -= 1
-        return squeezed(self.words[:last])[0]
+        return squeezed(self.words[:last], self.divided)[0]
 
     def with_next(self, other: ComparedSentence) -> ComparedSentence:
         """Join two sentences, without the label between them."""
-        return ComparedSentence(
-            self.section, (*self.words, *other.words), Span(self.span.start, other.span.end)
-        )
+        span = Span(self.span.start, other.span.end)
+        return ComparedSentence(self.section, (*self.words, *other.words), span, self.divided)
 
 
 def sentences(document: Document, ignore: IgnoreOptions) -> list[ComparedSentence]:
@@ -187,7 +192,35 @@ def _of_section(document: Document, section: Section, ignore: IgnoreOptions) -> 
         inside = all_words[first : bisect_left(starts, span.end)]
         if inside:
             place = Span(span.start + section.body_start, span.end + section.body_start)
-            yield ComparedSentence(section.index, inside, place)
+            yield ComparedSentence(section.index, inside, place, ignore.divided)
+
+
+@dataclass(slots=True)
+class _Template:
+    """The words of a template.
+
+    Attributes:
+        words: of all sections, headings included.
+        hyphenated: its words with a hyphen, in lower case without it.
+    """
+
+    words: tuple[Word, ...]
+    hyphenated: frozenset[str]
+    _texts: dict[frozenset[str], TemplateText] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, document: Document, ignore: IgnoreOptions) -> _Template:
+        """Take the text of all sections, headings included."""
+        found = words("\n\n".join(document.section_text(section) for section in document.sections), ignore)
+        beside = zip(found, found[1:], found[2:], strict=False)
+        return cls(found, frozenset((a.key + b.key).casefold() for a, sign, b in beside if sign.key == "-"))
+
+    def text(self, divided: frozenset[str]) -> TemplateText:
+        """Its text where these words are the same with a hyphen and without; the last one is kept."""
+        some = divided & self.hyphenated
+        if some not in self._texts:
+            self._texts = {some: TemplateText.of(self.words, some)}
+        return self._texts[some]
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +229,7 @@ class TemplateText:
 
     Attributes:
         run: its words with nothing between them.
-        bounds: the offsets at which words begin and end.
+        bounds: the offsets at which words begin and end; a blank parts two numbers.
         beginnings: the offsets at which words begin, by the first `_BEGINNING` characters there.
     """
 
@@ -205,14 +238,14 @@ class TemplateText:
     beginnings: Mapping[str, Sequence[int]]
 
     @classmethod
-    def of(cls, document: Document, ignore: IgnoreOptions) -> TemplateText:
-        """Take the text of all sections, headings included."""
-        text = "\n\n".join(document.section_text(section) for section in document.sections)
-        run, starts = squeezed(words(text, ignore))
+    def of(cls, found: Sequence[Word], divided: frozenset[str]) -> TemplateText:
+        """Run words together; `divided`: see `IgnoreOptions`."""
+        run, starts = squeezed(found, divided)
         beginnings: defaultdict[str, list[int]] = defaultdict(list)
         for start in starts:
             beginnings[run[start : start + _BEGINNING]].append(start)
-        return cls(run, frozenset((*starts, len(run))), dict(beginnings))
+        ends = (start - 1 for start in starts if run[start - 1 : start] == " ")
+        return cls(run, frozenset((*starts, *ends, len(run))), dict(beginnings))
 
     def holds(self, run: str) -> bool:
         """Whether the template contains these characters, from the beginning of a word to the end of one."""

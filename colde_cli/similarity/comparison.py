@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from colde_cli.documents.document import Document, Ignored, document_text
+from colde_cli.documents.document import Document, Ignored
 from colde_cli.documents.passages import Passage, whole_pages
 from colde_cli.encoder.encoding import DocumentEncoder, Encoding, RuntimeInfo
 from colde_cli.encoder.runtime import Progress
@@ -54,15 +54,15 @@ from colde_cli.similarity.plain_data import (
     rounded,
     rounded_rows,
 )
-from colde_cli.similarity.redline import (
-    NOTHING_IGNORED,
-    IgnoreOptions,
-    normal,
-    without_bullets,
-    without_typesetting,
-)
+from colde_cli.similarity.redline import NOTHING_IGNORED, IgnoreOptions, normal
 from colde_cli.similarity.section_changes import Outline, SectionChange, outline, section_changes
 from colde_cli.similarity.triage import WeightedChange, ordered_changes, weight
+from colde_cli.similarity.typesetting import (
+    TypesettingPlace,
+    same_texts,
+    typesetting_data,
+    typesetting_places,
+)
 from colde_cli.stages import stage
 
 FloatArray = NDArray[np.float32]
@@ -251,6 +251,13 @@ class Comparison:
             return ()
         return section_changes(self.alignment, self.a.document, self.b.document, self.ignore)
 
+    @cached_property
+    def typesetting(self) -> tuple[TypesettingPlace, ...]:
+        """The places where no edit shows a difference; empty where the texts are the same, or without an alignment."""
+        if self.same_content or self.alignment is None:
+            return ()
+        return typesetting_places(self.a.document, self.b.document, self.alignment, self.ignore)
+
     def outline(self, most: int) -> Outline:
         """Fold the section scores to at most `most` sections of each document, where heading levels allow it."""
         return outline(self.section_scores, self.a.document.sections, self.b.document.sections, most)
@@ -375,36 +382,6 @@ def _scores(a: Encoding, b: Encoding, encoder: DocumentEncoder, field: Field | N
     )
 
 
-def same_texts(a: Document, b: Document, ignore: IgnoreOptions = NOTHING_IGNORED) -> bool:
-    """Whether two texts are the same, apart from white space and ignored differences.
-
-    For a PDF and its source, also ignore typesetting, bullets and table bars; for a Word file that numbers its lists by
-    itself and a text with the numbers, the marks of list items. Bullets are typesetting and marks of list items, too.
-    """
-    if a.report.unread_values or b.report.unread_values:
-        return False  # the values that could not be read may differ
-    if content(a, ignore) == content(b, ignore):
-        return True
-    printed = (a.report.pages is None) is not (b.report.pages is None)
-    counted = a.report.counted_numbers is not b.report.counted_numbers
-    bulleted = ignore.whitespace or ignore.list_marks
-    if not (printed or counted or bulleted):
-        return False
-    ignore = replace(ignore, whitespace=ignore.whitespace or printed, list_marks=ignore.list_marks or counted)
-    texts = map(document_text, (a, b))
-    if printed:
-        texts = map(without_typesetting, texts)
-    elif bulleted:
-        texts = map(without_bullets, texts)
-    left, right = (normal(text, ignore) for text in texts)
-    return left == right
-
-
-def content(document: Document, ignore: IgnoreOptions = NOTHING_IGNORED) -> str:
-    """Join the text of all sections, every run of white space as one blank, without ignored differences."""
-    return normal(document_text(document), ignore)
-
-
 def _best_matches(
     own: Encoding, other: Encoding, scores: FloatArray, attention: FloatArray, ignore: IgnoreOptions
 ) -> tuple[ChunkMatch, ...]:
@@ -466,6 +443,7 @@ def comparison_data(
         "ignored": ignored_data(comparison.a.document, comparison.b.document, comparison.ignore),
         "changes": [_change(comparison, change) for change in comparison.changes] if aligned else None,
         "outside": outside_data(comparison.outside),
+        "typesetting": typesetting_data(comparison.typesetting) if aligned else None,
     }
 
 

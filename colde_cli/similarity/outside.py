@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import zip_longest
 from typing import Any, Generic, TypeVar
@@ -50,8 +50,8 @@ _NAMED = frozenset((OutsideKind.LINKS, OutsideKind.FORM_VALUES, OutsideKind.STRU
 """Kinds of which it matters what a text belongs to: two links may have swapped their targets."""
 _LINE_LETTERS = 100
 """Number of letters and digits by which a line of a body is known."""
-_UNCOUNTED = frozenset((PartKind.SCRIPTS,))
-"""Kinds that make no difference in content."""
+_UNCOUNTED: frozenset[Kind] = frozenset((OutsideKind.CONTENTS, PartKind.SCRIPTS))
+"""Kinds that make no difference in content: contents are made from the headings, and nobody sees a script."""
 _ALIKE = 50.0
 """Texts with a lower ratio, of 100, are no versions of one text."""
 _MOST_RATIOS = 40_000
@@ -128,17 +128,14 @@ class OutsideComparison:
 
     @property
     def same(self) -> bool:
-        """Whether nothing differs that was compared and counts: scripts alone make no difference."""
-        return not self.texts and not self.reordered and self._uncounted(self.parts)
+        """Whether nothing differs that was compared and counts: contents and scripts make no difference."""
+        kinds = {change.kind for change in self.differences}
+        return kinds.union(self.reordered) <= _UNCOUNTED
 
     @property
     def proven(self) -> bool:
-        """Whether all was compared, scripts too, and nothing differs."""
+        """Whether all was compared, contents and scripts too, and nothing differs."""
         return not self.changes and not self.uncompared
-
-    @staticmethod
-    def _uncounted(parts: Iterable[OutsideChange[UnreadPart]]) -> bool:
-        return all(change.kind in _UNCOUNTED for change in parts)
 
     @cached_property
     def digest(self) -> str:
@@ -186,9 +183,9 @@ def ignoring(names: Iterable[str], like: tuple[str, ...] = (), **switches: bool)
             raise OptionError(
                 f"{name!r} is nothing to ignore; known are: {', '.join((*known, *KIND_NAMES))}."
             )
-    on = {**switches, **{known[name]: True for name in given if name in known}}
+    on: dict[str, Any] = {**switches, **{known[name]: True for name in given if name in known}}
     kinds = tuple(dict.fromkeys(name for name in given if name in KIND_NAMES))
-    return IgnoreOptions(like=like, kinds=kinds, **on)
+    return replace(IgnoreOptions(like=like, kinds=kinds), **on)
 
 
 def compare_outside(a: Document, b: Document, ignore: IgnoreOptions = NOTHING_IGNORED) -> OutsideComparison:
@@ -259,11 +256,16 @@ def _compared_texts(
     ones, others, moved = _unmatched(left, right, key)
     if across is not None:
         bodies = [run_together(document.text, ignore) for document in across] if ones or others else []
-        ones = [text for text in ones if run_together(text.text, ignore) not in bodies[1]]
-        others = [text for text in others if run_together(text.text, ignore) not in bodies[0]]
+        ones = [text for text in ones if not _stands_in(text, bodies[1], ignore)]
+        others = [text for text in others if not _stands_in(text, bodies[0], ignore)]
         moved = False
     moved = moved and OutsideKind.STRUCTURE not in {text.kind for text in left}
     return [_text_change(one, other, ignore) for one, other in _paired_texts(ones, others)], moved
+
+
+def _stands_in(text: OutsideText, body: str, ignore: IgnoreOptions) -> bool:
+    """Whether a text of one format stands in the body of the other; a page number alone is in either format's way."""
+    return not any(map(str.isalnum, text.text)) or run_together(text.text, ignore) in body
 
 
 def _text_change(

@@ -7,18 +7,32 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Container, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import cache
 
-from colde_cli.documents.document import Span
+from colde_cli.documents.document import Document, Span
+from colde_cli.documents.notation import FRACTIONS, LOWERED, RAISED, in_line
+from colde_cli.documents.selection import one_or_more
 from colde_cli.similarity.numbers import LABEL, NAMED_LABEL, NUMBER
 
-_DOTS = r"[ \t]*(?:[-–—•▪‣◦*·○●■□➢✓\uf0b7][ \t]+)"
+_CURRENCY = (
+    r"(?:[A-Z]{0,3}[$£¤¥֏؋৳฿៛₠-⃀￠￡￥€]|(?:EUR|USD|GBP|CHF|CAD|AUD|JPY|CNY|SEK|NOK|DKK|PLN|CZK|HUF|INR|BRL|Euros?|euros?"
+    r"|[Kk]r|Fr|Rs|Mio)\b\.?)"
+)
+_IS_SIGN = rf"[ \t]*\(?(?:{_CURRENCY}|(?!\d{{1,3}}[.)][ \t])[.,]?\d)"
+"""What stands after a dash that is a sign: an amount or another number, but no number of a list item."""
+_DOTS = rf"[ \t]*(?:(?:[-–—](?!{_IS_SIGN})|[•▪‣◦*·○●■□➢✓\uf0b7])[ \t]+)"
 _AT_LINE_START = rf"^{_DOTS}+(?=\S)"
 _LINE_BULLET = re.compile(_AT_LINE_START, re.MULTILINE)
 _BULLET = re.compile(rf"{_AT_LINE_START}|(?<!\S)[•▪‣◦●○■□➢✓](?=\s+\S)", re.MULTILINE)
+_DASH = re.compile(rf"^[ \t]*[-–—][ \t]+(?={_IS_SIGN})", re.MULTILINE)
+_HEAD = 24
+"""Number of characters by which a list item is known again."""
 _PROSE_LINE = re.compile(r"^[^\n=∈∑<>]+$", re.MULTILINE)
+BOXES = "○●□■✓"
+"""Bullets that may also be boxes to tick."""
 _BAR = re.compile(r"(?<= )\|(?= |$)", re.MULTILINE)
 _BEFORE = 200
 """Number of characters before a bar that are searched for an open bracket."""
@@ -43,7 +57,7 @@ class IgnoreOptions:
 
     Attributes:
         case: capital and small letters are the same.
-        whitespace: white space and typesetting (hyphens between letters, ligatures, kinds of quotes and dashes) do not
+        whitespace: white space that parts no digits, and typesetting (ligatures, kinds of quotes and dashes) do not
             count for `Comparison.same_content`. The redline never shows them.
         numbers: all numbers are the same: figures, words ("thirty"), dates, and labels of sections and list items.
             Units, currencies and the per cent sign still count.
@@ -51,6 +65,8 @@ class IgnoreOptions:
         renumbering: the numbers of clauses and list items are the same, and so are references to them.
         list_marks: list items have no marks, such as "(a)" or "2.". Bullets never count.
         kinds: names of kinds of texts outside and of parts not read, or "outside" and "parts" for all of them.
+        divided: words, see `ReadReport.divided_words`, that are the same with a hyphen and without (`between`).
+        layout: bars of tables and boxes at items may come or go: one text is printed, the other is not (`between`).
     """
 
     case: bool = False
@@ -60,6 +76,12 @@ class IgnoreOptions:
     renumbering: bool = False
     list_marks: bool = False
     kinds: tuple[str, ...] = ()
+    divided: frozenset[str] = frozenset()
+    layout: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("like", "kinds"):  # one name alone, or a list from a caller of the Python API
+            object.__setattr__(self, name, tuple(map(str, one_or_more(getattr(self, name)))))
 
     def __bool__(self) -> bool:
         """Whether anything is ignored."""
@@ -78,10 +100,27 @@ NOTHING_IGNORED = IgnoreOptions()
 
 _ACCENTS = r"[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]"
 """Marks that belong to the letter before them; `re` does not count them as letters."""
-_WORD = rf"\d+(?:[.,:]\d+)*|[^\W\d_]+(?:(?:[\u00ad'’]|{_ACCENTS}+)[^\W\d_]+)*{_ACCENTS}*|[^\s\u00ad]"
-_TOKEN = re.compile(_WORD)
+_SCRIPT = r"[\^_](?:[+−-]?\d+(?:[.,]\d+)*|[^\W\d_](?![^\W_]))"
+"""An exponent or an index: "^2", "_n"."""
+_SCRIPTS = re.compile(f"[{RAISED}{LOWERED}{FRACTIONS}]")
 _NUMBER = re.compile(rf"(?P<label>{LABEL})|(?P<number>{NAMED_LABEL}|{NUMBER})")
-_NUMBER_OR_TOKEN = re.compile(rf"{_NUMBER.pattern}|{_WORD}")
+
+
+@cache
+def _pattern(numbers: bool, unicode: bool) -> re.Pattern[str]:
+    """The pattern of a word.
+
+    Args:
+        numbers: a date of several words, and a label, are one word.
+        unicode: also for super- and subscripts and fractions of Unicode; without them it is faster.
+    """
+    own = rf"[{RAISED}]+|[{LOWERED}]+|[{FRACTIONS}]|" if unicode else ""
+    letters = rf"[^\W\d_{RAISED}{LOWERED}{FRACTIONS}]+" if unicode else r"[^\W\d_]+"
+    word = rf"{letters}(?:(?:[\u00ad'’]|{_ACCENTS}+){letters})*{_ACCENTS}*"
+    first = f"{_NUMBER.pattern}|" if numbers else ""
+    return re.compile(rf"{first}\d+(?:[.,:]\d+)*|{own}{_SCRIPT}|{word}|[^\s\u00ad]")
+
+
 _CLAUSE_KEY = "0#"
 """The key of every number of a clause where renumbering is ignored."""
 _AS = {"number": "0", "label": "(0)"}
@@ -95,7 +134,14 @@ _ONE_FORM = str.maketrans(
         "\u00ad": None,
     }
 )
-_BETWEEN_LETTERS = re.compile(r"(?<=[^\W\d_])[\s-]+(?=[^\W\d_])")
+_AS_THEY_ARE = re.compile("([①-⒛⓪㉑-㉟㊱-㊿㋀-㋋㍘-㍰㍸㍹㏠-㏾\U0001f100-\U0001f10a]+)")
+"""Characters that NFKC writes with digits, which would join those beside them."""
+_WITH_DIGITS = re.compile(f"[{RAISED}{LOWERED}{FRACTIONS}⁄∕①-⒛⓪㉑-㉟㊱-㊿㋀-㋋㍘-㏾\U0001f100-\U0001f10a]")
+"""Those, and all that `in_line` writes in another way."""
+_AFTER_HYPHEN = re.compile(r"[-‐]\s+([^\W\d_]+)")
+_LETTERS_AT_END = re.compile(r"[^\W\d_]+$")
+_LONGEST_WORD = 100
+_SEPARATORS = frozenset(".,:/⁄∕'’")
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +149,8 @@ class Word:
     """A word, number or sign.
 
     Attributes:
-        key: the same for words that differ only in quotes, dashes, ligatures, soft hyphens or ignored differences.
+        key: the same for words that differ only in quotes, dashes, ligatures, soft hyphens or ignored differences. That
+            of a sign between digits, or of an exponent after one, begins with a blank if white space parts them.
         start: offset of its first character in the text.
         end: offset after its last character.
     """
@@ -125,7 +172,8 @@ def words(text: str, ignore: IgnoreOptions = NOTHING_IGNORED) -> tuple[Word, ...
         text: to cut.
         ignore: with numbers ignored, a date of several words is one word.
     """
-    pattern = _NUMBER_OR_TOKEN if ignore.numbers else _TOKEN
+    unicode = not text.isascii() and _SCRIPTS.search(text) is not None
+    pattern = _pattern(ignore.numbers, unicode)
     found = (Word(_key(match, ignore), match.start(), match.end()) for match in pattern.finditer(text))
     marks = _marks(text, ignore)
     return tuple(_without_marks(found, marks) if marks else found)
@@ -162,37 +210,125 @@ def _without_marks(found: Iterable[Word], marks: Sequence[tuple[Span, str]]) -> 
 def _key(match: re.Match[str], ignore: IgnoreOptions) -> str:
     if match.lastgroup:
         return _AS[match.lastgroup]
+    word = match[0]
+    if not (word.isascii() and word.isalnum()):  # few
+        word = _plain_key(match)
+    return word.casefold() if ignore.case else word
+
+
+def _plain_key(match: re.Match[str]) -> str:
+    """The key of a sign or of a word with characters besides ASCII."""
+    word = match[0]
+    if word in _SEPARATORS:
+        return _separator(match)
+    if word.isascii() and word[0] not in "^_":
+        return plain(word)
+    start = match.start()
+    key = plain(word, match.string[start - 1 : start]).strip()
+    apart = key.startswith(("^", "_")) and _digit_apart(match.string, start - 1, -1)
+    return f" {key}" if apart else key
+
+
+def _separator(match: re.Match[str]) -> str:
+    """The key of a sign that may part the digits of a number: with the white space between it and them."""
+    text, start, end = match.string, match.start() - 1, match.end()
     key = plain(match[0])
-    return key.casefold() if ignore.case else key
+    if start < 0 or text[start].isalpha():  # most
+        return key
+    before, after = _digit_apart(text, start, -1), _digit_apart(text, end, 1)
+    beside = text[max(0, start) : start + 1].isdigit(), text[end : end + 1].isdigit()
+    if not (before or beside[0]) or not (after or beside[1]):
+        return key
+    # After a full stop, a comma or a colon a blank is no wonder: in "5. 30" it parts two numbers either way.
+    return f"{' ' * before}{key}{' ' * (after and key not in _CLOSE)}"
 
 
-def squeezed(words: Sequence[Word]) -> tuple[str, list[int]]:
-    """Join words without blanks and without hyphens between letters; also return the offset of each word."""
+def _digit_apart(text: str, place: int, step: int) -> bool:
+    """Whether white space comes at a place, and then, in the direction of `step`, a digit."""
+    first = place
+    while 0 <= place < len(text) and text[place].isspace():
+        place += step
+    return place != first and 0 <= place < len(text) and text[place].isdigit()
+
+
+def squeezed(words: Sequence[Word], divided: Container[str] = ()) -> tuple[str, list[int]]:
+    """Join words without blanks, but leave one where it parts digits; also return the offset of each word.
+
+    Args:
+        words: in order.
+        divided: words, in lower case, that lose the hyphen that divides them.
+    """
     pieces: list[str] = []
     starts: list[int] = []
-    length, hyphens, letters = 0, 0, False
-    for word in words:
-        if hyphens and word.key != "-":
-            if letters and word.key[:1].isalpha():  # they divided a word
-                length -= hyphens
-                del pieces[-hyphens:]
-                starts[-hyphens:] = [length] * hyphens
-            hyphens = 0
+    length = 0
+    for place, word in enumerate(words):
+        key = word.key
+        if key == "-" and divided and _divides(words, place, divided):
+            key = ""
+        elif key[:1].isdigit() and _ends_in_number("".join(pieces[-2:])):
+            pieces.append(" ")
+            length += 1
         starts.append(length)
-        pieces.append(word.key)
-        length += len(word.key)
-        if word.key == "-":
-            hyphens += 1
-        else:
-            letters = word.key[-1:].isalpha()
+        pieces.append(key)
+        length += len(key)
     return "".join(pieces), starts
 
 
-def plain(text: str) -> str:
-    """Normalise Unicode: one kind of each quote and of dashes, and no soft hyphens."""
+def _ends_in_number(text: str) -> bool:
+    """Whether a text ends with a digit, or with a digit and a sign that numbers hold."""
+    return text[-1:].isdigit() or (text[-1:] in _CLOSE and text[-2:-1].isdigit())
+
+
+_CLOSE = frozenset(".,:")
+"""Signs within a number; a number that is written without blanks is one word."""
+
+
+def _divides(words: Sequence[Word], place: int, divided: Container[str]) -> bool:
+    """Whether a hyphen divides one of these words."""
+    if not 0 < place < len(words) - 1:
+        return False
+    return (words[place - 1].key + words[place + 1].key).casefold() in divided
+
+
+def divided_words(text: str) -> frozenset[str]:
+    """Find the words that a line's end may have divided, in lower case: of "measure- ment" and "pre- and"."""
+    found = set()
+    for match in _AFTER_HYPHEN.finditer(text):
+        before = _LETTERS_AT_END.search(text, max(0, match.start() - _LONGEST_WORD), match.start())
+        if before:
+            found.add((before[0] + match[1]).casefold())
+    return frozenset(found)
+
+
+def between(a: Document, b: Document, ignore: IgnoreOptions = NOTHING_IGNORED) -> IgnoreOptions:
+    """The differences to ignore between two documents, with those that the layout of pages makes."""
+    printed = (a.report.pages is None) is not (b.report.pages is None)
+    return replace(ignore, divided=ignore.divided | divided_in(a) | divided_in(b), layout=printed)
+
+
+def divided_in(document: Document) -> frozenset[str]:
+    """Find the words of a document that a line's end divided, or may have divided."""
+    return divided_words(document.text).union(document.report.divided_words)
+
+
+def plain(text: str, before: str = "") -> str:
+    """Normalise Unicode: one kind of each quote and of dashes, scripts and fractions as `in_line`, no soft hyphens.
+
+    No digit comes to stand beside another one: ① stays as it is.
+
+    Args:
+        text: to normalise.
+        before: what stands before it.
+    """
     if text.isascii() and "`" not in text:  # most words
         return text
-    return unicodedata.normalize("NFKC", text).translate(_ONE_FORM)
+    if _WITH_DIGITS.search(text):
+        pieces = _AS_THEY_ARE.split(in_line(text, before))
+        pieces[::2] = (unicodedata.normalize("NFKC", piece) for piece in pieces[::2])
+        text = "".join(pieces)
+    else:
+        text = unicodedata.normalize("NFKC", text)
+    return text.translate(_ONE_FORM)
 
 
 def normal(text: str, ignore: IgnoreOptions) -> str:
@@ -203,8 +339,8 @@ def normal(text: str, ignore: IgnoreOptions) -> str:
 
 
 def run_together(text: str, ignore: IgnoreOptions = NOTHING_IGNORED) -> str:
-    """Remove white space and hyphens between letters: the result is the same however words were divided."""
-    return "".join(_BETWEEN_LETTERS.sub("", plain(_without_ignored(text, ignore))).split())
+    """Remove white space that parts no digits: the result is the same however words were divided."""
+    return plain(squeezed(words(text, ignore), ignore.divided | divided_words(text))[0])
 
 
 def _without_ignored(text: str, ignore: IgnoreOptions) -> str:
@@ -245,8 +381,9 @@ def redline(
 ) -> tuple[Edit, ...]:
     """Find all edits that turn `a` into `b`, in order.
 
-    White space, hyphenation, kinds of quotes and ligatures make no edit. The kept words are a longest common
-    subsequence of the two texts. The edits that turn `b` into `a` are the same ones, turned over.
+    White space that parts no digits, hyphens at the ends of lines, kinds of quotes and ligatures make no edit. The kept
+    words are a longest common subsequence of the two texts. The edits that turn `b` into `a` are the same ones, turned
+    over.
 
     Args:
         a: the first text.
@@ -259,8 +396,11 @@ def redline(
         # Which of two equally long common subsequences is found depends on the order; the edits must not.
         return tuple(turned(edit) for edit in redline(b, a, readable=readable, ignore=ignore))
     left, right = words(a, ignore), words(b, ignore)
-    blocks = [block for block in _blocks(left, right) if not _same_letters(left, right, block)]
-    blocks = _without_typesetting(blocks, (a, left), (b, right))
+    blocks = _blocks(left, right)
+    if blocks:
+        divided = ignore.divided | divided_words(a) | divided_words(b)
+        blocks = [block for block in blocks if not _same_letters(left, right, block, divided)]
+        blocks = _with_neighbours(_without_typesetting(blocks, (a, left), (b, right), ignore), left, right)
     if readable:
         blocks = _joined(blocks, left)
     return tuple(Edit(_span(left, i, j, len(a)), _span(right, k, n, len(b))) for i, j, k, n in blocks)
@@ -291,25 +431,55 @@ def _blocks(left: Sequence[Word], right: Sequence[Word]) -> list[_Block]:
 
 
 def _without_typesetting(
-    blocks: Sequence[_Block], a: tuple[str, Sequence[Word]], b: tuple[str, Sequence[Word]]
+    blocks: Sequence[_Block],
+    a: tuple[str, Sequence[Word]],
+    b: tuple[str, Sequence[Word]],
+    ignore: IgnoreOptions,
 ) -> list[_Block]:
     """Drop the blocks of bullets and of bars between cells alone."""
+    content = frozenset[str]() if ignore.layout else content_marks(a[0], b[0])
     marks = [
-        {place for span in typesetting(text) for place in range(span.start, span.end)} for text, _ in (a, b)
+        {place for span in typesetting(text, content) for place in range(span.start, span.end)}
+        for text, _ in (a, b)
     ]
     if not any(marks):
         return list(blocks)
-    return [
-        block
-        for block in blocks
-        if not (
-            all(word.start in marks[0] for word in a[1][block[0] : block[1]])
-            and all(word.start in marks[1] for word in b[1][block[2] : block[3]])
-        )
+    dashes = [{match.end() - len(match[0].lstrip()) for match in _DASH.finditer(text)} for text, _ in (a, b)]
+    return [block for block in blocks if not _only_marks(block, (a[1], b[1]), marks, dashes)]
+
+
+def _only_marks(
+    block: _Block,
+    words: tuple[Sequence[Word], Sequence[Word]],
+    marks: Sequence[Container[int]],
+    dashes: Sequence[Container[int]],
+) -> bool:
+    """Whether a block has only marks of a layout, and no box became another one.
+
+    A dash before a number is a mark only in the place of a bullet.
+    """
+    boxes = [
+        {word.key for word in words[side][block[2 * side] : block[2 * side + 1]]} & set(BOXES)
+        for side in (0, 1)
     ]
+    if all(boxes) and boxes[0] != boxes[1]:
+        return False
+    left, right = (
+        [word.start for word in words[side][block[2 * side] : block[2 * side + 1]]] for side in (0, 1)
+    )
+    all_marks = [all(start in marks[side] for start in starts) for side, starts in enumerate((left, right))]
+    if all(all_marks) or not (any(all_marks) and left and right):
+        return all(all_marks)
+    return all(
+        start in marks[side] or start in dashes[side]
+        for side, starts in enumerate((left, right))
+        for start in starts
+    )
 
 
-def _same_letters(left: Sequence[Word], right: Sequence[Word], block: _Block) -> bool:
+def _same_letters(
+    left: Sequence[Word], right: Sequence[Word], block: _Block, divided: Container[str]
+) -> bool:
     """Whether both sides have the same letters, divided differently; one more word at either end is tried, too."""
     i, j, k, n = block
     if i == j and k == n:
@@ -318,9 +488,25 @@ def _same_letters(left: Sequence[Word], right: Sequence[Word], block: _Block) ->
         one = left[max(0, i - before) : j + after]
         two = right[max(0, k - before) : n + after]
         # Combining signs are cut from their letter: they are words by themselves.
-        if plain(squeezed(one)[0]) == plain(squeezed(two)[0]):
+        if plain(squeezed(one, divided)[0]) == plain(squeezed(two, divided)[0]):
             return True
     return False
+
+
+def _with_neighbours(blocks: Sequence[_Block], left: Sequence[Word], right: Sequence[Word]) -> list[_Block]:
+    """Widen the blocks of signs that differ in the blanks beside them alone by the numbers that these part."""
+    widened: list[_Block] = []
+    for block in blocks:
+        i, j, k, n = block
+        one, two = ([word.key.strip() for word in side] for side in (left[i:j], right[k:n]))
+        if one == two:
+            after = int(one[-1] in _SEPARATORS and j < len(left) and n < len(right))
+            block = (max(0, i - 1), j + after, max(0, k - 1), n + after)  # noqa: PLW2901 - the same, wider
+        if widened and (widened[-1][1] > block[0] or widened[-1][3] > block[2]):
+            before = widened.pop()
+            block = (before[0], block[1], before[2], block[3])  # noqa: PLW2901
+        widened.append(block)
+    return widened
 
 
 def _joined(blocks: Sequence[_Block], left: Sequence[Word]) -> list[_Block]:
@@ -349,14 +535,32 @@ def _span(words: Sequence[Word], first: int, last: int, length: int) -> Span:
     return Span(min(place, length), min(place, length))
 
 
-def typesetting(text: str) -> Iterator[Span]:
-    """Find the bullets, the dashes at the beginning of lines, and the bars between the cells of a table."""
-    yield from (Span(*match.span()) for match in _BULLET.finditer(text))
-    if " | " in text:
+def typesetting(text: str, content: Container[str] = ()) -> Iterator[Span]:
+    """Find the bullets, the dashes at the beginning of lines, and the bars between the cells of a table.
+
+    Args:
+        text: in which to find them.
+        content: signs that are none: see `content_marks`.
+    """
+    for match in _BULLET.finditer(text):
+        if match[0].strip()[:1] not in content:
+            yield Span(*match.span())
+    if " | " in text and "|" not in content:
         for row in _PROSE_LINE.finditer(text):
             for bar in _BAR.finditer(text, *row.span()):
                 if not _in_brackets(text[max(row.start(), bar.start() - _BEFORE) : bar.start()]):
                     yield Span(*bar.span())
+
+
+def content_marks(a: str, b: str) -> frozenset[str]:
+    """The signs of a layout that are content, as both texts have them: bars of tables, and boxes to tick.
+
+    One text without any was laid out in another way. Two with bars are tables, where each amount has a column.
+    """
+    found: set[str] = {"|"} if " | " in a and " | " in b else set()
+    if any(box in a for box in BOXES) and any(box in b for box in BOXES):
+        found.update(BOXES)
+    return frozenset(found)
 
 
 def without_bullets(text: str) -> str:
@@ -364,10 +568,22 @@ def without_bullets(text: str) -> str:
     return _LINE_BULLET.sub("", text)
 
 
-def without_typesetting(text: str) -> str:
-    """Remove bullets and the bars of tables."""
+def without_dashes(text: str, other: str) -> str:
+    """Remove the dashes before numbers of those lines that begin with a bullet in another text."""
+    if not _DASH.search(text):
+        return text
+    heads = {_head(other, match.end()) for match in _BULLET.finditer(other)}
+    return _DASH.sub(lambda match: "" if _head(text, match.end()) in heads else match[0], text)
+
+
+def _head(text: str, start: int) -> str:
+    return "".join(text[start : start + 2 * _HEAD].split())[:_HEAD]
+
+
+def without_typesetting(text: str, content: Container[str] = ()) -> str:
+    """Remove bullets and the bars of tables, but none that is `content`."""
     pieces, end = [], 0
-    for span in sorted(typesetting(text), key=lambda span: span.start):
+    for span in sorted(typesetting(text, content), key=lambda span: span.start):
         pieces.append(text[end : span.start])
         end = max(end, span.end)
     return "".join((*pieces, text[end:])) if pieces else text

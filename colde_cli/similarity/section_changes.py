@@ -20,7 +20,7 @@ from colde_cli.documents.passages import Passage
 from colde_cli.similarity.alignment import Alignment, PassagePair, State
 from colde_cli.similarity.candidates import PairCandidate
 from colde_cli.similarity.matching import Matching, Thresholds, in_order
-from colde_cli.similarity.redline import NOTHING_IGNORED, IgnoreOptions, run_together
+from colde_cli.similarity.redline import NOTHING_IGNORED, IgnoreOptions, between, run_together
 
 FloatArray = NDArray[np.float32]
 
@@ -78,6 +78,7 @@ def section_changes(
         b: the second.
         ignore: the differences between headings to ignore.
     """
+    ignore = between(a, b, ignore)
     names_a, names_b = ([name(section, ignore) for section in document.sections] for document in (a, b))
     flows = _Flows(alignment, len(a.sections), len(b.sections))
     matching = _partners(flows, a, b, names_a, names_b)

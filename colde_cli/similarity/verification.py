@@ -13,11 +13,11 @@ from dataclasses import dataclass, replace
 from itertools import groupby, zip_longest
 
 from colde_cli.documents.document import Document, Section, Span
+from colde_cli.documents.outside import PartKind
 from colde_cli.documents.passages import Passage
-from colde_cli.documents.selection import compiled, is_section, section_pattern
+from colde_cli.documents.selection import compiled, is_section, one_or_more, section_pattern
 from colde_cli.errors import OptionError, PartlyReadError
-from colde_cli.similarity.alignment import PassagePair, State, align
-from colde_cli.similarity.comparison import same_texts
+from colde_cli.similarity.alignment import Alignment, PassagePair, State, align
 from colde_cli.similarity.outside import (
     KIND_NAMES,
     NOTHING_OUTSIDE,
@@ -25,9 +25,16 @@ from colde_cli.similarity.outside import (
     compare_outside,
     kinds_of,
 )
-from colde_cli.similarity.redline import NOTHING_IGNORED, Edit, IgnoreOptions, normal, redline
+from colde_cli.similarity.redline import NOTHING_IGNORED, Edit, IgnoreOptions, between, redline
 from colde_cli.similarity.section_changes import section_changes
 from colde_cli.similarity.triage import weight
+from colde_cli.similarity.typesetting import (
+    TypesettingPlace,
+    forms_between,
+    places_anywhere,
+    same_texts,
+    typesetting_places,
+)
 
 _SLASHES = re.compile(r"/((?:[^/\\]|\\.)+)/(?:((?:[^/\\]|\\.)+)/)?")
 _REGULAR = "re:"
@@ -56,7 +63,7 @@ class Verification:
         allowed: in the order in which they were given.
         passages: whose changes are not allowed, the weightiest first, with only these edits.
         headings: added, dropped or edited, in the order of A; a heading is written like a passage.
-        typesetting: nothing else differs but blanks, hyphens, kinds of quotation marks, or the places of headings.
+        typesetting: the places where only blanks, hyphens, kinds of quotation marks, or the places of headings differ.
         ignore: the differences to ignore.
         outside: what differs, or cannot be compared, beside the text, without the kinds that are allowed.
     """
@@ -66,7 +73,7 @@ class Verification:
     allowed: tuple[Allowed, ...]
     passages: tuple[PassagePair, ...]
     headings: tuple[PassagePair, ...]
-    typesetting: bool
+    typesetting: tuple[TypesettingPlace, ...]
     ignore: IgnoreOptions = NOTHING_IGNORED
     outside: OutsideComparison = NOTHING_OUTSIDE
 
@@ -77,7 +84,7 @@ class Verification:
 
 
 def verify_documents(
-    a: Document, b: Document, allow: Sequence[str] = (), ignore: IgnoreOptions = NOTHING_IGNORED
+    a: Document, b: Document, allow: str | Sequence[str] = (), ignore: IgnoreOptions = NOTHING_IGNORED
 ) -> Verification:
     """Find what changed from `a` to `b` besides what is allowed.
 
@@ -94,36 +101,51 @@ def verify_documents(
         OptionError: a pattern is no regular expression.
         PartlyReadError: a document was not read whole.
     """
-    rules = [_rule(text) for text in allow]
-    if not a.digest or a.digest != b.digest:  # the same bytes are the same, read or not
-        for document in (a, b):
-            _check_read(document)
+    rules = [_rule(text) for text in one_or_more(allow)]
+    _check_read(a, b)
     outside = compare_outside(a, b, ignore)
     for rule in (rule for rule in rules if rule.kind):
         left = outside.without([rule.kind])
         rule.changes = outside.changes - left.changes
         outside = left
     same = same_texts(a, b, ignore)
-    found = Verification(a, b, (), (), (), False, ignore) if same else _Search(a, b, rules, ignore).others()
+    nothing = Verification(a, b, (), (), (), (), ignore)
+    found = nothing if same else _Search(nothing, rules).others()
     allowed = tuple(Allowed(rule.text, rule.found(a, b), rule.changes) for rule in rules)
     return replace(found, allowed=allowed, outside=outside)
 
 
-def _check_read(document: Document) -> None:
-    """Refuse a document of which something was not read: it may have changed.
+def _check_read(a: Document, b: Document) -> None:
+    """Refuse documents of which something was neither read nor accounted for: it may have changed.
+
+    The same bytes are the same, read or not. So are pages that were drawn (`documents.appearance`): what they show is
+    compared.
 
     Raises:
-        PartlyReadError: it is such a document.
+        PartlyReadError: one is such a document.
     """
-    report = document.report
-    reasons = [*report.warnings[:1]]
-    if report.unread_values:
-        reasons.append("Values of its form could not be read.")
-    if report.unreadable_characters:
-        reasons.append("Some of its characters could not be read.")
-    if reasons:
-        name = document.path or document.title
-        raise PartlyReadError(f"{name} cannot be verified: {reasons[0]}")
+    if a.digest and a.digest == b.digest:
+        return
+    drawn = _drawn(a) & _drawn(b)
+    for document in (a, b):
+        report = document.report
+        if report.pages and drawn.issuperset(range(1, report.pages + 1)):
+            continue
+        reasons = [sentence for sentence in report.warnings if sentence not in report.accounted]
+        if report.unread_values:
+            reasons.append("Values of its form could not be read.")
+        if report.unreadable_characters:
+            reasons.append("Some of its characters could not be read.")
+        if not drawn.issuperset(report.pages_without_text):
+            reasons.append("It has pages without text, which could not be drawn side by side.")
+        if reasons:
+            name = document.path or document.title
+            raise PartlyReadError(f"{name} cannot be verified: {reasons[0]}")
+
+
+def _drawn(document: Document) -> set[int]:
+    """The pages of a document that were drawn."""
+    return {part.pages[0] for part in document.parts if part.kind is PartKind.APPEARANCE and part.pages}
 
 
 @dataclass(slots=True)
@@ -204,10 +226,12 @@ class _Search:
     `_undone` holds what is allowed: spans of each text, and the words that undo the change there.
     """
 
-    def __init__(self, a: Document, b: Document, rules: Sequence[_Rule], ignore: IgnoreOptions) -> None:
-        self._documents = (a, b)
+    def __init__(self, nothing: Verification, rules: Sequence[_Rule]) -> None:
+        a, b = self._documents = (nothing.a, nothing.b)
+        self._nothing = nothing
         self._rules = rules
-        self._ignore = ignore
+        self._ignore = between(a, b, nothing.ignore)
+        self._forms = forms_between(a, b, nothing.ignore)
         self._free = tuple(
             {section.index for section in document.sections if any(rule.holds(section) for rule in rules)}
             for document in (a, b)
@@ -227,10 +251,30 @@ class _Search:
         headings = [left for pair in heads if (left := self._not_allowed(self._heading(*pair)))]
         if self._masked(0) == self._masked(1):
             # The edits of many short passages may look different, but outside the matches nothing changed.
-            return Verification(a, b, (), (), (), False, self._ignore)
-        hidden = not (passages or headings) and self._remaining(0) != self._remaining(1)
+            return self._nothing
         ordered = tuple(sorted(passages, key=lambda pair: -weight(pair)))
-        return Verification(a, b, (), ordered, tuple(headings), hidden, self._ignore)
+        places: tuple[TypesettingPlace, ...] = ()
+        if self._remaining(0) != self._remaining(1):
+            places = self._typesetting(alignment)
+            if not (ordered or headings or places):
+                places = places_anywhere(a, b, self._ignore)
+        return replace(self._nothing, passages=ordered, headings=tuple(headings), typesetting=places)
+
+    def _typesetting(self, alignment: Alignment) -> tuple[TypesettingPlace, ...]:
+        """The places where typesetting alone differs, outside the sections that may change."""
+        spans = [
+            [document.sections[index].span for index in sorted(free)]
+            for document, free in zip(self._documents, self._free, strict=True)
+        ]
+
+        def is_free(place: TypesettingPlace) -> bool:
+            return all(
+                any(span.start <= part.start and part.end <= span.end for span in inside)
+                for inside, part in zip(spans, (place.a, place.b), strict=True)
+            )
+
+        found = typesetting_places(*self._documents, alignment, self._ignore)
+        return tuple(place for place in found if not is_free(place))
 
     def _rejoined(self, pairs: Sequence[PassagePair]) -> Iterator[PassagePair]:
         """Join passages that stand alone at the same place of both documents, if the rules then allow all edits.
@@ -330,7 +374,7 @@ class _Search:
                     pieces += [document.text[done : span.start], words]
                     done = span.end
             pieces += [document.text[done : section.span.end], "\n\n"]
-        return normal("".join(pieces), self._ignore)
+        return self._forms[side]("".join(pieces))
 
     def _masked(self, side: int) -> str:
         """The text of a document outside the sections that may change, with a sign in place of every match."""
@@ -342,7 +386,7 @@ class _Search:
                 text = document.section_text(section)
                 spans = [Span(*match.span()) for pattern in patterns for match in pattern.finditer(text)]
                 pieces.append(_replaced(text, spans, self._sign))
-        return normal("\n\n".join(pieces), self._ignore)
+        return self._forms[side]("\n\n".join(pieces))
 
 
 def _replaced(text: str, spans: Sequence[Span], sign: str) -> str:

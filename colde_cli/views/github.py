@@ -20,7 +20,7 @@ from colde_cli.documents.document import Document
 from colde_cli.documents.text import decode
 from colde_cli.errors import DocumentError
 from colde_cli.views.outside import TITLE, outside_rows, row_line
-from colde_cli.views.redline import marked, pieces
+from colde_cli.views.redline import TYPESETTING, marked, pieces, place_pieces
 from colde_cli.views.summary import (
     change_place,
     changed_words,
@@ -51,7 +51,9 @@ _RUNS = (12, 6, 3, 1)
 """Words of a run; a shorter one is tried where markup of the file divides the longer."""
 
 
-def comparison_annotations(comparison: Comparison, lines: SourceLines | None = None) -> str:
+def comparison_annotations(
+    comparison: Comparison, lines: SourceLines | None = None, file: str = "", most: int = MAX_WARNINGS
+) -> str:
     """The weightiest changes as warnings at their places in B; then the verdict, with the number of other changes.
 
     Of two different texts nothing is worth a warning: the verdict comes with the sections that are closest.
@@ -59,20 +61,27 @@ def comparison_annotations(comparison: Comparison, lines: SourceLines | None = N
     Args:
         comparison: to show.
         lines: of the file of B; None where it has no lines.
+        file: what GitHub calls the file of B; "" for its path.
+        most: changes to show.
     """
     changes = comparison.changes if one_text(comparison) else ()
-    path = _path(comparison.b.document.path)
-    written = [_warning(comparison, change, path, lines) for change in changes[:MAX_WARNINGS]]
-    outside = outside_rows(comparison.outside, MAX_WARNINGS - len(written))
-    written += [_command("warning", {"file": path, "title": TITLE}, row_line(row)) for row in outside]
+    path = file or _path(comparison.b.document.path)
+    written = [_warning(comparison, change, path, lines) for change in changes[:most]]
+    outside = outside_rows(comparison.outside, most - len(written))
+    written += [annotation("warning", {"file": path, "title": TITLE}, row_line(row)) for row in outside]
+    places = comparison.typesetting if one_text(comparison) else ()
+    written += [
+        annotation("warning", {"file": path, "title": TYPESETTING}, marked(place_pieces(place)))
+        for place in places[: most - len(written)]
+    ]
     sentences = [verdict(comparison), *reservations(comparison)]
     if not one_text(comparison) and (closest := closest_sections(comparison, _MAX_CLOSEST)):
         sentences.append(f"Closest sections: {'; '.join(closest)}.")
-    left = len(changes) + len(outside_rows(comparison.outside)) - len(written)
+    left = len(changes) + len(outside_rows(comparison.outside)) + len(places) - len(written)
     if left > 0:
         sentences.append(f"{plural(left, 'more change')} not shown here.")
-    written.append(_command("notice", {"file": path, "title": "colde diff"}, " ".join(sentences)))
-    return "".join(f"{line}\n" for line in written)
+    written.append(annotation("notice", {"file": path, "title": "colde diff"}, " ".join(sentences)))
+    return "".join(written)
 
 
 def _warning(comparison: Comparison, change: WeightedChange, path: str, lines: SourceLines | None) -> str:
@@ -87,7 +96,7 @@ def _warning(comparison: Comparison, change: WeightedChange, path: str, lines: S
     }
     text = marked(pieces(pair)) if pair.a and pair.b else plain(pair.a_text or pair.b_text)
     where = change_place(comparison.a.document, comparison.b.document, pair, passages)
-    return _command("warning", properties, f"{where}: {shorten(text, _MESSAGE)}")
+    return annotation("warning", properties, f"{where}: {shorten(text, _MESSAGE)}")
 
 
 def _place(pair: PassagePair) -> int:
@@ -104,9 +113,24 @@ def _path(path: str) -> str:
     return (pure.relative_to(here) if pure.is_relative_to(here) else pure).as_posix()
 
 
-def _command(name: str, properties: dict[str, str], message: str) -> str:
-    given = ",".join(f"{key}={value.translate(_IN_PROPERTY)}" for key, value in properties.items() if value)
-    return f"::{name} {given}::{plain(message).translate(_IN_MESSAGE)}"
+def annotation(name: str, properties: dict[str, str], message: str) -> str:
+    """A workflow command on a line of its own, whatever the texts hold.
+
+    Args:
+        name: "error", "warning" or "notice".
+        properties: such as "file" and "title"; empty ones are left out.
+        message: on one line.
+    """
+    given = ",".join(f"{key}={_property(value)}" for key, value in properties.items() if value)
+    return f"::{name} {given}::{plain(message).translate(_IN_MESSAGE)}\n"
+
+
+def _property(value: str) -> str:
+    """The value of a property: only what could steer a terminal is lost, for the name of a file has to be right."""
+    shown = "".join(
+        sign if sign.isprintable() or sign in _ESCAPES else "\N{REPLACEMENT CHARACTER}" for sign in value
+    )
+    return shown.translate(_IN_PROPERTY)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from colde_cli.similarity.outside import MOST_LISTED
 from colde_cli.similarity.redline import Operation
 from colde_cli.views.escaping import markdown
 from colde_cli.views.outside import TITLE, not_listed, outside_rows, uncompared
-from colde_cli.views.redline import pieces
+from colde_cli.views.redline import TYPESETTING, pieces, place_pieces
 from colde_cli.views.summary import one_text, verdict_sentence
 from colde_cli.views.terminal import by_part, change_titles
 from colde_cli.views.wording import (
@@ -53,6 +53,8 @@ if TYPE_CHECKING:
     from colde_cli.similarity.outside import OutsideComparison
     from colde_cli.similarity.section_changes import SectionChange
     from colde_cli.similarity.triage import WeightedChange
+    from colde_cli.similarity.typesetting import TypesettingPlace
+    from colde_cli.views.redline import Piece
 
 _MAX_CLOSEST = 10
 _MAX_SECTIONS = 50
@@ -104,6 +106,8 @@ def _blocks(comparison: Comparison, level: str, top: int, verbose: bool) -> Iter
         yield markdown(sentence)
     if level in ("passage", "all"):
         yield from _passages(comparison, top)
+        if one_text(comparison):
+            yield from typesetting_blocks(comparison.typesetting, top)
         yield from outside_blocks(comparison.outside, top)
     if level == "section" or (level == "all" and not one_text(comparison)):
         yield _scores(comparison)
@@ -208,10 +212,22 @@ def outside_blocks(outside: OutsideComparison, top: int) -> Iterator[str]:
         yield rest
 
 
+def typesetting_blocks(places: Sequence[TypesettingPlace], top: int) -> Iterator[str]:
+    """The places where only blanks, hyphens, quotation marks and the like differ."""
+    if places:
+        yield f"### {TYPESETTING}" + ("" if len(places) <= top else f" ({top} of {len(places):,})")
+    for spot in places[:top]:
+        yield f"> {_tagged(place_pieces(spot))}"
+
+
 def _redline(pair: PassagePair) -> str:
     if pair.state in (State.ONLY_A, State.ONLY_B):
         tag = "del" if pair.state is State.ONLY_A else "ins"
         return f"<{tag}>{markdown(shorten(pair.a_text or pair.b_text, _EDIT))}</{tag}>"
+    return _tagged(pieces(pair, longest=_EDIT))
+
+
+def _tagged(shown: Sequence[Piece]) -> str:
     # Tags work next to any character, `~~` and `**` do not.
     tags = {
         Operation.KEPT: ("", ""),
@@ -219,7 +235,7 @@ def _redline(pair: PassagePair) -> str:
         Operation.INSERTED: ("<ins>", "</ins>"),
     }
     line = ""
-    for piece in pieces(pair, longest=_EDIT):
+    for piece in shown:
         before, after = tags[piece.kind]
         line += f"{' ' if piece.gap else ''}{before}{markdown(piece.text)}{after}"
     return line

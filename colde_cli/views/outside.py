@@ -49,7 +49,7 @@ _NAMES: Mapping[Kind, tuple[str, str]] = {
     PartKind.ATTACHMENTS: ("attachment", "attachments"),
     PartKind.MEDIA: ("recording", "recordings"),
     PartKind.FORMS: ("form", "forms"),
-    PartKind.APPEARANCE: ("look of a page", "looks of pages"),
+    PartKind.APPEARANCE: ("page", "pages"),
     PartKind.SCRIPTS: ("script", "scripts"),
     PartKind.OTHER: ("other part", "other parts"),
 }
@@ -95,16 +95,22 @@ def _text_row(change: OutsideChange[OutsideText]) -> OutsideRow:
     pair = PassagePair(state, (), (), None, change.edits, (), a, b)
     remark = ""
     if state is State.EDITED and not change.edits:
-        remark = "belongs to other words" if a == b else "differs in typesetting"
-    return OutsideRow(state, _NAMES[change.kind][0], _place(change), pair, remark)
+        about = [shorten(text.about, _ABOUT) or "–" for text in (change.a, change.b) if text is not None]
+        remark = (
+            f"{shorten(a, _ABOUT)} is at other words: {' → '.join(about)}"
+            if a == b
+            else "differs in typesetting"
+        )
+    place = "" if remark else _place(change)
+    return OutsideRow(state, _NAMES[change.kind][0], place, pair, remark)
 
 
 def _place(change: OutsideChange[OutsideText] | OutsideChange[UnreadPart]) -> str:
-    """`A p. 3 → B p. 4 · first page`: pages of both, and what it belongs to."""
+    """`A p. 3 → B p. 4 · first page`: pages of both, and what the first of them belongs to."""
     items = [(side, item) for side, item in (("A", change.a), ("B", change.b)) if item is not None]
     pages = [f"{side} {page_range(item.pages)}" for side, item in items if item.pages]
-    abouts = dict.fromkeys(shorten(item.about, _ABOUT) for _, item in items if item.about)
-    return " · ".join(part for part in (" → ".join(pages), " → ".join(abouts)) if part)
+    about = next((shorten(item.about, _ABOUT) for _, item in items if item.about), "")
+    return " · ".join(part for part in (" → ".join(pages), about) if part)
 
 
 def _part_rows(changes: Sequence[OutsideChange[UnreadPart]]) -> Iterator[OutsideRow]:
@@ -145,6 +151,8 @@ def plural_of(kind: Kind, count: int) -> str:
 
 def _one_or_more(kind: Kind, count: int) -> str:
     name = counted(kind, count)
+    if kind is PartKind.APPEARANCE:
+        return f"the look of {'a ' * (count == 1)}{name}"
     return f"{'an' if name[0] in 'aeiou' else 'a'} {name}" if count == 1 else name
 
 
@@ -198,6 +206,8 @@ def same_sentence(
         return f"The body text is the same{apart}, but {difference(outside)}."
     if outside.uncompared:
         return f"The body text is the same{apart}; what stands outside it was not all compared."
+    if outside.changes:
+        return f"The texts are the same{apart}; only {difference(outside)}."
     return f"The texts are the same{apart}."
 
 

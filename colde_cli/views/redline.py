@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from colde_cli.similarity.alignment import PassagePair
     from colde_cli.similarity.flags import Flag
     from colde_cli.similarity.redline import Edit
+    from colde_cli.similarity.typesetting import TypesettingPlace
 
 CONTEXT = 40
 """Number of characters shown before and after an edit."""
@@ -41,7 +42,7 @@ def pieces(
     longest: int | None = LONGEST,
     near: Edit | None = None,
 ) -> tuple[Piece, ...]:
-    """The edits of a pair in order, with the words around them; the beginning of a pair without edits.
+    """The edits of a pair in order, with the words around them as B has them; the beginning of a pair without edits.
 
     Args:
         pair: with text on both sides.
@@ -72,12 +73,12 @@ def _raw(
     """Pieces of the edits at some places; an ellipsis stands for those before and after."""
     a, b, edits = pair.a_text, pair.b_text, pair.edits
     if not edits:
-        yield Operation.KEPT, _cut(a, None if context is None else 3 * context), False
+        yield Operation.KEPT, _cut(b, None if context is None else 3 * context), False
         return
     last = edits[chosen.start - 1] if chosen.start else None
     for place in chosen:
         edit = edits[place]
-        kept = _kept(a[last.a.end if last else 0 : edit.a.start], context, begins=place == chosen.start)
+        kept = _kept(b[last.b.end if last else 0 : edit.b.start], context, begins=place == chosen.start)
         more = place == chosen.start and place > 0
         yield Operation.KEPT, f"…{kept.removeprefix('…')}" if more else kept, _gap_after(pair, last)
         deleted = _cut(a[edit.a.start : edit.a.end], longest)
@@ -87,7 +88,7 @@ def _raw(
         yield Operation.INSERTED, inserted, parted or _blank(b, edit.b.start - 1)
         last = edit
     more = chosen.stop < len(edits)
-    kept = _kept(a[edit.a.end : edits[chosen.stop].a.start if more else len(a)], context, ends=True)
+    kept = _kept(b[edit.b.end : edits[chosen.stop].b.start if more else len(b)], context, ends=True)
     yield Operation.KEPT, f"{kept.removesuffix('…')}…" if more else kept, _gap_after(pair, last)
 
 
@@ -126,6 +127,21 @@ def marked(line: Sequence[Piece]) -> str:
         before, after = marks[piece.kind]
         shown += f"{' ' if piece.gap else ''}{before}{piece.text}{after}"
     return shown
+
+
+TYPESETTING = "Typesetting"
+"""The title of the places where only blanks, hyphens, quotation marks, bullets or ligatures differ."""
+
+
+def place_pieces(place: TypesettingPlace) -> tuple[Piece, ...]:
+    """A place where typesetting alone differs, with the words around it."""
+    around = (
+        (Operation.KEPT, f"…{place.before}" if place.before else ""),
+        (Operation.DELETED, _cut(place.a_text, LONGEST)),
+        (Operation.INSERTED, _cut(place.b_text, LONGEST)),
+        (Operation.KEPT, f"{place.after}…" if place.after else ""),
+    )
+    return tuple(Piece(kind, plain(text), gap=True) for kind, text in around if text)
 
 
 def holds(pair: PassagePair, edit: Edit, flag: Flag) -> bool:

@@ -19,6 +19,7 @@ from colde_cli.views.outside import (
     same_sentence,
     uncompared,
 )
+from colde_cli.views.redline import TYPESETTING, marked, place_pieces
 from colde_cli.views.wording import (
     STATE_WORDS,
     excerpt,
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from colde_cli.similarity.comparison import Comparison
     from colde_cli.similarity.digest import ComparisonDigest
     from colde_cli.similarity.triage import WeightedChange
+    from colde_cli.similarity.typesetting import TypesettingPlace
 
 _WIDTH = 78
 """Maximum number of columns of a line, so that a reply can quote it."""
@@ -99,7 +101,14 @@ def _changes(comparison: Comparison, room: int) -> Iterator[str]:
     outside = outside_rows(comparison.outside, _LINES)
     entries = [(change_line(comparison, change), 1) for change in changes[:_LINES]]
     entries += [(f"{TITLE}: {row_line(row)}", 1) for row in outside]
-    yield from bullets(entries, room, len(changes) + len(outside), "more change")
+    places = comparison.typesetting if one_text(comparison) else ()
+    entries += [(typesetting_line(place), 1) for place in places[:_LINES]]
+    yield from bullets(entries, room, len(changes) + len(outside) + len(places), "more change")
+
+
+def typesetting_line(place: TypesettingPlace) -> str:
+    """A place where typesetting alone differs: `Typesetting: …is [-a part-] {+apart+} of it…`."""
+    return f"{TYPESETTING}: {marked(place_pieces(place))}"
 
 
 def bullets(entries: Iterable[tuple[str, int]], room: int, total: int, others: str) -> Iterator[str]:
@@ -302,7 +311,7 @@ def _no_passage_differs(comparison: Comparison) -> str:
         return "no passage differs, but headings do"
     if comparison.a.document.report.unread_values or comparison.b.document.report.unread_values:
         return "no passage differs, but values of a form could not be read"
-    return "no passage differs, but typesetting does (hyphens, quotation marks, bullets); -w ignores it"
+    return "no passage differs, but typesetting does (blanks, hyphens, quotation marks, bullets)"
 
 
 def _apart(comparison: Comparison, kind: Genre) -> str:

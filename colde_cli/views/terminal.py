@@ -20,7 +20,7 @@ from colde_cli.similarity.section_changes import SectionState
 from colde_cli.views.console import file_link, link_pages, rendered, titled
 from colde_cli.views.heatmap import HeatMap, score_style
 from colde_cli.views.outside import TITLE, not_listed, outside_rows, uncompared
-from colde_cli.views.redline import marked, pieces
+from colde_cli.views.redline import TYPESETTING, marked, pieces, place_pieces
 from colde_cli.views.summary import one_text, verdict_sentence
 from colde_cli.views.wording import (
     MAX_FLAGS,
@@ -62,6 +62,8 @@ if TYPE_CHECKING:
     from colde_cli.similarity.outside import OutsideComparison
     from colde_cli.similarity.section_changes import SectionChange
     from colde_cli.similarity.triage import WeightedChange
+    from colde_cli.similarity.typesetting import TypesettingPlace
+    from colde_cli.views.redline import Piece
 
 _GAUGE = 40
 _VERDICT_STYLES = {True: "bold green", False: "bold yellow", None: "bold"}
@@ -115,6 +117,8 @@ def _blocks(comparison: Comparison, level: str, top: int, verbose: bool) -> Iter
             yield from _closest(comparison, min(top, _MAX_CLOSEST))
         yield from passage_parts(comparison, top, titled, only=whole)
     if level in ("passage", "all"):
+        if one_text(comparison):
+            yield from typesetting_lines(comparison.typesetting, top, titled)
         yield from outside_lines(comparison.outside, top, titled)
     if level == "section" or (level == "all" and not one_text(comparison)):
         yield from _heat_map(comparison, _MAX_SECTIONS if level == "all" else None)
@@ -392,7 +396,7 @@ def pair_lines(a: Document, b: Document, pair: PassagePair, passages: int = 1) -
         yield from _alone(a if pair.a else b, pair)
         return
     yield _head(a, b, pair, passages)
-    yield Padding(Redline(pair), (0, 0, 0, 2))
+    yield Padding(Redline(pieces(pair)), (0, 0, 0, 2))
 
 
 def outside_lines(outside: OutsideComparison, top: int, title: Title) -> Iterator[RenderableType]:
@@ -408,9 +412,17 @@ def outside_lines(outside: OutsideComparison, top: int, title: Title) -> Iterato
         yield WrappedFacts([head], indent=2)
         if row.pair is not None and not row.remark:
             text = WrappedParagraph(Text(plain(row.pair.a_text or row.pair.b_text)), limit=2)
-            yield Padding(Redline(row.pair) if row.state is State.EDITED else text, (0, 0, 0, 2))
+            yield Padding(Redline(pieces(row.pair)) if row.state is State.EDITED else text, (0, 0, 0, 2))
     if rest := not_listed(outside, shown):
         yield Text(rest, "dim")
+
+
+def typesetting_lines(places: Sequence[TypesettingPlace], top: int, title: Title) -> Iterator[RenderableType]:
+    """The places where only blanks, hyphens, quotation marks and the like differ."""
+    if places:
+        yield title(TYPESETTING, _counts(top, len(places)))
+    for spot in places[:top]:
+        yield Padding(Redline(place_pieces(spot)), (0, 0, 0, 2))
 
 
 def _section_changes(comparison: Comparison, title: Title) -> Iterator[RenderableType]:
@@ -472,8 +484,8 @@ def _alone(document: Document, pair: PassagePair) -> Iterator[RenderableType]:
 class Redline:
     """The edits of a pair with a few words around each; without colours as [-deleted-] and {+inserted+}."""
 
-    def __init__(self, pair: PassagePair) -> None:
-        self._pair = pair
+    def __init__(self, shown: Sequence[Piece]) -> None:
+        self._pieces = shown
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         yield WrappedParagraph(
@@ -482,10 +494,9 @@ class Redline:
 
     def text(self, coloured: bool) -> Text:
         """The redline in colours, or with marks."""
-        shown = pieces(self._pair)
         if not coloured:
-            return Text(marked(shown))
+            return Text(marked(self._pieces))
         line = Text()
-        for piece in shown:
+        for piece in self._pieces:
             line.append(" " if piece.gap else "").append(piece.text, _LOOKS[piece.kind])
         return line

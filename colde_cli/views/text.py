@@ -9,11 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 from colde_cli.documents.chunking import whole_sentence_starts
 from colde_cli.documents.document import BLANK_LINES
-from colde_cli.views.wording import plain
+from colde_cli.documents.outside import OutsideText, UnreadPart, digest_of
+from colde_cli.similarity.outside import MOST_LISTED
+from colde_cli.similarity.plain_data import pages_data
+from colde_cli.views.outside import TITLE, counted
+from colde_cli.views.wording import page_range, plain
 
 if TYPE_CHECKING:
     from colde_cli.documents.document import Document, Section
 
+_DIGEST = 16
+"""Characters shown of a digest."""
 # Only what Markdown would take for a mark: text full of backslashes is hard to read.
 _MARKS = re.compile(
     r"""\\(?=[!-/:-@\[-`{-~]|$)  # a backslash that would escape something, or break a line
@@ -34,13 +40,28 @@ _BLOCK = re.compile(
 def document_markdown(document: Document) -> str:
     """Headings marked by level, and paragraphs between blank lines with one sentence on each line.
 
-    A changed sentence is a changed line. Reading the Markdown again gives the same text apart from white space.
+    A changed sentence is a changed line. What stands outside the text comes last, as a comment with a line for each.
+    Reading the Markdown again gives the same text apart from white space.
 
     Args:
         document: to show.
     """
     blocks = [block for section in document.sections for block in _blocks(document, section)]
+    beside = list(_beside(document))
+    blocks += ["\n".join((f"<!-- {TITLE}", *beside, "-->"))] if beside else []
     return "\n\n".join(blocks) + "\n"
+
+
+def _beside(document: Document) -> Iterator[str]:
+    """A line for each text outside and each part not read, up to `MOST_LISTED`; the others are counted and digested."""
+    for item in document.beside[:MOST_LISTED]:
+        shown = item.text if isinstance(item, OutsideText) else item.digest[:_DIGEST]
+        places = " · ".join(place for place in (page_range(item.pages), item.about) if place)
+        line = f"{counted(item.kind, 1)}{f' ({places})' if places else ''}: {shown}"
+        yield plain(line).replace("--", "- -")
+    if rest := document.beside[MOST_LISTED:]:
+        digest = digest_of("\n".join(map(repr, rest)).encode("utf-8", "surrogatepass"))
+        yield f"{len(rest):,} more: {digest[:_DIGEST]}"
 
 
 def _blocks(document: Document, section: Section) -> Iterator[str]:
@@ -89,8 +110,15 @@ def document_json(document: Document) -> str:
             "skipped_sections": list(report.skipped_sections),
         },
         "warnings": list(report.warnings),
+        "outside": [_item(item) for item in document.outside],
+        "parts": [_item(item) for item in document.parts],
     }
     return text(value)
+
+
+def _item(item: OutsideText | UnreadPart) -> dict[str, Any]:
+    content = {"text": item.text} if isinstance(item, OutsideText) else {"digest": item.digest}
+    return {"kind": item.kind.value, **content, "about": item.about, "pages": pages_data(item.pages)}
 
 
 def _section(document: Document, section: Section) -> dict[str, Any]:

@@ -20,23 +20,19 @@ from colde_cli.documents.outside import KINDS, digest_of
 from colde_cli.similarity.comparison import ignored_data, placed_data
 from colde_cli.similarity.outside import MOST_LISTED, kinds_of, outside_data
 from colde_cli.similarity.plain_data import pages_data
+from colde_cli.similarity.typesetting import typesetting_data
 from colde_cli.views.console import rendered, titled
 from colde_cli.views.escaping import markdown
 from colde_cli.views.json import text
-from colde_cli.views.markdown import outside_blocks, pair_block
+from colde_cli.views.markdown import outside_blocks, pair_block, typesetting_blocks
 from colde_cli.views.outside import plural_of, uncompared
-from colde_cli.views.terminal import outside_lines, pair_lines
+from colde_cli.views.terminal import outside_lines, pair_lines, typesetting_lines
 from colde_cli.views.wording import apart_from, names_apart, plain, plural
 
 if TYPE_CHECKING:
     from colde_cli.documents.document import Document
     from colde_cli.similarity.alignment import PassagePair
     from colde_cli.similarity.verification import Verification
-
-_TYPESETTING = (
-    "The texts also differ in blanks, hyphens or kinds of quotation marks, which --ignore-whitespace ignores,"
-    " or in the places of headings."
-)
 
 
 def sentence(verification: Verification) -> str:
@@ -45,9 +41,8 @@ def sentence(verification: Verification) -> str:
     if verification.verified:
         return f"Verified: nothing changed{but}{apart_from(verification.ignore)}."
     outside = verification.outside
-    count = (
-        len(verification.passages) + len(verification.headings) + verification.typesetting + outside.changes
-    )
+    count = len(verification.passages) + len(verification.headings) + len(verification.typesetting)
+    count += outside.changes
     if not count:
         return "Not verified: nothing that was compared changed, but not all could be compared."
     return f"Not verified: {plural(count, 'change')} {'is' if count == 1 else 'are'} not allowed."
@@ -90,8 +85,7 @@ def _blocks(verification: Verification) -> Iterator[RenderableType]:
         yield titled(title, str(len(pairs)))
         for pair in pairs:
             yield from pair_lines(verification.a, verification.b, pair)
-    if verification.typesetting:
-        yield Text(_TYPESETTING)
+    yield from typesetting_lines(verification.typesetting, MOST_LISTED, titled)
     yield from outside_lines(verification.outside, MOST_LISTED, titled)
     yield Text(compared(verification), "dim")
     left = uncompared(verification.outside, verification.a, verification.b)
@@ -136,8 +130,7 @@ def verification_markdown(verification: Verification, receipt: CheckedReceipt | 
     for title, pairs in _parts(verification):
         blocks += [f"### {title} ({len(pairs)})"]
         blocks += [pair_block(verification.a, verification.b, pair) for pair in pairs]
-    if verification.typesetting:
-        blocks.append(_TYPESETTING)
+    blocks += typesetting_blocks(verification.typesetting, MOST_LISTED)
     blocks += outside_blocks(verification.outside, MOST_LISTED)
     left = uncompared(verification.outside, verification.a, verification.b)
     blocks += [markdown(sentence) for sentence in (compared(verification), *left)]
@@ -163,7 +156,8 @@ def verification_data(verification: Verification) -> dict[str, Any]:
         ],
         "passages": [placed_data(pair, a, b) for pair in verification.passages],
         "headings": [placed_data(pair, a, b) for pair in verification.headings],
-        "typesetting": verification.typesetting,
+        "typesetting": bool(verification.typesetting),
+        "typesetting_places": typesetting_data(verification.typesetting),
         "outside": outside_data(verification.outside),
         "ignored": ignored_data(a, b, verification.ignore),
     }

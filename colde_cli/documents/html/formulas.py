@@ -7,14 +7,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from colde_cli.documents.html.unread import Marks
-from colde_cli.documents.notation import fraction, lowered, operand
+from colde_cli.documents.notation import fraction, lowered
 
 _DEEPEST = 100
 """Elements nested deeper are as if they were not there; what they hold stays."""
 _TOKENS = frozenset(("mi", "mn", "mo", "ms", "mtext"))
 _SILENT = frozenset(("annotation", "annotation-xml", "mphantom"))
 _PRESCRIPTS = "\0"
-_SIGN = frozenset("^_")
+_ENDED = frozenset("^_/")
+_BRACKETED = re.compile(r"\([^()]*\)")
 _SIGNS = {"msub": "_", "munder": "_", "msup": "^", "mover": "^", "msubsup": "_^", "munderover": "_^"}
 _INVISIBLE = dict.fromkeys(range(0x2061, 0x2065))
 _MARK = re.compile(r"[^\w+−(\[{∞-]+")
@@ -96,7 +97,7 @@ def _first(element: _Element) -> str:
 def _root(element: _Element) -> str:
     """Write a root; one with an index has two parts."""
     index = f"[{element.parts.pop().strip()}]" if element.tag == "mroot" and len(element.parts) == 2 else ""
-    return f"√{index}{operand(_joined(element.parts))}"
+    return f"√{index}{_base(_joined(element.parts))}"
 
 
 def _fraction(element: _Element) -> str:
@@ -127,7 +128,9 @@ def _with_scripts(element: _Element) -> str:
 
 
 def _base(text: str) -> str:
-    return operand(text) if len(text.strip()) > 1 else text.strip()
+    """Write what a sign belongs to: of two letters in a row it would be one alone."""
+    text = text.strip()
+    return text if len(text) < 2 or text.isdigit() or _BRACKETED.fullmatch(text) else f"({text})"
 
 
 def _script(sign: str, text: str) -> str:
@@ -136,16 +139,23 @@ def _script(sign: str, text: str) -> str:
 
 
 def _joined(parts: Sequence[str]) -> str:
-    """Join parts; a number does not join another (1 and 1/2 are not 11/2), nor a script what follows it."""
+    """Join parts; no number joins another (1 and 1/2 are not 11/2), nor a script or a fraction what is beside it."""
     pieces: list[str] = []
     last = ""
     for part in filter(None, parts):
-        scripted = last[-1:].isalnum() and not _SIGN.isdisjoint(last)
-        if (part[0].isdigit() and last[-1:].isdigit()) or (part[0].isalnum() and scripted):
+        beside = last[-1:].isalnum() and part[0].isalnum()
+        if beside and (
+            (part[0].isdigit() and last[-1:].isdigit()) or not _ENDED.isdisjoint(last) or "/" in part
+        ):
             pieces.append(" ")
         pieces.append(part)
         last = part
     return "".join(pieces)
+
+
+def _enclosed(element: _Element) -> str:
+    inner = _joined(element.parts)
+    return f"cancel({inner.strip()})" if "strike" in (element.marks.get("notation") or "") else inner
 
 
 _WRITERS: dict[str, Callable[[_Element], str]] = {
@@ -156,6 +166,7 @@ _WRITERS: dict[str, Callable[[_Element], str]] = {
     "mroot": _root,
     "mfrac": _fraction,
     "mfenced": _fenced,
+    "menclose": _enclosed,
     "mmultiscripts": _with_scripts,
     "mprescripts": lambda _: _PRESCRIPTS,
     "mtr": lambda row: ", ".join(part.strip() for part in row.parts),

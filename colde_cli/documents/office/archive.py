@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import BinaryIO
 from xml.parsers import expat
 
+from colde_cli.documents.outside import digest_of
 from colde_cli.errors import (
     CorruptFileError,
     DocumentError,
@@ -29,6 +30,7 @@ MAX_ELEMENTS = 3_000_000
 _MAX_SIDE_ELEMENTS = 300_000  # in the parts for styles, relations and types
 _MAX_DEPTH = 5000  # of nested elements; editors stay below a hundred
 _MAX_DIRECTORY = 4 << 20
+_MAX_DIGESTED = 1 << 30  # bytes of pictures and other parts that are digested; more would take minutes
 _BLOCK = 4 << 20  # large, because expat starts a token again with every block that cuts it
 _END, _LONG_END = b"PK\x05\x06", b"PK\x06\x07"
 # The errors that the ZIP and XML modules raise for damaged files.
@@ -73,6 +75,19 @@ class ZipFormat:
         return f"{'an' if self.name[0] in 'AEIOU' else 'a'} {self.name}"
 
 
+class _Names(dict[str, str]):
+    """Maps the name that expat gives to the one with a prefix; an archive has few names, and each comes often."""
+
+    def __init__(self, prefixes: Mapping[str, str]) -> None:
+        super().__init__()
+        self._prefixes = prefixes
+
+    def __missing__(self, name: str) -> str:
+        address, _, local = name.rpartition("\n")
+        self[name] = short = f"{self._prefixes.get(address, '')}:{local}"
+        return short
+
+
 class Archive:
     """An open ZIP file of XML parts.
 
@@ -95,6 +110,9 @@ class Archive:
         except _DAMAGE as error:
             raise self.damaged() from error
         self._names = {name.lower(): name for name in self._zip.namelist()}
+        self._short = _Names(format.prefixes)
+        self._digests: dict[str, str] = {}
+        self._unpacked = 0  # bytes of the parts that were digested
 
     def damaged(self) -> CorruptFileError:
         """Make the error for a damaged file."""
@@ -134,6 +152,46 @@ class Archive:
             raise
         except _DAMAGE as error:
             raise self.damaged() from error
+
+    def short(self, name: str) -> str:
+        """The name that `XmlHandler` gets of an element or attribute `{address}name`."""
+        return self._short[name.lstrip("{").replace("}", "\n")]
+
+    def digest(self, name: str) -> str:
+        """Digest the bytes of a part; "" if there is none.
+
+        A part that cannot be unpacked, or is too large, counts by its checksum and size: it is not read, and must not
+        keep the text from being read.
+        """
+        if not self.holds(name):
+            return ""
+        name = self._names[name.lower().lstrip("/")]
+        if name not in self._digests:
+            entry = self._zip.getinfo(name)
+            self._unpacked += entry.file_size
+            try:
+                if self._unpacked > _MAX_DIGESTED:
+                    raise LimitError(name)
+                self._digests[name] = digest_of(self._blocks(name))
+            except (DocumentError, *_DAMAGE):
+                self._digests[name] = digest_of(f"{entry.CRC} {entry.file_size}".encode())
+        return self._digests[name]
+
+    def content(self, name: str, limit: int) -> bytes:
+        """Unpack a part of at most `limit` bytes; b"" for one that is missing, larger or damaged."""
+        if not self.holds(name):
+            return b""
+        name = self._names[name.lower().lstrip("/")]
+        if self._zip.getinfo(name).file_size > limit:
+            return b""
+        try:
+            return b"".join(self._blocks(name))[:limit]
+        except (DocumentError, *_DAMAGE):
+            return b""
+
+    def names(self) -> list[str]:
+        """List the names of all parts, sorted."""
+        return sorted(self._names.values())
 
     def _blocks(self, name: str) -> Iterator[bytes]:
         entry = self._zip.getinfo(name)
@@ -175,11 +233,7 @@ class Archive:
         parser = expat.ParserCreate(namespace_separator="\n")
         parser.buffer_text = True
         elements = depth = 0
-        shown, kind, prefixes = self.shown, self.format, self.format.prefixes
-
-        def short(name: str) -> str:
-            address, _, local = name.rpartition("\n")
-            return f"{prefixes.get(address, '')}:{local}"
+        shown, kind, short = self.shown, self.format, self._short.__getitem__
 
         def start(name: str, attributes: dict[str, str]) -> None:
             nonlocal elements, depth

@@ -14,6 +14,7 @@ from colde_cli.documents.document import Document
 from colde_cli.documents.office.archive import XmlHandler
 
 _MAX_LINEAGE = 12  # a style can be based on itself through others
+_ACCEPTED = "Tracked changes were read as accepted: insertions are in the text, deletions beside it."
 
 
 @dataclass(slots=True)
@@ -130,24 +131,17 @@ class Body(XmlHandler):
 
     def build(self, title: str, name: str, notes: Sequence[str]) -> Document:
         """Build the document; see `DocumentBuilder.build`."""
-        document = self.builder.build(self.title or title, name, self.warnings(), notes)
-        return replace(document, report=replace(document.report, counted_numbers=self.counted_numbers))
-
-    def warnings(self) -> list[str]:
-        """Write sentences on tracked changes and hidden text."""
-        warnings = []
         if self.tracked:
-            warnings.append("Tracked changes were read as accepted: insertions are in, deletions are out.")
-        if self.hidden:
-            warnings.append("Hidden text was left out.")
-        return warnings
+            notes = (*notes, _ACCEPTED)
+        document = self.builder.build(self.title or title, name, (), notes)
+        return replace(document, report=replace(document.report, counted_numbers=self.counted_numbers))
 
     def place_paragraph(self, paragraph: Paragraph) -> None:
         """Put a finished paragraph into its table or note, else into the document."""
         text = "".join(paragraph.pieces)
         place = self._places[-1] if self._places else None
         if isinstance(place, Note):
-            place.texts.append(text)
+            place.texts += [text, *paragraph.notes]
         elif isinstance(place, Table):
             place.cell.append(" ".join(text.split()))
             place.notes += paragraph.notes
@@ -191,11 +185,11 @@ class Body(XmlHandler):
         if not isinstance(table, Table):
             return
         if isinstance(outer, Note):
-            outer.texts += table.rows
+            outer.texts += [*table.rows, *table.notes]
         elif isinstance(outer, Table):
             outer.cell += table.rows
             outer.notes += table.notes
-        elif table.rows:
+        else:  # its notes count also where it has no words
             self.builder.add_paragraph("\n".join(table.rows), lines=True)
             for note in table.notes:
                 self.builder.add_note(note)

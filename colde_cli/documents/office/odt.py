@@ -1,14 +1,19 @@
-"""Read OpenDocument texts (.odt): the parts of the file, its styles, and its body."""
+"""Read OpenDocument texts (.odt): the parts of the file, its headers and footers, and its properties."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 from typing import BinaryIO
 
 from colde_cli.documents.builder import DocumentBuilder
 from colde_cli.documents.document import Document
-from colde_cli.documents.office.archive import MAX_ELEMENTS, Archive, Properties, XmlHandler, ZipFormat
-from colde_cli.documents.office.body import Body, Note, Paragraph, Styles, Table, TextStyle
+from colde_cli.documents.office.archive import MAX_ELEMENTS, Archive, XmlHandler, ZipFormat
+from colde_cli.documents.office.odt_body import OdtBody
+from colde_cli.documents.office.odt_parts import OdtParts
+from colde_cli.documents.office.odt_styles import OdtStyles
+from colde_cli.documents.office.odt_text import Attributes, Closer
+from colde_cli.documents.outside import Account, OutsideKind, PartKind
 from colde_cli.documents.text import shown_as
 from colde_cli.errors import CorruptFileError
 
@@ -22,32 +27,44 @@ _FORMAT = ZipFormat(
         f"{_OASIS}table:1.0": "table",
         f"{_OASIS}style:1.0": "style",
         f"{_OASIS}drawing:1.0": "draw",
+        f"{_OASIS}dr3d:1.0": "dr3d",
         f"{_OASIS}svg-compatible:1.0": "svg",
+        f"{_OASIS}form:1.0": "form",
+        f"{_OASIS}script:1.0": "script",
+        f"{_OASIS}meta:1.0": "meta",
         f"{_OASIS}manifest:1.0": "manifest",
+        "urn:org:documentfoundation:names:experimental:office:xmlns:loext:1.0": "loext",
+        "urn:openoffice:names:experimental:ooo-ms-interop:xmlns:field:1.0": "field",
+        "http://www.w3.org/1998/Math/MathML": "math",
+        "http://www.w3.org/1999/xlink": "xlink",
+        "http://www.w3.org/XML/1998/namespace": "xml",
         "http://purl.org/dc/elements/1.1/": "dc",
     },
 )
-# The content of these is no text of the document: deleted text, comments, names of pictures, numbers of notes, and
-# the editor's own lists of headings. A bibliography is kept, except for the pattern of its entries.
-_SKIPPED = frozenset(
-    (
-        *("text:tracked-changes", "office:annotation", "svg:title", "svg:desc", "text:note-citation"),
-        *("text:illustration-index", "text:table-index", "text:object-index", "text:user-index"),
-        *("text:alphabetical-index", "text:bibliography-source", "text:ruby-text", "text:hidden-text"),
-        *("office:scripts", "office:forms", "office:binary-data", "office:settings", "text:script"),
-    )
-)
-_CONTENTS = "text:table-of-content"
-_BLANKS = frozenset(("text:s", "text:tab", "text:line-break"))
-_PARAGRAPHS = frozenset(("text:p", "text:h"))
-_BOX = "draw:text-box"
+_PROPERTIES = {
+    "dc:title": "title",
+    "dc:subject": "subject",
+    "dc:description": "description",
+    "meta:keyword": "keyword",
+}
+_HEADERS, _FOOTERS = OutsideKind.HEADERS, OutsideKind.FOOTERS
+_PAGES = {
+    "style:header": (_HEADERS, ""),
+    "style:header-left": (_HEADERS, "even pages"),
+    "style:header-first": (_HEADERS, "first page"),
+    "loext:header-first": (_HEADERS, "first page"),
+    "style:footer": (_FOOTERS, ""),
+    "style:footer-left": (_FOOTERS, "even pages"),
+    "style:footer-first": (_FOOTERS, "first page"),
+    "loext:footer-first": (_FOOTERS, "first page"),
+}
 
 
 def read_odt(file: BinaryIO, path: str, name: str) -> Document:
     """Read an .odt: paragraphs, lists, tables, text boxes and notes; headings by their outline level.
 
-    Tracked changes are read as accepted. Headers, footers, comments, hidden text, formulas and the table of contents
-    are left out. Numbers that the editor counts itself (of headings, of lists) are not part of the text.
+    Tracked changes are read as accepted. Numbers that the editor counts itself (of headings, of lists) are not part of
+    the text. What else the file holds is beside the text; see `colde_cli.documents.outside`.
 
     Args:
         file: open and seekable.
@@ -62,17 +79,30 @@ def read_odt(file: BinaryIO, path: str, name: str) -> Document:
     """
     shown = shown_as(path)
     archive = Archive(file, shown, _FORMAT)
-    _check_readable(archive)
-    styles, properties = OdtStyles(), Properties()
-    archive.read("styles.xml", styles)
+    parts = OdtParts(archive, _checked_types(archive))
+    builder = DocumentBuilder(shown)
+    common, properties = OdtStyles(), _Properties(builder.account)
+    archive.read("styles.xml", common)
     archive.read("meta.xml", properties)
-    body = OdtBody(DocumentBuilder(shown), styles)
+    body = OdtBody(builder, common.copy(), parts=parts)
     archive.read("content.xml", body, MAX_ELEMENTS)
-    notes = ["Left out the table of contents."] if body.contents else []
-    return replace(body.build(properties.title, name, notes), path=path)
+    body.finish()
+    used = body.styles.masters_in_use(body.begun, default=body.default_page is not False)
+    margins = PageMargins(DocumentBuilder(shown), common, parts=parts, running=True, used=frozenset(used))
+    archive.read("styles.xml", margins)
+    _add_new(builder.account, margins.account)
+    _add_backgrounds(builder.account, parts, body.styles)
+    parts.add_unnamed(builder.account)
+    return replace(body.build(properties.title, name, ()), path=path)
 
 
-def _check_readable(archive: Archive) -> None:
+def _checked_types(archive: Archive) -> dict[str, str]:
+    """The kinds of the parts of a file that can be read.
+
+    Raises:
+        CorruptFileError: it holds no text.
+        PasswordError: it is encrypted.
+    """
     manifest = _Manifest()
     archive.read("META-INF/manifest.xml", manifest)
     if manifest.encrypted:
@@ -82,128 +112,85 @@ def _check_readable(archive: Archive) -> None:
             f"Cannot read {archive.shown}: it is a ZIP archive without the text of an OpenDocument; save it again as"
             " .odt."
         )
+    return manifest.types
+
+
+def _add_new(account: Account, margins: Account) -> None:
+    """Add what stands in the margins of the pages; what several styles of pages have is there once."""
+    for text in dict.fromkeys(margins.all_texts()):
+        account.add_text(text.kind, text.text, text.about)
+    for part in dict.fromkeys(margins.all_parts()):
+        account.add_part(part.kind, part.digest, part.about, source=part.source)
+
+
+def _add_backgrounds(account: Account, parts: OdtParts, styles: OdtStyles) -> None:
+    """Add the pictures behind texts and pages, and those that are bullets; a filling that is not used is none."""
+    addresses = dict(styles.pictures)
+    for identifier, address in styles.fillings.items():
+        if parts.inside(address) and identifier in styles.filled:
+            addresses[address] = None
+    for picture in filter(None, map(parts.inside, addresses)):
+        parts.add(account, PartKind.PICTURES, picture, "background")
 
 
 @dataclass(slots=True)
 class _Manifest(XmlHandler):
-    """The list of parts: whether one is encrypted."""
+    """The list of parts: what they are, and whether one is encrypted."""
 
     encrypted: bool = False
+    types: dict[str, str] = field(default_factory=dict)
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
         self.encrypted |= name == "manifest:encryption-data"
+        if name == "manifest:file-entry":
+            self.types[attributes.get("manifest:full-path", "")] = attributes.get("manifest:media-type", "")
 
 
 @dataclass(slots=True)
-class OdtStyles(Styles):
-    """The styles in `styles.xml`, and the automatic ones in `content.xml`.
+class _Properties(XmlHandler):
+    """The properties of the document that a reader sees; dates, authors and counts are none."""
 
-    Identifiers are the names of editors with their blanks as `_20_`.
-    """
-
-    def start(self, name: str, attributes: dict[str, str]) -> None:
-        """Record a style or one of its properties."""
-        if name == "style:style":
-            identifier = attributes.get("style:name", "")
-            shown = attributes.get("style:display-name", identifier).replace("_20_", " ")
-            level = outline_level(attributes.get("style:default-outline-level", ""))
-            self._current = TextStyle(shown.lower(), attributes.get("style:parent-style-name", ""), level)
-            self._styles[attributes.get("style:family", ""), identifier] = self._current
-        elif name == "style:text-properties":
-            self._current.hidden = attributes.get("text:display") == "none"
-
-    def end(self, name: str) -> None:
-        """Forget the current style: properties after it belong to something else."""
-        if name == "style:style":
-            self._current = TextStyle()
-
-    def undefined(self, identifier: str) -> TextStyle:
-        """Make the style by the name behind its identifier."""
-        return TextStyle(identifier.replace("_20_", " ").lower())
-
-
-def outline_level(value: str) -> int | None:
-    """Parse the level of a heading, 1 the outermost; None if it is not stated."""
-    return int(value) if value.isdecimal() and 0 < len(value) <= 2 else None
-
-
-@dataclass(slots=True)
-class OdtBody(Body):
-    """The body in `content.xml`; automatic styles come first, and a note is inside the paragraph that refers to it."""
-
-    _within: bool = False
-    _index_titles: int = 0
+    account: Account
+    title: str = ""
+    _name: str = ""
+    _words: str = ""
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
-        """Begin an element."""
-        self.tracked += name == "text:changed-region"
-        if self._skipping:
-            self._skipping += 1
-        elif not self._within:
-            self._within = name == "office:text"
-            self.styles.start(name, attributes)
-        elif self._is_left_out(name, attributes):
-            self._skipping = 1
-        elif name in _PARAGRAPHS:
-            self._paragraphs.append(self._paragraph(name, attributes))
-        elif name in _BLANKS:
-            self.characters(" ")
-        elif name == "text:index-title":
-            self._index_titles += 1
-        elif name == "text:note":
-            self._places.append(Note())
-        elif name == "table:table":
-            self._places.append(Table())
-        elif name == _BOX:
-            self.begin_box()
+        self._name, self._words = _PROPERTIES.get(name, ""), ""
 
     def end(self, name: str) -> None:
-        """End an element."""
-        if self._skipping:
-            self._skipping -= 1
-        elif not self._within:
-            self.styles.end(name)
-        elif name in _PARAGRAPHS:
-            self.place_paragraph(self._paragraphs.pop())
-        elif name == "text:index-title":
-            self._index_titles -= 1
-        elif name == "text:note":
-            self._end_note()
-        elif name == _BOX:
-            self._places.pop()
-        elif name == "table:table-cell":
-            self.end_cell()
-        elif name == "table:table-row":
-            self.end_row()
-        elif name == "table:table":
-            self.end_table()
-        elif name == "office:text":
-            self._within = False
+        self.account.add_text(OutsideKind.METADATA, self._words, self._name)
+        if self._name == "title":
+            self.title = self._words
+        self._name, self._words = "", ""
 
     def characters(self, text: str) -> None:
-        """Take text of a paragraph."""
-        if self._paragraphs and not self._skipping:
-            self._paragraphs[-1].pieces.append(text)
+        if self._name:
+            self._words += text
 
-    def _is_left_out(self, name: str, attributes: dict[str, str]) -> bool:
-        self.contents += name == _CONTENTS
-        family = "text" if name == "text:span" else "paragraph" if name in _PARAGRAPHS else ""
-        hidden = bool(family) and self.styles.is_hidden(family, attributes.get("text:style-name", ""))
-        hidden |= name == "text:section" and attributes.get("text:display") == "none"
-        self.hidden += hidden
-        return hidden or name == _CONTENTS or name in _SKIPPED
 
-    def _paragraph(self, name: str, attributes: dict[str, str]) -> Paragraph:
-        style = attributes.get("text:style-name", "")
-        level = None
-        if name == "text:h":
-            stated = outline_level(attributes.get("text:outline-level", ""))
-            level = stated or self.styles.level(style) or 1
-        elif self._index_titles:  # of a bibliography, the one index that is kept
-            level = 1
-        return Paragraph(style, level)
+@dataclass(slots=True)
+class PageMargins(OdtBody):
+    """The headers and footers in `styles.xml`, as texts beside the body.
 
-    def _end_note(self) -> None:
-        note = self._places.pop()
-        if isinstance(note, Note) and self._paragraphs:
-            self._paragraphs[-1].notes.append(" ".join(note.texts))
+    Attributes:
+        used: identifiers of the page styles that occur.
+    """
+
+    used: Iterable[str] = ()
+    _master: str = ""
+
+    def begin_before(self, name: str, attributes: Attributes) -> Closer:
+        """Begin an element outside headers and footers, or one of these."""
+        if name == "style:master-page":
+            self._master = attributes.get("style:name", "")
+        shown = self._master in self.used and attributes.get("style:display") != "false"
+        if name not in _PAGES or not shown:
+            return None
+        self._within = True
+        self._begin_aside(*_PAGES[name])
+        return self._end_margin
+
+    def _end_margin(self) -> None:
+        self._end_aside()
+        self._within = False

@@ -5,9 +5,10 @@ colde it imports only files that need nothing but PDFium and the standard librar
 
     request   password, first, last (1-based pages), step, characters, and the limits; perhaps `boxes`, the pages of
               which to send the places of letters, too
-    answer    JSON lines: one `document` or `refused`, then one `page` per page, then `end`
+    answer    JSON lines: one `document` or `refused`, then one `page` per page, then `end`, and `attached`: what the
+              document holds beside its pages
 
-If the process dies, the page that it began and did not finish is to blame.
+If the process dies, the page that it began and did not finish is to blame; after `end`, it is what is attached.
 """
 
 from __future__ import annotations
@@ -27,7 +28,10 @@ sys.path.extend(json.loads(os.environ["COLDE_READER_PATH"]))
 
 import pypdfium2_raw as pdfium
 
-from colde_cli.documents.pdf.fields import Entry, FormReader, is_filled, utf16
+from colde_cli.documents.pdf.annotations import AnnotationReader
+from colde_cli.documents.pdf.attached import attached
+from colde_cli.documents.pdf.catalog import Catalog
+from colde_cli.documents.pdf.fields import Entry, FormReader, utf16
 from colde_cli.documents.pdf.packing import LetterStyle, LineValues, pack
 from colde_cli.documents.pdf.page_text import (
     HYPHENS,
@@ -38,6 +42,7 @@ from colde_cli.documents.pdf.page_text import (
     entry_boxes,
     survey_objects,
 )
+from colde_cli.documents.pdf.pictures import alternatives, pictures_among, stored_digest
 from colde_cli.documents.worker import Request, limit_step, send, serve, write
 
 _MAX_BOOKMARKS = 10_000
@@ -48,6 +53,7 @@ _SPECIAL = re.compile("[\t\xa0\xad\x02\ufffe]")
 _NO_CHARACTER = re.compile("[\x00\x01\x03-\x08\x0b\x0c\x0e-\x1f\ufffd]")
 _UNREADABLE = re.compile("[\x00\x01\x03-\x08\x0b\x0c\x0e-\x1f\ufffd\ue000-\uf8ff]")
 
+_TURN = 3  # degrees; the letters of a skewed scan differ less
 SOFT_HYPHEN = "\u00ad"
 Handle = Any  # a pointer of ctypes, or a function of the library
 
@@ -78,6 +84,11 @@ def target_page(document: Handle, mark: Handle) -> int:
     return pdfium.FPDFDest_GetDestPageIndex(document, target) + 1 if target else 0
 
 
+def _turns(one: Run, other: Run) -> bool:
+    """Whether two runs are written in different directions."""
+    return _TURN < (other[2][4] - one[2][4]) % 360 < 360 - _TURN
+
+
 class PageReader:
     """Reads the words of one page with their fonts, and gathers them into lines."""
 
@@ -92,12 +103,14 @@ class PageReader:
         self.suspect = 0
         self.lines: list[LineValues] = []
         self.boxes: list[LineBoxes] = []
-        self.kinds, strokes = survey_objects(page)
+        self.kinds, strokes, pictured = survey_objects(page)
+        self.pictures = [*map(stored_digest, pictures_among(pictured))] if pictured else []
         self.rules = [
             (left - self.left, right - self.left, foot - self.foot) for left, right, foot in strokes
         ]
         self._letters = ""
         self._words: list[str] = []
+        self._texts: list[str] = []  # the words as they are written, with signs for super- and subscripts
         self._begins: list[int] = []  # numbers of their first characters
         self._last = 0
         self._runs: list[Run] = []
@@ -144,22 +157,29 @@ class PageReader:
     def _take(self, words: list[str], begins: list[int]) -> None:
         """Add words to the line; PDFium may have joined a word over the line's end: then begin another."""
         before = self._runs[-1] if self._runs else None
-        runs = self.text.runs(begins, before[2] if before else None)
-        if before and abs(runs[0][5] - before[5]) > runs[0][2][0] / 2:
+        runs, mixed = self.text.runs(words, begins, before[2] if before else None)
+        if before and (abs(runs[0][5] - before[5]) > runs[0][2][0] / 2 or _turns(before, runs[0])):
             self._flush()
-        styles = self._styles
+        if len(runs) > 1 and any(map(_turns, runs, runs[1:])):
+            for run in runs:
+                self._take(words[run[0] : run[1]], begins[run[0] : run[1]])
+            return
+        styles, texts = self._styles, words[:]
+        for index in mixed:
+            texts[index] = self.text.written(words[index], begins[index])
         for first, end, style, font, _, _ in runs:
-            some = words[first:end]
-            self.suspect += self.text.guessed(some, begins[first:end], font)
-            count = sum(map(len, some))
+            self.suspect += self.text.guessed(words[first:end], begins[first:end], font)
+            count = sum(map(len, texts[first:end]))
             if styles and styles[-1][0] == style:
                 count += styles.pop()[1]
             styles.append((style, count))
         self._last = begins[-1] + len(words[-1]) - 1
         if self._letters[self._last + 1 : self._last + 2] in HYPHENS:
             words[-1] += SOFT_HYPHEN
+            texts[-1] += SOFT_HYPHEN
             styles.append((style, styles.pop()[1] + 1))
         self._words += words
+        self._texts += texts
         self._begins += begins
         self._runs += runs
 
@@ -170,13 +190,15 @@ class PageReader:
             return
         angle = styles[0][0][4] if len(styles) == 1 else max(styles, key=itemgetter(1))[0][4]
         base, x0 = self._place(angle)
-        text = " ".join(self._words)
+        text = " ".join(self._texts)
         if SOFT_HYPHEN in text:
             text = text.replace(SOFT_HYPHEN + " ", SOFT_HYPHEN)
         if self.unreadable:
             text = _NO_CHARACTER.sub("\ufffd", text)
         x1 = max(self._right_end(self._last, angle), x0)
         mark = self._mark(self._last, base) if angle == 0 else 0
+        if mark and text[-mark - 1 : -mark] == "^":
+            mark += 1
         ruled = bool(self.rules) and angle == 0 and self._is_ruled(x0, x1, base)
         self.lines.append((text, x0, base, x1, angle, mark, ruled, styles))
         if self._box_reader is not None:
@@ -184,7 +206,7 @@ class PageReader:
             self.boxes.append(
                 self._box_reader.line([(begin, begin + self._length(begin, word)) for begin, word in spans])
             )
-        self._words, self._begins, self._runs, self._styles = [], [], [], []
+        self._words, self._texts, self._begins, self._runs, self._styles = [], [], [], [], []
 
     def _length(self, begin: int, word: str) -> int:
         """Characters of a word on the page: it may have been given a soft hyphen."""
@@ -245,8 +267,16 @@ class PageReader:
         return max(self._turn(x, y, angle)[0] for x, y in corners)
 
 
+def from_head(data: bytes) -> bytes:
+    """The file without what precedes it."""
+    return data[max(0, data.find(b"%PDF-", 0, _JUNK)) :]
+
+
 def open_document(data: bytes, password: str | None) -> Handle:
-    """Open the file: PDFium's handle or a null pointer. Tries the password in UTF-8 (AES-256) and Latin-1 (older)."""
+    """Open the file: PDFium's handle or a null pointer. Tries the password in UTF-8 (AES-256) and Latin-1 (older).
+
+    The bytes must live as long as the handle.
+    """
     wanted = {None} if password is None else {password.encode(), password.encode("latin-1", "replace")}
     for attempt in sorted(wanted, key=lambda item: item is not None and not item.isascii()):
         document = pdfium.FPDF_LoadMemDocument64(data, len(data), attempt)
@@ -258,7 +288,7 @@ def open_document(data: bytes, password: str | None) -> Handle:
 def answer(request: Request, data: bytes) -> None:
     """Answer a request for a file."""
     limit_step(request["step"])
-    data = data[max(0, data.find(b"%PDF-", 0, _JUNK)) :]
+    data = from_head(data)
     document = open_document(data, request["password"])
     if not document:
         send("refused", reason="password" if pdfium.FPDF_GetLastError() == 4 else "damaged")
@@ -268,32 +298,57 @@ def answer(request: Request, data: bytes) -> None:
     form = FormReader(document)
     outline = bookmarks(document) if request["first"] <= 1 else []
     send("document", pages=count, title=title, outline=outline, dynamic=form.dynamic)
+    deferred: list[int] = []
+    tagged = bool(pdfium.FPDFCatalog_IsTagged(document)) and Catalog(data).mentions(b"/Alt")
     for number in range(request["first"], min(count, request["last"] or count) + 1):
         limit_step(request["step"])
         send("begin", number=number)
         boxes = number in request.get("boxes", ())
-        read_page(document, number, form, request["characters"], boxes=boxes)
+        if read_page(document, number, form, request["characters"], boxes=boxes, tagged=tagged):
+            deferred.append(number)
     send("end")
+    limit_step(request["step"])
+    texts, parts = attached(document, data, request["password"], deferred)
+    send("attached", outside=texts, parts=parts)
     if request["kept"]:
         form.close()
         pdfium.FPDF_CloseDocument(document)
 
 
-def read_page(document: Handle, number: int, form: FormReader, limit: int, *, boxes: bool) -> None:
-    """Send one page; one that PDFium cannot load, or of more than `limit` characters, is sent as unreadable."""
+def read_page(
+    document: Handle, number: int, form: FormReader, limit: int, *, boxes: bool, tagged: bool
+) -> bool:
+    """Send one page; one that PDFium cannot load, or of more than `limit` characters, is sent as unreadable.
+
+    Args:
+        document: an open one.
+        number: of the page, from 1.
+        form: of the document.
+        limit: of characters.
+        boxes: send the places of letters, too.
+        tagged: pictures may have texts that stand for them.
+
+    Returns:
+        Whether files or media are attached to it.
+    """
     page = pdfium.FPDF_LoadPage(document, number - 1)
     if not page:
         send("page", number=number, failed=True)
-        return
+        return False
     reader = PageReader(page, number, boxes=boxes)
     if reader.text.count > limit:
         send("page", number=number, failed=True)
-        return
+        return False
+    notes = AnnotationReader(document, page, reader.text.handle, form)
+    notes.read()
+    if tagged:
+        notes.texts += [("alternative-texts", text, "") for text in alternatives(page)]
     reader.read()
     entries: list[Entry] = []
     unread = 0
-    if is_filled(page):
+    if notes.filled:
         entries, unread = form.entries(page, number - 1)
+        notes.texts += [("comments", text, "text box") for text in form.unshown]
     if sum(len(entry[0]) for entry in entries) > limit:
         entries, unread = [], len(entries)
     kinds = reader.kinds
@@ -312,8 +367,12 @@ def read_page(document: Handle, number: int, form: FormReader, limit: int, *, bo
         entries=pack([reader.placed(entry) for entry in entries]),
         unread=unread,
         boxes=[*reader.boxes, *map(entry_boxes, entries)] if boxes else [],
+        outside=notes.texts,
+        parts=notes.parts,
+        pictures=reader.pictures + notes.pictures,
     )
     pdfium.FPDF_ClosePage(page)
+    return notes.deferred
 
 
 _SAMPLE = b"""%PDF-1.4

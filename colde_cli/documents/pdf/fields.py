@@ -14,14 +14,15 @@ from typing import Any
 
 import pypdfium2_raw as pdfium
 
+from colde_cli.documents.pdf.pictures import MAX_ANNOTATIONS
 from colde_cli.documents.worker import HIDDEN, ON
 
 Handle = Any  # a pointer of ctypes, or a function of the library
 # Text, left end, baseline, right end and size, in points of the page's own coordinates.
 Entry = tuple[str, float, float, float, float]
 
-_FILLED = frozenset((pdfium.FPDF_ANNOT_WIDGET, pdfium.FPDF_ANNOT_FREETEXT, pdfium.FPDF_ANNOT_STAMP))
-_MAX_ENTRIES = 5_000  # entries of one page
+FILLED = frozenset((pdfium.FPDF_ANNOT_WIDGET, pdfium.FPDF_ANNOT_FREETEXT, pdfium.FPDF_ANNOT_STAMP))
+"""Kinds of annotations that may be filled in."""
 _MAX_OPTIONS = 1_000
 _SIZE = 10.0  # in points, of a value without an appearance
 _FILL_LINE = re.compile("_{2,}|\\.{3,}")
@@ -43,6 +44,7 @@ class _Field:
     def __init__(self, box: tuple[float, float, float, float], value: str, *, always: bool) -> None:
         self.box, self.value = box, value
         self.always = always  # the value counts even if the appearance shows text
+        self.unshown = False  # the appearance shows another text than the value, which does not count
         self.lines: list[Entry] = []
 
     def holds(self, x: float, y: float) -> bool:
@@ -54,6 +56,7 @@ class _Field:
         shown = "".join("".join(line[0].split()) for line in self.lines)
         value = "".join(self.value.split())
         if not value or (shown and not self.always):
+            self.unshown = value not in shown
             return self.lines
         if shown == value:  # shown perhaps as one box for each letter
             return self._value_lines()
@@ -74,16 +77,10 @@ def _long(call: Handle, *arguments: object) -> str:
     return utf16(call, *arguments, limit=1 << 28)
 
 
-def is_filled(page: Handle) -> bool:
-    """Whether anything is filled in on the page; True if there are too many annotations to look at."""
-    count = pdfium.FPDFPage_GetAnnotCount(page)
-    for index in range(min(count, _MAX_ENTRIES)):
-        annotation = pdfium.FPDFPage_GetAnnot(page, index)
-        kind = pdfium.FPDFAnnot_GetSubtype(annotation)
-        pdfium.FPDFPage_CloseAnnot(annotation)
-        if kind in _FILLED:
-            return True
-    return bool(count > _MAX_ENTRIES)
+def is_on(form: Handle, annotation: Handle) -> bool:
+    """Whether a checkbox or a radio button is on."""
+    state = utf16(pdfium.FPDFAnnot_GetStringValue, annotation, b"AS")
+    return state not in ("", "Off") or bool(pdfium.FPDFAnnot_IsChecked(form, annotation))
 
 
 class FormReader:
@@ -91,13 +88,21 @@ class FormReader:
 
     Attributes:
         dynamic: the form is an XFA form; its pages do not show all values.
+        unshown: contents of the text boxes of the last page that was read that their appearances do not show.
     """
 
     def __init__(self, document: Handle) -> None:
+        self.unshown: list[str] = []
         self._document = document
         self.dynamic = pdfium.FPDF_GetFormType(document) == pdfium.FORMTYPE_XFA_FULL
         self._info = pdfium.FPDF_FORMFILLINFO(version=2)
         self._form: Handle = None
+
+    @property
+    def handle(self) -> Handle:
+        """PDFium's handle of the form, opened when it is first needed."""
+        self._form = self._form or pdfium.FPDFDOC_InitFormFillEnvironment(self._document, self._info)
+        return self._form
 
     def close(self) -> None:
         """Free what was opened; the document must still be open."""
@@ -109,9 +114,9 @@ class FormReader:
 
         Annotations are drawn into the page's dictionary: read the page's own text from `page`, which was loaded before.
         """
-        self._form = self._form or pdfium.FPDFDOC_InitFormFillEnvironment(self._document, self._info)
+        self.unshown = []
         count = pdfium.FPDFPage_GetAnnotCount(page)
-        if count > _MAX_ENTRIES:
+        if count > MAX_ANNOTATIONS:
             return [], count
         text = pdfium.FPDFText_LoadPage(page)
         own = pdfium.FPDFPage_CountObjects(page)
@@ -126,6 +131,7 @@ class FormReader:
             pdfium.FPDF_ClosePage(drawn)
         found = [line for item in fields for line in item.entries()]
         new = [line for line in found if not _is_in_content(text, line)]
+        self.unshown = [item.value for item in fields if item.unshown]
         pdfium.FPDFText_ClosePage(text)
         return new, 0
 
@@ -136,7 +142,7 @@ class FormReader:
             kind = pdfium.FPDFAnnot_GetSubtype(annotation)
             seen = not pdfium.FPDFAnnot_GetFlags(annotation) & HIDDEN
             found, draw = None, False
-            if seen and kind in _FILLED:
+            if seen and kind in FILLED:
                 value, draw = self._value(annotation, kind)
                 box = pdfium.FS_RECTF()
                 pdfium.FPDFAnnot_GetRect(annotation, box)
@@ -153,15 +159,12 @@ class FormReader:
         if kind != pdfium.FPDF_ANNOT_WIDGET:
             is_box = kind == pdfium.FPDF_ANNOT_FREETEXT
             return _long(pdfium.FPDFAnnot_GetStringValue, annotation, b"Contents") if is_box else "", True
-        form = self._form
+        form = self.handle
         field_kind = pdfium.FPDFAnnot_GetFormFieldType(form, annotation)
         if field_kind == pdfium.FPDF_FORMFIELD_PUSHBUTTON:
             return "", False
         if field_kind in (pdfium.FPDF_FORMFIELD_CHECKBOX, pdfium.FPDF_FORMFIELD_RADIOBUTTON):
-            state = utf16(pdfium.FPDFAnnot_GetStringValue, annotation, b"AS")
-            return ON if state not in ("", "Off") or pdfium.FPDFAnnot_IsChecked(
-                form, annotation
-            ) else "", False
+            return ON if is_on(form, annotation) else "", False
         value = _long(pdfium.FPDFAnnot_GetFormFieldValue, form, annotation)
         if field_kind in (pdfium.FPDF_FORMFIELD_COMBOBOX, pdfium.FPDF_FORMFIELD_LISTBOX):
             # The appearance of a list shows all of its choices.
@@ -169,9 +172,9 @@ class FormReader:
         return value or _long(pdfium.FPDFAnnot_GetStringValue, annotation, b"V"), True
 
     def _chosen(self, annotation: Handle) -> Iterator[str]:
-        for index in range(min(pdfium.FPDFAnnot_GetOptionCount(self._form, annotation), _MAX_OPTIONS)):
-            if pdfium.FPDFAnnot_IsOptionSelected(self._form, annotation, index):
-                yield utf16(pdfium.FPDFAnnot_GetOptionLabel, self._form, annotation, index)
+        for index in range(min(pdfium.FPDFAnnot_GetOptionCount(self.handle, annotation), _MAX_OPTIONS)):
+            if pdfium.FPDFAnnot_IsOptionSelected(self.handle, annotation, index):
+                yield utf16(pdfium.FPDFAnnot_GetOptionLabel, self.handle, annotation, index)
 
 
 def _share_out(page: Handle, fields: list[_Field]) -> None:

@@ -1,15 +1,11 @@
-"""Decode the lines that a PDF reader process sends, and keep the lines of text.
-
-`decode_page` makes `Line`s with a place and a style. `text_lines` leaves out running heads, page numbers, rotated and
-invisible text, and inserts the values of form fields in reading order.
-"""
+"""Decode the lines that a PDF reader process sends: text, place and style. `body_lines` says which of them are text."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
 from array import array
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -17,9 +13,6 @@ from typing import Any, NamedTuple
 
 from colde_cli.documents.pdf.packing import unpack_counts, unpack_places
 
-FURNITURE = "running heads and page numbers"
-ROTATED = "rotated text"
-INVISIBLE = "text that a reader cannot see"
 _BOLD = re.compile(
     r"bold|black|heavy|demi|poster|[-,]b$|medi$|-bd|\bbd\b|cmbx|cmssbx|cmb1|sfbx|ptmb|ptb|utmb|phvb|tib|lmb|MB\d"
     r"|TZ$|TB$|SFRB|timesb|\.B$",
@@ -33,7 +26,7 @@ _LIGATURES = {
 _BULLETS = dict.fromkeys((0xF0B7, 0xF0A7, 0xF076, 0xF0D8, 0xF0A8), "•")
 _LETTERS = str.maketrans({**_LIGATURES, **_BULLETS, 0xA0: " ", 0x200B: "", 0xFEFF: ""})
 _LEFT_OVER = re.compile("[\ud800-\udfff\ue000-\uf8ff]")
-_UNKNOWN_BULLET = re.compile(r"^\ufffd(?= \w)")
+_UNKNOWN_BULLET = re.compile(r"^\ufffd(?= [^\W\d])")  # before a number it may have been a minus
 _MATHS = re.compile("[\U0001d400-\U0001d7ff]+")
 # Old TeX sets an accent as a separate letter, before or after its base letter.
 _LOOSE_ACCENT = re.compile(
@@ -42,15 +35,7 @@ _LOOSE_ACCENT = re.compile(
 _ODD = re.compile("[\U0001d400-\U0001d7ff\ud800-\udfff\ue000-\uf8ff\ufffd´`¨ˆ˜]")
 """The signs that the expressions above look for."""
 _COMBINING = {"´": "\u0301", "`": "\u0300", "¨": "\u0308", "ˆ": "\u0302", "˜": "\u0303"}
-_EDGE = 0.07  # running heads lie within this share of a page's height from its top or foot
-_EDGE_LINES = 3
 _FARTHEST = 1e6  # points; the largest page has 14,400 (ISO 32000-1, annex C)
-_MAX_FURNITURE = 0.5
-_STAMP = 0.2
-_SKEW = 3
-_PAGE_NUMBER = re.compile(
-    r"[\W_]*(page\s*)?(\d{1,4}|[ivxl]{1,6}|[A-Z]-?\d{1,3})([\W_]*(of|/)\s*\d{1,4})?[\W_]*", re.IGNORECASE
-)
 
 
 class LineStyle(NamedTuple):
@@ -317,155 +302,7 @@ def _compose(found: re.Match[str]) -> str:
     return unicodedata.normalize("NFC", ("i" if letter == "ı" else letter) + _COMBINING[accent])
 
 
-@dataclass(slots=True)
-class TextLayout:
-    """The lines that are text, in content order, and what was left out.
-
-    Attributes:
-        lines: text lines of all pages.
-        left_out: number of lines left out, by reason.
-        letters_left_out: number of letters in rotated, hidden and off-page lines.
-    """
-
-    lines: list[Line] = field(default_factory=list)
-    left_out: Counter[str] = field(default_factory=Counter)
-    letters_left_out: int = 0
-
-
-def text_lines(pages: Sequence[PdfPage]) -> TextLayout:
-    """Keep the lines that are text, and count the others."""
-    layout = TextLayout()
-    upright = [_painted(page, layout) for page in pages]
-    furniture = _running(upright)
-    for page, lines in zip(pages, upright, strict=True):
-        furniture |= _page_numbers(page, [line for line in lines if id(line) not in furniture])
-    every = [line for lines in upright for line in lines]
-    kept = [line for line in every if id(line) not in furniture]
-    if _letters(kept) < (1 - _MAX_FURNITURE) * _letters(every):  # slides and forms repeat all of their text
-        kept = every
-    layout.left_out[FURNITURE] = len(every) - len(kept)
-    layout.lines = with_entries(kept, pages)
-    return layout
-
-
-def _painted(page: PdfPage, layout: TextLayout) -> list[Line]:
-    """Keep the visible lines in the main direction of a page, or all if none is."""
-    if not page.lines:
-        return []
-    main, level = 0, list(page.lines)
-    if any(line.angle for line in level):
-        directions: Counter[int] = Counter()
-        for line in level:
-            directions[_quarter(line.angle)] += len(line.text)
-        upright = directions[0] > 0.4 * directions.total()
-        main = 0 if upright else max(directions, key=lambda angle: directions[angle])
-        level = [line for line in level if _quarter(line.angle) == main] or level
-    width, height = (page.width, page.height) if main % 180 == 0 else (page.height, page.width)
-    on_page = [line for line in level if -2 < line.base < height + 2 and line.x0 < width and line.x1 > 0]
-    seen = [line for line in on_page if line.hidden < 0.5]
-    # The words of a scanned page are invisible text from OCR, perhaps next to a visible stamp.
-    all_seen = seen and len(seen) == len(on_page)
-    kept = seen if all_seen or _letters(seen) > _STAMP * _letters(on_page) else on_page or level
-    layout.left_out[ROTATED] += len(page.lines) - len(level)
-    layout.left_out[INVISIBLE] += len(level) - len(kept)
-    if len(kept) < len(page.lines):
-        layout.letters_left_out += _letters(page.lines) - _letters(kept)
-    return _without_doubles(kept)
-
-
-def _quarter(angle: int) -> int:
-    """Round an angle to a quarter turn if it is near one, as in a skewed scan."""
-    nearest = round(angle / 90) * 90
-    return nearest % 360 if abs(angle - nearest) <= _SKEW else angle
-
-
-def _without_doubles(lines: list[Line]) -> list[Line]:
-    """Merge two equal lines, printed a hair apart to look bold, into one bold line."""
-    if len({line.text for line in lines}) == len(lines):
-        return lines
-    kept: list[Line] = []
-    places: defaultdict[str, list[int]] = defaultdict(list)
-    for line in lines:
-        twin = next((at for at in places[line.text] if _is_close(kept[at], line)), None)
-        if twin is None:
-            places[line.text].append(len(kept))
-            kept.append(line)
-        else:
-            kept[twin] = replace(kept[twin], bold=1.0)
-    return kept
-
-
-def _is_close(line: Line, other: Line) -> bool:
-    near = 0.25 * other.size
-    return abs(line.x0 - other.x0) < near and abs(line.base - other.base) < near
-
-
-def _running(pages: list[list[Line]]) -> set[int]:
-    """Find the ids of lines that repeat at the same height on several pages; numbers may differ."""
-    places: defaultdict[tuple[str, int], list[Line]] = defaultdict(list)
-    for lines in pages:
-        for line in _edge_lines(lines):
-            places[_pattern(line.text), round(line.base / 6)].append(line)
-    count = len(pages)
-    found: set[int] = set()
-    for same in places.values():
-        often = len(same) >= 3 and len(same) >= min(0.12 * count, 12)
-        if often or (count >= 4 and len(same) >= max(2, 0.4 * count)):
-            found.update(id(line) for line in same)
-    return found
-
-
-def _edge_lines(lines: list[Line]) -> list[Line]:
-    by_height = sorted(lines, key=lambda line: -line.base)
-    if len(by_height) <= 2 * _EDGE_LINES:
-        return by_height
-    return by_height[:_EDGE_LINES] + by_height[-_EDGE_LINES:]
-
-
-def _pattern(text: str) -> str:
-    return re.sub(r"\W+", "", re.sub(r"\d+", "0", text.lower()))[:60]
-
-
-def _page_numbers(page: PdfPage, lines: list[Line]) -> set[int]:
-    if not lines:
-        return set()
-    top, foot = max(line.base for line in lines), min(line.base for line in lines)
-    return {
-        id(line)
-        for line in lines
-        if _PAGE_NUMBER.fullmatch(line.text)
-        and (
-            line.base >= top - 1
-            or line.base <= foot + 1
-            or not _EDGE * page.height < line.base < (1 - _EDGE) * page.height
-        )
-    }
-
-
-def with_entries(lines: list[Line], pages: Sequence[PdfPage]) -> list[Line]:
-    """Insert the filled-in values: after the line to their left, else at the end of their page."""
-    if not any(page.entries for page in pages):
-        return lines
-    written: dict[int, list[Line]] = {page.number: [] for page in pages}
-    for line in lines:
-        written[line.page].append(line)
-    for page in pages:
-        for entry in sorted(page.entries, key=lambda entry: (-entry.base, entry.x0)):
-            _insert(written[page.number], entry)
-    return [line for page in pages for line in written[page.number]]
-
-
-def _insert(lines: list[Line], entry: Line) -> None:
-    beside = [place for place, line in enumerate(lines) if in_row(line, entry)]
-    nearest = max(beside, key=lambda place: lines[place].x0, default=len(lines) - 1)
-    lines.insert(nearest + 1, entry)
-
-
 def in_row(line: Line, entry: Line) -> bool:
     """Whether `entry` is to the right of a line, as a value is to the right of its label."""
     near = 0.6 * max(line.size, entry.size)
     return line.page == entry.page and abs(line.base - entry.base) < near and line.x0 <= entry.x0
-
-
-def _letters(lines: Sequence[Line]) -> int:
-    return sum(len(line.text) for line in lines)

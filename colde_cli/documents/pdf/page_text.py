@@ -19,6 +19,8 @@ import pypdfium2_raw as pdfium
 
 from colde_cli.documents.pdf.fields import Entry
 from colde_cli.documents.pdf.packing import LetterStyle
+from colde_cli.documents.pdf.pictures import page_objects, pictured, quick
+from colde_cli.documents.pdf.word_pieces import Piece, join_pieces, touch
 
 Handle = Any  # a pointer of ctypes, or a function of the library
 
@@ -28,8 +30,8 @@ _RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ud802\ud803\ud83a\ud83b\ufb1d-\ufdff
 _INVISIBLE = frozenset((3, 7))  # text rendering modes that paint nothing (ISO 32000-1, table 106)
 _FIRST = itemgetter(0)
 _NOTHING: LetterStyle = (0.0, "", 0, False, 0, False)
-_MAX_OBJECTS = 20_000
-
+_AROUND_WORDS = ".,;:!?()[]{}\"'“”‘’"
+_SHORT = 3  # letters; in a longer word without digits a script is at the end
 
 _ADDRESS = ctypes.c_void_p
 # The letters of a line, its direction in degrees, and four numbers for each letter: begin and end along the direction,
@@ -39,25 +41,18 @@ LineBoxes = tuple[str, float, list[float]]
 _DESCENT, _ASCENT = 0.22, 0.78  # shares of the size that a letter may take below and above its baseline
 
 
-def _quick(call: Handle, result: Any, *arguments: Any) -> Handle:  # noqa: ANN401 - types of ctypes
-    """The same function of PDFium, but handles are plain addresses, which costs half as much."""
-    return ctypes.CFUNCTYPE(result, *arguments)(ctypes.cast(call, _ADDRESS).value or 0)
-
-
 # Without types of arguments a call is quicker still; such a function takes `c_void_p`, `byref` and small integers only.
-_unicode = _quick(pdfium.FPDFText_GetUnicode, ctypes.c_uint)
-_index = _quick(pdfium.FPDFText_GetCharIndexFromTextIndex, ctypes.c_int)
-_object = _quick(pdfium.FPDFText_GetTextObject, _ADDRESS)
-_origin = _quick(pdfium.FPDFText_GetCharOrigin, ctypes.c_int)
-_box = _quick(pdfium.FPDFText_GetCharBox, ctypes.c_int)
-_map_error = _quick(pdfium.FPDFText_HasUnicodeMapError, ctypes.c_int)
-_bounds = _quick(pdfium.FPDFPageObj_GetBounds, ctypes.c_int)
-_item = _quick(pdfium.FPDFPage_GetObject, _ADDRESS)
-_item_kind = _quick(pdfium.FPDFPageObj_GetType, ctypes.c_int, _ADDRESS)
-_font_size = _quick(pdfium.FPDFTextObj_GetFontSize, ctypes.c_int, _ADDRESS, _ADDRESS)
-_matrix = _quick(pdfium.FPDFPageObj_GetMatrix, ctypes.c_int, _ADDRESS, _ADDRESS)
-_font_of = _quick(pdfium.FPDFTextObj_GetFont, _ADDRESS, _ADDRESS)
-_render_mode = _quick(pdfium.FPDFTextObj_GetTextRenderMode, ctypes.c_int, _ADDRESS)
+_unicode = quick(pdfium.FPDFText_GetUnicode, ctypes.c_uint)
+_index = quick(pdfium.FPDFText_GetCharIndexFromTextIndex, ctypes.c_int)
+_object = quick(pdfium.FPDFText_GetTextObject, _ADDRESS)
+_origin = quick(pdfium.FPDFText_GetCharOrigin, ctypes.c_int)
+_box = quick(pdfium.FPDFText_GetCharBox, ctypes.c_int)
+_map_error = quick(pdfium.FPDFText_HasUnicodeMapError, ctypes.c_int)
+_bounds = quick(pdfium.FPDFPageObj_GetBounds, ctypes.c_int)
+_font_size = quick(pdfium.FPDFTextObj_GetFontSize, ctypes.c_int, _ADDRESS, _ADDRESS)
+_matrix = quick(pdfium.FPDFPageObj_GetMatrix, ctypes.c_int, _ADDRESS, _ADDRESS)
+_font_of = quick(pdfium.FPDFTextObj_GetFont, _ADDRESS, _ADDRESS)
+_render_mode = quick(pdfium.FPDFTextObj_GetTextRenderMode, ctypes.c_int, _ADDRESS)
 
 
 # Words of a line that belong to one text object and stand on one baseline; else one word: the index of its first word
@@ -87,6 +82,7 @@ class PageText:
         self._name = ctypes.create_string_buffer(256)
         self._numbers = [ctypes.c_double() for _ in range(4)]
         self._out = [ctypes.byref(number) for number in self._numbers]
+        self._rectangle = pdfium.FS_RECTF()
         self._ordered = True
 
     def read(self) -> str:
@@ -136,16 +132,26 @@ class PageText:
         """Free it."""
         pdfium.FPDFText_ClosePage(self.handle)
 
-    def runs(self, begins: Sequence[int], before: LetterStyle | None) -> list[Run]:
+    def runs(
+        self, words: Sequence[str], begins: Sequence[int], before: LetterStyle | None
+    ) -> tuple[list[Run], list[int]]:
         """Divide the words of a line into runs.
 
         Args:
-            begins: the number of the first character of each word, of one word at least.
+            words: of the line, one at least.
+            begins: the number of the first character of each.
             before: style of the word before, for characters that belong to no object.
+
+        Returns:
+            The runs, and the indices of the words that begin in one text object and end in another.
         """
         runs: list[Run] = []
+        mixed: list[int] = []
         first = 0
         for item, end in self._objects(begins):
+            last = end - 1
+            if len(words[last]) > 1 and _object(self._text, begins[last] + len(words[last]) - 1) != item:
+                mixed.append(last)
             style, font = self._style(item) if item else (before or _NOTHING, 0)
             before = style
             x, y = self.origin(begins[first])
@@ -159,7 +165,42 @@ class PageText:
                     places = map(self.origin, begins[first:end])
                     runs += [(word, word + 1, style, font, *at) for word, at in enumerate(places, first)]
             first = end
-        return runs
+        return runs, mixed
+
+    def written(self, word: str, begin: int) -> str:
+        """Write a word of several text objects: its super- and subscripts, and blanks between its numbers."""
+        if self._is_plain(word, begin):
+            return word
+        items = [_object(self._text, begin + place) for place in range(len(word))]
+        places = [
+            place for place, item in enumerate(items) if place == 0 or (item and item != items[place - 1])
+        ]
+        styles = [self._style(items[place])[0] if items[place] else _NOTHING for place in places]
+        if not self._ordered or any(style[4] for style in styles):
+            return word
+        pieces = []
+        for place, after, style in zip(places, [*places[1:], len(word)], styles, strict=True):
+            piece = Piece(word[place:after], style[0], self.origin(begin + place)[1])
+            if len(piece.text) > 1:
+                piece.spacing = self._gap(begin + place + 1)
+            if place and touch(word[place - 1], word[place]):
+                piece.before = self._gap(begin + place)
+            pieces.append(piece)
+        return join_pieces(pieces)
+
+    def _is_plain(self, word: str, begin: int) -> bool:
+        """Whether a word of letters ends on the baseline on which it begins; some files place every letter."""
+        core = word.strip(_AROUND_WORDS)
+        if len(core) <= _SHORT or not core.isalpha():
+            return False
+        first = begin + word.index(core)
+        return self.origin(first)[1] == self.origin(first + len(core) - 1)[1]
+
+    def _gap(self, index: int) -> float:
+        """The distance from the end of the letter before to a character, without the letter's ink: by its advance."""
+        if not pdfium.FPDFText_GetLooseCharBox(self.handle, index - 1, self._rectangle):
+            return 0.0
+        return self.origin(index)[0] - float(self._rectangle.right)
 
     def _objects(self, begins: Sequence[int]) -> list[tuple[int | None, int]]:
         """Find the text objects of the words of a line, each with the index after its last word."""
@@ -251,26 +292,24 @@ class PageText:
         return name, weight, bool(flags > 0 and flags & 1 << 6)
 
 
-def survey_objects(page: Handle) -> tuple[set[int], list[tuple[float, float, float]]]:
+def survey_objects(page: Handle) -> tuple[set[int], list[tuple[float, float, float]], list[int]]:
     """Look through the objects of a page.
 
     Returns:
-        Their kinds, such as pdfium.FPDF_PAGEOBJ_TEXT; and left end, right end and height of thin horizontal strokes,
-        which may underline a heading.
+        Their kinds, such as pdfium.FPDF_PAGEOBJ_TEXT; left end, right end and height of thin horizontal strokes, which
+        may underline a heading; and the addresses of what is or may hold a picture.
     """
-    address = ctypes.cast(page, _ADDRESS)
     strokes = []
     numbers = [ctypes.c_float() for _ in range(4)]
     left, foot, right, top = numbers
     out = [ctypes.byref(number) for number in numbers]
-    items = [_item(address, index) for index in range(min(pdfium.FPDFPage_CountObjects(page), _MAX_OBJECTS))]
-    kinds = list(map(_item_kind, items))
+    items, kinds = page_objects(page)
     for item, kind in zip(items, kinds, strict=True):
         if kind != pdfium.FPDF_PAGEOBJ_PATH or not _bounds(_ADDRESS(item), *out):
             continue
         if top.value - foot.value < 3 and right.value - left.value > 10:
             strokes.append((left.value, right.value, foot.value))
-    return set(kinds), strokes
+    return set(kinds), strokes, pictured(items, kinds)
 
 
 class BoxReader:

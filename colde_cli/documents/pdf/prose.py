@@ -9,9 +9,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from colde_cli.documents.pdf.lines import Line, in_row
 
 SOFT_HYPHEN = "\u00ad"
-_BULLET = re.compile(r"[•▪◦‣●○■□➢✓·∗]|[-–—*]\s|\(?[a-z0-9ivx]{1,3}[.)]\s|\[\d+\]")
+_BULLET = re.compile(
+    r"[•▪◦‣●○■□➢✓·∗]|[-–—*]\s(?!\s*(?:[\d$€£¥₹]|[A-Z]{3}\s?\d))|\(?[a-z0-9ivx]{1,3}[.)]\s|\[\d+\]"
+)
 _SIGNS = frozenset("•▪◦‣●○■□➢✓")
-_DASH = re.compile(r"[-–—*] \S")
+_DASH = re.compile(r"[-–—*] (?![\d$€£¥₹]|[A-Z]{3} ?\d)\S")  # before a number or a currency it is a sign
 _CAPTION = re.compile(
     r"(fig(ure|\.)?|table|tab\.|algorithm|listing|scheme) ?[\dIVX]{1,4}\s?[.:|]", re.IGNORECASE
 )
@@ -232,6 +234,11 @@ class ProseWriter:
         self.length += len(text)
         return start
 
+    @property
+    def divided_words(self) -> tuple[str, ...]:
+        """See `ReadReport.divided_words`."""
+        return tuple(sorted(self._hyphens.divided))
+
     def finish(self) -> None:
         """End the text: pages after the last line begin at its end."""
         self.page_starts += [self.length] * (self._pages - len(self.page_starts))
@@ -281,12 +288,16 @@ class Hyphens:
 
     A word is written as elsewhere in the document, joined or with its hyphen. If it occurs nowhere else, a hyphen
     between two words of the document is kept, and every other hyphen is removed.
+
+    Attributes:
+        divided: the words that were decided on so far, in lower case without their hyphen.
     """
 
     def __init__(self, lines: Iterable[str]) -> None:
         # The first and last words of a line may be parts of words, so they are no evidence.
         whole = "\n".join([line.partition(" ")[2].rpartition(" ")[0] for line in lines])
         self._words = Counter(map(str.casefold, _WORD.findall(whole)))
+        self.divided: set[str] = set()
 
     def between(self, end: str, line: str) -> str | None:
         """What to write in place of the hyphen at the end of a text, given its last letters and the next line.
@@ -298,6 +309,7 @@ class Hyphens:
         left, right = _LAST_PART.search(end[:-1]), _FIRST_PART.match(line)
         if left is None or right is None:
             return "-"
+        self.divided.add((left.group(1) + right.group(1)).casefold())
         return "-" if self._keeps(left.group(1), right.group(1)) else ""
 
     def _keeps(self, left: str, right: str) -> bool:

@@ -90,11 +90,13 @@ class EntryReader:
 
     Attributes:
         lines: as `LineGatherer` gathers them.
+        texts: comments and targets of links: kind, text, and what it belongs to.
         unread: number of annotations that could not be read.
     """
 
     def __init__(self, page: Handle) -> None:
         self.lines: list[LineValues] = []
+        self.texts: list[tuple[str, str, str]] = []
         self.unread = 0
         self._page = page
 
@@ -115,6 +117,7 @@ class EntryReader:
 
     def _annotation(self, item: Handle) -> None:
         kind, unseen = item.get("/Subtype"), int(item.get("/F", 0)) & HIDDEN
+        self._beside(item, str(kind))
         if unseen or kind not in ("/Widget", "/FreeText", "/Stamp"):
             return
         shown, value = self._shown(item), str(item.get("/Contents") or "") if kind == "/FreeText" else ""
@@ -128,6 +131,14 @@ class EntryReader:
                 value = _value(item)
                 shown = "" if field_kind == "/Ch" else shown
         self._place(item, shown, value, always=kind == "/Widget")
+
+    def _beside(self, item: Handle, kind: str) -> None:
+        target = (item.get("/A") or {}).get("/URI") if kind == "/Link" else None
+        if target is not None:
+            self.texts.append(("links", str(target), ""))
+        words, author = str(item.get("/Contents") or ""), str(item.get("/T") or "")
+        if words and kind not in ("/Link", "/Popup", "/Widget", "/FreeText"):
+            self.texts.append(("comments", f"{author}: {words}" if author else words, ""))
 
     def _shown(self, item: Handle) -> str:
         """Read the text of the appearance."""
@@ -202,6 +213,10 @@ def read_page(page: Handle, number: int, limit: int) -> None:
         lines=pack(gathered.lines),
         entries=pack(filled_in.lines),
         unread=filled_in.unread,
+        outside=filled_in.texts,
+        # Pictures are not looked at: what is attached neither, which is why two such files are never the same.
+        parts=[],
+        pictures=[],
     )
 
 

@@ -1,7 +1,7 @@
 """Read PDFs: run a reader process, find headings, and lay out text, sections and a report.
 
 PDFium reads first (`engine.py`). If it refuses a file or dies, pypdf reads it (`pypdf_engine.py`). Lines become text in
-`lines.py` and `prose.py`, headings are found in `headings/`.
+`body_lines.py` and `prose.py`, headings are found in `headings/`.
 """
 
 from __future__ import annotations
@@ -27,16 +27,11 @@ from colde_cli.documents.headings.choose import Heading
 from colde_cli.documents.headings.evidence import Scene, survey
 from colde_cli.documents.headings.find import find_headings, find_title
 from colde_cli.documents.headings.wording import kind_of
-from colde_cli.documents.pdf.lines import (
-    INVISIBLE,
-    ROTATED,
-    Bookmark,
-    Line,
-    PdfPage,
-    TextLayout,
-    decode_page,
-    text_lines,
-)
+from colde_cli.documents.outside import Account
+from colde_cli.documents.pdf.beside import Beside
+from colde_cli.documents.pdf.body_lines import TextLayout, text_lines
+from colde_cli.documents.pdf.contents import leave_out_contents
+from colde_cli.documents.pdf.lines import Bookmark, Line, PdfPage, decode_page
 from colde_cli.documents.pdf.prose import Geometry, Hyphens, ProseWriter, paragraphs
 from colde_cli.documents.sandbox import sandboxed
 from colde_cli.documents.text import shown_as
@@ -108,19 +103,29 @@ def read_pdf(
     layout = text_lines(read)
     scene = survey(layout.lines)
     writer = _writer(scene, answer)
-    sections = _lay_out(writer, scene, find_headings(scene, answer.outline))
+    sections = _lay_out(writer, scene, find_headings(scene, answer.outline), layout.account)
     title = find_title(scene, answer.title) or name
-    report = _report(answer, read, layout)
+    report = replace(_report(answer, read, layout), divided_words=writer.divided_words)
     if pages:
         report = replace(report, chosen_pages=(first, min(last or answer.pages, answer.pages)))
-    return Document(path, title, writer.text(), sections, tuple(writer.page_starts), report)
+    answer.beside.account(layout.account, answer.outline, file)
+    return Document(
+        path,
+        title,
+        writer.text(),
+        sections,
+        tuple(writer.page_starts),
+        report,
+        outside=layout.account.all_texts(),
+        parts=layout.account.all_parts(),
+    )
 
 
 def laid_out(answer: Answer) -> ProseWriter:
     """Lay out the text of pages once more, as `read_pdf` does, for a caller who asks for the lines of paragraphs."""
     scene = survey(text_lines(sorted(answer.read, key=lambda page: page.number)).lines)
     writer = _writer(scene, answer)
-    _lay_out(writer, scene, find_headings(scene, answer.outline))
+    _lay_out(writer, scene, find_headings(scene, answer.outline), Account())
     return writer
 
 
@@ -197,6 +202,7 @@ class Answer:
         died: the process ended early (a limit, or a crash).
         characters: number of characters on the pages read so far.
         dynamic: the form is an XFA form; its pages do not show all values.
+        beside: what the file holds beside the text of its pages.
     """
 
     refused: str | None = None
@@ -207,6 +213,7 @@ class Answer:
     died: bool = False
     characters: int = 0
     dynamic: bool = False
+    beside: Beside = field(default_factory=Beside)
 
     @property
     def too_long(self) -> bool:
@@ -235,6 +242,7 @@ def run_reader(
         if not answer.died or answer.too_long or begun == 0 or given_up >= _RESTARTS:
             return answer
         answer.read.append(PdfPage(begun, failed=True))
+        answer.beside.unseen.append(begun)
         given_up += 1
         first = begun + 1
         if first > (last or answer.pages):
@@ -256,6 +264,8 @@ def _run_once(script: str, file: BinaryIO, request: dict[str, Any], answer: Answ
                     begun = 0
                 elif kind == "document":
                     _take_head(answer, message)
+                elif kind == "attached":
+                    answer.beside.take_attached(message)
                 else:
                     finished = True
                     answer.refused = message.get("reason")
@@ -271,6 +281,7 @@ def _take_page(answer: Answer, message: dict[str, Any]) -> None:
     page = decode_page(message)
     answer.read.append(page)
     answer.characters += page.characters
+    answer.beside.take_page(message)
 
 
 def _take_head(answer: Answer, message: dict[str, Any]) -> None:
@@ -293,16 +304,28 @@ def reader_process(
     return sandboxed(Path(__file__).with_name(script), file, {**request, **limits}, 2 * SECONDS)
 
 
-def _lay_out(writer: ProseWriter, scene: Scene, headings: Sequence[Heading]) -> tuple[Section, ...]:
-    """Write all lines as paragraphs under their headings, up to the end of the text; return the sections."""
+def _lay_out(
+    writer: ProseWriter, scene: Scene, headings: Sequence[Heading], account: Account
+) -> tuple[Section, ...]:
+    """Write lines as paragraphs under their headings, up to the end of the text; return the sections.
+
+    Tables of contents are left out, and go into the account.
+    """
     geometry = Geometry(scene.lines, scene.body_size, scene.leading)
+    titles = {place for heading in headings for place in range(heading.first, heading.last + 1)}
+    contents = leave_out_contents(scene.lines, titles, account)
+    headings = [heading for heading in headings if heading.first not in contents]
+
+    def between(start: int, end: int) -> list[Line]:
+        return [scene.lines[index] for index in range(start, end) if index not in contents]
+
     end = headings[0].first if headings else len(scene.lines)
     kind = SectionKind.FRONT if headings else SectionKind.BODY
-    sections = list(_without_heading(writer, geometry, scene.lines[:end], kind))
+    sections = list(_without_heading(writer, geometry, between(0, end), kind))
     ends = [*(heading.first for heading in headings[1:]), len(scene.lines)]
     for heading, end in zip(headings, ends, strict=False):  # without headings there is one end too many
         kind = kind_of(heading.text, kind)
-        sections.append(_with_heading(writer, geometry, scene.lines[heading.first : end], heading, kind))
+        sections.append(_with_heading(writer, geometry, between(heading.first, end), heading, kind))
     writer.finish()
     starts = tuple(writer.page_starts)
     return tuple(
@@ -354,7 +377,8 @@ def _report(answer: Answer, read: Sequence[PdfPage], layout: TextLayout) -> Read
     unreadable = sum(page.unreadable for page in read)
     guessed = sum(page.suspect for page in read)
     letters = sum(len(line.text) for line in layout.lines)
-    warnings = []
+    warnings: list[str] = []
+    accounted: list[str] = []
     if guessed > _GUESSED * letters and not _reads_like_language(layout):
         unreadable = max(unreadable, guessed)
     lost = sum(line.text.count("\ufffd") for line in layout.lines)
@@ -386,22 +410,20 @@ def _report(answer: Answer, read: Sequence[PdfPage], layout: TextLayout) -> Read
     pictures = [number for number in empty if number not in (*failed, *blank, *margins)]
     if pictures:
         share = f"({len(pictures)} of {len(read)}) " if len(pictures) > 1 else ""
-        warnings.append(
+        accounted.append(
             f"{_pages(pictures)} {share}{_have(pictures)} pictures but no text; if scanned, {_OCR}"
         )
-    if layout.left_out[INVISIBLE]:
-        warnings.append(_left_out(INVISIBLE, layout))
-    if layout.letters_left_out > 0.05 * letters and layout.left_out[ROTATED]:
-        warnings.append(_left_out(ROTATED, layout))
-    notes = [_left_out(what, layout) for what, count in layout.left_out.items() if count]
-    notes += [f"Blank: {_pages(blank).lower()}."] if blank else []
+    notes = [f"Blank: {_pages(blank).lower()}."] if blank else []
     notes += [f"Only a header or a page number: {_pages(margins).lower()}."] if margins else []
-    return ReadReport(answer.pages, empty, unreadable, unread, warnings=tuple(warnings), notes=tuple(notes))
-
-
-def _left_out(what: str, layout: TextLayout) -> str:
-    count = layout.left_out[what]
-    return f"Left out {count} {'line' if count == 1 else 'lines'}: {what}."
+    return ReadReport(
+        answer.pages,
+        empty,
+        unreadable,
+        unread,
+        warnings=(*warnings, *accounted),
+        accounted=tuple(accounted),
+        notes=tuple(notes),
+    )
 
 
 def _reads_like_language(layout: TextLayout) -> bool:

@@ -1,74 +1,17 @@
 """Prepare LaTeX source for scanning: comments, verbatim text, braces, and the commands that the author defines.
 
-`prepare` removes comments and moves verbatim text and escaped characters into Unicode's private use area, where nothing
-has a meaning for TeX; `restore` moves them back at the end. A `Source` finds arguments by its matched braces.
-
-The tables list the commands with a meaning for the text; other commands vanish and leave their arguments.
+`prepare` removes comments and moves verbatim text, what is left out and escaped characters into Unicode's private use
+area, where nothing has a meaning for TeX; `restore` moves them back. A `Source` finds arguments by its matched braces.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
-LEVELS = {
-    "part": 1,
-    "chapter": 2,
-    "section": 3,
-    "subsection": 4,
-    "subsubsection": 5,
-    "paragraph": 6,
-    "subparagraph": 7,
-}
-SECTION = LEVELS["section"]
-
-_DROPPED_ARGUMENTS = {
-    1: "label ref eqref pageref autoref nameref cref Cref vref subref cite citep citet citealp citealt citeauthor"
-    " citeyear citeyearpar Citet Citep parencite textcite autocite footcite nocite vspace hspace includegraphics"
-    " bibliographystyle pagestyle thispagestyle usepackage RequirePackage documentclass documentstyle hypersetup"
-    " color index glossary phantom vphantom hphantom hyphenation graphicspath selectlanguage"
-    " foreignlanguage textcolor colorbox href parbox scalebox raisebox linespread pagenumbering newcounter"
-    " stepcounter refstepcounter pagecolor bibinfo lstset usetikzlibrary newlength newif hypertarget hyperlink"
-    " pdfbookmark captionsetup geometry markright includepdf lstinputlisting urlstyle theoremstyle"
-    " acmConference acmDOI acmISBN ccsdesc setmainfont listof fontencoding fontfamily fontseries"
-    " fontshape enlargethispage addbibresource PassOptionsToPackage date orcid",
-    2: "resizebox setcounter addtocounter setlength addtolength rule fontsize multirow multicolumn settowidth"
-    " DeclareMathOperator providecolor addcontentsline numberwithin markboth newtheorem",
-    3: "newenvironment renewenvironment definecolor",
-}
-DROPPED = {name: count for count, names in _DROPPED_ARGUMENTS.items() for name in names.split()}
-"""Command -> number of its first arguments that are no text."""
-
-UNSEEN = frozenset("tikzpicture picture pspicture axis CCSXML".split())
-"""Environments that are drawings or data."""
-TABLES = frozenset("tabular tabular* tabularx array longtable tabulary tabu supertabular xtabular".split())
-LISTS = frozenset("itemize enumerate description compactitem compactenum list inparaenum enumerate*".split())
-MATH = frozenset(
-    name + star
-    for name in "equation align gather multline eqnarray displaymath math flalign alignat dmath".split()
-    for star in ("", "*")
-)
-FOOTNOTES = frozenset(("footnote", "footnotetext", "thanks", "endnote", "tablefootnote"))
-DEFINITIONS = frozenset(("newcommand", "renewcommand", "providecommand", "DeclareRobustCommand"))
-
-WORDS = {
-    "ss": "ß", "ae": "æ", "AE": "Æ", "oe": "œ", "OE": "Œ", "aa": "å", "AA": "Å", "o": "ø", "O": "Ø", "l": "ł",
-    "L": "Ł", "i": "i", "j": "j", "S": "§", "P": "¶", "dag": "†", "ddag": "‡", "copyright": "©", "pounds": "£",
-    "ldots": "…", "dots": "…", "textellipsis": "…", "textendash": "–", "textemdash": "—", "textbackslash": "\uf05c",
-    "textasciitilde": "\uf07e", "textasciicircum": "\uf05e", "textunderscore": "\uf05f", "textbar": "|",
-    "textless": "<", "textgreater": ">", "texttrademark": "™", "textregistered": "®", "textdegree": "°",
-    "textbullet": "•", "texteuro": "€", "euro": "€", "textquoteleft": "‘", "textquoteright": "’",
-    "textquotedblleft": "“", "textquotedblright": "”", "guillemotleft": "«", "guillemotright": "»",
-    "textperiodcentered": "·", "textmu": "µ", "textpm": "±", "texttimes": "×", "textonehalf": "½",
-    "LaTeX": "LaTeX", "TeX": "TeX", "BibTeX": "BibTeX", "LaTeXe": "LaTeX2e", "today": "", "quad": " ",
-    "qquad": " ", "space": " ", "newline": " ", "linebreak": " ", "hfill": " ", "hfil": " ", "enspace": " ",
-    "thinspace": " ", "lq": "‘", "rq": "’", "DH": "Ð", "dh": "ð", "TH": "Þ", "th": "þ", "ng": "ŋ", "and": ", ",
-}  # fmt: skip
-"""Commands that are characters."""
-BREAKS = frozenset(
-    "par newpage clearpage cleardoublepage pagebreak smallskip medskip bigskip maketitle".split()
-)
+from colde_cli.documents.tex.commands import EMBEDDING, HIDING
 
 _ACCENTS = {
     "`": "\u0300", "'": "\u0301", "^": "\u0302", "~": "\u0303", '"': "\u0308", "=": "\u0304", ".": "\u0307",
@@ -81,50 +24,19 @@ ACCENTED = re.compile(
 )
 """The letter under an accent, in braces or not."""
 
-_MATH_FORMAT = re.compile(
-    r"\\(?:left|right|underbrace|overbrace|big|Big|bigg|Bigg|displaystyle|textstyle|limits|nolimits|nonumber|notag|quad|qquad"
-    r"|math(?:bf|rm|it|cal|bb|sf|tt|frak|scr|bm)|boldsymbol|bm|text(?:rm|bf|it)?|mbox|operatorname\*?|tag)"
-    r"(?![A-Za-z])|\\[,;:! ]"
-)
-_MATH_LABEL = re.compile(r"\\label[ \t]*\{[^{}]*\}|\\(?:begin|end)[ \t]*\{[^{}]*\}(?:\{[^{}]*\})?")
-_NAME = re.compile(r"\\([A-Za-z]+)")
-_GREEK = """
-alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau upsilon phi chi psi omega
-""".split()
-_SIGNS = {
-    "leq": "≤", "le": "≤", "geq": "≥", "ge": "≥", "neq": "≠", "ne": "≠", "approx": "≈", "sim": "∼", "equiv": "≡",
-    "times": "×", "cdot": "·", "pm": "±", "in": "∈", "notin": "∉", "subset": "⊂", "subseteq": "⊆", "cup": "∪",
-    "cap": "∩", "to": "→", "rightarrow": "→", "leftarrow": "←", "infty": "∞", "sum": "∑", "prod": "∏", "int": "∫",
-    "sqrt": "√", "partial": "∂", "nabla": "∇", "forall": "∀", "exists": "∃", "ldots": "…", "dots": "…", "cdots": "…",
-    "lbrace": "\uf07b", "rbrace": "\uf07d", "langle": "⟨", "rangle": "⟩", "ell": "ℓ", "propto": "∝",
-    "varepsilon": "ε", "varphi": "φ", "vartheta": "θ",
-    **{name: unicodedata.lookup(f"GREEK SMALL LETTER {name.replace('lambda', 'lamda')}") for name in _GREEK},
-    **{
-        name.title(): unicodedata.lookup(f"GREEK CAPITAL LETTER {name.replace('lambda', 'lamda')}")
-        for name in _GREEK
-    },
-}  # fmt: skip
-_SCRIPT = re.compile(r"\s*([_^])\s*")
-
 
 def accented(accent: str, letter: str) -> str:
     """Put an accent on a letter, as one character if Unicode has it."""
     return unicodedata.normalize("NFC", letter + _ACCENTS[accent])
 
 
-def formula(source: str) -> str:
-    """Write a formula as a line of text: characters, Greek letters, signs, names of other commands; no braces."""
-    text = _MATH_FORMAT.sub(" ", _MATH_LABEL.sub(" ", source)).replace("\\\\", " ")
-    text = _NAME.sub(lambda found: f" {_SIGNS.get(found[1], found[1])} ", text)
-    words = text.translate(dict.fromkeys(map(ord, "{}&$~\\"), " ")).split()
-    return " " + _SCRIPT.sub(r"\1", " ".join(words)) + " "
-
-
 _SHIFT = 0xF000
 _SPECIAL = "\\{}%$&#_^~`'-\n\t []\""
 _AWAY = {ord(char): chr(_SHIFT + ord(char)) for char in _SPECIAL}
-_BACK = {_SHIFT + ord(char): char for char in _SPECIAL}
-_PRIVATE = re.compile("[\uf000-\uf0ff]")
+_TAKEN = range(0xF000, 0xF200)
+"""The characters that have a meaning here; those of a source are moved on, so that different ones stay different."""
+_MOVED_ON = {code: code + 0xE1000 for code in _TAKEN}
+_BACK = {_SHIFT + ord(char): char for char in _SPECIAL} | {code + 0xE1000: chr(code) for code in _TAKEN}
 _VERBATIM = r"verbatim\*?|Verbatim\*?|lstlisting|minted|alltt|BVerbatim|comment|filecontents\*?"
 _INTERESTING = re.compile(
     rf"\\begin[ \t]*\{{({_VERBATIM})\}}"
@@ -134,9 +46,18 @@ _INTERESTING = re.compile(
     r"|\\(?:[A-Za-z@]+|.|\n)"
     r"|%[^\n]*(?:\n[ \t]*+(?!\n))?",
 )
-_UNSEEN = frozenset(("comment", "filecontents", "filecontents*"))
-_ARGUMENTS = re.compile(r"(?:[ \t]*\[[^\]\n]*\])?(?:\{[a-z+]+\}(?=[ \t]*\n))?[ \t]*\n?")
-_IF_OR_FI = re.compile(r"\\(if[A-Za-z@]*|fi)(?![A-Za-z@])")
+_ARGUMENTS = re.compile(r"(?:[ \t]*\[([^\]\n]*)\])?(?:\{[a-z+]+\}(?=[ \t]*\n))?[ \t]*\n?")
+_BRANCH = re.compile(r"\\(if[A-Za-z@]*|else|fi)(?![A-Za-z@])")
+_CONDITIONS = frozenset(
+    (
+        "if ifx ifcat ifnum ifdim ifodd ifvmode ifhmode ifmmode ifinner ifvoid ifhbox ifvbox ifeof iftrue iffalse "
+        "ifcase ifdefined ifcsname iffontchar ifpdf ifxetex ifluatex ifpdftex ifvtex"
+    ).split()
+)
+"""Conditions of TeX itself that end with `\\fi`."""
+_LET_BEFORE = re.compile(r"\\let\s*\\[A-Za-z@]+\s*=?\s*$")
+_NAMED_BEFORE = re.compile(rf"\\(?:newif|let)\s*$|{_LET_BEFORE.pattern}")
+_REMARK = re.compile(r"(?<!\\)%[^\n]*")
 BLANK = re.compile(r"[ \t]*\n?[ \t]*")
 """Blanks allowed between a command and its argument."""
 _BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
@@ -149,13 +70,28 @@ _DEFINITION = re.compile(
     r"\s*+\{?+\s*+\\([A-Za-z@]++)\s*+\}?+\s*+(?:\[(\d)\])?+\s*+(\[[^\]]{0,200}\])?+\s*+(?=\{)"
 )
 _DEF = re.compile(r"\s*+\\([A-Za-z@]++)[ \t]*+((?:#\d)*+)[ \t]*+(?=\{)")
+_ANY_DEFINITION = re.compile(r"\s*+\{?+\s*+\\?([A-Za-z@*]++)\s*+\}?+[^{}\n]{0,100}+(?=\{)")
+PRIMITIVE = frozenset(("def", "gdef", "edef", "xdef"))
+DEFINING = PRIMITIVE | frozenset(
+    "newcommand renewcommand providecommand DeclareRobustCommand DeclareMathOperator".split()
+)
+UNUSUAL = frozenset(
+    (
+        "NewDocumentCommand RenewDocumentCommand DeclareDocumentCommand ProvideDocumentCommand newcommandx"
+        " newenvironment renewenvironment NewDocumentEnvironment newtheorem newtcolorbox newmdtheoremenv"
+        " DeclareNewFootnote spnewtheorem DeclarePairedDelimiter"
+    ).split()
+)
+"""Definitions that are not expanded."""
+_DOLLAR = re.compile(r"\$\$?|\{|\n[ \t]*\n")
+_COMMAND = re.compile(r"[ \t]*\\[A-Za-z@]+")
 _LONGEST_OPTION = 10_000
 _PARAMETER = re.compile(r"#([1-9])")
 
 
 def prepare(source: str) -> str:
-    """Remove comments, and move verbatim text and escaped characters out of the way."""
-    text = _PRIVATE.sub("\ufffd", source)
+    """Remove comments, and move verbatim text, what is left out and escaped characters out of the way."""
+    text = source.translate(_MOVED_ON) if not source.isascii() else source
     pieces: list[str] = []
     at = 0
     while found := _INTERESTING.search(text, at):
@@ -172,8 +108,9 @@ def prepare(source: str) -> str:
             at = end + 1 if end > at else at
         elif escaped:
             pieces.append(escaped.translate(_AWAY))
-        elif found.group().startswith("\\iffalse"):
-            at = _after_fi(text, at)
+        elif found.group() == "\\iffalse" and not _LET_BEFORE.search(text, max(0, at - 80), at - 8):
+            piece, at = _left_out(text, at)
+            pieces.append(piece)
         elif not found.group().startswith("%"):
             pieces.append(found.group())
     pieces.append(text[at:])
@@ -187,20 +124,28 @@ def _verbatim(text: str, at: int, environment: str) -> tuple[str, int]:
     end = len(text) if end < 0 else end
     body = text[at:end]
     after = min(len(text), end + len(closing))
-    if environment in _UNSEEN:
-        return "", after
-    begin = found.end() if (found := _ARGUMENTS.match(body)) else 0
-    return f"\n\n{body[begin:].rstrip().translate(_AWAY)}\n\n", after
+    if environment in HIDING or environment in EMBEDDING:
+        return f"\\begin{{{environment}}}{body.translate(_AWAY)}{closing}", after
+    found = _ARGUMENTS.match(body)
+    begin = found.end() if found else 0
+    option = found[1].translate(_AWAY) if found and found[1] else ""
+    kept = f"\\{VERBATIM_OPTION}{{{environment}\uf020{option}}}" if option else ""
+    return f"\n\n{kept}{body[begin:].rstrip().translate(_AWAY)}\n\n", after
 
 
-def _after_fi(text: str, at: int) -> int:
-    """Find the offset of the end of the condition that begins before `at`."""
-    depth = 1
-    for found in _IF_OR_FI.finditer(text, at):
-        depth += -1 if found.group(1) == "fi" else 1
-        if not depth:
-            return found.end()
-    return len(text)
+VERBATIM_OPTION = "verbatimoption"
+"""The command that `prepare` writes for the options of a verbatim environment."""
+
+
+def _left_out(text: str, at: int) -> tuple[str, int]:
+    """Return the branch that begins before `at` and is never read, and the offset of its end."""
+    depth, end = 1, len(text)
+    for found in _BRANCH.finditer(text, at):
+        depth += -1 if found[1] == "fi" else 1 if found[1] != "else" else 0
+        if not depth or (depth == 1 and found[1] == "else"):
+            end = found.start()
+            break
+    return f"\\iffalse{_REMARK.sub('', text[at:end]).translate(_AWAY)}", end
 
 
 def restore(text: str) -> str:
@@ -222,6 +167,24 @@ def match_braces(text: str, limit: int) -> dict[int, int] | None:
     return pairs
 
 
+def _matched(text: str, toggles: Collection[str]) -> dict[int, tuple[int, int]]:
+    """Match conditions: offset after each -> the offsets of its `else` and its `fi`."""
+    matched: dict[int, tuple[int, int]] = {}
+    opened: list[list[int]] = []
+    for found in _BRANCH.finditer(text):
+        name = found[1]
+        if name == "else" and opened:
+            opened[-1].append(found.start())
+        elif name == "fi" and opened:
+            start, *others = opened.pop()
+            matched[start] = (others[0] if others else found.start(), found.start())
+        elif (name in _CONDITIONS or name in toggles) and not _NAMED_BEFORE.search(
+            text, max(0, found.start() - 80), found.start()
+        ):
+            opened.append([found.end()])
+    return matched
+
+
 @dataclass(slots=True)
 class Source:
     """Prepared source with its braces matched.
@@ -235,6 +198,20 @@ class Source:
     text: str
     pairs: dict[int, int]
     missing: set[tuple[str, int]] = field(default_factory=set)
+    _branches: dict[int, tuple[int, int]] = field(default_factory=dict)
+    _toggles: int = -1
+
+    def branches(self, at: int, toggles: Collection[str]) -> tuple[int, int] | None:
+        r"""Find the offsets of the `\else` and the `\fi` of the condition before `at`; without `\else`, `\fi` twice.
+
+        Args:
+            at: offset after the condition.
+            toggles: names of conditions beside those of TeX.
+        """
+        if self._toggles != len(toggles):
+            self._toggles = len(toggles)
+            self._branches = _matched(self.text, toggles)
+        return self._branches.get(at)
 
     def find(self, wanted: str, at: int, end: int) -> int:
         """Find the offset of the next `wanted` before `end`, else -1."""
@@ -245,12 +222,36 @@ class Source:
             self.missing.add((wanted, end))
         return found
 
+    def dollar(self, wanted: str, at: int, end: int) -> int:
+        """Find the offset of the dollars that end a formula in its paragraph, outside of braces; else -1."""
+        if self.find(wanted, at, end) < 0:
+            return -1
+        while found := _DOLLAR.search(self.text, at, end):
+            if found[0].startswith(wanted):
+                return found.start()
+            if found[0] != "{":
+                return -1
+            at = max(found.end(), self.pairs.get(found.start(), 0))
+        return -1
+
     def group(self, at: int, end: int) -> tuple[int, int] | None:
         """Find the bounds of the text within the next braces; None if something else comes next."""
         found = BLANK.match(self.text, at, end)
         start = found.end() if found else at
         close = self.pairs.get(start, end) if start < end else end
         return (start + 1, close) if close < end else None
+
+    def after_argument(self, at: int, end: int) -> int:
+        """Find the offset after the next argument, in braces or a single command; `at` if there is none."""
+        bounds = self.group(at, end)
+        found = _COMMAND.match(self.text, at, end) if not bounds else None
+        return bounds[1] + 1 if bounds else found.end() if found else at
+
+    def group_end(self, at: int, end: int) -> int:
+        """Find the offset after the next argument in square brackets or braces; `at` if there is none."""
+        after = self.after_option(at, end)
+        bounds = self.group(at, end) if after == at else None
+        return bounds[1] + 1 if bounds else after
 
     def after_option(self, at: int, end: int) -> int:
         """Find the offset after an argument in square brackets; `at` if there is none."""
@@ -305,24 +306,58 @@ class AuthorCommands:
 
     Attributes:
         commands: by name.
+        unread: source of the definitions that are not expanded, by name: of environments, of unusual commands.
+        aliases: names of commands that have a meaning of their own -> that command.
         grown: number of characters of all expansions so far, plus a charge for every call.
     """
 
     commands: dict[str, _Command] = field(default_factory=dict)
+    unread: dict[str, str] = field(default_factory=dict)
+    aliases: dict[str, str] = field(default_factory=dict)
     grown: int = 0
 
-    def define(self, source: Source, command: str, at: int, end: int) -> int:
-        r"""Remember the definition after `\newcommand` or `\def`; return the offset after it."""
-        primitive = command == "def"
+    def define(self, source: Source, command: str, at: int, end: int) -> tuple[int, str]:
+        r"""Remember the definition after `\newcommand`, `\def` and the like; return where it ends and its name."""
+        primitive = command in PRIMITIVE
         found = (_DEF if primitive else _DEFINITION).match(source.text, at, end)
-        bounds = source.group(found.end(), end) if found else None
-        if not found or not bounds:
-            return at
+        bounds = source.group(found.end(), end) if found and command not in UNUSUAL else None
+        if (
+            not found
+            or not bounds
+            or bounds[1] - bounds[0] > _MAX_BODY
+            or len(self.commands) >= _MAX_COMMANDS
+        ):
+            return self._left(source, at, end)
         count = len(found[2]) // 2 if primitive else int(found[2] or 0)
         default = found[3][1:-1] if not primitive and found[3] else None
-        if len(self.commands) < _MAX_COMMANDS and bounds[1] - bounds[0] <= _MAX_BODY:
-            self.commands[found[1]] = _Command(count, default, source.text[slice(*bounds)])
-        return bounds[1] + 1
+        body = source.text[slice(*bounds)]
+        body = f"\\operatorname{{{body}}}" if command == "DeclareMathOperator" else body
+        if command != "providecommand" or found[1] not in self.commands:
+            self.commands[found[1]] = _Command(count, default, body)
+        self.aliases.pop(found[1], None)
+        return bounds[1] + 1, found[1]
+
+    def _left(self, source: Source, at: int, end: int) -> tuple[int, str]:
+        """Remember the source of a definition with arguments in an unusual form."""
+        found = _ANY_DEFINITION.match(source.text, at, end)
+        if not found:
+            return at, ""
+        last = at
+        after = source.group_end(found.end(), end)
+        while after > last and last < end:
+            last, after = after, source.group_end(after, end)
+        self.commands.pop(found[1], None)
+        if len(self.unread) < _MAX_COMMANDS:
+            self.unread[found[1]] = " ".join(source.text[at:last].split())
+        return last, found[1]
+
+    def alias(self, name: str, target: str) -> None:
+        r"""Give a command another name, as `\let` does."""
+        if target in self.commands:
+            self.commands[name] = self.commands[target]
+        elif name != target:
+            self.commands.pop(name, None)
+            self.aliases[name] = self.aliases.get(target, target)
 
     def call(self, source: Source, name: str, at: int, end: int) -> Call:
         """Expand a command with the arguments after it."""
@@ -339,6 +374,7 @@ class AuthorCommands:
         # Counted before the expansion: a short command can repeat a long argument a thousand times.
         self.grown += 100 + len(command.body) + command.body.count("#") * max(map(len, values), default=0)
         if self.grown > MAX_EXPANSION:
+            self.unread.setdefault(name, command.body)
             return Call(None, tuple(values), at)
         filled = [*values, *[""] * 9]
         return Call(_PARAMETER.sub(lambda found: filled[int(found[1]) - 1], command.body), tuple(values), at)

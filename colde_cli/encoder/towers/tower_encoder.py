@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from colde_cli import settings
 from colde_cli.documents.chunking import Chunker, TextTokenizer
 from colde_cli.documents.document import Chunk, Document, document_text
+from colde_cli.documents.selection import one_or_more
 from colde_cli.encoder.cache import Cache, digest, file_digest, remembered
 from colde_cli.encoder.encoder import encodable
 from colde_cli.encoder.encoding import Encoding, RuntimeInfo
@@ -178,7 +179,7 @@ class TowerEncoder:
             ModelError: the graph is damaged or does not fit the tokenizer.
             DeviceError: memory ran out.
         """
-        packed = [self.pack(text) for text in texts]
+        packed = [self.pack(text) for text in one_or_more(texts)]
         keys = [digest(self.fingerprint, rows.to_bytes()) for rows in packed]
         nonempty = [(key, rows) for key, rows in zip(keys, packed, strict=True) if not rows.empty]
         if progress is not None and len(packed) > len(nonempty):
@@ -201,7 +202,7 @@ class TowerEncoder:
         A text without a token gets zeros.
         """
         chunker = Chunker(self._tokenizer.result(), self.config.chunk_tokens)
-        chunks = [(text, chunker.first_chunk(text)) for text in texts]
+        chunks = [(text, chunker.first_chunk(text)) for text in one_or_more(texts)]
         return self.encode_texts(
             [text[chunk.span.start : chunk.span.end] if chunk else "" for text, chunk in chunks], progress
         )

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from colde_cli.documents.document import Document, Part, Span, assemble
+from colde_cli.documents.selection import one_or_more
 from colde_cli.encoder.encoder import Encoder, Numbering, rearranged
 from colde_cli.encoder.encoding import DocumentEncoder, Encoding
 from colde_cli.errors import OptionError
@@ -393,7 +394,7 @@ def robustness(
     encoder: DocumentEncoder,
     documents: Mapping[str, Document],
     pairs: Sequence[LabelledPair],
-    protocols: Sequence[str] = PROTOCOLS,
+    protocols: str | Sequence[str] = PROTOCOLS,
     *,
     threshold: float | None = None,
     seed: int = 0,
@@ -417,6 +418,7 @@ def robustness(
         NoTextError: a document has no text.
         ModelError: a graph is damaged or does not fit the tokenizer.
     """
+    protocols = one_or_more(protocols)
     unknown = [name for name in protocols if name not in PROTOCOLS]
     if unknown:
         raise OptionError(

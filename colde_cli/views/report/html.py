@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from colde_cli.similarity.outside import MOST_LISTED
 from colde_cli.views.escaping import short
 from colde_cli.views.outside import not_listed, outside_rows, row_pieces
 from colde_cli.views.pages import base_style, content_policy, templates
+from colde_cli.views.redline import place_pieces
 from colde_cli.views.report.sides import heading_partners, sides
 from colde_cli.views.report.summary import (
     STATE_LETTERS,
@@ -58,6 +60,7 @@ def comparison_html(comparison: Comparison) -> str:
             longest=longest(comparison, listed),
             kind_counts=kind_counts(listed),
             weightiest=weightiest(comparison, listed),
+            typesetting=[place_pieces(place) for place in comparison.typesetting[:MOST_LISTED]],
             outside=[(row, row_pieces(row)) for row in outside_rows(comparison.outside)],
             outside_rest=not_listed(comparison.outside),
             maps=heat_tables(comparison),

@@ -27,8 +27,8 @@ from colde_cli.views.word.source import (
     children,
     letters,
     places,
+    run_text,
     runs_of,
-    text_of,
 )
 
 _END = "end"
@@ -376,7 +376,7 @@ def _mark_row(row: Element, mark: Element) -> None:
 def _delete_row(row: Element, marker: Marker, remarks: tuple[int, ...]) -> None:
     _mark_row(row, marker.element("w:del"))
     for paragraph in row.iter(qn("w:p")):
-        if text := text_of(paragraph):
+        if text := run_text(paragraph):  # a formula in it goes with the row
             edits = ParagraphEdits(paragraph, 0, marker)
             edits.add(Stretch(Operation.DELETED, Span(0, len(text)), _NOTHING, text, remarks))
             edits.write(whole=True)
@@ -397,8 +397,10 @@ def _edit_row(
 
 def _edit_cell(cell: Element, old: str, new: str, marker: Marker, remarks: tuple[int, ...]) -> None:
     """Edit the paragraphs of a cell, whose texts are read with a blank between them."""
-    found = [(paragraph, text_of(paragraph)) for paragraph in cell.iter(qn("w:p"))]
+    found = [(paragraph, run_text(paragraph)) for paragraph in cell.iter(qn("w:p"))]
     filled = [(paragraph, text) for paragraph, text in found if text]
+    if " ".join(text for _, text in filled) != old:
+        raise NotKept("a cell with a formula or a text box changed")
     if not filled:
         inserted = Stretch(Operation.INSERTED, _NOTHING, _NOTHING, new, remarks)
         found[0][0].extend(marker.marked(inserted))

@@ -20,7 +20,7 @@ from colde_cli.views.word.edits import (
     replace_table,
 )
 from colde_cli.views.word.markup import Element, Marker, child
-from colde_cli.views.word.source import BlockSource, NotKept, WordSource, runs_of, text_of
+from colde_cli.views.word.source import BlockSource, NotKept, WordSource, is_empty, runs_of
 
 if TYPE_CHECKING:
     from docx.document import Document as WordFile
@@ -267,7 +267,7 @@ class _Keeper:
         target = self._a[block + 1].element
         following = element.getnext()
         while following is not None and following is not target:
-            empty = following.tag == qn("w:p") and not text_of(following)
+            empty = following.tag == qn("w:p") and is_empty(following)
             if not empty and following.tag not in _BETWEEN:
                 raise NotKept("two paragraphs were joined across a table or a text box")
             if empty:

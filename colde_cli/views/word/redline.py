@@ -93,7 +93,10 @@ def redline_docx(
                 raise NotKept("differences are ignored")
             return _with_layout(a, b, alignment, date, beside)
         except NotKept as reason:
-            warnings = (f"The layout of {file_name(a.path)} was not kept: {reason}.",)
+            warnings = (_not_kept(a, str(reason)),)
+        except Exception as error:
+            # Word files hold what no one foresees; the comparison must not be lost with their layout.
+            warnings = (_not_kept(a, f"it is built in an unknown way ({type(error).__name__})"),)
     marker = Marker(date)
     text = tracked_text(a, b, alignment, ignore)
     notes = remarks(a, b, alignment, text)
@@ -103,6 +106,10 @@ def redline_docx(
     marker.part_dates(file.element.body)
     _describe(file, b.title, date)
     return WordRedline(_packed(file), warnings)
+
+
+def _not_kept(document: Document, reason: str) -> str:
+    return f"The layout of {file_name(document.path)} was not kept: {reason}."
 
 
 def _with_layout(

@@ -11,11 +11,15 @@ from typing import TYPE_CHECKING
 
 import docx
 from docx.opc.exceptions import PackageNotFoundError
-from docx.oxml import parse_xml
 from docx.oxml.ns import qn
-from lxml.etree import XMLSyntaxError
+from lxml.etree import XMLSyntaxError, iterwalk
 
-from colde_cli.documents.builder import tidy
+from colde_cli.documents.builder import DocumentBuilder, tidy, tidy_lines
+from colde_cli.documents.notation import lowered, raised
+from colde_cli.documents.office.body import Table
+from colde_cli.documents.office.package import Package
+from colde_cli.documents.office.word_body import WordBody
+from colde_cli.documents.office.word_styles import WordStyles
 from colde_cli.similarity.tracked_changes import Flow
 from colde_cli.views.word.markup import Element, resolve
 
@@ -26,7 +30,6 @@ if TYPE_CHECKING:
 
 _LARGEST = 1 << 30
 """Maximum size of all parts together, unpacked, in bytes."""
-_FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
 _MATH = "{http://schemas.openxmlformats.org/officeDocument/2006/math}t"
 # What python-docx raises for files that colde can read: of another namespace, without a part, half damaged.
 _UNOPENED = (
@@ -34,6 +37,7 @@ _UNOPENED = (
     *(XMLSyntaxError, zipfile.BadZipFile, PackageNotFoundError),
 )
 _RUN, _PARAGRAPH, _TABLE, _BOX = qn("w:r"), qn("w:p"), qn("w:tbl"), qn("w:txbxContent")
+_SCRIPTS = {"superscript": 1, "subscript": -1}
 _SIGNS = {
     qn("w:tab"): " ",
     qn("w:br"): " ",
@@ -41,7 +45,6 @@ _SIGNS = {
     qn("w:ptab"): " ",
     qn("w:noBreakHyphen"): "-",
 }
-_NOTES = {qn("w:footnoteReference"): "footnote", qn("w:endnoteReference"): "endnote"}
 
 
 class NotKept(Exception):  # noqa: N818 - no error of the user's
@@ -98,20 +101,20 @@ def word_source(document: Document) -> WordSource:
     Raises:
         NotKept: the file is no longer there or no Word file, or its text is not that of the document.
     """
-    file = _opened(document.path)
+    content, file = _opened(document.path)
     body = file.element.body
     resolve(body, accept=True)
-    found = _matched(Flow.of(document), list(_items(body, _note_texts(file))))
+    found = _matched(Flow.of(document), _items(content, body))
     return WordSource(file, tuple(found))
 
 
-def _opened(path: str) -> WordFile:
+def _opened(path: str) -> tuple[bytes, WordFile]:
     try:
         content = Path(path).read_bytes()
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             if sum(entry.file_size for entry in archive.infolist()) > _LARGEST:
                 raise NotKept("it is too large")
-        return docx.Document(io.BytesIO(content))
+        return content, docx.Document(io.BytesIO(content))
     except _UNOPENED as error:
         raise NotKept("it is no Word file that can be changed") from error
 
@@ -129,34 +132,81 @@ class _Item:
     notes: list[str] = field(default_factory=list)
 
 
-def _items(parent: Element, notes: dict[tuple[str, str], str]) -> Iterator[_Item]:
-    """Yield the paragraphs and tables of a body in reading order."""
-    for child in parent:
-        if child.tag == _PARAGRAPH:
-            yield from _boxes(child)
-            locked = any(True for _ in child.iter(_MATH))
-            yield _Item(text_of(child), BlockSource(None if locked else child), _referred(child, notes))
-        elif child.tag == _TABLE:
-            rows = tuple(_rows(child))
-            lines = [" | ".join(cells) for cells in rows if any(cells)]
-            text = "\n".join(line for line in map(tidy, lines) if line)
-            yield _Item(text, BlockSource(child, rows), _referred(child, notes))
-        elif child.tag in (qn("w:sdt"), qn("w:sdtContent"), qn("w:customXml"), qn("w:smartTag")):
-            yield from _items(child, notes)
+@dataclass(slots=True)
+class _Recorder(DocumentBuilder):
+    """Records what the reader adds to the document, and the element that it has come to."""
+
+    items: list[_Item] = field(default_factory=list)
+    source: BlockSource = field(default_factory=lambda: BlockSource(None))
+
+    def add_heading(self, text: str, level: int) -> None:
+        """Record a heading."""
+        self._add(tidy(text))
+
+    def add_paragraph(self, text: str, *, lines: bool = False) -> None:
+        """Record a paragraph or a table."""
+        self._add(tidy_lines(text) if lines else tidy(text))
+
+    def add_note(self, text: str) -> None:
+        """Record a note; it stands at the end of its section."""
+        if self.items and (words := tidy(text)):
+            self.items[-1].notes.append(words)
+
+    def _add(self, text: str) -> None:
+        if not text:
+            return
+        kept = self.source
+        if kept.element is not None and not kept.is_table and run_text(kept.element) != text:
+            kept = BlockSource(None)  # a formula, or a paragraph of which some text is hidden
+        self.items.append(_Item(text, kept))
 
 
-def _boxes(paragraph: Element) -> Iterator[_Item]:
-    for box in paragraph.iter(_BOX):
-        if next(box.iterancestors(_FALLBACK), None) is None:
-            for inner in box.iter(_PARAGRAPH):
-                yield _Item(text_of(inner), BlockSource(None))
+@dataclass(slots=True)
+class _Reader(WordBody):
+    """The reader of Word files, which also notes the texts of the cells of each table."""
+
+    rows: dict[int, list[tuple[str, ...]]] = field(default_factory=dict)
+
+    def end_row(self) -> None:
+        """Note the texts of a row."""
+        if self._places and isinstance(table := self._places[-1], Table):
+            self.rows.setdefault(id(table), []).append(tuple(map(tidy, table.cells)))
+        WordBody.end_row(self)
+
+    def table_rows(self) -> tuple[tuple[str, ...], ...]:
+        """The rows of the table that is about to end."""
+        return tuple(self.rows.pop(id(self._places[-1]), ())) if self._places else ()
 
 
-def _rows(table: Element) -> Iterator[tuple[str, ...]]:
-    for row in children(table, "w:tr"):
-        yield tuple(
-            " ".join(filter(None, map(text_of, cell.iter(_PARAGRAPH)))) for cell in children(row, "w:tc")
-        )
+def _items(content: bytes, body: Element) -> list[_Item]:
+    """List what the reader finds in a body, in reading order, each with its element."""
+    package = Package(io.BytesIO(content), "")
+    recorder, styles = _Recorder(""), WordStyles()
+    package.read(package.part("styles"), styles)
+    reader = _Reader(recorder, styles, package=package, part=package.main)
+    for kind in ("footnotes", "endnotes"):
+        reader.side_part(package.part(kind))
+    for event, element in iterwalk(body, events=("start", "end")):
+        if not isinstance(element.tag, str):
+            reader.characters(element.tail or "" if event == "end" else "")
+            continue
+        if event == "start":
+            reader.start(package.short(element.tag), _attributes(package, element))
+            reader.characters(element.text or "")
+            continue
+        name = package.short(element.tag)
+        rows = reader.table_rows() if name == "w:tbl" else ()
+        recorder.source = BlockSource(element if name in ("w:p", "w:tbl") else None, rows)
+        if next(element.iterancestors(_BOX), None) is not None:
+            recorder.source = BlockSource(None)
+        reader.end(name)
+        reader.characters(element.tail or "")
+    reader.finish()
+    return recorder.items
+
+
+def _attributes(package: Package, element: Element) -> dict[str, str]:
+    return {package.short(name): value for name, value in element.attrib.items()}
 
 
 def children(parent: Element, name: str) -> Iterator[Element]:
@@ -166,24 +216,6 @@ def children(parent: Element, name: str) -> Iterator[Element]:
             yield child
         elif child.tag in (qn("w:sdt"), qn("w:sdtContent"), qn("w:customXml")):
             yield from children(child, name)
-
-
-def _referred(element: Element, notes: dict[tuple[str, str], str]) -> list[str]:
-    keys = ((_NOTES[mark.tag], mark.get(qn("w:id"), "")) for mark in element.iter(*_NOTES))
-    return [notes[key] for key in keys if notes.get(key)]
-
-
-def _note_texts(file: WordFile) -> dict[tuple[str, str], str]:
-    texts: dict[tuple[str, str], str] = {}
-    for part in file.part.package.iter_parts():
-        kind = part.partname.rpartition("/")[2].removesuffix("s.xml")
-        if kind in _NOTES.values():
-            root = parse_xml(part.blob)
-            resolve(root, accept=True)
-            for note in root:
-                words = " ".join(text_of(paragraph) for paragraph in note.iter(_PARAGRAPH))
-                texts[kind, note.get(qn("w:id"), "")] = tidy(words)
-    return texts
 
 
 def _matched(flow: Flow, items: list[_Item]) -> Iterator[BlockSource]:
@@ -220,14 +252,38 @@ class Letter:
 
 
 def letters(paragraph: Element) -> Iterator[Letter]:
-    """Yield the characters of the runs of a paragraph, without those of text boxes."""
+    """Yield the characters of the runs of a paragraph, without those of text boxes.
+
+    A script begins with a sign of its own, such as `^`, which stands at the place of its first letter.
+    """
+    before, script = "", 0
+    for run, level in _with_scripts(paragraph):
+        own = list(_letters_of(run))
+        if level and level != script and own:
+            text = "".join(letter.sign for letter in own)
+            written = (raised if level > 0 else lowered)(before, text)
+            first = own[0]
+            if written == f"{written[:1]}{text}":
+                yield Letter(written[0], first.run, first.child, first.offset)
+        script = level if own else script
+        before = own[-1].sign if own else before
+        yield from own
+
+
+def _with_scripts(paragraph: Element) -> Iterator[tuple[Element, int]]:
+    """Yield the runs of a paragraph, each with 1 if it is raised, -1 if it is lowered."""
     for run in runs_of(paragraph):
-        for child in run:
-            if child.tag == qn("w:t"):
-                for offset, sign in enumerate(child.text or ""):
-                    yield Letter(sign, run, child, offset)
-            elif child.tag in _SIGNS:
-                yield Letter(_SIGNS[child.tag], run, child, 0)
+        found = run.find(f"{qn('w:rPr')}/{qn('w:vertAlign')}")
+        yield run, 0 if found is None else _SCRIPTS.get(found.get(qn("w:val")), 0)
+
+
+def _letters_of(run: Element) -> Iterator[Letter]:
+    for child in run:
+        if child.tag == qn("w:t"):
+            for offset, sign in enumerate(child.text or ""):
+                yield Letter(sign, run, child, offset)
+        elif child.tag in _SIGNS:
+            yield Letter(_SIGNS[child.tag], run, child, 0)
 
 
 def runs_of(parent: Element) -> Iterator[Element]:
@@ -239,21 +295,14 @@ def runs_of(parent: Element) -> Iterator[Element]:
             yield from runs_of(child)
 
 
-def text_of(paragraph: Element) -> str:
-    """The text of a paragraph as colde reads it."""
-    if any(True for _ in paragraph.iter(_MATH)):
-        return tidy("".join(_with_formulas(paragraph)))
+def run_text(paragraph: Element) -> str:
+    """The text of the runs of a paragraph, which can be edited."""
     return tidy("".join(letter.sign for letter in letters(paragraph)))
 
 
-def _with_formulas(parent: Element) -> Iterator[str]:
-    for child in parent:
-        if child.tag in (qn("w:t"), _MATH):
-            yield child.text or ""
-        elif child.tag in _SIGNS:
-            yield _SIGNS[child.tag]
-        elif child.tag not in (_BOX, qn("w:pPr")):
-            yield from _with_formulas(child)
+def is_empty(paragraph: Element) -> bool:
+    """Whether a paragraph has no text and no formula."""
+    return not run_text(paragraph) and next(paragraph.iter(_MATH), None) is None
 
 
 def places(paragraph: Element) -> tuple[list[Letter], list[int]]:

@@ -1,0 +1,240 @@
+"""Look at pictures and pages once more, where it decides whether two documents are the same.
+
+Readers take the digests of pictures as they are stored, and do not draw pages: both would cost every reading what few
+comparisons need. `settled` opens the files again in a reader process (`appearance_engine.py`), only as far as needed.
+A source that cannot be opened again (standard input, a pipe, an upload) is kept as `Document.copy` as long as its
+document lives. A file that has changed since it was read, or is gone, is not looked at.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from itertools import chain
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from colde_cli.documents.document import Document
+from colde_cli.documents.outside import OutsideKind, OutsideText, PartKind, UnreadPart, digest_of
+from colde_cli.documents.sandbox import readers, sandboxed
+
+MEMORY = 1 << 30
+"""Bytes of address space that the reader process may take, in addition to twice the size of the file."""
+SECONDS = 240
+"""Processor time for one file; a page takes a hundredth of a second."""
+STEP_SECONDS = 15.0
+"""Processor time for one page or one picture."""
+MOST_PICTURES = 2_000
+"""Maximum number of pictures of a document that are decoded; more keep the digest of what is stored."""
+_RESTARTS = 3
+_PIXELS = "pixels:"
+_PLACE = re.compile(r"page (\d+) image (\d+)")
+_FORMATS = ("pdf", "docx", "odt")
+_ABOUT_COUNTS = frozenset((OutsideKind.LINKS, OutsideKind.FORM_VALUES))
+_ON_PAGES = frozenset((OutsideKind.HEADERS, OutsideKind.FOOTERS, OutsideKind.ROTATED, OutsideKind.CONTENTS))
+"""Kinds of texts that pages always show."""
+_SEEN = (
+    _ON_PAGES
+    | {OutsideKind.COMMENTS, OutsideKind.NOTES, OutsideKind.DELETED}
+    | (frozenset(PartKind) - {PartKind.SCRIPTS, PartKind.FORMS, PartKind.ATTACHMENTS})
+)
+"""Kinds of texts and parts that make the page on which they are look different."""
+
+
+def settled(
+    a: Document, b: Document, *, same_body: bool, password: str | None = None
+) -> tuple[Document, Document]:
+    """Look again at what two documents are told apart by.
+
+    1. Pictures of two files of one format that differ as they are stored are decoded. Where that succeeds, their digest
+       becomes that of their pixels in both documents, so that a picture that was only stored anew is the same.
+    2. If both are PDFs with equally many pages and one body, pages are drawn, and each becomes a part of its document
+       (`PartKind.APPEARANCE`); with other bodies, only the pages without text. Left out are the pages for which
+       something else is told apart: they look different anyway. A page that cannot be drawn, or not within the limits,
+       is equal to no other.
+
+    Args:
+        a: the first document, as read.
+        b: the second.
+        same_body: their bodies count as equal.
+        password: of encrypted PDFs.
+
+    Returns:
+        Both, with other parts. Documents of equal files, or without files, come back as they are.
+    """
+    if not a.digest or not b.digest or a.digest == b.digest or a.format != b.format:
+        return a, b
+    if a.format not in _FORMATS:
+        return a, b
+    a, b = _with_pixels(a, b, password)
+    pages = _pages_to_draw(a, b) if a.format == "pdf" else []
+    if not same_body:
+        textless = {*a.report.pages_without_text, *b.report.pages_without_text}
+        pages = [number for number in pages if number in textless]
+    return _with_pages(a, b, pages, password) if pages else (a, b)
+
+
+def _with_pixels(a: Document, b: Document, password: str | None) -> tuple[Document, Document]:
+    stored = [Counter(part.digest for part in _pictures(document)) for document in (a, b)]
+    if not (stored[0] - stored[1] and stored[1] - stored[0]):
+        return a, b
+    wanted = {digest for digest in stored[0] | stored[1] if stored[0][digest] != stored[1][digest]}
+    found = _both(a, b, lambda document: _decoded(document, wanted, password))
+    # A picture that both documents hold has the same pixels in both, whichever could be decoded.
+    pixels = {**found[0], **found[1]}
+    return _with_digests(a, pixels), _with_digests(b, pixels)
+
+
+def _pictures(document: Document) -> Iterator[UnreadPart]:
+    return (part for part in document.parts if part.kind is PartKind.PICTURES and part.source)
+
+
+def _with_digests(document: Document, pixels: dict[str, str]) -> Document:
+    parts = tuple(
+        replace(part, digest=pixels[part.digest])
+        if part.kind is PartKind.PICTURES and part.digest in pixels
+        else part
+        for part in document.parts
+    )
+    return replace(document, parts=parts)
+
+
+def _decoded(document: Document, wanted: set[str], password: str | None) -> dict[str, str]:
+    """The digests of the pixels of pictures, by the digests of what is stored."""
+    places: dict[str, Any] = {}
+    for part in _pictures(document):
+        if part.digest in wanted and part.digest not in places and len(places) < MOST_PICTURES:
+            place = _PLACE.fullmatch(part.source)
+            if document.format != "pdf":
+                places[part.digest] = part.source
+            elif place is not None:
+                places[part.digest] = (int(place[1]), int(place[2]))
+    request = {"task": "pictures", "format": document.format, "password": password}
+    found = _look(document, request, "pictures", list(places.items())) or {}
+    return {digest: f"{_PIXELS}{pixels}" for digest, pixels in found.items() if pixels}
+
+
+def _pages_to_draw(a: Document, b: Document) -> list[int]:
+    """The pages of two PDFs that must look equal; none if that can be said of no page."""
+    reports = a.report, b.report
+    if reports[0].pages != reports[1].pages or reports[0].chosen_pages != reports[1].chosen_pages:
+        return []
+    if any(report.skipped_sections or report.ignored for report in reports):
+        return []  # on their pages stands what does not count
+    apart = [*_apart(a.outside, b.outside, _text_key), *_apart(a.parts, b.parts, _part_key)]
+    if any(item.pages is None and item.kind in _ON_PAGES for item in apart):
+        return []
+    seen = [item.pages for item in apart if item.pages and item.kind in _SEEN]
+    told = {number for first, last in seen for number in range(first, last + 1)}
+    first, last = reports[0].chosen_pages or (1, reports[0].pages or 0)
+    return [number for number in range(first, last + 1) if number not in told]
+
+
+def _text_key(text: OutsideText) -> tuple[object, ...]:
+    return text.kind, text.text, text.about if text.kind in _ABOUT_COUNTS else ""
+
+
+def _part_key(part: UnreadPart) -> tuple[object, ...]:
+    return part.kind, part.digest
+
+
+def _apart(left: Sequence[Any], right: Sequence[Any], key: Callable[[Any], object]) -> list[Any]:
+    """The texts or parts that are not equally often in both."""
+    counts = [Counter(map(key, items)) for items in (left, right)]
+    return [item for item in chain(left, right) if counts[0][key(item)] != counts[1][key(item)]]
+
+
+def _with_pages(
+    a: Document, b: Document, pages: list[int], password: str | None
+) -> tuple[Document, Document]:
+    request = {"task": "pages", "format": "pdf", "password": password}
+    drawn = _both(a, b, lambda document: _look(document, request, "pages", pages))
+    if None in drawn:
+        return a, b  # a file is gone
+    return _with_appearance(a, pages, drawn[0]), _with_appearance(b, pages, drawn[1])
+
+
+def _with_appearance(document: Document, pages: Iterable[int], drawn: dict[Any, str | None]) -> Document:
+    parts = [
+        UnreadPart(PartKind.APPEARANCE, drawn.get(number) or document.digest, "", (number, number))
+        for number in pages
+    ]
+    return replace(document, parts=(*document.parts, *parts))
+
+
+def _both(a: Document, b: Document, look: Callable[[Document], Any]) -> list[Any]:
+    with readers(2) as pool:
+        return list(pool.map(look, (a, b)))
+
+
+def _look(
+    document: Document, request: dict[str, Any], name: str, tasks: list[Any]
+) -> dict[Any, str | None] | None:
+    """Let a reader process look at pictures or pages.
+
+    Args:
+        document: of the file.
+        request: what to do.
+        name: of the list of tasks in the request.
+        tasks: numbers of pages, or pairs of a digest and a place.
+
+    Returns:
+        By the number of the page or the digest of the picture what was found, None where that failed; no dictionary
+        if there is no file.
+    """
+    found: dict[Any, str | None] = {}
+    with _reopened(document) as file:
+        if file is None:
+            return None
+        for _ in range(_RESTARTS + 1):
+            left = [task for task in tasks if _key(task) not in found]
+            begun = _look_once(file, {**request, name: left}, found) if left else None
+            if begun is None:
+                break
+            found[begun] = None  # it ended the process
+    return found
+
+
+def _key(task: Any) -> Any:  # noqa: ANN401 - a number or a digest
+    return task if isinstance(task, int) else task[0]
+
+
+def _look_once(file: BinaryIO, request: dict[str, Any], found: dict[Any, str | None]) -> Any:  # noqa: ANN401
+    """Run one process; return the page or the picture at which it died, None if it did not or never began one."""
+    size = file.seek(0, 2)
+    limits = {"memory": MEMORY + 2 * size, "seconds": SECONDS, "step": STEP_SECONDS}
+    program = Path(__file__).with_name("appearance_engine.py")
+    begun = None
+    with sandboxed(program, file, {**request, **limits}, 2 * SECONDS) as messages:
+        for message in messages:
+            if message["kind"] == "end":
+                return None
+            begun = message.get("number", message.get("digest")) if message["kind"] == "begin" else None
+            if message["kind"] == "page":
+                found[message["number"]] = message["digest"]
+            elif message["kind"] == "picture":
+                found[message["digest"]] = message["pixels"]
+    return begun
+
+
+@contextmanager
+def _reopened(document: Document) -> Iterator[BinaryIO | None]:
+    """Open the file of a document again; None if it is gone or has changed."""
+    if document.copy is not None:
+        with document.copy.opened() as copy:
+            yield copy
+        return
+    try:
+        path = Path(document.path)
+        file = path.open("rb") if document.path and path.is_file() else None
+    except (OSError, ValueError):
+        file = None
+    if file is None:
+        yield None
+        return
+    with file:
+        same = digest_of(iter(lambda: file.read(1 << 20), b"")) == document.digest
+        yield file if same else None

@@ -1,0 +1,206 @@
+"""Find tables of contents: lines that end in rising page numbers and name headings that stand on those pages.
+
+A list of prices can look like one. So most entries must be found again, at the beginning of lines, on pages that are
+all as far from the page numbers: only then a number is that of a page, and can be left out of what is compared.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+
+from colde_cli.documents.outside import Account, OutsideKind
+from colde_cli.documents.pdf.lines import Line
+from colde_cli.documents.pdf.running_heads import roman
+
+_FEWEST = 3
+_CONFIRMED = 0.5
+"""Minimum share of the entries that are found again."""
+_BETWEEN = 2
+"""Maximum number of lines without a number before an entry: an entry of several lines, or the name of a part."""
+_LETTERS = 80
+"""Maximum number of letters by which an entry is looked up."""
+_RISING = 0.7
+"""Minimum share of the entries whose number is not less than that of the entry before."""
+_KEY = 4
+_SHORTEST = 3
+"""Minimum number of letters of a title that is found again."""
+_LEAST_OF_LINE = 0.5  # share of an entry that the first line of a heading has at least
+_NUMBER = re.compile(r"\d{1,4}|[ivxlc]{1,7}", re.IGNORECASE)
+_DOTS = " .·…_‥․"
+_LABEL = re.compile(
+    r"\W*(?:(?:chapter|section|appendix|annex|part|article|schedule|exhibit|table|tab\.|figure|fig\.|listing|algorithm"
+    r"|plate|map|box|kapitel|abschnitt|anhang|tabelle|abbildung|chapitre|annexe|tableau)\s*)?"
+    r"(?:(?:[\divxlc]+(?:[.-]\d+)*|[a-z](?:[.-]\d+)*)(?=[\s.:)–-]))?[\s.:)–-]*"
+)
+_LAST = frozenset("0123456789ivxlcIVXLC")
+
+
+@dataclass(slots=True)
+class _Entry:
+    """An entry of a table of contents.
+
+    Attributes:
+        index: of its last line.
+        title: of that line, without leader and number.
+        before: indices of the lines before it that have no number.
+        written: the number as it is written.
+        form: "1" for a number in figures, "i" for a roman one.
+        number: of the page.
+        offsets: distances from its number to the pages on which its title is found.
+        confirmed: its title is on its page.
+        led: a row of dots leads to the number.
+    """
+
+    index: int
+    title: str
+    before: tuple[int, ...]
+    written: str
+    form: str
+    number: int
+    offsets: set[int] = field(default_factory=set)
+    confirmed: bool = False
+    led: bool = False
+
+
+def leave_out_contents(lines: Sequence[Line], headings: Collection[int], account: Account) -> set[int]:
+    """Find the lines of tables of contents, and add their entries to an account, without page numbers and leaders.
+
+    Args:
+        lines: of the document, in content order.
+        headings: indices of the lines that look like headings; one that ends in a number may still be an entry.
+        account: gets a text for each entry.
+
+    Returns:
+        Indices of the lines.
+    """
+    blocks = [block for block in _blocks(lines, headings) if _rises(block)]
+    if not blocks:
+        return set()
+    index = _Index(
+        lines, {place for block in blocks for entry in block for place in (*entry.before, entry.index)}
+    )
+    found: set[int] = set()
+    for block in blocks:
+        _confirm(block, lines, index)
+        entries = _without_ends(block)
+        titles = {_name(entry.title) for entry in entries if entry.confirmed}
+        if len(titles) >= max(_FEWEST, _CONFIRMED * len(entries)):
+            found.update(*((*entry.before, entry.index) for entry in entries))
+            _account_for(entries, lines, account)
+    return found
+
+
+def _blocks(lines: Sequence[Line], headings: Collection[int]) -> Iterator[list[_Entry]]:
+    """Yield lists of lines that end in numbers, with few other lines between them."""
+    block: list[_Entry] = []
+    between: list[int] = []
+    for index, line in enumerate(lines):
+        entry = None if line.filled_in else _entry(index, line, between)
+        if entry:
+            block.append(entry)
+            between = []
+            continue
+        near = bool(block) and len(between) < _BETWEEN and line.page <= lines[block[-1].index].page + 1
+        if near and index not in headings and not line.filled_in:
+            between.append(index)
+        elif block:
+            yield block
+            block, between = [], []
+    yield block
+
+
+def _entry(index: int, line: Line, between: Sequence[int]) -> _Entry | None:
+    """Take a line that ends in a number after a blank or a row of dots for an entry."""
+    if line.text[-1:] not in _LAST:
+        return None
+    head, _, last = line.text.rpartition(" ")
+    written = last.lstrip(_DOTS)
+    title = (head if written == last else f"{head} {last[: -len(written)]}").rstrip(_DOTS)
+    led = line.text.count(".", len(title)) > 1 or not line.text[len(title) : -len(written)].isascii()
+    if not _NUMBER.fullmatch(written) or not any(map(str.isalpha, title)) or (written != last and not led):
+        return None
+    number = int(written) if written.isdigit() else roman(written)
+    form = "1" if written.isdigit() else "i"
+    return _Entry(index, title, tuple(between), written, form, number, led=led) if number else None
+
+
+def _rises(block: Sequence[_Entry]) -> bool:
+    """Whether most numbers do not fall, and enough titles can be looked up."""
+    if len(block) < _FEWEST or len({entry.number for entry in block}) == 1:
+        return False
+    steps = [other.number >= one.number for one, other in pairwise(block)]
+    if sum(steps) < _RISING * len(steps):
+        return False
+    names = {_name(entry.title) for entry in block}
+    return sum(len(name) >= _SHORTEST for name in names) >= max(_FEWEST, _CONFIRMED * len(block))
+
+
+class _Index:
+    """Finds the pages with lines that begin as a title does."""
+
+    def __init__(self, lines: Sequence[Line], entries: Collection[int]) -> None:
+        self._lines: defaultdict[str, list[tuple[str, int]]] = defaultdict(list)
+        for index, line in enumerate(lines):
+            if index not in entries:
+                name = _name(line.text)
+                self._lines[name[:_KEY]].append((name, line.page))
+
+    def pages(self, title: str) -> set[int]:
+        """The pages on which a line begins with a title, or holds the first part of it."""
+        name = _name(title)
+        if len(name) < _SHORTEST:
+            return set()
+        return {
+            page
+            for line, page in self._lines.get(name[:_KEY], ())
+            if line.startswith(name) or (name.startswith(line) and len(line) >= _LEAST_OF_LINE * len(name))
+        }
+
+
+def _name(text: str) -> str:
+    """The letters of a title, without its number and what it numbers."""
+    text = text.casefold()[: 2 * _LETTERS]
+    label = _LABEL.match(text)
+    name = text[label.end() :] if label else text
+    return "".join(filter(str.isalnum, name or text))[:_LETTERS]
+
+
+def _confirm(block: Sequence[_Entry], lines: Sequence[Line], index: _Index) -> None:
+    """Mark the entries that are found again on their pages."""
+    for entry in block:
+        whole = " ".join([*(lines[place].text for place in entry.before), entry.title])
+        pages = index.pages(entry.title) | (index.pages(whole) if entry.before else set())
+        entry.offsets = {entry.number - page for page in pages}
+    for form in ("1", "i"):
+        entries = [entry for entry in block if entry.form == form]
+        votes = Counter(offset for entry in entries for offset in entry.offsets)
+        best = max(votes, key=lambda offset: (votes[offset], -abs(offset)), default=0)
+        for entry in entries:
+            entry.confirmed = best in entry.offsets
+
+
+def _without_ends(block: Sequence[_Entry]) -> Sequence[_Entry]:
+    """Drop the first and the last entries that may as well be other lines with numbers."""
+    known = [place for place, entry in enumerate(block) if entry.confirmed or entry.led]
+    if not known:
+        return ()
+    first, *rest = block[known[0] : known[-1] + 1]
+    return replace(first, before=()), *rest
+
+
+def _account_for(block: Sequence[_Entry], lines: Sequence[Line], account: Account) -> None:
+    """Add the entries; a number that is not confirmed, nor in order between others that are, is kept."""
+    for place, entry in enumerate(block):
+        low = next((one.number for one in reversed(block[:place]) if one.confirmed), None)
+        high = next((one.number for one in block[place + 1 :] if one.confirmed), None)
+        in_order = low is not None and high is not None and low <= entry.number <= high
+        known = entry.confirmed or in_order
+        words = [*(lines[index].text for index in entry.before), entry.title]
+        page = lines[entry.index].page
+        account.add_text(
+            OutsideKind.CONTENTS, " ".join(words if known else [*words, entry.written]), pages=(page, page)
+        )
