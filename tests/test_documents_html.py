@@ -319,7 +319,7 @@ def test_marks_of_lists() -> None:
     document = parse(
         "<ol type=a start=26><li>a<li>b<li value=3>c</ol><ol type=I><li>a<li>b<li>c<li>d</ol>"
         "<ol reversed><li>a<li>b</ol><ol style='list-style-type: lower-roman' start=9><li>a</ol>"
-        "<ol type=i start=5000><li>a</ol><ol start=-1><li>a<li>b</ol>"
+        "<ol type=i start=5000><li>a<li type=A value=2>b</ol><ol start=-1><li>a<li>b</ol>"
     )
-    marks = "z aa c I II III IV 2 1 ix 5000 -1 0".split()
+    marks = "z aa c I II III IV 2 1 ix 5000 B -1 0".split()
     assert [line.split(". ")[0] for line in document.text.split("\n\n")] == marks

@@ -253,7 +253,7 @@ def test_parts_that_are_not_read() -> None:
 
 def test_structure_that_the_text_does_not_show() -> None:
     document = markdown(
-        "# A\n\n### B\n\n- one\n  1. two\n\n> said\n\n```sh\nls\n```\n\n|a|b|c|\n|-|-|-|\n|x||5|\n|x|5||\n\n"
+        "# A\n\n### B\n\n- one\n  1. two\n\n> said\n> > they\n\n```sh\nls\n```\n\n|a|b|c|\n|-|-|-|\n|x||5|\n|x|5||\n\n"
         "Bells[^1] ring.\n\n[^1]: Of bronze.\n"
     )
     assert structure(document) == [
@@ -261,6 +261,7 @@ def test_structure_that_the_text_does_not_show() -> None:
         ("level 3", "B"),
         ("level 2 of a list", "1. two"),
         ("quotation", "said"),
+        ("level 2 of a quotation", "they"),
         ("sh", "ls"),
         ("columns 1, 3", "x | | 5"),
         ("columns 1, 2", "x | 5 |"),

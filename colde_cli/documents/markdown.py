@@ -1,9 +1,9 @@
 """Read Markdown: CommonMark with tables and footnotes, parsed by markdown-it-py.
 
 Emphasis marks, entities and HTML tags are removed, words stay. A paragraph, a list item, a block of code and a table
-are one paragraph each; code and tables keep their lines, items their mark ("-", "2."). A footnote is written at the end
-of the section that defines it, as in Word documents. What stands beside the text (targets of links, pictures, front
-matter, what HTML hides) is accounted for by the rules of web pages.
+are one paragraph each; code and tables keep their lines, items their mark ("-", "2."), which is "-" for every bullet. A
+footnote is written at the end of the section that defines it, as in Word documents. What stands beside the text (links,
+pictures, front matter, what HTML hides) is accounted for by the rules of web pages.
 
 Only headings at the outermost level begin sections. A heading in a quotation or in a list is text: it divides the
 quotation, and text after the quotation does not belong under it.
@@ -237,7 +237,8 @@ class _Sections:
         elif name in ("fence", "code_block"):
             self._add_code(token)
         elif token.type == "list_item_open":
-            self.mark += f"{token.info}{token.markup} "
+            # Which sign makes a bullet, the page does not show.
+            self.mark += f"{token.info}{token.markup} " if token.info else "- "
         elif token.type == "list_item_close":
             self._add_paragraph("")
         elif token.type == "footnote_open":

@@ -198,13 +198,14 @@ _SOURCE: frozenset[Kind] = frozenset(
         *(PartKind.PICTURES, PartKind.DRAWINGS, PartKind.EMBEDDED, PartKind.FORMULAS),
     )
 )
+_WEB = frozenset((*OutsideKind, *PartKind)) - {PartKind.FORMS, PartKind.APPEARANCE, OutsideKind.NOTES}
 HELD: dict[str, frozenset[Kind]] = {
     "docx": _OFFICE,
     "odt": _OFFICE,
     "pdf": frozenset((*OutsideKind, *PartKind))
     - {OutsideKind.STRUCTURE, OutsideKind.CODE, OutsideKind.NOTES, OutsideKind.DELETED},
-    "html": frozenset((*OutsideKind, *PartKind)) - {PartKind.FORMS, PartKind.APPEARANCE, OutsideKind.NOTES},
-    "markdown": _SOURCE,
+    "html": _WEB,
+    "markdown": _WEB | {OutsideKind.NOTES},  # it can hold HTML
     "tex": _SOURCE | _PAGED | {PartKind.MEDIA},
     "text": _PAGED | {OutsideKind.CONTENTS},
 }

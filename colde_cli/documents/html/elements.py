@@ -11,7 +11,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from colde_cli.documents.html.flow import BLOCKS, MOST_ABOUT, Flow, Flows
+from colde_cli.documents.html.flow import BLOCKS, MOST_ABOUT, TextFlow, TextFlows
 from colde_cli.documents.html.formulas import Formula
 from colde_cli.documents.html.unread import Marks, Unread, address, digest_of_source, sources
 from colde_cli.documents.notation import TICKED, UNTICKED, lowered, raised
@@ -53,14 +53,14 @@ def is_hidden(marks: Marks) -> bool:
     return "hidden" in marks or aria or bool(_HIDDEN.search(marks.get("style") or ""))
 
 
-class ElementReader(Flows):
+class ElementReader(TextFlows):
     """Reads elements and text into flows and an account."""
 
     def __init__(self, *sinks: Any, chrome: bool = False, title: str = "") -> None:  # noqa: ANN401
         """Begin.
 
         Args:
-            sinks: those of `Flows`.
+            sinks: those of `TextFlows`.
             chrome: navigation, heads and feet of the page are body text.
             title: of the page, where its body text has it.
         """
@@ -109,11 +109,11 @@ class ElementReader(Flows):
         if CONTENT in marks:
             outer = self.flow
             self.at_end(lambda: setattr(outer, "kind", OutsideKind.FOOTERS))
-            self.enter(Flow())
+            self.enter(TextFlow())
         elif (kind := self._kind(tag, marks)) and self.flow.kind not in (kind, OutsideKind.HIDDEN):
             if kind is not OutsideKind.HIDDEN and tag in BLOCKS:
                 self.flush()
-            self.enter(Flow(kind))
+            self.enter(TextFlow(kind))
         if tag in _CONTENT:
             self._content += 1
             self.at_end(self._leave_content)
@@ -196,7 +196,7 @@ class ElementReader(Flows):
 
     def _start_aside(self, kind: OutsideKind) -> None:
         if self.flow.kind not in (kind, OutsideKind.HIDDEN):
-            self.enter(Flow(kind))
+            self.enter(TextFlow(kind))
 
     def _start_struck(self, _: Marks) -> None:
         if self.flow.kind is not OutsideKind.DELETED:
@@ -256,7 +256,7 @@ class ElementReader(Flows):
         for tap in flow.taps[-1:]:
             base = flow.tapped(tap)
             tap.start, tap.saved = len(flow.pieces), []
-        self.enter(Flow(OutsideKind.ALTERNATIVES, base[:MOST_ABOUT]))
+        self.enter(TextFlow(OutsideKind.ALTERNATIVES, base[:MOST_ABOUT]))
 
     def _start_formula(self, _: Marks) -> None:
         flow = self.flow
@@ -284,7 +284,7 @@ class ElementReader(Flows):
 
     def _start_program(self, marks: Marks) -> None:
         if (marks.get("type") or "").startswith("math/"):  # TeX, which a script turns into a formula
-            self.enter(Flow(OutsideKind.CODE, "formula"))
+            self.enter(TextFlow(OutsideKind.CODE, "formula"))
         else:
             self._start_unread(PartKind.SCRIPTS, "script", marks)
 
@@ -309,13 +309,13 @@ class ElementReader(Flows):
         self.flow.add(" ")
         self._start_source(marks)
         self.picture({"src": marks.get("poster")}, "")
-        self.enter(Flow(OutsideKind.ALTERNATIVES, "sound or film"))
+        self.enter(TextFlow(OutsideKind.ALTERNATIVES, "sound or film"))
 
     def _start_embedded(self, marks: Marks) -> None:
         self.flow.add(" ")
         named = (marks[name] for name in ("srcdoc", "src", "data", "code") if marks.get(name))
         self._part(PartKind.EMBEDDED, next(named, ""), marks.get("title") or "")
-        self.enter(Flow(OutsideKind.ALTERNATIVES, "embedded file"))
+        self.enter(TextFlow(OutsideKind.ALTERNATIVES, "embedded file"))
 
     def _start_area(self, marks: Marks) -> None:
         alternative, target = marks.get("alt") or "", address(marks.get("href") or "")
@@ -337,7 +337,7 @@ class ElementReader(Flows):
 
     def _gather(self, kind: OutsideKind, about: str, take: Callable[[str], None]) -> None:
         """Give all text within the element that began last to `take`, as one line."""
-        outer, flow = self.flow, Flow(kind, about, inline=True)
+        outer, flow = self.flow, TextFlow(kind, about, inline=True)
         self.flow = flow
 
         def end() -> None:
@@ -386,7 +386,7 @@ class ElementReader(Flows):
         self.flow.add(" ")
         self._beside(OutsideKind.FORM_VALUES, marks.get("placeholder"), f"hint of {_name(marks)}")
         self._beside(OutsideKind.LINKS, address(marks.get("formaction") or ""), "form")
-        self.enter(Flow(OutsideKind.FORM_VALUES, _name(marks)))
+        self.enter(TextFlow(OutsideKind.FORM_VALUES, _name(marks)))
 
     def _start_choice(self, marks: Marks) -> None:
         self.flow.add(" ")

@@ -60,13 +60,13 @@ class _List:
     step: int = 1
     style: str = "decimal"
 
-    def next_mark(self, value: str | None) -> str:
-        """The mark of the next item, which may state its number."""
+    def next_mark(self, marks: Marks) -> str:
+        """The mark of the next item, which may state its number and its style."""
         if self.number is None:
             return "- "
-        number = whole(value, self.number)
+        number = whole(marks.get("value"), self.number)
         self.number = number + self.step
-        return f"{_numeral(number, self.style)}. "
+        return f"{_numeral(number, _STYLES.get(marks.get('type') or '', self.style))}. "
 
 
 def _list_of(tag: str, marks: Marks) -> _List:
@@ -117,7 +117,7 @@ class Tap:
 
 
 @dataclass(slots=True)
-class Flow:
+class TextFlow:
     """Text that belongs together: the body, or a text outside it that interrupts the body.
 
     Attributes:
@@ -201,7 +201,7 @@ class Flow:
         return " ".join("".join((*tap.saved, *self.pieces[tap.start :])).split())
 
 
-class Flows:
+class TextFlows:
     """Sends headings and paragraphs of the body, and accounts for texts outside it.
 
     Attributes:
@@ -226,7 +226,7 @@ class Flows:
             base: kind of the first flow.
         """
         self.account, self._paragraph, self._heading = account, paragraph, heading
-        self.flow = Flow(base)
+        self.flow = TextFlow(base)
         self.sent = 0
         self.depth = 0
         self._endings: list[tuple[int, Ending]] = []
@@ -241,7 +241,7 @@ class Flows:
             self._endings.pop()[1]()
         self.depth -= 1
 
-    def enter(self, flow: Flow) -> None:
+    def enter(self, flow: TextFlow) -> None:
         """Write into another flow up to the end of the element that began last."""
         outer, self.flow = self.flow, flow
 
@@ -310,7 +310,7 @@ class Flows:
             flow.lists.append(_list_of(tag, marks))
             self._at_end_of_block(flow.lists.pop)
         elif tag == "li":
-            flow.mark = flow.lists[-1].next_mark(marks.get("value")) if flow.lists else "- "
+            flow.mark = flow.lists[-1].next_mark(marks) if flow.lists else "- "
         elif tag == "pre":
             self._nest("pre")
         elif tag == "blockquote":
@@ -382,9 +382,9 @@ def place_in_lists(lists: int, quotes: int) -> str:
     """Name what the text of a paragraph does not show: in how many lists it stands, and whether in a quotation."""
     if lists < 2 and not quotes:
         return ""
-    return ", ".join(
-        [*([f"level {lists} of a list"] if lists > 1 else []), *(["quotation"] if quotes else [])]
-    )
+    item = [f"level {lists} of a list"] if lists > 1 else []
+    quotation = [f"level {quotes} of a quotation" if quotes > 1 else "quotation"] if quotes else []
+    return ", ".join([*item, *quotation])
 
 
 def account_columns(account: Account, columns: list[str], cells: int, row: str) -> None:

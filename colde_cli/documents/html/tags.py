@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Container
 
 from colde_cli.documents.html.elements import ElementReader
-from colde_cli.documents.html.flow import BLOCKS, LAYOUT, Flow
+from colde_cli.documents.html.flow import BLOCKS, LAYOUT, TextFlow
 from colde_cli.documents.html.unread import Marks
 
 _NAME = r"(?P<end>/?)(?P<name>[a-zA-Z][\w:-]*)"
@@ -85,7 +85,7 @@ class TagReader:
     def begin_line(self) -> None:
         """Begin a line: all up to `end_line` is one text, of the flow that is open."""
         self._outer, self._base = self.reader.flow, len(self._open)
-        self.reader.flow = Flow(self._outer.kind, self._outer.about, inline=True)
+        self.reader.flow = TextFlow(self._outer.kind, self._outer.about, inline=True)
 
     def read_tag(self, source: str, later: Counter[str]) -> None:
         """Read a tag within a line; `later` counts by name the elements that end later in it."""
