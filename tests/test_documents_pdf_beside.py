@@ -94,6 +94,11 @@ def test_links_lead_out_of_the_document(path: Path) -> None:
     ]
 
 
+def test_words_keep_their_full_stops(path: Path) -> None:
+    document = read(Form(("Pay 1.250,50 now.", "More")).link("https://a.example").write(path))
+    assert texts_of(document) == [("links", "https://a.example", "Pay 1.250,50 now.")]
+
+
 def test_a_link_over_two_lines_is_one_link(path: Path) -> None:
     first, second = (200, 694, 300, 706), (72, 680, 150, 692)
     one = read(page().link("https://a.example", first).link("https://a.example", second).write(path))

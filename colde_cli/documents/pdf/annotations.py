@@ -8,7 +8,7 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from html import unescape
 from typing import Any
 
@@ -72,6 +72,7 @@ _MAX_WORDS = 2_000  # letters in a box
 _TAG = re.compile(r"<[^<>]*>")
 _BREAK = re.compile(r"<(/p|/li|/div|br)\b[^<>]*>", re.IGNORECASE)
 _HYPHEN = re.compile("[\x02\ufffe]\\s*")
+_SOFT_HYPHEN = "\u00ad"
 
 _next_link = quick(pdfium.FPDFLink_Enumerate, ctypes.c_int)
 _action_of = quick(pdfium.FPDFLink_GetAction, ctypes.c_void_p, ctypes.c_void_p)
@@ -152,9 +153,9 @@ class AnnotationReader:
         words = self._words(_quads(link, pdfium.FPDFLink_CountQuadPoints, pdfium.FPDFLink_GetQuadPoints), box)
         if before is not None and before[0] == target and _goes_on(before[1], box):
             _, _, earlier = self.texts.pop()
-            words = f"{earlier} {words}"
+            words = _joined((earlier, words))
         # An address that is shown as it is says no more than the link; a break in it is none of the address.
-        shown = "".join(words.split())
+        shown = "".join(words.split()).replace(_SOFT_HYPHEN, "")
         self.texts.append(("links", target, "" if shown and shown in target else words))
         return target, box
 
@@ -193,16 +194,17 @@ class AnnotationReader:
             self.parts.append(("drawings", _digest(drawn), name))
 
     def _words(self, boxes: list[Box], whole: Box) -> str:
-        """The words in the middle of boxes, one box for each line; those of the whole if there are no boxes."""
-        return " ".join(filter(None, (self._words_in(box) for box in boxes or [whole])))
+        """The words in boxes, one box for each line; those of the whole if there are no boxes."""
+        return _joined(map(self._words_in, boxes or [whole]))
 
     def _words_in(self, box: Box) -> str:
         left, foot, right, top = box
-        across, along = 0.3 * (top - foot), min(1.0, 0.1 * (right - left))
-        area = (left + along, top - across, right - along, foot + across)
+        height, along = top - foot, min(1.0, 0.1 * (right - left))
+        # What only touches the box belongs to its neighbours. But full stops lie at its foot.
+        area = (left + along, top - 0.3 * height, right - along, foot + 0.12 * height)
         count = pdfium.FPDFText_GetBoundedText(self._text, *area, self._letters, _MAX_WORDS)
         found = memoryview(self._letters)[: max(0, count)].tobytes().decode("utf-16-le", "replace")
-        return " ".join(_HYPHEN.sub("", found.replace("\0", "")).split())
+        return " ".join(_HYPHEN.sub(_SOFT_HYPHEN, found.replace("\0", "")).split())
 
     def _field(self, annotation: Handle) -> Iterator[Text]:
         """Yield what a form field holds that its place on the page does not show."""
@@ -241,6 +243,11 @@ def _address(handle: Handle) -> Handle:
 
 def _string(annotation: Handle, key: bytes) -> str:
     return " ".join(utf16(pdfium.FPDFAnnot_GetStringValue, annotation, key).split())
+
+
+def _joined(pieces: Iterable[str]) -> str:
+    """Join words of several lines; a word that is divided between two of them becomes one."""
+    return " ".join(filter(None, pieces)).replace(f"{_SOFT_HYPHEN} ", _SOFT_HYPHEN)
 
 
 def _plain(rich: str) -> str:
@@ -284,4 +291,4 @@ def _goes_on(before: Box, box: Box) -> bool:
     level = abs(before[1] - box[1])
     if level < 0.3 * height:
         return -1 < box[0] - before[2] < 0.5 * height
-    return 0.5 * height < before[1] - box[1] < 2 * height and box[0] < before[0]
+    return 0.5 * height < before[1] - box[1] < 2 * height and box[0] < before[2]

@@ -119,8 +119,7 @@ def digest_of(value: Handle) -> str:
         if number is not None:
             seen.add(number)
         found: Handle = resolved(value)
-        if isinstance(found, dict):
-            found = cast("Handle", found)  # pypdf's own, which holds references
+        if hasattr(found, "raw_get"):
             stream = hasattr(found, "get_data")
             for key in sorted(found):
                 if key not in _ELSEWHERE and not (stream and key in ("/Filter", "/Length", "/DecodeParms")):
