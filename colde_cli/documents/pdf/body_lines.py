@@ -18,6 +18,7 @@ from colde_cli.documents.pdf.running_heads import PageLines, running_heads
 _MAX_FURNITURE = 0.5
 _STAMP = 0.2
 _SKEW = 3
+_TINY, _NARROW = 1.5, 0.75  # points: size of type, and width of a letter
 
 
 @dataclass(slots=True)
@@ -150,10 +151,15 @@ def _characters(lines: Iterable[Line]) -> int:
 def _seen(lines: list[Line], width: float, height: float) -> list[Line]:
     """Keep the lines that a reader sees on a page; all lines, if these are as good as none."""
     on_page = [line for line in lines if -2 < line.base < height + 2 and line.x0 < width and line.x1 > 0]
-    seen = [line for line in on_page if line.hidden < 0.5]
+    seen = [line for line in on_page if line.hidden < 0.5 and not _is_tiny(line)]
     # The words of a scanned page are invisible text from OCR, perhaps next to a visible stamp.
     all_seen = seen and len(seen) == len(on_page)
     return seen if all_seen or _characters(seen) > _STAMP * _characters(on_page) else on_page or lines
+
+
+def _is_tiny(line: Line) -> bool:
+    """Whether a line is too small to be read."""
+    return line.size <= _TINY and line.width < _NARROW * len(line.text)
 
 
 def _quarter(angle: int) -> int:

@@ -29,8 +29,8 @@ _KEY = 4
 _SHORTEST = 3
 """Minimum number of letters of a title that is found again."""
 _LEAST_OF_LINE = 0.5  # share of an entry that the first line of a heading has at least
-_NUMBER = re.compile(r"\d{1,4}|[ivxlc]{1,7}", re.IGNORECASE)
 _DOTS = " .·…_‥․"
+_NUMBER = re.compile(rf"(?:^|(?<=[{_DOTS}]))(?:\d{{1,4}}|[ivxlc]{{1,7}})$", re.IGNORECASE)
 _LABEL = re.compile(
     r"\W*(?:(?:chapter|section|appendix|annex|part|article|schedule|exhibit|table|tab\.|figure|fig\.|listing|algorithm"
     r"|plate|map|box|kapitel|abschnitt|anhang|tabelle|abbildung|chapitre|annexe|tableau)\s*)?"
@@ -117,11 +117,14 @@ def _entry(index: int, line: Line, between: Sequence[int]) -> _Entry | None:
     """Take a line that ends in a number after a blank or a row of dots for an entry."""
     if line.text[-1:] not in _LAST:
         return None
-    head, _, last = line.text.rpartition(" ")
-    written = last.lstrip(_DOTS)
-    title = (head if written == last else f"{head} {last[: -len(written)]}").rstrip(_DOTS)
-    led = line.text.count(".", len(title)) > 1 or not line.text[len(title) : -len(written)].isascii()
-    if not _NUMBER.fullmatch(written) or not any(map(str.isalpha, title)) or (written != last and not led):
+    found = _NUMBER.search(line.text.rpartition(" ")[2])
+    if found is None:
+        return None
+    written = found[0]
+    before = line.text[: -len(written)]
+    title = before.rstrip(_DOTS)
+    led = len(before) - len(title) - before.count(" ", len(title)) > 1
+    if not any(map(str.isalpha, title)) or not (led or before.endswith(" ")):
         return None
     number = int(written) if written.isdigit() else roman(written)
     form = "1" if written.isdigit() else "i"

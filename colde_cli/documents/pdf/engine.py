@@ -139,13 +139,22 @@ class PageReader:
         words, begins = [], []
         for found in _WORD.finditer(self._letters, begin, begin + len(line)):
             word, end = found.group(), found.end()
-            words.append(word)
+            words.append(self._with_hyphens(word, found.start()) if SOFT_HYPHEN in word[:-1] else word)
             begins.append(found.start())
             if word[-1] == SOFT_HYPHEN or self._letters[end : end + 1] in HYPHENS:
                 yield words, begins
                 words, begins = [], []
         if words:
             yield words, begins
+
+    def _with_hyphens(self, word: str, begin: int) -> str:
+        """Write a soft hyphen within a word as a hyphen where it is printed: some fonts call their hyphen so."""
+        letters = list(word)
+        for place, letter in enumerate(word[:-1]):
+            box = self.text.box(begin + place) if letter == SOFT_HYPHEN else None
+            if box is not None and box[1] > box[0]:
+                letters[place] = "-"
+        return "".join(letters)
 
     def placed(self, entry: Entry) -> LineValues:
         """Put a filled-in value into the form of a line."""
