@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pypdf
 import pypdfium2 as pdfium
+import pytest
 
 Box = tuple[float, float, float, float]
 
@@ -43,3 +46,66 @@ def titles(path: Path) -> list[Any]:
         return [walk(entry) if isinstance(entry, list) else entry.title for entry in entries]
 
     return walk(pypdf.PdfReader(path).outline)
+
+
+@dataclass(frozen=True, slots=True)
+class Printed:
+    """A string on a page of a PDF made by `printed`.
+
+    Attributes:
+        x: where it begins, in points from the left.
+        y: baseline, in points from the foot.
+        text: in Latin letters.
+        size: of the type, in points.
+        angle: in degrees.
+        mode: text rendering mode; 3 paints nothing.
+        then: strings that follow on the line: text, size and how far it is raised.
+    """
+
+    x: float
+    y: float
+    text: str
+    size: float = 11.0
+    angle: float = 0.0
+    mode: int = 0
+    then: tuple[tuple[str, float, float], ...] = ()
+
+
+def printed(path: Path, *pages: Iterable[Printed]) -> Path:
+    """Write a PDF of pages of 595 by 842 points; skips the test without reportlab."""
+    canvas = pytest.importorskip("reportlab.pdfgen.canvas", reason="reportlab is not installed")
+    sheet = canvas.Canvas(str(path), pagesize=(595, 842), invariant=1)
+    for page in pages:
+        for string in page:
+            sheet.saveState()
+            sheet.translate(string.x, string.y)
+            sheet.rotate(string.angle)
+            text = sheet.beginText(0, 0)
+            text.setTextRenderMode(string.mode)
+            for piece, size, rise in ((string.text, string.size, 0.0), *string.then):
+                text.setFont("Helvetica", size)
+                text.setRise(rise)
+                text.textOut(piece)
+            sheet.drawText(text)
+            sheet.restoreState()
+        sheet.showPage()
+    sheet.save()
+    return path
+
+
+def prose(page: int, top: float = 740.0, rows: int = 20) -> list[Printed]:
+    """Rows of running text that is different on every page."""
+    names = ("malt", "hops", "yeast", "water", "barley", "wheat", "rye")
+    return [
+        Printed(
+            72,
+            top - 14 * row,
+            f"The {names[(page * 5 + row) % 7]} of delivery {words_of(page * 100 + row)} was good.",
+        )
+        for row in range(rows)
+    ]
+
+
+def words_of(number: int) -> str:
+    """A word without digits for a number, another one for each."""
+    return "x" + "".join(chr(ord("a") + int(digit)) for digit in str(number))
