@@ -87,8 +87,6 @@ def encode(
 ) -> Encoding:
     """Encode a document; a file that the encoder's cache knows is not read again.
 
-    `compare_encodings` compares two encodings.
-
     Args:
         source: a path, "-", or what `read` returned.
         encoder: an open model.
@@ -410,9 +408,8 @@ def read_both(
         first, second = boilerplate.without_both(first, second)
     first, second = with_unmatched_patterns(first, second)
     with stage("reading"):
-        ignored = kinds_of(ignore.kinds)
-        same_body = first.text == second.text and PartKind.APPEARANCE not in ignored
-        first, second = settled(first, second, same_body=same_body, password=options.password)
+        drawn = first.text == second.text and PartKind.APPEARANCE not in kinds_of(ignore.kinds)
+        first, second = settled(first, second, same_body=drawn, password=options.password)
     return first, second, templates, done
 
 
