@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pdf_pages import Printed, printed, prose
 
-from colde_cli.documents.pdf.word_pieces import Piece, join_pieces
+from colde_cli.documents.pdf.word_pieces import WordPiece, join_pieces
 from colde_cli.documents.reading import read
 
 Script = tuple[str, float, float]
@@ -43,11 +43,11 @@ def test_scripts(tmp_path: Path, text: str, then: list[Script], wanted: str) -> 
 
 
 def test_two_scripts_of_one_letter() -> None:
-    assert join_pieces([Piece("x", 11, 100), Piece("i", 7, 98), Piece("2", 7, 104)]) == "x_i^2"
+    assert join_pieces([WordPiece("x", 11, 100), WordPiece("i", 7, 98), WordPiece("2", 7, 104)]) == "x_i^2"
 
 
 def test_a_large_initial_is_no_base() -> None:
-    assert join_pieces([Piece("W", 24, 100), Piece("hen", 11, 112)]) == "When"
+    assert join_pieces([WordPiece("W", 24, 100), WordPiece("hen", 11, 112)]) == "When"
 
 
 @pytest.mark.parametrize(
@@ -55,13 +55,13 @@ def test_a_large_initial_is_no_base() -> None:
     [((0.0, 0.2), "1250.00"), ((2.5, 0.2), "12 50.00"), ((1.2, 0.2), "12 50.00"), ((-8.0, 0.0), "12 50.00")],
 )
 def test_numbers_of_two_cells_stay_apart(gaps: tuple[float, float], wanted: str) -> None:
-    pieces = [Piece("12", 11, 100), Piece("50", 11, 100, gaps[0]), Piece(".00", 11, 100, gaps[1])]
+    pieces = [WordPiece("12", 11, 100), WordPiece("50", 11, 100, gaps[0]), WordPiece(".00", 11, 100, gaps[1])]
     assert join_pieces(pieces) == wanted
 
 
 def test_spaced_digits_stay_one_number() -> None:
-    assert join_pieces([Piece(digit, 11, 100, 1.5) for digit in "1250"]) == "1250"
-    assert join_pieces([Piece("12", 11, 100, 0, 1.5), Piece("50", 11, 100, 1.5, 1.5)]) == "1250"
+    assert join_pieces([WordPiece(digit, 11, 100, 1.5) for digit in "1250"]) == "1250"
+    assert join_pieces([WordPiece("12", 11, 100, 0, 1.5), WordPiece("50", 11, 100, 1.5, 1.5)]) == "1250"
 
 
 @given(
@@ -70,7 +70,7 @@ def test_spaced_digits_stay_one_number() -> None:
     )
 )
 def test_cells_of_a_row_are_never_run_together(cells: list[tuple[str, float]]) -> None:
-    pieces = [Piece(text, 11, 100, gap) for text, gap in cells]
+    pieces = [WordPiece(text, 11, 100, gap) for text, gap in cells]
     if any(len(text) > 1 for text, _ in cells):
         assert join_pieces(pieces).split() == [text for text, _ in cells]
 
@@ -87,6 +87,6 @@ def test_cells_of_a_row_are_never_run_together(cells: list[tuple[str, float]]) -
     )
 )
 def test_no_letter_is_lost(found: list[tuple[str, float, float]]) -> None:
-    joined = join_pieces([Piece(text, size, 100 + rise) for text, size, rise in found])
+    joined = join_pieces([WordPiece(text, size, 100 + rise) for text, size, rise in found])
     letters = [letter for letter in joined if letter.isalnum()]
     assert letters == [letter for text, _, _ in found for letter in text if letter.isalnum()]

@@ -80,7 +80,7 @@ def leave_out_contents(lines: Sequence[Line], headings: Collection[int], account
     blocks = [block for block in _blocks(lines, headings) if _rises(block)]
     if not blocks:
         return set()
-    index = _Index(
+    index = _Beginnings(
         lines, {place for block in blocks for entry in block for place in (*entry.before, entry.index)}
     )
     found: set[int] = set()
@@ -142,7 +142,7 @@ def _rises(block: Sequence[_Entry]) -> bool:
     return sum(len(name) >= _SHORTEST for name in names) >= max(_FEWEST, _CONFIRMED * len(block))
 
 
-class _Index:
+class _Beginnings:
     """Finds the pages with lines that begin as a title does."""
 
     def __init__(self, lines: Sequence[Line], entries: Collection[int]) -> None:
@@ -172,7 +172,7 @@ def _name(text: str) -> str:
     return "".join(filter(str.isalnum, name or text))[:_LETTERS]
 
 
-def _confirm(block: Sequence[_Entry], lines: Sequence[Line], index: _Index) -> None:
+def _confirm(block: Sequence[_Entry], lines: Sequence[Line], index: _Beginnings) -> None:
     """Mark the entries that are found again on their pages."""
     for entry in block:
         whole = " ".join([*(lines[place].text for place in entry.before), entry.title])

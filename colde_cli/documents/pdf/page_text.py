@@ -20,7 +20,7 @@ import pypdfium2_raw as pdfium
 from colde_cli.documents.pdf.fields import Entry
 from colde_cli.documents.pdf.packing import LetterStyle
 from colde_cli.documents.pdf.pictures import page_objects, pictured, quick
-from colde_cli.documents.pdf.word_pieces import Piece, join_pieces, touch
+from colde_cli.documents.pdf.word_pieces import WordPiece, join_pieces, touch
 
 Handle = Any  # a pointer of ctypes, or a function of the library
 
@@ -180,7 +180,7 @@ class PageText:
             return word
         pieces = []
         for place, after, style in zip(places, [*places[1:], len(word)], styles, strict=True):
-            piece = Piece(word[place:after], style[0], self.origin(begin + place)[1])
+            piece = WordPiece(word[place:after], style[0], self.origin(begin + place)[1])
             if len(piece.text) > 1:
                 piece.spacing = self._gap(begin + place + 1)
             if place and touch(word[place - 1], word[place]):

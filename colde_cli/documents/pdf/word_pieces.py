@@ -23,7 +23,7 @@ _SLASHES = frozenset("/⁄∕")
 
 
 @dataclass(slots=True)
-class Piece:
+class WordPiece:
     """Letters of a word that belong to one text object.
 
     Attributes:
@@ -48,7 +48,7 @@ def touch(left: str, right: str) -> bool:
     )
 
 
-def join_pieces(pieces: Sequence[Piece]) -> str:
+def join_pieces(pieces: Sequence[WordPiece]) -> str:
     """Join the pieces of a word."""
     largest = max(pieces, key=lambda piece: piece.size)
     levels = [_level(piece, largest) for piece in pieces]
@@ -82,7 +82,7 @@ def script_level(size: float, base: float, of_size: float, of_base: float) -> in
     return (_RAISED < rise < _FARTHEST) - (-_FARTHEST < rise < _LOWERED)
 
 
-def _level(piece: Piece, largest: Piece) -> int:
+def _level(piece: WordPiece, largest: WordPiece) -> int:
     """1 for a superscript, -1 for a subscript, else 0."""
     level = script_level(piece.size, piece.base, largest.size, largest.base)
     if level or not largest.size or piece.size < _SMALL * largest.size or not piece.text.isdigit():
@@ -106,7 +106,7 @@ def _is_fraction(text: str, following: Sequence[tuple[int, str]]) -> bool:
     return slash and following[-1][1][-1:].isdigit()
 
 
-def _numbers_apart(pieces: Sequence[Piece]) -> str:
+def _numbers_apart(pieces: Sequence[WordPiece]) -> str:
     """Put a blank where two numbers meet that stand apart, as those of two cells do."""
     apart = [_is_apart(one, other) for one, other in pairwise(pieces)]
     if all(apart) and all(len(piece.text) == 1 for piece in pieces):  # spaced letters
@@ -118,7 +118,7 @@ def _numbers_apart(pieces: Sequence[Piece]) -> str:
     return "".join(words)
 
 
-def _is_apart(one: Piece, other: Piece) -> bool:
+def _is_apart(one: WordPiece, other: WordPiece) -> bool:
     if not touch(one.text[-1], other.text[0]):
         return False
     size = max(one.size, other.size)
