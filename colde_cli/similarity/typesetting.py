@@ -114,7 +114,7 @@ def typesetting_places(
         alignment: of both.
         ignore: the differences to ignore.
     """
-    search = _Search((a, b), ignore)
+    search = _PlaceSearch((a, b), ignore)
     changes = section_changes(alignment, a, b, ignore)
     for change in changes:
         if change.a and change.b and change.state is not SectionState.RENAMED:
@@ -133,12 +133,12 @@ def places_anywhere(
     a: Document, b: Document, ignore: IgnoreOptions = NOTHING_IGNORED
 ) -> tuple[TypesettingPlace, ...]:
     """Find all places where two whole texts differ, in the order of B: such as a heading in another place."""
-    search = _Search((a, b), ignore)
+    search = _PlaceSearch((a, b), ignore)
     search.add(Span(0, len(a.text)), Span(0, len(b.text)))
     return search.ordered()
 
 
-class _Search:
+class _PlaceSearch:
     """Collects the places where stretches of two documents differ.
 
     Attributes:

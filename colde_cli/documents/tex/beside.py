@@ -16,7 +16,7 @@ _PDF_TITLE = re.compile(r"\bpdf(?:title|subject|author|keywords)\s*=\s*(?:\{([^{
 
 
 @dataclass(slots=True)
-class Beside:
+class SourceAccount:
     """Fills an account.
 
     Attributes:

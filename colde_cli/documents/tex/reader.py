@@ -7,7 +7,7 @@ from dataclasses import replace
 from colde_cli.documents.builder import DocumentBuilder
 from colde_cli.documents.document import Document
 from colde_cli.documents.outside import OutsideKind
-from colde_cli.documents.tex.beside import Beside
+from colde_cli.documents.tex.beside import SourceAccount
 from colde_cli.documents.tex.handlers import HANDLERS
 from colde_cli.documents.tex.scanner import Scanner
 from colde_cli.documents.tex.source import prepare
@@ -37,7 +37,7 @@ def read_tex(data: bytes, path: str, name: str) -> Document:
     shown = shown_as(path)
     text, warnings = decode(data, shown)
     builder = DocumentBuilder(shown)
-    scanner = Scanner(builder, HANDLERS, Beside(builder.account))
+    scanner = Scanner(builder, HANDLERS, SourceAccount(builder.account))
     _scan(scanner, prepare(text))
     bibliography = ("The references lie in a file of their own and were not read.",)
     document = builder.build(

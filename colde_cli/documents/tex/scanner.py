@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from colde_cli.documents.builder import DocumentBuilder
 from colde_cli.documents.outside import OutsideKind
-from colde_cli.documents.tex.beside import Beside
+from colde_cli.documents.tex.beside import SourceAccount
 from colde_cli.documents.tex.commands import (
     BREAKS,
     DRAWN,
@@ -102,7 +102,7 @@ class Scanner:
 
     builder: DocumentBuilder
     handlers: Mapping[str, Handler]
-    beside: Beside
+    beside: SourceAccount
     title: str = ""
     muted: bool = False
     authored: AuthorCommands = field(default_factory=AuthorCommands)
