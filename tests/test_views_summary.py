@@ -35,11 +35,11 @@ def test_the_weightiest_changes_come_with_old_and_new_words_and_their_place(fiel
     lines = comparison_summary(field_study).splitlines()
     assert 5 <= len(lines) <= 15
     assert lines[0].startswith("Two versions of one paper: ")
-    assert lines[6].startswith(
-        "- Amount EUR 58 → EUR 63; unit 2 minutes → 2 hours (A p. 3 → B p. 3 · 3.1 The"
-    )
+    first = next(line for line in lines if line.startswith("- "))
+    assert first == "- Amount EUR 58 → EUR 63; unit 2 minutes → 2 hours (A p. 3 → B p. 3 · 3.1 The"
     told = sum(line.startswith("- ") for line in lines) - 1
-    assert lines[-1] == f"- {len(field_study.changes) - told} more changes"
+    every = len(field_study.changes) + field_study.outside.changes + len(field_study.typesetting)
+    assert lines[-1] == f"- {every - told} more changes"
 
 
 def test_an_agent_reads_the_same_sentences(field_study: Comparison) -> None:
@@ -80,13 +80,13 @@ def test_each_kind_of_change_is_one_line(new: str, line: str) -> None:
             "Pumps",
             "• It runs at night.",
             "It runs at night.",
-            "typesetting does (hyphens, quotation marks, bullets)",
+            "typesetting does (blanks, hyphens, quotation marks, bullets)",
         ),
         (
             "Pumps",
             'They say "it runs".',
             "They say “it runs”.",
-            "typesetting does (hyphens, quotation marks, bullets)",
+            "typesetting does (blanks, hyphens, quotation marks, bullets)",
         ),
     ],
 )

@@ -32,6 +32,7 @@ from colde_cli.similarity.flags import Flag
 from colde_cli.similarity.mentions import FlagKind
 from colde_cli.views.heatmap import HeatMap
 from colde_cli.views.markdown import comparison_markdown
+from colde_cli.views.redline import pieces
 from colde_cli.views.report.html import comparison_html
 from colde_cli.views.summary import comparison_summary
 from colde_cli.views.terminal import Redline, comparison_table
@@ -376,7 +377,7 @@ def pair(a: str, b: str) -> PassagePair:
 
 def test_edits_are_marked_without_colours_and_coloured_with_them() -> None:
     redline = Redline(
-        pair("The pump runs at night, or so they say.", "The pump runs by day, or so they all say.")
+        pieces(pair("The pump runs at night, or so they say.", "The pump runs by day, or so they all say."))
     )
     assert redline.text(False).plain == "The pump runs [-at night-] {+by day+}, or so they {+all+} say."
     coloured = redline.text(True)
@@ -390,13 +391,17 @@ def test_edits_are_marked_without_colours_and_coloured_with_them() -> None:
 
 def test_what_stayed_is_cut_between_edits_far_apart() -> None:
     long = " ".join(f"word{number}" for number in range(30))
-    line = Redline(pair(f"One {long} two {long} end", f"Three {long} four {long} end")).text(False).plain
+    line = (
+        Redline(pieces(pair(f"One {long} two {long} end", f"Three {long} four {long} end"))).text(False).plain
+    )
     assert line.startswith("[-One-] {+Three+} word0 word1")
     assert " … " in line
     assert line.endswith("word5…")
     assert (
         "\x1b"
-        not in Redline(pair("The pump \x1b[31m runs at night.", "The pump runs at times.")).text(False).plain
+        not in Redline(pieces(pair("The pump \x1b[31m runs at night.", "The pump runs at times.")))
+        .text(False)
+        .plain
     )
 
 
@@ -455,15 +460,17 @@ def test_of_two_different_texts_all_views_list_as_many_as_they_count(
 
 def test_signs_keep_the_blanks_that_the_texts_have() -> None:
     found = Redline(
-        pair("It fell (by 31 %) in a week; we saw it.", "It fell (by 27 %) in a week, as we saw it.")
+        pieces(pair("It fell (by 31 %) in a week; we saw it.", "It fell (by 27 %) in a week, as we saw it."))
     )
     assert found.text(False).plain == "It fell (by [-31-] {+27+} %) in a week[-;-]{+, as+} we saw it."
-    found = Redline(pair("The town gave no word on the stove.", "In May the town gave no word on it."))
+    found = Redline(
+        pieces(pair("The town gave no word on the stove.", "In May the town gave no word on it."))
+    )
     assert found.text(False).plain == "[-The-] {+In May the+} town gave no word on [-the stove-] {+it+}."
 
 
 def test_long_words_and_scripts_without_blanks_are_cut_too() -> None:
-    line = Redline(pair(f"One {'W' * 500} end.", f"Two {'W' * 500} end.")).text(False).plain
+    line = Redline(pieces(pair(f"One {'W' * 500} end.", f"Two {'W' * 500} end."))).text(False).plain
     assert line.startswith("[-One-] {+Two+} WWW")
     assert len(line) < 150
 

@@ -50,6 +50,8 @@ _NAMED = frozenset((OutsideKind.LINKS, OutsideKind.FORM_VALUES, OutsideKind.STRU
 """Kinds of which it matters what a text belongs to: two links may have swapped their targets."""
 _LINE_LETTERS = 100
 """Number of letters and digits by which a line of a body is known."""
+_MADE_OF_HEADINGS = frozenset((OutsideKind.CONTENTS, OutsideKind.NAVIGATION))
+"""Kinds that a program makes of the headings."""
 _UNCOUNTED: frozenset[Kind] = frozenset((OutsideKind.CONTENTS, PartKind.SCRIPTS))
 """Kinds that make no difference in content: contents are made from the headings, and nobody sees a script."""
 _ALIKE = 50.0
@@ -211,7 +213,7 @@ def compare_outside(a: Document, b: Document, ignore: IgnoreOptions = NOTHING_IG
         elif isinstance(kind, OutsideKind):
             if kind is OutsideKind.STRUCTURE:
                 left, right = _of_both(left, a, b), _of_both(right, b, a)
-            found, moved = _compared_texts(left, right, ignore, (a, b) if across else None)
+            found, moved = _compared_texts(left, right, ignore, (a, b), across=across)
             texts += found
             reordered += [kind] if moved else []
         else:
@@ -245,22 +247,38 @@ def _compared_texts(
     left: Sequence[OutsideText],
     right: Sequence[OutsideText],
     ignore: IgnoreOptions,
-    across: tuple[Document, Document] | None,
+    documents: tuple[Document, Document],
+    *,
+    across: bool,
 ) -> tuple[list[OutsideChange[OutsideText]], bool]:
     """The texts of one kind that differ, and whether they are the same in another order."""
 
     def key(text: OutsideText) -> tuple[str, str]:
-        about = text.about if text.kind in _NAMED and across is None else ""
+        about = text.about if text.kind in _NAMED and not across else ""
         return normal(text.text, ignore), normal(about, ignore)
 
     ones, others, moved = _unmatched(left, right, key)
-    if across is not None:
-        bodies = [run_together(document.text, ignore) for document in across] if ones or others else []
+    if documents[0].text != documents[1].text:
+        ones, others = (
+            list(_beside_headings(texts, document, ignore))
+            for texts, document in zip((ones, others), documents, strict=True)
+        )
+    if across:
+        bodies = [run_together(document.text, ignore) for document in documents] if ones or others else []
         ones = [text for text in ones if not _stands_in(text, bodies[1], ignore)]
         others = [text for text in others if not _stands_in(text, bodies[0], ignore)]
         moved = False
     moved = moved and OutsideKind.STRUCTURE not in {text.kind for text in left}
     return [_text_change(one, other, ignore) for one, other in _paired_texts(ones, others)], moved
+
+
+def _beside_headings(
+    texts: Sequence[OutsideText], document: Document, ignore: IgnoreOptions
+) -> Iterator[OutsideText]:
+    """Leave out the bookmarks and lines of contents that repeat a heading: the body tells what became of it."""
+    made = [text for text in texts if text.kind in _MADE_OF_HEADINGS]
+    headings = {run_together(section.heading, ignore) for section in document.sections} if made else set()
+    return (text for text in texts if text not in made or run_together(text.text, ignore) not in headings)
 
 
 def _stands_in(text: OutsideText, body: str, ignore: IgnoreOptions) -> bool:

@@ -25,6 +25,7 @@ from colde_cli.views.summary import (
     one_text,
     reservations,
     told_changes,
+    told_outside,
     verdict,
 )
 from colde_cli.views.wording import (
@@ -215,7 +216,9 @@ def comparison_answer(comparison: Comparison, limit: int) -> ComparisonAnswer:
         closest_sections=[],
         closest_chunks=[],
         warnings=reservations(comparison),
-        outside=[shorten(row_line(row), _OUTSIDE) for row in outside_rows(comparison.outside, _MOST_OUTSIDE)],
+        outside=[
+            shorten(row_line(row), _OUTSIDE) for row in outside_rows(told_outside(comparison), _MOST_OUTSIDE)
+        ],
         changes=[],
         changes_in_all=len(changed),
     )

@@ -27,6 +27,7 @@ from colde_cli.views.summary import (
     closest_sections,
     one_text,
     reservations,
+    told_outside,
     verdict,
 )
 from colde_cli.views.wording import first_capital, plain, plural, shorten
@@ -67,7 +68,7 @@ def comparison_annotations(
     changes = comparison.changes if one_text(comparison) else ()
     path = file or _path(comparison.b.document.path)
     written = [_warning(comparison, change, path, lines) for change in changes[:most]]
-    outside = outside_rows(comparison.outside, most - len(written))
+    outside = outside_rows(told_outside(comparison), most - len(written))
     written += [annotation("warning", {"file": path, "title": TITLE}, row_line(row)) for row in outside]
     places = comparison.typesetting if one_text(comparison) else ()
     written += [
@@ -77,7 +78,7 @@ def comparison_annotations(
     sentences = [verdict(comparison), *reservations(comparison)]
     if not one_text(comparison) and (closest := closest_sections(comparison, _MAX_CLOSEST)):
         sentences.append(f"Closest sections: {'; '.join(closest)}.")
-    left = len(changes) + len(outside_rows(comparison.outside)) + len(places) - len(written)
+    left = len(changes) + len(outside_rows(told_outside(comparison))) + len(places) - len(written)
     if left > 0:
         sentences.append(f"{plural(left, 'more change')} not shown here.")
     written.append(annotation("notice", {"file": path, "title": "colde diff"}, " ".join(sentences)))

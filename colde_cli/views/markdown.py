@@ -11,7 +11,7 @@ from colde_cli.similarity.redline import Operation
 from colde_cli.views.escaping import markdown
 from colde_cli.views.outside import TITLE, not_listed, outside_rows, uncompared
 from colde_cli.views.redline import TYPESETTING, pieces, place_pieces
-from colde_cli.views.summary import one_text, verdict_sentence
+from colde_cli.views.summary import one_text, told_outside, verdict_sentence
 from colde_cli.views.terminal import by_part, change_titles
 from colde_cli.views.wording import (
     MAX_FLAGS,
@@ -108,7 +108,8 @@ def _blocks(comparison: Comparison, level: str, top: int, verbose: bool) -> Iter
         yield from _passages(comparison, top)
         if one_text(comparison):
             yield from typesetting_blocks(comparison.typesetting, top)
-        yield from outside_blocks(comparison.outside, top)
+        outside = comparison.outside if level == "passage" else told_outside(comparison)
+        yield from outside_blocks(outside, top)
     if level == "section" or (level == "all" and not one_text(comparison)):
         yield _scores(comparison)
     if level == "chunk":

@@ -129,8 +129,8 @@ def marked(line: Sequence[Piece]) -> str:
     return shown
 
 
-TYPESETTING = "Typesetting"
-"""The title of the places where only blanks, hyphens, quotation marks, bullets or ligatures differ."""
+TYPESETTING = "Typesetting and numbering"
+"""The title of the places that no redline shows: blanks, hyphens, quotation marks, bullets, numbers of headings."""
 
 
 def place_pieces(place: TypesettingPlace) -> tuple[Piece, ...]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from colde_cli.similarity.alignment import State, extents
 from colde_cli.similarity.contracts import Genre, common_genre
 from colde_cli.similarity.mentions import FlagKind
+from colde_cli.similarity.outside import NOTHING_OUTSIDE
 from colde_cli.similarity.section_changes import SectionState
 from colde_cli.views.outside import (
     TITLE,
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from colde_cli.similarity.alignment import PassagePair
     from colde_cli.similarity.comparison import Comparison
     from colde_cli.similarity.digest import ComparisonDigest
+    from colde_cli.similarity.outside import OutsideComparison
     from colde_cli.similarity.triage import WeightedChange
     from colde_cli.similarity.typesetting import TypesettingPlace
 
@@ -98,7 +100,7 @@ def comparison_summary(comparison: Comparison) -> str:
 def _changes(comparison: Comparison, room: int) -> Iterator[str]:
     """The weightiest changes that fit into `room` lines with the number of the others; at least one."""
     changes = told_changes(comparison)
-    outside = outside_rows(comparison.outside, _LINES)
+    outside = outside_rows(told_outside(comparison), _LINES)
     entries = [(change_line(comparison, change), 1) for change in changes[:_LINES]]
     entries += [(f"{TITLE}: {row_line(row)}", 1) for row in outside]
     places = comparison.typesetting if one_text(comparison) else ()
@@ -288,6 +290,11 @@ def changed_words(pair: PassagePair) -> str:
 def one_text(comparison: Comparison) -> bool:
     """Whether both documents are versions of one text: nobody then asks whether they are related."""
     return comparison.same_content or comparison.versions
+
+
+def told_outside(comparison: Comparison) -> OutsideComparison:
+    """What differs outside two versions of one text; of two different texts that is nearly all, and tells nothing."""
+    return comparison.outside if one_text(comparison) else NOTHING_OUTSIDE
 
 
 def verdict_sentence(comparison: Comparison) -> str:

@@ -21,7 +21,7 @@ from colde_cli.views.console import file_link, link_pages, rendered, titled
 from colde_cli.views.heatmap import HeatMap, score_style
 from colde_cli.views.outside import TITLE, not_listed, outside_rows, uncompared
 from colde_cli.views.redline import TYPESETTING, marked, pieces, place_pieces
-from colde_cli.views.summary import one_text, verdict_sentence
+from colde_cli.views.summary import one_text, told_outside, verdict_sentence
 from colde_cli.views.wording import (
     MAX_FLAGS,
     STATE_WORDS,
@@ -119,7 +119,8 @@ def _blocks(comparison: Comparison, level: str, top: int, verbose: bool) -> Iter
     if level in ("passage", "all"):
         if one_text(comparison):
             yield from typesetting_lines(comparison.typesetting, top, titled)
-        yield from outside_lines(comparison.outside, top, titled)
+        outside = comparison.outside if level == "passage" else told_outside(comparison)
+        yield from outside_lines(outside, top, titled)
     if level == "section" or (level == "all" and not one_text(comparison)):
         yield from _heat_map(comparison, _MAX_SECTIONS if level == "all" else None)
     if level == "chunk":

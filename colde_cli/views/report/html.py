@@ -27,6 +27,7 @@ from colde_cli.views.report.summary import (
     summary,
     weightiest,
 )
+from colde_cli.views.summary import told_outside
 from colde_cli.views.wording import heading, page_range
 
 if TYPE_CHECKING:
@@ -61,8 +62,8 @@ def comparison_html(comparison: Comparison) -> str:
             kind_counts=kind_counts(listed),
             weightiest=weightiest(comparison, listed),
             typesetting=[place_pieces(place) for place in comparison.typesetting[:MOST_LISTED]],
-            outside=[(row, row_pieces(row)) for row in outside_rows(comparison.outside)],
-            outside_rest=not_listed(comparison.outside),
+            outside=[(row, row_pieces(row)) for row in outside_rows(told_outside(comparison))],
+            outside_rest=not_listed(told_outside(comparison)),
             maps=heat_tables(comparison),
             sides=sides(comparison),
             data=_data(comparison),
