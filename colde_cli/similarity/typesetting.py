@@ -15,16 +15,13 @@ from colde_cli.documents.document import Document, Span, document_text
 from colde_cli.documents.notation import in_line
 from colde_cli.documents.passages import Passage
 from colde_cli.similarity.alignment import Alignment, PassagePair, State
-from colde_cli.similarity.redline import (
-    NOTHING_IGNORED,
-    IgnoreOptions,
-    between,
+from colde_cli.similarity.layout_marks import (
     content_marks,
-    normal,
     without_bullets,
     without_dashes,
     without_typesetting,
 )
+from colde_cli.similarity.redline import NOTHING_IGNORED, IgnoreOptions, between, normal
 from colde_cli.similarity.section_changes import SectionState, section_changes
 
 _PIECE = re.compile(r"\S+")
@@ -114,7 +111,7 @@ def typesetting_places(
         alignment: of both.
         ignore: the differences to ignore.
     """
-    search = _Search((a, b), ignore)
+    search = _PlaceSearch((a, b), ignore)
     changes = section_changes(alignment, a, b, ignore)
     for change in changes:
         if change.a and change.b and change.state is not SectionState.RENAMED:
@@ -133,12 +130,12 @@ def places_anywhere(
     a: Document, b: Document, ignore: IgnoreOptions = NOTHING_IGNORED
 ) -> tuple[TypesettingPlace, ...]:
     """Find all places where two whole texts differ, in the order of B: such as a heading in another place."""
-    search = _Search((a, b), ignore)
+    search = _PlaceSearch((a, b), ignore)
     search.add(Span(0, len(a.text)), Span(0, len(b.text)))
     return search.ordered()
 
 
-class _Search:
+class _PlaceSearch:
     """Collects the places where stretches of two documents differ.
 
     Attributes:
