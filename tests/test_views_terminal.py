@@ -376,9 +376,8 @@ def pair(a: str, b: str) -> PassagePair:
 
 
 def test_edits_are_marked_without_colours_and_coloured_with_them() -> None:
-    redline = Redline(
-        pieces(pair("The pump runs at night, or so they say.", "The pump runs by day, or so they all say."))
-    )
+    both = pair("The pump runs at night, or so they say.", "The pump runs by day, or so they all say.")
+    redline = Redline(pieces(both))
     assert redline.text(False).plain == "The pump runs [-at night-] {+by day+}, or so they {+all+} say."
     coloured = redline.text(True)
     assert coloured.plain == "The pump runs at night by day, or so they all say."

@@ -32,6 +32,7 @@ from colde_cli.similarity.candidates import (
 )
 from colde_cli.similarity.contracts import ContractTerms, read_terms
 from colde_cli.similarity.flags import Flag, flags, one_sided_flags
+from colde_cli.similarity.layout_marks import without_typesetting
 from colde_cli.similarity.matching import Group, Matching, Thresholds, in_order, join, parted, turned
 from colde_cli.similarity.numbers import DATE, renumbered
 from colde_cli.similarity.redline import (
@@ -43,7 +44,6 @@ from colde_cli.similarity.redline import (
     plain,
     redline,
     run_together,
-    without_typesetting,
     words,
 )
 from colde_cli.similarity.references import changed_references, labels, points_elsewhere

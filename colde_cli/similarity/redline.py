@@ -1,7 +1,4 @@
-"""Cut texts into comparable words, without what is to be ignored, and find the deleted and the inserted words.
-
-Marks of a layout (bullets, marks of list items, numbers of clauses) are found here, since they can be ignored.
-"""
+"""Cut texts into comparable words, without what is to be ignored, and find the deleted and the inserted words."""
 
 from __future__ import annotations
 
@@ -15,40 +12,16 @@ from functools import cache
 from colde_cli.documents.document import Document, Span
 from colde_cli.documents.notation import FRACTIONS, LOWERED, RAISED, in_line
 from colde_cli.documents.selection import one_or_more
+from colde_cli.similarity.layout_marks import (
+    BOXES,
+    bars,
+    bullets,
+    clause_numbers,
+    content_marks,
+    dashes_at_items,
+    list_marks,
+)
 from colde_cli.similarity.numbers import LABEL, NAMED_LABEL, NUMBER
-
-_CURRENCY = (
-    r"(?:[A-Z]{0,3}[$£¤¥֏؋৳฿៛₠-⃀￠￡￥€]|(?:EUR|USD|GBP|CHF|CAD|AUD|JPY|CNY|SEK|NOK|DKK|PLN|CZK|HUF|INR|BRL|Euros?|euros?"
-    r"|[Kk]r|Fr|Rs|Mio)\b\.?)"
-)
-_IS_SIGN = rf"[ \t]*\(?(?:{_CURRENCY}|(?!\d{{1,3}}[.)][ \t])[.,]?\d)"
-"""What stands after a dash that is a sign: an amount or another number, but no number of a list item."""
-_DOTS = rf"[ \t]*(?:(?:[-–—](?!{_IS_SIGN})|[•▪‣◦*·○●■□➢✓\uf0b7])[ \t]+)"
-_AT_LINE_START = rf"^{_DOTS}+(?=\S)"
-_LINE_BULLET = re.compile(_AT_LINE_START, re.MULTILINE)
-_BULLET = re.compile(rf"{_AT_LINE_START}|(?<!\S)[•▪‣◦●○■□➢✓](?=\s+\S)", re.MULTILINE)
-_DASH = re.compile(rf"^[ \t]*[-–—][ \t]+(?={_IS_SIGN})", re.MULTILINE)
-_HEAD = 24
-"""Number of characters by which a list item is known again."""
-_PROSE_LINE = re.compile(r"^[^\n=∈∑<>]+$", re.MULTILINE)
-BOXES = "○●□■✓"
-"""Bullets that may also be boxes to tick."""
-_BAR = re.compile(r"(?<= )\|(?= |$)", re.MULTILINE)
-_BEFORE = 200
-"""Number of characters before a bar that are searched for an open bracket."""
-_ITEM = r"\((?:\d{1,3}|[A-Za-z]|(?i:[ivxlc]+))\)|(?:\d{1,3}|[A-Za-z]|(?i:[ivxlc]+))[.)]"
-_DECIMAL = r"\d{1,3}(?:\.\d{1,3})+\.?(?=[ \t]+[\"“(]?[A-Z])"
-_LIST_MARK = re.compile(rf"^(?:{_DOTS})?[ \t]*(?P<mark>{_DECIMAL}|{_ITEM})(?=[ \t]+\S)", re.MULTILINE)
-_NAMED = (
-    r"(?i:sections?|articles?|clauses?|paragraphs?|subsections?|schedules?|exhibits?|annex|appendix|chapters?|parts?|rules?"
-    r"|tables?|figures?|fig\.|equations?|eq\.)"
-)
-_CLAUSE = r"\d+(?:\.\d+)+\.?|\d{1,3}[.)]|\d{1,3}(?=[ \t]+[A-Z])"
-_NUMBER_OF_CLAUSE = re.compile(
-    rf"^[ \t]*(?:{_CLAUSE}|{_ITEM})(?=[ \t]+\S|$)|(?<=[.;:])[ \t]+(?:\d+(?:\.\d+)+\.?|{_ITEM})(?=[ \t]+\W*[A-Z])"
-    rf"|(?<=\b)(?:{_NAMED})\s+(?P<reference>\d+(?:\.\d+)*[A-Za-z]?(?:\([a-z0-9]+\))*|[IVX]+\b|[A-Z]\b)|§+\s*(?P<sign>\d+[\d.]*)",
-    re.MULTILINE,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,11 +209,11 @@ def _separator(match: re.Match[str]) -> str:
     if start < 0 or text[start].isalpha():  # most
         return key
     before, after = _digit_apart(text, start, -1), _digit_apart(text, end, 1)
-    beside = text[max(0, start) : start + 1].isdigit(), text[end : end + 1].isdigit()
+    beside = _counts(text[start : start + 1]), _counts(text[end : end + 1])
     if not (before or beside[0]) or not (after or beside[1]):
         return key
     # After a full stop, a comma or a colon a blank is no wonder: in "5. 30" it parts two numbers either way.
-    return f"{' ' * before}{key}{' ' * (after and key not in _CLOSE)}"
+    return f"{' ' * before}{key}{' ' * (after and (before or key not in _CLOSE))}"
 
 
 def _digit_apart(text: str, place: int, step: int) -> bool:
@@ -248,7 +221,12 @@ def _digit_apart(text: str, place: int, step: int) -> bool:
     first = place
     while 0 <= place < len(text) and text[place].isspace():
         place += step
-    return place != first and 0 <= place < len(text) and text[place].isdigit()
+    return place != first and 0 <= place < len(text) and _counts(text[place])
+
+
+def _counts(sign: str) -> bool:
+    """Whether a character is a digit or a fraction."""
+    return sign.isnumeric() and not sign.isalpha()
 
 
 def squeezed(words: Sequence[Word], divided: Container[str] = ()) -> tuple[str, list[int]]:
@@ -275,8 +253,8 @@ def squeezed(words: Sequence[Word], divided: Container[str] = ()) -> tuple[str, 
 
 
 def _ends_in_number(text: str) -> bool:
-    """Whether a text ends with a digit, or with a digit and a sign that numbers hold."""
-    return text[-1:].isdigit() or (text[-1:] in _CLOSE and text[-2:-1].isdigit())
+    """Whether a text ends with a digit, with a digit and a sign that numbers hold, or with the sign of an exponent."""
+    return text[-1:].isdigit() or (text[-1:] in _CLOSE and text[-2:-1].isdigit()) or text[-1:] == "^"
 
 
 _CLOSE = frozenset(".,:")
@@ -396,11 +374,14 @@ def redline(
         # Which of two equally long common subsequences is found depends on the order; the edits must not.
         return tuple(turned(edit) for edit in redline(b, a, readable=readable, ignore=ignore))
     left, right = words(a, ignore), words(b, ignore)
+    content = frozenset[str]() if ignore.layout else content_marks(a, b)
+    if "|" not in content:
+        left, right = _without_bars(a, left), _without_bars(b, right)
     blocks = _blocks(left, right)
     if blocks:
         divided = ignore.divided | divided_words(a) | divided_words(b)
         blocks = [block for block in blocks if not _same_letters(left, right, block, divided)]
-        blocks = _with_neighbours(_without_typesetting(blocks, (a, left), (b, right), ignore), left, right)
+        blocks = _with_neighbours(_without_bullets(blocks, (a, left), (b, right), content), left, right)
     if readable:
         blocks = _joined(blocks, left)
     return tuple(Edit(_span(left, i, j, len(a)), _span(right, k, n, len(b))) for i, j, k, n in blocks)
@@ -430,21 +411,26 @@ def _blocks(left: Sequence[Word], right: Sequence[Word]) -> list[_Block]:
     return found
 
 
-def _without_typesetting(
+def _without_bars(text: str, found: tuple[Word, ...]) -> tuple[Word, ...]:
+    """Leave out the bars between the cells of a table."""
+    places = {bar.start for bar in bars(text)}
+    return tuple(word for word in found if word.start not in places) if places else found
+
+
+def _without_bullets(
     blocks: Sequence[_Block],
     a: tuple[str, Sequence[Word]],
     b: tuple[str, Sequence[Word]],
-    ignore: IgnoreOptions,
+    content: Container[str],
 ) -> list[_Block]:
-    """Drop the blocks of bullets and of bars between cells alone."""
-    content = frozenset[str]() if ignore.layout else content_marks(a[0], b[0])
+    """Drop the blocks of bullets alone."""
     marks = [
-        {place for span in typesetting(text, content) for place in range(span.start, span.end)}
+        {place for span in bullets(text, content) for place in range(span.start, span.end)}
         for text, _ in (a, b)
     ]
     if not any(marks):
         return list(blocks)
-    dashes = [{match.end() - len(match[0].lstrip()) for match in _DASH.finditer(text)} for text, _ in (a, b)]
+    dashes = [set(dashes_at_items(text)) for text, _ in (a, b)]
     return [block for block in blocks if not _only_marks(block, (a[1], b[1]), marks, dashes)]
 
 
@@ -533,73 +519,3 @@ def _span(words: Sequence[Word], first: int, last: int, length: int) -> Span:
         return Span(words[first].start, words[last - 1].end)
     place = words[first - 1].end if first else 0
     return Span(min(place, length), min(place, length))
-
-
-def typesetting(text: str, content: Container[str] = ()) -> Iterator[Span]:
-    """Find the bullets, the dashes at the beginning of lines, and the bars between the cells of a table.
-
-    Args:
-        text: in which to find them.
-        content: signs that are none: see `content_marks`.
-    """
-    for match in _BULLET.finditer(text):
-        if match[0].strip()[:1] not in content:
-            yield Span(*match.span())
-    if " | " in text and "|" not in content:
-        for row in _PROSE_LINE.finditer(text):
-            for bar in _BAR.finditer(text, *row.span()):
-                if not _in_brackets(text[max(row.start(), bar.start() - _BEFORE) : bar.start()]):
-                    yield Span(*bar.span())
-
-
-def content_marks(a: str, b: str) -> frozenset[str]:
-    """The signs of a layout that are content, as both texts have them: bars of tables, and boxes to tick.
-
-    One text without any was laid out in another way. Two with bars are tables, where each amount has a column.
-    """
-    found: set[str] = {"|"} if " | " in a and " | " in b else set()
-    if any(box in a for box in BOXES) and any(box in b for box in BOXES):
-        found.update(BOXES)
-    return frozenset(found)
-
-
-def without_bullets(text: str) -> str:
-    """Remove the bullets at the beginnings of lines."""
-    return _LINE_BULLET.sub("", text)
-
-
-def without_dashes(text: str, other: str) -> str:
-    """Remove the dashes before numbers of those lines that begin with a bullet in another text."""
-    if not _DASH.search(text):
-        return text
-    heads = {_head(other, match.end()) for match in _BULLET.finditer(other)}
-    return _DASH.sub(lambda match: "" if _head(text, match.end()) in heads else match[0], text)
-
-
-def _head(text: str, start: int) -> str:
-    return "".join(text[start : start + 2 * _HEAD].split())[:_HEAD]
-
-
-def without_typesetting(text: str, content: Container[str] = ()) -> str:
-    """Remove bullets and the bars of tables, but none that is `content`."""
-    pieces, end = [], 0
-    for span in sorted(typesetting(text, content), key=lambda span: span.start):
-        pieces.append(text[end : span.start])
-        end = max(end, span.end)
-    return "".join((*pieces, text[end:])) if pieces else text
-
-
-def _in_brackets(before: str) -> bool:
-    """Whether a bracket is open: "P(A | B)"."""
-    return any(before.count(opening) > before.count(closing) for opening, closing in ("()", "[]", "{}"))
-
-
-def list_marks(text: str) -> Iterator[Span]:
-    """Find the marks of list items at the beginning of lines: "(a)", "iv)", "2.", "4.2"."""
-    return (Span(*match.span("mark")) for match in _LIST_MARK.finditer(text))
-
-
-def clause_numbers(text: str) -> Iterator[Span]:
-    """Find the numbers of clauses and list items, and those of references: "4.2" in "Section 4.2"."""
-    for match in _NUMBER_OF_CLAUSE.finditer(text):
-        yield Span(*match.span(match.lastgroup or 0))

@@ -10,17 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from colde_cli.documents.document import Span
-from colde_cli.similarity.redline import (
-    IgnoreOptions,
-    _marks,
-    clause_numbers,
-    list_marks,
-    normal,
-    redline,
-    typesetting,
-    without_typesetting,
-    words,
-)
+from colde_cli.similarity.layout_marks import clause_numbers, list_marks, typesetting, without_typesetting
+from colde_cli.similarity.redline import IgnoreOptions, _marks, normal, redline, words
 
 
 def marked(text: str, find: Callable[[str], Iterator[Span]]) -> list[str]:
