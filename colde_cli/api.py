@@ -14,14 +14,13 @@ from typing import TYPE_CHECKING, BinaryIO, Literal, TypeVar
 
 from colde_cli.documents.appearance import settled
 from colde_cli.documents.document import Document
-from colde_cli.documents.outside import PartKind
+from colde_cli.documents.outside import PartKind, kinds_of
 from colde_cli.documents.reading import read as read_file
 from colde_cli.documents.reading import start_readers
 from colde_cli.documents.sandbox import readers
 from colde_cli.documents.selection import one_or_more, select, with_unmatched_patterns
 from colde_cli.errors import OptionError
 from colde_cli.settings import DEFAULT_MODEL
-from colde_cli.similarity.outside import kinds_of
 from colde_cli.similarity.redline import NOTHING_IGNORED, IgnoreOptions
 from colde_cli.stages import stage
 

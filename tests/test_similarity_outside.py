@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from colde_cli.documents.document import Document, Part, assemble
 from colde_cli.documents.outside import (
+    GROUPS,
     HELD,
     KINDS,
     MOST_KEPT,
@@ -23,7 +24,6 @@ from colde_cli.documents.outside import (
 from colde_cli.errors import OptionError
 from colde_cli.similarity.alignment import State
 from colde_cli.similarity.outside import (
-    GROUPS,
     OutsideComparison,
     compare_outside,
     ignoring,

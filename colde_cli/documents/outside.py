@@ -81,6 +81,18 @@ class PartKind(StrEnum):
 Kind = OutsideKind | PartKind
 KINDS: dict[str, Kind] = {kind.value: kind for kind in (*OutsideKind, *PartKind)}
 """All kinds by name."""
+GROUPS: dict[str, frozenset[Kind]] = {"outside": frozenset(OutsideKind), "parts": frozenset(PartKind)}
+"""Names that stand for several kinds."""
+KIND_NAMES = (*GROUPS, *KINDS)
+"""What names kinds: groups, and single ones."""
+
+
+def kinds_of(names: Iterable[str]) -> frozenset[Kind]:
+    """The kinds that names of kinds and groups stand for; names of anything else stand for none."""
+    found: set[Kind] = set()
+    for name in names:
+        found |= GROUPS.get(name) or ({KINDS[name]} if name in KINDS else set())
+    return frozenset(found)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from colde_cli.documents.document import Document, Ignored
+from colde_cli.documents.outside import kinds_of
 from colde_cli.documents.passages import Passage, whole_pages
 from colde_cli.encoder.encoding import DocumentEncoder, Encoding, RuntimeInfo
 from colde_cli.encoder.runtime import Progress
@@ -43,7 +44,6 @@ from colde_cli.similarity.outside import (
     NOTHING_OUTSIDE,
     OutsideComparison,
     compare_outside,
-    kinds_of,
     outside_data,
 )
 from colde_cli.similarity.plain_data import (

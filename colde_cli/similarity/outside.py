@@ -12,6 +12,7 @@ from typing import Any, Generic, TypeVar
 from colde_cli.documents.document import Document
 from colde_cli.documents.outside import (
     HELD,
+    KIND_NAMES,
     KINDS,
     Kind,
     OutsideKind,
@@ -19,6 +20,7 @@ from colde_cli.documents.outside import (
     PartKind,
     UnreadPart,
     digest_of,
+    kinds_of,
 )
 from colde_cli.errors import OptionError
 from colde_cli.similarity.plain_data import pages_data
@@ -32,10 +34,6 @@ from colde_cli.similarity.redline import (
     run_together,
 )
 
-GROUPS: dict[str, frozenset[Kind]] = {"outside": frozenset(OutsideKind), "parts": frozenset(PartKind)}
-"""Names that stand for several kinds."""
-KIND_NAMES = (*GROUPS, *KINDS)
-"""What names kinds: groups, and single ones."""
 MOST_LISTED = 200
 """Maximum number of differences that a view lists; all are counted."""
 
@@ -156,14 +154,6 @@ class OutsideComparison:
 
 
 NOTHING_OUTSIDE = OutsideComparison()
-
-
-def kinds_of(names: Iterable[str]) -> frozenset[Kind]:
-    """The kinds that names of kinds and groups stand for; names of anything else stand for none."""
-    found: set[Kind] = set()
-    for name in names:
-        found |= GROUPS.get(name) or ({KINDS[name]} if name in KINDS else set())
-    return frozenset(found)
 
 
 def ignoring(names: Iterable[str], like: tuple[str, ...] = (), **switches: bool) -> IgnoreOptions:

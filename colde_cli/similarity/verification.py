@@ -13,17 +13,15 @@ from dataclasses import dataclass, replace
 from itertools import groupby, zip_longest
 
 from colde_cli.documents.document import Document, Section, Span
-from colde_cli.documents.outside import PartKind
+from colde_cli.documents.outside import KIND_NAMES, PartKind, kinds_of
 from colde_cli.documents.passages import Passage
 from colde_cli.documents.selection import compiled, is_section, one_or_more, section_pattern
 from colde_cli.errors import OptionError, PartlyReadError
 from colde_cli.similarity.alignment import Alignment, PassagePair, State, align
 from colde_cli.similarity.outside import (
-    KIND_NAMES,
     NOTHING_OUTSIDE,
     OutsideComparison,
     compare_outside,
-    kinds_of,
 )
 from colde_cli.similarity.redline import NOTHING_IGNORED, Edit, IgnoreOptions, between, redline
 from colde_cli.similarity.section_changes import section_changes

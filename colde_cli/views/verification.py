@@ -16,9 +16,9 @@ from rich.text import Text
 
 from colde_cli import __version__
 from colde_cli.documents.document import document_text
-from colde_cli.documents.outside import KINDS, digest_of
+from colde_cli.documents.outside import KINDS, digest_of, kinds_of
 from colde_cli.similarity.comparison import ignored_data, placed_data
-from colde_cli.similarity.outside import MOST_LISTED, kinds_of, outside_data
+from colde_cli.similarity.outside import MOST_LISTED, outside_data
 from colde_cli.similarity.plain_data import pages_data
 from colde_cli.similarity.typesetting import typesetting_data
 from colde_cli.views.console import rendered, titled
