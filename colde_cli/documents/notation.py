@@ -104,4 +104,4 @@ def _in_line(match: re.Match[str], before: str) -> str:
         text = raised(last if last.isdigit() else "x", text)
     else:
         text = lowered("x", text)
-    return f"{text} " if following.isdigit() and text[-1:] != "/" else text
+    return f"{text} " if following.isdecimal() and text[-1:] != "/" else text
