@@ -313,3 +313,10 @@ def test_any_text_is_read_or_refused(content: str) -> None:
         return
     assert document.text.strip()
     assert document.sections[-1].span.end == len(document.text)
+
+
+def test_words_that_the_end_of_a_line_divides_are_told() -> None:
+    found = text(
+        "The parties re-\nsign the Low-\nCost lease, COVID-\n19 or not, and the well-known bell rings.\n"
+    )
+    assert found.report.divided_words == ("lowcost", "resign")

@@ -100,7 +100,7 @@ PLACES = [
     "{}",
 ]
 FORMATS = ["text", "docx", "pdf", "markdown"]
-_ODD = re.compile(r"[.,:/'^–-]\s*\||\|\s*[.,:/'^–-]|\S\||\|\S")
+_ODD = re.compile(r"[.,:/'^–-]\s*\||\|\s*[.,:/'^²³–-]|\S\||\|\S")
 """A bar beside the sign of a number, or without blanks around it, is no bar of a table, or no number."""
 AROUND = "The supplier delivers malted barley to the brewery every month, as the parties agreed in spring."
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from command_line import OTHER, V1, V2
 from hypothesis import given, settings
@@ -166,3 +168,13 @@ def test_its_identity_is_that_of_what_it_leaves_out() -> None:
         Boilerplate([TEMPLATE, document(("1 Fee", FEE))]),
     ]
     assert len({one.identity, *(other.identity for other in others)}) == 4
+
+
+def test_a_hyphen_inside_a_line_makes_another_clause_and_one_at_its_end_none() -> None:
+    clause = "The parties re-sign this lease on the first day of every year of its term."
+    template = document(("1 Term", clause))
+    joined = document(("1 Fee", FEE), ("2 Term", clause.replace("re-sign", "resign")))
+    assert "resign" in Boilerplate([template]).without(joined).text
+    divided = replace(joined, report=replace(joined.report, divided_words=("resign",)))
+    assert "resign" not in Boilerplate([template]).without(divided).text
+    assert "resign" in Boilerplate([template]).without(joined).text

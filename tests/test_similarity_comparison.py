@@ -8,10 +8,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hand_made import compared
 
 from colde_cli.documents.document import Part, assemble
 from colde_cli.documents.reading import read
 from colde_cli.encoder.encoder import Encoder
+from colde_cli.similarity.alignment import State
 from colde_cli.similarity.comparison import COUNTERPART, Comparison, compare_encodings
 from colde_cli.similarity.redline import IgnoreOptions
 from colde_cli.similarity.typesetting import content, same_texts
@@ -156,3 +158,36 @@ def test_a_word_file_and_its_pdf_are_the_same() -> None:
     assert same_texts(word, printed)
     other = replace(word, text=word.text.replace("$40", "$45"))
     assert not same_texts(other, printed)
+
+
+def test_two_formats_may_write_exponents_and_fractions_in_two_ways() -> None:
+    word, page = (assemble("a", "a", [Part("Area", text)]) for text in ("10^2 m, 1 1/2", "10² m, 1½"))
+    assert not same_texts(word, page)
+    word, page = replace(word, format="docx"), replace(page, format="markdown")
+    assert same_texts(word, page)
+    assert not same_texts(word, replace(page, text=page.text.replace("²", "2")))
+
+
+def test_where_only_typesetting_differs_its_places_are_told() -> None:
+    a = assemble("a", "a", [Part("1 Scope", "A part of “it” runs."), Part("2 Fees", "None is due.")])
+    b = assemble("b", "b", [Part("1 Scope", 'Apart of "it" runs.'), Part("3 FEES", "None is due.")])
+    found = compared(a, b)
+    assert {pair.state for pair in found.passages} == {State.SAME}
+    assert [(one.before, one.a_text, one.b_text, one.after) for one in found.typesetting] == [
+        ("", "A part", "Apart", 'of "it" runs.'),
+        ("Apart of", "“it”", '"it"', "runs."),
+        ("", "2 Fees", "3 FEES", ""),
+    ]
+    back = compared(b, a).typesetting
+    assert {(one.b, one.a) for one in back} == {(one.a, one.b) for one in found.typesetting}
+    assert compared(a, a).typesetting == ()
+
+
+def test_a_heading_in_another_place_is_told() -> None:
+    text = "The council shall levy a tax of EUR 40 on every house."
+    a, b = (
+        assemble("", "", [Part("", text if first else ""), Part("Tax", "" if first else text)])
+        for first in (1, 0)
+    )
+    found = compared(a, b)
+    assert found.typesetting or any(change.state.value != "matched" for change in found.section_changes)

@@ -17,6 +17,7 @@ from colde_cli.similarity.flags import flags
 from colde_cli.similarity.redline import (
     NOTHING_IGNORED,
     IgnoreOptions,
+    between,
     divided_words,
     normal,
     redline,
@@ -343,3 +344,52 @@ def test_numbers_in_text_still_count(ignore: IgnoreOptions) -> None:
 )
 def test_bars_of_tables_and_bullets_are_typesetting(a: str, b: str, edits: int) -> None:
     assert len(marked(a, b)) == edits
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "expected"),
+    [
+        ("an area of 10² m", "an area of 102 m", [("10²", "102")]),
+        ("an area of 10² m", "an area of 10 ² m", [("10²", "10 ²")]),
+        ("5³ kg", "5^3 kg", []),
+        ("1½ of it", "11⁄2 of it", [("1½", "11⁄2")]),
+        ("1½ of it", "1 1/2 of it", []),
+        ("H₂O, xⁿ⁺¹ and 3 ㎡", "H_2O, x^(n+1) and 3 m^2", []),
+        ("on the 5ᵗʰ day", "on the 5th day", []),
+        ("item ① holds", "item 1 holds", [("①", "1")]),
+        ("pays 1 250.00 EUR", "pays 12 50.00 EUR", [("1 250.00", "12 50.00")]),
+        ("Hops 3 40.00", "Hops 34 0.00", [("3 40.00", "34 0.00")]),
+        ("pays 10 000 EUR", "pays 10\u202f000 EUR", []),
+        ("pays 10 000 EUR", "pays 10000 EUR", [("10 000", "10000")]),
+        ("pays 1,000 EUR", "pays 1, 000 EUR", [("1,000", "1, 000")]),
+        ("a ratio of 3/4", "a ratio of 3 / 4", [("3/4", "3 / 4")]),
+        ("– 500 EUR is due", "500 EUR is due", [("–", "")]),
+        ("- $ 500 is due", "$ 500 is due", [("-", "")]),
+        ("- 5 apples", "• 5 apples", []),
+        ("- 1. The first", "1. The first", []),
+        ("- apples", "apples", []),
+        ("They re-sign it", "They resign it", [("re-sign", "resign")]),
+        ("a low-cost pump", "a low cost pump", [("-", "")]),
+        ("They re- sign it", "They resign it", []),
+        ("a | | 5", "a | 5 |", [("|", ""), ("", "|")]),
+        ("□ Yes ■ No", "■ Yes ■ No", [("□", "■")]),
+        ("a ✓ | ✓ |", "a ✓ | |", [("✓", "")]),
+    ],
+)
+def test_quantities_signs_and_hyphens_are_content(a: str, b: str, expected: list[tuple[str, str]]) -> None:
+    assert marked(a, b) == expected
+    assert marked(b, a) == [(two, one) for one, two in expected]
+
+
+def test_a_line_of_dashes_takes_no_time() -> None:
+    assert marked("- " * 20_000 + "x", "x") == []
+
+
+def test_what_pages_lay_out_may_differ_between_a_pdf_and_its_source() -> None:
+    word, page = (document(text) for text in ("They re-sign it.\n\na | ✓ | 5", "They resign it.\n\na 5"))
+    page = replace(page, report=replace(page.report, pages=1, divided_words=("resign",)))
+    ignore = between(word, page)
+    assert marked(word.text, page.text, ignore) == marked(page.text, word.text, ignore) == []
+    assert marked("They re-sign", "They resign", between(word, replace(page, report=word.report))) == [
+        ("re-sign", "resign")
+    ]

@@ -104,9 +104,9 @@ def _in_line(match: re.Match[str], before: str) -> str:
     following = match.string[match.end() : match.end() + 1]
     text = unicodedata.normalize("NFKC", match[0]).replace("⁄", "/")
     if match.lastgroup == "fraction":
-        text = f" {text}" if last.isdigit() else text
+        text = f" {text}" if last.isnumeric() else text
     elif match.lastgroup == "raised":
         text = raised(last if last.isdigit() else "x", text)
     else:
         text = lowered("x", text)
-    return f"{text} " if following.isdigit() and text[-1:] != "/" else text
+    return f"{text} " if following.isdecimal() and text[-1:] != "/" else text

@@ -23,6 +23,7 @@ _HEAD = 24
 _PROSE_LINE = re.compile(r"^[^\n=∈∑<>]+$", re.MULTILINE)
 BOXES = "○●□■✓"
 """Bullets that may also be boxes to tick."""
+_BOX = re.compile(f"[{BOXES}]")
 _BAR = re.compile(r"(?<= )\|(?= |$)", re.MULTILINE)
 _BEFORE = 200
 """Number of characters before a bar that are searched for an open bracket."""
@@ -74,8 +75,8 @@ def content_marks(a: str, b: str) -> frozenset[str]:
 
     One text without any was laid out in another way. Two with bars are tables, where each amount has a column.
     """
-    found: set[str] = {"|"} & set(a) & set(b)
-    if any(box in a for box in BOXES) and any(box in b for box in BOXES):
+    found: set[str] = {"|"} if "|" in a and "|" in b else set()
+    if not (a.isascii() or b.isascii()) and _BOX.search(a) and _BOX.search(b):
         found.update(BOXES)
     return frozenset(found)
 
