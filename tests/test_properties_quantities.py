@@ -100,7 +100,7 @@ PLACES = [
     "{}",
 ]
 FORMATS = ["text", "docx", "pdf", "markdown"]
-_ODD = re.compile(r"[.,:/'^–-]\s*\||\|\s*[.,:/'^²³–-]|\S\||\|\S")
+_ODD = re.compile(r"[.,:/⁄'^–-]\s*\||\|\s*[.,:/⁄'^²³–-]|\S\||\|\S")
 """A bar beside the sign of a number, or without blanks around it, is no bar of a table, or no number."""
 AROUND = "The supplier delivers malted barley to the brewery every month, as the parties agreed in spring."
 
@@ -138,8 +138,12 @@ def digits(text: str) -> list[str]:
     line = re.sub(r"(?<=\d)(?:\s*\|)+\s*(?=\d)", " ", " ".join(in_line(text).split()))
     line = re.sub(r" ?[-–—−] ?", "-", line).replace("’", "'")
     found = re.findall(r"([^\d]*)(\d+)", line)
-    joint = re.compile(r" ?[.,:/'^-]? ?")
-    return [part for before, run in found for part in (before if joint.fullmatch(before) else "", run)]
+    joint, sign = re.compile(r" ?[.,:/'^-]? ?"), re.compile(r"-?")
+    return [
+        part
+        for place, (before, run) in enumerate(found)
+        for part in (before if (joint if place else sign).fullmatch(before) else "", run)
+    ]
 
 
 def shown(alignment: Alignment, a: Document, b: Document) -> bool:

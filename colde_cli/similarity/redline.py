@@ -76,6 +76,7 @@ _ACCENTS = r"[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]
 _SCRIPT = r"[\^_](?:[+−-]?\d+(?:[.,]\d+)*|[^\W\d_](?![^\W_]))"
 """An exponent or an index: "^2", "_n"."""
 _SCRIPTS = re.compile(f"[{RAISED}{LOWERED}{FRACTIONS}]")
+_BEFORE_FRACTION = re.compile(rf"\s*[{FRACTIONS}]")
 _NUMBER = re.compile(rf"(?P<label>{LABEL})|(?P<number>{NAMED_LABEL}|{NUMBER})")
 
 
@@ -212,8 +213,9 @@ def _separator(match: re.Match[str]) -> str:
     beside = _counts(text[start : start + 1]), _counts(text[end : end + 1])
     if not (before or beside[0]) or not (after or beside[1]):
         return key
-    # After a full stop, a comma or a colon a blank is no wonder: in "5. 30" it parts two numbers either way.
-    return f"{' ' * before}{key}{' ' * (after and (before or key not in _CLOSE))}"
+    # After a full stop, a comma or a colon a blank is no wonder: "5. 30" are two numbers, and "5.30" is one word.
+    after = after and (before or key not in _CLOSE or _BEFORE_FRACTION.match(text, end) is not None)
+    return f"{' ' * before}{key}{' ' * after}"
 
 
 def _digit_apart(text: str, place: int, step: int) -> bool:
@@ -243,7 +245,7 @@ def squeezed(words: Sequence[Word], divided: Container[str] = ()) -> tuple[str, 
         key = word.key
         if key == "-" and divided and _divides(words, place, divided):
             key = ""
-        elif key[:1].isdigit() and _ends_in_number("".join(pieces[-2:])):
+        elif key[:1].isdigit() and _ends_in_number("".join(pieces[-2:]), fraction="/" in key):
             pieces.append(" ")
             length += 1
         starts.append(length)
@@ -252,9 +254,13 @@ def squeezed(words: Sequence[Word], divided: Container[str] = ()) -> tuple[str, 
     return "".join(pieces), starts
 
 
-def _ends_in_number(text: str) -> bool:
-    """Whether a text ends with a digit, with a digit and a sign that numbers hold, or with the sign of an exponent."""
-    return text[-1:].isdigit() or (text[-1:] in _CLOSE and text[-2:-1].isdigit()) or text[-1:] == "^"
+def _ends_in_number(text: str, *, fraction: bool) -> bool:
+    """Whether a text ends with a digit, the sign of an exponent, or a digit and a sign that numbers hold.
+
+    A number is one word, so that a blank comes after that sign; before a fraction the sign has the blank itself.
+    """
+    last = text[-1:]
+    return last.isdigit() or last == "^" or (not fraction and last in _CLOSE and text[-2:-1].isdigit())
 
 
 _CLOSE = frozenset(".,:")
