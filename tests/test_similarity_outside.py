@@ -147,6 +147,12 @@ def test_between_formats_a_text_outside_may_stand_in_the_body() -> None:
     assert not compare_outside(a, replace(b, format="docx")).same
 
 
+def test_between_formats_a_short_text_must_stand_there_as_words() -> None:
+    a = document(header("12"))
+    assert not compare_outside(a, document(form="pdf", text="It was 2012.")).same
+    assert compare_outside(a, document(form="pdf", text="It was 12 then.")).same
+
+
 def test_between_formats_links_are_compared_by_target_alone() -> None:
     a = document(link("terms", "https://a.example"))
     b = document(link("the terms", "https://a.example"), form="pdf")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -54,6 +55,8 @@ _UNCOUNTED: frozenset[Kind] = frozenset((OutsideKind.CONTENTS, PartKind.SCRIPTS)
 """Kinds that make no difference in content: contents are made from the headings, and nobody sees a script."""
 _ALIKE = 50.0
 """Texts with a lower ratio, of 100, are no versions of one text."""
+_LONG = 20
+"""Characters of a text that stands in another by no chance."""
 _MOST_RATIOS = 40_000
 """Maximum number of pairs of texts that are compared with each other; more are paired in order."""
 _MOST_REDLINE = 20_000
@@ -254,9 +257,8 @@ def _compared_texts(
             for texts, document in zip((ones, others), documents, strict=True)
         )
     if across:
-        bodies = [run_together(document.text, ignore) for document in documents] if ones or others else []
-        ones = [text for text in ones if not _stands_in(text, bodies[1], ignore)]
-        others = [text for text in others if not _stands_in(text, bodies[0], ignore)]
+        ones = [text for text in ones if not _stands_in(text, documents[1].text, ignore)]
+        others = [text for text in others if not _stands_in(text, documents[0].text, ignore)]
         moved = False
     moved = moved and OutsideKind.STRUCTURE not in {text.kind for text in left}
     return [_text_change(one, other, ignore) for one, other in _paired_texts(ones, others)], moved
@@ -273,7 +275,14 @@ def _beside_headings(
 
 def _stands_in(text: OutsideText, body: str, ignore: IgnoreOptions) -> bool:
     """Whether a text of one format stands in the body of the other; a page number alone is in either format's way."""
-    return not any(map(str.isalnum, text.text)) or run_together(text.text, ignore) in body
+    if not any(map(str.isalnum, text.text)):
+        return True
+    squeezed = run_together(text.text, ignore)
+    if len(squeezed) >= _LONG:  # blanks may differ
+        return squeezed in run_together(body, ignore)
+    return (
+        re.search(rf"(?<!\w){re.escape(normal(text.text, ignore))}(?!\w)", normal(body, ignore)) is not None
+    )
 
 
 def _text_change(
