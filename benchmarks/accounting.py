@@ -25,6 +25,8 @@ from colde_cli.errors import ColdeError
 
 _WORD = re.compile(r"[^\W_]+")
 _CUT = re.compile(r"(?<=\w)[-\u00ad\u2010]\s*\n\s*(?=\w)")
+_COMMAND = re.compile(r"\\(?:begin|end)\{\w+\*?\}|\\[a-zA-Z]+")
+_SHORT = 4
 _FEWEST = 20
 """Files with fewer words tell nothing."""
 _PANDOC = {".docx": "docx", ".odt": "odt", ".html": "html", ".htm": "html", ".md": "gfm", ".tex": "latex"}
@@ -73,7 +75,11 @@ def found_elsewhere(file: Path) -> Counter[str] | None:
         done = subprocess.run(command, capture_output=True, timeout=60, check=False)
     except subprocess.TimeoutExpired:
         return None
-    return words(done.stdout.decode("utf-8", "replace")) if done.returncode == 0 else None
+    if done.returncode != 0:
+        return None
+    text = done.stdout.decode("utf-8", "replace")
+    # Where pandoc cannot write a formula it leaves LaTeX: names of commands and environments are no words.
+    return words(text if command[0] == "pdftotext" else _COMMAND.sub(" ", text))
 
 
 def compare(file: Path, reference: Counter[str]) -> Words | None:
@@ -84,15 +90,42 @@ def compare(file: Path, reference: Counter[str]) -> Words | None:
         return None
     body = words(document.text)
     missing = reference - body
-    # One word here may be two there, by a blank or a hyphen: its letters are not lost.
-    squeezed = "".join(_WORD.findall(unicodedata.normalize("NFKC", document.text).casefold()))
-    missing = Counter(
-        {word: count for word, count in missing.items() if not (len(word) > 3 and word in squeezed)}
-    )
-    outside = "\n".join(f"{item.text} {item.about}" for item in getattr(document, "outside", ()))
-    beside = sum((missing & words(outside)).values())
+    missing = _without_otherwise_written(missing, body - reference, document.text)
+    beside = sum((missing & _words_beside(document)).values())
     total = sum(reference.values())
     return Words(file, total, total - sum(missing.values()), beside, bool(document.report.warnings))
+
+
+def _words_beside(document: Document) -> Counter[str]:
+    """The words of texts outside; a running head once for each of its pages, with the number for its #."""
+    found: Counter[str] = Counter()
+    for item in getattr(document, "outside", ()):
+        first, last = item.pages or (1, 1)
+        repeated = item.kind in ("headers", "footers")
+        for _ in range(last - first + 1 if repeated else 1):
+            found += words(f"{item.text} {item.about}")
+        if item.kind in ("headers", "footers", "contents") and item.pages:
+            found.update(str(number) for number in range(1, (document.report.pages or 0) + 1))
+    return found
+
+
+def _without_otherwise_written(missing: Counter[str], surplus: Counter[str], text: str) -> Counter[str]:
+    """Leave out the words that the text has in another form.
+
+    One word here may be two there, by a blank or a hyphen. The letters of a formula are cut into words at will: a word
+    of up to `_SHORT` letters is there if words that the other tool does not have can give them, each letter once.
+    """
+    squeezed = "".join(_WORD.findall(unicodedata.normalize("NFKC", text).casefold()))
+    letters = Counter("".join(surplus.elements()))
+    left: Counter[str] = Counter()
+    for word in sorted(missing.elements(), key=len):
+        if len(word) > _SHORT:
+            left[word] += word not in squeezed
+        elif Counter(word) <= letters:
+            letters -= Counter(word)
+        else:
+            left[word] += 1
+    return +left
 
 
 def files(places: list[Path]) -> Iterator[Path]:
