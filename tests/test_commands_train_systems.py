@@ -101,7 +101,10 @@ def test_the_served_scores_are_those_the_threshold_was_fitted_on(
     log = (tmp_path / "mine.training" / "metrics.jsonl").read_text(encoding="utf-8").splitlines()
     measured = [json.loads(line) for line in log]
     best = max(line["auc"] for line in measured if line["event"] == "validation")
-    assert roc_auc_score([y for *_, y in judged], scores) == pytest.approx(best)
+    # Some pairs score alike but for rounding, which differs by processor and library: either order may be measured.
+    labels = np.array([y for *_, y in judged])
+    least, most = (roc_auc_score(labels, np.array(scores) + shift * labels) for shift in (-1e-5, 1e-5))
+    assert least - 1e-9 <= best <= most + 1e-9
     assert min(scores) < (encoder.config.threshold or 0) <= max(scores)
 
 
