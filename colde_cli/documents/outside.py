@@ -16,9 +16,8 @@ MOST_KEPT = 20_000
 """Maximum number of texts, and of parts, that a document holds one by one; the others become one part, by digest."""
 MOST_CHARACTERS = 4_000_000
 """Maximum number of characters of all texts outside a document; the others become one part, by digest."""
-
-
-_BARE_HOST = re.compile(r"[a-z]+://[^/?#\s]+/", re.IGNORECASE)
+_BARE_HOST = re.compile(r"[a-z]+://[^/?#]+/", re.IGNORECASE)
+"""A web address without a path."""
 
 
 class OutsideKind(StrEnum):
@@ -131,10 +130,6 @@ class UnreadPart:
     source: str = ""
 
 
-# A web address without a path: editors add the slash.
-_HOST_ALONE = re.compile(r"https?://[^/?#]+/", re.IGNORECASE)
-
-
 @dataclass(slots=True)
 class Account:
     """Collects what a reader finds beside the body, in reading order, up to the limits of a document."""
@@ -153,8 +148,6 @@ class Account:
             text = text[:-1]  # editors add the slash
         if not text:
             return
-        if kind is OutsideKind.LINKS and _HOST_ALONE.fullmatch(text):
-            text = text.removesuffix("/")
         self._characters += len(text) + len(about)
         if len(self.texts) < MOST_KEPT and self._characters <= MOST_CHARACTERS:
             self.texts.append(OutsideText(kind, text, about, pages))

@@ -252,13 +252,11 @@ def _compared_texts(
 
     ones, others, moved = _unmatched(left, right, key)
     if documents[0].text != documents[1].text:
-        ones, others = (
-            list(_beside_headings(texts, document, ignore))
-            for texts, document in zip((ones, others), documents, strict=True)
-        )
+        ones = _beside_headings(ones, documents[0], ignore)
+        others = _beside_headings(others, documents[1], ignore)
     if across:
-        ones = [text for text in ones if not _stands_in(text, documents[1].text, ignore)]
-        others = [text for text in others if not _stands_in(text, documents[0].text, ignore)]
+        ones = _not_in_body(ones, documents[1], ignore)
+        others = _not_in_body(others, documents[0], ignore)
         moved = False
     moved = moved and OutsideKind.STRUCTURE not in {text.kind for text in left}
     return [_text_change(one, other, ignore) for one, other in _paired_texts(ones, others)], moved
@@ -266,23 +264,32 @@ def _compared_texts(
 
 def _beside_headings(
     texts: Sequence[OutsideText], document: Document, ignore: IgnoreOptions
-) -> Iterator[OutsideText]:
+) -> list[OutsideText]:
     """Leave out the bookmarks and lines of contents that repeat a heading: the body tells what became of it."""
-    made = [text for text in texts if text.kind in _MADE_OF_HEADINGS]
-    headings = {run_together(section.heading, ignore) for section in document.sections} if made else set()
-    return (text for text in texts if text not in made or run_together(text.text, ignore) not in headings)
+    if not any(text.kind in _MADE_OF_HEADINGS for text in texts):
+        return list(texts)
+    headings = {run_together(section.heading, ignore) for section in document.sections}
+    return [
+        text
+        for text in texts
+        if text.kind not in _MADE_OF_HEADINGS or run_together(text.text, ignore) not in headings
+    ]
 
 
-def _stands_in(text: OutsideText, body: str, ignore: IgnoreOptions) -> bool:
-    """Whether a text of one format stands in the body of the other; a page number alone is in either format's way."""
-    if not any(map(str.isalnum, text.text)):
-        return True
-    squeezed = run_together(text.text, ignore)
-    if len(squeezed) >= _LONG:  # blanks may differ
-        return squeezed in run_together(body, ignore)
-    return (
-        re.search(rf"(?<!\w){re.escape(normal(text.text, ignore))}(?!\w)", normal(body, ignore)) is not None
-    )
+def _not_in_body(texts: Sequence[OutsideText], other: Document, ignore: IgnoreOptions) -> list[OutsideText]:
+    """The texts of one format that do not stand in the body of the other; page numbers alone are in either's way."""
+    worded = [text for text in texts if any(map(str.isalnum, text.text))]
+    if not worded:
+        return []
+    body, squeezed = normal(other.text, ignore), run_together(other.text, ignore)
+
+    def stands(text: str) -> bool:
+        letters = run_together(text, ignore)
+        if len(letters) >= _LONG:  # blanks may differ
+            return letters in squeezed
+        return re.search(rf"(?<!\w){re.escape(normal(text, ignore))}(?!\w)", body) is not None
+
+    return [text for text in worded if not stands(text.text)]
 
 
 def _text_change(
