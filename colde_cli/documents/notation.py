@@ -110,3 +110,30 @@ def _in_line(match: re.Match[str], before: str) -> str:
     else:
         text = lowered("x", text)
     return f"{text} " if following.isdecimal() and text[-1:] != "/" else text
+
+
+_ROMAN = tuple(
+    zip(
+        (1000, 900, 500, 400, 100, 90, 50, 40, 10, 9, 5, 4, 1),
+        "m cm d cd c xc l xl x ix v iv i".split(),
+        strict=True,
+    )
+)
+
+
+def in_letters(number: int) -> str:
+    """A positive number as lists write it in letters: a, b ... z, aa."""
+    text = ""
+    while number:
+        number, rest = divmod(number - 1, 26)
+        text = chr(ord("a") + rest) + text
+    return text
+
+
+def in_roman(number: int) -> str:
+    """A positive number in small Roman numerals."""
+    text = ""
+    for value, letters in _ROMAN:
+        count, number = divmod(number, value)
+        text += letters * count
+    return text

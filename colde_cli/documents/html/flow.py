@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from colde_cli.documents.html.unread import Marks
-from colde_cli.documents.notation import TICKED, UNTICKED
+from colde_cli.documents.notation import TICKED, UNTICKED, in_letters, in_roman
 from colde_cli.documents.outside import Account, OutsideKind
 
 LAYOUT = "-layout"
@@ -34,8 +34,6 @@ _LIST_STYLE = re.compile(
     r"list-style(?:-type)?\s*:[^;]*?\b((?:lower|upper)-(?:alpha|latin|roman)|decimal|none)\b"
 )
 _WHOLE = re.compile(r"-?\d{1,6}")
-_ROMAN = tuple(zip((1000, 900, 500, 400, 100, 90, 50, 40, 10, 9, 5, 4, 1),
-                   "m cm d cd c xc l xl x ix v iv i".split(), strict=True))  # fmt: skip
 _PILCROW = re.compile(r"\s*[¶\U0001f517]\s*$")
 
 Ending = Callable[[], object]
@@ -82,24 +80,8 @@ def _numeral(number: int, style: str) -> str:
     case, _, system = style.partition("-")
     if not system or number < 1 or number > 3999:
         return str(number)
-    text = _roman(number) if system == "roman" else _letters(number)
+    text = in_roman(number) if system == "roman" else in_letters(number)
     return text.upper() if case == "upper" else text
-
-
-def _letters(number: int) -> str:
-    text = ""
-    while number:
-        number, rest = divmod(number - 1, 26)
-        text = chr(ord("a") + rest) + text
-    return text
-
-
-def _roman(number: int) -> str:
-    text = ""
-    for value, letters in _ROMAN:
-        count, number = divmod(number, value)
-        text += letters * count
-    return text
 
 
 def whole(value: str | None, default: int) -> int:

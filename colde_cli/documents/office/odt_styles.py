@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from colde_cli.documents.notation import in_letters, in_roman
 from colde_cli.documents.office.body import Styles, TextStyle
 
 OUTLINE = "\0outline"
@@ -20,13 +21,6 @@ _LEVELS = {
     "text:list-level-style-image": "a picture",
 }
 _CROSSED = ("style:text-line-through-style", "style:text-line-through-type", "style:text-crossing-out")
-_ROMAN = tuple(
-    zip(
-        (1000, 900, 500, 400, 100, 90, 50, 40, 10, 9, 5, 4, 1),
-        "m cm d cd c xc l xl x ix v iv i".split(),
-        strict=True,
-    )
-)
 _MOST_COUNTED = 4000  # a larger number is written in digits, also where the list has letters
 
 
@@ -283,21 +277,5 @@ def _number(form: str, number: int) -> str:
     """A number as a list writes it."""
     if form.lower() not in ("a", "i") or not 0 < number <= _MOST_COUNTED:
         return str(number) if form == "1" else f"{form}{number}"
-    letters = _letters(number) if form.lower() == "a" else _roman(number)
+    letters = in_letters(number) if form.lower() == "a" else in_roman(number)
     return letters if form.islower() else letters.upper()
-
-
-def _letters(number: int) -> str:
-    letters = ""
-    while number:
-        number, last = divmod(number - 1, 26)
-        letters = chr(ord("a") + last) + letters
-    return letters
-
-
-def _roman(number: int) -> str:
-    letters = ""
-    for value, sign in _ROMAN:
-        letters += sign * (number // value)
-        number %= value
-    return letters
