@@ -47,7 +47,7 @@ _SEEN = (
 def settled(
     a: Document, b: Document, *, same_body: bool, password: str | None = None
 ) -> tuple[Document, Document]:
-    """Look again at what two documents are told apart by.
+    """Decode pictures and draw pages, where that decides whether two documents are the same.
 
     1. Pictures of two files of one format that differ as they are stored are decoded. Where that succeeds, their digest
        becomes that of their pixels in both documents, so that a picture that was only stored anew is the same.

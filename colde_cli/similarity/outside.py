@@ -89,7 +89,7 @@ class OutsideChange(Generic[Item]):
 
 @dataclass(frozen=True, slots=True)
 class Uncompared:
-    """Texts or parts of one kind that two documents of different formats cannot be compared by.
+    """A kind of texts or parts that cannot be compared, as the two documents have different formats.
 
     Attributes:
         a: their number in the first document.
@@ -277,7 +277,7 @@ def _beside_headings(
 
 
 def _not_in_body(texts: Sequence[OutsideText], other: Document, ignore: IgnoreOptions) -> list[OutsideText]:
-    """The texts of one format that do not stand in the body of the other; page numbers alone are in either's way."""
+    """Leave out the texts that stand in the body of the other format, and page numbers, which are no words."""
     worded = [text for text in texts if any(map(str.isalnum, text.text))]
     if not worded:
         return []
@@ -314,7 +314,7 @@ def _unmatched(
 
 
 def _beyond(items: Sequence[Item], keys: Sequence[object], surplus: Counter[object]) -> Iterator[Item]:
-    """The last items of each key that are too many."""
+    """The items without an equal in the other document: of each key the last ones."""
     left = Counter(keys)
     for item, key in zip(items, keys, strict=True):
         if left[key] <= surplus[key]:

@@ -64,15 +64,25 @@ def groups(source: Source, count: int, at: int, end: int) -> tuple[list[str], li
     return values, options, at
 
 
-def _heading(scanner: Scanner, source: Source, name: str, at: int, end: int, depth: int) -> int:
-    """Read a heading, a caption or the title; its short form is accounted for."""
+def _worded(
+    scanner: Scanner, source: Source, name: str, at: int, end: int, depth: int
+) -> tuple[str, int] | None:
+    """The words of an argument and the place after it; an option before it is accounted for. None without one."""
     start = source.after_option(at, end)
     bounds = source.group(start, end)
     if not bounds:
-        return scanner.unknown(source, name, at, end)
+        return None
     if start > at:
         scanner.beside.code(f"\\{name}{source.text[at:start]}")
-    text = scanner.words(source, bounds, depth)
+    return scanner.words(source, bounds, depth), bounds[1] + 1
+
+
+def _heading(scanner: Scanner, source: Source, name: str, at: int, end: int, depth: int) -> int:
+    """Read a heading, a caption or the title; its short form is accounted for."""
+    found = _worded(scanner, source, name, at, end, depth)
+    if found is None:
+        return scanner.unknown(source, name, at, end)
+    text, after = found
     if name in TITLES:
         scanner.flush()
         scanner.title = scanner.title or text
@@ -85,39 +95,33 @@ def _heading(scanner: Scanner, source: Source, name: str, at: int, end: int, dep
         scanner.end_blocks()
         scanner.builder.add_heading(text, LEVELS.get(name, SECTION + 1))
         scanner.beside.begin_section(text, name + ("*" if source.text[at - 1] == "*" else ""))
-    return bounds[1] + 1
+    return after
 
 
 def _front(scanner: Scanner, source: Source, name: str, at: int, end: int, depth: int) -> int:
     """Read a text of the title page; within another argument it is a part of that."""
-    start = source.after_option(at, end)
-    bounds = source.group(start, end)
-    if not bounds:
+    found = _worded(scanner, source, name, at, end, depth)
+    if found is None:
         return scanner.unknown(source, name, at, end)
-    if start > at:
-        scanner.beside.code(f"\\{name}{source.text[at:start]}")
-    text = scanner.words(source, bounds, depth)
+    text, after = found
     if scanner.inline:
         scanner.write(f" {text} ")
     else:
         scanner.flush()
         scanner.builder.add_paragraph(text)
-    return bounds[1] + 1
+    return after
 
 
 def _note(scanner: Scanner, source: Source, name: str, at: int, end: int, depth: int) -> int:
-    start = source.after_option(at, end)
-    bounds = source.group(start, end)
-    if not bounds:
+    found = _worded(scanner, source, name, at, end, depth)
+    if found is None:
         return scanner.unknown(source, name, at, end)
-    if start > at:
-        scanner.beside.code(f"\\{name}{source.text[at:start]}")
-    text = scanner.words(source, bounds, depth)
+    text, after = found
     if not scanner.muted or scanner.inline:
         scanner.builder.add_note(text)
     else:
         scanner.beside.code(f"\\{name}{{{text}}}")
-    return bounds[1] + 1
+    return after
 
 
 def _head(scanner: Scanner, source: Source, name: str, at: int, end: int, depth: int) -> int:
