@@ -5,7 +5,7 @@
 FOLDER holds PDFs. The peers get an environment of their own: a virtual environment over this one, with
 sentence-transformers, fastembed and pdfminer.six, made once (`--environment`). Every contestant is a process that is
 prepared before it is timed. In each round all run in turn, in a new order, so that they meet the same neighbours on the
-machine; a ratio is that of one round. `--write` puts the tables into docs/results.md.
+machine; a ratio is that of one round. `--write` puts the tables into results/laboratory.md.
 """
 
 from __future__ import annotations
@@ -381,7 +381,7 @@ def main() -> None:
     parser.add_argument("--model", default="colde-minilm-l6")
     parser.add_argument("--backbone", default="sentence-transformers/all-MiniLM-L6-v2")
     parser.add_argument("--environment", type=Path, default=Path(tempfile.gettempdir()) / "colde-peers")
-    parser.add_argument("--write", action="store_true", help="put the tables into docs/results.md")
+    parser.add_argument("--write", action="store_true", help="put the tables into results/laboratory.md")
     options = parser.parse_args()
     from colde_cli.encoder.layout import open_folder
     from colde_cli.learning.backbone import locate
@@ -402,7 +402,7 @@ def main() -> None:
         parts[part] = getattr(bench, part)()
         print(*parts[part], sep="\n", flush=True)
     if options.write:
-        write(ROOT / "docs" / "results.md", parts)
+        write(ROOT / "benchmarks" / "results" / "laboratory.md", parts)
 
 
 if __name__ == "__main__":

@@ -1,54 +1,38 @@
-"""Paste every command's `--help` into docs/commands.md: `python docs/generate.py [--check]`.
-
-Each command has a section on that page, with its help between two markers:
-
-    <!-- help: colde diff -->
-    ...
-    <!-- end help -->
+"""Write docs/options.md, all options of all commands, from the commands: `python docs/generate.py [--check]`.
 
 The checksum of the shipped model's card is written as well. With `--check` nothing is written; the status is 1 if the
-page or that checksum is stale, a command is undocumented, or the README or a page of docs/ shows a command or an option
-that does not exist.
+page or that checksum is stale, a command has no section in docs/commands.md, or the README or a page of docs/ shows a
+command or an option that does not exist.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import os
 import re
 import shlex
-import subprocess
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGE = ROOT / "docs" / "commands.md"
+PAGE = ROOT / "docs" / "options.md"
+COMMANDS = ROOT / "docs" / "commands.md"
 MODEL = ROOT / "models" / "colde-minilm-l6"
-WIDTH = 100
+_HEAD = """# Options
 
-# The help of the command named in the opening marker, and nothing else, lies between the markers.
-_HELP = re.compile(r"<!-- help: (?P<command>[a-z -]+?) -->\n(?P<body>.*?)<!-- end help -->", re.DOTALL)
-_FENCE = re.compile(r"^```(?:bash|console|sh)\n(.*?)^```", re.DOTALL | re.MULTILINE)
-_ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
-_PRINT_HELP = """
-import contextlib, io, json, sys
-from colde_cli.app import app
-texts = {}
-for command in sys.argv[1:]:
-    with contextlib.redirect_stdout(io.StringIO()) as shown:
-        app([*command.split()[1:], "--help"], prog_name="colde", standalone_mode=False)
-    texts[command] = shown.getvalue()
-print(json.dumps(texts))
+Made from the commands by `python docs/generate.py`. [Commands](commands.md) says what each command does. Every
+option can also be set in the environment, `--skip-sections` as `COLDE_SKIP_SECTIONS`, or in `colde.toml`.
+`--help` and `-h` show the help of a command, `--version` the version.
+
 """
-# Each of these makes rich use colours or another width.
-_DISTURBING = ("FORCE_COLOR", "GITHUB_ACTIONS", "PY_COLORS", "COLUMNS", "TERMINAL_WIDTH")
+
+_FENCE = re.compile(r"^```(?:bash|console|sh)\n(.*?)^```", re.DOTALL | re.MULTILINE)
+Commands = Mapping[str, Any]  # Typer keeps its Click, the type of a command, to itself
 
 
-def command_tree() -> dict[str, frozenset[str]]:
-    """Every visible command, "colde diff", with its options ("--format", "-o"), groups included."""
+def commands() -> dict[str, Any]:
+    """Every visible command by its whole name, "colde diff", groups included."""
     sys.path.insert(0, str(ROOT))
     from typer.main import get_command
 
@@ -57,65 +41,47 @@ def command_tree() -> dict[str, frozenset[str]]:
     return dict(_walk("colde", get_command(app)))
 
 
-def _walk(
-    name: str,
-    command: Any,  # noqa: ANN401 - Typer keeps its Click to itself
-) -> Iterator[tuple[str, frozenset[str]]]:
-    options = {option for item in command.params for option in (*item.opts, *item.secondary_opts)}
-    yield name, frozenset(options | {"--help", "-h"})
+def _walk(name: str, command: Any) -> Iterator[tuple[str, Any]]:  # noqa: ANN401
+    yield name, command
     for child, below in getattr(command, "commands", {}).items():
         if not below.hidden:
             yield from _walk(f"{name} {child}", below)
 
 
-def help_texts(commands: Iterable[str]) -> dict[str, str]:
-    """What `COMMAND --help` prints at a width of 100 columns, without colours or trailing blanks.
-
-    One process of its own prints them all: rich reads its environment when it is imported.
-    """
-    kept = {key: value for key, value in os.environ.items() if key not in _DISTURBING and key[:6] != "COLDE_"}
-    plain = {"COLUMNS": str(WIDTH), "TERMINAL_WIDTH": str(WIDTH), "NO_COLOR": "1", "TERM": "dumb"}
-    done = subprocess.run(
-        [sys.executable, "-c", _PRINT_HELP, *commands],
-        cwd=ROOT,
-        env={**kept, **plain, "PYTHONIOENCODING": "utf-8"},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        encoding="utf-8",
-        check=True,
-    )
-    printed = json.loads(done.stdout)
-    return {name: _trimmed(text) for name, text in printed.items()}
+def command_tree(tree: Commands) -> dict[str, frozenset[str]]:
+    """The options of every command, as they are typed ("--format", "-o"), hidden ones too."""
+    return {
+        name: frozenset(
+            {"--help", "-h"}
+            | {word for item in command.params for word in (*item.opts, *item.secondary_opts)}
+        )
+        for name, command in tree.items()
+    }
 
 
-def _trimmed(text: str) -> str:
-    return "\n".join(line.rstrip() for line in _ANSI.sub("", text).splitlines()).strip()
-
-
-def fill(page: str, helps: Mapping[str, str]) -> str:
-    """The page with the current help of every command that it has markers for."""
-
-    def block(match: re.Match[str]) -> str:
-        command = match["command"]
-        if command not in helps:
-            return match[0]
-        return f"<!-- help: {command} -->\n```text\n{helps[command]}\n```\n<!-- end help -->"
-
-    return _HELP.sub(block, page)
-
-
-def page_problems(page: str, helps: Mapping[str, str]) -> list[str]:
-    """The faults of the page: commands that are missing, gone, or shown with an old help."""
-    shown = {match["command"]: match[0] for match in _HELP.finditer(page)}
-    current = {match["command"]: match[0] for match in _HELP.finditer(fill(page, helps))}
-    missing = [f"`{name}` has no section with markers" for name in helps if name not in shown]
-    gone = [f"`{name}` is documented but does not exist" for name in shown if name not in helps]
-    stale = [
-        f"the help of `{name}` is stale: run python docs/generate.py"
-        for name in shown
-        if name in helps and shown[name] != current[name]
+def options_page(tree: Commands) -> str:
+    """A table of the options by name: commands that take it with this meaning, default, the sentence of its help."""
+    rows: dict[tuple[str, str, str], list[str]] = {}
+    for name, command in tree.items():
+        for item in command.params:
+            if item.opts[0].startswith("-") and not item.hidden and item.name != "help":
+                words = "`" + "`, `".join((*item.opts, *item.secondary_opts)) + "`"
+                meant = words + (f" {item.metavar}" if item.metavar else ""), _default(item), item.help or ""
+                rows.setdefault(meant, []).append(name.removeprefix("colde ").strip())
+    lines = [
+        f"| {_cell(words)} | {', '.join(users)} | {_cell(default)} | {_cell(sentence)} |"
+        for (words, default, sentence), users in sorted(rows.items())
     ]
-    return missing + gone + stale
+    return _HEAD + "\n".join(["| Option | Commands | Default | Meaning |", "|---|---|---|---|", *lines, ""])
+
+
+def _default(item: Any) -> str:  # noqa: ANN401
+    value = getattr(item.default, "value", item.default)
+    return "" if value in (None, False, ()) or callable(value) else str(value)
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|")
 
 
 def example_problems(text: str, tree: Mapping[str, frozenset[str]]) -> list[str]:
@@ -153,13 +119,17 @@ def _longest_command(words: list[str], tree: Mapping[str, frozenset[str]]) -> st
 
 def problems() -> list[str]:
     """All faults in the documentation of the commands, a sentence each."""
-    tree = command_tree()
-    helps = help_texts(tree)
-    faults = [f"{PAGE.name}: {item}" for item in page_problems(PAGE.read_text(encoding="utf-8"), helps)]
+    tree = commands()
+    stale = PAGE.read_text(encoding="utf-8") != options_page(tree)
+    faults = ["docs/options.md is stale: run python docs/generate.py"] if stale else []
+    described = set(re.findall(r"^## (colde[a-z -]*)$", COMMANDS.read_text(encoding="utf-8"), re.MULTILINE))
+    top = {name for name in tree if name.count(" ") == 1}
+    faults += [f"docs/commands.md: `{name}` has no section" for name in sorted(top - described)]
+    faults += [f"docs/commands.md: `{name}` does not exist" for name in sorted(described - top)]
+    options = command_tree(tree)
     for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))):
-        faults += [
-            f"{path.name}: {item}" for item in example_problems(path.read_text(encoding="utf-8"), tree)
-        ]
+        text = path.read_text(encoding="utf-8")
+        faults += [f"{path.name}: {item}" for item in example_problems(text, options)]
     return [*faults, *_card_problems()]
 
 
@@ -179,11 +149,10 @@ def _record_card() -> None:
 
 def main() -> int:
     """Write the page, or check it; the status is 0 if all is well."""
-    parser = argparse.ArgumentParser(description="Paste every command's --help into docs/commands.md.")
+    parser = argparse.ArgumentParser(description="Write docs/options.md from the commands.")
     parser.add_argument("--check", action="store_true", help="write nothing; status 1 if anything is stale")
     if not parser.parse_args().check:
-        helps = help_texts(command_tree())
-        PAGE.write_text(fill(PAGE.read_text(encoding="utf-8"), helps), encoding="utf-8")
+        PAGE.write_text(options_page(commands()), encoding="utf-8")
         _record_card()
     faults = problems()
     sys.stderr.writelines(f"{problem}\n" for problem in faults)

@@ -1,4 +1,4 @@
-"""The tables behind docs/results.md and docs/papers.md are whole, and these pages name each of them."""
+"""The tables in benchmarks/results are whole, and its pages name each of them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def test_every_table_is_rectangular_with_a_header(repository: Path) -> None:
-    tables = sorted((repository / "docs" / "data").glob("*.csv"))
+    tables = sorted((repository / "benchmarks" / "results" / "data").glob("*.csv"))
     assert tables
     for path in tables:
         with path.open(encoding="utf-8", newline="") as file:
@@ -20,6 +20,8 @@ def test_every_table_is_rectangular_with_a_header(repository: Path) -> None:
 
 
 def test_the_pages_link_every_table_and_no_other(repository: Path) -> None:
-    pages = [(repository / "docs" / name).read_text(encoding="utf-8") for name in ("results.md", "papers.md")]
+    pages = [
+        path.read_text(encoding="utf-8") for path in (repository / "benchmarks" / "results").glob("*.md")
+    ]
     linked = {name for page in pages for name in re.findall(r"\(data/([^)]+)\)", page)}
-    assert linked == {path.name for path in (repository / "docs" / "data").glob("*.csv")}
+    assert linked == {path.name for path in (repository / "benchmarks" / "results" / "data").glob("*.csv")}

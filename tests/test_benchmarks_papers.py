@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from colde_cli.documents.document import Chunk, Part, Span, assemble
+from colde_cli.documents.document import Part, assemble
 from colde_cli.evaluation.data import LabelledPair, TrainingDocument
 
 for extra in ("torch", "sklearn", "optimum"):
@@ -127,50 +127,6 @@ def test_recipes_change_one_thing_at_a_time(script: Any) -> None:
     assert recipes.seeded(recipes.PAPER, 3).digest() != recipes.PAPER.digest()
     for recipe in (*recipes.TABLE_2.values(), *recipes.ELONGATED.values()):
         recipe.check()
-
-
-def test_rank_of_a_cell(script: Any) -> None:
-    place = script("levels").place_of_cell
-    values = np.array([[0.9, 0.5], [0.5, 0.1], [0.2, 0.3]], np.float32)
-    assert place(values, 0, 0) == (True, 0.0)
-    assert place(values, 1, 1) == (False, 1.0)
-    assert place(values, 0, 1) == (False, 0.3)
-    assert place(np.ones((2, 2), np.float32), 0, 0) == (False, 0.5)
-    assert place(np.ones((1, 1), np.float32), 0, 0) == (True, 0.0)
-
-
-def test_the_cell_of_a_passage(script: Any) -> None:
-    levels = script("levels")
-    document = assemble("", "", [Part("One", "First words here."), Part("Two", "Second words there.")])
-    start = document.text.index("Second")
-    passage = Span(start, start + 12)
-    assert levels.section_of(document, passage) == 1
-    triple = levels.Triple(document, document, document, passage, passage)
-    chunks = [
-        Chunk(0, 0, 0, Span(0, start + 2), (1, 2)),
-        Chunk(1, 1, 1, Span(start + 2, len(document.text)), (1, 2)),
-    ]
-    assert levels.chunk_pair(triple, chunks, chunks) == (1, 1)
-
-
-def test_triples_of_related_documents(script: Any) -> None:
-    from colde_cli.evaluation.data import TrainingDocument, make_evaluation_set
-
-    levels = script("levels")
-    rows = [
-        TrainingDocument(name, assemble(name, name, [Part("", f"Text {name}.")]), None, (), None, "")
-        for name in "abcdef"
-    ]
-    pairs = [
-        LabelledPair("a", "b", True, "cites"),
-        LabelledPair("a", "c", False, "hard"),
-        LabelledPair("b", "d", False, "random"),
-        LabelledPair("e", "f", True, "cites"),
-    ]
-    found = levels.related_triples(make_evaluation_set("made up", rows, pairs), 5)
-    # "e" and "f" stand in no random pair.
-    assert [(item.one.path, item.similar.path, item.different.path) for item in found] == [("b", "a", "d")]
-    assert levels.best(np.array([[0.1, 0.5], [0.3, 0.2]], np.float32)) == pytest.approx(0.4)
 
 
 def on_circle(*degrees: float) -> np.ndarray:
@@ -298,16 +254,6 @@ def test_a_sample_has_related_and_unrelated_pairs(script: Any) -> None:
     some = script("attacks").balanced(pairs)
     assert [pair.related for pair in some] == [True, False, True, False, False]
     assert set(some) == set(pairs)
-
-
-def test_the_best_sections_of_both_documents_count_by_their_length(script: Any) -> None:
-    scores = np.array([[0.5, 0.25, 1.0], [0.0, 0.75, 1.0]], np.float32)
-    lengths = (
-        np.array([0.25, 0.75], np.float32),
-        np.array([0.5, 0.5, 0.0], np.float32),
-    )  # the last one is a bare heading
-    expected = ((0.25 * 0.5 + 0.75 * 0.75) + (0.5 * 0.5 + 0.5 * 0.75)) / 2
-    assert script("levels").best_sections(scores, lengths) == pytest.approx(expected)
 
 
 def test_from_documents_to_scores(script: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

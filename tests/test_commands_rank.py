@@ -396,7 +396,7 @@ HOSTILE = {
 
 
 def test_as_many_hostile_files_as_good_ones_change_nothing(capsys: Capture, tmp_path: Path) -> None:
-    """100 of each, from all kinds of damage: `python benchmarks/mixed_corpus.py`."""
+    """As many hostile files as good ones, of all kinds of damage."""
     good, both, index = tmp_path / "good", tmp_path / "both", tmp_path / "both.colde"
     good.mkdir()
     for number in range(10):

@@ -15,14 +15,6 @@ TREE = {
     "colde cache": frozenset({"--help"}),
     "colde cache size": frozenset({"--help"}),
 }
-PAGE = """# Commands
-
-<!-- help: colde diff -->
-```text
-Usage: colde diff A B
-```
-<!-- end help -->
-"""
 
 
 @pytest.fixture(scope="module")
@@ -47,39 +39,26 @@ def test_every_command_is_documented_and_every_example_exists(generate: ModuleTy
 
 
 @pytest.mark.usefixtures("same_path")
-def test_the_tree_holds_the_three_main_commands_and_their_options(generate: ModuleType) -> None:
-    tree = generate.command_tree()
-    assert {"colde diff", "colde rank", "colde train"} <= set(tree)
-    assert {"--format", "--model", "--fail-under"} <= tree["colde diff"]
+def test_the_page_has_a_row_for_each_option_and_meaning(generate: ModuleType) -> None:
+    page = generate.options_page(generate.commands())
+    row = next(line for line in page.splitlines() if "--fail-under" in line)
+    assert "| diff |" in row
+    assert "\x1b" not in page
+    assert len({line for line in page.splitlines() if line.startswith("| `")}) > 60
 
 
-def test_help_is_plain_text_of_at_most_100_columns(
-    generate: ModuleType, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.usefixtures("same_path")
+def test_a_stale_page_and_a_missing_section_are_named(
+    generate: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setenv("GITHUB_ACTIONS", "true")
-    monkeypatch.setenv("FORCE_COLOR", "1")
-    text = generate.help_texts(["colde diff"])["colde diff"]
-    assert "\x1b" not in text
-    assert "colde diff" in text
-    assert max(map(len, text.splitlines())) <= 100
-
-
-def test_a_page_that_is_up_to_date_has_no_problem(generate: ModuleType) -> None:
-    assert generate.page_problems(PAGE, {"colde diff": "Usage: colde diff A B"}) == []
-
-
-def test_filling_a_stale_page_makes_it_current(generate: ModuleType) -> None:
-    helps = {"colde diff": "Usage: colde diff [OPTIONS] A B"}
-    assert len(generate.page_problems(PAGE, helps)) == 1
-    assert "stale" in generate.page_problems(PAGE, helps)[0]
-    filled = generate.fill(PAGE, helps)
-    assert helps["colde diff"] in filled
-    assert generate.page_problems(filled, helps) == []
-
-
-def test_undocumented_and_vanished_commands_are_named(generate: ModuleType) -> None:
-    found = generate.page_problems(PAGE, {"colde rank": "Usage: colde rank"})
-    assert [problem.split("`")[1] for problem in found] == ["colde rank", "colde diff"]
+    monkeypatch.setattr(generate, "PAGE", tmp_path / "options.md")
+    monkeypatch.setattr(generate, "COMMANDS", tmp_path / "commands.md")
+    (tmp_path / "options.md").write_text("old", encoding="utf-8")
+    (tmp_path / "commands.md").write_text("## colde diff\n\n## colde gone\n", encoding="utf-8")
+    said = "\n".join(generate.problems())
+    assert "options.md is stale" in said
+    assert "`colde rank` has no section" in said
+    assert "`colde gone` does not exist" in said
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ and scores the baselines, the untrained heads among them. Two tables go to runs/
 (related and random ones), and all pairs. The threshold is the one with the best F1 on the validation pairs of the same
 kind. "kept": updates of the weights that were kept, for every seed. "loss": of the first epoch, before the last tenth
 of the epochs, and in it. Chunk vectors come from colde's cache; those it lacks are encoded. The paper's other rows are
-trained by `colde train --system`; see docs/papers.md.
+trained by `colde train --system`; see benchmarks/results/papers.md.
 """
 
 from __future__ import annotations

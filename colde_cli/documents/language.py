@@ -58,7 +58,7 @@ paragraphs in other languages 1.97 or more; a model that knows a language needs 
 def foreign_language(text: str) -> str | None:
     """Name the language of a text, if it is not English; None if it is, or if nothing tells.
 
-    The shares were chosen on eight sets of English documents and on paragraphs in eight languages (docs/results.md).
+    The shares were chosen on eight sets of English documents and on paragraphs in eight languages (benchmarks/results).
     """
     middle = max(0, len(text) // 2)
     sample = text[:_SAMPLE] + " " + text[middle : middle + _SAMPLE] if len(text) > _SAMPLE else text
