@@ -29,7 +29,7 @@ _MISS = 0.5
 
 SECTION_VECTORS, SHARPNESS = 0.1, 0.1
 """Share of the cosine of section vectors in a section's score, and t of the soft maximum over its chunks. On validation
-documents of six sets (benchmarks/results) 0.05, 0.1 and 0.2 do equally well as t. A larger share costs more than it gains,
+documents of six sets 0.05, 0.1 and 0.2 do equally well as t. A larger share costs more than it gains,
 none would leave CoLDE out of its own level."""
 
 _RUN = 5
