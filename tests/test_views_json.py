@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from colde_cli.similarity.alignment import State
 from colde_cli.similarity.comparison import Comparison
 from colde_cli.views.json import comparison_blocks, comparison_json, text
+from colde_cli.views.schema_files import FOLDER, schemas, written
 
 Value = dict[str, Any]
 Validator = jsonschema.Draft202012Validator
@@ -131,3 +132,10 @@ def test_a_long_text_is_written_in_blocks(field_study: Comparison, monkeypatch: 
 
 def test_the_text_and_the_object_of_a_comparison_are_the_same(field_study: Comparison) -> None:
     assert comparison_json(field_study) == text(field_study.to_dict())
+
+
+def test_the_files_of_the_schemas_are_built_from_the_outline() -> None:
+    built = {f"{name.replace('/', '.')}.json": written(schema) for name, schema in schemas().items()}
+    assert built == {path.name: path.read_text("utf-8") for path in FOLDER.glob("*.json")}
+    for text_of in built.values():
+        Validator.check_schema(json.loads(text_of))
