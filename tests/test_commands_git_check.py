@@ -404,7 +404,7 @@ def test_the_first_commit_and_a_conflict(tmp_path: Path) -> None:
     assert "only --allow-added" in verify_hook(repository, 1)
     repository(*hook("colde-verify"), "--allow-added", "--")
     repository.commit()
-    for branch, body in (("one", ALLOWED), ("two", FORBIDDEN)):
+    for branch, body in (("one", ALLOWED), ("two", OLD)):
         repository("git", "checkout", "--quiet", "-B", branch, "main")
         edit(repository, body)
         repository.commit()
