@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from colde_cli.documents.document import Document, SectionKind
 from colde_cli.documents.outside import OutsideKind, PartKind
 from colde_cli.documents.reading import read
-from colde_cli.documents.tex import scanner
-from colde_cli.documents.tex import source as authored
+from colde_cli.documents.tex import source as tex_source
 from colde_cli.documents.tex.source import prepare, restore
 from colde_cli.errors import LimitError, NoTextError, UnsupportedFormatError
 
@@ -173,6 +172,7 @@ def test_sources_without_text(tmp_path: Path) -> None:
         "$" + "\\hat" * 5000 + "x$ deep",
         "$" + "\\frac{" * 3000 + "x$ deep",
         "$" + "x^" * 5000 + "$ deep",
+        "$\\text{" * 3000 + "deep" + "}$" * 3000,
         "$" + "{a \\over " * 3000 + "$ deep",
         "$\\begin{matrix}" * 5000 + "deep",
         "\\mystery[" * 5000 + "deep",
@@ -184,7 +184,7 @@ def test_odd_and_hostile_sources(body: str) -> None:
 
 
 def test_commands_that_grow_without_end_are_left(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(authored, "MAX_EXPANSION", 20_000)
+    monkeypatch.setattr(tex_source, "MAX_EXPANSION", 20_000)
     laughs = "".join(f"\\def\\{chr(98 + n)}{{\\{chr(97 + n)}\\{chr(97 + n)}}}" for n in range(24))
     assert len(words("\\y end", f"\\def\\a{{ha}}{laughs}")) < 40_000
 
@@ -195,7 +195,7 @@ def test_a_short_command_that_repeats_a_long_argument_is_left() -> None:
 
 
 def test_too_many_braces(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scanner, "MAX_GROUPS", 100)
+    monkeypatch.setattr(tex_source, "MAX_GROUPS", 100)
     with pytest.raises(LimitError, match="braces"):
         words("{a}" * 200)
 

@@ -12,32 +12,11 @@ import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from colde_cli.documents.tex.commands import (
-    ALPHABETS,
-    DELIMITERS,
-    DROPPED,
-    FRACTIONS,
-    HATS,
-    MATH_ARGUMENTS,
-    MATH_LAYOUT,
-    MATH_SPACES,
-    MATRICES,
-    NAMED,
-    OPERATORS,
-    OVER,
-    POWERS,
-    POWERS_BEFORE,
-    PREFIXES,
-    QUANTITIES,
-    SIGNS,
-    TEXTS,
-    UNITS,
-)
-from colde_cli.documents.tex.source import BLANK, AuthorCommands, Source
+from colde_cli.documents.tex import commands as tex
+from colde_cli.documents.tex.source import BLANK, AuthorCommands, Cursor
 
-FORMULA_COMMANDS = FRACTIONS | NAMED.keys() | HATS.keys() | ALPHABETS.keys() | {"sqrt"}
+FORMULA_COMMANDS = tex.FRACTIONS | tex.NAMED.keys() | tex.HATS.keys() | tex.ALPHABETS.keys() | {"sqrt"}
 """Commands that are read in the same way where they stand in the running text."""
-_ENVIRONMENT = frozenset(("begin", "end"))
 _DEEPEST = 30
 _FLAT = dict.fromkeys(map(ord, "{}"), " ")
 _TOKEN = re.compile(r"\\([A-Za-z@]+)\*?|\\(.)|([\^_])|([{}&~$#])|([^\\{}&~$#^_]+)", re.DOTALL)
@@ -63,227 +42,233 @@ class Formulas:
 
     Attributes:
         authored: commands of the author; they are expanded.
-        source: makes a source of an expansion.
         words: reads the text in an argument, such as that of `\text`.
         label: is told the names of labels.
         hidden: is told the source of what takes room but is not printed.
     """
 
     authored: AuthorCommands
-    source: Callable[[str], Source]
-    words: Callable[[Source, tuple[int, int], int], str]
+    words: Callable[[Cursor], str]
     label: Callable[[str], None]
     hidden: Callable[[str], None]
 
-    def read(self, source: Source, at: int, end: int, depth: int) -> str:
+    def read(self, cursor: Cursor) -> str:
         """Write a range as a line of text; only a blank that is printed stands at an end."""
-        text = self._resolved(source, at, end, depth)
-        text = _SIGN_FIRST.sub(r"\1", _BAR.sub(r"\1", text))
-        before = " " if _SPACE_FIRST.match(source.text, at, end) else ""
-        after = " " if _SPACE_LAST.search(source.text, max(at, end - 20), end) else ""
+        source, at, end = cursor.source.text, cursor.at, cursor.end
+        text = _SIGN_FIRST.sub(r"\1", _BAR.sub(r"\1", self._resolved(cursor)))
+        before = " " if _SPACE_FIRST.match(source, at, end) else ""
+        after = " " if _SPACE_LAST.search(source, max(at, end - 20), end) else ""
         return before + text + after
 
-    def command(self, source: Source, name: str, at: int, end: int, depth: int) -> tuple[str, int]:
-        """Write one command with its arguments; also return the offset after them."""
-        piece, after = self._command(source, name, at, end, depth)
-        return _resolve(piece), after
+    def command(self, name: str, cursor: Cursor) -> str:
+        """Write one command with its arguments."""
+        return _resolve(self._command(name, cursor))
 
-    def _resolved(self, source: Source, at: int, end: int, depth: int) -> str:
-        return _resolve(self._run(source, at, end, depth)[0])
+    def quantity(self, name: str, cursor: Cursor, words: Callable[[Cursor], str]) -> str | None:
+        """Write a command of siunitx with its arguments; None if it has none."""
+        start, numbers, unit = cursor.at, [], ""
+        cursor.option()
+        for kind in tex.QUANTITIES[name]:
+            before = cursor.at
+            cursor.option()
+            group = cursor.group()
+            if not group:
+                cursor.at = before
+                break
+            if kind == "u":
+                unit = _unit(group.raw)
+            else:
+                numbers.append((_angle if kind == "a" else _number)(words(group)))
+        if not numbers and not unit:
+            cursor.at = start
+            return None
+        return " ".join(filter(None, (" to ".join(numbers), unit)))
 
-    def _run(
-        self, source: Source, at: int, end: int, depth: int, *, environment: bool = False
-    ) -> tuple[str, int]:
-        r"""Read up to `end`, or to the `\end` of the environment; pieces keep their marks."""
-        if depth > _DEEPEST:
-            return source.text[at:end].translate(_FLAT), end
+    def _resolved(self, cursor: Cursor) -> str:
+        return _resolve(self._run(cursor))
+
+    def _run(self, cursor: Cursor, *, environment: bool = False) -> str:
+        r"""Read a range, or up to the `\end` of the environment; pieces keep their marks."""
+        if cursor.depth > _DEEPEST:
+            text, cursor.at = cursor.raw.translate(_FLAT), cursor.end
+            return text
         pieces: list[str] = []
-        while at < end and (found := _TOKEN.match(source.text, at, end)):
+        while cursor.at < cursor.end and (found := cursor.take(_TOKEN)):
             name, symbol, script, mark, text = found.groups()
-            at = found.end()
             if name == "end" and environment:
-                return "".join(pieces), _after_group(source, at, end)
-            if name in OVER:
-                below, at = self._run(source, at, end, depth + 1, environment=environment)
-                return _over(name, _resolve("".join(pieces)), _resolve(below)), at
+                cursor.group()
+                break
+            if name in tex.OVER:
+                cursor.depth += 1
+                below = self._run(cursor, environment=environment)
+                cursor.depth -= 1
+                return _over(name, _resolve("".join(pieces)), _resolve(below))
             if text:
                 piece = " ".join(f"x{text}x".split())[1:-1]
             elif script:
-                piece, at = self._scripted(source, script, at, end, depth)
+                piece = self._scripted(script, cursor)
             elif name:
-                piece, at = self._command(source, name, at, end, depth)
+                piece = self._command(name, cursor)
             elif symbol:
-                piece, at = _symbol(source, symbol, at, end)
-            elif mark == "{" and found.start() in source.pairs and source.pairs[found.start()] < end:
-                close = source.pairs[found.start()]
-                piece, at = self._run(source, at, close, depth + 1)[0], close + 1
+                piece = _symbol(symbol, cursor)
+            elif mark == "{" and cursor.source.pairs.get(found.start(), cursor.end) < cursor.end:
+                piece = self._run(cursor.to(cursor.source.pairs[found.start()], 1))
             else:
                 piece = {"&": _CELL, "~": " ", "#": "#"}.get(mark, "")
             pieces.append(piece)
-        return "".join(pieces), end
+        return "".join(pieces)
 
-    def _operand(self, source: Source, at: int, end: int, depth: int) -> tuple[str, int]:
+    def _operand(self, cursor: Cursor) -> str:
         """Read the argument after a command or a script: a group, a command or one character."""
-        blank = BLANK.match(source.text, at, end)
-        start = blank.end() if blank else at
-        if bounds := source.group(start, end):
-            return self._resolved(source, *bounds, depth + 1).strip(), bounds[1] + 1
-        found = _TOKEN.match(source.text, start, end)
+        if group := cursor.group():
+            return self._resolved(group).strip()
+        start = cursor.at
+        cursor.take(BLANK)
+        found = cursor.take(_TOKEN)
         if not found or found[4] or found[1] == "end":
-            return "", at
-        if depth > _DEEPEST:
-            return source.text[start:end].translate(_FLAT), end
+            cursor.at = start
+            return ""
+        if cursor.depth > _DEEPEST:
+            cursor.at = found.start()
+            return cursor.to(cursor.end).raw.translate(_FLAT)
         if found[1]:
-            piece, after = self._command(source, found[1], found.end(), end, depth + 1)
-            return _resolve(piece), after
-        return (found[2], found.end()) if found[2] else (source.text[start], start + 1)
+            cursor.depth += 1
+            piece = self._command(found[1], cursor)
+            cursor.depth -= 1
+            return _resolve(piece)
+        if found[2]:
+            return found[2]
+        cursor.at = found.start() + 1
+        return found[0][0]
 
-    def _scripted(self, source: Source, script: str, at: int, end: int, depth: int) -> tuple[str, int]:
-        text, after = self._operand(source, at, end, depth)
+    def _scripted(self, script: str, cursor: Cursor) -> str:
+        text = self._operand(cursor)
         if script == "^" and text in ("∘", "°"):
-            return "°", after
+            return "°"
         if script == "^" and text and not text.strip("′ "):
-            return text.replace(" ", ""), after
-        return f"{script}{_SCRIPT}{text}{_END}", after
+            return text.replace(" ", "")
+        return f"{script}{_SCRIPT}{text}{_END}"
 
-    def _command(self, source: Source, name: str, at: int, end: int, depth: int) -> tuple[str, int]:
+    def _command(self, name: str, cursor: Cursor) -> str:
         name = self.authored.aliases.get(name, name)
         if name in self.authored.commands:
-            return self._expanded(source, name, at, end, depth)
-        if name in SIGNS or name in OPERATORS:
-            return f" {SIGNS.get(name, name)} ", at
-        if name in MATH_LAYOUT or name in MATH_SPACES:
-            return " ", at
-        kinds = (
-            (DELIMITERS, self._delimiter),
-            (TEXTS, self._text),
-            (_ENVIRONMENT, self._environment),
-            (QUANTITIES, self._quantity),
-            (FORMULA_COMMANDS, self._structure),
-        )
-        act = next((act for names, act in kinds if name in names), self._other)
-        return act(source, name, at, end, depth)
+            text, values = self.authored.call(name, cursor)
+            if text is None or cursor.depth > _DEEPEST:
+                return f" \\{name}({', '.join(values)}) "
+            return self._run(cursor.of(text))
+        if name in tex.SIGNS or name in tex.OPERATORS:
+            return f" {tex.SIGNS.get(name, name)} "
+        return " " if name in tex.MATH_LAYOUT else _ACTIONS.get(name, Formulas._other)(self, name, cursor)
 
-    def _delimiter(self, source: Source, name: str, at: int, end: int, depth: int) -> tuple[str, int]:
+    def _delimiter(self, _: str, cursor: Cursor) -> str:
         """Leave out the size of a delimiter, and the full stop that stands for none."""
-        found = BLANK.match(source.text, at, end)
-        start = found.end() if found else at
-        return "", start + 1 if source.text.startswith(".", start) else at
+        start = cursor.at
+        cursor.take(BLANK)
+        cursor.at = cursor.at + 1 if cursor.follows(".") else start
+        return ""
 
-    def _quantity(self, source: Source, name: str, at: int, end: int, depth: int) -> tuple[str, int]:
-        read = quantity(source, name, at, end, lambda bounds: self._resolved(source, *bounds, depth + 1))
-        return (f" {read[0]} ", read[1]) if read else (f" \\{name} ", at)
+    def _quantity(self, name: str, cursor: Cursor) -> str:
+        text = self.quantity(name, cursor, self._resolved)
+        return f" \\{name} " if text is None else f" {text} "
 
-    def _text(self, source: Source, name: str, at: int, end: int, depth: int) -> tuple[str, int]:
-        bounds = source.group(at, end)
-        if not bounds:
-            return " ", at
-        text = self.words(source, bounds, depth + 1)
-        return (f" ({text}) " if name == "tag" else f" {text} "), bounds[1] + 1
+    def _text(self, name: str, cursor: Cursor) -> str:
+        group = cursor.group()
+        text = self.words(group) if group else ""
+        return " " if not group else f" ({text}) " if name == "tag" else f" {text} "
 
-    def _structure(self, source: Source, name: str, at: int, end: int, depth: int) -> tuple[str, int]:
+    def _negated(self, _: str, cursor: Cursor) -> str:
+        text = self._operand(cursor)
+        return f" {unicodedata.normalize('NFC', text + chr(0x338)) if text else ''} "
+
+    def _told(self, name: str, cursor: Cursor) -> str:
+        """Tell of a label, or of what takes room but is not printed."""
+        group = cursor.group()
+        if not group:
+            return self._other(name, cursor)
+        (self.label if name == "label" else self.hidden)(group.raw)
+        return " "
+
+    def _structure(self, name: str, cursor: Cursor) -> str:
         """Read a fraction, a root, an accent, letters of another alphabet, or a command with a name and arguments."""
-        count = 2 if name in FRACTIONS else NAMED.get(name, 1)
-        option = _OPTION.match(source.text, at, end) if name not in HATS else None
-        at = option.end() if option else at
-        operands = []
-        for _ in range(count):
-            text, at = self._operand(source, at, end, depth)
-            operands.append(text)
-        if name in FRACTIONS:
-            return f"{_PART}{_fraction(*operands)}{_END}", at
+        option = cursor.take(_OPTION) if name not in tex.HATS else None
+        count = 2 if name in tex.FRACTIONS else tex.NAMED.get(name, 1)
+        operands = [self._operand(cursor) for _ in range(count)]
+        options = [option[1].strip()] if option else []
+        if name in tex.FRACTIONS:
+            return _fraction(*operands)
         if name == "sqrt":
-            index = f"[{option[1].strip()}]" if option else ""
-            return f" {index}√{_SCRIPT}{operands[0]}{_END}", at
-        if name in HATS:
-            return _hatted(name, operands[0]), at
-        if name in ALPHABETS:
-            return f" {_in_alphabet(ALPHABETS[name], operands[0])} ", at
-        shown = [*([option[1].strip()] if option else []), *operands]
-        return f" {name.removeprefix('d') if name == 'dbinom' else name}({', '.join(shown)}) ", at
+            return f" {f'[{options[0]}]' if options else ''}√{_SCRIPT}{operands[0]}{_END}"
+        if name in tex.HATS:
+            letter = operands[0]
+            if len(letter) == 1 and letter.isalpha() and not name.startswith("wide"):
+                return f" {unicodedata.normalize('NFC', letter + tex.HATS[name])} "
+        elif name in tex.ALPHABETS:
+            return f" {_in_alphabet(tex.ALPHABETS[name], operands[0])} "
+        return f" {'binom' if name == 'dbinom' else name}({', '.join([*options, *operands])}) "
 
-    def _environment(self, source: Source, name: str, at: int, end: int, depth: int) -> tuple[str, int]:
+    def _environment(self, name: str, cursor: Cursor) -> str:
         """Read a matrix row by row, or lines that are aligned."""
-        bounds = source.group(at, end)
-        if not bounds or name == "end":
-            return " ", bounds[1] + 1 if bounds else at
-        kind, at = source.text[slice(*bounds)].strip(), bounds[1] + 1
-        at = source.after_option(at, end) if source.text.startswith("[", at) else at
-        at = _after_group(source, at, end) if kind in MATH_ARGUMENTS else at
-        text, at = self._run(source, at, end, depth + 1, environment=True)
-        text = _resolve(text, cells=kind in MATRICES)
-        opened, closed = MATRICES.get(kind, ("", ""))
-        return f" {opened}{text.strip().strip(';').strip()}{closed} ", at
+        group = cursor.group()
+        if not group or name == "end":
+            return " "
+        kind = group.raw.strip()
+        cursor.option(close=True)
+        if kind in tex.MATH_ARGUMENTS:
+            cursor.group()
+        cursor.depth += 1
+        text = _resolve(self._run(cursor, environment=True), cells=kind in tex.MATRICES)
+        cursor.depth -= 1
+        opened, closed = tex.MATRICES.get(kind, ("", ""))
+        return f" {opened}{text.strip().strip(';').strip()}{closed} "
 
-    def _expanded(self, source: Source, name: str, at: int, end: int, depth: int) -> tuple[str, int]:
-        call = self.authored.call(source, name, at, end)
-        if call.text is None or depth > _DEEPEST:
-            return f" \\{name}({', '.join(call.values)}) ", call.after
-        inner = self.source(call.text)
-        return self._run(inner, 0, len(call.text), depth + 1)[0], call.after
-
-    def _other(self, source: Source, name: str, at: int, end: int, depth: int) -> tuple[str, int]:
+    def _other(self, name: str, cursor: Cursor) -> str:
         """Read a command that is a matter of looks or of the text; an unknown one keeps its name and its braces."""
-        bounds = source.group(at, end)
-        if name == "not":
-            text, at = self._operand(source, at, end, depth)
-            negated = unicodedata.normalize("NFC", text + "\u0338") if text else ""
-            return f" {negated} ", at
-        if name == "label" and bounds:
-            self.label(source.text[slice(*bounds)])
-        elif name in ("phantom", "hphantom", "vphantom") and bounds:
-            self.hidden(source.text[slice(*bounds)])
-        elif name in ("textcolor", "mathcolor", "hspace", "vspace", "color", "mspace") or name in DROPPED:
-            for _ in range(DROPPED.get(name, 1)):
-                at = _after_group(source, at, end)
-            return " ", at
-        elif name in UNITS and not bounds:
-            return f" {UNITS[name]} ", at
-        else:
-            arguments = ""
-            while bounds := source.group(at, end):
-                arguments += f"{{{self._resolved(source, *bounds, depth + 1).strip()}}}"
-                at = bounds[1] + 1
-            return f" \\{name}{arguments} ", at
-        return " ", bounds[1] + 1
+        if name in ("textcolor", "mathcolor", "hspace", "vspace", "color", "mspace") or name in tex.DROPPED:
+            for _ in range(tex.DROPPED.get(name, 1)):
+                cursor.group()
+            return " "
+        arguments = ""
+        while group := cursor.group():
+            arguments += f"{{{self._resolved(group).strip()}}}"
+        if name in tex.UNITS and not arguments:
+            return f" {tex.UNITS[name]} "
+        return f" \\{name}{arguments} "
 
 
-def _after_group(source: Source, at: int, end: int) -> int:
-    bounds = source.group(at, end)
-    return bounds[1] + 1 if bounds else at
+_ACTIONS: dict[str, Callable[[Formulas, str, Cursor], str]] = {
+    **dict.fromkeys(("left", "right", "middle"), Formulas._delimiter),
+    **dict.fromkeys(("begin", "end"), Formulas._environment),
+    **dict.fromkeys(("label", "phantom", "hphantom", "vphantom"), Formulas._told),
+    **dict.fromkeys(tex.TEXTS, Formulas._text),
+    **dict.fromkeys(tex.QUANTITIES, Formulas._quantity),
+    **dict.fromkeys(FORMULA_COMMANDS, Formulas._structure),
+    "not": Formulas._negated,
+}
 
 
-def _symbol(source: Source, symbol: str, at: int, end: int) -> tuple[str, int]:
+def _symbol(symbol: str, cursor: Cursor) -> str:
     if symbol == "\\":
-        found = _ROW_OPTION.match(source.text, at, end)
-        return _ROW, found.end() if found else at
+        cursor.take(_ROW_OPTION)
+        return _ROW
     if symbol in "!/-+<@)]([":
-        return "", at
-    return (" " if symbol in ",;:> \n\t" else "‖" if symbol == "|" else symbol), at
+        return ""
+    return " " if symbol in ",;:> \n\t" else "‖" if symbol == "|" else symbol
 
 
 def _over(name: str, above: str, below: str) -> str:
     above, below = above.strip(), below.strip()
-    if OVER[name] == "/":
-        return f"{_PART}{_fraction(above, below)}{_END}"
-    return f" {OVER[name]}({above}, {below}) "
+    return _fraction(above, below) if tex.OVER[name] == "/" else f" {tex.OVER[name]}({above}, {below}) "
 
 
 def _fraction(above: str, below: str) -> str:
     """Write a fraction as all formats do, but with parentheses around parentheses, which are printed, too."""
-    return f"{_operand(above)}/{_operand(below)}"
+    return f"{_PART}{_operand(above)}/{_operand(below)}{_END}"
 
 
 def _operand(text: str) -> str:
     """Put in parentheses what is more than one number, letter or sign."""
     text = text.strip()
     return text if len(text) <= 1 or _NUMBER.fullmatch(text) else f"({text})"
-
-
-def _hatted(name: str, text: str) -> str:
-    if len(text) == 1 and text.isalpha() and not name.startswith("wide"):
-        return f" {unicodedata.normalize('NFC', text + HATS[name])} "
-    return f" {name}({text}) "
 
 
 def _in_alphabet(alphabet: str, text: str) -> str:
@@ -332,7 +317,7 @@ def _piece(found: re.Match[str], before: str, after: str) -> str:
     return (found[1] or "") + (" " if before.isalnum() and text[:1].isalnum() else "") + text + room
 
 
-def number(text: str) -> str:
+def _number(text: str) -> str:
     """Write a number of siunitx: `1e6` as `1 × 10^6`, lists with commas."""
     text = text.replace("+-", " ± ").replace("\\pm", " ± ").replace(";", ", ")
     return " ".join(
@@ -340,52 +325,31 @@ def number(text: str) -> str:
     )
 
 
-def angle(text: str) -> str:
+def _angle(text: str) -> str:
     """Write an angle of siunitx, `1;2;3` as `1°2′3″`."""
     return "".join(
         part.strip() + sign for part, sign in zip(text.split(";"), "°′″", strict=False) if part.strip()
     )
 
 
-def unit(source: str) -> str:
+def _unit(source: str) -> str:
     r"""Write a unit of siunitx, `\kilo\metre\per\second\squared` as `km/s^2`; unknown units keep their names."""
     written, sign, power, glued = "", "", "", False
     for found in _UNIT_TOKEN.finditer(source):
         name, dot, literal = found.groups()
         if dot or name == "per":
             sign = "·" if dot else "/"
-        elif name in POWERS:
-            written += POWERS[name]
+        elif name in tex.POWERS:
+            written += tex.POWERS[name]
         elif name == "tothe":
             written += "^"
-        elif name in POWERS_BEFORE:
-            power = POWERS_BEFORE[name]
+        elif name in tex.POWERS_BEFORE:
+            power = tex.POWERS_BEFORE[name]
         else:
-            text = PREFIXES.get(name) or UNITS.get(name) or f"\\{name}" if name else literal
+            text = tex.PREFIXES.get(name) or tex.UNITS.get(name) or f"\\{name}" if name else literal
             apart = written and not glued and written[-1] not in "^_" and text[0] not in "^_/"
             written += (sign or ("·" if apart else "")) + text
-            sign, glued = "", name in PREFIXES
+            sign, glued = "", name in tex.PREFIXES
             if not glued:
                 written, power = written + power, ""
     return written
-
-
-def quantity(
-    source: Source, name: str, at: int, end: int, words: Callable[[tuple[int, int]], str]
-) -> tuple[str, int] | None:
-    """Write a command of siunitx with its arguments, and the offset after them; None if it has none."""
-    numbers: list[str] = []
-    written = ""
-    at = source.after_option(at, end)
-    for kind in QUANTITIES[name]:
-        bounds = source.group(source.after_option(at, end), end)
-        if not bounds:
-            break
-        at = bounds[1] + 1
-        if kind == "u":
-            written = unit(source.text[slice(*bounds)])
-        else:
-            numbers.append((angle if kind == "a" else number)(words(bounds)))
-    if not numbers and not written:
-        return None
-    return " ".join(filter(None, (" to ".join(numbers), written))), at

@@ -1,81 +1,55 @@
-"""One pass over a source of LaTeX: headings, paragraphs, notes, and what stands beside them go to a builder.
+r"""Scan LaTeX: one pass that turns a source into headings, paragraphs, lists and tables.
 
-The handlers of `handlers.py` act on commands with a meaning of their own; here stand the ranges, words, lists, tables
-and environments that they are made of.
+What the text in reading order does not show (commands without a text, hidden text, labels, pictures and other files)
+goes into an account beside it. Functions of `reader.py` act on the commands with a meaning of their own.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from colde_cli.documents.builder import DocumentBuilder
-from colde_cli.documents.outside import OutsideKind
-from colde_cli.documents.tex.beside import SourceAccount
-from colde_cli.documents.tex.commands import (
-    BREAKS,
-    DRAWN,
-    DROPPED,
-    EMBEDDING,
-    HIDING,
-    LAYOUT,
-    LAYOUT_ENVIRONMENTS,
-    LENGTHS,
-    LISTS,
-    MATH,
-    MATH_ARGUMENTS,
-    MEASURES,
-    SECTION,
-    SILENT,
-    TABLES,
-)
+from colde_cli.documents.outside import OutsideKind, PartKind, digest_of
+from colde_cli.documents.tex import commands as tex
 from colde_cli.documents.tex.formulas import Formulas
 from colde_cli.documents.tex.source import (
     ACCENTED,
     ACCENTS,
     AuthorCommands,
+    BareError,
+    Cursor,
     Source,
     accented,
-    match_braces,
     restore,
 )
-from colde_cli.errors import LimitError
 
-MAX_GROUPS = 2_000_000
-"""Maximum number of pairs of braces of a document."""
 MAX_DEPTH = 20
 """Maximum depth of arguments within arguments."""
+_SHOWN = 60
+"""Maximum number of characters of an argument that are shown with an unknown command: they tell uses apart."""
+_BEGIN, _END = "\\begin{document}", "\\end{document}"
 _TOKEN = re.compile(
     r"\\([A-Za-z@]+)\*?|\\(.)|(\n[ \t]*\n\s*)|([{}])|(\$\$?)|(~|&|---?|``|''|`|[\\^_#])", re.DOTALL
 )
-_CHARACTERS = {
-    "~": " ",
-    "--": "–",
-    "---": "—",
-    "``": "“",
-    "''": "”",
-    "`": "‘",
-    "^": "^",
-    "_": "_",
-    "#": "#",
-    "\\": "",
-}
+_CHARACTERS = {"~": " ", "--": "–", "---": "—", "``": "“", "''": "”", "`": "‘", "\\": ""}
 _GAP = re.compile(r"(?<=[^\s\d]) {1,3}([.,;:])(?=\s|$)")
+_FLAT = dict.fromkeys(map(ord, "{}\\"), " ")
 _FLOATS = re.compile(
     r"(figure|table|wrapfigure|minipage|algorithm|algorithmic|subfigure|subtable|multicols|frame)\*?"
 )
 _ENVIRONMENT_ARGUMENTS = {
-    **dict.fromkeys(TABLES, 1),
+    **dict.fromkeys((*tex.TABLES, "thebibliography", "minipage", "multicols", "subfigure", "subtable"), 1),
+    **dict.fromkeys(("adjustbox", "spacing"), 1),
     **dict.fromkeys(("tabularx", "tabular*", "tabulary", "wrapfigure", "wraptable", "list"), 2),
-    **dict.fromkeys(("thebibliography", "minipage", "multicols", "subfigure", "subtable", "adjustbox"), 1),
-    "spacing": 1,
 }
 _OPTIONED = frozenset("framebox makebox toprule midrule bottomrule addlinespace linebreak pagebreak".split())
 """Commands of looks whose options are looks; after others, a square bracket is text."""
 _TESTED = re.compile(r"(?:\s*+(?:\\[A-Za-z@]++|\\.|[^\s\\{}])){1,2}", re.DOTALL)
-_TESTING = frozenset(("if", "ifx", "ifcat", "ifdefined"))
 _TRIMMED = re.compile(r"(?:\[[^\]]*\])?\([lr{}.\w ]*\)")
+_COMMAND = re.compile(r"[ \t]*\\[A-Za-z@]+")
 _NODE = re.compile(
     r"\bnode\b|\\(?:put|addlegendentry|legend|text)\b|\b(?:[xyz]label|title|label|legend entries)\s*="
 )
@@ -83,90 +57,111 @@ _NUMBERED_FROM = re.compile(r"\bstart\s*=\s*(\d{1,4})")
 _UNIT = r"\s*+(?:pt|pc|in|bp|cm|mm|dd|cc|sp|ex|em|mu|true\s*+\w\w|fil+|\\[A-Za-z@]++)"
 _AMOUNT = rf"[-+]?[\d.]*+(?:{_UNIT})?+"
 _LENGTH = re.compile(rf"\s*+=?+\s*+{_AMOUNT}(?:\s++(?:plus|minus)\s*+{_AMOUNT})*+")
+_PDF_TITLE = re.compile(r"\bpdf(?:title|subject|author|keywords)\s*=\s*(?:\{([^{}]*)\}|([^,{}]*))")
 
 
 @dataclass(slots=True)
 class Scanner:
-    """Scans a source and fills a builder.
+    """Reads a source into a builder, and accounts for what is not text.
 
     Attributes:
-        handlers: act on commands, by name.
-        beside: what is not text.
+        actions: on the commands that have a function.
         title: of the document, once found.
         muted: only title, authors and the like are text (in the preamble).
-        authored: commands of the author.
+        inline: number of arguments that are being read, one within another.
         toggles: conditions that the author declares -> whether they hold.
         switches: commands that set a toggle -> its name and its value.
         excluded: environments that are left out.
+        lists: that are open, with the number of the next item; None without numbers.
+        mark: of the item that begins the next paragraph.
+        section: heading of the section that is being read.
+        inputs: names of the files that the text includes; they are not read.
+        bibliography: the references are in another file.
     """
 
     builder: DocumentBuilder
-    handlers: Mapping[str, Handler]
-    beside: SourceAccount
+    actions: Mapping[str, Action]
     title: str = ""
     muted: bool = False
+    inline: int = 0
     authored: AuthorCommands = field(default_factory=AuthorCommands)
     toggles: dict[str, bool] = field(default_factory=dict)
     switches: dict[str, tuple[str, bool]] = field(default_factory=dict)
-    excluded: set[str] = field(default_factory=lambda: set(HIDING))
+    excluded: set[str] = field(default_factory=lambda: set(tex.HIDING))
     lists: list[int | None] = field(default_factory=list)
     mark: str = ""
+    section: str = ""
+    inputs: list[str] = field(default_factory=list)
+    bibliography: bool = False
+    formulas: Formulas = field(init=False)
     _pieces: list[str] = field(default_factory=list)
-    _inline: int = 0
     _tables: int = 0
+    _open: list[str] = field(default_factory=list)  # environments
+    _counts: Counter[str] = field(default_factory=Counter)  # of environments in the section
+    _told: set[str] = field(default_factory=set)  # definitions
 
-    @property
-    def inline(self) -> bool:
-        """Whether an argument is being read."""
-        return self._inline > 0
+    def __post_init__(self) -> None:
+        """Read formulas with the words, labels and commands of this source."""
+        self.formulas = Formulas(
+            self.authored,
+            self.words,
+            self.label,
+            lambda text: self.outside(OutsideKind.HIDDEN, text, "\\phantom"),
+        )
 
-    @property
-    def formulas(self) -> Formulas:
-        """The reader of formulas."""
-        return Formulas(self.authored, self.source, self.words, self.labelled, self._unprinted)
+    def read(self, source: Source) -> None:
+        """Read a whole source: the preamble, the text, and what stands after its end."""
+        text = source.text
+        begin = text.find(_BEGIN)
+        if begin >= 0:
+            self.muted = True
+            self.scan(Cursor(source, 0, begin))
+            self.muted = False
+            self.flush()
+        end = text.find(_END, max(0, begin))
+        start = begin + len(_BEGIN) if begin >= 0 else 0
+        self.scan(Cursor(source, start, end if end >= 0 else len(text)))
+        self.end_blocks()
+        if end >= 0:
+            self.outside(OutsideKind.HIDDEN, text[end + len(_END) :], "after the end")
 
-    def source(self, text: str) -> Source:
-        """Match the braces of a prepared text.
+    # The text in reading order.
 
-        Raises:
-            LimitError: it has too many braces.
-        """
-        pairs = match_braces(text, MAX_GROUPS)
-        if pairs is None:
-            raise LimitError(
-                f"Cannot read {self.builder.path}: it has more braces than colde reads of one document; split it."
-            )
-        return Source(text, pairs)
-
-    def scan(self, source: Source, at: int, end: int, depth: int = 0) -> None:
+    def scan(self, cursor: Cursor) -> None:
         """Read a range of a source."""
-        while found := _TOKEN.search(source.text, at, end):
-            self.write(source.text[at : found.start()])
-            at = found.end()
+        text = cursor.source.text
+        while found := _TOKEN.search(text, cursor.at, cursor.end):
+            self.write(text[cursor.at : found.start()])
+            cursor.at = found.end()
             name, symbol, blank, _, dollar, other = found.groups()
             if name:
-                at = self._command(source, name, at, end, depth)
+                self._command(name, cursor)
             elif symbol:
-                at = self._symbol(source, symbol, at, end)
+                self._symbol(symbol, cursor)
             elif blank:
                 self.flush()
             elif dollar:
-                at = self._math(source, dollar, at, end)
+                self._formula(cursor, cursor.source.dollar(dollar, cursor.at, cursor.end), dollar, dollar)
             elif other == "&":
                 self.write(" | " if self._tables else "&")
             elif other:
-                self.write(_CHARACTERS[other])
-        self.write(source.text[at:end])
+                self.write(_CHARACTERS.get(other, other))
+        self.write(cursor.raw)
 
     def flush(self) -> None:
         """End a paragraph; within an argument or a table, write a blank instead."""
-        if self._inline or self._tables:
+        if self.inline or self._tables:
             self._pieces.append(" ")
             return
-        text, self._pieces = _closed("".join(self._pieces)), []
-        if text.strip() and not self.muted:
-            self.builder.add_paragraph(self.mark + text.strip(), lines="\n" in text.strip())
+        text, self._pieces = _closed("".join(self._pieces)).strip(), []
+        if text and not self.muted:
+            self.builder.add_paragraph(self.mark + text, lines="\n" in text)
             self.mark = ""
+
+    def flush_outside_tables(self) -> None:
+        """End a paragraph, but for a caption in a table."""
+        if not self._tables:
+            self.flush()
 
     def end_blocks(self) -> None:
         """End all tables and lists, as a heading does even if the source does not."""
@@ -176,272 +171,292 @@ class Scanner:
 
     def write(self, text: str) -> None:
         """Write text; in the preamble it is source that gives no text."""
-        if self.muted and not self._inline:
-            self.beside.code(text)
+        if self.muted and not self.inline:
+            self.code(text)
         elif text:
             self._pieces.append(text.replace("\n", " "))
 
+    def words(self, cursor: Cursor) -> str:
+        """Read an argument as one line of text."""
+        kept, self._pieces = self._pieces, []
+        self.inline += 1
+        if cursor.depth <= MAX_DEPTH:
+            self.scan(cursor)
+        else:
+            self.write(cursor.raw.translate(_FLAT))
+        self.inline -= 1
+        text, self._pieces = "".join(self._pieces), kept
+        return " ".join(_closed(text).split())
+
+    @property
     def written(self) -> str:
         """The last characters that were written."""
         return "".join(self._pieces[-3:])
 
-    def words(self, source: Source, bounds: tuple[int, int], depth: int) -> str:
-        """Read an argument as one line of text."""
-        kept, self._pieces = self._pieces, []
-        self._inline += 1
-        if depth < MAX_DEPTH:
-            self.scan(source, *bounds, depth + 1)
+    def _formula(self, cursor: Cursor, close: int, opened: str, closing: str) -> None:
+        """Write the formula up to `close`; -1 where nothing closes it."""
+        if close < 0:
+            self.write(opened if opened == closing else "")
+            return
+        text = self.formulas.read(cursor.to(close, len(closing)))
+        self.write(f" {text} " if opened in ("$$", "\\[") else text)
+
+    def _symbol(self, symbol: str, cursor: Cursor) -> None:
+        if symbol in "([":
+            closing = "\\)" if symbol == "(" else "\\]"
+            close = cursor.source.find(closing, cursor.at, cursor.end)
+            self._formula(cursor, close, f"\\{symbol}", closing)
+        elif symbol in ACCENTS:
+            self.accent(symbol, cursor)
+        elif symbol == "\\":
+            self._pieces.append("\n" if self._tables and not (self.muted or self.inline) else " ")
+            cursor.at += cursor.follows("*")
+            cursor.option(close=True)
         else:
-            self.write(source.text[slice(*bounds)].translate(dict.fromkeys(map(ord, "{}\\"), " ")))
-        self._inline -= 1
-        text, self._pieces = "".join(self._pieces), kept
-        return " ".join(_closed(text).split())
+            self.write(" " if symbol in " ,;:\n\t" else "" if symbol in "-/!@+<>|)]" else symbol)
 
-    def caption(self, text: str) -> None:
-        """Add a caption as a paragraph, before its table."""
-        if not self._tables:
-            self.flush()
-        self.builder.add_paragraph(text)
+    def accent(self, accent: str, cursor: Cursor) -> None:
+        """Write a letter with its accent; without a letter, the accent is a character by itself."""
+        if found := cursor.take(ACCENTED):
+            letter = next(filter(None, found.groups()), "")
+            alone = accent if accent in "~^`'\"" else ""
+            self.write(accented(accent, letter) if letter else alone)
 
-    def _command(self, source: Source, name: str, at: int, end: int, depth: int) -> int:
-        """Act on a command; like all handlers, return the offset at which to continue."""
+    # Commands.
+
+    def _command(self, name: str, cursor: Cursor) -> None:
         if name in self.authored.commands:
-            return self._expand(source, name, at, end, depth)
+            text, values = self.authored.call(name, cursor)
+            if text is None or cursor.depth >= MAX_DEPTH:  # it calls itself for ever
+                self.definition(name, self.authored.commands[name].body)
+                self.write(" ".join(values))
+            else:
+                self.scan(cursor.of(text))
+            return
         name = self.authored.aliases.get(name, name)
         if name in ("begin", "end"):
-            return self._environment(source, name, at, end, depth)
-        if name in self.switches:
+            self._environment(name, cursor)
+        elif name in self.switches:
             toggle, value = self.switches[name]
             self.toggles[toggle] = value
-            return at
-        if name in self.toggles or name in ("iftrue", "iffalse"):
-            return self._condition(source, name, at, end, depth)
-        handler = self.handlers.get(name)
-        return handler(self, source, name, at, end, depth) if handler else self.plain(source, name, at, end)
+        elif name in self.toggles or name in ("iftrue", "iffalse"):
+            self._condition(name, cursor)
+        elif name in self.actions:
+            start = cursor.at
+            try:
+                self.actions[name](self, name, cursor)
+            except BareError:
+                cursor.at = start
+                self.unknown(name, cursor)
+        else:
+            self._plain(name, cursor)
 
-    def plain(self, source: Source, name: str, at: int, end: int) -> int:
-        """Act on a command without a handler: one of looks vanishes with its arguments that are no text."""
-        if name in BREAKS:
+    def _plain(self, name: str, cursor: Cursor) -> None:
+        """Act on a command without a function: one of looks vanishes with its arguments that are no text."""
+        if name in tex.BREAKS:
             self.flush()
-        if name in LENGTHS:
-            found = _LENGTH.match(source.text, at, end)
-            return found.end() if found else at
-        if name in MEASURES:
-            for _ in range(MEASURES[name]):
-                at = source.after_argument(at, end)
-            return at
-        if name in DROPPED:
-            found = _TRIMMED.match(source.text, at, end) if name == "cmidrule" else None
-            at = found.end() if found else at
-            return self.after_groups(source, DROPPED[name], at, end)
-        if name in BREAKS or name in LAYOUT:
-            while name in _OPTIONED and (after := self.after_options(source, at, end)) > at:
-                at = after
-            return at
-        if name in SILENT or name.startswith("if") or (self.muted and not self._inline):
-            return self.silent(source, name, at, end)
-        return self.unknown(source, name, at, end)
+        if name in tex.LENGTHS:
+            cursor.take(_LENGTH)
+        elif name in tex.MEASURES:
+            for _ in range(tex.MEASURES[name]):
+                _ = cursor.group() or cursor.take(_COMMAND)
+        elif name in tex.DROPPED:
+            if name == "cmidrule":
+                cursor.take(_TRIMMED)
+            cursor.skip(tex.DROPPED[name])
+        elif name in tex.BREAKS or name in tex.LAYOUT:
+            while name in _OPTIONED and cursor.option(close=True):
+                pass
+        elif name in tex.SILENT or name.startswith("if") or (self.muted and not self.inline):
+            self.silent(name, cursor)
+        else:
+            self.unknown(name, cursor)
 
-    def silent(self, source: Source, name: str, at: int, end: int) -> int:
+    def silent(self, name: str, cursor: Cursor) -> None:
         """Account for a command that gives no text, with all its arguments."""
-        after = at
-        if name in _TESTING and (found := _TESTED.match(source.text, at, end)):
-            after = found.end()
-        while name[:2] != "if" and (further := source.group_end(after, end)) > after:
-            after = further
-        self.beside.code(f"\\{name}{source.text[at:after]}")
-        return after
+        start = cursor.at
+        if name in ("if", "ifx", "ifcat", "ifdefined"):
+            cursor.take(_TESTED)
+        while not name.startswith("if") and (cursor.option() or cursor.group()):
+            pass
+        self.code(f"\\{name}{cursor.since(start)}")
 
-    def unknown(self, source: Source, name: str, at: int, end: int) -> int:
+    def unknown(self, name: str, cursor: Cursor) -> None:
         """Act on an unknown command: without an argument its name is seen, as it may stand for a word."""
         if name in self.authored.unread:
-            self.beside.definition(name, self.authored.unread[name])
-        after = at
-        while (
-            source.text.startswith("[", after, end) and (further := source.after_option(after, end)) > after
-        ):
-            after = further
-        options, bounds = source.text[at:after], source.group(after, end)
-        argument = source.text[slice(*bounds)] if bounds else ""
-        if argument.strip():
-            self.beside.call(name, options, argument)
+            self.definition(name, self.authored.unread[name])
+        start = cursor.at
+        while cursor.option(close=True):
+            pass
+        options, after = cursor.since(start), cursor.at
+        group = cursor.group()
+        cursor.at = after  # the argument is text
+        if group and group.raw.strip():
+            self.call(f"{name}{options}", group.raw)
         else:
             self.write(f"\\{name}{options}")
-        return after
 
-    def after_options(self, source: Source, at: int, end: int) -> int:
-        """Skip options directly after a command: `[` after a blank may be text."""
-        return source.after_option(at, end) if source.text.startswith("[", at) else at
-
-    def after_groups(self, source: Source, count: int, at: int, end: int) -> int:
-        """Skip arguments in braces, with the options before them."""
-        for _ in range(count):
-            at = source.after_option(at, end)
-            bounds = source.group(at, end)
-            if not bounds:
-                break
-            at = bounds[1] + 1
-        return source.after_option(at, end) if count > 1 and source.text.startswith("[", at) else at
-
-    def _condition(self, source: Source, name: str, at: int, end: int, depth: int) -> int:
+    def _condition(self, name: str, cursor: Cursor) -> None:
         """Read the branch that holds; the other one is hidden."""
-        branches = source.branches(at, self.toggles.keys())
-        if branches is None or branches[1] >= end or depth >= MAX_DEPTH:
-            self.beside.code(f"\\{name}")
-            return at
+        branches = cursor.source.branches(cursor.at, self.toggles.keys())
+        if branches is None or branches[1] >= cursor.end or cursor.depth >= MAX_DEPTH:
+            self.code(f"\\{name}")
+            return
         other, close = branches
-        after_other = min(close, other + len("\\else"))
+        first = cursor.to(other)
+        cursor.at = min(close, other + len("\\else"))
+        second = cursor.to(close, len("\\fi"))
         holds = self.toggles.get(name, name == "iftrue")
-        shown, left = ((at, other), (after_other, close)) if holds else ((after_other, close), (at, other))
-        self.beside.text(OutsideKind.HIDDEN, source.text[slice(*left)], f"\\{name}")
-        self.scan(source, *shown, depth + 1)
-        return close + len("\\fi")
+        shown, hidden = (first, second) if holds else (second, first)
+        self.outside(OutsideKind.HIDDEN, hidden.raw, f"\\{name}")
+        self.scan(shown)
 
-    def _expand(self, source: Source, name: str, at: int, end: int, depth: int) -> int:
-        """Read the expansion of an author's command; a command that calls itself for ever leaves its arguments."""
-        call = self.authored.call(source, name, at, end)
-        if call.text is None or depth >= MAX_DEPTH:
-            self.beside.definition(name, self.authored.commands[name].body)
-            self.write(" ".join(call.values))
-        else:
-            self.scan(self.source(call.text), 0, len(call.text), depth + 1)
-        return call.after
+    # Environments.
 
-    def _environment(self, source: Source, command: str, at: int, end: int, depth: int) -> int:
-        bounds = source.group(at, end)
-        if not bounds:
-            return at
-        name, at = source.text[slice(*bounds)].strip(), bounds[1] + 1
+    def _environment(self, command: str, cursor: Cursor) -> None:
+        group = cursor.group()
+        if not group:
+            return
+        name = group.raw.strip()
         if command == "end":
             self._end_environment(name)
-            return at
-        self.beside.begin(name)
-        if name in MATH or name in DRAWN or name in EMBEDDING or name in self.excluded:
-            return self._unread(source, name, at, end, depth)
+            return
+        self._open.append(name)
+        self._counts[name] += 1
+        if name in tex.MATH or name in tex.DRAWN or name in tex.EMBEDDING or name in self.excluded:
+            closing = f"\\end{{{name}}}"
+            close = cursor.source.find(closing, cursor.at, cursor.end)
+            if close >= 0:
+                self._unread(name, cursor.to(close, len(closing)))
+                self._close(name)
+            return
         self.flush()
-        self._begin_environment(name)
-        return self._options(source, name, at, end, depth)
-
-    def _options(self, source: Source, name: str, at: int, end: int, depth: int) -> int:
-        """Read what stands after the beginning of an environment: looks, the mark of a list, the name of a theorem."""
-        after = self.after_options(source, at, end)
-        options = source.text[at:after]
-        if name in _ENVIRONMENT_ARGUMENTS or name in LISTS or _FLOATS.fullmatch(name):
-            if name in LISTS and options:
-                self._start_list(options)
-            start = after if after > at else source.after_option(at, end)
-            return self.after_groups(source, _ENVIRONMENT_ARGUMENTS.get(name, 0), start, end)
-        if name.rstrip("*") not in LAYOUT_ENVIRONMENTS:
-            self.beside.code(f"\\begin{{{name}}}")
-            if name in self.authored.unread:
-                self.beside.definition(name, self.authored.unread[name])
-        if after > at:  # the name of a theorem
-            self.write(f"({self.words(source, (at + 1, after - 1), depth)}) ")
-        return after
-
-    def _start_list(self, options: str) -> None:
-        found = _NUMBERED_FROM.search(options)
-        if found and self.lists[-1] is not None:
-            self.lists[-1] = int(found[1])
-        self.beside.code(f"\\begin{{list}}{options}")
-
-    def _begin_environment(self, name: str) -> None:
-        if name in TABLES:
+        if name in tex.TABLES:
             self._tables += 1
-        elif name in LISTS:
+        elif name in tex.LISTS:
             self.lists.append(1 if "enum" in name else None)
-        elif not (self.muted or self._inline) and name in ("abstract", "thebibliography"):
-            self.builder.add_heading("Abstract" if name == "abstract" else "References", SECTION)
+        elif not (self.muted or self.inline) and name in ("abstract", "thebibliography"):
+            self.builder.add_heading("Abstract" if name == "abstract" else "References", tex.SECTION)
+        self._options(name, cursor)
+
+    def _options(self, name: str, cursor: Cursor) -> None:
+        """Read what stands after the beginning of an environment: looks, the mark of a list, the name of a theorem."""
+        option = cursor.option(close=True)
+        if name in _ENVIRONMENT_ARGUMENTS or name in tex.LISTS or _FLOATS.fullmatch(name):
+            if name in tex.LISTS and option:
+                found = _NUMBERED_FROM.search(option.raw)
+                if found and self.lists[-1] is not None:
+                    self.lists[-1] = int(found[1])
+                self.code(f"\\begin{{list}}[{option.raw}]")
+            if not option:
+                cursor.option()
+            cursor.skip(_ENVIRONMENT_ARGUMENTS.get(name, 0))
+            return
+        if name.rstrip("*") not in tex.LAYOUT_ENVIRONMENTS:
+            self.code(f"\\begin{{{name}}}")
+            if name in self.authored.unread:
+                self.definition(name, self.authored.unread[name])
+        if option:
+            self.write(f"({self.words(option)}) ")
+
+    def _close(self, name: str) -> None:
+        """End an environment, and those that were left open in it."""
+        if name in self._open:
+            last = len(self._open) - 1 - self._open[::-1].index(name)
+            del self._open[last:]
 
     def _end_environment(self, name: str) -> None:
-        self.beside.end(name)
-        if name in TABLES:
+        self._close(name)
+        if name in tex.TABLES:
             self._tables = max(0, self._tables - 1)
         self.flush()
-        if name in LISTS and self.lists:
+        if name in tex.LISTS and self.lists:
             self.lists.pop()
 
-    def _unread(self, source: Source, name: str, at: int, end: int, depth: int) -> int:
-        """Write a formula, or account for a drawing, a file or hidden text, up to the end of the environment."""
-        closing = f"\\end{{{name}}}"
-        close = source.find(closing, at, end)
-        if close < 0:
-            return at
-        text = source.text[at:close]
-        if name in MATH:
-            start = self.after_groups(source, 1, at, close) if name in MATH_ARGUMENTS else at
-            self.formula(source, start, close, depth, displayed=True)
-        elif name in DRAWN:
-            self.drawing(source, name, (at, close), depth)
-        elif name in EMBEDDING:
-            file, _, content = restore(text).removeprefix("{").partition("}")
-            self.beside.file(file, content=content)
+    def _unread(self, name: str, inner: Cursor) -> None:
+        """Write the formula in an environment, or account for a drawing, a file or hidden text."""
+        if name in tex.MATH:
+            if name in tex.MATH_ARGUMENTS:
+                inner.skip(1)
+            self.write(f" {self.formulas.read(inner)} ")
+        elif name in tex.DRAWN:
+            self.drawing(name, inner)
+        elif name in tex.EMBEDDING:
+            file, _, content = restore(inner.raw).removeprefix("{").partition("}")
+            self.file(file, content=content)
         else:
-            self.beside.text(OutsideKind.HIDDEN, text, name)
-        self.beside.end(name)
-        return close + len(closing)
+            self.outside(OutsideKind.HIDDEN, inner.raw, name)
 
-    def formula(self, source: Source, at: int, end: int, depth: int, *, displayed: bool = False) -> None:
-        """Write a formula in the line, or displayed between blanks."""
-        text = self.formulas.read(source, at, end, depth)
-        self.write(f" {text} " if displayed else text)
+    # What stands beside the text.
 
-    def drawing(self, source: Source, name: str, bounds: tuple[int, int], depth: int) -> None:
-        """Account for a drawing by its source, and for the words in it."""
-        self.beside.drawing(name, source.text[slice(*bounds)])
-        at, end = bounds
-        while found := _NODE.search(source.text, at, end):
-            stop = source.text.find(";", found.end(), min(end, found.end() + 2000))
-            brace = source.text.find("{", found.end(), stop if stop >= 0 else end)
-            group = source.group(brace, end) if brace >= 0 else None
-            if group:
-                self.beside.text(OutsideKind.ALTERNATIVES, self.words(source, group, depth), name)
-            at = group[1] if group else found.end()
+    def outside(self, kind: OutsideKind, text: str, about: str = "") -> None:
+        """Add a text outside."""
+        self.builder.account.add_text(kind, restore(text), restore(about))
 
-    def labelled(self, name: str) -> None:
-        """Account for a label."""
-        self.beside.label(name, self.lists[-1] - 1 if self.lists and self.lists[-1] else None)
+    def code(self, text: str) -> None:
+        """Add source that gives no text."""
+        self.outside(OutsideKind.CODE, text, self.section)
 
-    def _unprinted(self, text: str) -> None:
-        self.beside.text(OutsideKind.HIDDEN, text, "\\phantom")
+    def call(self, command: str, argument: str) -> None:
+        """Add an unknown command, the words in whose argument are body text."""
+        shown = " ".join(argument.split())
+        self.code(f"\\{command}{{{shown if len(shown) <= _SHOWN else shown[:_SHOWN] + '…'}}}")
 
-    def _symbol(self, source: Source, symbol: str, at: int, end: int) -> int:
-        if symbol in "([":
-            close = source.find("\\)" if symbol == "(" else "\\]", at, end)
-            if close < 0:
-                return at
-            self.formula(source, at, close, 0, displayed=symbol == "[")
-            return close + 2
-        if symbol in ACCENTS:
-            return self.accent(source, symbol, at, end)
-        if symbol == "\\":
-            self._pieces.append("\n" if self._tables and not (self.muted or self._inline) else " ")
-            after = at + 1 if source.text.startswith("*", at) else at
-            return self.after_options(source, after, end)
-        self.write(" " if symbol in " ,;:\n\t" else "" if symbol in "-/!@+<>|)]" else symbol)
-        return at
+    def definition(self, name: str, source: str) -> None:
+        """Add a definition that is used but not expanded, once."""
+        if name not in self._told:
+            self._told.add(name)
+            self.code(f"\\{name}: {source}")
 
-    def accent(self, source: Source, accent: str, at: int, end: int) -> int:
-        """Write a letter with its accent; without a letter, the accent is a character by itself."""
-        found = ACCENTED.match(source.text, at, end)
-        if not found:
-            return at
-        letter = next(filter(None, found.groups()), "")
-        alone = accent if accent in "~^`'\"" else ""
-        self.write(accented(accent, letter) if letter else alone)
-        return found.end()
+    def begin_section(self, heading: str, command: str) -> None:
+        """Begin a section; the level of its heading does not stand in the text."""
+        self.end_blocks()
+        self.builder.add_heading(heading, tex.LEVELS.get(command.rstrip("*"), tex.SECTION + 1))
+        self.section = heading
+        self._counts.clear()
+        self.outside(OutsideKind.STRUCTURE, command, heading)
 
-    def _math(self, source: Source, dollar: str, at: int, end: int) -> int:
-        close = source.dollar(dollar, at, end)
-        if close < 0:
-            self.write(dollar)
-            return at
-        self.formula(source, at, close, 0, displayed=dollar == "$$")
-        return close + len(dollar)
+    def label(self, name: str) -> None:
+        """Add a label with what it belongs to: elsewhere it would print another number."""
+        place = ""
+        if self._open:
+            item = self.lists[-1] - 1 if self.lists and self.lists[-1] else None
+            place = f" {self._open[-1]} {self._counts[self._open[-1]]}" + (f" item {item}" if item else "")
+        of = f" of {self.section}" if self.section else ""
+        self.code(f"\\label{{{name.strip()}}}{place}{of}")
+
+    def file(self, name: str, options: str = "", content: str = "") -> None:
+        """Add a file that is not read."""
+        name = restore(" ".join(name.split()))
+        if name:
+            told = restore(f"{name}\0{''.join(options.split())}\0{content}")
+            self.builder.account.add_part(PartKind.EMBEDDED, digest_of(told.encode()), name)
+
+    def metadata(self, options: str) -> None:
+        """Add the title and the like that a viewer of the PDF shows."""
+        for found in _PDF_TITLE.finditer(options):
+            self.outside(OutsideKind.METADATA, found[1] or found[2] or "")
+
+    def drawing(self, name: str, cursor: Cursor) -> None:
+        """Add a drawing by its source, and the words in it."""
+        source = " ".join(restore(cursor.raw).split())
+        self.builder.account.add_part(PartKind.DRAWINGS, digest_of(source.encode()), restore(name))
+        text = cursor.source.text
+        while found := _NODE.search(text, cursor.at, cursor.end):
+            cursor.at = found.end()
+            stop = text.find(";", cursor.at, min(cursor.end, cursor.at + 2000))
+            brace = text.find("{", cursor.at, stop if stop >= 0 else cursor.end)
+            if brace >= 0:
+                before, cursor.at = cursor.at, brace
+                if group := cursor.group():
+                    cursor.at = group.end
+                    self.outside(OutsideKind.ALTERNATIVES, self.words(group), name)
+                else:
+                    cursor.at = before
 
 
-Handler = Callable[[Scanner, Source, str, int, int, int], int]
-"""Acts on a command: source, name, offset after it, end of the range, depth -> the offset at which to continue."""
+Action = Callable[[Scanner, str, Cursor], None]
+"""Acts on a command, given its name and the place after it."""
 
 
 def _closed(text: str) -> str:

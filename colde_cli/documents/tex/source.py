@@ -1,7 +1,7 @@
 """Prepare LaTeX source for scanning: comments, verbatim text, braces, and the commands that the author defines.
 
 `prepare` removes comments and moves verbatim text, what is left out and escaped characters into Unicode's private use
-area, where nothing has a meaning for TeX; `restore` moves them back. A `Source` finds arguments by its matched braces.
+area, where nothing has a meaning for TeX; `restore` moves them back. A `Cursor` takes arguments by their braces.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from colde_cli.documents.tex.commands import EMBEDDING, HIDING
+from colde_cli.errors import LimitError
 
 _ACCENTS = {
     "`": "\u0300", "'": "\u0301", "^": "\u0302", "~": "\u0303", '"': "\u0308", "=": "\u0304", ".": "\u0307",
@@ -61,6 +62,8 @@ _REMARK = re.compile(r"(?<!\\)%[^\n]*")
 BLANK = re.compile(r"[ \t]*\n?[ \t]*")
 """Blanks allowed between a command and its argument."""
 _BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
+MAX_GROUPS = 2_000_000
+"""Maximum number of pairs of braces of a document."""
 MAX_EXPANSION = 2_000_000
 """Maximum number of characters that all calls of the author's commands expand to."""
 _MAX_COMMANDS = 5000
@@ -84,7 +87,6 @@ UNUSUAL = frozenset(
 )
 """Definitions that are not expanded."""
 _DOLLAR = re.compile(r"\$\$?|\{|\n[ \t]*\n")
-_COMMAND = re.compile(r"[ \t]*\\[A-Za-z@]+")
 _LONGEST_OPTION = 10_000
 _PARAMETER = re.compile(r"#([1-9])")
 
@@ -153,53 +155,38 @@ def restore(text: str) -> str:
     return text.translate(_BACK)
 
 
-def match_braces(text: str, limit: int) -> dict[int, int] | None:
-    """Map the offset of each opening brace to that of its closing brace; None if there are more than `limit`."""
-    pairs: dict[int, int] = {}
-    opened: list[int] = []
-    for found in _BRACE.finditer(text):
-        if found.group() == "{":
-            opened.append(found.start())
-        elif found.group() == "}" and opened:
-            pairs[opened.pop()] = found.start()
-        if len(pairs) + len(opened) > limit:
-            return None
-    return pairs
-
-
-def _matched(text: str, toggles: Collection[str]) -> dict[int, tuple[int, int]]:
-    """Match conditions: offset after each -> the offsets of its `else` and its `fi`."""
-    matched: dict[int, tuple[int, int]] = {}
-    opened: list[list[int]] = []
-    for found in _BRANCH.finditer(text):
-        name = found[1]
-        if name == "else" and opened:
-            opened[-1].append(found.start())
-        elif name == "fi" and opened:
-            start, *others = opened.pop()
-            matched[start] = (others[0] if others else found.start(), found.start())
-        elif (name in _CONDITIONS or name in toggles) and not _NAMED_BEFORE.search(
-            text, max(0, found.start() - 80), found.start()
-        ):
-            opened.append([found.end()])
-    return matched
-
-
 @dataclass(slots=True)
 class Source:
-    """Prepared source with its braces matched.
+    """Prepared source, or the expansion of a command of the author, with its braces matched.
 
     Attributes:
-        text: prepared, or the expansion of a command of the author.
+        shown: name of the file in messages.
         pairs: offset of each opening brace -> offset of its closing one.
-        missing: strings that do not occur before an offset, so that no string is searched for twice.
     """
 
     text: str
-    pairs: dict[int, int]
-    missing: set[tuple[str, int]] = field(default_factory=set)
+    shown: str
+    pairs: dict[int, int] = field(default_factory=dict)
+    _missing: set[tuple[str, int]] = field(default_factory=set)  # so that no string is searched for twice
     _branches: dict[int, tuple[int, int]] = field(default_factory=dict)
     _toggles: int = -1
+
+    def __post_init__(self) -> None:
+        """Match the braces.
+
+        Raises:
+            LimitError: there are too many.
+        """
+        opened: list[int] = []
+        for found in _BRACE.finditer(self.text):
+            if found[0] == "{":
+                opened.append(found.start())
+            elif found[0] == "}" and opened:
+                self.pairs[opened.pop()] = found.start()
+            if len(self.pairs) + len(opened) > MAX_GROUPS:
+                raise LimitError(
+                    f"Cannot read {self.shown}: it has more braces than colde reads of one document; split it."
+                )
 
     def branches(self, at: int, toggles: Collection[str]) -> tuple[int, int] | None:
         r"""Find the offsets of the `\else` and the `\fi` of the condition before `at`; without `\else`, `\fi` twice.
@@ -210,16 +197,28 @@ class Source:
         """
         if self._toggles != len(toggles):
             self._toggles = len(toggles)
-            self._branches = _matched(self.text, toggles)
+            self._branches = {}
+            opened: list[list[int]] = []
+            for found in _BRANCH.finditer(self.text):
+                name, start = found[1], found.start()
+                if name == "else" and opened:
+                    opened[-1].append(start)
+                elif name == "fi" and opened:
+                    begin, *others = opened.pop()
+                    self._branches[begin] = (others[0] if others else start, start)
+                elif (name in _CONDITIONS or name in toggles) and not _NAMED_BEFORE.search(
+                    self.text, max(0, start - 80), start
+                ):
+                    opened.append([found.end()])
         return self._branches.get(at)
 
     def find(self, wanted: str, at: int, end: int) -> int:
         """Find the offset of the next `wanted` before `end`, else -1."""
-        if (wanted, end) in self.missing:
+        if (wanted, end) in self._missing:
             return -1
         found = self.text.find(wanted, at, end)
         if found < 0:
-            self.missing.add((wanted, end))
+            self._missing.add((wanted, end))
         return found
 
     def dollar(self, wanted: str, at: int, end: int) -> int:
@@ -234,40 +233,122 @@ class Source:
             at = max(found.end(), self.pairs.get(found.start(), 0))
         return -1
 
-    def group(self, at: int, end: int) -> tuple[int, int] | None:
-        """Find the bounds of the text within the next braces; None if something else comes next."""
-        found = BLANK.match(self.text, at, end)
-        start = found.end() if found else at
-        close = self.pairs.get(start, end) if start < end else end
-        return (start + 1, close) if close < end else None
-
-    def after_argument(self, at: int, end: int) -> int:
-        """Find the offset after the next argument, in braces or a single command; `at` if there is none."""
-        bounds = self.group(at, end)
-        found = _COMMAND.match(self.text, at, end) if not bounds else None
-        return bounds[1] + 1 if bounds else found.end() if found else at
-
-    def group_end(self, at: int, end: int) -> int:
-        """Find the offset after the next argument in square brackets or braces; `at` if there is none."""
-        after = self.after_option(at, end)
-        bounds = self.group(at, end) if after == at else None
-        return bounds[1] + 1 if bounds else after
-
-    def after_option(self, at: int, end: int) -> int:
-        """Find the offset after an argument in square brackets; `at` if there is none."""
-        found = BLANK.match(self.text, at, end)
-        start = found.end() if found else at
-        if not self.text.startswith("[", start) or start >= end:
-            return at
-        close = self.text.find("]", start, min(end, start + 400))
+    def bracket(self, at: int, end: int) -> int:
+        """Find the offset of the bracket that closes the one at `at`; -1 if none does, or none is at `at`."""
+        if at >= end or self.text[at] != "[":
+            return -1
+        close = self.text.find("]", at, min(end, at + 400))
         for _ in range(5):
-            brace = self.text.rfind("{", start, close) if close >= 0 else -1
+            brace = self.text.rfind("{", at, close) if close >= 0 else -1
             if brace < 0 or self.pairs.get(brace, 0) < close:
                 break
-            if self.pairs[brace] - start > _LONGEST_OPTION:
-                return at
+            if self.pairs[brace] - at > _LONGEST_OPTION:
+                return -1
             close = self.text.find("]", self.pairs[brace], min(end, self.pairs[brace] + 400))
-        return close + 1 if close >= 0 else at
+        return close
+
+
+class BareError(Exception):
+    """A command stands without the argument that it needs."""
+
+
+@dataclass(slots=True)
+class Cursor:
+    """A place in a range of a source; what takes something moves it on, and leaves it where there is none.
+
+    Attributes:
+        depth: of arguments within arguments.
+    """
+
+    source: Source
+    at: int
+    end: int
+    depth: int = 0
+
+    @property
+    def raw(self) -> str:
+        """What is left of the range."""
+        return self.source.text[self.at : self.end]
+
+    def since(self, start: int) -> str:
+        """What was taken since an offset."""
+        return self.source.text[start : self.at]
+
+    def follows(self, text: str) -> bool:
+        """Whether a text comes next."""
+        return self.source.text.startswith(text, self.at, self.end)
+
+    def to(self, end: int, after: int = 0) -> Cursor:
+        """Take what is up to an offset, and the characters `after` it."""
+        inner = Cursor(self.source, self.at, end, self.depth + 1)
+        self.at = end + after
+        return inner
+
+    def of(self, text: str) -> Cursor:
+        """The whole of another text, such as the expansion of a command."""
+        return Cursor(Source(text, self.source.shown), 0, len(text), self.depth + 1)
+
+    def take(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
+        """Take what a pattern matches."""
+        found = pattern.match(self.source.text, self.at, self.end)
+        if found:
+            self.at = found.end()
+        return found
+
+    def group(self) -> Cursor | None:
+        """Take the next argument, in braces."""
+        start = self._after_blanks()
+        close = self.source.pairs.get(start, self.end) if start < self.end else self.end
+        if close >= self.end:
+            return None
+        self.at = start + 1
+        return self.to(close, 1)
+
+    def needed(self) -> Cursor:
+        """Take the next argument, in braces.
+
+        Raises:
+            BareError: there is none.
+        """
+        group = self.group()
+        if group is None:
+            raise BareError
+        return group
+
+    def option(self, *, close: bool = False) -> Cursor | None:
+        """Take an option, in square brackets; `close` takes none after a blank, where `[` may be text."""
+        start = self.at if close else self._after_blanks()
+        end = self.source.bracket(start, self.end)
+        if end < 0:
+            return None
+        self.at = start + 1
+        return self.to(end, 1)
+
+    def arguments(self, count: int = 1) -> tuple[list[str], list[str]]:
+        """Take up to `count` arguments; return their source, and that of the options before them."""
+        values: list[str] = []
+        options: list[str] = []
+        while len(values) < count:
+            if option := self.option():
+                options.append(option.raw)
+            elif group := self.group():
+                values.append(group.raw)
+            else:
+                break
+        return values, options
+
+    def skip(self, count: int) -> None:
+        """Skip arguments, each with an option before it."""
+        for _ in range(count):
+            self.option()
+            if not self.group():
+                return
+        if count > 1:
+            self.option(close=True)
+
+    def _after_blanks(self) -> int:
+        found = BLANK.match(self.source.text, self.at, self.end)
+        return found.end() if found else self.at
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,21 +364,6 @@ class _Command:
     count: int
     default: str | None
     body: str
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """A use of a command of the author.
-
-    Attributes:
-        text: its expansion; None if that would be too long.
-        values: its arguments.
-        after: offset after the arguments.
-    """
-
-    text: str | None
-    values: tuple[str, ...]
-    after: int
 
 
 @dataclass(slots=True)
@@ -316,40 +382,34 @@ class AuthorCommands:
     aliases: dict[str, str] = field(default_factory=dict)
     grown: int = 0
 
-    def define(self, source: Source, command: str, at: int, end: int) -> tuple[int, str]:
-        r"""Remember the definition after `\newcommand`, `\def` and the like; return where it ends and its name."""
-        primitive = command in PRIMITIVE
-        found = (_DEF if primitive else _DEFINITION).match(source.text, at, end)
-        bounds = source.group(found.end(), end) if found and command not in UNUSUAL else None
-        if (
-            not found
-            or not bounds
-            or bounds[1] - bounds[0] > _MAX_BODY
-            or len(self.commands) >= _MAX_COMMANDS
-        ):
-            return self._left(source, at, end)
+    def define(self, command: str, cursor: Cursor) -> str:
+        r"""Remember the definition after `\newcommand`, `\def` and the like; return the name that it defines."""
+        start, primitive = cursor.at, command in PRIMITIVE
+        found = None if command in UNUSUAL else cursor.take(_DEF if primitive else _DEFINITION)
+        group = cursor.group() if found else None
+        if not found or not group or group.end - group.at > _MAX_BODY or len(self.commands) >= _MAX_COMMANDS:
+            cursor.at = start
+            return self._leave(cursor)
         count = len(found[2]) // 2 if primitive else int(found[2] or 0)
         default = found[3][1:-1] if not primitive and found[3] else None
-        body = source.text[slice(*bounds)]
-        body = f"\\operatorname{{{body}}}" if command == "DeclareMathOperator" else body
+        body = f"\\operatorname{{{group.raw}}}" if command == "DeclareMathOperator" else group.raw
         if command != "providecommand" or found[1] not in self.commands:
             self.commands[found[1]] = _Command(count, default, body)
         self.aliases.pop(found[1], None)
-        return bounds[1] + 1, found[1]
+        return found[1]
 
-    def _left(self, source: Source, at: int, end: int) -> tuple[int, str]:
+    def _leave(self, cursor: Cursor) -> str:
         """Remember the source of a definition with arguments in an unusual form."""
-        found = _ANY_DEFINITION.match(source.text, at, end)
+        start = cursor.at
+        found = cursor.take(_ANY_DEFINITION)
         if not found:
-            return at, ""
-        last = at
-        after = source.group_end(found.end(), end)
-        while after > last and last < end:
-            last, after = after, source.group_end(after, end)
+            return ""
+        while cursor.option() or cursor.group():
+            pass
         self.commands.pop(found[1], None)
         if len(self.unread) < _MAX_COMMANDS:
-            self.unread[found[1]] = " ".join(source.text[at:last].split())
-        return last, found[1]
+            self.unread[found[1]] = " ".join(cursor.since(start).split())
+        return found[1]
 
     def alias(self, name: str, target: str) -> None:
         r"""Give a command another name, as `\let` does."""
@@ -359,22 +419,19 @@ class AuthorCommands:
             self.commands.pop(name, None)
             self.aliases[name] = self.aliases.get(target, target)
 
-    def call(self, source: Source, name: str, at: int, end: int) -> Call:
-        """Expand a command with the arguments after it."""
+    def call(self, name: str, cursor: Cursor) -> tuple[str | None, list[str]]:
+        """Expand a command with the arguments after it; None if that would be too long. Also return the arguments."""
         command = self.commands[name]
         values: list[str] = []
         if command.default is not None:
-            after = source.after_option(at, end)
-            given = source.text[source.text.index("[", at) + 1 : after - 1] if after > at else command.default
-            values.append(given)
-            at = after
-        while len(values) < command.count and (bounds := source.group(at, end)):
-            values.append(source.text[slice(*bounds)])
-            at = bounds[1] + 1
+            option = cursor.option()
+            values.append(option.raw if option else command.default)
+        while len(values) < command.count and (group := cursor.group()):
+            values.append(group.raw)
         # Counted before the expansion: a short command can repeat a long argument a thousand times.
         self.grown += 100 + len(command.body) + command.body.count("#") * max(map(len, values), default=0)
         if self.grown > MAX_EXPANSION:
             self.unread.setdefault(name, command.body)
-            return Call(None, tuple(values), at)
+            return None, values
         filled = [*values, *[""] * 9]
-        return Call(_PARAMETER.sub(lambda found: filled[int(found[1]) - 1], command.body), tuple(values), at)
+        return _PARAMETER.sub(lambda found: filled[int(found[1]) - 1], command.body), values
