@@ -12,7 +12,7 @@ from colde_cli.documents.document import Document, SectionKind, Span
 from colde_cli.documents.pdf.body_lines import text_lines
 from colde_cli.documents.pdf.lines import Line, PdfPage, clean
 from colde_cli.documents.pdf.prose import SOFT_HYPHEN, Geometry, paragraphs
-from colde_cli.documents.pdf.reader import read_pdf, run_reader
+from colde_cli.documents.pdf.read_pdf import PDFIUM, PYPDF, read_pdf, run_reader
 from colde_cli.documents.reading import read
 from colde_cli.errors import CorruptFileError, NoTextError, OptionError, PasswordError
 
@@ -54,7 +54,7 @@ def test_sections_with_bookmarks(outline: Document) -> None:
 
 def test_pypdf_reads_the_bookmarks_too(outline: Document) -> None:
     with (DATA / "outline.pdf").open("rb") as file:
-        answer = run_reader("pypdf_engine.py", file, None, 1, 0)
+        answer = run_reader(PYPDF, file, None, 1, 0)
     assert [mark.title for mark in answer.outline] == [section.heading for section in outline.sections[1:]]
 
 
@@ -254,9 +254,9 @@ def test_junk_before_the_file(tmp_path: Path, outline: Document) -> None:
 @pytest.mark.parametrize("name", ["outline.pdf", "plain.pdf"])
 def test_both_readers_find_the_same_words(name: str) -> None:
     words = []
-    for script in ("engine.py", "pypdf_engine.py"):
+    for engine in (PDFIUM, PYPDF):
         with (DATA / name).open("rb") as file:
-            answer = run_reader(script, file, None, 1, 0)
+            answer = run_reader(engine, file, None, 1, 0)
         text = " ".join(line.text for page in answer.read for line in page.lines)
         words.append(sorted(text.replace(SOFT_HYPHEN, "-").split()))
     assert words[0] == words[1]
@@ -298,14 +298,14 @@ def test_a_line_begins_a_paragraph(lines: tuple[str, str], count: int) -> None:
 
 def test_text_that_comes_again_on_every_page_stays_if_it_is_all_there_is() -> None:
     pages = [PdfPage(number, 595, 842, (line("The same slide", 400, page=number),)) for number in range(1, 9)]
-    layout = text_lines(pages)
-    assert len(layout.lines) == 8
-    assert layout.account.texts == []
+    lines, account = text_lines(pages)
+    assert len(lines) == 8
+    assert account.texts == []
 
 
 def test_lines_printed_twice_are_one_bold_line() -> None:
     page = PdfPage(1, 595, 842, (line("Twice", 700), line("Twice", 700.2, x0=72.3), line("Once", 650)))
-    lines = text_lines([page]).lines
+    lines, _ = text_lines([page])
     assert [(item.text, item.bold) for item in lines] == [("Twice", 1.0), ("Once", 0.0)]
 
 

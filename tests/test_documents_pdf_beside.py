@@ -13,7 +13,7 @@ from pypdf.generic import ArrayObject, DictionaryObject, NameObject, NumberObjec
 
 from colde_cli.documents.document import Document
 from colde_cli.documents.outside import OutsideKind, PartKind
-from colde_cli.documents.pdf.reader import run_reader
+from colde_cli.documents.pdf.read_pdf import PDFIUM, PYPDF, run_reader
 from colde_cli.documents.reading import read
 from colde_cli.similarity.outside import compare_outside
 
@@ -218,9 +218,9 @@ def test_files_compressed_whole_say_the_same(tmp_path: Path) -> None:
 
 def test_both_readers_find_comments_and_links(path: Path) -> None:
     page().link("https://a.example", (72, 0, 73, 1)).note("/Text", T="Ada", Contents="True?").write(path)
-    for engine in ("engine.py", "pypdf_engine.py"):
+    for engine in (PDFIUM, PYPDF):
         with path.open("rb") as file:
-            found = run_reader(engine, file, None, 1, 0).beside.texts
+            found = run_reader(engine, file, None, 1, 0).texts
         assert [(text.kind, text.text) for text in found] == [
             (OutsideKind.LINKS, "https://a.example"),
             (OutsideKind.COMMENTS, "Ada: True?"),

@@ -9,11 +9,11 @@ from command_line import run
 from pdf_forms import LETTERS, Form
 
 from colde_cli.documents.pdf.lines import PdfPage
-from colde_cli.documents.pdf.reader import run_reader
+from colde_cli.documents.pdf.read_pdf import PDFIUM, PYPDF, run_reader
 from colde_cli.documents.reading import read
 
 LABELS = ("Amount:", "The end of the page.")
-ENGINES = pytest.mark.parametrize("engine", ["engine.py", "pypdf_engine.py"])
+ENGINES = pytest.mark.parametrize("engine", [PDFIUM, PYPDF], ids=["pdfium", "pypdf"])
 
 
 def filled_in(path: Path, engine: str) -> list[str]:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from command_line import V1
 
-from colde_cli.documents.pdf import reader as process
+from colde_cli.documents.pdf import read_pdf as process
 from colde_cli.documents.reading import read
 from colde_cli.errors import LimitError
 

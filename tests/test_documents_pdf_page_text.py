@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,8 +13,7 @@ from pypdf import PdfReader, PdfWriter
 from pypdf.generic import DecodedStreamObject, DictionaryObject, NameObject
 
 from colde_cli.documents.pdf.lines import decode_page
-from colde_cli.documents.pdf.packing import LineValues, pack
-from colde_cli.documents.pdf.page_text import PageText
+from colde_cli.documents.pdf.page_text import LineValues, PageText
 
 DATA = Path(__file__).parent / "data"
 FILES = sorted(path.name for path in DATA.glob("*.pdf") if not PdfReader(path).is_encrypted)
@@ -33,7 +33,7 @@ def opened(data: bytes) -> Iterator[list[PageText]]:
     texts = [PageText(handle) for handle in handles if handle]
     yield texts
     for text in texts:
-        text.close()
+        pdfium.FPDFText_ClosePage(text.handle)
     for handle in handles:
         pdfium.FPDF_ClosePage(handle)
     pdfium.FPDF_CloseDocument(document)
@@ -101,7 +101,7 @@ def test_words_that_climb_are_runs_of_their_own(tmp_path: Path) -> None:
         assert [(x, y) for *_, x, y in runs] == list(map(text.origin, words))
 
 
-def test_packed_lines_are_decoded_as_they_were() -> None:
+def test_lines_that_were_sent_are_decoded_as_they_were() -> None:
     roman, bold, tiny = (
         (size, name, 0, False, 0, False) for size, name in ((9.96, "A"), (10.1, "B-Bold"), (0, ""))
     )
@@ -112,7 +112,8 @@ def test_packed_lines_are_decoded_as_they_were() -> None:
         ("last", 0.0, 1.0, 2.0, 0, 0, False, [(tiny, 4)]),
     ]
     numbers = {"number": 3, "width": 600, "height": 800, "unreadable": 0, "suspect": 0, "unread": 0}
-    page = decode_page({**numbers, "blank": False, "lines": pack(lines[:3]), "entries": pack(lines[3:])})
+    facts = {"blank": False, "plain": False, "boxes": [], "lines": lines[:3], "entries": lines[3:]}
+    page = decode_page(json.loads(json.dumps({**numbers, **facts})))
     first, second = page.lines
     assert (first.text, first.page, first.mark, first.ruled) == ("1.2 Sand\u00ad", 3, 2, True)
     assert (first.x0, first.base, first.x1, first.size, first.bold) == (72.123456789, 700.1, 200, 10, 0)

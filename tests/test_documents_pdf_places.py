@@ -15,7 +15,7 @@ from pdf_pages import words_in
 
 from colde_cli.documents.document import Document, Span
 from colde_cli.documents.pdf.places import PagePlaces, Quad, read_places
-from colde_cli.documents.pdf.reader import read_pdf
+from colde_cli.documents.pdf.read_pdf import read_pdf
 from colde_cli.documents.selection import remove_spans
 
 DATA = Path(__file__).parent / "data"

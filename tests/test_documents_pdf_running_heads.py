@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from pdf_pages import Printed, printed, prose
 
 from colde_cli.documents.document import Document
+from colde_cli.documents.notation import from_roman
 from colde_cli.documents.pdf.body_lines import text_lines
 from colde_cli.documents.pdf.lines import Line, PdfPage
-from colde_cli.documents.pdf.running_heads import roman
 from colde_cli.documents.reading import read
 
 
@@ -154,8 +154,8 @@ def test_every_number_that_breaks_the_series_stays(numbers: list[int]) -> None:
         )
         for page, number in enumerate(numbers, 1)
     ]
-    layout = text_lines(pages)
-    shown = [item.text for item in layout.lines] + [text.text for text in layout.account.texts]
+    lines, account = text_lines(pages)
+    shown = [item.text for item in lines] + [text.text for text in account.texts]
     for page, number in enumerate(numbers, 1):
         near = [
             numbers[other - 1] - other for other in range(1, len(numbers) + 1) if 0 < abs(other - page) <= 2
@@ -171,4 +171,4 @@ def test_every_number_that_breaks_the_series_stays(numbers: list[int]) -> None:
     [("iv", 4), ("xix", 19), ("XL", 40), ("ccxcix", 299), ("iiii", 0), ("vx", 0), ("ic", 0)],
 )
 def test_roman_numbers(written: str, value: int) -> None:
-    assert roman(written) == value
+    assert from_roman(written) == value

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pdf_pages import Printed, printed, prose
 
-from colde_cli.documents.pdf.word_pieces import WordPiece, join_pieces
+from colde_cli.documents.pdf.page_text import WordPiece, join_pieces
 from colde_cli.documents.reading import read
 
 Script = tuple[str, float, float]

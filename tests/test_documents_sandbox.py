@@ -21,10 +21,8 @@ from colde_cli.documents.reading import read
 from colde_cli.documents.sandbox import end_idle, readers, sandboxed, start_reader
 
 _READER = """
-import ctypes, json, os, sys, time
-sys.path.extend(json.loads(os.environ["COLDE_READER_PATH"]))
+import ctypes, os, sys, time
 from colde_cli.documents.worker import limit_step, send, write
-from colde_cli.documents.worker import serve
 
 seen = []
 
@@ -52,27 +50,23 @@ def answer(request, data):
     elif task == "fill":
         bytearray(500 << 20)
     write("end", read=len(data))
-
-serve(answer)
 """
 WAYS = [pytest.param(True, marks=pytest.mark.skipif(sys.platform != "linux", reason="forks on Linux")), False]
 
 
 @pytest.fixture(params=WAYS, ids=["children", "here"])
-def program(
-    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Path]:
-    """A reader that does as it is told, in both ways of reading."""
+def program(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """The module of a reader that does as it is told, in both ways of reading."""
     monkeypatch.setattr(sandbox, "CHILDREN", request.param)
-    path = tmp_path / "reader.py"
-    path.write_text(_READER)
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "obedient.py").write_text(_READER)
     end_idle()
-    yield path
+    yield "obedient"
     end_idle()
 
 
 def ask(
-    program: Path, task: str, data: bytes = b"", wall: float = 60, **limits: float
+    program: str, task: str, data: bytes = b"", wall: float = 60, **limits: float
 ) -> list[dict[str, Any]]:
     request = {"task": task, "memory": 1 << 31, "seconds": 60, **limits}
     with sandboxed(program, io.BytesIO(data), request, wall) as messages:
@@ -96,14 +90,14 @@ def ends_soon(process: int) -> bool:
     return False
 
 
-def test_a_reader_is_kept_for_the_next_file_and_gets_all_of_each(program: Path) -> None:
+def test_a_reader_is_kept_for_the_next_file_and_gets_all_of_each(program: str) -> None:
     sizes = [0, 1, 3_000_000, 70_000]
     answers = [ask(program, "read", b"x" * size) for size in sizes]
     assert [answer[-1]["read"] for answer in answers] == sizes
     assert len({answer[0]["worker"] for answer in answers}) == 1
 
 
-def test_nothing_of_one_file_reaches_the_next(program: Path) -> None:
+def test_nothing_of_one_file_reaches_the_next(program: str) -> None:
     answers = [ask(program, "read")[0] for _ in range(3)]
     if sandbox.CHILDREN:
         assert [answer["seen"] for answer in answers] == [1, 1, 1]
@@ -125,7 +119,7 @@ def test_nothing_of_one_file_reaches_the_next(program: Path) -> None:
 )
 @pytest.mark.skipif(sys.platform == "win32", reason="limits of memory and time are those of POSIX")
 def test_a_reader_that_fails_or_passes_a_limit_answers_no_more_and_the_next_file_is_read(
-    program: Path, task: str, limits: dict[str, float]
+    program: str, task: str, limits: dict[str, float]
 ) -> None:
     assert [message["kind"] for message in ask(program, "read")] == ["begin", "end"]
     kinds = [message["kind"] for message in ask(program, task, **limits)]
@@ -136,19 +130,19 @@ def test_a_reader_that_fails_or_passes_a_limit_answers_no_more_and_the_next_file
     assert [message["kind"] for message in ask(program, "read", b"abc")] == ["begin", "end"]
 
 
-def test_a_reader_is_replaced_after_so_many_files(program: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_reader_is_replaced_after_so_many_files(program: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sandbox, "MAX_FILES", 2)
     workers = [ask(program, "read")[0]["worker"] for _ in range(4)]
     assert workers[0] == workers[1] != workers[2] == workers[3]
 
 
-def test_a_reader_is_replaced_after_a_file_that_took_much_memory(program: Path) -> None:
+def test_a_reader_is_replaced_after_a_file_that_took_much_memory(program: str) -> None:
     workers = [ask(program, task)[0]["worker"] for task in ("fill", "read")]
     # A child returns its memory when it ends.
     assert (workers[0] == workers[1]) == sandbox.CHILDREN
 
 
-def test_a_reader_that_died_while_idle_is_replaced(program: Path) -> None:
+def test_a_reader_that_died_while_idle_is_replaced(program: str) -> None:
     worker = ask(program, "read")[0]["worker"]
     os.kill(worker, signal.SIGTERM)
     assert ends_soon(worker)
@@ -157,7 +151,7 @@ def test_a_reader_that_died_while_idle_is_replaced(program: Path) -> None:
     assert [message["kind"] for message in ask(program, "read")] == ["begin", "end"]
 
 
-def test_readers_started_before_they_are_needed_are_used(program: Path) -> None:
+def test_readers_started_before_they_are_needed_are_used(program: str) -> None:
     start_reader(program, 2)
     start_reader(program, 2)
     begun = [
@@ -172,7 +166,7 @@ def test_readers_started_before_they_are_needed_are_used(program: Path) -> None:
     assert workers[0] == workers[1], "the one that was used last is warm"
 
 
-def test_an_answer_that_is_not_read_to_its_end_costs_the_reader(program: Path) -> None:
+def test_an_answer_that_is_not_read_to_its_end_costs_the_reader(program: str) -> None:
     request = {"task": "sleep", "memory": 1 << 31, "seconds": 60}
     with sandboxed(program, io.BytesIO(), request, 60) as messages:
         process = next(messages)["process"]
@@ -182,14 +176,14 @@ def test_an_answer_that_is_not_read_to_its_end_costs_the_reader(program: Path) -
 
 @pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGKILL, signal.SIGINT])
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
-def test_a_reader_does_not_outlive_its_parent(program: Path, sent: signal.Signals) -> None:
+def test_a_reader_does_not_outlive_its_parent(program: str, sent: signal.Signals) -> None:
     """Whatever ends the parent; the reader sleeps, and another one waits for a file."""
     code = f"""
-import io
-from pathlib import Path
+import io, sys
 from colde_cli.documents import sandbox
+sys.path.append({sys.path[0]!r})
 sandbox.CHILDREN = {sandbox.CHILDREN}
-program = Path({str(program)!r})
+program = {program!r}
 sandbox.start_reader(program, 2)
 idle = sandbox._idle[program][0]._process.pid
 request = {{"task": "sleep", "memory": 1 << 31, "seconds": 60}}
@@ -210,7 +204,7 @@ with sandbox.sandboxed(program, io.BytesIO(), request, 60) as messages:
     assert all(ends_soon(process) for process in processes)
 
 
-def test_an_interrupt_ends_the_readers_and_begins_no_other(program: Path) -> None:
+def test_an_interrupt_ends_the_readers_and_begins_no_other(program: str) -> None:
     begun: list[object] = []
     ended: list[object] = []
 
@@ -239,8 +233,9 @@ def test_an_interrupt_ends_the_readers_and_begins_no_other(program: Path) -> Non
     assert read(V1).text
 
 
-def test_both_ways_read_the_same(program: Path) -> None:
-    page = program.with_name("page.html")
+@pytest.mark.usefixtures("program")
+def test_both_ways_read_the_same(tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
     page.write_text("<h1>Lease</h1><p>It ends in May.</p>")
     first = [read(path) for path in (V1, page, V2, V1)]
     assert first[0] == first[3]

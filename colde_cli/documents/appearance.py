@@ -206,9 +206,10 @@ def _look_once(file: BinaryIO, request: dict[str, Any], found: dict[Any, str | N
     """Run one process; return the page or the picture at which it died, None if it did not or never began one."""
     size = file.seek(0, 2)
     limits = {"memory": MEMORY + 2 * size, "seconds": SECONDS, "step": STEP_SECONDS}
-    program = Path(__file__).with_name("appearance_engine.py")
     begun = None
-    with sandboxed(program, file, {**request, **limits}, 2 * SECONDS) as messages:
+    with sandboxed(
+        "colde_cli.documents.appearance_engine", file, {**request, **limits}, 2 * SECONDS
+    ) as messages:
         for message in messages:
             if message["kind"] == "end":
                 return None

@@ -1,4 +1,4 @@
-"""Decode pictures and draw pages, as a script in a separate process; colde never imports it.
+"""Decode pictures and draw pages, in a process of its own.
 
     request   task ("pictures" or "pages"), format, password, step, and the limits;
               pictures: digests with places: page and number in a PDF, or the name of a part of an Office file
@@ -14,21 +14,16 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import io
-import json
 import math
-import os
-import sys
 import zipfile
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-sys.path.extend(json.loads(os.environ["COLDE_READER_PATH"]))
-
 import pypdfium2_raw as pdfium
 
-from colde_cli.documents.pdf.engine import from_head, open_document
-from colde_cli.documents.pdf.pictures import pictures_of
-from colde_cli.documents.worker import Request, limit_step, send, serve
+from colde_cli.documents.pdf.parts import pictures_of
+from colde_cli.documents.pdf.pdfium_engine import from_head, open_document
+from colde_cli.documents.worker import Request, limit_step, send
 
 Handle = Any  # a pointer of ctypes, or an object of Pillow
 
@@ -218,8 +213,3 @@ def rows_of(image: Handle, *, deep: bool) -> Iterator[bytes]:
             yield rows.convert("RGBA").tobytes()
         else:
             yield rows.convert("RGB").convert("RGBA").tobytes()
-
-
-if __name__ == "__main__":
-    pdfium.FPDF_InitLibrary()
-    serve(answer)

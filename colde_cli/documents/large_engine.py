@@ -1,4 +1,4 @@
-"""Read a large file of text or Office, as a script in a separate process; colde never imports it.
+"""Read a large file of text or Office in a process of its own.
 
 request   format, source (the path, for messages), name, and the limits
 answer    one JSON line: `document` (document), or `refused` (error: the class, text)
@@ -7,15 +7,10 @@ answer    one JSON line: `document` (document), or `refused` (error: the class, 
 from __future__ import annotations
 
 import io
-import json
-import os
-import sys
-
-sys.path.extend(json.loads(os.environ["COLDE_READER_PATH"]))
 
 from colde_cli.documents.document import document_header
 from colde_cli.documents.reading import read_here
-from colde_cli.documents.worker import Request, serve, write
+from colde_cli.documents.worker import Request, write
 from colde_cli.errors import DocumentError
 
 
@@ -27,7 +22,3 @@ def answer(request: Request, data: bytes) -> None:
         write("refused", error=type(error).__name__, text=str(error))
     else:
         write("document", document=document_header(document, document.title))
-
-
-if __name__ == "__main__":
-    serve(answer)

@@ -137,3 +137,11 @@ def in_roman(number: int) -> str:
         count, number = divmod(number, value)
         text += letters * count
     return text
+
+
+def from_roman(written: str) -> int:
+    """The value of a Roman numeral in small or large letters; 0 for what is none."""
+    values = {letters: value for value, letters in _ROMAN}
+    numbers = [values.get(letter, 0) for letter in written.lower()]
+    value = sum(-one if one < after else one for one, after in zip(numbers, [*numbers[1:], 0], strict=True))
+    return value if in_roman(value) == written.lower() else 0

@@ -36,7 +36,7 @@ _KINDS = {
     ".htm": "html",
     ".tex": "tex",
 }
-_PROGRAMS = {"pdf": ("pdf", "engine.py"), "html": ("html", "engine.py")}
+_ENGINES = {"pdf": "colde_cli.documents.pdf.pdfium_engine", "html": "colde_cli.documents.html.engine"}
 LOOKED_AT = frozenset(("pdf", "docx", "odt"))
 """Formats with pictures or pages that a comparison may look at again; see `appearance.py`."""
 SUPPORTED_SUFFIXES = frozenset(_KINDS)
@@ -128,10 +128,10 @@ def read(
 
 def start_readers(sources: Iterable[str | Path]) -> None:
     """Start the processes that will read these sources, as far as their suffixes say."""
-    programs = Counter(_PROGRAMS.get(_KINDS.get(Path(source).suffix.lower(), "")) for source in sources)
-    for program, count in programs.items():
-        if program is not None:
-            start_reader(Path(__file__).with_name(program[0]) / program[1], count)
+    engines = Counter(_ENGINES.get(_KINDS.get(Path(source).suffix.lower(), "")) for source in sources)
+    for engine, count in engines.items():
+        if engine is not None:
+            start_reader(engine, count)
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,7 +233,7 @@ def _read_open(
     digest = digest_of(iter(lambda: file.read(1 << 20), b""))
     file.seek(0)
     if kind == "pdf":
-        from colde_cli.documents.pdf.reader import read_pdf
+        from colde_cli.documents.pdf.read_pdf import read_pdf
 
         document = read_pdf(file, path, name, password, pages)
     elif kind != "html" and _is_large(kind, size):
@@ -374,9 +374,7 @@ def _read_large(kind: str, file: BinaryIO, path: str, name: str) -> Document:
         "memory": _PROCESS_MEMORY + 8 * size,
         "seconds": _PROCESS_SECONDS,
     }
-    with sandboxed(
-        Path(__file__).with_name("large_engine.py"), file, request, _PROCESS_WALL_SECONDS
-    ) as messages:
+    with sandboxed("colde_cli.documents.large_engine", file, request, _PROCESS_WALL_SECONDS) as messages:
         for message in messages:
             if message["kind"] == "document":
                 return document_of(path, name, message["document"])

@@ -21,49 +21,39 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
-PATH = "COLDE_READER_PATH"
-"""Environment variable with the entries of `sys.path` that a reader script needs."""
 MAX_FILES = 200
 """Files after which a reader process is replaced, as libraries leak."""
 CHILDREN = sys.platform == "linux"
 """Whether each file is read in a forked child of the reader process."""
-
+_START = (
+    "import json, os, sys; sys.path.extend(json.loads(os.environ['COLDE_READER_PATH']));"
+    " from colde_cli.documents.worker import main; main()"
+)
 _ROOT = Path(__file__).resolve().parents[2]
 """The folder that contains `colde_cli`; it may be on `sys.path` only as the working directory."""
-
-
-class Readers:
-    """The readers of one call, which end together. Threads of `readers` know theirs."""
-
-    def __init__(self) -> None:
-        self.ended = False
-        self.busy: set[_Process] = set()
 
 
 class _Process:
     """A reader process, which answers one request at a time."""
 
-    def __init__(self, program: Path) -> None:
+    def __init__(self, engine: str) -> None:
         path = [*(entry for entry in sys.path if entry), str(_ROOT)]
         self.files = 0
         self._process = subprocess.Popen(
-            [sys.executable, "-I", "-S", str(program), "children" if CHILDREN else "here"],
+            [sys.executable, "-I", "-S", "-c", _START, engine, "children" if CHILDREN else "here"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            env={**os.environ, PATH: json.dumps(path)},
+            env={**os.environ, "COLDE_READER_PATH": json.dumps(path)},
         )
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._input, self._output = self._process.stdin, self._process.stdout
+        self.kill = self._process.kill  # from any thread
 
     @property
     def alive(self) -> bool:
         return self._process.poll() is None
-
-    def kill(self) -> None:
-        """Make it end; from any thread."""
-        self._process.kill()
 
     def close(self) -> None:
         """End it, and free what it held."""
@@ -91,7 +81,15 @@ class _Process:
                 yield json.loads(line)
 
 
-_idle: dict[Path, list[_Process]] = {}
+class _Running:
+    """The readers of one call, which end together. Threads of `readers` know theirs."""
+
+    def __init__(self) -> None:
+        self.ended = False
+        self.busy: set[_Process] = set()
+
+
+_idle: dict[str, list[_Process]] = {}
 _lock = threading.Lock()
 _local = threading.local()
 
@@ -99,12 +97,8 @@ _local = threading.local()
 @contextmanager
 def readers(threads: int) -> Iterator[ThreadPoolExecutor]:
     """Start threads that read. An error cancels waiting files; Ctrl-C or a closed generator also ends readers."""
-    running = Readers()
-
-    def enter() -> None:
-        _local.readers = running
-
-    pool = ThreadPoolExecutor(threads, "colde-read", enter)
+    running = _Running()
+    pool = ThreadPoolExecutor(threads, "colde-read", lambda: setattr(_local, "running", running))
     try:
         yield pool
     except (KeyboardInterrupt, GeneratorExit):
@@ -117,26 +111,26 @@ def readers(threads: int) -> Iterator[ThreadPoolExecutor]:
         pool.shutdown(cancel_futures=True)
 
 
-def start_reader(program: Path, count: int = 1) -> None:
+def start_reader(engine: str, count: int = 1) -> None:
     """Start reader processes before they are needed, up to `count` idle ones."""
     with _lock:
-        waiting = _idle.setdefault(program, [])
-        waiting.extend(_Process(program) for _ in range(count - len(waiting)))
+        waiting = _idle.setdefault(engine, [])
+        waiting.extend(_Process(engine) for _ in range(count - len(waiting)))
 
 
 @contextmanager
 def sandboxed(
-    program: Path, file: BinaryIO, request: dict[str, Any], seconds: float
+    engine: str, file: BinaryIO, request: dict[str, Any], seconds: float
 ) -> Iterator[Iterator[dict[str, Any]]]:
     """Let a reader process read a file, and iterate over the JSON lines of its answer, up to a truncated line.
 
     Args:
-        program: the reader script.
+        engine: the module that answers in the process.
         file: open and seekable.
         request: the task and its limits: `memory` in bytes, `seconds` of processor time.
         seconds: wall time after which the process is killed.
     """
-    process = _take(program)
+    process = _take(engine)
     watchdog = threading.Timer(seconds, process.kill)
     watchdog.daemon = True
     watchdog.start()
@@ -155,41 +149,33 @@ def sandboxed(
         yield messages()
     finally:
         watchdog.cancel()
-        _give_back(program, process, kept=kept)
+        _give_back(engine, process, kept=kept)
 
 
-def _take(program: Path) -> _Process:
+def _take(engine: str) -> _Process:
     """An idle process, or a new one."""
-    running: Readers | None = getattr(_local, "readers", None)
+    running: _Running | None = getattr(_local, "running", None)
     with _lock:
         # A reader killed by Ctrl-C looks like a failed one: without this, its successor would start.
         if running is not None and running.ended:
             raise KeyboardInterrupt
-        waiting = _idle.setdefault(program, [])
-        process = None
-        while process is None and waiting:
-            process = _alive(waiting.pop())
-        process = process or _Process(program)
+        waiting = _idle.setdefault(engine, [])
+        while waiting and not waiting[-1].alive:
+            waiting.pop().close()
+        process = waiting.pop() if waiting else _Process(engine)
         if running is not None:
             running.busy.add(process)
         return process
 
 
-def _alive(process: _Process) -> _Process | None:
-    if process.alive:
-        return process
-    process.close()
-    return None
-
-
-def _give_back(program: Path, process: _Process, *, kept: bool) -> None:
-    running: Readers | None = getattr(_local, "readers", None)
+def _give_back(engine: str, process: _Process, *, kept: bool) -> None:
+    running: _Running | None = getattr(_local, "running", None)
     with _lock:
         if running is not None:
             running.busy.discard(process)
             kept = kept and not running.ended
         if kept:
-            _idle.setdefault(program, []).append(process)
+            _idle.setdefault(engine, []).append(process)
             return
     process.close()
 

@@ -2,12 +2,12 @@
 
 Where the system can, every file is read in a child of its own, forked after the libraries are loaded: nothing of one
 file reaches the next, and a crash costs the child alone. Elsewhere the worker itself reads one file after another.
-Reader scripts run isolated (`python -I -S`). From colde they import only files like this one, which need nothing but
-the standard library.
+Reader processes run isolated (`python -I -S`). An engine is a module with a function `answer`, and perhaps `warm_up`;
+from colde it imports only files like this one, which need nothing but the standard library.
 
-    argv     "children" or "here"
+    argv     the module, and "children" or "here"
     stdin    per request a line of JSON (the task and its limits, `size`), then `size` bytes of the file
-    stdout   JSON lines: those of the reader, then a blank line and `done` (`retire`: the worker should be replaced)
+    stdout   JSON lines: those of the engine, then a blank line and `done` (`retire`: the worker should be replaced)
 
 The end of standard input ends the worker, in the middle of a file as well: so it never outlives its parent.
 """
@@ -18,15 +18,14 @@ import contextlib
 import ctypes
 import gc
 import json
-import logging
 import math
 import os
 import select
 import signal
 import sys
 import time
-import warnings
 from collections.abc import Callable, Mapping
+from importlib import import_module
 from typing import Any
 
 ON = "[x]"
@@ -35,9 +34,19 @@ HIDDEN = 2 | 32
 """The flags Hidden and NoView of what a PDF does not show (ISO 32000-1, table 165)."""
 Request = dict[str, Any]
 Answer = Callable[[Request, bytes], None]
+"""Writes the lines of one answer. If the process is `kept`, it closes what it opened."""
 MAX_RESIDENT = 384 << 20
 """Bytes in memory after which a worker that reads by itself is replaced; libraries leak."""
 _END_WITH_PARENT = 1  # PR_SET_PDEATHSIG of prctl(2)
+
+
+def main() -> None:
+    """Load an engine, and answer requests until standard input ends."""
+    engine = import_module(sys.argv[1])
+    if sys.argv[2] == "children" and _has_children():
+        _serve_in_children(engine.answer, getattr(engine, "warm_up", None))
+    else:
+        _serve_here(engine.answer)
 
 
 def limit_process(request: Mapping[str, Any], used: float = 0.0) -> None:
@@ -63,12 +72,7 @@ def limit_process(request: Mapping[str, Any], used: float = 0.0) -> None:
             resource.setrlimit(kind, (value, most))
 
 
-def processor_seconds() -> float:
-    """Processor time that this process took so far."""
-    return time.process_time()
-
-
-def resident_bytes() -> int:
+def _resident_bytes() -> int:
     """The most memory that this process ever held, in bytes; 0 where the system does not tell."""
     # The figure of getrusage includes the memory of the parent, up to `exec`, on Linux.
     with contextlib.suppress(OSError), open("/proc/self/status", "rb") as status:  # noqa: PTH123
@@ -103,43 +107,6 @@ def send(kind: str, **values: object) -> None:
     sys.stdout.flush()
 
 
-def serve(answer: Answer, warm_up: Callable[[], None] | None = None) -> None:
-    """Answer requests until standard input ends.
-
-    Args:
-        answer: writes the lines of one answer. If the process is `kept`, it closes what it opened.
-        warm_up: does what every child would do anew, such as looking for the fonts of the system; it writes nothing.
-    """
-    if sys.argv[1:] == ["children"] and _has_children():
-        _serve_in_children(answer, warm_up)
-    else:
-        _serve_here(answer)
-
-
-def serve_pypdf(work: Answer, limit: str) -> None:
-    """Answer requests with pypdf, without its log: where it fails the file is refused.
-
-    Args:
-        work: writes the lines of one answer.
-        limit: what a request calls the seconds that its first step may take.
-    """
-
-    def answer(request: Request, data: bytes) -> None:
-        limit_step(request[limit])
-        try:
-            work(request, data)
-        except MemoryError:
-            os._exit(1)
-        except (
-            Exception
-        ) as error:  # pypdf raises untyped errors on damaged files; all mean the same to the user
-            send("refused", reason=f"{type(error).__name__}: {error}"[:300])
-
-    logging.disable(logging.CRITICAL)
-    warnings.simplefilter("ignore")
-    serve(answer)
-
-
 def _has_children() -> bool:
     """Whether this system can fork and wait for a child and for its own input at the same time."""
     if sys.platform != "linux":
@@ -163,8 +130,8 @@ def _next_request() -> tuple[Request, bytes] | None:
 
 def _done(*, retire: bool) -> None:
     # The blank line ends a line that a dying child left unfinished.
-    sys.stdout.write("\n" + json.dumps({"kind": "done", "retire": retire}) + "\n")
-    sys.stdout.flush()
+    sys.stdout.write("\n")
+    send("done", retire=retire)
 
 
 def _serve_here(answer: Answer) -> None:
@@ -182,15 +149,18 @@ def _serve_here(answer: Answer) -> None:
     threading.Thread(target=take, daemon=True).start()
     while True:
         request, data = requests.get()
-        limit_process(request, processor_seconds())
+        limit_process(request, time.process_time())
         answer({**request, "kept": True}, data)
         limit_step(0)
         del request, data
-        _done(retire=resident_bytes() > MAX_RESIDENT)
+        _done(retire=_resident_bytes() > MAX_RESIDENT)
 
 
 def _serve_in_children(answer: Answer, warm_up: Callable[[], None] | None) -> None:
-    """Fork a child for each request; end it with the parent of this process."""
+    """Fork a child for each request; end it with the parent of this process.
+
+    `warm_up` does what every child would do anew, such as looking for the fonts of the system; it writes nothing.
+    """
     count = 0
     while (item := _next_request()) is not None:
         count += 1

@@ -9,7 +9,7 @@ from itertools import pairwise, zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from colde_cli.documents.pdf.marking import Entry, Mark, Sheets, write_marked, write_sheets
+from colde_cli.documents.pdf.marking import Entry, write_marked
 from colde_cli.documents.pdf.places import Quad
 from colde_cli.documents.reading import SNIFFED, kind_of_file
 from colde_cli.documents.text import shown_as
@@ -18,7 +18,7 @@ from colde_cli.files import atomic_file
 from colde_cli.similarity.alignment import PassagePair
 from colde_cli.similarity.matching import in_order
 from colde_cli.views.output import output_trouble, refuse_inputs
-from colde_cli.views.page_marks import NO_PLACES, PageMarks, Side, outline, read_marks
+from colde_cli.views.page_marks import PageMarks, Side, outline, read_marks
 from colde_cli.views.wording import names_apart, plural
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 PagePair = tuple[int, int]
 """A page of A and a page of B; 0 for none."""
+_NO_PLACES = "the places of its words are not known; print it to a new PDF."
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +52,7 @@ def annotated_paths(folder: Path, a: str, b: str) -> tuple[Path, Path]:
 
 
 def check_annotation(folder: Path, a: str, b: str, inputs: Iterable[str]) -> None:
-    """Find out before the work whether two documents can be annotated.
-
-    Args:
-        folder: of the annotated files.
-        a: path of the first document.
-        b: path of the second.
-        inputs: all files that are read.
+    """Find out before the work whether two documents can be annotated, given all files that are read.
 
     Raises:
         OptionError: neither is a PDF, or an annotated file would take the place of a document.
@@ -87,7 +82,7 @@ def why_no_pages(path: str) -> str:
 def write_annotated(
     comparison: Comparison, folder: Path, password: str | None, pages: tuple[int, int] | None
 ) -> tuple[Annotated, Annotated]:
-    """Write both documents of a comparison, as far as they are PDFs, with their changes.
+    """Write both documents of a comparison with passages, read from files, as far as they are PDFs.
 
     Args:
         comparison: with passages, of documents that were read from files.
@@ -99,8 +94,7 @@ def write_annotated(
         CorruptFileError: a file cannot be written anew.
         OptionError: the folder cannot be written to.
     """
-    documents = comparison.a.document, comparison.b.document
-    targets = annotated_paths(folder, documents[0].path, documents[1].path)
+    targets = annotated_paths(folder, comparison.a.document.path, comparison.b.document.path)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         return (
@@ -114,23 +108,20 @@ def write_annotated(
 def _write(
     comparison: Comparison, side: Side, target: Path, password: str | None, pages: tuple[int, int] | None
 ) -> Annotated:
-    document = (comparison.a if side == "a" else comparison.b).document
-    if reason := why_no_pages(document.path):
-        return Annotated(shown_as(document.path), None, f"is not annotated: {reason}")
-    with Path(document.path).open("rb") as file:
+    path = (comparison.a if side == "a" else comparison.b).document.path
+    shown = shown_as(path)
+    if reason := why_no_pages(path):
+        return Annotated(shown, None, f"is not annotated: {reason}")
+    with Path(path).open("rb") as file:
         made = read_marks(comparison, side, file, password, pages)
         if made is None:
-            return Annotated(shown_as(document.path), None, f"is not annotated: {NO_PLACES}")
+            return Annotated(shown, None, f"is not annotated: {_NO_PLACES}")
         with atomic_file(target) as staged, staged.open("wb") as written:
             entries = outline(comparison, made.places, made.headings)
-            write_marked(file, shown_as(document.path), password, made.marks, entries, written)
-    return Annotated(shown_as(document.path), target, _unplaced(made))
-
-
-def _unplaced(made: PageMarks) -> str:
-    if not made.unplaced:
-        return ""
-    return f"lacks marks: {plural(made.unplaced, 'change')} could not be found on its pages."
+            trouble = f"Cannot add marks to {shown}: it is damaged; print it to a new PDF."
+            write_marked((file,), written, password, made.marks, entries, trouble)
+    remark = f"lacks marks: {plural(made.unplaced, 'change')} could not be found on its pages."
+    return Annotated(shown, target, remark if made.unplaced else "")
 
 
 def write_side_by_side(
@@ -149,12 +140,25 @@ def write_side_by_side(
         OptionError: the file cannot be written.
     """
     paths = comparison.a.document.path, comparison.b.document.path
+    counts = [side.document.report.pages or 0 for side in (comparison.a, comparison.b)]
+    first, last = pages or (1, max(counts))
+    sheets = page_pairs(comparison.passages, *(range(first, min(last, count) + 1) for count in counts))
+    shown = [
+        (f"{letter}   {name}", f"p. {number} of {count}")
+        for letter, name, count in zip("AB", names_apart(paths), counts, strict=True)
+        for number in range(1, count + 1)
+    ]
     with Path(paths[0]).open("rb") as a, Path(paths[1]).open("rb") as b:
-        made = (_marks(comparison, "a", a, password, pages), _marks(comparison, "b", b, password, pages))
-        sheets = _sheets(comparison, made, pages)
-        shown = " and ".join(shown_as(path) for path in paths)
+        made = _marks(comparison, "a", a, password, pages)
+        # The pages of B are counted after those of A.
+        other = _shifted(_marks(comparison, "b", b, password, pages), counts[0])
+        entries = outline(comparison, other.places | made.places, [*made.headings, *other.headings])
+        both = " and ".join(map(shown_as, paths))
+        trouble = f"Cannot show {both} side by side: one of them is damaged; print both to new PDFs."
+        pairs = [(left, right and right + counts[0]) for left, right in sheets]
+        marks = [*made.marks, *other.marks]
         with output_trouble(output), atomic_file(output) as staged, staged.open("wb") as target:
-            write_sheets(a, b, shown, password, sheets, target)
+            write_marked((a, b), target, password, marks, entries, trouble, pairs, shown)
 
 
 def _marks(
@@ -163,45 +167,21 @@ def _marks(
     made = read_marks(comparison, side, file, password, pages)
     if made is None:
         path = (comparison.a if side == "a" else comparison.b).document.path
-        raise CorruptFileError(f"Cannot show the pages of {shown_as(path)}: {NO_PLACES}")
+        raise CorruptFileError(f"Cannot show the pages of {shown_as(path)}: {_NO_PLACES}")
     return made
 
 
-def _sheets(
-    comparison: Comparison, made: tuple[PageMarks, PageMarks], pages: tuple[int, int] | None
-) -> Sheets:
-    """Lay out sheets; the pages of B are counted after those of A."""
-    counts = [side.document.report.pages or 0 for side in (comparison.a, comparison.b)]
-    first, last = pages or (1, max(counts))
-    shown = [range(first, min(last, count) + 1) for count in counts]
-    pairs = page_pairs(comparison.passages, *shown)
-    shift = counts[0]
-    places = {number: _shifted(quad, shift) for number, quad in made[1].places.items()} | made[0].places
-    headings = [*made[0].headings, *(_shifted_entry(entry, shift) for entry in made[1].headings)]
-    marks = [*made[0].marks, *(_shifted_mark(mark, shift) for mark in made[1].marks)]
-    names = names_apart([comparison.a.document.path, comparison.b.document.path])
-    return Sheets(
-        tuple((left, right and right + shift) for left, right in pairs),
-        (*_names(names[0], "A", counts[0]), *_names(names[1], "B", counts[1])),
-        tuple(marks),
-        outline(comparison, places, headings),
+def _shifted(made: PageMarks, pages: int) -> PageMarks:
+    """The same marks on later pages."""
+
+    def moved(quad: Quad) -> Quad:
+        return replace(quad, page=quad.page + pages)
+
+    return PageMarks(
+        [replace(mark, quads=tuple(map(moved, mark.quads))) for mark in made.marks],
+        {number: moved(quad) for number, quad in made.places.items()},
+        [Entry(entry.title, entry.place and moved(entry.place)) for entry in made.headings],
     )
-
-
-def _names(name: str, letter: str, count: int) -> list[tuple[str, str]]:
-    return [(f"{letter}   {name}", f"p. {number} of {count}") for number in range(1, count + 1)]
-
-
-def _shifted(quad: Quad, shift: int) -> Quad:
-    return replace(quad, page=quad.page + shift)
-
-
-def _shifted_mark(mark: Mark, shift: int) -> Mark:
-    return replace(mark, quads=tuple(_shifted(quad, shift) for quad in mark.quads))
-
-
-def _shifted_entry(entry: Entry, shift: int) -> Entry:
-    return entry if entry.place is None else replace(entry, place=_shifted(entry.place, shift))
 
 
 def page_pairs(pairs: Sequence[PassagePair], a: Sequence[int], b: Sequence[int]) -> tuple[PagePair, ...]:
@@ -216,11 +196,11 @@ def page_pairs(pairs: Sequence[PassagePair], a: Sequence[int], b: Sequence[int])
         b: pages of B to show, ascending.
     """
     closest = _closest(pairs, set(a), set(b))
-    found = sorted(closest)
+    places = sorted(closest)
     # Of pairs in this order, those with B in order as well stand in strict order by B and their own place.
-    order = {place: other * len(found) + place for place, (_, other) in enumerate(found)}
-    kept = in_order(order, [closest[pair] for pair in found])
-    return tuple(_filled([found[place] for place in sorted(kept)], a, b))
+    order = {place: other * len(places) + place for place, (_, other) in enumerate(places)}
+    kept = in_order(order, [closest[pair] for pair in places])
+    return tuple(_filled([places[place] for place in sorted(kept)], a, b))
 
 
 def _closest(pairs: Sequence[PassagePair], a: set[int], b: set[int]) -> dict[PagePair, int]:
@@ -241,11 +221,11 @@ def _closest(pairs: Sequence[PassagePair], a: set[int], b: set[int]) -> dict[Pag
     return closest
 
 
-def _filled(found: Sequence[PagePair], a: Sequence[int], b: Sequence[int]) -> Iterator[PagePair]:
+def _filled(paired: Sequence[PagePair], a: Sequence[int], b: Sequence[int]) -> Iterator[PagePair]:
     """Insert the pages without a partner."""
-    ends = (0, 0), (max(a, default=0) + 1, max(b, default=0) + 1)
-    for before, after in pairwise((ends[0], *found, ends[1])):
-        if before != ends[0]:
+    end = max(a, default=0) + 1, max(b, default=0) + 1
+    for before, after in pairwise(((0, 0), *paired, end)):
+        if before != (0, 0):
             yield before
         left = [page for page in a if before[0] < page < after[0]]
         right = [page for page in b if before[1] < page < after[1]]

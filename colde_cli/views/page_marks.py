@@ -11,7 +11,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, BinaryIO, Literal
 
 from colde_cli.documents.document import Span
-from colde_cli.documents.pdf.marking import Entry, Look, Mark, Stroke
+from colde_cli.documents.pdf.marking import STRUCK, UNDERLINED, Entry, Look, Mark
 from colde_cli.documents.pdf.places import read_places
 from colde_cli.similarity.alignment import PassagePair, State
 from colde_cli.similarity.redline import redline
@@ -30,10 +30,8 @@ if TYPE_CHECKING:
 
 Side = Literal["a", "b"]
 
-NO_PLACES = "the places of its words are not known; print it to a new PDF."
-
-DELETED = Look("Deleted", (251, 217, 214), (159, 29, 21), Stroke.STRUCK)
-INSERTED = Look("Inserted", (205, 238, 218), (10, 90, 49), Stroke.UNDERLINED)
+DELETED = Look("Deleted", (251, 217, 214), (159, 29, 21), STRUCK)
+INSERTED = Look("Inserted", (205, 238, 218), (10, 90, 49), UNDERLINED)
 MOVED = Look("Moved", (245, 238, 255), (123, 63, 196))
 EDITED_BAR = Look("Edited", (181, 125, 18), (181, 125, 18))
 MOVED_BAR = Look("Moved", (123, 63, 196), (123, 63, 196))
@@ -47,7 +45,6 @@ _TITLE, _SIDE = 100, 40
 _HEADING = 60
 _SHORTEST = 12
 """Minimum number of characters of a passage that gets a bar; shorter ones are pieces of formulas."""
-_HEADING_STATES = {SectionState.RENAMED, SectionState.ADDED, SectionState.DROPPED}
 _MAX_FLAGS = 2
 
 
@@ -68,33 +65,6 @@ class PageMarks:
     unplaced: int = 0
 
 
-def marked_pages(comparison: Comparison, side: Side) -> set[int]:
-    """Find the pages of one document that may get marks."""
-    pages: set[int] = set()
-    for pair, before in _with_neighbours(comparison, side):
-        if pair.state is State.SAME:
-            continue
-        for passage in (pair.a if side == "a" else pair.b) or before[-1:]:
-            pages |= _pages(passage.pages)
-    for _, sections in _headings(comparison, side):
-        for section in sections:
-            pages |= _pages(section.pages)
-    return pages
-
-
-def _pages(span: tuple[int, int] | None) -> set[int]:
-    return set() if span is None else set(range(span[0], span[1] + 1))
-
-
-def _headings(comparison: Comparison, side: Side) -> Iterator[tuple[SectionChange, list[Section]]]:
-    """Yield the changes of headings that one document shows, each with its sections there."""
-    document = (comparison.a if side == "a" else comparison.b).document
-    for change in comparison.section_changes:
-        if change.state in _HEADING_STATES:
-            own = change.a if side == "a" else change.b
-            yield change, [document.sections[index] for index in own[:1]]
-
-
 def read_marks(
     comparison: Comparison, side: Side, file: BinaryIO, password: str | None, pages: tuple[int, int] | None
 ) -> PageMarks | None:
@@ -107,123 +77,135 @@ def read_marks(
         password: of an encrypted file.
         pages: that were read; None for all.
     """
-    document = (comparison.a if side == "a" else comparison.b).document
-    places = read_places(file, document, password, pages, marked_pages(comparison, side))
-    return None if places is None else page_marks(comparison, side, places)
-
-
-def page_marks(comparison: Comparison, side: Side, places: PagePlaces) -> PageMarks:
-    """Place all changes on the pages of one document.
-
-    Args:
-        comparison: with passages.
-        side: of the document.
-        places: of its words.
-    """
-    made = PageMarks()
-    marker = _Marker(comparison, side, places)
-    for number, (pair, before) in enumerate(_with_neighbours(comparison, side)):
-        marks = [] if pair.state is State.SAME else list(marker.marks(pair, before))
-        if marks:
-            made.places[number] = marks[0].quads[0]
-        elif pair.state is not State.SAME and (pair.a if side == "a" else pair.b):
-            made.unplaced += 1
-        made.marks += marks
-    for change, sections in _headings(comparison, side):
-        for section in sections:
-            marks = list(marker.heading(section, change))
-            made.marks += marks
-            if marks:
-                made.headings.append(Entry(shorten(marks[0].note, _TITLE), marks[0].quads[0]))
-    return made
+    marker = _Marker(comparison, side)
+    places = read_places(file, marker.own, password, pages, marker.pages())
+    return None if places is None else marker.placed(places)
 
 
 def outline(comparison: Comparison, places: Mapping[int, Quad], headings: Sequence[Entry]) -> Entry:
     """The entry "Changes", with an entry for each change that has a place, the weightiest first, and for headings."""
-    found = (_entry(comparison, change, places) for change in comparison.changes)
-    return Entry("Changes", None, (*(entry for entry in found if entry is not None), *headings))
-
-
-def _with_neighbours(comparison: Comparison, side: Side) -> Iterator[tuple[PassagePair, tuple[Passage, ...]]]:
-    """Yield all pairs, each with the passages of one document that stand before it."""
-    before: tuple[Passage, ...] = ()
-    for pair in comparison.passages:
-        yield pair, before
-        before = (pair.a if side == "a" else pair.b) or before
+    changes = [_entry(comparison, change, places) for change in comparison.changes]
+    return Entry("Changes", None, (*(entry for entry in changes if entry is not None), *headings))
 
 
 class _Marker:
-    """Makes the marks of pairs in one of the two documents."""
+    """Makes the marks of one of the two documents."""
 
-    def __init__(self, comparison: Comparison, side: Side, places: PagePlaces) -> None:
-        self._own, self._other = comparison.a.document, comparison.b.document
+    def __init__(self, comparison: Comparison, side: Side) -> None:
+        self.own, self._other = comparison.a.document, comparison.b.document
         if side == "b":
-            self._own, self._other = self._other, self._own
-        self._versions = comparison.versions
+            self.own, self._other = self._other, self.own
+        self._comparison = comparison
         self._in_a = side == "a"
-        self._places = places
+        self._look = DELETED if self._in_a else INSERTED
+        self._places: PagePlaces
 
-    def marks(self, pair: PassagePair, before: Sequence[Passage]) -> Iterator[Mark]:
+    def pages(self) -> set[int]:
+        """Find the pages that may get marks."""
+        spans = [section.pages for _, section in self._headings()]
+        for pair, before in self._with_neighbours():
+            if pair.state is not State.SAME:
+                spans += [passage.pages for passage in self._sides(pair)[0] or before[-1:]]
+        return {page for span in spans if span is not None for page in range(span[0], span[1] + 1)}
+
+    def placed(self, places: PagePlaces) -> PageMarks:
+        """Place all changes."""
+        self._places = places
+        made = PageMarks()
+        for number, (pair, before) in enumerate(self._with_neighbours()):
+            if pair.state is State.SAME:
+                continue
+            marks = list(self._marks(pair, before))
+            if marks:
+                made.places[number] = marks[0].quads[0]
+            elif self._sides(pair)[0]:
+                made.unplaced += 1
+            made.marks += marks
+        for change, section in self._headings():
+            marks = list(self._heading(section, change))
+            made.marks += marks
+            if marks:
+                made.headings.append(Entry(shorten(marks[0].note, _TITLE), marks[0].quads[0]))
+        return made
+
+    def _sides(self, pair: PassagePair) -> tuple[tuple[Passage, ...], tuple[Passage, ...]]:
+        """The passages of this document, and those of the other."""
+        return (pair.a, pair.b) if self._in_a else (pair.b, pair.a)
+
+    def _with_neighbours(self) -> Iterator[tuple[PassagePair, tuple[Passage, ...]]]:
+        """Yield all pairs, each with the passages of this document that stand before it."""
+        before: tuple[Passage, ...] = ()
+        for pair in self._comparison.passages:
+            yield pair, before
+            before = self._sides(pair)[0] or before
+
+    def _headings(self) -> Iterator[tuple[SectionChange, Section]]:
+        """Yield the changes of headings that this document shows, each with its section here."""
+        for change in self._comparison.section_changes:
+            if change.state in (SectionState.RENAMED, SectionState.ADDED, SectionState.DROPPED):
+                for index in (change.a if self._in_a else change.b)[:1]:
+                    yield change, self.own.sections[index]
+
+    def _marks(self, pair: PassagePair, before: Sequence[Passage]) -> Iterator[Mark]:
         """Mark the words of a pair that changed, and its margin; of a passage of the other document only its place."""
-        own, other = (pair.a, pair.b) if self._in_a else (pair.b, pair.a)
+        own, other = self._sides(pair)
+        name = "B" if self._in_a else "A"
+        where = ", ".join(filter(None, (name, *(place(self._other, other, _HEADING) if other else ()))))
+        flags = _flag_lines(pair.flags)
         if not own:
-            if self._versions and before:
-                yield from self._gap(
-                    before[-1], before[-1].span.end, _missing(pair, self._place(other, own=False))
-                )
+            if self._comparison.versions and before:
+                text = shorten(pair.a_text or pair.b_text, _LONGEST)
+                note = "\n".join([f"Only in {where}:", text, *flags])
+                yield from self._gap(before[-1], before[-1].span.end, note)
         elif not other:
-            look = DELETED if self._in_a else INSERTED
-            yield from self._whole(own, look, _alone(pair))
+            name, text = ("A", pair.a_text) if pair.a else ("B", pair.b_text)
+            note = "\n".join([f"Only in {name}: {shorten(text, _LONGEST)}", *flags])
+            yield from self._whole(own, self._look, note)
         else:
-            if pair.state is State.MOVED:
-                yield from self._whole(own, MOVED, f"Moved: in {self._place(other, own=False)}.")
-            yield from self._bar(pair, own)
+            moved = pair.state is State.MOVED
+            if moved:
+                yield from self._whole(own, MOVED, f"Moved: in {where}.")
+            note = "\n".join([first_capital(pair_state(pair)), *flags])
+            for passage in own:
+                if len(passage.span) >= _SHORTEST:
+                    quads = self._places.margin(passage.span)
+                    yield from _by_page(MOVED_BAR if moved else EDITED_BAR, quads, note)
             for edit in pair.edits:
                 yield from self._edit(pair, edit)
 
-    def heading(self, section: Section, change: SectionChange) -> Iterator[Mark]:
+    def _heading(self, section: Section, change: SectionChange) -> Iterator[Mark]:
         """Mark the words of a heading that changed."""
-        span = self._own.heading_span(section)
-        own, look = self._own.text[span.start : span.end], DELETED if self._in_a else INSERTED
+        span = self.own.heading_span(section)
+        own = self.own.text[span.start : span.end]
         others = change.b if self._in_a else change.a
         note, spans = f"Heading only in {'A' if self._in_a else 'B'}: {own}", [span]
         if others:
-            section = self._other.sections[others[0]]
-            place = self._other.heading_span(section)
-            other = self._other.text[place.start : place.end]
+            there = self._other.heading_span(self._other.sections[others[0]])
+            other = self._other.text[there.start : there.end]
             note = f"Heading: {own} → {other}" if self._in_a else f"Heading: {other} → {own}"
             spans = [Span(span.start + edit.a.start, span.start + edit.a.end) for edit in redline(own, other)]
         for part in spans:
-            yield from _by_page(look, self._places.quads(span, part), shorten(note, _LONGEST))
-
-    def _place(self, passages: Sequence[Passage], *, own: bool) -> str:
-        """`B, p. 3, 2 Methods`."""
-        document = self._own if own else self._other
-        name = "A" if self._in_a == own else "B"
-        return ", ".join(part for part in (name, *place(document, passages, _HEADING)) if part)
+            yield from _by_page(self._look, self._places.quads(span, part), shorten(note, _LONGEST))
 
     def _whole(self, passages: Sequence[Passage], look: Look, note: str) -> Iterator[Mark]:
         for passage in passages:
             yield from _by_page(look, self._places.quads(passage.span, passage.span), note)
 
-    def _bar(self, pair: PassagePair, own: Sequence[Passage]) -> Iterator[Mark]:
-        look = MOVED_BAR if pair.state is State.MOVED else EDITED_BAR
-        lines = [first_capital(pair_state(pair)), *_flag_lines(pair.flags)]
-        for passage in own:
-            if len(passage.span) >= _SHORTEST:
-                yield from _by_page(look, self._places.margin(passage.span), "\n".join(lines))
-
     def _edit(self, pair: PassagePair, edit: Edit) -> Iterator[Mark]:
-        own = edit.a if self._in_a else edit.b
-        look = DELETED if self._in_a else INSERTED
+        """Mark the words of an edit; its span is one of the text of neighbouring passages."""
+        span = edit.a if self._in_a else edit.b
         note = _edit_note(pair, edit)
-        passages = pair.a if self._in_a else pair.b
-        if not len(own):
-            for passage, offset in _at(passages, own.start):
-                yield from self._gap(passage, offset, note)
+        start = 0
+        for passage in self._sides(pair)[0]:
+            end = start + len(passage.span)
+            shift = passage.span.start - start
+            if not len(span) and span.start <= end:
+                yield from self._gap(passage, max(start, span.start) + shift, note)
                 return
-        for passage, part in _parts(passages, own):
-            yield from _by_page(look, self._places.quads(passage.span, part), note)
+            if (begin := max(span.start, start)) < (after := min(span.end, end)):
+                part = Span(begin + shift, after + shift)
+                yield from _by_page(self._look, self._places.quads(passage.span, part), note)
+            start = end + 2  # a blank line is between them
 
     def _gap(self, passage: Passage, offset: int, note: str) -> Iterator[Mark]:
         quad = self._places.caret(passage.span, offset)
@@ -236,41 +218,11 @@ def _by_page(look: Look, quads: Sequence[Quad], note: str) -> Iterator[Mark]:
         yield Mark(look, tuple(group), note)
 
 
-def _parts(passages: Sequence[Passage], span: Span) -> Iterator[tuple[Passage, Span]]:
-    """Divide a span of the text of neighbouring passages among them, as spans of the document."""
-    start = 0
-    for passage in passages:
-        begin, end = max(span.start, start), min(span.end, start + len(passage.span))
-        if begin < end:
-            shift = passage.span.start - start
-            yield passage, Span(begin + shift, end + shift)
-        start += len(passage.span) + 2  # a blank line is between them
-
-
-def _at(passages: Sequence[Passage], offset: int) -> Iterator[tuple[Passage, int]]:
-    """Find the passage at an offset of the text of neighbouring passages, and the offset in the document."""
-    start = 0
-    for passage in passages:
-        if offset <= start + len(passage.span):
-            yield passage, max(0, offset - start) + passage.span.start
-        start += len(passage.span) + 2
-
-
 def _edit_note(pair: PassagePair, edit: Edit) -> str:
     old, new = pair.words_of(edit)
     kind = "Replaced" if old and new else "Deleted" if old else "Inserted"
     texts = [f"{name}: {shorten(text, _LONGEST)}" for name, text in (("A", old), ("B", new)) if text]
     return "\n".join([kind, *texts, *_flag_lines(flags_of_edit(pair, edit))])
-
-
-def _alone(pair: PassagePair) -> str:
-    name, text = ("A", pair.a_text) if pair.a else ("B", pair.b_text)
-    return "\n".join([f"Only in {name}: {shorten(text, _LONGEST)}", *_flag_lines(pair.flags)])
-
-
-def _missing(pair: PassagePair, where: str) -> str:
-    lines = [f"Only in {where}:", shorten(pair.a_text or pair.b_text, _LONGEST), *_flag_lines(pair.flags)]
-    return "\n".join(lines)
 
 
 def _flag_lines(flags: Sequence[Flag]) -> list[str]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from colde_cli.documents.document import SectionKind
+from colde_cli.documents.notation import from_roman
 
 _ROMAN_NUMERAL = r"(?=[IVXL])(?:XL|L?X{0,3})(?:IX|IV|V?I{0,3})"
 _DECIMAL = re.compile(r"^(?P<number>\d{1,2}(?:\.\d{1,2}){0,4})(?P<mark>[.):]?)\s*(?=\S)(?P<rest>.+)$")
@@ -24,7 +25,6 @@ _OPENS = re.compile(
 )
 _OPENS_TITLE = re.compile(r"[A-Z“\"'(¿]|[a-z]{2,}")
 _REACH = 120  # candidates that a chain may skip at once
-_ROMAN_VALUES = {"I": 1, "V": 5, "X": 10, "L": 50}
 _KNOWN = """
 abstract|introduction|background|conclusion|conclusions|discussion|results|method|methods|methodology
 |related work|previous work|prior work|literature review|future work|conclusion and future work
@@ -112,7 +112,7 @@ def _by_word(text: str) -> Number | None:
     if number[0].isdigit():
         return Number(word, tuple(int(part) for part in number.split(".") if part.isdigit()), rest)
     if re.fullmatch(_ROMAN_NUMERAL, number):
-        return Number(word, (_roman_value(number),), rest)
+        return Number(word, (from_roman(number),), rest)
     if len(number) == 1 and number.isupper():
         return Number(word, (ord(number) - 64,), rest)
     return None
@@ -131,7 +131,7 @@ def _roman(text: str) -> Number | None:
     found = _ROMAN.match(text)
     if not found or not (found["mark"] or found["rest"].isupper()):
         return None
-    return Number("roman", (_roman_value(found["number"]),), found["rest"])
+    return Number("roman", (from_roman(found["number"]),), found["rest"])
 
 
 def _letter(text: str) -> Number | None:
@@ -142,14 +142,6 @@ def _letter(text: str) -> Number | None:
     if not (found["mark"] or others or len(found["rest"].split()) <= 8):
         return None
     return Number("letter", (ord(first) - 64, *(int(part) for part in others)), found["rest"])
-
-
-def _roman_value(numeral: str) -> int:
-    total = 0
-    for letter, following in zip(numeral, f"{numeral[1:]} ", strict=True):
-        value = _ROMAN_VALUES[letter]
-        total += -value if _ROMAN_VALUES.get(following, 0) > value else value
-    return total
 
 
 def follows(before: tuple[int, ...], number: tuple[int, ...]) -> bool:

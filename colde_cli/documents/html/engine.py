@@ -1,4 +1,4 @@
-"""Read a web page with Lexbor (selectolax), as a script in a separate process; colde never imports it.
+"""Read a web page with Lexbor (selectolax), in a process of its own.
 
 Repairing HTML can take far more memory than the page (a thousand unclosed `<b>` before a thousand `<p>`), so the
 process sets limits on itself. Nothing is fetched and no script is run.
@@ -10,14 +10,9 @@ process sets limits on itself. Nothing is fetched and no script is run.
 
 from __future__ import annotations
 
-import json
-import os
 import re
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
-
-sys.path.extend(json.loads(os.environ["COLDE_READER_PATH"]))
 
 from selectolax.lexbor import LexborHTMLParser
 
@@ -25,7 +20,7 @@ from colde_cli.documents.html.elements import CONTENT, ElementReader, is_hidden
 from colde_cli.documents.html.flow import LAYOUT
 from colde_cli.documents.html.unread import Marks
 from colde_cli.documents.outside import Account, OutsideKind
-from colde_cli.documents.worker import Request, serve, write
+from colde_cli.documents.worker import Request, write
 
 Node = Any  # an element or a piece of text of selectolax
 
@@ -174,7 +169,3 @@ def answer(_: Request, data: bytes) -> None:
         for part in page.account.all_parts():
             write("part", of=part.kind, digest=part.digest, about=part.about)
     write("end")
-
-
-if __name__ == "__main__":
-    serve(answer)

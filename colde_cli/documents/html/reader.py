@@ -6,7 +6,6 @@ import codecs
 import io
 import re
 from dataclasses import replace
-from pathlib import Path
 
 from colde_cli.documents.builder import DocumentBuilder, tidy
 from colde_cli.documents.document import Document
@@ -54,9 +53,7 @@ def _build(text: str, shown: str) -> tuple[DocumentBuilder, str]:
     builder, title, finished = DocumentBuilder(shown), "", False
     data = text.encode("utf-8", "replace")
     request = {"memory": MEMORY + 8 * len(data), "seconds": SECONDS}
-    with sandboxed(
-        Path(__file__).with_name("engine.py"), io.BytesIO(data), request, _WALL_SECONDS
-    ) as messages:
+    with sandboxed("colde_cli.documents.html.engine", io.BytesIO(data), request, _WALL_SECONDS) as messages:
         for message in messages:
             kind = message["kind"]
             if kind == "heading":

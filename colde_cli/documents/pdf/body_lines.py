@@ -1,55 +1,72 @@
 """Tell the lines of a PDF's body from those that stand outside it, and give an account of those.
 
 Outside are running heads and page numbers, rotated text, and text that nobody sees. The values of form fields are
-inserted in reading order.
+inserted in reading order. A running head is the same on several pages, at the same height. Its numbers may differ only
+if they follow the page: a page number less the number of the page is the same on pages nearby, so that numbering may
+begin anew. No amount is one.
 """
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
+from colde_cli.documents.notation import from_roman
 from colde_cli.documents.outside import Account, OutsideKind
 from colde_cli.documents.pdf.lines import Line, PdfPage, in_row
 from colde_cli.documents.pdf.prose import SOFT_HYPHEN
-from colde_cli.documents.pdf.running_heads import PageLines, running_heads
 
 _MAX_FURNITURE = 0.5
 _STAMP = 0.2
 _SKEW = 3
 _TINY, _NARROW = 1.5, 0.75  # points: size of type, and width of a letter
+_EDGE = 0.07  # share of a page's height: lines so near to its top or foot belong to its edge
+_EDGE_ROWS = 3
+"""Maximum number of rows of a head or foot that is further away from the edge."""
+_DETACHED = 1.6  # sizes of type from a head to the text below it
+_LARGER = 1.5  # a figure may begin below a head, in letters of any size
+_ROW = 0.4  # share of its size by which a line of a row may be raised
+_NEAR = 2  # pages: heads of left and right pages take turns
+_RUN = 3
+"""Minimum number of page numbers in a row that need no other sign of being such."""
+_STEP = 6  # points; lines of one head differ less in height
+_LONGEST = 60  # letters by which two heads are told apart
+
+_NUMBER = r"(?P<prefix>[A-Z]-?)?(?P<number>\d{1,4}|[ivxlc]{1,7}|[IVXLC]{1,7})"
+_TOTAL = r"(?:[\W_]*?(?:\bof\b|/|\bvon\b|\bde\b|\bsur\b|\bdi\b|\bvan\b)\s*(?P<total>\d{1,4}))?"
+_NAME = r"(?i:pages?|pg?\.?|seite|s\.|página|pagina|pág\.|sheet|folio|blatt|strona|sida|side|sivu|стр\.)"
+_ALONE = re.compile(rf"[\W_]*(?:{_NAME}\s*)?{_NUMBER}{_TOTAL}[\W_]*")
+_NAMED = re.compile(rf"\b{_NAME}\s*{_NUMBER}\b{_TOTAL}")
+_COUNTED = re.compile(
+    r"(?<![\w.,/])(?P<prefix>)(?P<number>\d{1,4})\s*(?:of|/)\s*(?P<total>\d{1,4})(?![\w.,/])"
+)
+_LAST = re.compile(r"(?<=\s)(?P<prefix>)(?P<number>\d{1,4}|[ivxlc]{1,7})$")
+_FIRST = re.compile(r"^(?P<prefix>)(?P<number>\d{1,4}|[ivxlc]{1,7})(?=\s)")
+_PATTERNS = (_NAMED, _COUNTED, _LAST, _FIRST)
+_MONEY = (
+    r"(?:[$€£¥₹₽%+=~<>]|(?i:EUR|USD|GBP|CHF|JPY|CNY|AUD|CAD|INR|SEK|NOK|DKK|PLN|CZK|HUF|RUB|BRL|ZAR|MXN|euros?|dollars?"
+    r"|pounds?|francs?|kr|total|sum|subtotal|balance|amount|price|due|net|gross|saldo|betrag|summe|montant|importe)\b)"
+)
+_AMOUNT_BEFORE = re.compile(rf"{_MONEY}[\s:]*[-–−]?$|(?<!\w)[-–−]$")
+_AMOUNT_AFTER = re.compile(rf"^\s?{_MONEY}")
+_NUMERIC = re.compile(r"\d|(?:^|\W)(?:[ivxlc]{1,7}|[IVXLC]{1,7})(?!\w)")
+_SIGNED = re.compile(r"\s*[-–−]\s*\w+\s*$")
 
 
-@dataclass(slots=True)
-class TextLayout:
-    """The lines that are text, in content order, and an account of the others.
+@dataclass(frozen=True, slots=True)
+class _PageLines:
+    """The lines of a page that may be text.
 
     Attributes:
-        lines: text lines of all pages.
-        account: of the lines outside the body.
+        number: of the page, 1-based.
+        height: of the page across their direction, in points.
     """
 
-    lines: list[Line] = field(default_factory=list)
-    account: Account = field(default_factory=Account)
-
-
-def text_lines(pages: Sequence[PdfPage]) -> TextLayout:
-    """Keep the lines that are text, and account for the others."""
-    layout = TextLayout()
-    divided = [_Divided.page(page) for page in pages]
-    upright = [page.upright for page in divided]
-    heads = running_heads([*upright, *(turned for page in divided for turned in page.turned)], len(pages))
-    every = [line for page in upright for line in page.lines]
-    kept = [line for line in every if id(line) not in heads]
-    if _characters(kept) < (1 - _MAX_FURNITURE) * _characters(
-        every
-    ):  # slides and forms repeat all of their text
-        kept, heads = every, {}
-    _account_for_heads(divided, heads, layout.account)
-    _account_for_others(divided, heads, layout.account)
-    layout.lines = _with_entries(kept, pages)
-    return layout
+    number: int
+    height: float
+    lines: list[Line]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,71 +79,87 @@ class _Divided:
         hidden: lines that are not seen.
     """
 
-    upright: PageLines
-    turned: tuple[PageLines, ...] = ()
-    hidden: tuple[Line, ...] = ()
-
-    @property
-    def by_side(self) -> Iterator[tuple[PageLines, Line]]:
-        """Each line that is seen, with the lines of its direction."""
-        return ((lines, line) for lines in (self.upright, *self.turned) for line in lines.lines)
-
-    @classmethod
-    def page(cls, page: PdfPage) -> _Divided:
-        """Divide the lines of a page."""
-        main, sides = 0, {0: list(page.lines)}
-        if any(line.angle for line in page.lines):
-            sides = defaultdict(list)
-            for line in page.lines:
-                sides[_quarter(line.angle) if line.angle else 0].append(line)
-            level = _characters(sides.get(0, ())) > 0.4 * _characters(page.lines)
-            main = 0 if level else max(sides, key=lambda angle: _characters(sides[angle]))
-        upright = sides.pop(main)
-        width, height = _extent(page, main)
-        kept = _seen(upright, width, height)
-        shown = set(map(id, kept))
-        return cls(
-            PageLines(page.number, height, _without_doubles(kept)),
-            tuple(PageLines(page.number, _extent(page, angle)[1], lines) for angle, lines in sides.items()),
-            tuple(line for line in upright if id(line) not in shown),
-        )
+    upright: _PageLines
+    turned: tuple[_PageLines, ...]
+    hidden: tuple[Line, ...]
 
 
-def _extent(page: PdfPage, angle: int) -> tuple[float, float]:
-    """Width and height of a page for lines at an angle."""
-    return (page.width, page.height) if angle % 180 == 0 else (page.height, page.width)
+def text_lines(pages: Sequence[PdfPage]) -> tuple[list[Line], Account]:
+    """Keep the lines that are text, in content order, and account for the others."""
+    divided = list(map(_divided, pages))
+    every = [line for page in divided for line in page.upright.lines]
+    heads = _running_heads(
+        [*(page.upright for page in divided), *(turned for page in divided for turned in page.turned)],
+        len(pages),
+    )
+    kept = [line for line in every if id(line) not in heads]
+    if _characters(kept) < (1 - _MAX_FURNITURE) * _characters(every):
+        kept, heads = every, {}  # slides and forms repeat all of their text
+    account = Account()
+    _account_for(divided, heads, account)
+    return _with_entries(kept, pages), account
 
 
-def _account_for_heads(pages: Iterable[_Divided], heads: dict[int, str], account: Account) -> None:
-    """Add each distinct text at the upper and at the lower edge once, with the first and the last page it stands on."""
-    found: dict[tuple[OutsideKind, str], tuple[int, int]] = {}
-    for lines, line in (pair for page in pages for pair in page.by_side):
-        if id(line) in heads:
-            upper, text = line.base > lines.height / 2, _joined([heads[id(line)]])
-            _add_place(found, OutsideKind.HEADERS if upper else OutsideKind.FOOTERS, text, line.page)
-    for (kind, text), numbers in found.items():
-        account.add_text(kind, text, pages=numbers)
+def _divided(page: PdfPage) -> _Divided:
+    main, sides = 0, {0: list(page.lines)}
+    if any(line.angle for line in page.lines):
+        sides = defaultdict(list)
+        for line in page.lines:
+            # An angle near a quarter turn is one, as in a skewed scan.
+            nearest = round(line.angle / 90) * 90
+            sides[nearest % 360 if abs(line.angle - nearest) <= _SKEW else line.angle].append(line)
+        level = _characters(sides.get(0, ())) > 0.4 * _characters(page.lines)
+        main = 0 if level else max(sides, key=lambda angle: _characters(sides[angle]))
+
+    def extent(angle: int) -> tuple[float, float]:
+        """Width and height of the page for lines at an angle."""
+        return (page.width, page.height) if angle % 180 == 0 else (page.height, page.width)
+
+    upright = sides.pop(main)
+    seen = _seen(upright, *extent(main))
+    shown = set(map(id, seen))
+    return _Divided(
+        _PageLines(page.number, extent(main)[1], _without_doubles(seen)),
+        tuple(_PageLines(page.number, extent(angle)[1], lines) for angle, lines in sides.items()),
+        tuple(line for line in upright if id(line) not in shown),
+    )
 
 
-def _account_for_others(pages: Iterable[_Divided], heads: dict[int, str], account: Account) -> None:
-    """Add the turned and the hidden texts; a turned text is added once, since a watermark is on every page."""
-    found: dict[tuple[OutsideKind, str], tuple[int, int]] = {}
+def _account_for(pages: Iterable[_Divided], heads: dict[int, str], account: Account) -> None:
+    """Add heads and feet, then turned and hidden texts.
+
+    A text at the upper or lower edge is added once, with the first and the last page it stands on. So is a turned text,
+    since a watermark is on every page.
+    """
+    edges: dict[tuple[OutsideKind, str], tuple[int, int]] = {}
+    turned: dict[tuple[OutsideKind, str], tuple[int, int]] = {}
+    hidden: list[tuple[str, int]] = []
+
+    def add(places: dict[tuple[OutsideKind, str], tuple[int, int]], kind: OutsideKind, text: str) -> None:
+        first, _ = places.get((kind, text), (number, number))
+        places[kind, text] = first, number
+
     for page in pages:
         number = page.upright.number
+        for side in (page.upright, *page.turned):
+            for line in side.lines:
+                if id(line) in heads:
+                    upper = line.base > side.height / 2
+                    add(
+                        edges,
+                        OutsideKind.HEADERS if upper else OutsideKind.FOOTERS,
+                        _joined([heads[id(line)]]),
+                    )
         for side in page.turned:
             for text in _neighbours([line for line in side.lines if id(line) not in heads]):
-                _add_place(found, OutsideKind.ROTATED, text, number)
-        for text in _neighbours(page.hidden):
-            account.add_text(OutsideKind.HIDDEN, text, pages=(number, number))
-    for (kind, text), numbers in found.items():
+                add(turned, OutsideKind.ROTATED, text)
+        hidden += [(text, number) for text in _neighbours(page.hidden)]
+    for (kind, text), numbers in edges.items():
         account.add_text(kind, text, pages=numbers)
-
-
-def _add_place(
-    found: dict[tuple[OutsideKind, str], tuple[int, int]], kind: OutsideKind, text: str, page: int
-) -> None:
-    first, _ = found.get((kind, text), (page, page))
-    found[kind, text] = first, page
+    for text, number in hidden:
+        account.add_text(OutsideKind.HIDDEN, text, pages=(number, number))
+    for (kind, text), numbers in turned.items():
+        account.add_text(kind, text, pages=numbers)
 
 
 def _neighbours(lines: Iterable[Line]) -> list[str]:
@@ -151,21 +184,14 @@ def _characters(lines: Iterable[Line]) -> int:
 def _seen(lines: list[Line], width: float, height: float) -> list[Line]:
     """Keep the lines that a reader sees on a page; all lines, if these are as good as none."""
     on_page = [line for line in lines if -2 < line.base < height + 2 and line.x0 < width and line.x1 > 0]
-    seen = [line for line in on_page if line.hidden < 0.5 and not _is_tiny(line)]
+    seen = [
+        line
+        for line in on_page
+        if line.hidden < 0.5 and not (line.size <= _TINY and line.width < _NARROW * len(line.text))
+    ]
     # The words of a scanned page are invisible text from OCR, perhaps next to a visible stamp.
     all_seen = seen and len(seen) == len(on_page)
     return seen if all_seen or _characters(seen) > _STAMP * _characters(on_page) else on_page or lines
-
-
-def _is_tiny(line: Line) -> bool:
-    """Whether a line is too small to be read."""
-    return line.size <= _TINY and line.width < _NARROW * len(line.text)
-
-
-def _quarter(angle: int) -> int:
-    """Round an angle to a quarter turn if it is near one, as in a skewed scan."""
-    nearest = round(angle / 90) * 90
-    return nearest % 360 if abs(angle - nearest) <= _SKEW else angle
 
 
 def _without_doubles(lines: list[Line]) -> list[Line]:
@@ -175,18 +201,18 @@ def _without_doubles(lines: list[Line]) -> list[Line]:
     kept: list[Line] = []
     places: defaultdict[str, list[int]] = defaultdict(list)
     for line in lines:
-        twin = next((at for at in places[line.text] if _is_close(kept[at], line)), None)
-        if twin is None:
+        near = 0.25 * line.size
+        twins = (
+            at
+            for at in places[line.text]
+            if abs(kept[at].x0 - line.x0) < near and abs(kept[at].base - line.base) < near
+        )
+        if (twin := next(twins, None)) is None:
             places[line.text].append(len(kept))
             kept.append(line)
         else:
             kept[twin] = replace(kept[twin], bold=1.0)
     return kept
-
-
-def _is_close(line: Line, other: Line) -> bool:
-    near = 0.25 * other.size
-    return abs(line.x0 - other.x0) < near and abs(line.base - other.base) < near
 
 
 def _with_entries(lines: list[Line], pages: Sequence[PdfPage]) -> list[Line]:
@@ -197,12 +223,193 @@ def _with_entries(lines: list[Line], pages: Sequence[PdfPage]) -> list[Line]:
     for line in lines:
         written[line.page].append(line)
     for page in pages:
+        own = written[page.number]
         for entry in sorted(page.entries, key=lambda entry: (-entry.base, entry.x0)):
-            _insert(written[page.number], entry)
+            beside = (place for place, line in enumerate(own) if in_row(line, entry))
+            nearest = max(beside, key=lambda place: own[place].x0, default=len(own) - 1)
+            own.insert(nearest + 1, entry)
     return [line for page in pages for line in written[page.number]]
 
 
-def _insert(lines: list[Line], entry: Line) -> None:
-    beside = [place for place, line in enumerate(lines) if in_row(line, entry)]
-    nearest = max(beside, key=lambda place: lines[place].x0, default=len(lines) - 1)
-    lines.insert(nearest + 1, entry)
+@dataclass(frozen=True, slots=True)
+class _EdgeLine:
+    """A line that may belong to a head or foot.
+
+    Attributes:
+        text: with `#` for the numbers that are known to be page numbers.
+        near: it is so near to the edge of the page that it belongs to it.
+        detached: it stands apart from the text; else it is merely the first or last line of the page.
+    """
+
+    line: Line
+    text: str
+    near: bool
+    detached: bool
+
+    @property
+    def level(self) -> int:
+        """Its height in steps."""
+        return round(self.line.base / _STEP)
+
+
+@dataclass(frozen=True, slots=True)
+class _Number:
+    """A number that may be that of a page.
+
+    Attributes:
+        edge: its line.
+        key: how it is written, and the number less that of the page: the same for all numbers of one numbering.
+        span: offsets of the number in the line.
+        total: offsets of the number of all pages, if it is named; else (0, 0).
+        alone: there is nothing else in the line.
+    """
+
+    edge: _EdgeLine
+    key: tuple[str, int]
+    span: tuple[int, int]
+    value: int
+    total: tuple[int, int]
+    alone: bool
+
+
+def _running_heads(pages: Iterable[_PageLines], count: int) -> dict[int, str]:
+    """Find running heads, feet and page numbers.
+
+    Args:
+        pages: the lines of pages; a page with lines in two directions is there twice.
+        count: number of pages of the document.
+
+    Returns:
+        By id of the line its text, with `#` for a number that follows the page.
+    """
+    edges = [edge for page in pages for edge in _edge_lines(page)]
+    numbered = _page_numbers(edges, count)
+    edges = [numbered.get(id(edge.line), edge) for edge in edges]
+    found = {id(edge.line): edge.text for edge in (*numbered.values(), *_repeated(edges, count))}
+    # What stands in one row with a head near the edge belongs to it, such as the title of a section.
+    rows = {(edge.line.page, edge.level) for edge in edges if id(edge.line) in found and edge.near}
+    beside = {
+        id(edge.line): edge.text
+        for edge in edges
+        if edge.near and id(edge.line) not in found and (edge.line.page, edge.level) in rows
+    }
+    return found | beside
+
+
+def _edge_lines(page: _PageLines) -> Iterator[_EdgeLine]:
+    """List the lines near the edges of a page, and the rows at its top and foot that stand apart from the text."""
+    low, high = _EDGE * page.height, (1 - _EDGE) * page.height
+    rows: list[list[Line]] = []  # from the top
+    for line in sorted(page.lines, key=lambda line: -line.base):
+        if rows and rows[-1][0].base - line.base <= _ROW * rows[-1][0].size:
+            rows[-1].append(line)
+        else:
+            rows.append([line])
+    upper, lower = _outer_rows(rows), _outer_rows(rows[::-1])
+    for index, row in enumerate(rows):
+        detached = index < upper or len(rows) - 1 - index < lower
+        outermost = index in (0, len(rows) - 1)
+        for line in row:
+            near = not low < line.base < high
+            if near or detached or outermost:
+                yield _EdgeLine(line, line.text, near, detached)
+
+
+def _outer_rows(rows: Sequence[Sequence[Line]]) -> int:
+    """Count the first rows, at most `_EDGE_ROWS`, after which there is a gap."""
+    for count in range(min(_EDGE_ROWS, len(rows)), 0, -1):
+        if count == len(rows):
+            return count
+        gap = abs(rows[count - 1][0].base - rows[count][0].base)
+        outer, inner = rows[count - 1][0].size, rows[count][0].size
+        if gap >= _DETACHED * max(outer, min(inner, _LARGER * outer)):
+            return count
+    return 0
+
+
+def _page_numbers(edges: Iterable[_EdgeLine], pages: int) -> dict[int, _EdgeLine]:
+    """Find the lines with page numbers, by id, with `#` in their place, and in that of the number of all pages."""
+    series: defaultdict[tuple[str, int], list[_Number]] = defaultdict(list)
+    for edge in edges:
+        for number in _numbers(edge):
+            series[number.key].append(number)
+    kept = {key: [one for one in numbers if _follows(one, numbers)] for key, numbers in series.items()}
+    levels = {one.edge.level for numbers in kept.values() for one in numbers if one.edge.near}
+    found: dict[int, _EdgeLine] = {}
+    for key, numbers in series.items():
+        known = kept[key]
+        totals = {pages, max((one.value for one in known), default=0)}
+        for one in numbers:
+            first = one.value == 1 and one.edge.near and one.edge.level in levels  # of a new numbering
+            if id(one.edge.line) in found or not (
+                one in known or (one.alone and (len(known) >= _RUN or first))
+            ):
+                continue
+            text = one.edge.line.text
+            (start, end), (begin, after) = one.span, one.total
+            if after and int(text[begin:after]) in totals:
+                text = f"{text[:begin]}#{text[after:]}"
+            found[id(one.edge.line)] = replace(one.edge, text=f"{text[:start]}#{text[end:]}")
+    return found
+
+
+def _numbers(edge: _EdgeLine) -> Iterator[_Number]:
+    """Find the numbers in a line that may be that of the page: alone, named or counted, the first and the last."""
+    text = edge.line.text
+    if _NUMERIC.search(text) is None:
+        return
+    if alone := _ALONE.fullmatch(text):
+        matches = [] if _SIGNED.fullmatch(text) else [alone]
+    elif edge.near or edge.detached:
+        matches = [match for pattern in _PATTERNS for match in pattern.finditer(text)]
+    else:
+        matches = []
+    seen: set[int] = set()
+    for match in matches:
+        start, end = match.span("number")
+        if start in seen or _is_amount(text[:start], text[end:]):
+            continue
+        seen.add(start)
+        written = match["number"]
+        if written.isdigit():
+            form, value = "1", int(written)
+        else:
+            form, value = "i" if written.islower() else "I", from_roman(written)
+        if value or form == "1":
+            total = match.span("total") if match.groupdict().get("total") else (0, 0)
+            key = (match["prefix"] or "") + form, value - edge.line.page
+            yield _Number(edge, key, (start, end), value, total, alone is not None)
+
+
+def _is_amount(before: str, after: str) -> bool:
+    """Whether a sign, a currency or the like before or after a number makes it an amount."""
+    signed = _AMOUNT_BEFORE.search(before) and not after.endswith(("-", "–", "−"))
+    return bool(signed or _AMOUNT_AFTER.match(after))
+
+
+def _follows(one: _Number, numbers: Sequence[_Number]) -> bool:
+    """Whether a number follows the page, as others of its numbering on pages nearby do at the same place."""
+    if one.alone and one.edge.near and one.key == ("1", 0):
+        return True
+    others = {
+        other.edge.line.page
+        for other in numbers
+        if 0 < abs(other.edge.line.page - one.edge.line.page) <= _NEAR
+        and (abs(other.edge.level - one.edge.level) <= 1 or (other.alone and one.alone))
+    }
+    return len(others) >= (1 if one.edge.near else _RUN - 1)
+
+
+def _repeated(edges: Iterable[_EdgeLine], pages: int) -> Iterator[_EdgeLine]:
+    """Find the lines that are the same on several pages, at the same height."""
+    places: defaultdict[tuple[str, int], list[_EdgeLine]] = defaultdict(list)
+    for edge in edges:
+        if edge.near or edge.detached:
+            pattern = re.sub(r"[^\w#]+", "", edge.text.casefold())[:_LONGEST]
+            places[pattern, edge.level].append(edge)
+    for same in places.values():
+        count = len({edge.line.page for edge in same})
+        often = count >= 3 and count >= min(0.12 * pages, 12)
+        near = count >= 2 and 2 * count >= pages and all(edge.near for edge in same)
+        if often or near or (pages >= 4 and count >= max(2, 0.4 * pages)):
+            yield from same

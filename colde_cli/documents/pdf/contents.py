@@ -12,9 +12,9 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
+from colde_cli.documents.notation import from_roman
 from colde_cli.documents.outside import Account, OutsideKind
 from colde_cli.documents.pdf.lines import Line
-from colde_cli.documents.pdf.running_heads import roman
 
 _FEWEST = 3
 _CONFIRMED = 0.5
@@ -126,7 +126,7 @@ def _entry(index: int, line: Line, between: Sequence[int]) -> _Entry | None:
     led = len(before) - len(title) - before.count(" ", len(title)) > 1
     if not any(map(str.isalpha, title)) or not (led or before.endswith(" ")):
         return None
-    number = int(written) if written.isdigit() else roman(written)
+    number = int(written) if written.isdigit() else from_roman(written)
     form = "1" if written.isdigit() else "i"
     return _Entry(index, title, tuple(between), written, form, number, led=led) if number else None
 

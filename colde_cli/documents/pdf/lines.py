@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from array import array
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, NamedTuple
-
-from colde_cli.documents.pdf.packing import unpack_counts, unpack_places
 
 _BOLD = re.compile(
     r"bold|black|heavy|demi|poster|[-,]b$|medi$|-bd|\bbd\b|cmbx|cmssbx|cmb1|sfbx|ptmb|ptb|utmb|phvb|tib|lmb|MB\d"
@@ -128,8 +125,7 @@ class PdfPage:
 
     Attributes:
         number: 1-based.
-        width: in points.
-        height: in points.
+        width: in points, like the height.
         lines: in the order of the content stream.
         unreadable: number of characters without a meaning in Unicode.
         suspect: number of characters with a meaning that the reader guessed.
@@ -152,7 +148,7 @@ class PdfPage:
     plain: bool = False
     entries: tuple[Line, ...] = ()
     unread: int = 0
-    boxes: tuple[tuple[str, float, array[float]], ...] = ()
+    boxes: Sequence[tuple[str, float, Sequence[float]]] = ()
 
     @property
     def characters(self) -> int:
@@ -174,22 +170,19 @@ def decode_page(message: dict[str, Any]) -> PdfPage:
     number = int(message["number"])
     if message.get("failed"):
         return PdfPage(number, failed=True)
-    lines = list(_decode_lines(number, message["lines"]))
-    entries = _decode_lines(number, message["entries"], len(lines))
+    entries = _decode_lines(number, message["entries"], len(message["lines"]))
     return PdfPage(
         number,
         _measure(message["width"]),
         _measure(message["height"]),
-        tuple(line for line in lines if line.text),
+        tuple(line for line in _decode_lines(number, message["lines"]) if line.text),
         int(message["unreadable"]),
         int(message["suspect"]),
         blank=bool(message["blank"]),
-        plain=bool(message.get("plain")),
+        plain=bool(message["plain"]),
         entries=tuple(replace(line, filled_in=True) for line in entries if line.text),
         unread=int(message["unread"]),
-        boxes=tuple(
-            (letters, angle, array("d", values)) for letters, angle, values in message.get("boxes", ())
-        ),
+        boxes=[(str(letters), float(angle), [*map(float, box)]) for letters, angle, box in message["boxes"]],
     )
 
 
@@ -198,49 +191,28 @@ def _measure(value: float) -> float:
     return float(value) if abs(value) < _FARTHEST else 0.0
 
 
-def _decode_lines(page: int, packed: dict[str, Any], first: int = 0) -> Iterator[Line]:
-    """Decode the lines that a reader process packed; the place of the first one is `first`."""
-    types = [_type_of(*style) for style in packed["styles"]]
-    found: Iterable[float] = unpack_places(packed)
-    if not sum(map(abs, found)) < _FARTHEST:
-        found = map(_measure, found)
-    places = iter(found)
-    lines = zip(packed["texts"], places, places, places, unpack_counts(packed), strict=True)
-    for place, (text, x0, base, x1, (angle, mark, ruled, runs)) in enumerate(lines, first):
-        if len(runs) == 2:
-            size, font, *shares = types[runs[0]]
-            bold, italic, hidden = map(float, shares)
-            lead = 0
+def _decode_lines(page: int, sent: Iterable[Sequence[Any]], first: int = 0) -> Iterator[Line]:
+    """Decode the lines of a page, in the form of `page_text.LineValues`; the place of the first one is `first`."""
+    for place, (text, x0, base, x1, angle, mark, ruled, runs) in enumerate(sent, first):
+        if not abs(x0) + abs(base) + abs(x1) < _FARTHEST:
+            x0, base, x1 = map(_measure, (x0, base, x1))  # noqa: PLW2901 - the same places, as far as they are sound
+        if len(runs) == 1:
+            size, font, bold, italic, hidden, lead = *_type_of(*runs[0][0]), 0
         else:
-            size, font, bold, italic, hidden, lead = _mixed(types, runs[::2], runs[1::2], mark)
+            size, font, bold, italic, hidden, lead = _mixed(runs, mark)
         yield Line(
-            clean(text),
-            page,
-            x0,
-            base,
-            x1,
-            size,
-            font,
-            bold,
-            italic,
-            angle,
-            hidden,
-            mark,
-            bool(ruled),
-            lead,
-            place=place,
-        )
+            clean(text), page, x0, base, x1, size, font, float(bold), float(italic), angle, float(hidden),
+            mark, bool(ruled), lead, place=place,
+        )  # fmt: skip
 
 
-def _mixed(
-    types: Sequence[_Type], runs: Sequence[int], counts: Sequence[int], mark: int
-) -> tuple[float, str, float, float, float, int]:
+def _mixed(runs: Sequence[Any], mark: int) -> tuple[float, str, float, float, float, int]:
     """Size and font of most letters of a line, its shares of bold, italic and hidden ones, and its lead."""
     sizes: defaultdict[float, int] = defaultdict(int)
     fonts: defaultdict[str, int] = defaultdict(int)
     bold = italic = hidden = 0
-    for run, count in zip(runs, counts, strict=True):
-        size, font, is_bold, is_italic, is_hidden = types[run]
+    types, counts = [_type_of(*style) for style, _ in runs], [count for _, count in runs]
+    for (size, font, is_bold, is_italic, is_hidden), count in zip(types, counts, strict=True):
         sizes[size] += count
         fonts[font] += count
         bold += count * is_bold
@@ -249,37 +221,21 @@ def _mixed(
     total = max(1, sum(counts))
     most = max(sizes, key=lambda size: (sizes[size], size))
     lead = 0
-    if _is_set_off(types[runs[0]]) and not _is_set_off(types[runs[-1]]) and counts[-1] > max(1, mark):
-        plain = next(index for index, run in enumerate(runs) if not _is_set_off(types[run]))
-        lead = sum(counts[:plain])
+    set_off = [kind[2] or kind[3] for kind in types]  # in bold or italic
+    if set_off[0] and not set_off[-1] and counts[-1] > max(1, mark):
+        lead = sum(counts[: set_off.index(False)])
     return most, max(fonts, key=fonts.__getitem__), bold / total, italic / total, hidden / total, lead
 
 
-_Type = tuple[float, str, bool, bool, bool]
-"""The type of letters: size rounded to half points, font without the mark of a subset, bold, italic, hidden."""
-
-
 @lru_cache(maxsize=1024)
-def _type_of(size: float, font: str, weight: int, italic: bool, angle: int, hidden: bool) -> _Type:
-    del angle
+def _type_of(
+    size: float, font: str, weight: int, italic: bool, _: int, hidden: bool
+) -> tuple[float, str, float, float, float]:
+    """Type of letters: size rounded to half points, font without the mark of a subset, bold, italic, hidden."""
     name = _SUBSET.sub("", font)
-    rounded = max(0.5, round(_measure(size) * 2) / 2)  # fonts of no size exist
-    return rounded, name, _is_bold(name, weight), bool(italic or _is_italic(name)), bool(hidden)
-
-
-def _is_set_off(letters: _Type) -> bool:
-    """Whether letters are bold or italic."""
-    return letters[2] or letters[3]
-
-
-@lru_cache(maxsize=1024)
-def _is_italic(name: str) -> bool:
-    return bool(_ITALIC.search(name))
-
-
-@lru_cache(maxsize=1024)
-def _is_bold(name: str, weight: int) -> bool:
-    return bool(_BOLD.search(name)) or (weight >= 600 and "regu" not in name.lower())
+    size = max(0.5, round(_measure(size) * 2) / 2)  # fonts of no size exist
+    bold = _BOLD.search(name) is not None or (weight >= 600 and "regu" not in name.lower())
+    return size, name, bold, bool(italic) or _ITALIC.search(name) is not None, bool(hidden)
 
 
 def clean(text: str) -> str:

@@ -1,8 +1,9 @@
-"""Ask PDFium for the letters of a page and for their places, inside the reader process of `engine.py`.
+"""Ask PDFium for the letters of a page and for their places, inside the reader process of `pdfium_engine.py`.
 
 A call through ctypes costs as much as ten lines of Python. So the text of a page is asked for as a whole. Type and
 baseline belong to a text object, which is often a whole line: they are asked for at its ends only. The box of every
-letter is asked for only where marks are to be drawn on the page.
+letter is asked for only where marks are to be drawn on the page. A word of several text objects is written with signs
+for its super- and subscripts, found by size and baseline, and with blanks between numbers that stand apart.
 """
 
 from __future__ import annotations
@@ -12,17 +13,33 @@ import math
 import re
 import struct
 from collections.abc import Iterator, Sequence
+from itertools import groupby, pairwise
 from operator import itemgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 import pypdfium2_raw as pdfium
 
-from colde_cli.documents.pdf.fields import Entry
-from colde_cli.documents.pdf.packing import LetterStyle
-from colde_cli.documents.pdf.pictures import page_objects, pictured, quick
-from colde_cli.documents.pdf.word_pieces import WordPiece, join_pieces, touch
+from colde_cli.documents.notation import lowered, raised
+from colde_cli.documents.pdf.annotations import Entry
+from colde_cli.documents.pdf.parts import page_objects, pictured, quick
 
 Handle = Any  # a pointer of ctypes, or a function of the library
+LetterStyle = tuple[float, str, int, bool, int, bool]
+"""Size in points, font, weight (0 unknown), italic, angle in degrees, hidden."""
+LineValues = tuple[str, float, float, float, int, int, bool, Sequence[tuple[LetterStyle, int]]]
+"""Text, x0, baseline, x1, angle, mark, ruled, and the number of letters of each run of words in one style."""
+LineBoxes = tuple[str, float, list[float]]
+"""The letters of a line, its direction in degrees, and four numbers for each letter.
+
+They are begin and end along the direction, foot and top across it: points of the page's own coordinates, turned by the
+direction.
+"""
+Run = tuple[int, int, LetterStyle, int, float, float]
+"""Words of a line that belong to one text object and stand on one baseline; else one word.
+
+The index of its first word among those of the line, and the index after its last; style; address of the font, 0 where
+it is not known; where its first or its last word begins, whichever is further to the left; baseline.
+"""
 
 HYPHENS = ("\x02", "\ufffe")
 """Characters that PDFium puts where it joins a word over the end of a line."""
@@ -32,15 +49,18 @@ _FIRST = itemgetter(0)
 _NOTHING: LetterStyle = (0.0, "", 0, False, 0, False)
 _AROUND_WORDS = ".,;:!?()[]{}\"'“”‘’"
 _SHORT = 3  # letters; in a longer word without digits a script is at the end
+_DESCENT, _ASCENT = 0.22, 0.78  # shares of the size that a letter may take below and above its baseline
+_SMALL, _SMALLEST = 0.86, 0.4  # sizes of a script, as shares of that of the word
+_RAISED, _LOWERED = 0.12, -0.04  # baselines of a script, in sizes of the word
+_RAISED_WHOLE, _LOWERED_WHOLE = 0.25, -0.2  # of a script in letters as large as the word's
+_FARTHEST = 0.9
+_LONGEST = 2
+"""Maximum number of raised letters; more, after a large one, are a word that begins with an initial."""
+_GAP, _OVERLAP = 0.08, -0.3  # sizes between two numbers that are not one
+_OF_NUMBERS = frozenset(".,'’%‰")
+_SLASHES = frozenset("/⁄∕")
 
 _ADDRESS = ctypes.c_void_p
-# The letters of a line, its direction in degrees, and four numbers for each letter: begin and end along the direction,
-# foot and top across it. They are points of the page's own coordinates, turned by the direction.
-LineBoxes = tuple[str, float, list[float]]
-
-_DESCENT, _ASCENT = 0.22, 0.78  # shares of the size that a letter may take below and above its baseline
-
-
 # Without types of arguments a call is quicker still; such a function takes `c_void_p`, `byref` and small integers only.
 _unicode = quick(pdfium.FPDFText_GetUnicode, ctypes.c_uint)
 _index = quick(pdfium.FPDFText_GetCharIndexFromTextIndex, ctypes.c_int)
@@ -55,10 +75,22 @@ _font_of = quick(pdfium.FPDFTextObj_GetFont, _ADDRESS, _ADDRESS)
 _render_mode = quick(pdfium.FPDFTextObj_GetTextRenderMode, ctypes.c_int, _ADDRESS)
 
 
-# Words of a line that belong to one text object and stand on one baseline; else one word: the index of its first word
-# among those of the line, and the index after its last; style; address of the font, 0 where it is not known; where its
-# first or its last word begins, whichever is further to the left; baseline.
-Run = tuple[int, int, LetterStyle, int, float, float]
+class WordPiece(NamedTuple):
+    """Letters of a word that belong to one text object.
+
+    Attributes:
+        text: its letters.
+        size: in points.
+        base: baseline, in points above the foot of the page.
+        before: distance from the letter before, in points; 0 where nobody asked.
+        spacing: usual distance between letters, in points.
+    """
+
+    text: str
+    size: float
+    base: float
+    before: float = 0.0
+    spacing: float = 0.0
 
 
 class PageText:
@@ -128,10 +160,6 @@ class PageText:
             added = there - at
         yield text[at:]
 
-    def close(self) -> None:
-        """Free it."""
-        pdfium.FPDFText_ClosePage(self.handle)
-
     def runs(
         self, words: Sequence[str], begins: Sequence[int], before: LetterStyle | None
     ) -> tuple[list[Run], list[int]]:
@@ -180,12 +208,11 @@ class PageText:
             return word
         pieces = []
         for place, after, style in zip(places, [*places[1:], len(word)], styles, strict=True):
-            piece = WordPiece(word[place:after], style[0], self.origin(begin + place)[1])
-            if len(piece.text) > 1:
-                piece.spacing = self._gap(begin + place + 1)
-            if place and touch(word[place - 1], word[place]):
-                piece.before = self._gap(begin + place)
-            pieces.append(piece)
+            asked = place and _touch(word[place - 1], word[place])
+            before = self._gap(begin + place) if asked else 0.0
+            spacing = self._gap(begin + place + 1) if after - place > 1 else 0.0
+            base = self.origin(begin + place)[1]
+            pieces.append(WordPiece(word[place:after], style[0], base, before, spacing))
         return join_pieces(pieces)
 
     def _is_plain(self, word: str, begin: int) -> bool:
@@ -290,6 +317,87 @@ class PageText:
         flags = pdfium.FPDFFont_GetFlags(font)
         weight = 700 if flags > 0 and flags & 1 << 18 else pdfium.FPDFFont_GetWeight(font)
         return name, weight, bool(flags > 0 and flags & 1 << 6)
+
+
+def _touch(left: str, right: str) -> bool:
+    """Whether two neighbouring letters would be one number if there is no blank between them."""
+    return (left.isdigit() and (right.isdigit() or right in _OF_NUMBERS)) or (
+        left in _OF_NUMBERS and right.isdigit()
+    )
+
+
+def join_pieces(pieces: Sequence[WordPiece]) -> str:
+    """Join the pieces of a word."""
+    largest = max(pieces, key=lambda piece: piece.size)
+    levels = [_level(piece, largest) for piece in pieces]
+    if not any(levels):
+        return _numbers_apart(pieces)
+    runs = [
+        (level, "".join(piece.text for piece, _ in group))
+        for level, group in groupby(zip(pieces, levels, strict=True), key=lambda pair: pair[1])
+    ]
+    written = ""
+    for index, (level, text) in enumerate(runs):
+        following = runs[index + 1 : index + 3]
+        if level > 0 and _is_fraction(text, following):
+            written += f" {text}" if written[-1:].isalnum() else text
+        elif level and not _is_logo(level, text, following):
+            script = raised(written, text) if level > 0 else lowered(written, text)
+            ambiguous = script[-1:].isdigit() and script != text and bool(following) and following[0][0] == 0
+            if ambiguous and following[0][1][:1].isdigit():
+                script = f"{script[0]}({script[1:]})"
+            written += script
+        else:
+            written += text
+    return written
+
+
+def _level(piece: WordPiece, largest: WordPiece) -> int:
+    """1 for a superscript, -1 for a subscript, else 0."""
+    if not largest.size:
+        return 0
+    share, rise = piece.size / largest.size, (piece.base - largest.base) / largest.size
+    level = 0
+    if _SMALLEST <= share <= _SMALL:
+        level = (_RAISED < rise < _FARTHEST) - (-_FARTHEST < rise < _LOWERED)
+    if not level and piece.size >= _SMALL * largest.size and piece.text.isdigit():
+        level = (_RAISED_WHOLE < rise < _FARTHEST) - (-_FARTHEST < rise < _LOWERED_WHOLE)
+    return level
+
+
+def _is_logo(level: int, text: str, following: Sequence[tuple[int, str]]) -> bool:
+    """Whether raised letters are part of a word: in LaTeX's logo, or after a large initial."""
+    if level < 0 or not text.isalpha():
+        return False
+    return len(text) > _LONGEST or bool(following and not following[0][0] and following[0][1][:1].isalpha())
+
+
+def _is_fraction(text: str, following: Sequence[tuple[int, str]]) -> bool:
+    """Whether raised digits are the upper part of a fraction that goes on with a slash and lower digits."""
+    if not text.rstrip("/⁄∕").isdigit() or not following:
+        return False
+    slash = text[-1] in _SLASHES or following[0][1][0] in _SLASHES
+    return slash and following[-1][1][-1:].isdigit()
+
+
+def _numbers_apart(pieces: Sequence[WordPiece]) -> str:
+    """Put a blank where two numbers meet that stand apart, as those of two cells do."""
+    apart = [_is_apart(one, other) for one, other in pairwise(pieces)]
+    if all(apart) and all(len(piece.text) == 1 for piece in pieces):  # spaced letters
+        apart = [False] * len(apart)
+    words = [
+        f" {piece.text}" if blank else piece.text
+        for piece, blank in zip(pieces, [False, *apart], strict=True)
+    ]
+    return "".join(words)
+
+
+def _is_apart(one: WordPiece, other: WordPiece) -> bool:
+    if not _touch(one.text[-1], other.text[0]):
+        return False
+    size = max(one.size, other.size)
+    gap = other.before - max(one.spacing, other.spacing, 0.0)
+    return gap >= _GAP * size or other.before <= _OVERLAP * size
 
 
 def survey_objects(page: Handle) -> tuple[set[int], list[tuple[float, float, float]], list[int]]:

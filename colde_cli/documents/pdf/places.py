@@ -16,7 +16,7 @@ from typing import BinaryIO
 from colde_cli.documents.document import Document, Span
 from colde_cli.documents.pdf.lines import Line, PdfPage, clean
 from colde_cli.documents.pdf.prose import SOFT_HYPHEN, ProseWriter
-from colde_cli.documents.pdf.reader import PDFIUM, laid_out, run_reader
+from colde_cli.documents.pdf.read_pdf import PDFIUM, laid_out, run_reader
 
 _HYPHENS = frozenset(("-", "‐", SOFT_HYPHEN))
 _WIDE_GAP = 3.0  # heights of a line; wider ones separate the columns of a table

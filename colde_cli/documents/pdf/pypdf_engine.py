@@ -1,29 +1,55 @@
-"""Read a PDF with pypdf if PDFium refuses it or dies, as a script in a separate process.
+"""Read a PDF with pypdf if PDFium refuses it or dies, in a process of its own.
 
-It answers in the protocol of `engine.py`. It is slower and knows less of the geometry. But it opens damaged files and
-ciphers that PDFium cannot open, and it says why a file cannot be opened.
+It answers in the protocol of `pdfium_engine.py`. It is slower and knows less of the geometry. But it opens damaged
+files and ciphers that PDFium cannot open, and it says why a file cannot be opened. `ObjectReader` reads for PDFium's
+process what PDFium does not tell.
 """
 
 from __future__ import annotations
 
+import hashlib
 import io
-import json
+import logging
 import os
 import re
-import sys
+import warnings
+from collections.abc import Iterable, Iterator
 from typing import Any
 
-sys.path.extend(json.loads(os.environ["COLDE_READER_PATH"]))
-
 import pypdf
+from pypdf.errors import WrongPasswordError
 
-from colde_cli.documents.pdf.packing import LetterStyle, LineValues, pack
-from colde_cli.documents.worker import HIDDEN, ON, Request, limit_step, send, serve_pypdf
+from colde_cli.documents.worker import HIDDEN, ON, Answer, Request, limit_step, send
 
 Handle = Any  # an object of pypdf
+_JUNK = 1 << 20  # bytes that may precede the file, such as the head of a mail
 _PUSH = 1 << 16  # the flag of push buttons, which have no value
-_MAX_PARENTS = 50
+_MAX_OBJECTS = 20_000
+_MAX_DEPTH = 50
 _UNREADABLE = re.compile("[\x00\x01\x03-\x08\x0b\x0c\x0e-\x1f\ufffd\ue000-\uf8ff]")
+_MEDIA = frozenset(("/Sound", "/Movie", "/Screen", "/3D", "/RichMedia"))
+_ELSEWHERE = frozenset(
+    ("/P", "/Parent", "/Popup", "/IRT", "/M", "/NM", "/CreationDate", "/Kids", "/StructParent")
+)
+"""Entries that lead out of an object, or that change each time a file is saved."""
+
+
+def opened(data: bytes, password: str | None) -> Handle:
+    """Open a file with its password.
+
+    Raises:
+        WrongPasswordError: the password is missing or wrong.
+    """
+    reader = pypdf.PdfReader(io.BytesIO(data[max(0, data.find(b"%PDF-", 0, _JUNK)) :]), strict=False)
+    if reader.is_encrypted and not reader.decrypt(password or ""):
+        raise WrongPasswordError
+    return reader
+
+
+def resolved(value: Handle) -> Handle:
+    """The object itself, in place of a reference to it; None for the null object."""
+    found = value.get_object() if hasattr(value, "get_object") else value
+    return None if type(found).__name__ == "NullObject" else found
 
 
 def bookmarks(reader: Handle) -> list[tuple[int, str, int]]:
@@ -45,17 +71,11 @@ def bookmarks(reader: Handle) -> list[tuple[int, str, int]]:
     return found
 
 
-def is_dynamic(reader: Handle) -> bool:
-    """Whether the form is an XFA form; its pages do not show all values."""
-    root = reader.root_object
-    return bool(root.get("/NeedsRendering")) and "/XFA" in (root.get("/AcroForm") or {})
-
-
 class LineGatherer:
-    """Gathers the pieces of text that pypdf reports into lines, in the form that `engine.py` sends."""
+    """Gathers the pieces of text that pypdf reports into lines, in the form that `pdfium_engine.py` sends."""
 
     def __init__(self) -> None:
-        self.lines: list[LineValues] = []
+        self.lines: list[Any] = []
         self._text = ""
         self._start = (0.0, 0.0)
         self._runs: dict[tuple[float, str], int] = {}
@@ -95,7 +115,7 @@ class EntryReader:
     """
 
     def __init__(self, page: Handle) -> None:
-        self.lines: list[LineValues] = []
+        self.lines: list[Any] = []
         self.texts: list[tuple[str, str, str]] = []
         self.unread = 0
         self._page = page
@@ -103,11 +123,11 @@ class EntryReader:
     def read(self) -> None:
         """Read the page's annotations."""
         try:
-            found = list(self._page.get("/Annots") or ())
+            annotations = list(self._page.get("/Annots") or ())
         except Exception:  # pypdf raises untyped errors on damaged objects
             self.unread += 1
             return
-        for item in found:
+        for item in annotations:
             try:
                 self._annotation(item.get_object())
             except MemoryError:
@@ -116,11 +136,18 @@ class EntryReader:
                 self.unread += 1
 
     def _annotation(self, item: Handle) -> None:
-        kind, unseen = item.get("/Subtype"), int(item.get("/F", 0)) & HIDDEN
-        self._beside(item, str(kind))
+        kind, unseen = str(item.get("/Subtype")), int(item.get("/F", 0)) & HIDDEN
+        target = (item.get("/A") or {}).get("/URI") if kind == "/Link" else None
+        if target is not None:
+            self.texts.append(("links", str(target), ""))
+        words, author = str(item.get("/Contents") or ""), str(item.get("/T") or "")
+        if words and kind not in ("/Link", "/Popup", "/Widget", "/FreeText"):
+            self.texts.append(("comments", f"{author}: {words}" if author else words, ""))
         if unseen or kind not in ("/Widget", "/FreeText", "/Stamp"):
             return
-        shown, value = self._shown(item), str(item.get("/Contents") or "") if kind == "/FreeText" else ""
+        look = resolved((item.get("/AP") or {}).get("/N"))
+        shown = str(self._page.extract_xform_text(look)) if hasattr(look, "get_data") else ""
+        value = words if kind == "/FreeText" else ""
         if kind == "/Widget":
             field_kind, flags = _inherited(item, "/FT"), int(_inherited(item, "/Ff") or 0)
             if field_kind == "/Btn":
@@ -131,20 +158,6 @@ class EntryReader:
                 value = _value(item)
                 shown = "" if field_kind == "/Ch" else shown
         self._place(item, shown, value, always=kind == "/Widget")
-
-    def _beside(self, item: Handle, kind: str) -> None:
-        target = (item.get("/A") or {}).get("/URI") if kind == "/Link" else None
-        if target is not None:
-            self.texts.append(("links", str(target), ""))
-        words, author = str(item.get("/Contents") or ""), str(item.get("/T") or "")
-        if words and kind not in ("/Link", "/Popup", "/Widget", "/FreeText"):
-            self.texts.append(("comments", f"{author}: {words}" if author else words, ""))
-
-    def _shown(self, item: Handle) -> str:
-        """Read the text of the appearance."""
-        looks = (item.get("/AP") or {}).get("/N")
-        looks = looks.get_object() if looks is not None else None
-        return str(self._page.extract_xform_text(looks)) if hasattr(looks, "get_data") else ""
 
     def _place(self, item: Handle, shown: str, value: str, *, always: bool) -> None:
         same, wanted = "".join(shown.split()), "".join(value.split())
@@ -157,13 +170,13 @@ class EntryReader:
         rows = [row.strip() for text in texts for row in text.splitlines() if row.strip()]
         for place, row in enumerate(rows):
             base = max(y0, y1) - size - 1.2 * size * place
-            style: LetterStyle = (size, "", 0, False, 0, False)
-            self.lines.append((row, min(x0, x1), base, max(x0, x1), 0, 0, False, [(style, len(row))]))
+            runs = [((size, "", 0, False, 0, False), len(row))]
+            self.lines.append((row, min(x0, x1), base, max(x0, x1), 0, 0, False, runs))
 
 
 def _inherited(item: Handle, name: str) -> Handle:
     """Look up an entry in a field, else in the fields that contain it."""
-    for _ in range(_MAX_PARENTS):
+    for _ in range(_MAX_DEPTH):
         if name in item:
             return item[name]
         if "/Parent" not in item:
@@ -210,9 +223,11 @@ def read_page(page: Handle, number: int, limit: int) -> None:
         unreadable=len(_UNREADABLE.findall(text)),
         suspect=0,
         blank=not gathered.lines and not page.get_contents(),
-        lines=pack(gathered.lines),
-        entries=pack(filled_in.lines),
+        plain=False,
+        lines=gathered.lines,
+        entries=filled_in.lines,
         unread=filled_in.unread,
+        boxes=[],
         outside=filled_in.texts,
         # Pictures are not looked at: what is attached neither, which is why two such files are never the same.
         parts=[],
@@ -222,14 +237,12 @@ def read_page(page: Handle, number: int, limit: int) -> None:
 
 def read_document(request: Request, data: bytes) -> None:
     """Open the file and send its pages."""
-    reader = pypdf.PdfReader(io.BytesIO(data), strict=False)
-    if reader.is_encrypted and not reader.decrypt(request["password"] or ""):
-        send("refused", reason="password")
-        return
+    reader = opened(data, request["password"])
     count = len(reader.pages)
-    metadata = reader.metadata
-    title = str(metadata.title or "") if metadata else ""
-    send("document", pages=count, title=title, outline=bookmarks(reader), dynamic=is_dynamic(reader))
+    title = str(reader.metadata.title or "") if reader.metadata else ""
+    root = reader.root_object
+    dynamic = bool(root.get("/NeedsRendering")) and "/XFA" in (root.get("/AcroForm") or {})
+    send("document", pages=count, title=title, outline=bookmarks(reader), dynamic=dynamic)
     for number in range(request["first"], min(count, request["last"] or count) + 1):
         limit_step(request["step"])
         send("begin", number=number)
@@ -237,5 +250,123 @@ def read_document(request: Request, data: bytes) -> None:
     send("end")
 
 
-if __name__ == "__main__":
-    serve_pypdf(read_document, "step")
+class ObjectReader:
+    """Reads media, layers, scripts, associated files, and fields on no page; all raise what pypdf raises (untyped)."""
+
+    def __init__(self, data: bytes, password: str | None) -> None:
+        self._reader = opened(data, password)
+        self._root = self._reader.root_object
+
+    def texts(self) -> Iterator[tuple[str, str, str]]:
+        """Yield the layers that are off, and the values of fields that stand on no page."""
+        properties = resolved(self._root.get("/OCProperties")) or {}
+        default = resolved(properties.get("/D")) or {}
+        on, off = (_numbers(resolved(default.get(name)) or ()) for name in ("/ON", "/OFF"))
+        all_off = default.get("/BaseState") == "/OFF"
+        for group in resolved(properties.get("/OCGs")) or ():
+            number = getattr(group, "idnum", None)
+            if number in off or (all_off and number not in on):
+                name = str(resolved(group).get("/Name") or "without a name")
+                yield "hidden-text", name, "layer that is off"
+        for name, field in self._fields(resolved(self._root.get("/AcroForm")) or {}):
+            value = resolved(field.get("/V"))
+            if value is not None and not isinstance(value, dict):
+                yield "form-values", str(value), f"field {name} on no page"
+
+    def parts(self) -> Iterator[tuple[str, str, str]]:
+        """Yield the scripts that run when the document is opened or used, and the associated files."""
+        for name in ("/OpenAction", "/AA"):
+            entry = resolved(self._root.get(name))
+            if isinstance(entry, dict) and "/Dest" not in entry and entry.get("/S") != "/GoTo":
+                yield "scripts", digest_of(entry), f"action of the document ({name[1:]})"
+        for file in resolved(self._root.get("/AF")) or ():
+            held = resolved(file)
+            name = str(held.get("/UF") or held.get("/F") or "")
+            yield "attachments", digest_of(held.get("/EF")), f"associated file {name}".rstrip()
+
+    def media(self, number: int) -> Iterator[tuple[str, str, str]]:
+        """Yield the media on a page (1-based)."""
+        for item in resolved(self._reader.pages[number - 1].get("/Annots")) or ():
+            annotation = resolved(item)
+            kind = str(annotation.get("/Subtype"))
+            if kind in _MEDIA:
+                name = str(annotation.get("/T") or annotation.get("/Contents") or "")
+                yield "media", digest_of(annotation), f"{kind[1:]} {name}".rstrip()
+
+    def _fields(self, form: Handle) -> Iterator[tuple[str, Handle]]:
+        """Yield names and dictionaries of fields without a widget on a page."""
+        shown: set[int | None] = set()
+        for page in self._reader.pages:
+            shown |= _numbers(resolved(page.get("/Annots")) or ())
+        stack = [("", item, 0) for item in reversed(resolved(form.get("/Fields")) or ())]
+        seen = 0
+        while stack and seen < _MAX_OBJECTS:
+            above, item, depth = stack.pop()
+            seen += 1
+            field = resolved(item)
+            name = ".".join(filter(None, (above, str(field.get("/T") or ""))))
+            kids = resolved(field.get("/Kids")) or ()
+            if kids and depth < _MAX_DEPTH:
+                stack += [(name, kid, depth + 1) for kid in reversed(kids)]
+            elif getattr(item, "idnum", None) not in shown:
+                yield name, field
+
+
+def _numbers(references: Iterable[Handle]) -> set[int | None]:
+    return {getattr(reference, "idnum", None) for reference in references}
+
+
+def digest_of(value: Handle) -> str:
+    """The digest of an object and of all that it refers to, whatever their numbers are and how they are compressed."""
+    digest = hashlib.sha256()
+    seen: set[int] = set()
+
+    def add(value: Handle, depth: int) -> None:
+        number = getattr(value, "idnum", None)
+        if number in seen or depth > _MAX_DEPTH or len(seen) > _MAX_OBJECTS:
+            digest.update(b"...")
+            return
+        if number is not None:
+            seen.add(number)
+        held: Handle = resolved(value)
+        if hasattr(held, "raw_get"):
+            stream = hasattr(held, "get_data")
+            for key in sorted(held):
+                if key not in _ELSEWHERE and not (stream and key in ("/Filter", "/Length", "/DecodeParms")):
+                    digest.update(f"{key} ".encode())
+                    add(held.raw_get(key), depth + 1)
+            if stream:
+                digest.update(held.get_data())
+        elif isinstance(held, list):
+            digest.update(b"[")
+            for item in held:
+                add(item, depth + 1)
+        else:
+            digest.update(f"{held} ".encode("utf-8", "surrogatepass"))
+
+    add(value, 0)
+    return digest.hexdigest()
+
+
+def refusing(work: Answer) -> Answer:
+    """Answer requests with pypdf, without its log: where it fails the file is refused."""
+
+    def answer(request: Request, data: bytes) -> None:
+        logging.disable(logging.CRITICAL)
+        warnings.simplefilter("ignore")
+        limit_step(request["step"])
+        try:
+            work(request, data)
+        except MemoryError:
+            os._exit(1)
+        except WrongPasswordError:
+            send("refused", reason="password")
+        except (
+            Exception
+        ) as error:  # pypdf raises untyped errors on damaged files; all mean the same to the user
+            send("refused", reason=f"{type(error).__name__}: {error}"[:300])
+
+    return answer
+
+
+answer = refusing(read_document)

@@ -1,19 +1,19 @@
 """Read PDFs: run a reader process, find headings, and lay out text, sections and a report.
 
-PDFium reads first (`engine.py`). If it refuses a file or dies, pypdf reads it (`pypdf_engine.py`). Lines become text in
-`body_lines.py` and `prose.py`, headings are found in `headings/`.
+PDFium reads first (`pdfium_engine.py`). If it refuses a file or dies, pypdf reads it (`pypdf_engine.py`). Lines become
+text in `body_lines.py` and `prose.py`, headings are found in `headings/`.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any, BinaryIO
 
+from colde_cli.documents.builder import tidy
 from colde_cli.documents.document import (
     PLAIN_WORDS,
     Document,
@@ -27,9 +27,8 @@ from colde_cli.documents.headings.choose import Heading
 from colde_cli.documents.headings.evidence import Scene, survey
 from colde_cli.documents.headings.find import find_headings, find_title
 from colde_cli.documents.headings.wording import kind_of
-from colde_cli.documents.outside import Account
-from colde_cli.documents.pdf.beside import Beside
-from colde_cli.documents.pdf.body_lines import TextLayout, text_lines
+from colde_cli.documents.outside import Account, OutsideKind, OutsideText, PartKind, UnreadPart, digest_of
+from colde_cli.documents.pdf.body_lines import text_lines
 from colde_cli.documents.pdf.contents import leave_out_contents
 from colde_cli.documents.pdf.lines import Bookmark, Line, PdfPage, decode_page
 from colde_cli.documents.pdf.prose import Geometry, Hyphens, ProseWriter, paragraphs
@@ -44,9 +43,9 @@ from colde_cli.errors import (
     PasswordError,
 )
 
-PDFIUM = "engine.py"
-"""The reader script that knows the places of letters."""
-_PYPDF = "pypdf_engine.py"
+PDFIUM = "colde_cli.documents.pdf.pdfium_engine"
+"""The reader that knows the places of letters."""
+PYPDF = "colde_cli.documents.pdf.pypdf_engine"
 MEMORY = 1 << 30
 """Maximum bytes of address space of a reader process, in addition to twice the size of the file."""
 SECONDS = 120
@@ -100,15 +99,13 @@ def read_pdf(
     # A scan with a stamp or a form field on it remains a scan.
     if not answer.characters or not any(page.lines or (page.blank and page.entries) for page in read):
         raise _no_text(shown, answer, pages)
-    layout = text_lines(read)
-    scene = survey(layout.lines)
-    writer = _writer(scene, answer)
-    sections = _lay_out(writer, scene, find_headings(scene, answer.outline), layout.account)
+    lines, account = text_lines(read)
+    writer, scene, sections = _laid_out(answer, lines, account)
     title = find_title(scene, answer.title) or name
-    report = replace(_report(answer, read, layout), divided_words=writer.divided_words)
+    report = replace(_report(answer, read, lines), divided_words=writer.divided_words)
     if pages:
         report = replace(report, chosen_pages=(first, min(last or answer.pages, answer.pages)))
-    answer.beside.account(layout.account, answer.outline, file)
+    _account_beside(answer, account, file)
     return Document(
         path,
         title,
@@ -116,21 +113,15 @@ def read_pdf(
         sections,
         tuple(writer.page_starts),
         report,
-        outside=layout.account.all_texts(),
-        parts=layout.account.all_parts(),
+        outside=account.all_texts(),
+        parts=account.all_parts(),
     )
 
 
 def laid_out(answer: Answer) -> ProseWriter:
     """Lay out the text of pages once more, as `read_pdf` does, for a caller who asks for the lines of paragraphs."""
-    scene = survey(text_lines(sorted(answer.read, key=lambda page: page.number)).lines)
-    writer = _writer(scene, answer)
-    _lay_out(writer, scene, find_headings(scene, answer.outline), Account())
-    return writer
-
-
-def _writer(scene: Scene, answer: Answer) -> ProseWriter:
-    return ProseWriter(answer.pages, Hyphens(line.text for line in scene.lines))
+    lines, account = text_lines(sorted(answer.read, key=lambda page: page.number))
+    return _laid_out(answer, lines, account)[0]
 
 
 def _answer(file: BinaryIO, path: str, password: str | None, first: int, last: int) -> Answer:
@@ -142,9 +133,17 @@ def _answer(file: BinaryIO, path: str, password: str | None, first: int, last: i
         )
     if not answer.refused and not answer.died and any(not page.failed for page in answer.read):
         return answer
-    second = run_reader(_PYPDF, file, password, first, last)
+    second = run_reader(PYPDF, file, password, first, last)
     if answer.refused and second.refused:
-        raise _refusal(path, password, {answer.refused, second.refused})
+        if "password" not in (answer.refused, second.refused):
+            raise CorruptFileError(
+                f"Cannot read {path}: it is damaged, or not a PDF; download or export it again."
+            )
+        if password:
+            raise PasswordError(
+                f"Cannot read {path}: the password is wrong; give the right one with --password."
+            )
+        raise PasswordError(f"Cannot read {path}: it is encrypted; give its password with --password.")
     best = max(answer, second, key=lambda one: one.characters)
     if best.characters:
         return best
@@ -163,16 +162,6 @@ def _too_costly(path: str) -> LimitError:
     )
 
 
-def _refusal(path: str, password: str | None, reasons: set[str]) -> DocumentError:
-    if "password" in reasons:
-        if password:
-            return PasswordError(
-                f"Cannot read {path}: the password is wrong; give the right one with --password."
-            )
-        return PasswordError(f"Cannot read {path}: it is encrypted; give its password with --password.")
-    return CorruptFileError(f"Cannot read {path}: it is damaged, or not a PDF; download or export it again.")
-
-
 def _no_text(path: str, answer: Answer, pages: tuple[int, int] | None) -> DocumentError:
     if answer.read and all(page.failed for page in answer.read):
         return _too_costly(path)
@@ -182,9 +171,7 @@ def _no_text(path: str, answer: Answer, pages: tuple[int, int] | None) -> Docume
     if answer.read and not pictures:
         return NoTextError(f"Cannot read {path}: its pages are blank.")
     if pages and pictures:
-        return NoTextError(
-            f"Cannot read {path}: {_pages(pictures).lower()} {_have(pictures)} pictures but no text; if scanned, {_OCR}"
-        )
+        return NoTextError(f"Cannot read {path}: {_only_pictures(pictures).lower()}; if scanned, {_OCR}")
     return NoTextError(
         f"Cannot read {path}: it has no text layer; run OCR on it first, for example: ocrmypdf in.pdf out.pdf"
     )
@@ -202,7 +189,9 @@ class Answer:
         died: the process ended early (a limit, or a crash).
         characters: number of characters on the pages read so far.
         dynamic: the form is an XFA form; its pages do not show all values.
-        beside: what the file holds beside the text of its pages.
+        texts: what stands beside the text of pages, in order, then what belongs to the document.
+        parts: of pages, in order, then those that are attached to the document.
+        whole: it was also read what is attached to the document.
     """
 
     refused: str | None = None
@@ -213,21 +202,61 @@ class Answer:
     died: bool = False
     characters: int = 0
     dynamic: bool = False
-    beside: Beside = field(default_factory=Beside)
+    texts: list[OutsideText] = field(default_factory=list)
+    parts: list[UnreadPart] = field(default_factory=list)
+    whole: bool = False
 
     @property
     def too_long(self) -> bool:
         """Whether reading stopped because there was too much text."""
         return self.characters > MAX_CHARACTERS
 
+    def take(self, message: dict[str, Any]) -> None:
+        """Take a message other than `begin`.
+
+        Raises:
+            LookupError, TypeError, ValueError, OverflowError: the process was broken by the file.
+        """
+        match message["kind"]:
+            case "document":
+                self.pages, self.title = int(message["pages"]), str(message["title"])
+                self.dynamic = bool(message["dynamic"])
+                self.outline = self.outline or [Bookmark(*entry) for entry in message["outline"]]
+            case "page":
+                page = decode_page(message)
+                self.read.append(page)
+                self.characters += page.characters
+                if not page.failed:
+                    self._take_beside(message, page.number)
+            case "attached":
+                self._take_beside(message, 0)
+                self.whole = True
+            case _:  # "end" or "refused"
+                self.died = False
+                self.refused = message.get("reason")
+
+    def _take_beside(self, message: dict[str, Any], page: int) -> None:
+        for kind, text, about in message["outside"]:
+            self.texts.append(OutsideText(OutsideKind(kind), tidy(str(text)), tidy(str(about)), _one(page)))
+        for kind, digest, about, *number in message["parts"]:
+            on = _one(int(number[0]) if number else page)
+            self.parts.append(UnreadPart(PartKind(kind), str(digest), tidy(str(about)), on))
+        for place, digest in enumerate(message["pictures"], 1):
+            source = f"page {page} image {place}"
+            self.parts.append(UnreadPart(PartKind.PICTURES, str(digest), "", _one(page), source))
+
+
+def _one(page: int) -> tuple[int, int] | None:
+    return (page, page) if page else None
+
 
 def run_reader(
-    script: str, file: BinaryIO, password: str | None, first: int, last: int, boxes: Collection[int] = ()
+    engine: str, file: BinaryIO, password: str | None, first: int, last: int, boxes: Collection[int] = ()
 ) -> Answer:
-    """Read pages of an open file with one of the reader scripts.
+    """Read pages of an open file with one of the engines.
 
     Args:
-        script: its name.
+        engine: `PDFIUM` or `PYPDF`.
         file: open and seekable.
         password: of an encrypted file.
         first: page to begin with.
@@ -235,103 +264,104 @@ def run_reader(
         boxes: pages of which to read the places of letters, too; pypdf does not know them.
     """
     answer = Answer()
-    given_up = 0
-    while True:
+    for restarts in range(_RESTARTS + 1):
         request = {"password": password, "first": first, "last": last, "boxes": sorted(boxes)}
-        begun = _run_once(script, file, request, answer)
-        if not answer.died or answer.too_long or begun == 0 or given_up >= _RESTARTS:
-            return answer
+        begun = _run_once(engine, file, request, answer)
+        if not answer.died or answer.too_long or begun == 0 or restarts == _RESTARTS:
+            break
         answer.read.append(PdfPage(begun, failed=True))
-        answer.beside.unseen.append(begun)
-        given_up += 1
         first = begun + 1
         if first > (last or answer.pages):
-            return answer
-        answer.died = False
+            break
+    return answer
 
 
-def _run_once(script: str, file: BinaryIO, request: dict[str, Any], answer: Answer) -> int:
+def _run_once(engine: str, file: BinaryIO, request: dict[str, Any], answer: Answer) -> int:
     """Run one process; return the page at which it died, 0 if it did not."""
-    begun, finished = 0, False
-    with reader_process(script, file, request) as messages:
+    begun = 0
+    answer.died = True  # until it says that it ended
+    with reader_process(engine, file, request) as messages:
         for message in messages:
             try:
-                kind = message["kind"]
-                if kind == "begin":
+                if message["kind"] == "begin":
                     begun = int(message["number"])
-                elif kind == "page":
-                    _take_page(answer, message)
-                    begun = 0
-                elif kind == "document":
-                    _take_head(answer, message)
-                elif kind == "attached":
-                    answer.beside.take_attached(message)
-                else:
-                    finished = True
-                    answer.refused = message.get("reason")
+                    continue
+                answer.take(message)
             except (LookupError, TypeError, ValueError, OverflowError):
                 break  # a process that sends this was broken by the file: as bad as a crash
+            if message["kind"] == "page":
+                begun = 0
             if answer.too_long:
                 break
-    answer.died = not finished
     return begun
 
 
-def _take_page(answer: Answer, message: dict[str, Any]) -> None:
-    page = decode_page(message)
-    answer.read.append(page)
-    answer.characters += page.characters
-    answer.beside.take_page(message)
-
-
-def _take_head(answer: Answer, message: dict[str, Any]) -> None:
-    answer.pages, answer.title = int(message["pages"]), str(message["title"])
-    answer.dynamic = bool(message.get("dynamic"))
-    answer.outline = answer.outline or [Bookmark(*entry) for entry in message["outline"]]
-
-
 def reader_process(
-    script: str, file: BinaryIO, request: dict[str, Any]
+    engine: str, file: BinaryIO, request: dict[str, Any]
 ) -> AbstractContextManager[Iterator[dict[str, Any]]]:
-    """Give a reader script of this folder a request for a file, with the limits of PDFs; iterate over its answer."""
-    size = file.seek(0, os.SEEK_END)
+    """Give an engine of this folder a request for a file, with the limits of PDFs; iterate over its answer."""
     limits = {
-        "memory": MEMORY + 2 * size,
+        "memory": MEMORY + 2 * file.seek(0, os.SEEK_END),
         "seconds": SECONDS,
         "step": STEP_SECONDS,
         "characters": PAGE_CHARACTERS,
     }
-    return sandboxed(Path(__file__).with_name(script), file, {**request, **limits}, 2 * SECONDS)
+    return sandboxed(engine, file, {**limits, **request}, 2 * SECONDS)
 
 
-def _lay_out(
-    writer: ProseWriter, scene: Scene, headings: Sequence[Heading], account: Account
-) -> tuple[Section, ...]:
-    """Write lines as paragraphs under their headings, up to the end of the text; return the sections.
+def _account_beside(answer: Answer, account: Account, file: BinaryIO) -> None:
+    """Account for what the file holds beside the text of its pages.
+
+    What could not be looked at counts by the digest of the whole file: two files have it in common only if they are
+    equal.
+    """
+    for mark in answer.outline:
+        account.add_text(OutsideKind.NAVIGATION, mark.title, "bookmark", _one(mark.page))
+    for text in answer.texts:
+        account.add_text(text.kind, text.text, text.about, text.pages)
+    for part in answer.parts:
+        account.add_part(part.kind, part.digest, part.about, part.pages, part.source)
+    unseen = [("page that cannot be read", page.number) for page in answer.read if page.failed]
+    if not answer.whole:
+        unseen.append(("attachments and forms that cannot be read", 0))
+    if unseen:
+        file.seek(0)
+        digest = digest_of(iter(lambda: file.read(1 << 20), b""))
+        for about, number in unseen:
+            account.add_part(PartKind.OTHER, digest, about, _one(number))
+
+
+def _laid_out(
+    answer: Answer, lines: Sequence[Line], account: Account
+) -> tuple[ProseWriter, Scene, tuple[Section, ...]]:
+    """Write lines as paragraphs under their headings, up to the end of the text.
 
     Tables of contents are left out, and go into the account.
     """
-    geometry = Geometry(scene.lines, scene.body_size, scene.leading)
+    scene = survey(lines)
+    writer = ProseWriter(answer.pages, Hyphens(line.text for line in lines))
+    headings = find_headings(scene, answer.outline)
+    geometry = Geometry(lines, scene.body_size, scene.leading)
     titles = {place for heading in headings for place in range(heading.first, heading.last + 1)}
-    contents = leave_out_contents(scene.lines, titles, account)
+    contents = leave_out_contents(lines, titles, account)
     headings = [heading for heading in headings if heading.first not in contents]
 
     def between(start: int, end: int) -> list[Line]:
-        return [scene.lines[index] for index in range(start, end) if index not in contents]
+        return [lines[index] for index in range(start, end) if index not in contents]
 
-    end = headings[0].first if headings else len(scene.lines)
+    starts = [*(heading.first for heading in headings), len(lines)]
     kind = SectionKind.FRONT if headings else SectionKind.BODY
-    sections = list(_without_heading(writer, geometry, between(0, end), kind))
-    ends = [*(heading.first for heading in headings[1:]), len(scene.lines)]
-    for heading, end in zip(headings, ends, strict=False):  # without headings there is one end too many
+    sections = list(_without_heading(writer, geometry, between(0, starts[0]), kind))
+    for heading, end in zip(headings, starts[1:], strict=True):
         kind = kind_of(heading.text, kind)
         sections.append(_with_heading(writer, geometry, between(heading.first, end), heading, kind))
     writer.finish()
-    starts = tuple(writer.page_starts)
-    return tuple(
-        replace(section, index=index, pages=pages_of(starts, section.span))
+    pages = tuple(writer.page_starts)
+    numbered = (
+        replace(section, index=index, pages=pages_of(pages, section.span))
         for index, section in enumerate(sections)
     )
+    return writer, scene, tuple(numbered)
 
 
 def _without_heading(
@@ -359,45 +389,20 @@ def _with_heading(
     printed, body = list(lines[:count]), list(lines[count:])
     if heading.run_in is not None:
         line = printed[0]
-        rest = replace(line, text=line.text[heading.run_in :].lstrip())
         printed[0] = replace(line, text=line.text[: heading.run_in])
-        body.insert(0, rest)
+        body.insert(0, replace(line, text=line.text[heading.run_in :].lstrip()))
     start = writer.paragraph(printed)
-    body_start = writer.length
-    for position, paragraph in enumerate(paragraphs(geometry, body)):
-        at = writer.paragraph(paragraph)
-        body_start = body_start if position else at
+    starts = [writer.paragraph(paragraph) for paragraph in paragraphs(geometry, body)]
+    body_start = starts[0] if starts else writer.length
     return Section(0, heading.text, heading.level, kind, Span(start, writer.length), body_start)
 
 
-def _report(answer: Answer, read: Sequence[PdfPage], layout: TextLayout) -> ReadReport:
-    with_text = {line.page for line in layout.lines if not line.filled_in}
+def _report(answer: Answer, read: Sequence[PdfPage], lines: Sequence[Line]) -> ReadReport:
+    with_text = {line.page for line in lines if not line.filled_in}
     with_text |= {page.number for page in read if page.blank and page.entries}
     empty = tuple(page.number for page in read if page.number not in with_text)
-    unreadable = sum(page.unreadable for page in read)
-    guessed = sum(page.suspect for page in read)
-    letters = sum(len(line.text) for line in layout.lines)
-    warnings: list[str] = []
-    accounted: list[str] = []
-    if guessed > _GUESSED * letters and not _reads_like_language(layout):
-        unreadable = max(unreadable, guessed)
-    lost = sum(line.text.count("\ufffd") for line in layout.lines)
-    if unreadable > max(20, 0.01 * letters) or lost > _LOST * letters:
-        unreadable = max(unreadable, lost)
-        warnings.append(
-            f"{unreadable:,} characters have no meaning in Unicode (a font without a character map);"
-            " OCR gives better text, for example: ocrmypdf --force-ocr"
-        )
-    elif broken := _broken_words(layout):
-        words = "1 word lacks letters" if broken == 1 else f"{broken:,} words lack letters"
-        warnings.append(f"{words}: the font does not say what they are (ligatures, for example).")
-    if _is_garbled(layout):
-        warnings.append(
-            "Its letters make no words of any language that colde knows: its fonts may name them wrongly;"
-            " OCR gives better text, for example: ocrmypdf --force-ocr"
-        )
-    failed = [page.number for page in read if page.failed]
-    if failed:
+    unreadable, warnings = _unreadable(read, lines)
+    if failed := [page.number for page in read if page.failed]:
         warnings.append(f"{_pages(failed)} could not be read.")
     unread = sum(page.unread for page in read) + answer.dynamic
     if unread:
@@ -407,12 +412,10 @@ def _report(answer: Answer, read: Sequence[PdfPage], layout: TextLayout) -> Read
     blank = [page.number for page in read if page.blank and not page.entries]
     # A page number alone, on the last page of a letter, hides nothing.
     margins = [page.number for page in read if page.plain and page.number in empty]
-    pictures = [number for number in empty if number not in (*failed, *blank, *margins)]
-    if pictures:
-        share = f"({len(pictures)} of {len(read)}) " if len(pictures) > 1 else ""
-        accounted.append(
-            f"{_pages(pictures)} {share}{_have(pictures)} pictures but no text; if scanned, {_OCR}"
-        )
+    accounted: list[str] = []
+    if pictures := [number for number in empty if number not in (*failed, *blank, *margins)]:
+        share = f" ({len(pictures)} of {len(read)})" if len(pictures) > 1 else ""
+        accounted.append(f"{_only_pictures(pictures, share)}; if scanned, {_OCR}")
     notes = [f"Blank: {_pages(blank).lower()}."] if blank else []
     notes += [f"Only a header or a page number: {_pages(margins).lower()}."] if margins else []
     return ReadReport(
@@ -426,25 +429,43 @@ def _report(answer: Answer, read: Sequence[PdfPage], layout: TextLayout) -> Read
     )
 
 
-def _reads_like_language(layout: TextLayout) -> bool:
-    """Whether function words are as frequent as in European languages."""
-    words = [word for line in layout.lines[:2000] for word in re.findall(r"[^\W\d_]+", line.text.lower())]
-    return sum(word in _FUNCTION_WORDS for word in words) > 0.05 * len(words)
+def _unreadable(read: Iterable[PdfPage], lines: Sequence[Line]) -> tuple[int, list[str]]:
+    """Count the characters without a meaning, and warn of fonts that do not say what their letters are."""
+    unreadable = sum(page.unreadable for page in read)
+    guessed = sum(page.suspect for page in read)
+    letters = sum(len(line.text) for line in lines)
+    warnings: list[str] = []
+    if guessed > _GUESSED * letters:
+        # Whether function words are as frequent as in European languages.
+        words = [word for line in lines[:2000] for word in re.findall(r"[^\W\d_]+", line.text.lower())]
+        if sum(word in _FUNCTION_WORDS for word in words) <= 0.05 * len(words):
+            unreadable = max(unreadable, guessed)
+    lost = sum(line.text.count("\ufffd") for line in lines)
+    if unreadable > max(20, 0.01 * letters) or lost > _LOST * letters:
+        unreadable = max(unreadable, lost)
+        warnings.append(
+            f"{unreadable:,} characters have no meaning in Unicode (a font without a character map);"
+            " OCR gives better text, for example: ocrmypdf --force-ocr"
+        )
+    else:
+        broken = sum(len(_BROKEN_WORD.findall(line.text)) for line in lines if "\ufffd" in line.text)
+        if broken > _BROKEN * sum(line.text.count(" ") + 1 for line in lines):  # more than formulas explain
+            some = "1 word lacks letters" if broken == 1 else f"{broken:,} words lack letters"
+            warnings.append(f"{some}: the font does not say what they are (ligatures, for example).")
+    if _is_garbled(lines):
+        warnings.append(
+            "Its letters make no words of any language that colde knows: its fonts may name them wrongly;"
+            " OCR gives better text, for example: ocrmypdf --force-ocr"
+        )
+    return unreadable, warnings
 
 
-def _broken_words(layout: TextLayout) -> int:
-    """Count the words that lack a letter; 0 if the formulas of a paper can explain them."""
-    broken = sum(len(_BROKEN_WORD.findall(line.text)) for line in layout.lines if "\ufffd" in line.text)
-    words = sum(line.text.count(" ") + 1 for line in layout.lines)
-    return broken if broken > _BROKEN * words else 0
-
-
-def _is_garbled(layout: TextLayout) -> bool:
+def _is_garbled(lines: Sequence[Line]) -> bool:
     """Whether a text in Latin letters has too few vowels and small words, or letters of several scripts in words.
 
     Languages in Latin letters have 33 to 55 % vowels; text from a font with a wrong character map seldom has.
     """
-    text = " ".join([line.text for line in layout.lines[:2000]])
+    text = " ".join([line.text for line in lines[:2000]])
     # A word of three letters takes four with its blank, so that this many small words always suffice.
     if sum(map(text.count, _FREQUENT)) > 0.01 * (len(text) + 1) / 4:
         return False
@@ -459,8 +480,8 @@ def _is_garbled(layout: TextLayout) -> bool:
     return (len(latin) > 3 * _ENOUGH_WORDS and vowels < 0.3 * len(latin)) or mixed > 0.2 * len(plain)
 
 
-def _have(numbers: Sequence[int]) -> str:
-    return "has" if len(numbers) == 1 else "have"
+def _only_pictures(numbers: Sequence[int], share: str = "") -> str:
+    return f"{_pages(numbers)}{share} {'has' if len(numbers) == 1 else 'have'} pictures but no text"
 
 
 def _pages(numbers: Sequence[int]) -> str:

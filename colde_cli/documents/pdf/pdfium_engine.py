@@ -1,4 +1,4 @@
-"""Read a PDF with PDFium, as a script in a separate process; colde never imports it.
+"""Read a PDF with PDFium, in a process of its own.
 
 PDFium has no memory limit, can loop for ever and can abort its process, so the process sets limits on itself. From
 colde it imports only files that need nothing but PDFium and the standard library, since a start costs some 30 ms.
@@ -16,34 +16,35 @@ from __future__ import annotations
 import ctypes
 import json
 import math
-import os
 import re
-import sys
 from collections.abc import Iterator
 from itertools import accumulate
 from operator import itemgetter
 from typing import Any
 
-sys.path.extend(json.loads(os.environ["COLDE_READER_PATH"]))
-
 import pypdfium2_raw as pdfium
 
-from colde_cli.documents.pdf.annotations import AnnotationReader
-from colde_cli.documents.pdf.attached import attached
-from colde_cli.documents.pdf.catalog import Catalog
-from colde_cli.documents.pdf.fields import Entry, FormReader, utf16
-from colde_cli.documents.pdf.packing import LetterStyle, LineValues, pack
+from colde_cli.documents.pdf.annotations import AnnotationReader, Entry, FormReader
 from colde_cli.documents.pdf.page_text import (
     HYPHENS,
     BoxReader,
+    LetterStyle,
     LineBoxes,
+    LineValues,
     PageText,
     Run,
     entry_boxes,
     survey_objects,
 )
-from colde_cli.documents.pdf.pictures import alternatives, pictures_among, stored_digest
-from colde_cli.documents.worker import Request, limit_step, send, serve, write
+from colde_cli.documents.pdf.parts import (
+    Catalog,
+    alternatives,
+    attached,
+    pictures_among,
+    stored_digest,
+    utf16,
+)
+from colde_cli.documents.worker import Request, limit_step, send, write
 
 _MAX_BOOKMARKS = 10_000
 _JUNK = 1 << 20  # bytes that may precede the file, such as the head of a mail
@@ -57,31 +58,29 @@ _TURN = 3  # degrees; the letters of a skewed scan differ less
 SOFT_HYPHEN = "\u00ad"
 Handle = Any  # a pointer of ctypes, or a function of the library
 
+pdfium.FPDF_InitLibrary()  # once for all children of the worker
+
 
 def bookmarks(document: Handle) -> list[tuple[int, str, int]]:
     """List level, title and page (0 for none) of the outline's entries; loops are cut."""
-    found: list[tuple[int, str, int]] = []
+    entries: list[tuple[int, str, int]] = []
     seen: set[int] = set()
     stack = [(1, pdfium.FPDFBookmark_GetFirstChild(document, None))]
-    while stack and len(found) < _MAX_BOOKMARKS:
+    while stack and len(entries) < _MAX_BOOKMARKS:
         level, mark = stack.pop()
         if not mark or ctypes.addressof(mark.contents) in seen:
             continue
         seen.add(ctypes.addressof(mark.contents))
-        found.append((level, utf16(pdfium.FPDFBookmark_GetTitle, mark), target_page(document, mark)))
+        target = pdfium.FPDFBookmark_GetDest(document, mark)
+        if not target:
+            action = pdfium.FPDFBookmark_GetAction(mark)
+            target = pdfium.FPDFAction_GetDest(document, action) if action else None
+        page = pdfium.FPDFDest_GetDestPageIndex(document, target) + 1 if target else 0
+        entries.append((level, utf16(pdfium.FPDFBookmark_GetTitle, mark), page))
         stack.append((level, pdfium.FPDFBookmark_GetNextSibling(document, mark)))
         if level < 32:
             stack.append((level + 1, pdfium.FPDFBookmark_GetFirstChild(document, mark)))
-    return found
-
-
-def target_page(document: Handle, mark: Handle) -> int:
-    """Find the 1-based page that a bookmark leads to; 0 if it leads nowhere."""
-    target = pdfium.FPDFBookmark_GetDest(document, mark)
-    if not target:
-        action = pdfium.FPDFBookmark_GetAction(mark)
-        target = pdfium.FPDFAction_GetDest(document, action) if action else None
-    return pdfium.FPDFDest_GetDestPageIndex(document, target) + 1 if target else 0
+    return entries
 
 
 def _turns(one: Run, other: Run) -> bool:
@@ -92,8 +91,7 @@ def _turns(one: Run, other: Run) -> bool:
 class PageReader:
     """Reads the words of one page with their fonts, and gathers them into lines."""
 
-    def __init__(self, page: Handle, number: int, *, boxes: bool = False) -> None:
-        self.number = number
+    def __init__(self, page: Handle, *, boxes: bool = False) -> None:
         box = pdfium.FS_RECTF()
         pdfium.FPDF_GetPageBoundingBox(page, box)  # as text is: without regard to /Rotate
         self.left, self.foot = float(box.left), float(box.bottom)
@@ -105,7 +103,7 @@ class PageReader:
         self.boxes: list[LineBoxes] = []
         self.kinds, strokes, pictured = survey_objects(page)
         self.pictures = [*map(stored_digest, pictures_among(pictured))] if pictured else []
-        self.rules = [
+        self._rules = [
             (left - self.left, right - self.left, foot - self.foot) for left, right, foot in strokes
         ]
         self._letters = ""
@@ -118,14 +116,14 @@ class PageReader:
         self._box_reader = BoxReader(self.text.handle) if boxes else None
 
     def read(self) -> None:
-        """Fill `lines`: text, x0, baseline, x1 (along its direction), angle, mark, ruled, runs of styles."""
+        """Fill `lines`."""
         self._letters = self.text.read()
         self.unreadable = len(_UNREADABLE.findall(self._letters))
         for line in _LINE.finditer(self._letters):
             for words, begins in self._words_of(line.group(), line.start()):
                 self._take(words, begins)
             self._flush()
-        self.text.close()
+        pdfium.FPDFText_ClosePage(self.text.handle)
 
     def _words_of(self, line: str, begin: int) -> Iterator[tuple[list[str], list[int]]]:
         """Yield the words of a line and the numbers of their first characters, cut after a divided word."""
@@ -208,18 +206,19 @@ class PageReader:
         mark = self._mark(self._last, base) if angle == 0 else 0
         if mark and text[-mark - 1 : -mark] == "^":
             mark += 1
-        ruled = bool(self.rules) and angle == 0 and self._is_ruled(x0, x1, base)
+        ruled = angle == 0 and any(
+            base - 4.5 < height < base + 0.5 and abs(left - x0) < 3 and abs(right - x1) < 3
+            for left, right, height in self._rules
+        )
         self.lines.append((text, x0, base, x1, angle, mark, ruled, styles))
         if self._box_reader is not None:
-            spans = zip(self._begins, self._words, strict=True)
-            self.boxes.append(
-                self._box_reader.line([(begin, begin + self._length(begin, word)) for begin, word in spans])
-            )
+            spans = []
+            for begin, word in zip(self._begins, self._words, strict=True):
+                end = begin + len(word)
+                # The word may have been given a soft hyphen that is not on the page.
+                spans.append((begin, end - (self._letters[end - 1] != word[-1])))
+            self.boxes.append(self._box_reader.line(spans))
         self._words, self._texts, self._begins, self._runs, self._styles = [], [], [], [], []
-
-    def _length(self, begin: int, word: str) -> int:
-        """Characters of a word on the page: it may have been given a soft hyphen."""
-        return len(word) - (self._letters[begin + len(word) - 1] != word[-1])
 
     def _place(self, angle: int) -> tuple[float, float]:
         """The middle one of the heights of the words across the line's direction, and its left end along it."""
@@ -247,13 +246,6 @@ class PageReader:
             count += 1
         return count
 
-    def _is_ruled(self, x0: float, x1: float, base: float) -> bool:
-        """Whether a rule begins and ends with the line, just below its baseline."""
-        return any(
-            base - 4.5 < height < base + 0.5 and abs(left - x0) < 3 and abs(right - x1) < 3
-            for left, right, height in self.rules
-        )
-
     def _turn(self, x: float, y: float, angle: int) -> tuple[float, float]:
         """Turn a point as the page must turn for text at `angle` to run from left to right."""
         x, y = x - self.left, y - self.foot
@@ -272,8 +264,7 @@ class PageReader:
         if box is None:
             return 0.0
         left, right, foot, top = box
-        corners = ((left, foot), (left, top), (right, foot), (right, top))
-        return max(self._turn(x, y, angle)[0] for x, y in corners)
+        return max(self._turn(x, y, angle)[0] for x in (left, right) for y in (foot, top))
 
 
 def from_head(data: bytes) -> bytes:
@@ -312,13 +303,13 @@ def answer(request: Request, data: bytes) -> None:
     for number in range(request["first"], min(count, request["last"] or count) + 1):
         limit_step(request["step"])
         send("begin", number=number)
-        boxes = number in request.get("boxes", ())
+        boxes = number in request["boxes"]
         if read_page(document, number, form, request["characters"], boxes=boxes, tagged=tagged):
             deferred.append(number)
     send("end")
     limit_step(request["step"])
     texts, parts = attached(document, data, request["password"], deferred)
-    send("attached", outside=texts, parts=parts)
+    send("attached", outside=texts, parts=parts, pictures=[])
     if request["kept"]:
         form.close()
         pdfium.FPDF_CloseDocument(document)
@@ -341,11 +332,8 @@ def read_page(
         Whether files or media are attached to it.
     """
     page = pdfium.FPDF_LoadPage(document, number - 1)
-    if not page:
-        send("page", number=number, failed=True)
-        return False
-    reader = PageReader(page, number, boxes=boxes)
-    if reader.text.count > limit:
+    reader = PageReader(page, boxes=boxes) if page else None
+    if reader is None or reader.text.count > limit:
         send("page", number=number, failed=True)
         return False
     notes = AnnotationReader(document, page, reader.text.handle, form)
@@ -372,8 +360,8 @@ def read_page(
         # The frames of a filled-in form do not count.
         blank=not kinds or (bool(entries) and kinds == {pdfium.FPDF_PAGEOBJ_PATH}),
         plain=kinds == {pdfium.FPDF_PAGEOBJ_TEXT},
-        lines=pack(reader.lines),
-        entries=pack([reader.placed(entry) for entry in entries]),
+        lines=reader.lines,
+        entries=[reader.placed(entry) for entry in entries],
         unread=unread,
         boxes=[*reader.boxes, *map(entry_boxes, entries)] if boxes else [],
         outside=notes.texts,
@@ -400,13 +388,8 @@ def warm_up() -> None:
     """Read a page of our own: PDFium looks through the fonts of the system only once, and Python through its caches."""
     document = open_document(_SAMPLE, None)
     page = pdfium.FPDF_LoadPage(document, 0)
-    reader = PageReader(page, 1)
+    reader = PageReader(page)
     reader.read()
-    json.dumps(pack(reader.lines))
+    json.dumps(reader.lines)
     pdfium.FPDF_ClosePage(page)
     pdfium.FPDF_CloseDocument(document)
-
-
-if __name__ == "__main__":
-    pdfium.FPDF_InitLibrary()
-    serve(answer, warm_up)

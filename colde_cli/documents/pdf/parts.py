@@ -1,0 +1,329 @@
+"""Find what a PDF holds that is no text of its pages, with PDFium: pictures, attachments, XFA forms, signatures.
+
+A picture is numbered by its place on the page: those of the page's content first, then those that annotations show. So
+another process can find it again. What belongs to no page is read after all pages, as an attachment may be of any size:
+if the process dies here, the pages are known.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import re
+import zlib
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pypdfium2_raw as pdfium
+
+Handle = Any  # a pointer of ctypes, or a function of the library
+Text = tuple[str, str, str]
+"""Kind, text (or digest), and what it belongs to."""
+
+MAX_ANNOTATIONS = 5_000
+"""Maximum number of annotations of a page that are looked at."""
+_MAX_OBJECTS = 20_000
+_MAX_DEPTH = 8  # of forms within forms
+_MAX_LEVELS = 100  # of the structure of a document
+_MAX_ALTERNATIVE = 1 << 16  # bytes of the text that stands for a picture
+_MAX_ATTACHMENTS = 10_000
+_MAX_BYTES = 1 << 29
+_MOST = 1_000  # packets, scripts or signatures
+_MAX_STREAM = 1 << 23
+_MAX_OBJECT = 1 << 16
+_DICTIONARY = 1_000
+"""Bytes before and after the type of a stream of objects in which the rest of its dictionary stands."""
+_ROOT = re.compile(rb"/Root\s*(\d+)\s+\d+\s+R")
+_REFERENCE = re.compile(rb"\s*(\d+)\s+\d+\s+R")
+_FIRST = re.compile(rb"/First\s+(\d+)")
+_TITLE = re.compile(rb"/DisplayDocTitle\s+true\b")
+_SCRIPT = re.compile(rb"/JS\b|/JavaScript\b")
+_FILES = re.compile(rb"/AF\b")
+PICTURELESS = frozenset((pdfium.FPDF_ANNOT_LINK, pdfium.FPDF_ANNOT_POPUP))
+"""Kinds of annotations that show no picture."""
+
+_ADDRESS = ctypes.c_void_p
+
+
+def quick(call: Handle, result: Any, *arguments: Any) -> Handle:  # noqa: ANN401 - types of ctypes
+    """The same function of PDFium, but handles are plain addresses, which costs half as much."""
+    return ctypes.CFUNCTYPE(result, *arguments)(ctypes.cast(call, _ADDRESS).value or 0)
+
+
+_item = quick(pdfium.FPDFPage_GetObject, _ADDRESS)
+_kind = quick(pdfium.FPDFPageObj_GetType, ctypes.c_int, _ADDRESS)
+_held_count = quick(pdfium.FPDFFormObj_CountObjects, ctypes.c_int, _ADDRESS)
+_held = quick(pdfium.FPDFFormObj_GetObject, _ADDRESS, _ADDRESS, ctypes.c_ulong)
+_raw = quick(pdfium.FPDFImageObj_GetImageDataRaw, ctypes.c_ulong, _ADDRESS, _ADDRESS, ctypes.c_ulong)
+_size = quick(pdfium.FPDFImageObj_GetImagePixelSize, ctypes.c_int, _ADDRESS, _ADDRESS, _ADDRESS)
+
+_alternative = quick(pdfium.FPDF_StructElement_GetAltText, ctypes.c_ulong, _ADDRESS, _ADDRESS, ctypes.c_ulong)
+_children = quick(pdfium.FPDF_StructElement_CountChildren, ctypes.c_int, _ADDRESS)
+_child = quick(pdfium.FPDF_StructElement_GetChildAtIndex, _ADDRESS, _ADDRESS, ctypes.c_int)
+_stored = ctypes.create_string_buffer(1 << 16)
+
+
+def filled(call: Handle, *arguments: object, limit: int = 1 << 20) -> bytes:
+    """Call a PDFium function that fills a buffer, if it takes less than `limit` bytes."""
+    size = call(*arguments, None, 0)
+    if not 0 < size < limit:
+        return b""
+    buffer = ctypes.create_string_buffer(size)
+    call(*arguments, ctypes.cast(buffer, call.argtypes[len(arguments)]), size)
+    return buffer.raw
+
+
+def utf16(call: Handle, *arguments: object, limit: int = 1 << 20) -> str:
+    """Call a PDFium function that fills a buffer with UTF-16, if it takes less than `limit` bytes."""
+    return filled(call, *arguments, limit=limit)[:-2].decode("utf-16-le", "replace")
+
+
+def digest_of(content: bytes | str) -> str:
+    """The digest of bytes, or of a script or the like."""
+    data = content.encode("utf-8", "surrogatepass") if isinstance(content, str) else content
+    return hashlib.sha256(data).hexdigest()
+
+
+def page_objects(page: Handle) -> tuple[list[int], list[int]]:
+    """The addresses of the objects of a page, up to a limit, and their kinds, such as pdfium.FPDF_PAGEOBJ_TEXT."""
+    address = ctypes.cast(page, _ADDRESS)
+    items = [_item(address, index) for index in range(min(pdfium.FPDFPage_CountObjects(page), _MAX_OBJECTS))]
+    return items, list(map(_kind, items))
+
+
+def pictured(items: Sequence[int], kinds: Sequence[int]) -> list[int]:
+    """The objects that are pictures, or forms, which may hold some."""
+    wanted = (pdfium.FPDF_PAGEOBJ_IMAGE, pdfium.FPDF_PAGEOBJ_FORM)
+    if wanted[0] not in kinds and wanted[1] not in kinds:
+        return []
+    return [item for item, kind in zip(items, kinds, strict=True) if kind in wanted]
+
+
+def pictures_among(items: Sequence[int]) -> list[int]:
+    """The pictures among objects and in the forms among them, in the order of drawing."""
+    pictures: list[int] = []
+    stack = [(item, 0) for item in reversed(items)]
+    seen = 0
+    while stack and seen < _MAX_OBJECTS:
+        item, depth = stack.pop()
+        seen += 1
+        kind = _kind(item)
+        if kind == pdfium.FPDF_PAGEOBJ_IMAGE:
+            pictures.append(item)
+        elif kind == pdfium.FPDF_PAGEOBJ_FORM and depth < _MAX_DEPTH:
+            inner = [_held(item, index) for index in range(min(_held_count(item), _MAX_OBJECTS))]
+            held = pictured(inner, list(map(_kind, inner)))
+            stack += [(one, depth + 1) for one in reversed(held)]
+    return pictures
+
+
+def annotation_pictures(annotation: Handle) -> list[int]:
+    """The pictures that an annotation shows; they are gone when it is closed."""
+    count = min(pdfium.FPDFAnnot_GetObjectCount(annotation), _MAX_OBJECTS)
+    items = [pdfium.FPDFAnnot_GetObject(annotation, index) for index in range(max(0, count))]
+    return pictures_among([ctypes.cast(item, _ADDRESS).value or 0 for item in items])
+
+
+def annotations_of(page: Handle) -> Iterator[tuple[Handle, int]]:
+    """Yield the annotations of a page, up to a limit, and their kinds; each is closed when the next is asked for."""
+    for index in range(min(pdfium.FPDFPage_GetAnnotCount(page), MAX_ANNOTATIONS)):
+        annotation = pdfium.FPDFPage_GetAnnot(page, index)
+        yield annotation, pdfium.FPDFAnnot_GetSubtype(annotation)
+        pdfium.FPDFPage_CloseAnnot(annotation)
+
+
+def pictures_of(page: Handle) -> Iterator[int]:
+    """Yield all pictures of a page by their numbers, from 0; each is valid until the next is asked for."""
+    yield from pictures_among(pictured(*page_objects(page)))
+    for annotation, kind in annotations_of(page):
+        if kind not in PICTURELESS:
+            yield from annotation_pictures(annotation)
+
+
+def alternatives(page: Handle) -> Iterator[str]:
+    """Yield the texts that stand for pictures, from the structure of a tagged document."""
+    tree = pdfium.FPDF_StructTree_GetForPage(page)
+    roots = range(max(0, pdfium.FPDF_StructTree_CountChildren(tree)))
+    stack = [
+        (ctypes.cast(pdfium.FPDF_StructTree_GetChildAtIndex(tree, index), _ADDRESS).value, 0)
+        for index in reversed(roots)
+    ]
+    seen = 0
+    while stack and seen < _MAX_OBJECTS:
+        element, depth = stack.pop()
+        if not element:
+            continue
+        seen += 1
+        size = _alternative(element, None, 0)
+        if 2 < size < _MAX_ALTERNATIVE:
+            buffer = ctypes.create_string_buffer(size)
+            _alternative(element, ctypes.addressof(buffer), size)
+            yield buffer.raw[: size - 2].decode("utf-16-le", "replace")
+        if depth < _MAX_LEVELS:
+            stack += [(_child(element, at), depth + 1) for at in reversed(range(max(0, _children(element))))]
+    pdfium.FPDF_StructTree_Close(tree)
+
+
+def stored_digest(picture: int) -> str:
+    """The digest of a picture as it is stored, without decoding it."""
+    global _stored  # noqa: PLW0603 - a buffer that grows to the largest picture
+    size = _raw(picture, None, 0)
+    if size > len(_stored):
+        _stored = ctypes.create_string_buffer(size)
+    _raw(picture, ctypes.addressof(_stored), size)
+    width, height = ctypes.c_uint(), ctypes.c_uint()
+    _size(picture, ctypes.addressof(width), ctypes.addressof(height))
+    digest = hashlib.sha256(f"{width.value} {height.value} ".encode())
+    digest.update(memoryview(_stored)[:size])
+    return digest.hexdigest()
+
+
+def attached(
+    document: Handle, data: bytes, password: str | None, pages: list[int]
+) -> tuple[list[Text], list[tuple[str, str, str, int]]]:
+    """Read what belongs to no page.
+
+    Args:
+        document: an open one.
+        data: its bytes.
+        password: its password.
+        pages: numbers (1-based) of the pages to which a file or a medium is attached.
+
+    Returns:
+        Texts; and parts, each before the number of its page, 0 for none.
+    """
+    catalog = Catalog(data)
+    texts: list[Text] = []
+    if catalog.shows_title:
+        texts.append(("metadata", utf16(pdfium.FPDF_GetMetaText, document, b"Title"), "title"))
+    parts = [(*part, 0) for part in _document_parts(document)]
+    for number in pages:
+        page = pdfium.FPDF_LoadPage(document, number - 1)
+        for annotation, kind in annotations_of(page):
+            if kind == pdfium.FPDF_ANNOT_FILEATTACHMENT:
+                parts.append((*_attachment(pdfium.FPDFAnnot_GetFileAttachment(annotation)), number))
+        pdfium.FPDF_ClosePage(page)
+    if pages or not catalog.is_simple or pdfium.FPDF_GetFormType(document) != pdfium.FORMTYPE_NONE:
+        try:
+            # Its start takes longer than most files.
+            from colde_cli.documents.pdf.pypdf_engine import ObjectReader
+
+            reader = ObjectReader(data, password)
+            texts += reader.texts()
+            parts += [(*part, 0) for part in reader.parts()]
+            parts += [(*part, number) for number in pages for part in reader.media(number)]
+        except MemoryError:
+            raise
+        except Exception:  # pypdf raises untyped errors on damaged files
+            # Only a file with the same bytes is known to hold the same.
+            parts.append(("other-parts", digest_of(data), "objects that cannot be read", 0))
+    return texts, parts
+
+
+def _document_parts(document: Handle) -> Iterator[Text]:
+    """Yield attachments (of a portfolio, too), packets of an XFA form, scripts of the document, and signatures."""
+    for index in range(min(pdfium.FPDFDoc_GetAttachmentCount(document), _MAX_ATTACHMENTS)):
+        yield _attachment(pdfium.FPDFDoc_GetAttachment(document, index))
+    for index in range(min(pdfium.FPDF_GetXFAPacketCount(document), _MOST)):
+        name = filled(pdfium.FPDF_GetXFAPacketName, document, index).rstrip(b"\0").decode("utf-8", "replace")
+        content = _content(pdfium.FPDF_GetXFAPacketContent, document, index)
+        yield "forms", digest_of(content), f"XFA {name}"
+    for index in range(min(pdfium.FPDFDoc_GetJavaScriptActionCount(document), _MOST)):
+        script = pdfium.FPDFDoc_GetJavaScriptAction(document, index)
+        name = utf16(pdfium.FPDFJavaScriptAction_GetName, script)
+        said = utf16(pdfium.FPDFJavaScriptAction_GetScript, script, limit=_MAX_BYTES)
+        pdfium.FPDFDoc_CloseJavaScriptAction(script)
+        yield "scripts", digest_of(said), f"script {name}"
+    for index in range(min(pdfium.FPDF_GetSignatureCount(document), _MOST)):
+        signature = pdfium.FPDF_GetSignatureObject(document, index)
+        reason = utf16(pdfium.FPDFSignatureObj_GetReason, signature)
+        content = filled(pdfium.FPDFSignatureObj_GetContents, signature, limit=_MAX_BYTES)
+        yield "other-parts", digest_of(content), f"digital signature{reason and f': {reason}'}"
+
+
+def _attachment(file: Handle) -> Text:
+    if not file:
+        return "attachments", digest_of(b""), ""
+    data = _content(pdfium.FPDFAttachment_GetFile, file)
+    return "attachments", digest_of(data), utf16(pdfium.FPDFAttachment_GetName, file)
+
+
+def _content(call: Handle, *arguments: object) -> bytes:
+    size = ctypes.c_ulong()
+    if not call(*arguments, None, 0, size) or not 0 < size.value < _MAX_BYTES:
+        return b""
+    buffer = ctypes.create_string_buffer(size.value)
+    call(*arguments, buffer, size.value, size)
+    return buffer.raw
+
+
+class Catalog:
+    """The catalog of a file, as it is stored: PDFium does not tell all that it says.
+
+    Nothing is parsed but the place of an object, in the file or in one of its compressed streams of objects. That is
+    enough to see what the catalog names; whoever needs more asks pypdf, which takes much longer to start.
+    """
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        at = data.rfind(b"/Root")
+        root = _ROOT.match(data, at) if at >= 0 else None
+        self._text = self._object(int(root[1])) if root else b""  # b"": an encrypted file may hide it
+
+    @property
+    def shows_title(self) -> bool:
+        """Whether a viewer shows the title of the document in place of the name of the file."""
+        return _TITLE.search(self._entry(b"/ViewerPreferences")) is not None
+
+    @property
+    def is_simple(self) -> bool:
+        """Whether it names nothing that only pypdf can read: layers, associated files, scripts."""
+        scripts = self._entry(b"/OpenAction") + self._entry(b"/AA")
+        special = b"/OCProperties" in self._text or _FILES.search(self._text) or _SCRIPT.search(scripts)
+        return bool(self._text) and not special
+
+    def mentions(self, name: bytes) -> bool:
+        """Whether a name stands anywhere in the file, outside compressed content; True if that is not known."""
+        return not self._text or name in self._data or any(name in text for _, text in self._streams())
+
+    def _entry(self, name: bytes) -> bytes:
+        """What the catalog says after a name, or what that refers to."""
+        at = self._text.find(name)
+        if at < 0:
+            return b""
+        reference = _REFERENCE.match(self._text, at + len(name))
+        return self._object(int(reference[1])) if reference else self._text[at : at + _DICTIONARY]
+
+    def _object(self, number: int) -> bytes:
+        """The last version of an object in the file; b"" if it is not there."""
+        start = b"%d 0 obj" % number
+        at = self._data.rfind(start)
+        while at > 0 and self._data[at - 1 : at].isdigit():
+            at = self._data.rfind(start, 0, at)
+        if at >= 0:
+            end = self._data.find(b"endobj", at, at + _MAX_OBJECT)
+            return self._data[at : end if end >= 0 else at + _MAX_OBJECT]
+        last = b""
+        for first, text in self._streams():
+            numbers = text[:first].split()
+            for name, place in zip(numbers[::2], numbers[1::2], strict=False):
+                if name == b"%d" % number and place.isdigit():
+                    last = text[first + int(place) :][:_MAX_OBJECT]
+        return last
+
+    def _streams(self) -> Iterator[tuple[int, bytes]]:
+        """Yield the compressed streams of objects: the place of their first object, and all of them."""
+        at = self._data.find(b"/ObjStm")
+        while at >= 0:
+            begin = self._data.find(b"stream", at)
+            first = _FIRST.search(self._data, max(0, at - _DICTIONARY), begin)
+            start = begin + (8 if self._data[begin + 6 : begin + 8] == b"\r\n" else 7)
+            end = self._data.find(b"endstream", start)
+            if begin < 0 or end < 0:
+                return
+            try:
+                text = zlib.decompressobj().decompress(self._data[start:end], _MAX_STREAM)
+                yield int(first[1]) if first else 0, text
+            except zlib.error:
+                pass  # encrypted, or compressed otherwise
+            at = self._data.find(b"/ObjStm", end)
