@@ -51,10 +51,11 @@ from colde_cli.encoder.loading import open_encoder
 from colde_cli.scoring.score import cosines
 from colde_cli.settings import DEFAULT_MODEL
 from colde_cli.similarity import alignment as alignment_module
-from colde_cli.similarity.alignment import Alignment, PassagePair, State, align
-from colde_cli.similarity.candidates import ChunkCosines, PairCandidate, wording
+from colde_cli.similarity.alignment import align
+from colde_cli.similarity.candidates import PairCandidate, wording
 from colde_cli.similarity.matching import Matching
 from colde_cli.similarity.mentions import FlagKind
+from colde_cli.similarity.pairs import Alignment, PassagePair, State
 from colde_cli.similarity.section_changes import SectionChange, SectionState, section_changes
 
 STATES = ("same", "changed", "added", "removed", "moved")
@@ -133,7 +134,7 @@ def aligned(a: Document, b: Document, encoder: DocumentEncoder | None) -> Alignm
     if encoder is None:
         return align(a, b, None)
     first, second = encoder.encode_many([a, b])
-    return align(a, b, encoder, chunk_cosines=ChunkCosines.of(first, second))
+    return align(a, b, encoder, encodings=(first, second))
 
 
 def ours(case: VersionPair, encoder: DocumentEncoder | None) -> Labels:

@@ -19,7 +19,7 @@ from pathlib import Path
 from colde_cli import api, versions
 from colde_cli.encoder.loading import open_encoder
 from colde_cli.errors import ColdeError
-from colde_cli.similarity.alignment import State
+from colde_cli.similarity.pairs import State
 from colde_cli.views.terminal import comparison_table
 
 

@@ -46,7 +46,7 @@ from colde_cli.corpus.store import pack, text_record, vector_record
 from colde_cli.documents.document import Chunk, Span
 from colde_cli.documents.text import read_text
 from colde_cli.encoder.cache import Cache, digest
-from colde_cli.encoder.encoding import DocumentEncoder, Encoding
+from colde_cli.encoder.encoding import DocumentEncoder, Encoding, Vectors
 from colde_cli.encoder.loading import learn_field, open_encoder
 from colde_cli.scoring.lexicon import BUCKETS, Terms
 from colde_cli.scoring.profile import ARRAYS
@@ -97,9 +97,8 @@ class MadeUp:
         unit = vectors[:1] / np.linalg.norm(vectors[0])
         domains = np.array([1.0, 0, 0, 0, 0, 0], np.float32)
         words = self._terms(WORDS), self._terms(60)
-        encoding = Encoding(
-            self._document, chunks, vectors, vectors, unit, unit[0].astype(np.float32), *words, domains
-        )
+        made = Vectors(vectors, vectors, unit, unit[0].astype(np.float32), *words, domains)
+        encoding = Encoding(self._document, chunks, made)
         centre = None if self._centre is None else np.zeros_like(self._centre)
         record = vector_record(encoding, centre)
         values = np.rint(vectors / (np.abs(vectors).max(1) / 127)[:, None]).astype(np.int8)

@@ -25,8 +25,9 @@ from pathlib import Path
 from colde_cli import api, versions
 from colde_cli.documents.document import Document
 from colde_cli.errors import ColdeError
-from colde_cli.similarity.alignment import State, align
+from colde_cli.similarity.alignment import align
 from colde_cli.similarity.comparison import same_texts
+from colde_cli.similarity.pairs import State
 from colde_cli.similarity.redline import NOTHING_IGNORED
 
 SETS = ("contracts", "doc-versions", "court-cases", "patents", "rfc")

@@ -30,8 +30,9 @@ from colde_cli.documents.document import Document, Part, SectionKind, Span, asse
 from colde_cli.documents.passages import Passage, passages
 from colde_cli.documents.reading import read
 from colde_cli.evaluation.data import json_lines
-from colde_cli.similarity.alignment import PassagePair, State, align
+from colde_cli.similarity.alignment import align
 from colde_cli.similarity.flags import Flag
+from colde_cli.similarity.pairs import PassagePair, State
 
 CONTRACTS, POLICIES = 14, 8
 PAPERS = (

@@ -35,7 +35,8 @@ from rich.console import Console
 from rich.table import Table
 
 from colde_cli.documents.reading import read
-from colde_cli.similarity.alignment import Alignment, State, align
+from colde_cli.similarity.alignment import align
+from colde_cli.similarity.pairs import Alignment, State
 
 CONTRACTS, POLICIES = 16, 4
 WORDS = (1200, 4500)

@@ -71,7 +71,6 @@ if TYPE_CHECKING:
     from colde_cli.scoring.lexicon import Terms
     from colde_cli.scoring.profile import FieldInfo, FieldProfile
     from colde_cli.scoring.score import ScorePart
-    from colde_cli.similarity.alignment import Alignment, Extent, PassagePair, State, extents
     from colde_cli.similarity.boilerplate import Boilerplate
     from colde_cli.similarity.comparison import ChunkMatch, Comparison, compare_encodings
     from colde_cli.similarity.digest import ComparisonDigest
@@ -79,6 +78,7 @@ if TYPE_CHECKING:
     from colde_cli.similarity.history import History, SectionHistory, SectionStep
     from colde_cli.similarity.mentions import FlagKind
     from colde_cli.similarity.outside import OutsideChange, OutsideComparison, Uncompared, ignoring
+    from colde_cli.similarity.pairs import Alignment, Extent, PassagePair, State, extents
     from colde_cli.similarity.redline import Edit, IgnoreOptions
     from colde_cli.similarity.section_changes import Outline, SectionChange, SectionState
     from colde_cli.similarity.verification import Allowed, Verification

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from colde_cli.documents.document import Chunk, Document, Part, assemble
-from colde_cli.encoder.encoding import Encoding, RuntimeInfo
+from colde_cli.encoder.encoding import Encoding, RuntimeInfo, Vectors
 from colde_cli.scoring.score import ScorePart
 from colde_cli.similarity.alignment import align
 from colde_cli.similarity.comparison import Comparison, Scores
@@ -92,14 +92,13 @@ def compared(a: Document, b: Document, score: float = 0.5) -> Comparison:
         threshold=0.4,
         sections=scores[0],
         chunks=scores[1],
-        attention_a_to_b=np.full((n, m), 1 / max(1, m), np.float32),
-        attention_b_to_a=np.full((m, n), 1 / max(1, n), np.float32),
     )
     return Comparison(
         a=left,
         b=right,
         model=RuntimeInfo("by-hand", "fp32", "cpu"),
         measure=lambda: measured,
+        attend=lambda: tuple(np.full(shape, 1 / max(1, shape[1]), np.float32) for shape in ((n, m), (m, n))),
         same_content=a.text == b.text,
         alignment=align(a, b, None),
     )
@@ -108,7 +107,7 @@ def compared(a: Document, b: Document, score: float = 0.5) -> Comparison:
 def _encoded(of: Document) -> Encoding:
     chunks = tuple(Chunk(section.index, section.index, 0, section.span, (1, 2, 3)) for section in of.sections)
     vectors = np.ones((len(chunks), 4), np.float32)
-    return Encoding(of, chunks, vectors, vectors, vectors, np.ones(4, np.float32))
+    return Encoding(of, chunks, Vectors(vectors, vectors, vectors, np.ones(4, np.float32)))
 
 
 def shows_as_stored(text: str) -> bool:

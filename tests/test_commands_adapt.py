@@ -81,7 +81,7 @@ def test_a_named_profile_gives_diff_a_percentile(capsys: Capture, corpus: Path, 
 def test_diff_with_a_field_is_as_the_schema_says_in_every_format(capsys: Capture, corpus: Path) -> None:
     run(capsys, "adapt", corpus, "-o", "crafts")
     value = shown(capsys, "diff", V1, V2, "--field", "crafts")
-    validate(value, "colde.diff.1.json")
+    validate(value, "colde.diff.2.json")
     said = "pairs of the field crafts"
     # Of two versions of one text nobody asks how closely they are related.
     for format in ("table", "markdown", "html"):

@@ -25,7 +25,7 @@ pytestmark = pytest.mark.usefixtures("kept_cache")
 
 @pytest.fixture(scope="module")
 def schema() -> dict[str, Any]:
-    text = files("colde_cli.views").joinpath("schemas/colde.diff.1.json").read_text(encoding="utf-8")
+    text = files("colde_cli.views").joinpath("schemas/colde.diff.2.json").read_text(encoding="utf-8")
     loaded: dict[str, Any] = json.loads(text)
     jsonschema.Draft202012Validator.check_schema(loaded)
     return loaded
@@ -53,8 +53,7 @@ def test_matrices_have_the_sizes_of_sections_and_chunks(capsys: Capture) -> None
     a, b = value["a"], value["b"]
     assert np.shape(value["sections"]["scores"]) == (len(a["sections"]), len(b["sections"]))
     assert np.shape(value["chunks"]["scores"]) == (len(a["chunks"]), len(b["chunks"]))
-    assert np.sum(value["chunks"]["attention_a_to_b"], axis=1) == pytest.approx(1.0, abs=1e-4)
-    assert np.shape(value["chunks"]["attention_b_to_a"]) == (len(b["chunks"]), len(a["chunks"]))
+    assert set(value["chunks"]) == {"scores"}
     assert a["words"] == len(read(V1).text.split())
     assert [part["label"] for part in value["document"]["parts"]][:2] == ["subject", "closest chunks"]
     assert not value["document"]["same_content"]
@@ -62,6 +61,29 @@ def test_matrices_have_the_sizes_of_sections_and_chunks(capsys: Capture) -> None
     assert [chunk["section"] for chunk in a["chunks"]] == [
         section["index"] for section in a["sections"] for _ in section["chunks"]
     ]
+
+
+def test_attention_is_there_where_it_is_asked_for(capsys: Capture, schema: dict[str, Any]) -> None:
+    plain = json.loads(run(capsys, "diff", V1, OTHER, "--format", "json").out)
+    asked = json.loads(run(capsys, "diff", V1, OTHER, "--format", "json", "--attention").out)
+    first = json.loads(run(capsys, "diff", V1, OTHER, "--format", "json", "--schema", "1").out)
+    jsonschema.Draft202012Validator(schema).validate(asked)
+    text = files("colde_cli.views").joinpath("schemas/colde.diff.1.json").read_text(encoding="utf-8")
+    jsonschema.Draft202012Validator(json.loads(text)).validate(first)
+    chunks = len(plain["a"]["chunks"]), len(plain["b"]["chunks"])
+    assert np.sum(asked["chunks"]["attention_a_to_b"], axis=1) == pytest.approx(1.0, abs=1e-4)
+    assert np.shape(asked["chunks"]["attention_b_to_a"]) == chunks[::-1]
+    assert asked == {**first, "schema": "colde.diff/2"}
+    assert {**asked, "chunks": {"scores": plain["chunks"]["scores"]}} == plain
+
+
+def test_schema_1_is_schema_2_with_the_attention(schema: dict[str, Any]) -> None:
+    text = files("colde_cli.views").joinpath("schemas/colde.diff.1.json").read_text(encoding="utf-8")
+    required = schema["properties"]["chunks"]["required"]
+    required += ["attention_a_to_b", "attention_b_to_a"]
+    assert json.loads(text) == json.loads(
+        json.dumps(schema).replace("colde.diff/2", "colde.diff/1").replace("version 2", "version 1")
+    )
 
 
 def test_versions_score_above_strangers(capsys: Capture) -> None:
@@ -141,7 +163,7 @@ def test_the_suffix_of_the_output_file_picks_the_format(capsys: Capture, tmp_pat
     target = tmp_path / "out.json"
     result = run(capsys, "diff", V1, V2, "-o", target)
     assert (result.status, result.out) == (1, "")
-    assert json.loads(target.read_text(encoding="utf-8"))["schema"] == "colde.diff/1"
+    assert json.loads(target.read_text(encoding="utf-8"))["schema"] == "colde.diff/2"
     plain = tmp_path / "out.txt"
     run(capsys, "diff", V1, V2, "-o", plain)
     assert "\x1b" not in plain.read_text(encoding="utf-8")
@@ -229,12 +251,12 @@ def test_output_may_be_a_device_a_pipe_or_a_link(tmp_path: Path, capsys: Capture
     link.symlink_to(target)
     assert run(capsys, "diff", a, b, "-o", link).status == 1
     assert link.is_symlink()
-    assert json.loads(target.read_text())["schema"] == "colde.diff/1"
+    assert json.loads(target.read_text())["schema"] == "colde.diff/2"
     pipe = tmp_path / "pipe.json"
     os.mkfifo(pipe)
     reader = subprocess.Popen(["cat", str(pipe)], stdout=subprocess.PIPE)
     assert run(capsys, "diff", a, b, "-o", pipe).status == 1
-    assert json.loads(reader.communicate(timeout=600)[0])["schema"] == "colde.diff/1"
+    assert json.loads(reader.communicate(timeout=600)[0])["schema"] == "colde.diff/2"
     assert pipe.is_fifo()
 
 

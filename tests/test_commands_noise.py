@@ -28,7 +28,7 @@ def diff_json(capsys: Capture, *arguments: str | Path) -> tuple[int | str | None
     result = run(capsys, "diff", *arguments, "--format", "json")
     assert result.err == ""
     value: dict[str, Any] = json.loads(result.out)
-    text = files("colde_cli.views").joinpath("schemas/colde.diff.1.json").read_text(encoding="utf-8")
+    text = files("colde_cli.views").joinpath("schemas/colde.diff.2.json").read_text(encoding="utf-8")
     jsonschema.Draft202012Validator(json.loads(text)).validate(value)
     return result.status, value
 

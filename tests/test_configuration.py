@@ -62,7 +62,7 @@ def test_options_of_a_command_are_its_defaults(two: Path) -> None:
     (two / "colde.toml").write_text('device = "cpu"\n[diff]\nignore-case = true\nformat = "json"\n')
     ours = colde(two / "inner", "diff", "../a.txt", "../b.txt")
     assert (plain.status, ours.status) == (1, 0)
-    assert json.loads(ours.out)["schema"] == "colde.diff/1"
+    assert json.loads(ours.out)["schema"] == "colde.diff/2"
 
 
 def test_a_variable_wins_over_the_file_and_an_option_over_both(two: Path) -> None:

@@ -32,7 +32,7 @@ from colde_cli.documents.passages import passages
 from colde_cli.documents.reading import read
 from colde_cli.encoder.cache import Cache
 from colde_cli.encoder.encoder import Encoder
-from colde_cli.encoder.encoding import Encoding
+from colde_cli.encoder.encoding import Encoding, Vectors
 from colde_cli.scoring.lexicon import BUCKETS, Terms
 from colde_cli.similarity.comparison import compare_encodings
 
@@ -76,15 +76,8 @@ def same_terms(one: Encoding | Card, other: Encoding | Card) -> bool:
 
 
 def test_an_encoding_comes_back_as_it_was(encoder: Encoder, cache: Cache) -> None:
-    assert {field.name for field in fields(Encoding)} == {
-        *(
-            "document",
-            "chunks",
-            "chunk_vectors",
-            "centred_unit_vectors",
-            "section_vectors",
-            "document_vector",
-        ),
+    assert {field.name for field in fields(Vectors)} == {
+        *("chunk_vectors", "centred_unit_vectors", "section_vectors", "document_vector"),
         *("terms", "opening", "domains"),
     }
     store = Store(cache, encoder)
@@ -213,7 +206,9 @@ def encodings(draw: st.DrawFn) -> Encoding:
     vectors = [draw(arrays(np.float32, (rows, SIZE), elements=values)) for rows in (count, sections, 1)]
     words = draw(st.none() | terms())
     document = assemble("a.txt", "a.txt", [Part("", text)])
-    return Encoding(document, chunks, vectors[0], vectors[0], vectors[1], vectors[2][0], words, words)
+    return Encoding(
+        document, chunks, Vectors(vectors[0], vectors[0], vectors[1], vectors[2][0], words, words)
+    )
 
 
 @given(encodings(), st.none() | arrays(np.float32, SIZE, elements=values))

@@ -356,7 +356,7 @@ def test_several_times_over_scores_as_once(encoder: Encoder, contract: Encoding)
     assert overlap(words(once)[1], words(tiled)[1]) == pytest.approx(1, abs=1e-6)
     assert tiled.domains == pytest.approx(once.domains, abs=1e-5)
     assert float(tiled.shares.sum()) == pytest.approx(1, abs=1e-5)
-    headless = replace(tiled, document_vector=once.document_vector)
+    headless = replace(tiled, source=replace(tiled.vectors, document_vector=once.document_vector))
     assert document_score(once, headless, encoder.config) == pytest.approx(1, abs=1e-3)
 
 

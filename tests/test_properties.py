@@ -37,7 +37,8 @@ from colde_cli.documents.text import read_text
 from colde_cli.encoder.layout import TOKENIZER
 from colde_cli.encoder.tokenizer import open_tokenizer
 from colde_cli.errors import NoTextError, UnsupportedFormatError
-from colde_cli.similarity.alignment import Alignment, State, align
+from colde_cli.similarity.alignment import align
+from colde_cli.similarity.pairs import Alignment, State
 from colde_cli.similarity.redline import Operation, redline, run_together, words
 from colde_cli.similarity.section_changes import section_changes
 from colde_cli.similarity.tracked_changes import tracked_text
@@ -323,7 +324,7 @@ def test_accepting_tracked_changes_in_word_gives_b_and_rejecting_them_a(
 
 @pytest.fixture(scope="module")
 def schema() -> jsonschema.Draft202012Validator:
-    text = files("colde_cli.views").joinpath("schemas/colde.diff.1.json").read_text("utf-8")
+    text = files("colde_cli.views").joinpath("schemas/colde.diff.2.json").read_text("utf-8")
     return jsonschema.Draft202012Validator(json.loads(text))
 
 

@@ -11,7 +11,8 @@ from written import examples, versions
 
 from colde_cli.documents.document import Document, Part, assemble
 from colde_cli.documents.notation import in_line
-from colde_cli.similarity.alignment import Alignment, PassagePair, State, align
+from colde_cli.similarity.alignment import align
+from colde_cli.similarity.pairs import Alignment, PassagePair, State
 from colde_cli.similarity.redline import IgnoreOptions, Operation, redline
 from colde_cli.similarity.section_changes import SectionState, section_changes
 from colde_cli.similarity.typesetting import TypesettingPlace, same_texts, typesetting_places

@@ -130,8 +130,8 @@ def test_an_index_is_served_without_its_files(
             assert here["results"][0]["score"] == pytest.approx(there["results"][0]["score"], abs=0.005)
             assert here["results"][0]["matches"][0]["hit"]["text"]
             assert "secret" not in json.dumps(here)
-        compared = valid("colde.diff.1", indexed.post("/v1/diff", data=pair))
-        assert compared["summary"] == valid("colde.diff.1", service.post("/v1/diff", data=pair))["summary"]
+        compared = valid("colde.diff.2", indexed.post("/v1/diff", data=pair))
+        assert compared["summary"] == valid("colde.diff.2", service.post("/v1/diff", data=pair))["summary"]
         assert compared["a"]["path"] == "field-study-v1.pdf"
         listed = indexed.get("/v1/documents", params={"glob": "*.pdf"}).json()["documents"]
         assert [item["path"] for item in listed] == ["field-study-v1.pdf", "field-study-v2.pdf"]
@@ -258,9 +258,9 @@ def test_a_folder_with_a_file_named_like_that_of_an_index_is_a_folder(kept: Enco
 def test_two_documents_are_compared_however_they_are_named(service: Any) -> None:
     ranked = service.post("/v1/rank", files={"file": study()})
     sent = {"upload_a": ranked.headers["colde-upload"], "document_b": "field-study-v2.pdf"}
-    by_id = valid("colde.diff.1", service.post("/v1/diff", data=sent))
+    by_id = valid("colde.diff.2", service.post("/v1/diff", data=sent))
     by_file = service.post("/v1/diff", files={"file_a": study()}, data={"document_b": "field-study-v2.pdf"})
-    assert valid("colde.diff.1", by_file) == by_id
+    assert valid("colde.diff.2", by_file) == by_id
     assert by_id["a"]["path"] == "study.pdf"
     assert by_id["b"]["path"] == "field-study-v2.pdf"
     assert by_id["summary"]["edited"] > 0
@@ -271,14 +271,14 @@ def test_a_comparison_ignores_what_it_is_asked_to(service: Any) -> None:
         "file_a": ("a.txt", b"The tank holds 12 litres of water.", "text/plain"),
         "file_b": ("b.txt", b"The tank holds 13 litres of water.", "text/plain"),
     }
-    found = valid("colde.diff.1", service.post("/v1/diff", files=texts))
-    ignoring = valid("colde.diff.1", service.post("/v1/diff", files=texts, data={"ignore_numbers": "true"}))
+    found = valid("colde.diff.2", service.post("/v1/diff", files=texts))
+    ignoring = valid("colde.diff.2", service.post("/v1/diff", files=texts, data={"ignore_numbers": "true"}))
     assert found["summary"]["edited"] == 1
     assert ignoring["summary"]["edited"] == 0
     for name in ("renumbering", "list_marks"):
         asked = service.post("/v1/diff", files=texts, data={f"ignore_{name}": "true"})
-        assert valid("colde.diff.1", asked)["ignored"][name]
-    short = valid("colde.diff.1", service.post("/v1/diff", files=texts, data={"passages": "false"}))
+        assert valid("colde.diff.2", asked)["ignored"][name]
+    short = valid("colde.diff.2", service.post("/v1/diff", files=texts, data={"passages": "false"}))
     assert short["passages"] is None
 
 
@@ -583,6 +583,6 @@ def test_the_description_is_whole(service: Any) -> None:
         found: Any = described
         for part in reference.partition('"')[0].split("/"):
             found = found[part]
-    assert "colde.diff.1" in described["components"]["schemas"]
+    assert "colde.diff.2" in described["components"]["schemas"]
     for path in posts:
         assert path in service.get("/docs").text

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from colde_cli.documents.document import Document, Part, SectionKind, assemble
 from colde_cli.documents.reading import read
 from colde_cli.encoder.encoder import Encoder
-from colde_cli.similarity.alignment import Alignment, PassagePair, State, align, extents
+from colde_cli.similarity.alignment import align
+from colde_cli.similarity.pairs import Alignment, PassagePair, State, extents
 from colde_cli.similarity.section_changes import SectionChange, section_changes
 
 PUMP = "The pump lifts water from the well into the tower every night while the whole town is asleep."

@@ -13,8 +13,8 @@ from hand_made import compared
 from colde_cli.documents.document import Part, assemble
 from colde_cli.documents.reading import read
 from colde_cli.encoder.encoder import Encoder
-from colde_cli.similarity.alignment import State
 from colde_cli.similarity.comparison import COUNTERPART, Comparison, compare_encodings
+from colde_cli.similarity.pairs import State
 from colde_cli.similarity.redline import IgnoreOptions
 from colde_cli.similarity.typesetting import content, same_texts
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 from hand_made import compared, document
 
 from colde_cli.documents.document import ReadReport
-from colde_cli.similarity.alignment import State
 from colde_cli.similarity.digest import ComparisonDigest, digest_data
+from colde_cli.similarity.pairs import State
 
 A = [
     ("1 Pump", "Osei runs the old pump of the well at night, when the power is cheap."),

@@ -22,13 +22,13 @@ from colde_cli.documents.outside import (
     UnreadPart,
 )
 from colde_cli.errors import OptionError
-from colde_cli.similarity.alignment import State
 from colde_cli.similarity.outside import (
     OutsideComparison,
     compare_outside,
     ignoring,
     outside_data,
 )
+from colde_cli.similarity.pairs import State
 from colde_cli.views.outside import difference, not_listed, outside_rows, row_line, same_sentence, uncompared
 
 

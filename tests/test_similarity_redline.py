@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from colde_cli.documents.document import Document, Part, assemble
 from colde_cli.documents.reading import read
-from colde_cli.similarity.alignment import State, align
+from colde_cli.similarity.alignment import align
 from colde_cli.similarity.flags import flags
+from colde_cli.similarity.pairs import State
 from colde_cli.similarity.redline import (
     NOTHING_IGNORED,
     IgnoreOptions,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from colde_cli.documents.document import Part, assemble
-from colde_cli.similarity.alignment import PassagePair, align
+from colde_cli.similarity.alignment import align
+from colde_cli.similarity.pairs import PassagePair
 from colde_cli.similarity.triage import ordered_changes, weight
 
 A = [

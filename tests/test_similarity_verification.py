@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from colde_cli.documents.document import Document, ReadReport
 from colde_cli.errors import OptionError, PartlyReadError
-from colde_cli.similarity.alignment import State
 from colde_cli.similarity.comparison import Comparison
+from colde_cli.similarity.pairs import State
 from colde_cli.similarity.redline import IgnoreOptions
 from colde_cli.similarity.typesetting import same_texts
 from colde_cli.similarity.verification import Verification, verify_documents

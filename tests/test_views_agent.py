@@ -8,8 +8,8 @@ from dataclasses import asdict
 import pytest
 from hand_made import compared, document
 
-from colde_cli.similarity.alignment import State
 from colde_cli.similarity.comparison import Comparison
+from colde_cli.similarity.pairs import State
 from colde_cli.views.agent import comparison_answer, pairs_answer
 
 

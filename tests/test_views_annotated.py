@@ -23,8 +23,8 @@ from colde_cli.documents.passages import Passage
 from colde_cli.documents.pdf.marking import Entry, write_marked
 from colde_cli.documents.reading import read
 from colde_cli.errors import CorruptFileError, OptionError
-from colde_cli.similarity.alignment import PassagePair, State
 from colde_cli.similarity.comparison import Comparison
+from colde_cli.similarity.pairs import PassagePair, State
 from colde_cli.views.annotated import (
     annotated_paths,
     check_annotation,

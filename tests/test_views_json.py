@@ -16,8 +16,8 @@ from hand_made import compared, document, hostile
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from colde_cli.similarity.alignment import State
 from colde_cli.similarity.comparison import Comparison
+from colde_cli.similarity.pairs import State
 from colde_cli.views.json import comparison_blocks, comparison_json, text
 from colde_cli.views.schema_files import FOLDER, schemas, written
 
@@ -28,7 +28,7 @@ Validator = jsonschema.Draft202012Validator
 @pytest.fixture(scope="module")
 def schema() -> Validator:
     return Validator(
-        json.loads(files("colde_cli.views").joinpath("schemas/colde.diff.1.json").read_text("utf-8"))
+        json.loads(files("colde_cli.views").joinpath("schemas/colde.diff.2.json").read_text("utf-8"))
     )
 
 
@@ -116,8 +116,8 @@ def test_tables_are_written_as_lists_are() -> None:
 
 def test_a_long_text_is_written_in_blocks(field_study: Comparison, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("colde_cli.views.json._BLOCK", 1 << 15)
-    tables = {name: np.full((300, 300), 0.123456, np.float32) for name in ("chunks", "attention_a_to_b")}
-    scores = replace(field_study.scores, **tables)
+    table = np.full((600, 300), 0.123456, np.float32)
+    scores = replace(field_study.scores, chunks=table)
     comparison = replace(field_study, measure=lambda: scores)
     written = comparison_json(comparison)
     tracemalloc.start()

@@ -18,8 +18,9 @@ from lxml import html
 
 from colde_cli.documents.document import Part, SectionKind, assemble
 from colde_cli.encoder.encoder import Encoder
-from colde_cli.similarity.alignment import State, align
+from colde_cli.similarity.alignment import align
 from colde_cli.similarity.comparison import Comparison, compare_encodings
+from colde_cli.similarity.pairs import State
 from colde_cli.similarity.redline import IgnoreOptions, Operation
 from colde_cli.views.escaping import harmless
 from colde_cli.views.redline import marked

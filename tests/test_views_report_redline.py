@@ -20,8 +20,8 @@ from test_views_report_browser import (
     wide,
 )
 
-from colde_cli.similarity.alignment import State
 from colde_cli.similarity.comparison import Comparison
+from colde_cli.similarity.pairs import State
 from colde_cli.views.escaping import harmless
 from colde_cli.views.report.html import comparison_html
 

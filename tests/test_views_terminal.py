@@ -26,10 +26,11 @@ from rich.text import Text
 from colde_cli.documents.document import Part, assemble
 from colde_cli.encoder.encoder import Encoder
 from colde_cli.scoring.score import ScorePart
-from colde_cli.similarity.alignment import PassagePair, State, align
+from colde_cli.similarity.alignment import align
 from colde_cli.similarity.comparison import COUNTERPART, Comparison, compare_encodings
 from colde_cli.similarity.flags import Flag
 from colde_cli.similarity.mentions import FlagKind
+from colde_cli.similarity.pairs import PassagePair, State
 from colde_cli.views.heatmap import HeatMap
 from colde_cli.views.markdown import comparison_markdown
 from colde_cli.views.redline import pieces
@@ -198,9 +199,10 @@ def test_wide_characters_keep_the_columns_in_line() -> None:
 def test_what_is_the_same_is_counted_and_what_is_not_is_listed(versions: Comparison) -> None:
     matches = versions.matches_of_a()
     same = sum(match.same for match in matches)
-    text = comparison_table(versions, "chunk", 100)
+    text = comparison_table(versions, "chunk", 100, attention=True)
     assert f"{same} of {len(matches)} chunks of A are also in B, word for word." in text
     assert text.count("×") >= len(matches) - same
+    assert "×" not in comparison_table(versions, "chunk", 100)
 
 
 def test_chunks_without_a_counterpart_stand_on_both_sides(

@@ -106,9 +106,24 @@ def diff(
     glob: GlobOption = None,
     level: LevelOption = Level.ALL,
     top: ListedOption = 10,
+    attention: Annotated[
+        bool,
+        option("--attention", panel=OUTPUT, help="Add the attention of chunks to JSON and to --level chunk."),
+    ] = False,
     format: Annotated[
         Format | None, format_option("table|summary|json|jsonl|markdown|html|csv|docx|pdf|github")
     ] = None,
+    schema: Annotated[
+        int,
+        option(
+            "--schema",
+            panel=OUTPUT,
+            metavar="N",
+            min=1,
+            max=2,
+            help="Version of the JSON; 1 has the attention of chunks in any case.",
+        ),
+    ] = 2,
     output: Annotated[
         Path | None,
         option(
@@ -216,7 +231,8 @@ def diff(
     else:
         shown = verbose or fail_under is not None  # whoever sets a limit wants to see the score
         with stage("output"):  # JSON is made while it is written
-            deliver(_render(comparison, chosen, level, top, shown, output), output, chosen, pager)
+            content = _render(comparison, chosen, level, top, shown, output, schema, (attention, verbose))
+            deliver(content, output, chosen, pager)
     raise typer.Exit(0 if exit_zero else _status(comparison, fail_under))
 
 
@@ -296,8 +312,20 @@ def _annotate(
 
 
 def _render(
-    comparison: Comparison, chosen: Format, level: Level, top: int, verbose: bool, output: Path | None
+    comparison: Comparison,
+    chosen: Format,
+    level: Level,
+    top: int,
+    verbose: bool,
+    output: Path | None,
+    schema: int,
+    attention: tuple[bool, bool],
 ) -> str | Iterator[str]:
+    """The comparison in a format; `attention`: whether it was asked for, and whether `--verbose` was."""
+    if chosen is Format.JSON:
+        from colde_cli.views.json import comparison_blocks
+
+        return comparison_blocks(comparison, schema, attention=attention[0])
     if chosen is Format.HTML:
         from colde_cli.views.report.html import comparison_html
 
@@ -309,11 +337,18 @@ def _render(
     if chosen is Format.TABLE:
         from colde_cli.views.terminal import comparison_table
 
-        return comparison_table(comparison, level.value, top, verbose=verbose, to_file=output is not None)
+        return comparison_table(
+            comparison,
+            level.value,
+            top,
+            verbose=verbose,
+            attention=any(attention),
+            to_file=output is not None,
+        )
     return _lines_or_data(comparison, chosen)
 
 
-def _lines_or_data(comparison: Comparison, chosen: Format) -> str | Iterator[str]:
+def _lines_or_data(comparison: Comparison, chosen: Format) -> str:
     """The formats without markup, for programs and e-mails."""
     from colde_cli.views import csv, github, json, summary
 
@@ -321,8 +356,6 @@ def _lines_or_data(comparison: Comparison, chosen: Format) -> str | Iterator[str
         from colde_cli.views.github import SourceLines
 
         return github.comparison_annotations(comparison, SourceLines.of(comparison.b.document))
-    if chosen is Format.JSON:
-        return json.comparison_blocks(comparison)
     views = {
         Format.JSONL: json.comparison_jsonl,
         Format.CSV: csv.comparison_csv,

@@ -37,7 +37,7 @@ import colde_cli
 from colde_cli.documents.document import Chunk, Document, Span, document_header, document_of, kept_title
 from colde_cli.documents.passages import Passage
 from colde_cli.encoder.cache import Cache, digest, file_digest
-from colde_cli.encoder.encoding import DocumentEncoder, Encoding
+from colde_cli.encoder.encoding import DocumentEncoder, Encoding, Vectors
 from colde_cli.scoring.lexicon import Terms
 from colde_cli.scoring.profile import FieldProfile
 from colde_cli.scoring.whitening import unit_rows
@@ -182,9 +182,7 @@ def encoding_of(
 ) -> Encoding:
     """The encoding of a document, from its chunks and its vector record."""
     vectors, centred = chunk_vectors_of(arrays, centre)
-    return Encoding(
-        document,
-        chunks,
+    made = Vectors(
         vectors,
         centred,
         section_vectors_of(arrays),
@@ -193,6 +191,7 @@ def encoding_of(
         terms_of("opening", arrays),
         arrays["domains"],
     )
+    return Encoding(document, chunks, made)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -407,9 +406,7 @@ def _encoding(path: Path, header: Header, arrays: Arrays) -> Encoding:
         span = Span(start, end)
         pages = document.pages_of(span)
         chunks.append(Chunk(index, section, position, span, tuple(tokens.tolist()), pages))
-    return Encoding(
-        document,
-        tuple(chunks),
+    made = Vectors(
         arrays["chunk_vectors"],
         arrays["centred_unit_vectors"],
         arrays["section_vectors"],
@@ -417,3 +414,4 @@ def _encoding(path: Path, header: Header, arrays: Arrays) -> Encoding:
         *_terms(arrays),
         arrays["domains"],
     )
+    return Encoding(document, tuple(chunks), made)

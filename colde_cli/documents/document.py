@@ -23,6 +23,8 @@ from colde_cli.documents.outside import OutsideKind, OutsideText, PartKind, Unre
 PLAIN_WORDS = 2000
 """Text without headings is cut into sections of about this many words, between paragraphs."""
 
+_NAME_SHOWN = 100
+
 BLANK_LINES = re.compile(r"\n\s*\n\s*")
 """What stands between the paragraphs of a document."""
 
@@ -193,7 +195,7 @@ class FileCopy:
         return type(None), ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Document:
     """A document as text in reading order, with its sections.
 
@@ -221,6 +223,10 @@ class Document:
     outside: tuple[OutsideText, ...] = ()
     parts: tuple[UnreadPart, ...] = ()
     copy: FileCopy | None = field(default=None, compare=False, repr=False)
+
+    def __repr__(self) -> str:
+        name = (self.path or self.title)[-_NAME_SHOWN:]
+        return f"Document({name!r}, format={self.format!r}, sections={len(self.sections)}, characters={len(self.text)})"
 
     @property
     def beside(self) -> tuple[OutsideText | UnreadPart, ...]:

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Generic, Literal, TypeVar
 
@@ -22,7 +22,7 @@ from colde_cli.documents.chunking import Chunker, rows_of_sections
 from colde_cli.documents.document import Chunk, Document
 from colde_cli.documents.selection import one_or_more
 from colde_cli.encoder.cache import Cache, digest, file_digest, remembered
-from colde_cli.encoder.encoding import DocumentsLater, Encoding, RuntimeInfo
+from colde_cli.encoder.encoding import Batch, Encoding, RuntimeInfo, Vectors
 from colde_cli.encoder.head import HeadRunner
 from colde_cli.encoder.layout import (
     DOMAINS,
@@ -282,7 +282,7 @@ class Encoder:
         vectors = np.zeros((len(texts), self.config.hidden_size), np.float32)
         if chunks:
             encoded = self.encode_chunks(list(chunks.values()), progress)
-            vectors[list(chunks)] = self.head.centred_unit_vectors(encoded)
+            vectors[list(chunks)] = self.centred_unit_vectors(encoded)
         return vectors
 
     def encode(self, document: Document, progress: Progress | None = None) -> Encoding:
@@ -307,7 +307,9 @@ class Encoder:
         Raises:
             NoTextError, LimitError: as `chunk`.
         """
-        return DocumentsLater(self, documents, progress).encodings()
+        chunked = [(document, self.chunk(document)) for document in documents]
+        encode = partial(self.encode_chunks, progress=progress)
+        return Batch(chunked, encode, self.centred_unit_vectors, self.finish).encodings()
 
     def encode_chunked(
         self,
@@ -317,36 +319,30 @@ class Encoder:
     ) -> list[Encoding]:
         """Encode documents whose chunks, `chunked`, are known; each has one at least."""
         vectors = self.encode_chunks([chunk for chunks in chunked for chunk in chunks], progress)
-        return self.assemble(documents, chunked, vectors)
-
-    def assemble(
-        self, documents: Sequence[Document], chunked: Sequence[tuple[Chunk, ...]], vectors: FloatArray
-    ) -> list[Encoding]:
-        """Make encodings of documents, their chunks, and the vectors [n, H] of all chunks in order."""
         ends = np.cumsum([len(chunks) for chunks in chunked])
         pieces = np.split(vectors, ends[:-1]) if len(documents) else []
         return [
-            self._encoding(document, chunks, piece)
+            Encoding(document, chunks, self.finish(document, chunks, piece))
             for document, chunks, piece in zip(documents, chunked, pieces, strict=True)
         ]
 
-    def _encoding(self, document: Document, chunks: tuple[Chunk, ...], vectors: FloatArray) -> Encoding:
+    def centred_unit_vectors(self, vectors: FloatArray) -> FloatArray:
+        """Chunk vectors [n, H], n at least 1, centred and of unit length."""
+        return self.head.centred_unit_vectors(vectors)
+
+    def finish(self, document: Document, chunks: tuple[Chunk, ...], vectors: FloatArray) -> Vectors:
+        """All vectors of a document, from those [n, H] of its chunks."""
         whole = self.head.run([vectors])
         groups = [vectors[rows] for rows in rows_of_sections(document, chunks)]
         vectors_of_sections = iter(self.head.run([group for group in groups if len(group)]).vectors)
         # A section without a token has zeros, which resemble nothing.
         zeros = np.zeros_like(whole.vectors[0])
-        section_vectors = np.stack([next(vectors_of_sections) if len(group) else zeros for group in groups])
-        terms, opening = self.words(chunks)
-        return Encoding(
-            document,
-            chunks,
+        return Vectors(
             vectors,
             whole.centred_unit_vectors[0],
-            section_vectors,
+            np.stack([next(vectors_of_sections) if len(group) else zeros for group in groups]),
             whole.vectors[0],
-            terms,
-            opening,
+            *self.words(chunks),
             self.domains(vectors),
         )
 
@@ -456,9 +452,8 @@ def rearranged(
     output = encoder.head.run([vectors], chunk_ids=[numbers])
     # The numbers q are the order of the chunks, also for the opening.
     terms, opening = encoder.words(sorted(chunks, key=lambda chunk: chunk.index))
-    return replace(
-        encoding,
-        chunks=chunks,
+    made = replace(
+        encoding.vectors,
         chunk_vectors=vectors,
         centred_unit_vectors=output.centred_unit_vectors[0],
         document_vector=output.vectors[0],
@@ -466,6 +461,7 @@ def rearranged(
         opening=opening,
         domains=encoder.domains(vectors),
     )
+    return Encoding(encoding.document, chunks, made)
 
 
 def without(encoding: Encoding, row: int, encoder: Encoder) -> Encoding:

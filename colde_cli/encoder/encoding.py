@@ -1,13 +1,14 @@
 """The result of encoding, and the encoder of any system as the rest of the package knows it.
 
-An encoding may be made as far as its vectors are asked for: two versions of one text differ in few chunks.
+The vectors of an encoding may be made as far as they are asked for: two versions of one text differ in few chunks.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, Protocol
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,18 +20,14 @@ from colde_cli.encoder.runtime import Progress
 from colde_cli.scoring.lexicon import Terms
 from colde_cli.scoring.profile import DomainFields, ModelStatistics
 
-if TYPE_CHECKING:
-    from colde_cli.encoder.encoder import Encoder
-
 FloatArray = NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Encoding:
-    """A document and its vectors (n chunks, s sections, H hidden size, D size of a document vector).
+class Vectors:
+    """What a model makes of a document (n chunks, s sections, H hidden size, D size of a document vector).
 
     Attributes:
-        chunks: in reading order.
         chunk_vectors: [n, H], the output of the chunk encoder.
         centred_unit_vectors: [n, H], the chunk vectors minus the model's centre, at unit length; their dot products
             are the chunk scores.
@@ -41,8 +38,6 @@ class Encoding:
         domains: [1 + K], the shares of "other" and of each domain; sums to 1.
     """
 
-    document: Document
-    chunks: tuple[Chunk, ...]
     chunk_vectors: FloatArray
     centred_unit_vectors: FloatArray
     section_vectors: FloatArray
@@ -50,6 +45,120 @@ class Encoding:
     terms: Terms | None = None
     opening: Terms | None = None
     domains: FloatArray = field(default_factory=lambda: np.ones(1, np.float32))
+
+
+class Batch:
+    """Documents that are cut into chunks; each chunk is encoded once, when its vector is asked for."""
+
+    def __init__(
+        self,
+        documents: Sequence[tuple[Document, tuple[Chunk, ...]]],
+        encode: Callable[[list[Chunk]], FloatArray],
+        centre: Callable[[FloatArray], FloatArray],
+        finish: Callable[[Document, tuple[Chunk, ...], FloatArray], Vectors],
+    ) -> None:
+        """Encode nothing yet.
+
+        Args:
+            documents: each with its chunks.
+            encode: makes chunk vectors [n, H] of n chunks.
+            centre: makes centred unit vectors [n, H] of chunk vectors.
+            finish: makes all vectors of a document from those of its chunks.
+        """
+        self._documents, self._encode, self._centre, self._finish = documents, encode, centre, finish
+        self._encoded: dict[tuple[int, int], FloatArray] = {}
+        self._whole: dict[int, Vectors] = {}
+
+    def encodings(self) -> list[Encoding]:
+        """The documents, in order."""
+        return [
+            Encoding(document, chunks, VectorsLater(self, number))
+            for number, (document, chunks) in enumerate(self._documents)
+        ]
+
+    def warm(self, places: Iterable[tuple[int, int]]) -> None:
+        """Encode chunks, by document and row, as far as they are new."""
+        missing = [place for place in places if place not in self._encoded]
+        new = self._encode([self._documents[number][1][row] for number, row in missing])
+        self._encoded.update(zip(missing, new, strict=True))
+
+    def whole(self, number: int) -> Vectors:
+        """The vectors of one document. The chunks of all are encoded together: every processor stays at work."""
+        if number not in self._whole:
+            counts = [len(chunks) for _, chunks in self._documents]
+            self.warm((each, row) for each, count in enumerate(counts) for row in range(count))
+            vectors = np.stack([self._encoded[number, row] for row in range(counts[number])])
+            self._whole[number] = self._finish(*self._documents[number], vectors)
+        return self._whole[number]
+
+    def some(self, number: int, rows: Sequence[int]) -> FloatArray:
+        """[len(rows), H], centred unit vectors of some chunks of a document; no others are encoded."""
+        self.warm((number, row) for row in rows)
+        return self._centre(np.stack([self._encoded[number, row] for row in rows]))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class VectorsLater:
+    """The vectors of document `number` of a batch, made when they are asked for."""
+
+    batch: Batch
+    number: int
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Encoding:
+    """A document, its n chunks in reading order, and its vectors: made, or to be made when they are asked for."""
+
+    document: Document
+    chunks: tuple[Chunk, ...]
+    source: Vectors | VectorsLater
+
+    def __repr__(self) -> str:
+        return f"Encoding({self.document!r}, chunks={len(self.chunks)})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Encoding, (self.document, self.chunks, self.vectors)
+
+    @property
+    def vectors(self) -> Vectors:
+        """All vectors; encodes what is missing."""
+        source = self.source
+        return source if isinstance(source, Vectors) else source.batch.whole(source.number)
+
+    @property
+    def chunk_vectors(self) -> FloatArray:
+        """[n, H], see `Vectors`."""
+        return self.vectors.chunk_vectors
+
+    @property
+    def centred_unit_vectors(self) -> FloatArray:
+        """[n, H], see `Vectors`."""
+        return self.vectors.centred_unit_vectors
+
+    @property
+    def section_vectors(self) -> FloatArray:
+        """[s, D], see `Vectors`."""
+        return self.vectors.section_vectors
+
+    @property
+    def document_vector(self) -> FloatArray:
+        """[D], see `Vectors`."""
+        return self.vectors.document_vector
+
+    @property
+    def terms(self) -> Terms | None:
+        """The weighted words; None for a model without a lexicon."""
+        return self.vectors.terms
+
+    @property
+    def opening(self) -> Terms | None:
+        """The weighted words of the opening; None for a model without a lexicon."""
+        return self.vectors.opening
+
+    @property
+    def domains(self) -> FloatArray:
+        """[1 + K], see `Vectors`."""
+        return self.vectors.domains
 
     @property
     def shares(self) -> FloatArray:
@@ -64,15 +173,22 @@ class Encoding:
         return sum(len(chunk.ids) - 2 for chunk in self.chunks)
 
     def vectors_of(self, rows: Sequence[int]) -> FloatArray:
-        """[len(rows), H], the `centred_unit_vectors` of some chunks."""
-        vectors: FloatArray = self.centred_unit_vectors[list(rows)]
+        """[len(rows), H], the `centred_unit_vectors` of some chunks; no others are encoded."""
+        source = self.source
+        if isinstance(source, VectorsLater):
+            return source.batch.some(source.number, rows)
+        vectors: FloatArray = source.centred_unit_vectors[list(rows)]
         return vectors
 
-    def vectors_beside(
-        self, other: Encoding, rows: Sequence[int], others: Sequence[int]
-    ) -> tuple[FloatArray, FloatArray]:
-        """`vectors_of` some chunks of this document, and of some of another one."""
-        return self.vectors_of(rows), other.vectors_of(others)
+
+def warm(*wanted: tuple[Encoding, Iterable[int]]) -> None:
+    """Encode chunks of encodings, by row: those of documents that belong together in one go."""
+    places: defaultdict[Batch, list[tuple[int, int]]] = defaultdict(list)
+    for encoding, rows in wanted:
+        if isinstance(source := encoding.source, VectorsLater):
+            places[source.batch] += [(source.number, row) for row in rows]
+    for batch, chosen in places.items():
+        batch.warm(chosen)
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,96 +269,3 @@ class DocumentEncoder(Protocol):
 
     def attention(self, a: Encoding, b: Encoding) -> tuple[FloatArray, FloatArray]:
         """Attention of the chunks of A over those of B [n_a, n_b], and back [n_b, n_a]; rows sum to 1."""
-
-
-class DocumentsLater:
-    """Documents that are cut into chunks; each chunk is encoded once, when its vector is asked for."""
-
-    def __init__(self, encoder: Encoder, documents: Sequence[Document], progress: Progress | None) -> None:
-        self._encoder = encoder
-        self._documents = documents
-        self._progress = progress
-        self._chunked = [encoder.chunk(document) for document in documents]
-        self._vectors: dict[tuple[int, int], FloatArray] = {}
-        self._encodings: list[Encoding] | None = None
-
-    def encodings(self) -> list[Encoding]:
-        """The documents, in order."""
-        return [EncodedLater.of(self, number) for number in range(len(self._documents))]
-
-    def begin(self, number: int) -> dict[str, object]:
-        """The fields of an encoding that need no vectors."""
-        return {"document": self._documents[number], "chunks": self._chunked[number]}
-
-    def whole(self, number: int) -> Encoding:
-        """The encoding of one document. All are encoded together, which keeps every processor at work."""
-        if self._encodings is None:
-            places = [(each, row) for each, chunks in enumerate(self._chunked) for row in range(len(chunks))]
-            self._encodings = self._encoder.assemble(self._documents, self._chunked, self._at(places))
-        return self._encodings[number]
-
-    def some(self, places: Sequence[tuple[int, int]]) -> FloatArray:
-        """[len(places), H], centred unit vectors of chunks, by document and row."""
-        return self._encoder.head.centred_unit_vectors(self._at(places))
-
-    def _at(self, places: Sequence[tuple[int, int]]) -> FloatArray:
-        """[len(places), H], chunk vectors by document and row; those that are new are encoded."""
-        missing = [place for place in places if place not in self._vectors]
-        chunks = [self._chunked[number][row] for number, row in missing]
-        new = self._encoder.encode_chunks(chunks, self._progress)
-        self._vectors.update(zip(missing, new, strict=True))
-        return np.stack([self._vectors[place] for place in places])
-
-
-_KNOWN_AT_ONCE = ("document", "chunks")
-_MADE_LATER = tuple(item.name for item in fields(Encoding) if item.name not in _KNOWN_AT_ONCE)
-
-
-class EncodedLater(Encoding):
-    """An encoding whose vectors are made when they are asked for: all of them, or those of some chunks."""
-
-    __slots__ = ("_documents", "_number")
-    _documents: DocumentsLater
-    _number: int
-
-    def __new__(cls, *values: Any, **named: Any) -> Encoding:  # type: ignore[misc]  # noqa: ANN401 - any field
-        """Make an encoding like any other: whoever names all fields (`dataclasses.replace`) has nothing to wait for."""
-        return Encoding(*values, **named)
-
-    @classmethod
-    def of(cls, documents: DocumentsLater, number: int) -> EncodedLater:
-        """One of several documents that are encoded together."""
-        made = object.__new__(cls)
-        made._fill({**documents.begin(number), "_documents": documents, "_number": number})
-        return made
-
-    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - of any field
-        """Encode the document: Python comes here only for fields that have no value yet, and for unknown names."""
-        if name not in _MADE_LATER:
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        whole = self._documents.whole(self._number)
-        self._fill({item: getattr(whole, item) for item in _MADE_LATER})
-        return object.__getattribute__(self, name)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Encoding, tuple(getattr(self, item.name) for item in fields(Encoding))
-
-    def vectors_of(self, rows: Sequence[int]) -> FloatArray:
-        """[len(rows), H], the `centred_unit_vectors` of some chunks; no others are encoded."""
-        return self._documents.some(self._places(rows))
-
-    def vectors_beside(
-        self, other: Encoding, rows: Sequence[int], others: Sequence[int]
-    ) -> tuple[FloatArray, FloatArray]:
-        """As of any encoding; chunks of two documents that belong together are encoded together."""
-        if not (isinstance(other, EncodedLater) and other._documents is self._documents):
-            return super().vectors_beside(other, rows, others)
-        both = self._documents.some([*self._places(rows), *other._places(others)])
-        return both[: len(rows)], both[len(rows) :]
-
-    def _places(self, rows: Sequence[int]) -> list[tuple[int, int]]:
-        return [(self._number, row) for row in rows]
-
-    def _fill(self, values: dict[str, object]) -> None:
-        for name, value in values.items():
-            object.__setattr__(self, name, value)

@@ -288,7 +288,8 @@ def _encode_pairs(encoder: Encoder, read: TaskData, store: ChunkStore) -> _Valid
 
 
 def _with_domains(encoding: Encoding, domains: Domains) -> Encoding:
-    return replace(encoding, domains=domains.membership(encoding.chunk_vectors.mean(0)))
+    membership = domains.membership(encoding.chunk_vectors.mean(0))
+    return replace(encoding, source=replace(encoding.vectors, domains=membership))
 
 
 def _write(config: ModelConfig, staged: Path) -> None:

@@ -61,7 +61,7 @@ _EARLIER = f"The id of a document that was sent before, from the header {UPLOAD}
 _PASSWORD = "Password of encrypted PDFs."
 _IGNORED = "Differences that do not count, with commas: as --ignore of colde diff."
 _HIDDEN: dict[str, Any] = {"include_in_schema": False}
-_SCHEMAS = ("colde.rank.1", "colde.diff.1")
+_SCHEMAS = ("colde.rank.1", "colde.diff.2")
 _PROBLEM = {
     "type": "object",
     "required": ["type", "title", "status", "detail"],
@@ -241,7 +241,7 @@ def _add_comparisons(app: "FastAPI", service: Service) -> None:
         passages: Annotated[bool, Form(description="Also align the passages.")] = True,
         password: Annotated[str | None, Form(max_length=1000, description=_PASSWORD)] = None,
     ) -> Response:
-        """Compare two documents: schema colde.diff/1."""
+        """Compare two documents: schema colde.diff/2."""
         text = await service.compare(
             request.is_disconnected,
             pair,
@@ -264,7 +264,7 @@ def _add_comparisons(app: "FastAPI", service: Service) -> None:
         )
         return HTMLResponse(text, headers={"Content-Security-Policy": _SANDBOX})
 
-    answers = {**_PROBLEMS, 200: _json_of("colde.diff.1")}
+    answers = {**_PROBLEMS, 200: _json_of("colde.diff.2")}
     known = [_known_fields(app)]
     app.add_api_route("/v1/diff", diff, methods=["POST"], responses=answers, dependencies=known)
     app.add_api_route(

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from math import inf
 
-from colde_cli.documents.document import Document, SectionKind, Span
+from colde_cli.documents.document import Document, SectionKind
 from colde_cli.documents.passages import Passage, passages_of_both
-from colde_cli.encoder.encoding import DocumentEncoder
+from colde_cli.encoder.encoding import DocumentEncoder, Encoding
 from colde_cli.encoder.runtime import Progress
 from colde_cli.similarity.candidates import (
     REPEATED,
@@ -35,9 +34,9 @@ from colde_cli.similarity.flags import Flag, flags, one_sided_flags
 from colde_cli.similarity.layout_marks import without_typesetting
 from colde_cli.similarity.matching import Group, Matching, Thresholds, in_order, join, parted, turned
 from colde_cli.similarity.numbers import DATE, renumbered
+from colde_cli.similarity.pairs import Alignment, PassagePair, State, versions
 from colde_cli.similarity.redline import (
     NOTHING_IGNORED,
-    Edit,
     IgnoreOptions,
     between,
     normal,
@@ -51,9 +50,6 @@ from colde_cli.stages import stage
 
 ALIKE = 0.5
 """Minimum similarity of wording of two passages that read alike, so that a small difference is flagged."""
-
-VERSIONS = 0.5
-"""Two documents are versions of one text if one of them has this share of the other's words."""
 
 _EXACT = Thresholds(1.0, 1.0)
 _WORDING = Thresholds(0.6, 0.7)
@@ -73,76 +69,6 @@ _FEW_ENOUGH = 2
 _HAS_FIGURE = re.compile(r"\d")
 _DATE = re.compile(DATE, re.IGNORECASE)
 _NUMBERS_ASIDE = IgnoreOptions(case=True, numbers=True)
-
-
-class State(StrEnum):
-    """What became of a passage."""
-
-    SAME = "same"
-    EDITED = "edited"
-    MOVED = "moved"
-    ONLY_A = "only_a"
-    ONLY_B = "only_b"
-
-
-@dataclass(frozen=True, slots=True)
-class PassagePair:
-    """Passages of A and their partners in B.
-
-    Attributes:
-        a: neighbouring passages of A, usually one; empty for `State.ONLY_B`.
-        b: neighbouring passages of B, usually one; empty for `State.ONLY_A`.
-        score: their similarity, 0 to 1; None where one side is empty.
-        edits: the places where they differ, as offsets into `a_text` and `b_text`; empty where a side is empty.
-        flags: the edits that matter most: numbers, dates, names, modals, ...
-        a_text: the text of `a`.
-        b_text: the text of `b`.
-    """
-
-    state: State
-    a: tuple[Passage, ...]
-    b: tuple[Passage, ...]
-    score: float | None
-    edits: tuple[Edit, ...]
-    flags: tuple[Flag, ...]
-    a_text: str
-    b_text: str
-
-    @property
-    def by_chance(self) -> bool:
-        """Whether two different texts would have this pair by chance: few words, or no letters, that are alike."""
-        if not self.a or not self.b or self.state is State.SAME:
-            return False
-        few = min(len(self.a_text.split()), len(self.b_text.split())) < _FEW_WORDS
-        return few or not any(map(str.isalpha, self.a_text + self.b_text))
-
-    def words_of(self, edit: Edit) -> tuple[str, str]:
-        """The deleted and the inserted words of one of the edits."""
-        return self.a_text[edit.a.start : edit.a.end], self.b_text[edit.b.start : edit.b.end]
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class Alignment:
-    """The passages of two documents, paired.
-
-    Attributes:
-        pairs: in the order of A; a passage found only in B follows the pair of the passage before it in B.
-        a: all passages of A.
-        b: all passages of B.
-    """
-
-    pairs: tuple[PassagePair, ...]
-    a: tuple[Passage, ...]
-    b: tuple[Passage, ...]
-
-    def __repr__(self) -> str:
-        return f"Alignment({', '.join(f'{state.value}={count}' for state, count in self.summary.items())})"
-
-    @property
-    def summary(self) -> dict[State, int]:
-        """Count the pairs in each state."""
-        counts = Counter(pair.state for pair in self.pairs)
-        return {state: counts[state] for state in State}
 
 
 _Rest = tuple[list[int], list[int]]
@@ -230,7 +156,7 @@ def align(
     b: Document,
     encoder: DocumentEncoder | None,
     ignore: IgnoreOptions = NOTHING_IGNORED,
-    chunk_cosines: ChunkCosines | None = None,
+    encodings: tuple[Encoding, Encoding] | None = None,
     progress: Progress | None = None,
     matched: WordMatches | None = None,
 ) -> Alignment:
@@ -241,19 +167,18 @@ def align(
         b: the second.
         encoder: encodes the passages that find no partner by wording; None aligns by wording alone.
         ignore: the differences to ignore.
-        chunk_cosines: of the two documents; they save encoding passages that cannot have a partner.
+        encodings: of the two documents; their chunks save encoding passages that cannot have a partner.
         progress: called with the number of passages just encoded.
         matched: what `match_words` found, which is used up; None calls it.
     """
     matched = matched or match_words(a, b, ignore)
     left, right, ignore = matched.left, matched.right, matched.ignore
+    if encodings is not None and matched.turned:
+        encodings = encodings[::-1]
+    groups, kept = _group(matched, encoder, encodings and ChunkCosines.of(*encodings), progress)
     if matched.turned:
-        cosines = chunk_cosines.turned() if chunk_cosines else None
-        groups, kept = _group(matched, encoder, cosines, progress)
         groups, kept = turned(groups), {group.turned() for group in kept}
         left, right = right, left
-    else:
-        groups, kept = _group(matched, encoder, chunk_cosines, progress)
     terms = read_terms(a.text, b.text)
     pairs = [_pair(group, left, right, group in kept, ignore, terms) for group in groups]
     if versions(pairs):
@@ -284,7 +209,7 @@ def _group(
         # Two references resemble each other in meaning whatever they name: only words tell whether they are the same.
         of_a, of_b = _rest(matching, left, right)
         rest = left.outside_references(of_a), right.outside_references(of_b)
-        if chunk_cosines is not None:
+        if chunk_cosines:
             rest = _promising(rest, matching, left, right, matched.alike, chunk_cosines)
         texts, expected = (left.texts, right.texts), matching.abreast_both_ways(left.weights, right.weights)
         close = meaning_candidates(left.keys, right.keys, texts, rest, expected, encoder, progress)
@@ -486,49 +411,5 @@ def _with_clauses(pairs: Sequence[PassagePair], terms: ContractTerms) -> list[Pa
     ]
 
 
-def versions(pairs: Iterable[PassagePair]) -> bool:
-    """Whether two documents are versions of one text: one of them has most of the other's words."""
-    return max(extent.share_kept for extent in extents(pairs)) >= VERSIONS
-
-
 def _on_labels(pair: PassagePair, flag: Flag) -> bool:
     return f"({flag.a})" in pair.a_text and f"({flag.b})" in pair.b_text
-
-
-@dataclass(frozen=True, slots=True)
-class Extent:
-    """How many words of one document the other one contains; headings are not counted.
-
-    Attributes:
-        words: of all its passages.
-        kept: words that the partners of their passages contain, too.
-        by_state: words of the passages in each state.
-    """
-
-    words: int
-    kept: int
-    by_state: Mapping[State, int]
-
-    @property
-    def share_kept(self) -> float:
-        """`kept` / `words`, 0 to 1; 0 for a document without words."""
-        return self.kept / self.words if self.words else 0.0
-
-
-def extents(pairs: Iterable[PassagePair]) -> tuple[Extent, Extent]:
-    """Compute the extents of A and of B from all pairs of an alignment."""
-    known = tuple(pairs)
-    left = [(pair, pair.a_text, [edit.a for edit in pair.edits]) for pair in known]
-    right = [(pair, pair.b_text, [edit.b for edit in pair.edits]) for pair in known]
-    return _extent(left), _extent(right)
-
-
-def _extent(side: Iterable[tuple[PassagePair, str, list[Span]]]) -> Extent:
-    by_state: Counter[State] = Counter()
-    kept = 0
-    for pair, text, changed in side:
-        count = len(text.split())
-        by_state[pair.state] += count
-        if pair.a and pair.b:
-            kept += max(0, count - sum(len(text[span.start : span.end].split()) for span in changed))
-    return Extent(sum(by_state.values()), kept, {state: by_state[state] for state in State})

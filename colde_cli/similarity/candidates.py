@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from colde_cli.documents.document import Chunk
 from colde_cli.documents.passages import Passage
-from colde_cli.encoder.encoding import DocumentEncoder, Encoding
+from colde_cli.encoder.encoding import DocumentEncoder, Encoding, warm
 from colde_cli.encoder.runtime import Progress
 from colde_cli.scoring.score import cosines
 
@@ -110,11 +110,12 @@ class ChunkCosines:
     @classmethod
     def of(cls, a: Encoding, b: Encoding) -> ChunkCosines:
         """Compare the chunks of two encodings, as far as they are asked for."""
-        return cls(a.chunks, b.chunks, lambda rows, columns: cosines(*a.vectors_beside(b, rows, columns)))
 
-    def turned(self) -> ChunkCosines:
-        """The same with A and B exchanged."""
-        return ChunkCosines(self.b, self.a, lambda rows, columns: self.among(columns, rows).T)
+        def among(rows: list[int], columns: list[int]) -> FloatArray:
+            warm((a, rows), (b, columns))
+            return cosines(a.vectors_of(rows), b.vectors_of(columns))
+
+        return cls(a.chunks, b.chunks, among)
 
     def of_passages(self, a: Sequence[Passage], b: Sequence[Passage]) -> Iterator[FloatArray]:
         """For every two passages, find the highest cosine of the chunks that overlap them: [len(a), len(b)].

@@ -3,33 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from colde_cli.documents.document import Document, Ignored
-from colde_cli.documents.outside import kinds_of
-from colde_cli.documents.passages import Passage, whole_pages
-from colde_cli.encoder.encoding import DocumentEncoder, Encoding, RuntimeInfo
+from colde_cli.documents.document import Document
+from colde_cli.encoder.encoding import DocumentEncoder, Encoding, RuntimeInfo, warm
 from colde_cli.encoder.runtime import Progress
+from colde_cli.errors import OptionError
 from colde_cli.scoring.profile import Field, FieldInfo
 from colde_cli.scoring.score import ScorePart, verdict
-from colde_cli.similarity.alignment import (
-    Alignment,
-    PassagePair,
-    State,
-    WordMatches,
-    align,
-    extents,
-    match_words,
-    versions,
-)
-from colde_cli.similarity.candidates import ChunkCosines
+from colde_cli.similarity.alignment import align, match_words
 from colde_cli.similarity.chunk_scores import (
     closest_pairs,
     closest_sections,
@@ -44,8 +33,10 @@ from colde_cli.similarity.outside import (
     NOTHING_OUTSIDE,
     OutsideComparison,
     compare_outside,
+    ignored_data,
     outside_data,
 )
+from colde_cli.similarity.pairs import Alignment, PassagePair, State, extents, versions
 from colde_cli.similarity.plain_data import (
     field_data,
     model_data,
@@ -56,7 +47,7 @@ from colde_cli.similarity.plain_data import (
 )
 from colde_cli.similarity.redline import NOTHING_IGNORED, IgnoreOptions, normal
 from colde_cli.similarity.section_changes import Outline, SectionChange, outline, section_changes
-from colde_cli.similarity.triage import WeightedChange, ordered_changes, weight
+from colde_cli.similarity.triage import WeightedChange, ordered_changes, passage_data
 from colde_cli.similarity.typesetting import (
     TypesettingPlace,
     same_texts,
@@ -86,14 +77,15 @@ class ChunkMatch:
         chunk: index of the chunk in its own document.
         partner: index of its best match in the other document.
         score: see `Comparison.chunk_scores`.
-        attention: from the chunk to its partner, in multiples of uniform attention; not a similarity.
+        attention: from the chunk to its partner, in multiples of uniform attention; not a similarity. None where it
+            was not asked for.
         same: both have the same text, apart from white space and ignored differences.
     """
 
     chunk: int
     partner: int
     score: float
-    attention: float
+    attention: float | None
     same: bool
 
 
@@ -107,8 +99,6 @@ class Scores:
         threshold: the lowest score of related documents in these domains; None where not fitted.
         sections: [n_a, n_b], see `tables`.
         chunks: [m_a, m_b], cosines of centred chunk vectors, raised where the chunks share wording.
-        attention_a_to_b: [m_a, m_b], chunk-wise attention from A to B; rows sum to 1.
-        attention_b_to_a: [m_b, m_a], the same from B to A.
         percentile: share of random pairs of the field with a lower score, in [0, 1]; None without a field.
     """
 
@@ -118,8 +108,6 @@ class Scores:
     threshold: float | None
     sections: FloatArray
     chunks: FloatArray
-    attention_a_to_b: FloatArray
-    attention_b_to_a: FloatArray
     percentile: float | None = None
 
 
@@ -130,6 +118,7 @@ class Comparison:
     Attributes:
         measure: computes the scores; called once, when the first of them is asked for. None in a copy from a pickle,
             which holds the scores themselves.
+        attend: computes the attention, as `measure` the scores.
         same_content: the texts are the same, apart from white space and the differences in `ignore`; False where
             values of a form could not be read.
         alignment: the passages of both; None where they were not compared.
@@ -142,6 +131,7 @@ class Comparison:
     b: Encoding
     model: RuntimeInfo
     measure: Callable[[], Scores] | None
+    attend: Callable[[], tuple[FloatArray, FloatArray]] | None
     same_content: bool
     alignment: Alignment | None = None
     ignore: IgnoreOptions = NOTHING_IGNORED
@@ -150,7 +140,9 @@ class Comparison:
 
     def __repr__(self) -> str:
         paths = [f"{name}={_shown(side.document)!r}" for name, side in (("a", self.a), ("b", self.b))]
-        facts = [*paths, f"score={self.score:.3f}", f"related={self.related}", f"model={self.model.name!r}"]
+        scored = "scores" in vars(self)  # to compute them may take minutes
+        scores = [f"score={self.score:.3f}", f"related={self.related}"] if scored else []
+        facts = [*paths, *scores, f"model={self.model.name!r}"]
         counts = [f"{state.value}={count}" for state, count in self.summary.items()]
         return f"Comparison({', '.join([*facts, *counts])})"
 
@@ -160,8 +152,23 @@ class Comparison:
         assert self.measure is not None, "a copy has its scores"
         return self.measure()
 
+    @cached_property
+    def attention(self) -> tuple[FloatArray, FloatArray]:
+        """Chunk-wise attention from A to B [m_a, m_b] and back [m_b, m_a]; rows sum to 1.
+
+        It is computed when it is asked for: of long documents it takes more memory than all else.
+        """
+        assert self.attend is not None, "a copy has its attention"
+        return self.attend()
+
     def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "scores": self.scores, "measure": None}
+        computed = {"scores": self.scores, "attention": self.attention}
+        return {**vars(self), **computed, "measure": None, "attend": None}
+
+    def scored(self, scores: Scores) -> Comparison:
+        """The same comparison, with scores that are computed."""
+        vars(self)["scores"] = scores
+        return self
 
     @property
     def score(self) -> float:
@@ -196,12 +203,12 @@ class Comparison:
     @property
     def attention_a_to_b(self) -> FloatArray:
         """[m_a, m_b], chunk-wise attention from A to B; rows sum to 1."""
-        return self.scores.attention_a_to_b
+        return self.attention[0]
 
     @property
     def attention_b_to_a(self) -> FloatArray:
         """[m_b, m_a], chunk-wise attention from B to A; rows sum to 1."""
-        return self.scores.attention_b_to_a
+        return self.attention[1]
 
     @property
     def percentile(self) -> float | None:
@@ -270,15 +277,17 @@ class Comparison:
     @property
     def explanation(self) -> FloatArray:
         """Weigh each pair of chunks as evidence for the score; see `chunk_scores.explanation`."""
-        return explanation(self.attention_a_to_b, self.attention_b_to_a, self.chunk_scores)
+        return explanation(*self.attention, self.chunk_scores)
 
-    def matches_of_a(self) -> tuple[ChunkMatch, ...]:
-        """Find the most similar chunk of B for each chunk of A, in the order of A."""
-        return _best_matches(self.a, self.b, self.chunk_scores, self.attention_a_to_b, self.ignore)
+    def matches_of_a(self, *, attention: bool = False) -> tuple[ChunkMatch, ...]:
+        """Find the most similar chunk of B for each chunk of A, in the order of A; with `attention` to it if wanted."""
+        there = self.attention_a_to_b if attention else None
+        return _best_matches(self.a, self.b, self.chunk_scores, there, self.ignore)
 
-    def matches_of_b(self) -> tuple[ChunkMatch, ...]:
-        """Find the most similar chunk of A for each chunk of B, in the order of B."""
-        return _best_matches(self.b, self.a, self.chunk_scores.T, self.attention_b_to_a, self.ignore)
+    def matches_of_b(self, *, attention: bool = False) -> tuple[ChunkMatch, ...]:
+        """Find the most similar chunk of A for each chunk of B, in the order of B; see `matches_of_a`."""
+        back = self.attention_b_to_a if attention else None
+        return _best_matches(self.b, self.a, self.chunk_scores.T, back, self.ignore)
 
     def closest_sections(self, limit: int) -> list[tuple[float, int, int]]:
         """Find the closest of the `Document.content_sections`, each once, as (score, index in A, index in B)."""
@@ -298,9 +307,17 @@ class Comparison:
         b = tuple(match for match in self.matches_of_b() if match.score < COUNTERPART)
         return a, b
 
-    def to_dict(self) -> dict[str, Any]:
-        """Build schema colde.diff/1, the output of `colde diff --format json`."""
-        return comparison_data(self)
+    def to_dict(self, schema: int = 2, *, attention: bool = False) -> dict[str, Any]:
+        """Build schema colde.diff/2, the output of `colde diff --format json`.
+
+        Args:
+            schema: 1 or 2; schema 1 has the attention in any case.
+            attention: add the attention of chunks.
+
+        Raises:
+            OptionError: there is no such schema.
+        """
+        return comparison_data(self, schema, attention=attention)
 
 
 def compare_encodings(
@@ -316,8 +333,7 @@ def compare_encodings(
 ) -> Comparison:
     """Compare two documents that `encoder` has encoded.
 
-    Only attention depends on both documents; the vectors are those of each document by itself. While chunks are encoded
-    here, a thread compares words; while passages are encoded, another computes the scores.
+    While chunks are encoded here, a thread compares words; while passages are encoded, another computes the scores.
 
     Args:
         a: the first document.
@@ -329,45 +345,36 @@ def compare_encodings(
         field: score the documents within this field.
         progress: called with the number of passages just encoded.
     """
-    alike = ChunkCosines.of(a, b)
     with ThreadPoolExecutor(2, "colde-compare") as pool:
         worded = pool.submit(match_words, a.document, b.document, ignore) if passages else None
         known = None
         if scores or not passages or shared_runs(a.chunks, b.chunks) < _SOME_RUNS:
-            a.vectors_beside(b, range(len(a.chunks)), range(len(b.chunks)))
+            warm((a, range(len(a.chunks))), (b, range(len(b.chunks))))
             known = pool.submit(_scores, a, b, encoder, field)
+        alignment = None
+        if worded is not None:
+            with stage("aligning"):
+                matched = worded.result()
+            alignment = align(a.document, b.document, encoder, matched.ignore, (a, b), progress, matched)
         comparison = Comparison(
             a=a,
             b=b,
             model=encoder.info,
-            measure=lambda: known.result() if known else _scores(a, b, encoder, field),
+            measure=partial(_scores, a, b, encoder, field),
+            attend=partial(encoder.attention, a, b),
             same_content=same_texts(a.document, b.document, ignore),
-            alignment=None if worded is None else _alignment(worded, a, b, encoder, alike, progress),
+            alignment=alignment,
             ignore=ignore,
             field=None if field is None else field.profile.info,
             outside=compare_outside(a.document, b.document, ignore),
         )
-        if known or not (comparison.same_content or comparison.versions):
-            _ = comparison.scores
-    return comparison
-
-
-def _alignment(
-    worded: Future[WordMatches],
-    a: Encoding,
-    b: Encoding,
-    encoder: DocumentEncoder,
-    alike: ChunkCosines,
-    progress: Progress | None,
-) -> Alignment:
-    with stage("aligning"):
-        matched = worded.result()
-    return align(a.document, b.document, encoder, matched.ignore, alike, progress, matched)
+        if known is None and not (comparison.same_content or comparison.versions):
+            known = pool.submit(_scores, a, b, encoder, field)
+        return comparison if known is None else comparison.scored(known.result())
 
 
 def _scores(a: Encoding, b: Encoding, encoder: DocumentEncoder, field: Field | None) -> Scores:
     found = verdict(a, b, encoder.config, field or encoder.domain_fields)
-    a_to_b, b_to_a = encoder.attention(a, b)
     sections, chunks = tables(a, b, encoder.config)
     return Scores(
         document=found.score,
@@ -376,21 +383,19 @@ def _scores(a: Encoding, b: Encoding, encoder: DocumentEncoder, field: Field | N
         threshold=found.threshold,
         sections=sections,
         chunks=chunks,
-        attention_a_to_b=a_to_b,
-        attention_b_to_a=b_to_a,
         percentile=found.percentile,
     )
 
 
 def _best_matches(
-    own: Encoding, other: Encoding, scores: FloatArray, attention: FloatArray, ignore: IgnoreOptions
+    own: Encoding, other: Encoding, scores: FloatArray, attention: FloatArray | None, ignore: IgnoreOptions
 ) -> tuple[ChunkMatch, ...]:
     texts, others = _chunk_texts(own, ignore), _chunk_texts(other, ignore)
     matches = []
     for chunk, row in enumerate(scores):
         partner = int(row.argmax())
         same = texts[chunk] == others[partner]
-        relative = float(relative_attention(attention[chunk])[partner])
+        relative = None if attention is None else float(relative_attention(attention[chunk])[partner])
         matches.append(ChunkMatch(chunk, partner, float(row[partner]), relative, same))
     return tuple(matches)
 
@@ -406,18 +411,33 @@ def _shown(document: Document) -> str:
 
 
 def comparison_data(
-    comparison: Comparison, table: Callable[[FloatArray], object] = rounded_rows
+    comparison: Comparison,
+    schema: int = 2,
+    *,
+    attention: bool = False,
+    table: Callable[[FloatArray], object] = rounded_rows,
 ) -> dict[str, Any]:
-    """Build schema colde.diff/1; without an alignment `passages` and all that depends on them are null.
+    """Build schema colde.diff/2; without an alignment `passages` and all that depends on them are null.
 
     Args:
         comparison: of two documents.
+        schema: 1 or 2; in schema 1 the attention of chunks must be there.
+        attention: add it in schema 2, too.
         table: makes the value of a table. Tables grow with the product of both lengths: as lists of numbers they take
             eight times the memory of arrays.
+
+    Raises:
+        OptionError: there is no such schema.
     """
+    if schema not in (1, 2):
+        raise OptionError(f"There is no schema {schema} of a comparison; choose 1 or 2.")
     aligned = comparison.alignment is not None
+    chunks = {"scores": table(comparison.chunk_scores)}
+    if attention or schema == 1:
+        names = ("attention_a_to_b", "attention_b_to_a")
+        chunks |= {name: table(values) for name, values in zip(names, comparison.attention, strict=True)}
     return {
-        "schema": "colde.diff/1",
+        "schema": f"colde.diff/{schema}",
         "a": _encoding(comparison.a),
         "b": _encoding(comparison.b),
         "model": model_data(comparison.model),
@@ -432,11 +452,7 @@ def comparison_data(
             **_within_field(comparison),
         },
         "sections": {"scores": table(comparison.section_scores)},
-        "chunks": {
-            "scores": table(comparison.chunk_scores),
-            "attention_a_to_b": table(comparison.attention_a_to_b),
-            "attention_b_to_a": table(comparison.attention_b_to_a),
-        },
+        "chunks": chunks,
         "passages": [passage_data(pair) for pair in comparison.passages] if aligned else None,
         "summary": _summary(comparison) if aligned else None,
         "section_changes": _section_changes(comparison) if aligned else None,
@@ -514,43 +530,6 @@ def _encoding(encoding: Encoding) -> dict[str, Any]:
     }
 
 
-def passage_data(pair: PassagePair) -> dict[str, Any]:
-    """Build the `passage` object of schema colde.diff/1."""
-    return {
-        "state": pair.state.value,
-        "score": rounded(pair.score),
-        "edits": len(pair.edits),
-        "weight": weight(pair),
-        "flags": list(dict.fromkeys(flag.kind.value for flag in pair.flags)),
-        "flagged": [{"kind": flag.kind.value, "a": flag.a, "b": flag.b} for flag in pair.flags],
-        "a": _passages(pair.a, pair.a_text),
-        "b": _passages(pair.b, pair.b_text),
-        "redline": [
-            {"a": [edit.a.start, edit.a.end], "b": [edit.b.start, edit.b.end]} for edit in pair.edits
-        ],
-    }
-
-
-def placed_data(pair: PassagePair, a: Document, b: Document) -> dict[str, Any]:
-    """A `passage` object that is read by itself: its sides name their section; without what needs all the others."""
-    data = passage_data(pair)
-    for side, document in (("a", a), ("b", b)):
-        if data[side] is not None:
-            data[side] = {"heading": document.sections[data[side]["section"]].heading, **data[side]}
-    return {key: data[key] for key in ("state", "weight", "flagged", "a", "b", "redline")}
-
-
-def _passages(passages: Sequence[Passage], text: str) -> dict[str, Any] | None:
-    if not passages:
-        return None
-    return {
-        "section": passages[0].section,
-        "pages": pages_data(whole_pages(passages)),
-        "text": text,
-        "spans": [[passage.span.start, passage.span.end] for passage in passages],
-    }
-
-
 def _section_changes(comparison: Comparison) -> list[dict[str, Any]]:
     return [
         {
@@ -562,26 +541,3 @@ def _section_changes(comparison: Comparison) -> list[dict[str, Any]]:
         }
         for change in comparison.section_changes
     ]
-
-
-def ignored_data(a: Document, b: Document, ignore: IgnoreOptions) -> dict[str, Any]:
-    """Build the `ignored` object of schema colde.diff/1."""
-    return {**switches_data(ignore), "a": _left_out(a.report.ignored), "b": _left_out(b.report.ignored)}
-
-
-def switches_data(ignore: IgnoreOptions) -> dict[str, Any]:
-    """List what is ignored in all documents."""
-    return {
-        "case": ignore.case,
-        "whitespace": ignore.whitespace,
-        "numbers": ignore.numbers,
-        "renumbering": ignore.renumbering,
-        "list_marks": ignore.list_marks,
-        "like": list(ignore.like),
-        "kinds": sorted(kind.value for kind in kinds_of(ignore.kinds)),
-    }
-
-
-def _left_out(ignored: Ignored | None) -> dict[str, Any]:
-    found = ignored or Ignored()
-    return {"stretches": found.stretches, "words": found.words, "sections": list(found.sections)}

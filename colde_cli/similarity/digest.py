@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from colde_cli.documents.document import Document
-from colde_cli.similarity.alignment import PassagePair, State
-from colde_cli.similarity.comparison import Comparison, placed_data
+from colde_cli.similarity.comparison import Comparison
 from colde_cli.similarity.outside import OutsideComparison, outside_counts
+from colde_cli.similarity.pairs import PassagePair, State
 from colde_cli.similarity.plain_data import rounded
+from colde_cli.similarity.triage import placed_data
 
 
 @dataclass(frozen=True, slots=True, repr=False)

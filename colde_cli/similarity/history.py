@@ -12,9 +12,10 @@ from typing import Any
 
 from colde_cli.documents.document import Document
 from colde_cli.encoder.encoding import RuntimeInfo
-from colde_cli.similarity.alignment import PassagePair, State
-from colde_cli.similarity.comparison import Comparison, switches_data
+from colde_cli.similarity.comparison import Comparison
 from colde_cli.similarity.digest import ComparisonDigest, digest_data
+from colde_cli.similarity.outside import switches_data
+from colde_cli.similarity.pairs import PassagePair, State
 from colde_cli.similarity.plain_data import model_data, pages_data
 from colde_cli.similarity.redline import IgnoreOptions
 from colde_cli.similarity.section_changes import SectionChange, SectionState, name

@@ -10,7 +10,7 @@ from functools import cached_property
 from itertools import zip_longest
 from typing import Any, Generic, TypeVar
 
-from colde_cli.documents.document import Document
+from colde_cli.documents.document import Document, Ignored
 from colde_cli.documents.outside import (
     HELD,
     KIND_NAMES,
@@ -181,6 +181,23 @@ def ignoring(names: Iterable[str], like: tuple[str, ...] = (), **switches: bool)
     on: dict[str, Any] = {**switches, **{known[name]: True for name in given if name in known}}
     kinds = tuple(dict.fromkeys(name for name in given if name in KIND_NAMES))
     return replace(IgnoreOptions(like=like, kinds=kinds), **on)
+
+
+def switches_data(ignore: IgnoreOptions) -> dict[str, Any]:
+    """List what is ignored in all documents."""
+    switches = {name: getattr(ignore, name) for name in SWITCHES}
+    kinds = sorted(kind.value for kind in kinds_of(ignore.kinds))
+    return {**switches, "like": list(ignore.like), "kinds": kinds}
+
+
+def ignored_data(a: Document, b: Document, ignore: IgnoreOptions) -> dict[str, Any]:
+    """Build the `ignored` object of schema colde.diff/2."""
+    sides = ((name, document.report.ignored or Ignored()) for name, document in (("a", a), ("b", b)))
+    left_out = {
+        name: {"stretches": one.stretches, "words": one.words, "sections": list(one.sections)}
+        for name, one in sides
+    }
+    return {**switches_data(ignore), **left_out}
 
 
 def compare_outside(a: Document, b: Document, ignore: IgnoreOptions = NOTHING_IGNORED) -> OutsideComparison:
@@ -384,7 +401,7 @@ def outside_counts(outside: OutsideComparison) -> dict[str, int]:
 
 
 def outside_data(outside: OutsideComparison) -> dict[str, Any]:
-    """Build the `outside` object of schema colde.diff/1: at most `MOST_LISTED` texts and parts, all counted."""
+    """Build the `outside` object of schema colde.diff/2: at most `MOST_LISTED` texts and parts, all counted."""
     return {
         "same": outside.same,
         "count": outside.changes,

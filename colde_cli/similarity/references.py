@@ -12,7 +12,7 @@ from colde_cli.similarity.mentions import FlagKind
 
 if TYPE_CHECKING:
     from colde_cli.documents.document import Document
-    from colde_cli.similarity.alignment import PassagePair
+    from colde_cli.similarity.pairs import PassagePair
 
 _LABEL = re.compile(
     r"^\W*(?P<named>(?:section|article|clause|paragraph|schedule|exhibit|annex|appendix|rule)\s+)?"

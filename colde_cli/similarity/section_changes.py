@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from colde_cli.documents.document import Document, Section
 from colde_cli.documents.passages import Passage
-from colde_cli.similarity.alignment import Alignment, PassagePair, State
 from colde_cli.similarity.candidates import PairCandidate
 from colde_cli.similarity.matching import Matching, Thresholds, in_order
+from colde_cli.similarity.pairs import Alignment, PassagePair, State
 from colde_cli.similarity.redline import NOTHING_IGNORED, IgnoreOptions, between, run_together
 
 FloatArray = NDArray[np.float32]

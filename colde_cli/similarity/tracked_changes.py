@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from colde_cli.documents.document import BLANK_LINES, Document, Section, Span
-from colde_cli.similarity.alignment import Alignment, PassagePair, State
+from colde_cli.similarity.pairs import Alignment, PassagePair, State
 from colde_cli.similarity.redline import NOTHING_IGNORED, Edit, IgnoreOptions, Operation, redline
 from colde_cli.similarity.section_changes import section_changes
 

@@ -1,4 +1,4 @@
-"""Order the changes between two documents by weight: what costs money comes first.
+"""Order the changes between two documents by weight, what costs money first, and write passages as JSON.
 
 The weight of a change is that of its weightiest flag, and a little for further flags and for the words that changed. A
 change without flags weighs less than any with one. The same replacement throughout is one change.
@@ -10,9 +10,13 @@ import math
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from colde_cli.similarity.alignment import PassagePair, State
+from colde_cli.documents.document import Document
+from colde_cli.documents.passages import Passage, whole_pages
 from colde_cli.similarity.mentions import FlagKind
+from colde_cli.similarity.pairs import PassagePair, State
+from colde_cli.similarity.plain_data import pages_data, rounded
 
 WEIGHTS = {
     FlagKind.AMOUNT: 10.0,
@@ -103,3 +107,40 @@ def replacement(pair: PassagePair) -> tuple[str, str] | None:
         return None
     a, b = next(iter(sides))
     return (a, b) if a and b else None
+
+
+def passage_data(pair: PassagePair) -> dict[str, Any]:
+    """Build the `passage` object of schema colde.diff/2."""
+    return {
+        "state": pair.state.value,
+        "score": rounded(pair.score),
+        "edits": len(pair.edits),
+        "weight": weight(pair),
+        "flags": list(dict.fromkeys(flag.kind.value for flag in pair.flags)),
+        "flagged": [{"kind": flag.kind.value, "a": flag.a, "b": flag.b} for flag in pair.flags],
+        "a": _passages(pair.a, pair.a_text),
+        "b": _passages(pair.b, pair.b_text),
+        "redline": [
+            {"a": [edit.a.start, edit.a.end], "b": [edit.b.start, edit.b.end]} for edit in pair.edits
+        ],
+    }
+
+
+def placed_data(pair: PassagePair, a: Document, b: Document) -> dict[str, Any]:
+    """A `passage` object that is read by itself: its sides name their section; without what needs all the others."""
+    data = passage_data(pair)
+    for side, document in (("a", a), ("b", b)):
+        if data[side] is not None:
+            data[side] = {"heading": document.sections[data[side]["section"]].heading, **data[side]}
+    return {key: data[key] for key in ("state", "weight", "flagged", "a", "b", "redline")}
+
+
+def _passages(passages: Sequence[Passage], text: str) -> dict[str, Any] | None:
+    if not passages:
+        return None
+    return {
+        "section": passages[0].section,
+        "pages": pages_data(whole_pages(passages)),
+        "text": text,
+        "spans": [[passage.span.start, passage.span.end] for passage in passages],
+    }

@@ -17,12 +17,13 @@ from colde_cli.documents.outside import KIND_NAMES, PartKind, kinds_of
 from colde_cli.documents.passages import Passage
 from colde_cli.documents.selection import compiled, is_section, one_or_more, section_pattern
 from colde_cli.errors import OptionError, PartlyReadError
-from colde_cli.similarity.alignment import Alignment, PassagePair, State, align
+from colde_cli.similarity.alignment import align
 from colde_cli.similarity.outside import (
     NOTHING_OUTSIDE,
     OutsideComparison,
     compare_outside,
 )
+from colde_cli.similarity.pairs import Alignment, PassagePair, State
 from colde_cli.similarity.redline import NOTHING_IGNORED, Edit, IgnoreOptions, between, redline
 from colde_cli.similarity.section_changes import section_changes
 from colde_cli.similarity.triage import weight

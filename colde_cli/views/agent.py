@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from colde_cli.documents.passages import passages
 from colde_cli.errors import OptionError
-from colde_cli.similarity.alignment import State
 from colde_cli.similarity.mentions import FlagKind
+from colde_cli.similarity.pairs import State
 from colde_cli.views.outside import TITLE, outside_rows, row_line
 from colde_cli.views.redline import marked, pieces
 from colde_cli.views.summary import (

@@ -15,8 +15,8 @@ from colde_cli.documents.reading import SNIFFED, kind_of_file
 from colde_cli.documents.text import shown_as
 from colde_cli.errors import CorruptFileError, DocumentError, OptionError
 from colde_cli.files import atomic_file
-from colde_cli.similarity.alignment import PassagePair
 from colde_cli.similarity.matching import in_order
+from colde_cli.similarity.pairs import PassagePair
 from colde_cli.views.output import output_trouble, refuse_inputs
 from colde_cli.views.page_marks import PageMarks, Side, outline, read_marks
 from colde_cli.views.wording import names_apart, plural

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from colde_cli.documents.outside import OutsideText, UnreadPart
 from colde_cli.documents.passages import whole_pages
 from colde_cli.evaluation.result import Evaluation
-from colde_cli.similarity.alignment import State
+from colde_cli.similarity.pairs import State
 from colde_cli.similarity.triage import weight
 from colde_cli.views.escaping import spreadsheet
 from colde_cli.views.outside import TITLE
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from colde_cli.corpus.ranking import Hit, Match, Ranking
     from colde_cli.documents.document import Document
     from colde_cli.documents.passages import Passage
-    from colde_cli.similarity.alignment import PassagePair
     from colde_cli.similarity.comparison import Comparison
     from colde_cli.similarity.outside import OutsideComparison
+    from colde_cli.similarity.pairs import PassagePair
 
 _DECIMALS = 6
 _SIDE = ("section", "first_page", "last_page", "text")

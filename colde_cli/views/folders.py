@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from colde_cli.corpus.folders import FileState, file_data
-from colde_cli.similarity.alignment import State
+from colde_cli.similarity.pairs import State
 from colde_cli.similarity.redline import Operation
 from colde_cli.views.console import rendered
 from colde_cli.views.csv import Cell, quoted_table
@@ -37,8 +37,8 @@ from colde_cli.views.wording import flag_words, ignored_names, pair_state, plain
 if TYPE_CHECKING:
     from colde_cli.corpus.folders import FileChange, FolderComparison
     from colde_cli.documents.document import Document
-    from colde_cli.similarity.alignment import PassagePair
     from colde_cli.similarity.comparison import Comparison
+    from colde_cli.similarity.pairs import PassagePair
 
 
 FILE_COLUMNS = (

@@ -33,8 +33,8 @@ from colde_cli.views.summary import (
 from colde_cli.views.wording import first_capital, plain, plural, shorten
 
 if TYPE_CHECKING:
-    from colde_cli.similarity.alignment import PassagePair
     from colde_cli.similarity.comparison import Comparison
+    from colde_cli.similarity.pairs import PassagePair
     from colde_cli.similarity.triage import WeightedChange
 
 MAX_WARNINGS = 10

@@ -26,19 +26,19 @@ _BLOCK = 1 << 20
 """Letters of a block: every write to a terminal or a file takes its time."""
 
 
-def comparison_json(comparison: Comparison) -> str:
-    """A comparison as text of schema colde.diff/1."""
-    return "".join(comparison_blocks(comparison))
+def comparison_json(comparison: Comparison, schema: int = 2, *, attention: bool = False) -> str:
+    """A comparison as text of schema colde.diff/2, or of schema 1, which has the attention in any case."""
+    return "".join(comparison_blocks(comparison, schema, attention=attention))
 
 
-def comparison_blocks(comparison: Comparison) -> Iterator[str]:
+def comparison_blocks(comparison: Comparison, schema: int = 2, *, attention: bool = False) -> Iterator[str]:
     """The same text in blocks, to be written one after the other: its tables may fill a gigabyte."""
-    return _blocks(comparison_data(comparison, lambda table: table))
+    return _blocks(comparison_data(comparison, schema, attention=attention, table=lambda table: table))
 
 
 def comparison_jsonl(comparison: Comparison) -> str:
     """Lines of schema colde.diff-lines/1: both documents, then each passage that differs, the weightiest first."""
-    data = comparison_data(comparison, lambda table: None)
+    data = comparison_data(comparison, table=lambda table: None)
     for side in "ab":
         del data[side]["chunks"]
         for section in data[side]["sections"]:

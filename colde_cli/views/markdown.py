@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from colde_cli.similarity.alignment import State, extents
 from colde_cli.similarity.outside import MOST_LISTED
+from colde_cli.similarity.pairs import State, extents
 from colde_cli.similarity.redline import Operation
 from colde_cli.views.escaping import markdown
 from colde_cli.views.outside import TITLE, not_listed, outside_rows, uncompared
@@ -48,9 +48,9 @@ if TYPE_CHECKING:
     from colde_cli.corpus.ranking import Hit, MatchedSection, Ranking
     from colde_cli.documents.document import Document
     from colde_cli.encoder.encoding import Encoding
-    from colde_cli.similarity.alignment import PassagePair
     from colde_cli.similarity.comparison import ChunkMatch, Comparison
     from colde_cli.similarity.outside import OutsideComparison
+    from colde_cli.similarity.pairs import PassagePair
     from colde_cli.similarity.section_changes import SectionChange
     from colde_cli.similarity.triage import WeightedChange
     from colde_cli.similarity.typesetting import TypesettingPlace

@@ -9,8 +9,8 @@ from itertools import groupby, islice
 
 from colde_cli.documents.document import Document
 from colde_cli.documents.outside import HELD, Kind, OutsideKind, OutsideText, PartKind, UnreadPart
-from colde_cli.similarity.alignment import PassagePair, State
 from colde_cli.similarity.outside import MOST_LISTED, OutsideChange, OutsideComparison
+from colde_cli.similarity.pairs import PassagePair, State
 from colde_cli.similarity.redline import NOTHING_IGNORED, IgnoreOptions, Operation
 from colde_cli.views.redline import Piece, marked, pieces
 from colde_cli.views.wording import apart_from, listed, page_range, plural, shorten

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, BinaryIO, Literal
 from colde_cli.documents.document import Span
 from colde_cli.documents.pdf.marking import STRUCK, UNDERLINED, Entry, Look, Mark
 from colde_cli.documents.pdf.places import read_places
-from colde_cli.similarity.alignment import PassagePair, State
+from colde_cli.similarity.pairs import PassagePair, State
 from colde_cli.similarity.redline import redline
 from colde_cli.similarity.section_changes import SectionChange, SectionState
 from colde_cli.views.redline import flags_of_edit

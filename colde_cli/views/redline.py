@@ -11,8 +11,8 @@ from colde_cli.similarity.redline import Operation
 from colde_cli.views.wording import plain
 
 if TYPE_CHECKING:
-    from colde_cli.similarity.alignment import PassagePair
     from colde_cli.similarity.flags import Flag
+    from colde_cli.similarity.pairs import PassagePair
     from colde_cli.similarity.redline import Edit
     from colde_cli.similarity.typesetting import TypesettingPlace
 

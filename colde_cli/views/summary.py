@@ -7,10 +7,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from colde_cli.similarity.alignment import State, extents
 from colde_cli.similarity.contracts import Genre, common_genre
 from colde_cli.similarity.mentions import FlagKind
 from colde_cli.similarity.outside import NOTHING_OUTSIDE
+from colde_cli.similarity.pairs import State, extents
 from colde_cli.similarity.section_changes import SectionState
 from colde_cli.views.outside import (
     TITLE,
@@ -46,10 +46,10 @@ from colde_cli.views.wording import (
 if TYPE_CHECKING:
     from colde_cli.documents.document import Document
     from colde_cli.encoder.encoding import Encoding
-    from colde_cli.similarity.alignment import PassagePair
     from colde_cli.similarity.comparison import Comparison
     from colde_cli.similarity.digest import ComparisonDigest
     from colde_cli.similarity.outside import OutsideComparison
+    from colde_cli.similarity.pairs import PassagePair
     from colde_cli.similarity.triage import WeightedChange
     from colde_cli.similarity.typesetting import TypesettingPlace
 

@@ -12,9 +12,9 @@ from rich.table import Table
 from rich.text import Text
 
 from colde_cli.documents.passages import whole_pages
-from colde_cli.similarity.alignment import State, extents
 from colde_cli.similarity.comparison import COUNTERPART
 from colde_cli.similarity.outside import MOST_LISTED
+from colde_cli.similarity.pairs import State, extents
 from colde_cli.similarity.redline import Operation
 from colde_cli.similarity.section_changes import SectionState
 from colde_cli.views.console import file_link, link_pages, rendered, titled
@@ -57,9 +57,9 @@ from colde_cli.views.wording import (
 if TYPE_CHECKING:
     from colde_cli.documents.document import Chunk, Document
     from colde_cli.encoder.encoding import Encoding
-    from colde_cli.similarity.alignment import PassagePair
     from colde_cli.similarity.comparison import ChunkMatch, Comparison
     from colde_cli.similarity.outside import OutsideComparison
+    from colde_cli.similarity.pairs import PassagePair
     from colde_cli.similarity.section_changes import SectionChange
     from colde_cli.similarity.triage import WeightedChange
     from colde_cli.similarity.typesetting import TypesettingPlace
@@ -82,7 +82,13 @@ _ONE_SIDED = {SectionState.ADDED, SectionState.DROPPED}
 
 
 def comparison_table(
-    comparison: Comparison, level: str, top: int, *, verbose: bool = False, to_file: bool = False
+    comparison: Comparison,
+    level: str,
+    top: int,
+    *,
+    verbose: bool = False,
+    attention: bool = False,
+    to_file: bool = False,
 ) -> str:
     """A comparison as text, in colours if standard output is a terminal that shows them.
 
@@ -92,12 +98,15 @@ def comparison_table(
             changes, and the heat map of two different texts.
         top: passages or chunks of each kind to list.
         verbose: show the parts of the score in figures.
+        attention: show the attention of chunks.
         to_file: the text is for a file: no colours.
     """
-    return rendered(Group(*_blocks(comparison, level, top, verbose)), to_file=to_file)
+    return rendered(Group(*_blocks(comparison, level, top, verbose, attention)), to_file=to_file)
 
 
-def _blocks(comparison: Comparison, level: str, top: int, verbose: bool) -> Iterator[RenderableType]:
+def _blocks(
+    comparison: Comparison, level: str, top: int, verbose: bool, attention: bool
+) -> Iterator[RenderableType]:
     yield _header(comparison)
     yield Text()
     yield Text(verdict_sentence(comparison), "bold")
@@ -124,7 +133,7 @@ def _blocks(comparison: Comparison, level: str, top: int, verbose: bool) -> Iter
     if level == "section" or (level == "all" and not one_text(comparison)):
         yield from _heat_map(comparison, _MAX_SECTIONS if level == "all" else None)
     if level == "chunk":
-        yield from _matches(comparison, top)
+        yield from _matches(comparison, top, attention)
         yield from _unmatched(comparison, top)
 
 
@@ -233,9 +242,9 @@ def _closest(comparison: Comparison, limit: int) -> Iterator[RenderableType]:
     yield grid
 
 
-def _matches(comparison: Comparison, top: int) -> Iterator[RenderableType]:
+def _matches(comparison: Comparison, top: int, attention: bool) -> Iterator[RenderableType]:
     """The number of chunks found word for word; then the best counterpart of each other chunk of A, best first."""
-    matches = comparison.matches_of_a()
+    matches = comparison.matches_of_a(attention=attention)
     changed = sorted((match for match in matches if not match.same), key=lambda match: -match.score)
     same = len(matches) - len(changed)
     aside = f"{min(top, len(changed))} of {len(changed)}" if changed else ""
@@ -252,14 +261,15 @@ def _matches(comparison: Comparison, top: int) -> Iterator[RenderableType]:
     for match in changed[:top]:
         here, there = comparison.a.chunks[match.chunk], comparison.b.chunks[match.partner]
         words = from_difference(excerpt(comparison.a.document, here), excerpt(comparison.b.document, there))
-        attention = Text(f"×{match.attention:.1f} ", style="dim")
+        weight = "" if match.attention is None else f"×{match.attention:.1f} "
         grid.add_row(_score(match.score), "A", *_place(comparison.a, here), Text(words[0]))
-        grid.add_row(attention, "B", *_place(comparison.b, there), Text(words[1]))
+        grid.add_row(Text(weight, style="dim"), "B", *_place(comparison.b, there), Text(words[1]))
     yield grid
-    yield Text(
-        "Upper line: the score. Lower line: A's attention to the chunk of B (×1 is uniform), not a similarity.",
-        "dim",
-    )
+    if attention:
+        yield Text(
+            "Upper line: the score. Lower line: A's attention to the chunk of B (×1 is uniform), not a similarity.",
+            "dim",
+        )
 
 
 def _unmatched(comparison: Comparison, top: int) -> Iterator[RenderableType]:

@@ -17,9 +17,9 @@ from rich.text import Text
 from colde_cli import __version__
 from colde_cli.documents.document import document_text
 from colde_cli.documents.outside import KINDS, digest_of, kinds_of
-from colde_cli.similarity.comparison import ignored_data, placed_data
-from colde_cli.similarity.outside import MOST_LISTED, outside_data
+from colde_cli.similarity.outside import MOST_LISTED, ignored_data, outside_data
 from colde_cli.similarity.plain_data import pages_data
+from colde_cli.similarity.triage import placed_data
 from colde_cli.similarity.typesetting import typesetting_data
 from colde_cli.views.console import rendered, titled
 from colde_cli.views.escaping import markdown
@@ -31,7 +31,7 @@ from colde_cli.views.wording import apart_from, names_apart, plain, plural
 
 if TYPE_CHECKING:
     from colde_cli.documents.document import Document
-    from colde_cli.similarity.alignment import PassagePair
+    from colde_cli.similarity.pairs import PassagePair
     from colde_cli.similarity.verification import Verification
 
 

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from colde_cli.encoder.encoding import Encoding
     from colde_cli.scoring.profile import FieldInfo
     from colde_cli.scoring.score import ScorePart
-    from colde_cli.similarity.alignment import Extent, PassagePair
     from colde_cli.similarity.comparison import Comparison
     from colde_cli.similarity.flags import Flag
+    from colde_cli.similarity.pairs import Extent, PassagePair
     from colde_cli.similarity.redline import IgnoreOptions
     from colde_cli.similarity.section_changes import SectionChange
 

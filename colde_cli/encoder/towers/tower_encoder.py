@@ -17,7 +17,7 @@ from colde_cli.documents.document import Chunk, Document, document_text
 from colde_cli.documents.selection import one_or_more
 from colde_cli.encoder.cache import Cache, digest, file_digest, remembered
 from colde_cli.encoder.encoder import encodable
-from colde_cli.encoder.encoding import Encoding, RuntimeInfo
+from colde_cli.encoder.encoding import Encoding, RuntimeInfo, Vectors
 from colde_cli.encoder.layout import TOKENIZER, TOWER_GRAPH, TowerConfig, TowerFolder, open_tower_folder
 from colde_cli.encoder.runtime import (
     PRECISIONS,
@@ -253,7 +253,7 @@ class TowerEncoder:
         vectors = self.encode_texts([document_text(document) for document in documents], progress)
         none = np.zeros((0, self.config.dim), np.float32)
         return [
-            Encoding(document, (), none, none, none, vector)
+            Encoding(document, (), Vectors(none, none, none, vector))
             for document, vector in zip(documents, vectors, strict=True)
         ]
 
@@ -266,7 +266,7 @@ class TowerEncoder:
         """Make an encoding from the vectors of the document, its sections and its chunks, in this order."""
         end = 1 + len(document.sections)
         of_chunks = vectors[end:]
-        return Encoding(document, chunks, of_chunks, of_chunks, vectors[1:end], vectors[0])
+        return Encoding(document, chunks, Vectors(of_chunks, of_chunks, vectors[1:end], vectors[0]))
 
     def _open_runner(self, graph: Path, threads: int) -> TowerRunner:
         contract = Contract(frozenset(("rows", "paragraphs")), {"vectors": self.config.dim})

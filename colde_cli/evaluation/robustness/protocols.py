@@ -260,13 +260,13 @@ def elongation(bench: Bench, options: ElongationOptions) -> Iterable[ProtocolRep
 def tiled(encoding: Encoding, times: int, document_vector: FloatArray) -> Encoding:
     """Repeat the chunks of an encoding; `document_vector` is the head's for the repeated chunks."""
     rows = np.tile(np.arange(len(encoding.chunks)), times)
-    return replace(
-        encoding,
-        chunks=encoding.chunks * times,
+    vectors = replace(
+        encoding.vectors,
         chunk_vectors=encoding.chunk_vectors[rows],
         centred_unit_vectors=encoding.centred_unit_vectors[rows],
         document_vector=document_vector,
     )
+    return Encoding(encoding.document, encoding.chunks * times, vectors)
 
 
 def elongated(document: Document, times: int) -> Document:

@@ -8,7 +8,7 @@ from itertools import groupby, pairwise
 from typing import TYPE_CHECKING
 
 from colde_cli.documents.document import Span
-from colde_cli.similarity.alignment import State
+from colde_cli.similarity.pairs import State
 from colde_cli.views.escaping import harmless
 from colde_cli.views.report.summary import STATE_LETTERS, pages, state_words
 from colde_cli.views.wording import flag_kinds, heading, section_state
@@ -16,8 +16,8 @@ from colde_cli.views.wording import flag_kinds, heading, section_state
 if TYPE_CHECKING:
     from colde_cli.documents.document import Document, Section
     from colde_cli.documents.passages import Passage
-    from colde_cli.similarity.alignment import PassagePair
     from colde_cli.similarity.comparison import Comparison
+    from colde_cli.similarity.pairs import PassagePair
 
 _PER_BLOCK = 12
 """Number of items that a browser lays out together when they come near the screen."""

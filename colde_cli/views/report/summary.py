@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from colde_cli.documents.passages import whole_pages
 from colde_cli.scoring.config import PART_NAMES
-from colde_cli.similarity.alignment import Extent, PassagePair, State, extents
 from colde_cli.similarity.mentions import FlagKind
+from colde_cli.similarity.pairs import Extent, PassagePair, State, extents
 from colde_cli.similarity.redline import Operation
 from colde_cli.similarity.triage import weight
 from colde_cli.views.escaping import short

@@ -9,7 +9,7 @@ from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING
 
 from colde_cli.documents.document import Span
-from colde_cli.similarity.alignment import State
+from colde_cli.similarity.pairs import State
 from colde_cli.similarity.redline import Operation
 from colde_cli.similarity.tracked_changes import Flow, Step, TrackedText
 from colde_cli.views.wording import heading, page_range, plural, shorten
@@ -17,8 +17,8 @@ from colde_cli.views.wording import heading, page_range, plural, shorten
 if TYPE_CHECKING:
     from colde_cli.documents.document import Document
     from colde_cli.documents.passages import Passage
-    from colde_cli.similarity.alignment import Alignment, PassagePair
     from colde_cli.similarity.flags import Flag
+    from colde_cli.similarity.pairs import Alignment, PassagePair
     from colde_cli.similarity.redline import Edit
 
 _HEADING, _FLAGGED = 80, 120  # characters shown at most

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from docx.document import Document as WordFile
 
     from colde_cli.documents.document import Document
-    from colde_cli.similarity.alignment import Alignment
     from colde_cli.similarity.comparison import Comparison
+    from colde_cli.similarity.pairs import Alignment
     from colde_cli.similarity.tracked_changes import TrackedText
     from colde_cli.views.word.paragraphs import TrackedParagraph
 
