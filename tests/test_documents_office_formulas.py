@@ -101,12 +101,10 @@ def add(formula: WordFormula, node: Node) -> None:
             add(formula, one)
     else:
         name, *arguments = node
-        formula.start(f"m:{name}", {})
-        for argument, content in arguments:
-            formula.start(f"m:{argument}", {})
-            add(formula, content)
-            formula.end(f"m:{argument}")
-        formula.end(f"m:{name}")
+        for _ in formula.element(f"m:{name}", {}):
+            for argument, content in arguments:
+                for _ in formula.element(f"m:{argument}", {}):
+                    add(formula, content)
 
 
 def one_text(node: Node) -> Node:

@@ -168,6 +168,13 @@ class Account:
         else:
             self._rest.append(f"{kind} {digest}")
 
+    def add_all(self, texts: Iterable[OutsideText], parts: Iterable[UnreadPart] = ()) -> None:
+        """Add what another part of the file holds."""
+        for text in texts:
+            self.add_text(text.kind, text.text, text.about)
+        for part in parts:
+            self.add_part(part.kind, part.digest, part.about, source=part.source)
+
     def all_texts(self) -> tuple[OutsideText, ...]:
         """The texts within the limits."""
         return tuple(self.texts)

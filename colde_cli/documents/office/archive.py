@@ -9,9 +9,8 @@ from __future__ import annotations
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import BinaryIO
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, BinaryIO, NamedTuple, TypeVar
 from xml.parsers import expat
 
 from colde_cli.documents.outside import digest_of
@@ -39,13 +38,16 @@ _DAMAGE = (
     *(EOFError, OSError, ValueError, LookupError),
 )
 
+Attributes = dict[str, str]
+_Made = TypeVar("_Made")
+
 
 class XmlHandler:
     """Receives the elements of a part, named with the prefix of their format: `w:p`, `text:h`, `:Override`."""
 
     __slots__ = ()
 
-    def start(self, name: str, attributes: dict[str, str]) -> None:
+    def start(self, name: str, attributes: Attributes) -> None:
         """Begin an element."""
 
     def end(self, name: str) -> None:
@@ -55,8 +57,39 @@ class XmlHandler:
         """Take text of the current element."""
 
 
-@dataclass(frozen=True, slots=True)
-class ZipFormat:
+class ElementList(XmlHandler):
+    """Lists elements, each with its attributes."""
+
+    def __init__(self) -> None:
+        self.elements: list[tuple[str, Attributes]] = []
+
+    def start(self, name: str, attributes: Attributes) -> None:
+        """List an element."""
+        self.elements.append((name, attributes))
+
+
+class _Properties(XmlHandler):
+    """Lists what a reader sees of a document's properties (Dublin Core); dates, authors and counts are none."""
+
+    def __init__(self, names: Mapping[str, str]) -> None:
+        self.stated: list[tuple[str, str]] = []
+        self._names = names
+        self._name = ""
+        self._words: list[str] = []
+
+    def start(self, name: str, attributes: Attributes) -> None:
+        self._name, self._words = self._names.get(name, ""), []
+
+    def end(self, name: str) -> None:
+        if self._name:
+            self.stated.append((self._name, "".join(self._words)))
+        self._name = ""
+
+    def characters(self, text: str) -> None:
+        self._words.append(text)
+
+
+class ZipFormat(NamedTuple):
     """A kind of file.
 
     Attributes:
@@ -109,9 +142,9 @@ class Archive:
             self._zip = zipfile.ZipFile(file)
         except _DAMAGE as error:
             raise self.damaged() from error
-        self._names = {name.lower(): name for name in self._zip.namelist()}
+        self._entries = {entry.filename.lower(): entry for entry in self._zip.infolist()}
         self._short = _Names(format.prefixes)
-        self._digests: dict[str, str] = {}
+        self._made: dict[object, Any] = {}
         self._unpacked = 0  # bytes of the parts that were digested
 
     def damaged(self) -> CorruptFileError:
@@ -124,28 +157,38 @@ class Archive:
         """Make the error for a file that needs a password."""
         return PasswordError(f"Cannot read {self.shown}: it is encrypted; save it without a password.")
 
+    def without_text(self, kind: str) -> CorruptFileError:
+        """Make the error for an archive of something else than this kind of document."""
+        return CorruptFileError(
+            f"Cannot read {self.shown}: it is a ZIP archive without the text of {kind}; save it again as"
+            f" {self.format.suffix}."
+        )
+
     def holds(self, name: str) -> bool:
         """Whether the file has a part of this name."""
-        return name.lower().lstrip("/") in self._names
+        return self._entry(name) is not None
+
+    def names(self) -> list[str]:
+        """List the names of all parts, sorted."""
+        return sorted(entry.filename for entry in self._entries.values())
+
+    def short(self, name: str) -> str:
+        """The name that `XmlHandler` gets of an element or attribute `{address}name`."""
+        return self._short[name.lstrip("{").replace("}", "\n")]
 
     def read(self, name: str, handler: XmlHandler, limit: int = _MAX_SIDE_ELEMENTS) -> None:
-        """Read a part, if the file has it.
-
-        Args:
-            name: of the part.
-            handler: receives its elements.
-            limit: largest number of elements.
+        """Let a handler receive the elements of a part, if the file has it, at most `limit`.
 
         Raises:
             CorruptFileError: the part is damaged, no XML, or declares entities.
             PasswordError: it is encrypted.
             LimitError: it is too large.
         """
-        if not self.holds(name):
+        if (entry := self._entry(name)) is None:
             return
         parser = self._parser(handler, limit)
         try:
-            for block in self._blocks(self._names[name.lower().lstrip("/")]):
+            for block in self._blocks(entry):
                 parser.Parse(block, False)
             parser.Parse(b"", True)
         except DocumentError:
@@ -153,9 +196,24 @@ class Archive:
         except _DAMAGE as error:
             raise self.damaged() from error
 
-    def short(self, name: str) -> str:
-        """The name that `XmlHandler` gets of an element or attribute `{address}name`."""
-        return self._short[name.lstrip("{").replace("}", "\n")]
+    def elements(self, name: str) -> list[tuple[str, Attributes]]:
+        """List the elements of a part, each with its attributes; see `read`."""
+        handler = ElementList()
+        self.read(name, handler)
+        return handler.elements
+
+    def properties(self, name: str, names: Mapping[str, str]) -> list[tuple[str, str]]:
+        """List the properties in a part: each is the value of its element in `names`, and its words; see `read`."""
+        handler = _Properties(names)
+        self.read(name, handler)
+        return handler.stated
+
+    def once(self, key: object, make: Callable[[], _Made]) -> _Made:
+        """What `make` gives, made once for each key: a file may refer to one part a thousand times."""
+        if key not in self._made:
+            self._made[key] = make()
+        made: _Made = self._made[key]
+        return made
 
     def digest(self, name: str) -> str:
         """Digest the bytes of a part; "" if there is none.
@@ -163,49 +221,43 @@ class Archive:
         A part that cannot be unpacked, or is too large, counts by its checksum and size: it is not read, and must not
         keep the text from being read.
         """
-        if not self.holds(name):
-            return ""
-        name = self._names[name.lower().lstrip("/")]
-        if name not in self._digests:
-            entry = self._zip.getinfo(name)
-            self._unpacked += entry.file_size
-            try:
-                if self._unpacked > _MAX_DIGESTED:
-                    raise LimitError(name)
-                self._digests[name] = digest_of(self._blocks(name))
-            except (DocumentError, *_DAMAGE):
-                self._digests[name] = digest_of(f"{entry.CRC} {entry.file_size}".encode())
-        return self._digests[name]
+        entry = self._entry(name)
+        return self.once(entry.filename, lambda: self._digest(entry)) if entry else ""
 
     def content(self, name: str, limit: int) -> bytes:
         """Unpack a part of at most `limit` bytes; b"" for one that is missing, larger or damaged."""
-        if not self.holds(name):
-            return b""
-        name = self._names[name.lower().lstrip("/")]
-        if self._zip.getinfo(name).file_size > limit:
+        entry = self._entry(name)
+        if entry is None or entry.file_size > limit:
             return b""
         try:
-            return b"".join(self._blocks(name))[:limit]
+            return b"".join(self._blocks(entry))[:limit]
         except (DocumentError, *_DAMAGE):
             return b""
 
-    def names(self) -> list[str]:
-        """List the names of all parts, sorted."""
-        return sorted(self._names.values())
+    def _entry(self, name: str) -> zipfile.ZipInfo | None:
+        return self._entries.get(name.lower().lstrip("/"))
 
-    def _blocks(self, name: str) -> Iterator[bytes]:
-        entry = self._zip.getinfo(name)
+    def _digest(self, entry: zipfile.ZipInfo) -> str:
+        self._unpacked += entry.file_size
+        try:
+            if self._unpacked > _MAX_DIGESTED:
+                raise LimitError(entry.filename)
+            return digest_of(self._blocks(entry))
+        except (DocumentError, *_DAMAGE):
+            return digest_of(f"{entry.CRC} {entry.file_size}".encode())
+
+    def _blocks(self, entry: zipfile.ZipInfo) -> Iterator[bytes]:
         if entry.flag_bits & 1:
             raise self.encrypted()
         if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
             raise UnsupportedFormatError(
                 f"Cannot read {self.shown}: colde does not know its compression; save it again as {self.format.suffix}."
             )
-        left = MAX_PART_BYTES
+        unpacked = 0
         with self._zip.open(entry) as stream:
             while block := stream.read(_BLOCK):
-                left -= len(block)
-                if left < 0:
+                unpacked += len(block)
+                if unpacked > MAX_PART_BYTES:
                     raise LimitError(
                         f"Cannot read {self.shown}: it unpacks to more than {MAX_PART_BYTES >> 20} MiB of text,"
                         " the most that colde reads; split it."
@@ -214,8 +266,7 @@ class Archive:
 
     def _check_directory(self, file: BinaryIO) -> None:
         size = file.seek(0, 2)
-        start = max(0, size - (1 << 16) - 64)
-        file.seek(start)
+        file.seek(max(0, size - (1 << 16) - 64))
         tail = file.read()
         file.seek(0)
         at = tail.rfind(_END)
@@ -233,20 +284,17 @@ class Archive:
         parser = expat.ParserCreate(namespace_separator="\n")
         parser.buffer_text = True
         elements = depth = 0
-        shown, kind, short = self.shown, self.format, self._short.__getitem__
+        cannot, kind, short = f"Cannot read {self.shown}: it", self.format, self._short.__getitem__
 
-        def start(name: str, attributes: dict[str, str]) -> None:
+        def start(name: str, attributes: Attributes) -> None:
             nonlocal elements, depth
             elements, depth = elements + 1, depth + 1
             if depth > _MAX_DEPTH:
                 raise CorruptFileError(
-                    f"Cannot read {shown}: it is nested deeper than {kind.article} can be; save it again as"
-                    f" {kind.suffix}."
+                    f"{cannot} is nested deeper than {kind.article} can be; save it again as {kind.suffix}."
                 )
             if elements > limit:
-                raise LimitError(
-                    f"Cannot read {shown}: it holds more elements than {kind.article} may; split it."
-                )
+                raise LimitError(f"{cannot} holds more elements than {kind.article} may; split it.")
             handler.start(
                 short(name), attributes and {short(key): value for key, value in attributes.items()}
             )
@@ -258,8 +306,7 @@ class Archive:
 
         def declares(*_: object) -> None:
             raise CorruptFileError(
-                f"Cannot read {shown}: it declares XML entities, which no {kind.name} does; save it again as"
-                f" {kind.suffix}."
+                f"{cannot} declares XML entities, which no {kind.name} does; save it again as {kind.suffix}."
             )
 
         parser.StartElementHandler = start
@@ -267,24 +314,3 @@ class Archive:
         parser.CharacterDataHandler = handler.characters
         parser.StartDoctypeDeclHandler = declares
         return parser
-
-
-@dataclass(slots=True)
-class Properties(XmlHandler):
-    """The properties of a document (Dublin Core): its title."""
-
-    title: str = ""
-    _within: bool = False
-
-    def start(self, name: str, attributes: dict[str, str]) -> None:
-        """Enter the title, or leave it."""
-        self._within = name == "dc:title"
-
-    def end(self, name: str) -> None:
-        """Leave the title."""
-        self._within = False
-
-    def characters(self, text: str) -> None:
-        """Take a piece of the title."""
-        if self._within:
-            self.title += text

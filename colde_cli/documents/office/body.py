@@ -1,38 +1,66 @@
-"""Build the text of a Word or OpenDocument file from styles, paragraphs, tables, boxes and notes.
+"""Build the text of a Word or OpenDocument file: what both formats share, whatever their elements are called.
 
-The formats differ in their elements and in the place of their notes. `docx.py` and `odt.py` report the beginning and
-end of each part to `Body`, which fills a `DocumentBuilder`.
+Each format has a table from the names of elements to generator functions: one runs to its `yield` where its element
+begins, and on where it ends. They fill paragraphs, tables, boxes and notes, and these a `DocumentBuilder`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
 
 from colde_cli.documents.builder import DocumentBuilder
 from colde_cli.documents.document import Document
-from colde_cli.documents.office.archive import XmlHandler
+from colde_cli.documents.notation import lowered, raised
+from colde_cli.documents.office.archive import Attributes, XmlHandler
+from colde_cli.documents.outside import Account, OutsideKind
 
+Element = Iterator[None] | None
+"""An element that has begun; None for one whose end means nothing."""
+
+STRUCK = OutsideKind.DELETED, "struck through"
 _MAX_LINEAGE = 12  # a style can be based on itself through others
 _ACCEPTED = "Tracked changes were read as accepted: insertions are in the text, deletions beside it."
 
 
+class Letters(NamedTuple):
+    """How letters look, as far as it changes what they say.
+
+    Attributes:
+        script: 1 raised, -1 lowered, 0 neither.
+        font: a font of symbols, or "".
+        faint: why they cannot be seen, though they are not marked as hidden; "" if they can be.
+    """
+
+    hidden: bool = False
+    struck: bool = False
+    script: int = 0
+    font: str = ""
+    faint: str = ""
+
+
 @dataclass(slots=True)
 class TextStyle:
-    """A style of paragraphs or letters.
+    """A style of paragraphs or letters, with what it states itself; what is None stands in the style it is based on.
 
     Attributes:
         name: as the editor shows it, in lower case.
-        based_on: identifier of the style that gives the properties missing here.
-        level: of a heading, 1 the outermost; 0 for text; None where the style does not state it.
-        list: identifier of the list that its paragraphs are items of; "" for none.
+        based_on: identifier of another style.
+        level: of a heading, 1 the outermost; 0 for text.
+        list: identifier of the list that its paragraphs are items of.
+        list_level: their level in it.
+        master: the style of pages that a paragraph or table begins; "" for none.
+        letters: what is stated of its letters, by the names of `Letters` and others that the format knows.
     """
 
     name: str = ""
     based_on: str = ""
     level: int | None = None
-    hidden: bool = False
-    list: str = ""
+    list: str | None = None
+    list_level: str | None = None
+    master: str | None = None
+    letters: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -44,16 +72,23 @@ class Styles(XmlHandler):
 
     def level(self, identifier: str) -> int:
         """Return the level of a heading style, 0 for any other style."""
-        lineage = self.lineage("paragraph", identifier)
-        return next((style.level for style in lineage if style.level is not None), 0)
+        return self.stated("paragraph", identifier, "level") or 0
 
     def is_title(self, identifier: str) -> bool:
         """Whether it is the style of the document's title."""
         return any(style.name == "title" for style in self.lineage("paragraph", identifier))
 
-    def is_hidden(self, family: str, identifier: str) -> bool:
-        """Whether text in this style is hidden."""
-        return any(style.hidden for style in self.lineage(family, identifier))
+    def stated(self, family: str, identifier: str, name: str) -> Any:  # noqa: ANN401 - of any attribute
+        """The attribute `name` of the nearest style that states it, from this one on; None if none does."""
+        values = (getattr(style, name) for style in self.lineage(family, identifier))
+        return next((value for value in values if value is not None), None)
+
+    def letters_of(self, family: str, identifier: str) -> dict[str, Any]:
+        """What a style and those it is based on state of letters."""
+        letters: dict[str, Any] = {}
+        for style in reversed(self.lineage(family, identifier)):
+            letters |= style.letters
+        return letters
 
     def lineage(self, family: str, identifier: str) -> list[TextStyle]:
         """List a style and the styles it is based on, nearest first; for an undefined style see `undefined`."""
@@ -69,21 +104,119 @@ class Styles(XmlHandler):
 
 
 @dataclass(slots=True)
+class Stretches:
+    """Texts of neighbouring runs that are accounted for as one: blanks between them do not end it.
+
+    A text is either set aside, or shown; one that is shown can have marks, such as `STRUCK`, and is accounted for, too.
+    """
+
+    account: Account
+    _aside: tuple[OutsideKind, str] | None = None
+    _pieces: list[str] = field(default_factory=list)  # of the text that is set aside
+    _marked: dict[tuple[OutsideKind, str], list[str]] = field(default_factory=dict)
+
+    def set_aside(self, text: str, kind: OutsideKind, about: str = "") -> None:
+        """Take a text that is not shown."""
+        if self._aside != (kind, about):
+            self.end_aside()
+            self._aside = kind, about
+        self._pieces.append(text)
+
+    def show(self, text: str, *marks: tuple[OutsideKind, str]) -> None:
+        """Take a text that is shown."""
+        blank = text.isspace()
+        for mark in [mark for mark in self._marked if mark not in marks]:
+            if blank:
+                self._marked[mark].append(text)
+            else:
+                self._end_mark(mark)
+        for mark in marks:
+            self._marked.setdefault(mark, []).append(text)
+        if self._aside and blank:
+            self._pieces.append(text)
+        else:
+            self.end_aside()
+
+    def end_aside(self) -> None:
+        """Account for the text that is set aside."""
+        if self._aside:
+            kind, about = self._aside
+            self.account.add_text(kind, "".join(self._pieces), about)
+            self._aside, self._pieces = None, []
+
+    def end_marks(self) -> None:
+        """Account for the texts with marks."""
+        for mark in list(self._marked):
+            self._end_mark(mark)
+
+    def _end_mark(self, mark: tuple[OutsideKind, str]) -> None:
+        kind, about = mark
+        self.account.add_text(kind, "".join(self._marked.pop(mark)), about)
+
+
+@dataclass(slots=True)
 class Paragraph:
     """A paragraph that is being read.
 
     Attributes:
         level: of a heading, if the paragraph itself states it; 0 for text; None leaves it to the style.
         notes: texts of its notes.
-        goes_on: its end was deleted, so that the next paragraph continues it.
+        cut: something else stands between its last letters and the next ones.
     """
 
     style: str = ""
     level: int | None = None
     pieces: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-    hidden: bool = False
-    goes_on: bool = False
+    cut: bool = False
+    _script: int = 0
+    _scripted: list[str] = field(default_factory=list)
+
+    @property
+    def text(self) -> str:
+        """Its text so far."""
+        return "".join(self.pieces)
+
+    @property
+    def before(self) -> str:
+        """The last letter so far."""
+        return next((piece[-1:] for piece in reversed(self.pieces) if piece), "")
+
+    def put(self, text: str, script: int = 0) -> None:
+        """Add text of a run; raised (1) or lowered (-1) text of several runs is one script."""
+        if self._script and script != self._script:
+            self._end_script(text, script)
+        self._script = script
+        if script:
+            self._scripted.append(text)
+            return
+        if self.cut and self.runs_on(self.before, text[:1]):
+            self.pieces.append(" ")
+        self.cut = False
+        self.pieces.append(text)
+
+    def finish(self) -> None:
+        """End the script at its end."""
+        if self._script:
+            self._end_script("", 0)
+            self._script = 0
+
+    def words_since(self, start: int) -> str:
+        """What was written since there were so many pieces."""
+        return "".join((*self.pieces[start:], *self._scripted))
+
+    def runs_on(self, before: str, after: str) -> bool:
+        """Whether a letter would be read as one with another that something stands between."""
+        return before.isdigit() and after.isdigit()
+
+    def scripted(self, text: str, after: str, script: int) -> str:
+        """Write raised or lowered text (`script`) as it is followed by other text, of another script or none."""
+        return (raised if self._script > 0 else lowered)(self.before, text, "" if script else after)
+
+    def _end_script(self, after: str, script: int) -> None:
+        text = "".join(self._scripted)
+        self._scripted.clear()
+        self.pieces.append(self.scripted(text, after, script))
 
 
 @dataclass(slots=True)
@@ -98,9 +231,8 @@ class Table:
 
 @dataclass(slots=True)
 class Note:
-    """A footnote or endnote that is being read."""
+    """A footnote, an endnote or another text beside the body that is being read."""
 
-    identifier: str = ""
     texts: list[str] = field(default_factory=list)
 
 
@@ -111,8 +243,6 @@ class Body(XmlHandler):
     Attributes:
         title: words of the first paragraph in the style of a title.
         tracked: number of tracked changes.
-        hidden: number of stretches of hidden text left out.
-        contents: number of lines or tables of contents left out.
         counted_numbers: whether headings or list items are counted.
     """
 
@@ -120,25 +250,54 @@ class Body(XmlHandler):
     styles: Styles
     title: str = ""
     tracked: int = 0
-    hidden: int = 0
-    contents: int = 0
     counted_numbers: bool = False
     _skipping: int = 0  # depth inside an element that is left out
-    _paragraphs: list[Paragraph] = field(default_factory=list)
-    _places: list[Table | Note | None] = field(
-        default_factory=list
-    )  # None: a box, with a separate flow of text
+    _elements: list[Element] = field(default_factory=list)
+    _paragraphs: list[Any] = field(default_factory=list)  # of the kind of paragraph that the format has
+    # None: a box, with a separate flow of text
+    _places: list[Table | Note | None] = field(default_factory=list)
 
-    def build(self, title: str, name: str, notes: Sequence[str]) -> Document:
+    @property
+    def account(self) -> Account:
+        """What stands beside the text."""
+        return self.builder.account
+
+    def begin(self, name: str, attributes: Attributes) -> Element:
+        """Begin an element by its name."""
+        raise NotImplementedError
+
+    def start(self, name: str, attributes: Attributes) -> None:
+        """Begin an element, unless it is left out."""
+        if self._skipping:
+            self._skipping += 1
+            return
+        element = self.begin(name, attributes)
+        if element is not None:
+            next(element, None)
+        self._elements.append(element)
+
+    def end(self, name: str) -> None:
+        """End an element."""
+        if self._skipping > 1:
+            self._skipping -= 1
+            return
+        self._skipping = 0
+        element = self._elements.pop() if self._elements else None
+        if element is not None:
+            next(element, None)
+
+    def skip(self, *_: object) -> None:
+        """Leave out what is within an element."""
+        self._skipping = 1
+
+    def build(self, title: str, name: str) -> Document:
         """Build the document; see `DocumentBuilder.build`."""
-        if self.tracked:
-            notes = (*notes, _ACCEPTED)
-        document = self.builder.build(self.title or title, name, (), notes)
+        document = self.builder.build(self.title or title, name, (), (_ACCEPTED,) if self.tracked else ())
         return replace(document, report=replace(document.report, counted_numbers=self.counted_numbers))
 
     def place_paragraph(self, paragraph: Paragraph) -> None:
         """Put a finished paragraph into its table or note, else into the document."""
-        text = "".join(paragraph.pieces)
+        text = paragraph.text
         place = self._places[-1] if self._places else None
         if isinstance(place, Note):
             place.texts += [text, *paragraph.notes]
@@ -150,7 +309,7 @@ class Body(XmlHandler):
 
     def add_paragraph(self, paragraph: Paragraph, text: str) -> None:
         """Add a paragraph to the document: its title, a heading or text."""
-        level = self.styles.level(paragraph.style) if paragraph.level is None else paragraph.level
+        level = self.level_of(paragraph)
         if self.styles.is_title(paragraph.style):
             self.title = self.title or text
             self.builder.add_paragraph(text)
@@ -161,29 +320,27 @@ class Body(XmlHandler):
         for note in paragraph.notes:
             self.builder.add_note(note)
 
+    def level_of(self, paragraph: Paragraph) -> int:
+        """The level of a heading; 0 for any other paragraph."""
+        return self.styles.level(paragraph.style) if paragraph.level is None else paragraph.level
+
     def begin_box(self) -> None:
         """Begin a text box: inside a table its paragraphs are no cell text; inside a note they stay in the note."""
         self._places.append(next((place for place in self._places if isinstance(place, Note)), None))
 
-    def end_cell(self) -> None:
-        """End a cell of a table."""
-        if isinstance(table := self._places[-1] if self._places else None, Table):
-            table.cells.append(" ".join(filter(None, table.cell)))
-            table.cell = []
+    def box(self, *_: object) -> Iterator[None]:
+        """Read a text box; see `begin_box`."""
+        self.begin_box()
+        yield
+        self._places.pop()
 
-    def end_row(self) -> None:
-        """End a row of a table; a row without words is left out."""
-        if isinstance(table := self._places[-1] if self._places else None, Table):
-            if any(table.cells):
-                table.rows.append(" | ".join(table.cells))
-            table.cells = []
-
-    def end_table(self) -> None:
-        """End a table; a table in a cell becomes words of the cell."""
-        table = self._places.pop()
+    def table(self, *_: object) -> Iterator[None]:
+        """Read a table; one in a cell becomes words of the cell."""
+        table = Table()
+        self._places.append(table)
+        yield
+        self._places.pop()
         outer = self._places[-1] if self._places else None
-        if not isinstance(table, Table):
-            return
         if isinstance(outer, Note):
             outer.texts += [*table.rows, *table.notes]
         elif isinstance(outer, Table):
@@ -193,3 +350,28 @@ class Body(XmlHandler):
             self.builder.add_paragraph("\n".join(table.rows), lines=True)
             for note in table.notes:
                 self.builder.add_note(note)
+
+    def row(self, *_: object) -> Iterator[None]:
+        """Read a row of a table."""
+        yield
+        self.end_row()
+
+    def end_row(self) -> None:
+        """End a row of a table; a row without words is left out."""
+        if isinstance(table := self._places[-1] if self._places else None, Table):
+            if any(table.cells):
+                table.rows.append(" | ".join(table.cells))
+            table.cells = []
+
+    def cell(self, *_: object) -> Iterator[None]:
+        """Read a cell of a table."""
+        yield
+        self.end_cell()
+
+    def end_cell(self) -> str:
+        """End a cell of a table; return its words."""
+        if not isinstance(table := self._places[-1] if self._places else None, Table):
+            return ""
+        table.cells.append(" ".join(filter(None, table.cell)))
+        table.cell = []
+        return table.cells[-1]

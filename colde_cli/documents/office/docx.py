@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import io
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, partial
 from typing import BinaryIO
 
 from colde_cli.documents.builder import DocumentBuilder
 from colde_cli.documents.document import Document
-from colde_cli.documents.office.archive import MAX_ELEMENTS, Properties, XmlHandler
+from colde_cli.documents.office.archive import MAX_ELEMENTS
 from colde_cli.documents.office.package import MAX_INNER_BYTES, Package
 from colde_cli.documents.office.word_body import WordBody
-from colde_cli.documents.office.word_drawings import Attributes
 from colde_cli.documents.office.word_styles import Numbering, WordStyles, switched_on
 from colde_cli.documents.outside import Account, OutsideKind, PartKind
 from colde_cli.documents.text import read_text, shown_as
@@ -50,9 +49,9 @@ def read_docx(file: BinaryIO, path: str, name: str, *, depth: int = 0) -> Docume
     """
     shown = shown_as(path)
     package = Package(file, shown)
-    styles, properties, numbering = WordStyles(), Properties(), Numbering()
+    styles, numbering = WordStyles(), Numbering()
     package.read(package.part("styles"), styles)
-    package.read(package.part("core-properties"), properties)
+    properties = package.properties(package.part("core-properties"), {"dc:title": "title"})
     package.read(package.part("numbering"), numbering)
     body = WordBody(DocumentBuilder(shown), styles, package=package, numbering=numbering, part=package.main)
     body.inner_document = cache(partial(_inner_document, package=package, depth=depth))
@@ -60,14 +59,14 @@ def read_docx(file: BinaryIO, path: str, name: str, *, depth: int = 0) -> Docume
     package.read(package.main, body, MAX_ELEMENTS)
     body.finish()
     for part in notes:
-        _extend(body.builder.account, part.builder.account)
+        body.account.add_all(part.account.texts, part.account.all_parts())
     _account_for_the_rest(package, body)
-    return replace(body.build(properties.title, name, ()), path=path)
+    return replace(body.build(dict(properties).get("title", ""), name), path=path)
 
 
 def _account_for_the_rest(package: Package, body: WordBody) -> None:
     """Account for headers and footers, comments, notes that nothing refers to, lists and macros."""
-    account = body.builder.account
+    account = body.account
     for (kind, _), text in body.notes.items():
         account.add_text(OutsideKind.NOTES, text, kind.removeprefix("w:"))
     _account_for_headers(package, body)
@@ -76,7 +75,7 @@ def _account_for_the_rest(package: Package, body: WordBody) -> None:
     for number in order:
         text = comments.notes.get(("w:comment", number), "")
         account.add_text(OutsideKind.COMMENTS, text, body.commented.get(number, ""))
-    _extend(account, comments.builder.account)
+    account.add_all(comments.account.texts, comments.account.all_parts())
     for text in body.numbering.used:
         account.add_text(OutsideKind.STRUCTURE, text)
     if macros := package.part("vbaProject"):
@@ -85,10 +84,11 @@ def _account_for_the_rest(package: Package, body: WordBody) -> None:
 
 def _account_for_headers(package: Package, body: WordBody) -> None:
     """Account for each header and footer once, though several sections may have it."""
-    account, relations = body.builder.account, package.relations(package.main)
-    even = _Settings()
-    if any(one.pages == "even" for one in body.headers):
-        package.read(package.part("settings"), even)
+    account, relations = body.account, package.relations(package.main)
+    even = any(header.pages == "even" for header in body.headers) and any(
+        name == "w:evenAndOddHeaders" and switched_on(attributes)
+        for name, attributes in package.elements(package.part("settings"))
+    )
     seen: set[tuple[OutsideKind, str, str]] = set()
     read: dict[str, tuple[list[str], Account]] = {}
     counted: set[str] = set()
@@ -99,9 +99,9 @@ def _account_for_headers(package: Package, body: WordBody) -> None:
         if relation.target not in read:
             side = body.side_part(relation.target, page_numbers=True)
             lines = [line for text in side.notes.values() for line in text.split("\n")]
-            read[relation.target] = lines, side.builder.account
+            read[relation.target] = lines, side.account
         lines, beside = read[relation.target]
-        shown = header.shown and (header.pages != "even" or even.even_pages)
+        shown = header.shown and (header.pages != "even" or even)
         kind, about = (header.kind, _PAGES.get(header.pages, "")) if shown else (OutsideKind.HIDDEN, _UNSHOWN)
         for line in lines:
             if (kind, line, about) not in seen:
@@ -109,15 +109,7 @@ def _account_for_headers(package: Package, body: WordBody) -> None:
                 account.add_text(kind, line, about)
         if shown and relation.target not in counted:
             counted.add(relation.target)
-            _extend(account, beside)
-
-
-def _extend(account: Account, other: Account) -> None:
-    """Add what another part of the file holds."""
-    for text in other.texts:
-        account.add_text(text.kind, text.text, text.about)
-    for part in other.all_parts():
-        account.add_part(part.kind, part.digest, part.about, source=part.source)
+            account.add_all(beside.texts, beside.all_parts())
 
 
 def _inner_document(name: str, package: Package, depth: int) -> Document | None:
@@ -137,14 +129,3 @@ def _inner_document(name: str, package: Package, depth: int) -> Document | None:
     except (DocumentError, OSError):
         return None
     return None
-
-
-@dataclass(slots=True)
-class _Settings(XmlHandler):
-    """The settings: whether even pages have headers of their own."""
-
-    even_pages: bool = False
-
-    def start(self, name: str, attributes: Attributes) -> None:
-        if name == "w:evenAndOddHeaders":
-            self.even_pages = switched_on(attributes)

@@ -7,26 +7,25 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import zip_longest
+from typing import NamedTuple
 
 from colde_cli.documents.notation import fraction
+from colde_cli.documents.office.archive import Attributes
 
-FORMULA = "m:oMath"
-"""The element of a formula."""
-
-_PREFIX = "m:"
-_ARGUMENTS = frozenset("m:e m:num m:den m:sup m:sub m:deg m:lim m:fName".split())
+_ARGUMENTS = frozenset("e num den sup sub deg lim fName".split())
 _SCRIPT = re.compile(r"[+−-]?[^\W_]+(?:[.,][^\W_]+)*|[^\w\s()\[\]{}/^+−-]")
 _BASE = re.compile(r"[^\W_]+(?:[.,][^\W_]+)*|\S")
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _OPENING, _CLOSING = "([{⟨⌈⌊|‖", ")]}⟩⌉⌋|‖"
 _ALPHABETS = {"double-struck": "DOUBLE-STRUCK", "fraktur": "BLACK-LETTER", "script": "SCRIPT"}
+_SIGNS = frozenset(("chr", "begChr", "endChr", "sepChr"))
+"""Properties that are signs; without a value they are none."""
 
 
-@dataclass(frozen=True, slots=True)
-class Term:
+class Term(NamedTuple):
     """A piece of a formula.
 
     Attributes:
@@ -62,69 +61,66 @@ def joined(terms: Iterable[Term], before: str = "") -> str:
 class _FormulaElement:
     """An element that is being read: its terms, its properties, and the texts of its arguments by their names."""
 
-    name: str
     terms: list[Term] = field(default_factory=list)
     values: dict[str, str] = field(default_factory=dict)
     arguments: dict[str, list[str]] = field(default_factory=dict)
 
     def one(self, name: str) -> str:
         """The text of an argument; "" if it has none."""
-        return "".join(self.arguments.get(name, ()))
+        return "".join(self.all(name))
 
     def all(self, name: str) -> list[str]:
         """The texts of an argument that may come several times."""
         return self.arguments.get(name, [])
 
-    def is_on(self, name: str) -> bool:
+    def is_on(self, name: str, default: str = "0") -> bool:
         """Whether a switch among the properties is on."""
-        return self.values.get(name, "0") not in ("0", "off", "false")
+        return self.values.get(name, default) not in ("0", "off", "false")
 
 
 @dataclass(slots=True)
 class WordFormula:
     """A formula that is being read, element by element."""
 
-    _frames: list[_FormulaElement] = field(default_factory=lambda: [_FormulaElement(FORMULA)])
+    _open: list[_FormulaElement] = field(default_factory=lambda: [_FormulaElement()])
     _alphabet: str = ""
     _unseen: list[str] = field(default_factory=list)
 
-    def start(self, name: str, attributes: dict[str, str]) -> None:
-        """Begin an element in the namespace of formulas."""
-        local = name.removeprefix(_PREFIX)
-        if local in _WRITERS or name in _ARGUMENTS:
-            self._frames.append(_FormulaElement(local))
-        elif name == "m:r":
-            self._alphabet = ""
-        elif name == "m:scr":
-            self._alphabet = _ALPHABETS.get(attributes.get("m:val", ""), "")
-        else:
-            self._frames[-1].values[local] = attributes.get("m:val", "" if local in _SIGNS else "1")
+    def begin_run(self) -> None:
+        """Begin a run of text."""
+        self._alphabet = ""
 
-    def end(self, name: str) -> None:
-        """End an element in the namespace of formulas."""
-        local = name.removeprefix(_PREFIX)
-        frame = self._frames[-1]
-        if frame.name != local or len(self._frames) == 1:
-            return
-        self._frames.pop()
-        if name in _ARGUMENTS:
-            self._frames[-1].arguments.setdefault(local, []).append(joined(frame.terms))
-        elif local == "mr":
-            self._frames[-1].arguments.setdefault(local, []).append(" & ".join(frame.all("e")))
-        elif local == "phant" and frame.values.get("show", "1") in ("0", "off", "false"):
-            self._unseen.append(frame.one("e"))
+    def element(self, name: str, attributes: Attributes) -> Iterator[None]:
+        """Read an element in the namespace of formulas, up to its end."""
+        local, around = name.removeprefix("m:"), self._open[-1]
+        if local == "scr":
+            self._alphabet = _ALPHABETS.get(attributes.get("m:val", ""), "")
+        elif local not in _WRITERS and local not in _ARGUMENTS:
+            around.values[local] = attributes.get("m:val", "" if local in _SIGNS else "1")
         else:
-            self._frames[-1].terms.append(_WRITERS[local](frame))
+            element = _FormulaElement()
+            self._open.append(element)
+            yield
+            self._open.pop()
+            if local in _ARGUMENTS:
+                around.arguments.setdefault(local, []).append(joined(element.terms))
+            elif local == "mr":
+                around.arguments.setdefault(local, []).append(" & ".join(element.all("e")))
+            elif local == "phant" and not element.is_on("show", default="1"):
+                self._unseen.append(element.one("e"))
+            else:
+                term = _WRITERS[local](element)
+                around.terms.append(Term(term, term) if isinstance(term, str) else term)
 
     def add(self, text: str) -> None:
         """Add the text of a run."""
         if self._alphabet:
             text = "".join(_lettered(sign, self._alphabet) for sign in text)
-        self._frames[-1].terms.append(Term(text, text))
+        self._open[-1].terms.append(Term(text, text))
 
     def written(self, before: str) -> tuple[str, str]:
         """The formula as text after `before`, and what of it is not shown."""
-        return joined(self._frames[0].terms, before), " ".join(self._unseen)
+        return joined(self._open[0].terms, before), " ".join(self._unseen)
 
 
 def _lettered(sign: str, alphabet: str) -> str:
@@ -167,10 +163,10 @@ def _script(text: str) -> str:
     return text if _SCRIPT.fullmatch(_bare(text)) else f"({text})"
 
 
-def _scripts(frame: _FormulaElement, *, closed: bool = False) -> str:
+def _scripts(element: _FormulaElement, *, closed: bool = False) -> str:
     """The scripts of an element, `_i^n`; `closed` puts the last one in brackets."""
-    low = frame.one("sub") if not frame.is_on("subHide") else ""
-    high = frame.one("sup") if not frame.is_on("supHide") else ""
+    low = element.one("sub") if not element.is_on("subHide") else ""
+    high = element.one("sup") if not element.is_on("supHide") else ""
     marks = [(sign, text) for sign, text in (("_", low), ("^", high)) if text]
     return "".join(
         sign + (f"({text})" if closed and number == len(marks) else _script(text))
@@ -178,116 +174,90 @@ def _scripts(frame: _FormulaElement, *, closed: bool = False) -> str:
     )
 
 
-def _scripted(frame: _FormulaElement) -> Term:
-    base = _operand(frame.one("e"))
-    return Term(base + _scripts(frame), base + _scripts(frame, closed=True))
+def _scripted(element: _FormulaElement) -> Term:
+    base = _operand(element.one("e"))
+    return Term(base + _scripts(element), base + _scripts(element, closed=True))
 
 
-def _scripted_before(frame: _FormulaElement) -> Term:
-    text = f"{_scripts(frame)} {_operand(frame.one('e'))}"
+def _scripted_before(element: _FormulaElement) -> Term:
+    text = f"{_scripts(element)} {_operand(element.one('e'))}"
     return Term(text, f"({text})")
 
 
-def _fraction(frame: _FormulaElement) -> Term:
-    above, below = frame.one("num"), frame.one("den")
-    if frame.values.get("type") == "noBar":
-        return _plain(f"({above} ¦ {below})")
+def _fraction(element: _FormulaElement) -> Term | str:
+    above, below = element.one("num"), element.one("den")
+    if element.values.get("type") == "noBar":
+        return f"({above} ¦ {below})"
     text = fraction(above, below)
     return Term(text, f"({text})", after=True)
 
 
-def _sum(frame: _FormulaElement) -> Term:
-    sign, scripts = frame.values.get("chr", "∫"), _scripts(frame)
-    return _plain(f"{sign}{scripts}{' ' * bool(scripts)}{_operand(frame.one('e'))}")
+def _sum(element: _FormulaElement) -> str:
+    sign, scripts = element.values.get("chr", "∫"), _scripts(element)
+    return f"{sign}{scripts}{' ' * bool(scripts)}{_operand(element.one('e'))}"
 
 
-def _root(frame: _FormulaElement) -> Term:
-    degree = "" if frame.is_on("degHide") else frame.one("deg")
-    return _plain(f"√{f'[{degree}]' if degree else ''}({frame.one('e')})")
+def _root(element: _FormulaElement) -> str:
+    degree = "" if element.is_on("degHide") else element.one("deg")
+    return f"√{f'[{degree}]' if degree else ''}({element.one('e')})"
 
 
-def _delimited(frame: _FormulaElement) -> Term:
-    signs = frame.values
-    inner = signs.get("sepChr", "|").join(frame.all("e"))
+def _delimited(element: _FormulaElement) -> str:
+    signs = element.values
+    inner = signs.get("sepChr", "|").join(element.all("e"))
     if " ¦ " in inner and _is_enclosed(inner):
-        return _plain(inner)  # n over k has its brackets
-    return _plain(f"{signs.get('begChr', '(')}{inner}{signs.get('endChr', ')')}")
+        return inner  # n over k has its brackets
+    return f"{signs.get('begChr', '(')}{inner}{signs.get('endChr', ')')}"
 
 
-def _matrix(frame: _FormulaElement) -> Term:
-    return _plain(f"[{'; '.join(frame.all('mr'))}]")
+def _accent(element: _FormulaElement) -> str:
+    return _marked(element, element.values.get("chr", "\N{COMBINING CIRCUMFLEX ACCENT}"))
 
 
-def _lines(frame: _FormulaElement) -> Term:
-    return _plain(f"{{{'; '.join(frame.all('e'))}}}")
+def _bar(element: _FormulaElement) -> str:
+    over = element.values.get("pos") == "top"
+    return _marked(element, "\N{COMBINING OVERLINE}" if over else "\N{COMBINING LOW LINE}")
 
 
-def _accent(frame: _FormulaElement) -> Term:
-    return _marked(frame, frame.values.get("chr", "\N{COMBINING CIRCUMFLEX ACCENT}"))
+def _marked(element: _FormulaElement, mark: str) -> str:
+    inner = element.one("e")
+    return (inner if len(_bare(inner)) == 1 else f"({inner})") + mark
 
 
-def _bar(frame: _FormulaElement) -> Term:
-    over = frame.values.get("pos") == "top"
-    return _marked(frame, "\N{COMBINING OVERLINE}" if over else "\N{COMBINING LOW LINE}")
-
-
-def _marked(frame: _FormulaElement, mark: str) -> Term:
-    inner = frame.one("e")
-    return _plain((inner if len(_bare(inner)) == 1 else f"({inner})") + mark)
-
-
-def _grouped(frame: _FormulaElement) -> Term:
-    return _plain(f"{frame.values.get('chr', '⏟')}({frame.one('e')})")
-
-
-def _limit(sign: str) -> Callable[[_FormulaElement], Term]:
+def _limit(element: _FormulaElement, sign: str) -> Term:
     """A limit over or under a base: `lim_(x→0)`; `┬` and `┴` where it would read as a script."""
-
-    def write(frame: _FormulaElement) -> Term:
-        base, limit = frame.one("e"), frame.one("lim")
-        mark = "_" if sign == "┬" and _WORD.fullmatch(base) else sign
-        return Term(f"{_operand(base)}{mark}{_script(limit)}", f"{_operand(base)}{mark}({limit})")
-
-    return write
+    base, limit = element.one("e"), element.one("lim")
+    start = _operand(base) + ("_" if sign == "┬" and _WORD.fullmatch(base) else sign)
+    return Term(start + _script(limit), f"{start}({limit})")
 
 
-def _function(frame: _FormulaElement) -> Term:
-    name, of = frame.one("fName"), frame.one("e")
+def _function(element: _FormulaElement) -> Term:
+    name, of = element.one("fName"), element.one("e")
     return Term(f"{name} {_operand(of)}", f"{name} ({of})")
 
 
-def _framed(frame: _FormulaElement) -> Term:
-    struck = any(frame.is_on(name) for name in ("strikeH", "strikeV", "strikeBLTR", "strikeTLBR"))
-    return _plain(f"{'cancel' if struck else '▭'}({frame.one('e')})")
+def _framed(element: _FormulaElement) -> str:
+    struck = any(element.is_on(name) for name in ("strikeH", "strikeV", "strikeBLTR", "strikeTLBR"))
+    return f"{'cancel' if struck else '▭'}({element.one('e')})"
 
 
-def _content(frame: _FormulaElement) -> Term:
-    return _plain(frame.one("e"))
-
-
-def _plain(text: str) -> Term:
-    return Term(text, text)
-
-
-_SIGNS = frozenset(("chr", "begChr", "endChr", "sepChr"))
-"""Properties that are signs; without a value they are none."""
-_WRITERS: dict[str, Callable[[_FormulaElement], Term]] = {
+_WRITERS: dict[str, Callable[[_FormulaElement], Term | str]] = {
     "f": _fraction,
     **dict.fromkeys(("sSup", "sSub", "sSubSup"), _scripted),
     "sPre": _scripted_before,
     "nary": _sum,
     "rad": _root,
     "d": _delimited,
-    "m": _matrix,
-    "mr": _matrix,  # a row of one; its cells are joined where it ends
-    "eqArr": _lines,
+    "m": lambda matrix: f"[{'; '.join(matrix.all('mr'))}]",
+    "mr": lambda row: row.one("e"),  # joined where it ends
+    "eqArr": lambda lines: f"{{{'; '.join(lines.all('e'))}}}",
     "acc": _accent,
     "bar": _bar,
-    "groupChr": _grouped,
-    "limLow": _limit("┬"),
-    "limUpp": _limit("┴"),
+    "groupChr": lambda group: f"{group.values.get('chr', '⏟')}({group.one('e')})",
+    "limLow": lambda limit: _limit(limit, "┬"),
+    "limUpp": lambda limit: _limit(limit, "┴"),
     "func": _function,
-    "box": _content,
+    "box": lambda box: box.one("e"),
     "borderBox": _framed,
-    "phant": _content,
+    "phant": lambda shown: shown.one("e"),
 }

@@ -2,37 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+import copy
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from typing import BinaryIO
 
 from colde_cli.documents.builder import DocumentBuilder
 from colde_cli.documents.document import Document
-from colde_cli.documents.office.archive import MAX_ELEMENTS, Archive, XmlHandler, ZipFormat
+from colde_cli.documents.office.archive import MAX_ELEMENTS, Archive, Attributes, ZipFormat
+from colde_cli.documents.office.body import Element
 from colde_cli.documents.office.odt_body import OdtBody
 from colde_cli.documents.office.odt_parts import OdtParts
 from colde_cli.documents.office.odt_styles import OdtStyles
-from colde_cli.documents.office.odt_text import Attributes, Closer
 from colde_cli.documents.outside import Account, OutsideKind, PartKind
 from colde_cli.documents.text import shown_as
-from colde_cli.errors import CorruptFileError
 
-_OASIS = "urn:oasis:names:tc:opendocument:xmlns:"
+_OASIS = {"drawing": "draw", "svg-compatible": "svg"} | {
+    name: name for name in "office text table style dr3d form script meta manifest".split()
+}
 _FORMAT = ZipFormat(
     "OpenDocument text",
     ".odt",
     {
-        f"{_OASIS}office:1.0": "office",
-        f"{_OASIS}text:1.0": "text",
-        f"{_OASIS}table:1.0": "table",
-        f"{_OASIS}style:1.0": "style",
-        f"{_OASIS}drawing:1.0": "draw",
-        f"{_OASIS}dr3d:1.0": "dr3d",
-        f"{_OASIS}svg-compatible:1.0": "svg",
-        f"{_OASIS}form:1.0": "form",
-        f"{_OASIS}script:1.0": "script",
-        f"{_OASIS}meta:1.0": "meta",
-        f"{_OASIS}manifest:1.0": "manifest",
+        **{f"urn:oasis:names:tc:opendocument:xmlns:{name}:1.0": prefix for name, prefix in _OASIS.items()},
         "urn:org:documentfoundation:names:experimental:office:xmlns:loext:1.0": "loext",
         "urn:openoffice:names:experimental:ooo-ms-interop:xmlns:field:1.0": "field",
         "http://www.w3.org/1998/Math/MathML": "math",
@@ -42,21 +34,15 @@ _FORMAT = ZipFormat(
     },
 )
 _PROPERTIES = {
-    "dc:title": "title",
-    "dc:subject": "subject",
-    "dc:description": "description",
-    "meta:keyword": "keyword",
+    name: name.partition(":")[2] for name in ("dc:title", "dc:subject", "dc:description", "meta:keyword")
 }
-_HEADERS, _FOOTERS = OutsideKind.HEADERS, OutsideKind.FOOTERS
 _PAGES = {
-    "style:header": (_HEADERS, ""),
-    "style:header-left": (_HEADERS, "even pages"),
-    "style:header-first": (_HEADERS, "first page"),
-    "loext:header-first": (_HEADERS, "first page"),
-    "style:footer": (_FOOTERS, ""),
-    "style:footer-left": (_FOOTERS, "even pages"),
-    "style:footer-first": (_FOOTERS, "first page"),
-    "loext:footer-first": (_FOOTERS, "first page"),
+    f"{prefix}:{margin}{pages}": (kind, about)
+    for margin, kind in (("header", OutsideKind.HEADERS), ("footer", OutsideKind.FOOTERS))
+    for prefix, pages, about in (
+        *(("style", "", ""), ("style", "-left", "even pages")),
+        *(("style", "-first", "first page"), ("loext", "-first", "first page")),
+    )
 }
 
 
@@ -80,20 +66,24 @@ def read_odt(file: BinaryIO, path: str, name: str) -> Document:
     shown = shown_as(path)
     archive = Archive(file, shown, _FORMAT)
     parts = OdtParts(archive, _checked_types(archive))
-    builder = DocumentBuilder(shown)
-    common, properties = OdtStyles(), _Properties(builder.account)
+    builder, common = DocumentBuilder(shown), OdtStyles()
     archive.read("styles.xml", common)
-    archive.read("meta.xml", properties)
-    body = OdtBody(builder, common.copy(), parts=parts)
+    properties = archive.properties("meta.xml", _PROPERTIES)
+    for about, words in properties:
+        builder.account.add_text(OutsideKind.METADATA, words, about)
+    # Automatic styles of another part of the file may have the same identifiers.
+    body = OdtBody(builder, copy.deepcopy(common), parts=parts)
     archive.read("content.xml", body, MAX_ELEMENTS)
     body.finish()
     used = body.styles.masters_in_use(body.begun, default=body.default_page is not False)
     margins = PageMargins(DocumentBuilder(shown), common, parts=parts, running=True, used=frozenset(used))
     archive.read("styles.xml", margins)
-    _add_new(builder.account, margins.account)
+    # What several styles of pages have is there once.
+    beside = margins.account
+    builder.account.add_all(dict.fromkeys(beside.texts), dict.fromkeys(beside.all_parts()))
     _add_backgrounds(builder.account, parts, body.styles)
     parts.add_unnamed(builder.account)
-    return replace(body.build(properties.title, name, ()), path=path)
+    return replace(body.build(dict(properties).get("title", ""), name), path=path)
 
 
 def _checked_types(archive: Archive) -> dict[str, str]:
@@ -103,24 +93,16 @@ def _checked_types(archive: Archive) -> dict[str, str]:
         CorruptFileError: it holds no text.
         PasswordError: it is encrypted.
     """
-    manifest = _Manifest()
-    archive.read("META-INF/manifest.xml", manifest)
-    if manifest.encrypted:
+    manifest = archive.elements("META-INF/manifest.xml")
+    if any(name == "manifest:encryption-data" for name, _ in manifest):
         raise archive.encrypted()
     if not archive.holds("content.xml"):
-        raise CorruptFileError(
-            f"Cannot read {archive.shown}: it is a ZIP archive without the text of an OpenDocument; save it again as"
-            " .odt."
-        )
-    return manifest.types
-
-
-def _add_new(account: Account, margins: Account) -> None:
-    """Add what stands in the margins of the pages; what several styles of pages have is there once."""
-    for text in dict.fromkeys(margins.all_texts()):
-        account.add_text(text.kind, text.text, text.about)
-    for part in dict.fromkeys(margins.all_parts()):
-        account.add_part(part.kind, part.digest, part.about, source=part.source)
+        raise archive.without_text("an OpenDocument")
+    return {
+        attributes.get("manifest:full-path", ""): attributes.get("manifest:media-type", "")
+        for name, attributes in manifest
+        if name == "manifest:file-entry"
+    }
 
 
 def _add_backgrounds(account: Account, parts: OdtParts, styles: OdtStyles) -> None:
@@ -134,42 +116,6 @@ def _add_backgrounds(account: Account, parts: OdtParts, styles: OdtStyles) -> No
 
 
 @dataclass(slots=True)
-class _Manifest(XmlHandler):
-    """The list of parts: what they are, and whether one is encrypted."""
-
-    encrypted: bool = False
-    types: dict[str, str] = field(default_factory=dict)
-
-    def start(self, name: str, attributes: dict[str, str]) -> None:
-        self.encrypted |= name == "manifest:encryption-data"
-        if name == "manifest:file-entry":
-            self.types[attributes.get("manifest:full-path", "")] = attributes.get("manifest:media-type", "")
-
-
-@dataclass(slots=True)
-class _Properties(XmlHandler):
-    """The properties of the document that a reader sees; dates, authors and counts are none."""
-
-    account: Account
-    title: str = ""
-    _name: str = ""
-    _words: str = ""
-
-    def start(self, name: str, attributes: dict[str, str]) -> None:
-        self._name, self._words = _PROPERTIES.get(name, ""), ""
-
-    def end(self, name: str) -> None:
-        self.account.add_text(OutsideKind.METADATA, self._words, self._name)
-        if self._name == "title":
-            self.title = self._words
-        self._name, self._words = "", ""
-
-    def characters(self, text: str) -> None:
-        if self._name:
-            self._words += text
-
-
-@dataclass(slots=True)
 class PageMargins(OdtBody):
     """The headers and footers in `styles.xml`, as texts beside the body.
 
@@ -180,17 +126,14 @@ class PageMargins(OdtBody):
     used: Iterable[str] = ()
     _master: str = ""
 
-    def begin_before(self, name: str, attributes: Attributes) -> Closer:
+    def begin_before(self, name: str, attributes: Attributes) -> Element:
         """Begin an element outside headers and footers, or one of these."""
         if name == "style:master-page":
             self._master = attributes.get("style:name", "")
         shown = self._master in self.used and attributes.get("style:display") != "false"
-        if name not in _PAGES or not shown:
-            return None
-        self._within = True
-        self._begin_aside(*_PAGES[name])
-        return self._end_margin
+        return self._margin(*_PAGES[name]) if name in _PAGES and shown else None
 
-    def _end_margin(self) -> None:
-        self._end_aside()
+    def _margin(self, kind: OutsideKind, about: str) -> Iterator[None]:
+        self._within = True
+        yield from self._aside(kind, about)
         self._within = False

@@ -2,29 +2,40 @@
 
 from __future__ import annotations
 
-import binascii
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from colde_cli.documents.office.archive import XmlHandler
-from colde_cli.documents.office.body import Paragraph
-from colde_cli.documents.office.odt_forms import FieldMark, FormControls
-from colde_cli.documents.office.odt_parts import MathText, OdtParts, content_of
-from colde_cli.documents.office.odt_styles import OUTLINE
-from colde_cli.documents.office.odt_text import (
-    Aside,
-    Attributes,
-    Closer,
-    OdtParagraph,
-    OdtText,
-    Shape,
-    unshown_value,
+from colde_cli.documents.notation import TICKED, UNTICKED
+from colde_cli.documents.office.archive import Attributes, ElementList
+from colde_cli.documents.office.body import Element
+from colde_cli.documents.office.odt_parts import (
+    Collected,
+    FormControls,
+    MathText,
+    OdtParts,
+    content_of,
 )
+from colde_cli.documents.office.odt_styles import OUTLINE
+from colde_cli.documents.office.odt_text import Aside, OdtText, Shape, unshown_value
 from colde_cli.documents.outside import OutsideKind, PartKind, digest_of
 
 _CODES = ("text:condition", "text:formula", "table:formula")
 _FIELD_CODES = "vnd.oasis.opendocument.field."
+_CONDITIONAL = ("text:condition", "text:string-value-if-true", "text:string-value-if-false")
+_SOURCES = (
+    "xlink:href",
+    "text:section-name",
+    "office:dde-application",
+    "office:dde-topic",
+    "office:dde-item",
+)
+_KEYS = ("text:string-value", "text:key1", "text:key2")
+_BESIDE = {
+    "text:deletion": OutsideKind.DELETED,
+    "office:annotation": OutsideKind.COMMENTS,
+    **dict.fromkeys(("svg:title", "svg:desc", "table:title", "table:desc"), OutsideKind.ALTERNATIVES),
+}
 _PAGE = re.compile(
     r"[\s.…·_]*\t[\s.…·_]*[\divxlcdm–-]*\s*$|(?:\.{2,}|…|(?:\. ){2,}|_{3,})[\s.…]*[\divxlcdm]*\s*$",
     re.IGNORECASE,
@@ -44,29 +55,6 @@ class _OdtFrame:
 
 
 @dataclass(slots=True)
-class _Collected(XmlHandler):
-    """Content that is no text: of scripts, and of pictures inside the XML."""
-
-    content: list[str] = field(default_factory=list)
-
-    def start(self, name: str, attributes: Attributes) -> None:
-        """Begin an element."""
-        self.content.append(content_of(name, attributes))
-
-    def characters(self, text: str) -> None:
-        """Take words."""
-        self.content += text.split()
-
-    def digest(self) -> str:
-        """The digest of what was read, decoded if it is a file."""
-        data = "".join(self.content).encode()
-        try:
-            return digest_of(binascii.a2b_base64(data, strict_mode=True))
-        except ValueError:
-            return digest_of(data)
-
-
-@dataclass(slots=True)
 class OdtBody(OdtText):
     """The body in `content.xml`; automatic styles come first, and a note is inside the paragraph that refers to it.
 
@@ -81,161 +69,134 @@ class OdtBody(OdtText):
     _frames: list[_OdtFrame] = field(default_factory=list)
     _choices: list[list[str]] = field(default_factory=list)
     _chosen: str = ""
-    _rubies: list[tuple[Paragraph, int]] = field(default_factory=list)
+    _rubies: list[Callable[[], str]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.forms = FormControls(self.account)
 
-    # Elements that only show what is within them, or hide it.
+    def begin(self, name: str, attributes: Attributes) -> Element:
+        """Begin an element by its name."""
+        if self._within:
+            return _ELEMENTS.get(name, OdtBody._other)(self, name, attributes)
+        return self.begin_before(name, attributes)
 
-    def begin_before(self, name: str, attributes: Attributes) -> Closer:
+    def begin_before(self, name: str, attributes: Attributes) -> Element:
         """Begin an element outside the text: styles, scripts, or the text itself."""
-        if name == "office:text":
-            self._within = True
-            return self._end_text
-        if name == "office:script":
-            return self._begin_script(name, attributes)
-        if name == "script:event-listener":
-            return self._begin_listener(name, attributes)
-        self.styles.start(name, attributes)
-        return None
+        return _BEFORE.get(name, OdtBody._style)(self, name, attributes)
 
-    def _end_text(self) -> None:
+    def finish(self) -> None:
+        """Account for what belongs to the whole text: controls without a place, and the numbers of headings."""
+        self.forms.add_unplaced()
+        for level in sorted(self.outline):
+            mark = self.styles.mark(OUTLINE, level, None)
+            self.account.add_text(OutsideKind.STRUCTURE, mark, f"headings of level {level}")
+
+    def _whole(self, name: str, attributes: Attributes) -> Iterator[None]:
+        self._within = True
+        yield
         self._within = False
 
-    def _begin_other(self, name: str, attributes: Attributes) -> Closer:
-        """Begin an element without a meaning of its own: what it is computed from, and where it leads."""
+    def _style(self, name: str, attributes: Attributes) -> Iterator[None]:
+        self.styles.start(name, attributes)
+        yield
+        self.styles.end(name)
+
+    def _other(self, name: str, attributes: Attributes) -> Iterator[None]:
+        """Read an element without a meaning of its own: what it is computed from, and where it leads."""
         if not attributes:
-            return None
-        self._account_for_code(attributes)
+            return
+        self._add_codes(attributes)
         if href := attributes.get("xlink:href", ""):
-            self._account_for_link(href, name.rpartition(":")[2].replace("-", " "))
-        unhide = self._hide() if attributes.get("text:display") == "none" else None
-        return self._with_value(attributes, unhide) if "office:value-type" in attributes else unhide
-
-    def _with_value(self, attributes: Attributes, unhide: Closer) -> Closer:
-        """Compare the words of a field with the value that it states."""
+            self._add_link(href, name.rpartition(":")[2].replace("-", " "))
         words = self._words_from_here()
-
-        def end() -> None:
+        yield from self._hide(hidden=attributes.get("text:display") == "none")
+        if "office:value-type" in attributes:
             self.account.add_text(OutsideKind.CODE, unshown_value(attributes, words()), words())
-            if unhide:
-                unhide()
-
-        return end
 
     def _words_from_here(self) -> Callable[[], str]:
         """What will be written to the paragraph from now on."""
-        paragraph = self._paragraphs[-1] if self._paragraphs else None
-        start = len(paragraph.pieces) if paragraph else 0
-        return lambda: paragraph.words_since(start) if isinstance(paragraph, OdtParagraph) else ""
+        if not self._paragraphs:
+            return str
+        paragraph = self._paragraphs[-1]
+        start = len(paragraph.pieces)
+        return lambda: paragraph.words_since(start)
 
-    def _account_for_code(self, attributes: Attributes) -> None:
+    def _add_codes(self, attributes: Attributes) -> None:
         for name in _CODES:
             self.account.add_text(OutsideKind.CODE, attributes.get(name, ""))
 
-    def _account_for_link(self, href: str, about: str) -> None:
+    def _add_joined(
+        self, kind: OutsideKind, attributes: Attributes, names: tuple[str, ...], between: str
+    ) -> None:
+        self.account.add_text(kind, between.join(attributes.get(name, "") for name in names))
+
+    def _add_link(self, href: str, about: str) -> None:
         """Account for an address: of a part of this file, or of something elsewhere."""
         if name := self.parts.inside(href):
             self.parts.add(self.account, PartKind.OTHER, name, about)
         elif href.strip(" ./") and not href.startswith("#"):
             self.account.add_text(OutsideKind.LINKS, href, about)
 
-    def _begin_text_beside(self, name: str, attributes: Attributes) -> Closer:
-        self._begin_aside(_BESIDE[name]).settled = attributes.get("loext:resolved") == "true"
-        return self._end_aside
+    # Texts beside the body.
 
-    def _begin_change(self, name: str, attributes: Attributes) -> Closer:
+    def _text_beside(self, name: str, attributes: Attributes) -> Iterator[None]:
+        settled = attributes.get("loext:resolved") == "true"
+        return self._aside(_BESIDE[name], after=" [resolved]" * settled)
+
+    def _change(self, name: str, attributes: Attributes) -> None:
         self.tracked += 1
-        return None
 
-    def _begin_creator(self, name: str, attributes: Attributes) -> Closer:
-        if not (self._places and isinstance(aside := self._places[-1], Aside)):
-            return None
-        pieces = self._paragraphs[-1].pieces
-        start = len(pieces)
-
-        def end() -> None:
+    def _creator(self, name: str, attributes: Attributes) -> Iterator[None]:
+        if self._places and isinstance(aside := self._places[-1], Aside):
+            pieces = self._paragraphs[-1].pieces
+            start = len(pieces)
+            yield
             aside.author = " ".join("".join(pieces[start:]).split())
             del pieces[start:]
 
-        return end
+    def _ruby(self, name: str, attributes: Attributes) -> Iterator[None]:
+        if self._paragraphs:
+            self._rubies.append(self._words_from_here())
+            yield
+            self._rubies.pop()
 
-    def _begin_ruby(self, name: str, attributes: Attributes) -> Closer:
-        if not self._paragraphs:
-            return None
-        self._rubies.append((self._paragraphs[-1], len(self._paragraphs[-1].pieces)))
-        return self._end_ruby
+    def _ruby_text(self, name: str, attributes: Attributes) -> Iterator[None]:
+        return self._aside(OutsideKind.ALTERNATIVES, self._rubies[-1]() if self._rubies else "")
 
-    def _end_ruby(self) -> None:
-        self._rubies.pop()
+    def _contents(self, name: str, attributes: Attributes) -> Iterator[None]:
+        with self._beside() as aside:
+            yield
+        for text in aside.texts:
+            words = _PAGE.sub("", text)
+            words = _PAGES.sub("", words) if name == "text:alphabetical-index" else words
+            self.account.add_text(OutsideKind.CONTENTS, words)
 
-    def _begin_ruby_text(self, name: str, attributes: Attributes) -> Closer:
-        base = ""
-        if self._rubies:
-            paragraph, start = self._rubies[-1]
-            base = "".join(paragraph.pieces[start:])
-        self._begin_aside(OutsideKind.ALTERNATIVES, base)
-        return self._end_aside
+    def _link(self, name: str, attributes: Attributes) -> Iterator[None]:
+        words = self._words_from_here()
+        yield from self._span(name, attributes)
+        self._add_link(attributes.get("xlink:href", ""), words())
+        self.account.add_text(OutsideKind.ALTERNATIVES, attributes.get("office:title", ""), words())
 
-    def _begin_contents(self, name: str, attributes: Attributes) -> Closer:
-        self._begin_aside(OutsideKind.CONTENTS)
-        return self._end_contents
-
-    def _begin_keywords(self, name: str, attributes: Attributes) -> Closer:
-        self._begin_aside(OutsideKind.CONTENTS)
-        return self._end_keywords
-
-    def _end_contents(self) -> None:
-        for text in self._close_aside().texts:
-            self.account.add_text(OutsideKind.CONTENTS, _PAGE.sub("", text))
-
-    def _end_keywords(self) -> None:
-        for text in self._close_aside().texts:
-            self.account.add_text(OutsideKind.CONTENTS, _PAGES.sub("", _PAGE.sub("", text)))
-
-    def _begin_link(self, name: str, attributes: Attributes) -> Closer:
-        end_span, words = self._begin_span(name, attributes), self._words_from_here()
-
-        def end() -> None:
-            self._account_for_link(attributes.get("xlink:href", ""), words())
-            self.account.add_text(OutsideKind.ALTERNATIVES, attributes.get("office:title", ""), words())
-            if end_span:
-                end_span()
-
-        return end
-
-    def _begin_section(self, name: str, attributes: Attributes) -> Closer:
-        self._account_for_code(attributes)
+    def _section(self, name: str, attributes: Attributes) -> Iterator[None]:
+        self._add_codes(attributes)
         display = attributes.get("text:display", "")
-        hidden = display == "none" or (display == "condition" and attributes.get("text:is-hidden") == "true")
-        return self._hide() if hidden else None
+        unmet = display == "condition" and attributes.get("text:is-hidden") == "true"
+        return self._hide(hidden=display == "none" or unmet)
 
-    def _begin_source(self, name: str, attributes: Attributes) -> Closer:
+    def _source(self, name: str, attributes: Attributes) -> None:
         """Take what a section is filled from."""
-        names = (
-            "xlink:href",
-            "text:section-name",
-            "office:dde-application",
-            "office:dde-topic",
-            "office:dde-item",
-        )
-        self.account.add_text(
-            OutsideKind.LINKS, " ".join(attributes.get(name, "") for name in names), "linked section"
-        )
-        return None
+        source = " ".join(attributes.get(name, "") for name in _SOURCES)
+        self.account.add_text(OutsideKind.LINKS, source, "linked section")
 
     # Pictures, objects and shapes.
 
-    def _begin_frame(self, name: str, attributes: Attributes) -> Closer:
+    def _frame(self, name: str, attributes: Attributes) -> Iterator[None]:
         self._cut()
         self._frames.append(_OdtFrame(attributes.get("draw:name", "")))
-        return self._end_frame
-
-    def _end_frame(self) -> None:
+        yield
         self._frames.pop()
 
-    def _begin_picture(self, name: str, attributes: Attributes) -> Closer:
+    def _picture(self, name: str, attributes: Attributes) -> None:
         frame = self._frames[-1] if self._frames else _OdtFrame()
         href = attributes.get("xlink:href", "")
         part = self.parts.inside(href)
@@ -245,275 +206,231 @@ class OdtBody(OdtText):
             self.parts.add(self.account, PartKind.PICTURES, part, frame.name)
         elif not again and href:
             self.account.add_text(OutsideKind.LINKS, href, "picture")
-        return None
 
-    def _begin_data(self, name: str, attributes: Attributes) -> Closer:
-        """Begin a file, or a document, inside the XML."""
+    def _data(self, name: str, attributes: Attributes) -> Iterator[None]:
+        """Read a file, or a document, inside the XML."""
         picture = name == "office:binary-data" and self._frames and self._frames[-1].pictures
-        return self._collect(_Collected(), PartKind.PICTURES if picture else PartKind.EMBEDDED)
+        return self._collect(Collected(), PartKind.PICTURES if picture else PartKind.EMBEDDED)
 
-    def _begin_object(self, name: str, attributes: Attributes) -> Closer:
+    def _object(self, name: str, attributes: Attributes) -> None:
         frame = self._frames[-1] if self._frames else _OdtFrame()
         href = attributes.get("xlink:href", "")
-        part = self.parts.inside(href)
-        if not part:
-            if href.strip(" ./"):
-                self.account.add_text(OutsideKind.LINKS, href, "object")
-            return None
-        frame.has_object = True
-        found = self.parts.embedded(part)
-        if found.text:
-            self._insert(found.text)
-        else:
-            self.account.add_part(found.kind, found.digest, frame.name)
-        return None
+        if part := self.parts.inside(href):
+            frame.has_object = True
+            embedded = self.parts.embedded(part)
+            if embedded.text:
+                self._insert(embedded.text)
+            else:
+                self.account.add_part(embedded.kind, embedded.digest, frame.name)
+        elif href.strip(" ./"):
+            self.account.add_text(OutsideKind.LINKS, href, "object")
 
-    def _begin_formula(self, name: str, attributes: Attributes) -> Closer:
+    def _formula(self, name: str, attributes: Attributes) -> Iterator[None]:
         formula = MathText()
         formula.start(name, attributes)
         if self._frames:
             self._frames[-1].has_object = True
+        yield from self._received_by(formula)
+        formula.end(name)
+        self._insert(formula.written())
 
-        def end() -> None:
-            self._end_receiver()
-            formula.end(name)
-            self._insert(formula.written())
-
-        self._receive(formula)
-        return end
-
-    def _begin_media(self, name: str, attributes: Attributes) -> Closer:
-        if part := self.parts.inside(attributes.get("xlink:href", "")):
+    def _media(self, name: str, attributes: Attributes) -> None:
+        href = attributes.get("xlink:href", "")
+        if part := self.parts.inside(href):
             if self._frames:
                 self._frames[-1].has_object = True
             self.parts.add(self.account, PartKind.MEDIA, part)
         else:
-            self._account_for_link(attributes.get("xlink:href", ""), "media")
-        return None
+            self._add_link(href, "media")
 
-    def _begin_box(self, name: str, attributes: Attributes) -> Closer:
-        self.begin_box()
-        return self._end_box
-
-    def _end_box(self) -> None:
-        self._places.pop()
-
-    def _begin_shape(self, name: str, attributes: Attributes) -> Closer:
+    def _shape(self, name: str, attributes: Attributes) -> Iterator[None]:
         self._cut()
-        self._shapes.append(Shape(attributes.get("draw:name", ""), [content_of(name, attributes)]))
-        self.begin_box()
-        return self._end_shape
+        shape = Shape([content_of(name, attributes)])
+        self._shapes.append(shape)
+        yield from self.box()
+        self._shapes.pop()
+        if not shape.worded:
+            digest = digest_of("".join(shape.content).encode())
+            self.account.add_part(PartKind.DRAWINGS, digest, attributes.get("draw:name", ""))
 
-    def _begin_geometry(self, name: str, attributes: Attributes) -> Closer:
+    def _geometry(self, name: str, attributes: Attributes) -> None:
         if self._shapes:
             self._shapes[-1].content.append(content_of(name, attributes))
-        return None
 
-    def _end_shape(self) -> None:
-        self._places.pop()
-        shape = self._shapes.pop()
-        if not shape.worded:
-            self.account.add_part(PartKind.DRAWINGS, digest_of("".join(shape.content).encode()), shape.name)
+    def _forms(self, name: str, attributes: Attributes) -> Iterator[None]:
+        return self._received_by(self.forms)
 
-    def _begin_forms(self, name: str, attributes: Attributes) -> Closer:
-        return self._receive(self.forms)
-
-    def _begin_control(self, name: str, attributes: Attributes) -> Closer:
+    def _control(self, name: str, attributes: Attributes) -> None:
         if shown := self.forms.place(attributes.get("draw:control", "")):
             self._insert(f" {shown} ")
-        return None
 
-    def _begin_listener(self, name: str, attributes: Attributes) -> Closer:
+    def _listener(self, name: str, attributes: Attributes) -> None:
         called = attributes.get("xlink:href", "") or attributes.get("script:macro-name", "")
         self.account.add_part(PartKind.SCRIPTS, digest_of(called.encode()), called)
-        return None
 
-    def _begin_script(self, name: str, attributes: Attributes) -> Closer:
-        collected = _Collected([attributes[key] for key in ("xlink:href",) if key in attributes])
-        return self._collect(collected, PartKind.SCRIPTS)
+    def _script(self, name: str, attributes: Attributes) -> Iterator[None]:
+        address = (attributes[key] for key in ("xlink:href",) if key in attributes)
+        return self._collect(Collected(*address), PartKind.SCRIPTS)
 
-    def _collect(self, collected: _Collected, kind: PartKind) -> Closer:
+    def _collect(self, collected: Collected, kind: PartKind) -> Iterator[None]:
         """Make what is inside an element a part."""
-
-        def end() -> None:
-            self._end_receiver()
-            if collected.content:
-                self.account.add_part(kind, collected.digest())
-
-        self._receive(collected)
-        return end
+        yield from self._received_by(collected)
+        if collected.content:
+            self.account.add_part(kind, collected.digest())
 
     # Fields.
 
-    def _begin_running(self, name: str, attributes: Attributes) -> Closer:
-        """Begin a field that follows the page, the day or the person who looks."""
+    def _running(self, name: str, attributes: Attributes) -> Iterator[None]:
+        """Read a field that follows the page, the day or the person who looks."""
         if self.running and attributes.get("text:fixed") != "true" and self._paragraphs:
             self._insert("#")
-            self._skipping = 1
-        return self._begin_other(name, attributes)
+            self.skip()
+        return self._other(name, attributes)
 
-    def _begin_hidden_text(self, name: str, attributes: Attributes) -> Closer:
-        self._account_for_code(attributes)
+    def _hidden_text(self, name: str, attributes: Attributes) -> Element:
+        self._add_codes(attributes)
         if attributes.get("text:is-hidden") == "false":
             return None
         if text := attributes.get("text:string-value", ""):
             self.account.add_text(OutsideKind.HIDDEN, text)
-            self._skipping = 1
+            self.skip()
             return None
         return self._hide()
 
-    def _begin_hidden_paragraph(self, name: str, attributes: Attributes) -> Closer:
-        self._account_for_code(attributes)
+    def _hidden_paragraph(self, name: str, attributes: Attributes) -> None:
+        self._add_codes(attributes)
         if self._paragraphs:
             self._paragraphs[-1].hidden |= attributes.get("text:is-hidden") == "true"
-        return None
 
-    def _begin_condition(self, name: str, attributes: Attributes) -> Closer:
+    def _condition(self, name: str, attributes: Attributes) -> None:
         """Begin a text that depends on a condition; what it may be, too, is shown nowhere."""
-        names = ("text:condition", "text:string-value-if-true", "text:string-value-if-false")
-        self.account.add_text(OutsideKind.CODE, " | ".join(attributes.get(name, "") for name in names))
-        return None
+        self._add_joined(OutsideKind.CODE, attributes, _CONDITIONAL, " | ")
 
-    def _begin_sequence(self, name: str, attributes: Attributes) -> Closer:
-        """Begin the number of a caption; all are computed in one way."""
-        return self._hide() if attributes.get("text:display") == "none" else None
+    def _sequence(self, name: str, attributes: Attributes) -> Iterator[None]:
+        """Read the number of a caption; all are computed in one way."""
+        return self._hide(hidden=attributes.get("text:display") == "none")
 
-    def _begin_variable(self, name: str, attributes: Attributes) -> Closer:
+    def _variable(self, name: str, attributes: Attributes) -> None:
         value = attributes.get("office:string-value") or attributes.get("office:value", "")
         self.account.add_text(OutsideKind.CODE, value, attributes.get("text:name", ""))
-        return None
 
-    def _begin_choice(self, name: str, attributes: Attributes) -> Closer:
-        """Begin a field or a control that shows one of several entries."""
+    def _choice(self, name: str, attributes: Attributes) -> Iterator[None]:
+        """Read a field or a control that shows one of several entries."""
         label = attributes.get("text:name") or attributes.get("loext:alias", "")
-        self._choices.append([])
-        words = self._words_from_here()
-        self.account.add_text(OutsideKind.FORM_VALUES, attributes.get("text:help", ""), label)
-        self.account.add_text(OutsideKind.FORM_VALUES, attributes.get("text:hint", ""), label)
+        choices, words = list[str](), self._words_from_here()
+        self._choices.append(choices)
+        self._add_values(label, attributes.get("text:help", ""), attributes.get("text:hint", ""))
+        yield
+        self._choices.pop()
+        other = self._chosen if self._chosen != words().strip() else ""
+        self._add_values(label, " | ".join(choices), other)
+        self._chosen = ""
 
-        def end() -> None:
-            choices = self._choices.pop()
-            self.account.add_text(OutsideKind.FORM_VALUES, " | ".join(choices), label)
-            if self._chosen and self._chosen != words().strip():
-                self.account.add_text(OutsideKind.FORM_VALUES, self._chosen, label)
-            self._chosen = ""
+    def _add_values(self, label: str, *values: str) -> None:
+        for value in values:
+            self.account.add_text(OutsideKind.FORM_VALUES, value, label)
 
-        return end
-
-    def _begin_entry(self, name: str, attributes: Attributes) -> Closer:
+    def _entry(self, name: str, attributes: Attributes) -> None:
         if self._choices:
             value = attributes.get("text:value") or attributes.get("loext:display-text")
             self._choices[-1].append(value or attributes.get("loext:value", ""))
-            if (
-                attributes.get("text:current-selected") == "true"
-            ):  # an editor shows it, whatever the words are
-                self._chosen = self._choices[-1][-1]
-        return None
+            if attributes.get("text:current-selected") == "true":
+                self._chosen = self._choices[-1][-1]  # an editor shows it, whatever the words are
 
-    def _begin_tip(self, name: str, attributes: Attributes) -> Closer:
-        self.account.add_text(OutsideKind.FORM_VALUES, attributes.get("text:description", ""))
-        return None
+    def _tip(self, name: str, attributes: Attributes) -> None:
+        self._add_values("", attributes.get("text:description", ""))
 
-    def _begin_mark_of_index(self, name: str, attributes: Attributes) -> Closer:
-        names = ("text:string-value", "text:key1", "text:key2")
-        self.account.add_text(OutsideKind.CODE, " ".join(attributes.get(name, "") for name in names))
-        return None
+    def _mark_of_index(self, name: str, attributes: Attributes) -> None:
+        self._add_joined(OutsideKind.CODE, attributes, _KEYS, " ")
 
-    def _begin_field_mark(self, name: str, attributes: Attributes) -> Closer:
-        """Begin a form field as it comes from Word."""
-        mark = FieldMark(attributes.get("field:type", ""))
-
-        def end() -> None:
-            self._end_receiver()
-            self._insert(mark.shown())
-            self.account.add_text(OutsideKind.FORM_VALUES, " | ".join(mark.entries()))
-            for about, value in mark.others():
-                code = about.startswith(_FIELD_CODES)
-                self.account.add_text(OutsideKind.CODE if code else OutsideKind.FORM_VALUES, value, about)
-
-        self._receive(mark)
-        return end
-
-    def begin(self, name: str, attributes: Attributes) -> Closer:
-        """Begin an element of the text."""
-        return _BEGINNINGS.get(name, OdtBody._begin_other)(self, name, attributes)
-
-    def finish(self) -> None:
-        """Account for what belongs to the whole text: controls without a place, and the numbers of headings."""
-        self.forms.add_unplaced()
-        for level in sorted(self.outline):
-            self.account.add_text(
-                OutsideKind.STRUCTURE, self.styles.mark(OUTLINE, level, None), f"headings of level {level}"
-            )
+    def _field_mark(self, name: str, attributes: Attributes) -> Iterator[None]:
+        """Read a form field as it comes from Word: a box or the chosen entry, tips, its code in Word."""
+        inner = ElementList()
+        yield from self._received_by(inner)
+        parameters = [
+            (one.get("field:name", ""), one.get("field:value", ""))
+            for element, one in inner.elements
+            if element == "field:param"
+        ]
+        stated, entries = (
+            dict(parameters),
+            [value for about, value in parameters if about == "Dropdown_ListEntry"],
+        )
+        chosen = stated.get("Dropdown_Selected", "")
+        if "CHECKBOX" in attributes.get("field:type", ""):
+            self._insert(TICKED if stated.get("Checkbox_Checked") == "true" else UNTICKED)
+        elif chosen.isdecimal() and int(chosen[:9]) < len(entries):
+            self._insert(entries[int(chosen[:9])])
+        self._add_values("", " | ".join(entries))
+        for about, value in parameters:
+            if not about.startswith(("Dropdown_", "Checkbox_")):
+                kind = OutsideKind.CODE if about.startswith(_FIELD_CODES) else OutsideKind.FORM_VALUES
+                self.account.add_text(kind, value, about)
 
 
-_BESIDE = {
-    "text:deletion": OutsideKind.DELETED,
-    "office:annotation": OutsideKind.COMMENTS,
-    "svg:title": OutsideKind.ALTERNATIVES,
-    "svg:desc": OutsideKind.ALTERNATIVES,
-    "table:title": OutsideKind.ALTERNATIVES,
-    "table:desc": OutsideKind.ALTERNATIVES,
-}
 _B = OdtBody
-_NAMED: dict[Callable[[OdtBody, str, Attributes], Closer], str] = {
+_Begin = Callable[[OdtBody, str, Attributes], Element]
+_BEFORE: dict[str, _Begin] = {
+    "office:text": _B._whole,
+    "office:script": _B._script,
+    "script:event-listener": _B._listener,
+}
+_NAMED: dict[_Begin, str] = {
     # The content of these is no text of the document: dates of comments, and patterns from which lists are made.
-    _B._skip: "office:change-info dc:date meta:date-string meta:creator-initials loext:sender-initials text:number"
+    _B.skip: "office:change-info dc:date meta:date-string meta:creator-initials loext:sender-initials text:number"
     " office:settings text:bibliography-source text:table-of-content-source text:illustration-index-source"
     " text:table-index-source text:object-index-source text:user-index-source text:alphabetical-index-source",
-    _B._begin_paragraph: "text:p text:h",
-    _B._begin_span: "text:span",
-    _B._begin_sequence: "text:sequence",
-    _B._begin_blank: "text:s text:tab text:line-break",
-    _B._begin_list: "text:list",
-    _B._begin_item: "text:list-item text:list-header",
-    _B._begin_numbered: "text:numbered-paragraph",
-    _B._begin_table: "table:table",
-    _B._begin_row: "table:table-row",
-    _B._begin_cell: "table:table-cell",
-    _B._begin_covered: "table:covered-table-cell",
-    _B._begin_note: "text:note",
-    _B._begin_citation: "text:note-citation",
-    _B._begin_index_title: "text:index-title",
-    _B._begin_section: "text:section",
-    _B._begin_source: "text:section-source office:dde-source text:dde-connection-decl",
-    _B._begin_text_beside: " ".join(_BESIDE),
-    _B._begin_change: "text:changed-region",
-    _B._begin_creator: "dc:creator",
-    _B._begin_ruby: "text:ruby",
-    _B._begin_ruby_text: "text:ruby-text",
-    _B._begin_contents: "text:table-of-content text:illustration-index text:table-index text:object-index"
-    " text:user-index",
-    _B._begin_keywords: "text:alphabetical-index",
-    _B._begin_link: "text:a draw:a",
-    _B._begin_frame: "draw:frame",
-    _B._begin_picture: "draw:image",
-    _B._begin_data: "office:binary-data office:document",
-    _B._begin_object: "draw:object draw:object-ole",
-    _B._begin_formula: "math:math",
-    _B._begin_media: "draw:plugin",
-    _B._begin_box: "draw:text-box",
-    _B._begin_shape: "draw:rect draw:line draw:polyline draw:polygon draw:regular-polygon draw:path draw:circle"
+    _B._paragraph: "text:p text:h",
+    _B._span: "text:span",
+    _B._sequence: "text:sequence",
+    _B._blank: "text:s text:tab text:line-break",
+    _B._list: "text:list text:numbered-paragraph",
+    _B._list_item: "text:list-item text:list-header",
+    _B._table: "table:table",
+    _B.row: "table:table-row",
+    _B._cell: "table:table-cell",
+    _B._hide: "table:covered-table-cell",
+    _B._note: "text:note",
+    _B._citation: "text:note-citation",
+    _B._index_title: "text:index-title",
+    _B._section: "text:section",
+    _B._source: "text:section-source office:dde-source text:dde-connection-decl",
+    _B._text_beside: " ".join(_BESIDE),
+    _B._change: "text:changed-region",
+    _B._creator: "dc:creator",
+    _B._ruby: "text:ruby",
+    _B._ruby_text: "text:ruby-text",
+    _B._contents: "text:table-of-content text:illustration-index text:table-index text:object-index text:user-index"
+    " text:alphabetical-index",
+    _B._link: "text:a draw:a",
+    _B._frame: "draw:frame",
+    _B._picture: "draw:image",
+    _B._data: "office:binary-data office:document",
+    _B._object: "draw:object draw:object-ole",
+    _B._formula: "math:math",
+    _B._media: "draw:plugin",
+    _B.box: "draw:text-box",
+    _B._shape: "draw:rect draw:line draw:polyline draw:polygon draw:regular-polygon draw:path draw:circle"
     " draw:ellipse draw:connector draw:measure draw:caption draw:custom-shape dr3d:scene",
-    _B._begin_geometry: "draw:enhanced-geometry",
-    _B._begin_forms: "office:forms",
-    _B._begin_control: "draw:control",
-    _B._begin_listener: "script:event-listener",
-    _B._begin_script: "text:script",
+    _B._geometry: "draw:enhanced-geometry",
+    _B._forms: "office:forms",
+    _B._control: "draw:control",
+    _B._listener: "script:event-listener",
+    _B._script: "text:script",
     # In headers and footers, these follow the page, the day or the person who looks.
-    _B._begin_running: "text:page-number text:page-count text:page-variable-get text:chapter text:file-name text:date"
+    _B._running: "text:page-number text:page-count text:page-variable-get text:chapter text:file-name text:date"
     " text:time text:word-count text:character-count text:paragraph-count text:table-count text:image-count"
     " text:object-count text:modification-date text:modification-time text:print-date text:print-time text:printed-by"
     " text:editing-cycles text:editing-duration text:author-name text:author-initials text:creator",
-    _B._begin_hidden_text: "text:hidden-text",
-    _B._begin_hidden_paragraph: "text:hidden-paragraph",
-    _B._begin_condition: "text:conditional-text",
-    _B._begin_variable: "text:user-field-decl",
-    _B._begin_choice: "text:drop-down loext:content-control",
-    _B._begin_entry: "text:label loext:list-item",
-    _B._begin_tip: "text:text-input text:placeholder",
-    _B._begin_mark_of_index: "text:alphabetical-index-mark text:alphabetical-index-mark-start text:toc-mark"
+    _B._hidden_text: "text:hidden-text",
+    _B._hidden_paragraph: "text:hidden-paragraph",
+    _B._condition: "text:conditional-text",
+    _B._variable: "text:user-field-decl",
+    _B._choice: "text:drop-down loext:content-control",
+    _B._entry: "text:label loext:list-item",
+    _B._tip: "text:text-input text:placeholder",
+    _B._mark_of_index: "text:alphabetical-index-mark text:alphabetical-index-mark-start text:toc-mark"
     " text:toc-mark-start text:user-index-mark text:user-index-mark-start",
-    _B._begin_field_mark: "field:fieldmark field:fieldmark-start",
+    _B._field_mark: "field:fieldmark field:fieldmark-start",
 }
-_BEGINNINGS = {name: begin for begin, names in _NAMED.items() for name in names.split()}
+_ELEMENTS = {name: element for element, names in _NAMED.items() for name in names.split()}

@@ -1,7 +1,8 @@
-"""The parts of an OpenDocument file beside its text: pictures, objects with content of their own, media, scripts."""
+"""What stands in an OpenDocument file beside its text: pictures, objects, media, scripts, formulas, forms."""
 
 from __future__ import annotations
 
+import binascii
 import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -10,8 +11,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import unquote
 
 from colde_cli.documents.html.formulas import Formula
-from colde_cli.documents.office.archive import MAX_ELEMENTS, Archive, XmlHandler
-from colde_cli.documents.outside import Account, PartKind, digest_of
+from colde_cli.documents.notation import TICKED, UNTICKED
+from colde_cli.documents.office.archive import MAX_ELEMENTS, Archive, Attributes, XmlHandler
+from colde_cli.documents.outside import Account, OutsideKind, PartKind, digest_of
 from colde_cli.errors import DocumentError
 
 if TYPE_CHECKING:
@@ -20,10 +22,7 @@ if TYPE_CHECKING:
 _PACKAGE = "vnd.sun.star.Package:"
 # The parts that hold the text, and those that make no difference: previews, settings, fonts, lists of parts.
 _KNOWN = frozenset(
-    (
-        *("mimetype", "content.xml", "styles.xml", "meta.xml", "settings.xml", "manifest.rdf"),
-        *("layout-cache", "versionlist.xml"),
-    )
+    "mimetype content.xml styles.xml meta.xml settings.xml manifest.rdf layout-cache versionlist.xml".split()
 )
 _UNCOUNTED = ("meta-inf/", "thumbnails/", "configurations2/", "objectreplacements/", "fonts/", "versions/")
 _SIGNATURES = "signatures.xml"
@@ -32,27 +31,33 @@ _LISTS_OF_SCRIPTS = ("-lc.xml", "-lb.xml")
 # Attributes that are no content: of places, sizes and styles, and names that editors give.
 _LOOKS = frozenset(("svg", "style", "fo", "loext"))
 _NAMES = frozenset(
-    (
-        *("id", "style-name", "text-style-name", "layer", "z-index", "transform", "anchor-type"),
-        *("anchor-page-number", "glue-points", "text-areas"),
-    )
+    "id style-name text-style-name layer z-index transform anchor-type anchor-page-number glue-points"
+    " text-areas".split()
 )
 _UNSAID = frozenset(("draw:name", "draw:enhanced-path"))
 _DRAWN = {"draw:path": "svg:d", "draw:contour-path": "svg:d"}  # drawn by hand: the form is the content
 _UNNAMED = "non-primitive"  # the type of a shape that is none of those with a name
 
+_ENTRIES = frozenset(("form:option", "form:item"))
+_BOXES = frozenset(("form:checkbox", "form:radio"))
+_TICKS = ("form:current-state", "form:state", "form:current-selected", "form:selected")
+_SHOWN = ("form:current-value", "form:value")
+_GROUPS = frozenset(
+    ("form:form", "form:properties", "form:property", "form:list-property", "form:list-value")
+)
+_UNSHOWN = frozenset(("form:hidden", "form:password"))
 
-@dataclass(slots=True)
+
 class MathText(XmlHandler):
     """A formula in MathML that is being read."""
 
-    _formula: Formula = field(default_factory=Formula)
+    def __init__(self) -> None:
+        self._formula = Formula()
 
-    def start(self, name: str, attributes: dict[str, str]) -> None:
+    def start(self, name: str, attributes: Attributes) -> None:
         """Begin an element, with or without a prefix."""
-        self._formula.start(
-            name.rpartition(":")[2], {name.rpartition(":")[2]: value for name, value in attributes.items()}
-        )
+        marks = {key.rpartition(":")[2]: value for key, value in attributes.items()}
+        self._formula.start(name.rpartition(":")[2], marks)
 
     def end(self, name: str) -> None:
         """End an element."""
@@ -93,7 +98,6 @@ class OdtParts:
     archive: Archive
     types: dict[str, str]
     _named: set[str] = field(default_factory=set)
-    _objects: dict[str, EmbeddedObject] = field(default_factory=dict)
     _pictures: dict[str, list[str]] = field(default_factory=dict)
     _elements: int = MAX_ELEMENTS  # that all objects together may still have
 
@@ -113,9 +117,7 @@ class OdtParts:
 
     def embedded(self, name: str) -> EmbeddedObject:
         """Look into an object: a formula has a text, others a digest."""
-        if name not in self._objects:
-            self._objects[name] = self._embedded(name)
-        return self._objects[name]
+        return self.archive.once(("object", name), lambda: self._embedded(name))
 
     def add_unnamed(self, account: Account) -> None:
         """Account for scripts and signatures, and for the parts that nothing in the text refers to."""
@@ -132,55 +134,66 @@ class OdtParts:
                 self.add(account, PartKind.OTHER, name, name)
 
     def _embedded(self, name: str) -> EmbeddedObject:
-        if not self.archive.holds(f"{name}/content.xml"):  # a file of another program
+        part, media_type = f"{name}/content.xml", self.types.get(f"{name}/", "")
+        if not self.archive.holds(part):  # a file of another program
             return EmbeddedObject(PartKind.EMBEDDED, self.archive.digest(name))
+        kind = PartKind.FORMULAS if media_type.endswith(".formula") else PartKind.EMBEDDED
+        kind = PartKind.CHARTS if media_type.endswith(".chart") else kind
         content = _Content()
         try:
-            self.archive.read(f"{name}/content.xml", content, self._elements)
+            self.archive.read(part, content, self._elements)
         except DocumentError:  # the text can be read without it
-            kind = _kind(self.types.get(f"{name}/", ""))
-            return EmbeddedObject(kind, self.archive.digest(f"{name}/content.xml"))
+            return EmbeddedObject(kind, self.archive.digest(part))
         self._elements = max(0, self._elements - content.elements)
-        kind = content.kind or _kind(self.types.get(f"{name}/", ""))
         digests = [content.digest(), *map(self.archive.digest, self._pictures_of(name))]
         digest = digests[0] if len(digests) == 1 else digest_of("".join(digests).encode())
-        return EmbeddedObject(kind, digest, content.formula.written())
+        return EmbeddedObject(content.kind or kind, digest, content.formula.written())
 
     def _pictures_of(self, name: str) -> list[str]:
         if not self._pictures:
             for part in self.archive.names():
-                folder, found, _ = part.lower().partition("/pictures/")
-                if found:
+                folder, within, _ = part.lower().partition("/pictures/")
+                if within:
                     self._pictures.setdefault(folder, []).append(part)
         return self._pictures.get(name.lower(), [])
 
 
-def _kind(media_type: str) -> PartKind:
-    """The kind of an object by its type in the list of parts."""
-    if media_type.endswith(".chart"):
-        return PartKind.CHARTS
-    return PartKind.FORMULAS if media_type.endswith(".formula") else PartKind.EMBEDDED
-
-
-def content_of(name: str, attributes: dict[str, str]) -> str:
+def content_of(name: str, attributes: Attributes) -> str:
     """Write an element and its attributes down, without places, sizes, styles and identifiers.
 
     A shape with a name has the path that belongs to it, which editors write in ways of their own.
     """
-    kind = attributes.get("draw:type", _UNNAMED)
-    kept = sorted(
-        (attribute, value)
-        for attribute, value in attributes.items()
-        if (attribute == "draw:enhanced-path" and _UNNAMED in kind)
-        or attribute == _DRAWN.get(name)
-        or _is_content(attribute)
-    )
-    return f"<{name} {kept}>"
+    unnamed = _UNNAMED in attributes.get("draw:type", _UNNAMED)
+
+    def counts(attribute: str) -> bool:
+        prefix, _, local = attribute.partition(":")
+        said = prefix not in _LOOKS and local not in _NAMES and attribute not in _UNSAID
+        return said or attribute == _DRAWN.get(name) or (unnamed and attribute == "draw:enhanced-path")
+
+    return f"<{name} {sorted(item for item in attributes.items() if counts(item[0]))}>"
 
 
-def _is_content(attribute: str) -> bool:
-    prefix, _, local = attribute.partition(":")
-    return prefix not in _LOOKS and local not in _NAMES and attribute not in _UNSAID
+class Collected(XmlHandler):
+    """Content that is no text: of scripts, and of pictures inside the XML."""
+
+    def __init__(self, *content: str) -> None:
+        self.content = [*content]
+
+    def start(self, name: str, attributes: Attributes) -> None:
+        """Begin an element."""
+        self.content.append(content_of(name, attributes))
+
+    def characters(self, text: str) -> None:
+        """Take words."""
+        self.content += text.split()
+
+    def digest(self) -> str:
+        """The digest of what was read, decoded if it is a file."""
+        data = "".join(self.content).encode()
+        try:
+            return digest_of(binascii.a2b_base64(data, strict_mode=True))
+        except ValueError:
+            return digest_of(data)
 
 
 @dataclass(slots=True)
@@ -199,7 +212,7 @@ class _Content(XmlHandler):
         """The digest of what was read."""
         return (self._body or self._all).hexdigest()
 
-    def start(self, name: str, attributes: dict[str, str]) -> None:
+    def start(self, name: str, attributes: Attributes) -> None:
         """Begin an element."""
         self.elements += 1
         if name == "office:chart":
@@ -232,3 +245,93 @@ class _Content(XmlHandler):
         self._all.update(data)
         if self._within and self._body is not None:
             self._body.update(data)
+
+
+@dataclass(slots=True)
+class _Control:
+    """A control that is being read: its choices, those that are chosen, and the words of a text of several lines."""
+
+    name: str
+    attributes: Attributes
+    choices: list[str] = field(default_factory=list)
+    chosen: list[str] = field(default_factory=list)
+    words: list[str] = field(default_factory=list)
+
+    @property
+    def label(self) -> str:
+        """What a person calls it."""
+        return self._first("form:name", "form:label")
+
+    def shown(self) -> str:
+        """What the page shows: a box and its label, the chosen entries, or the value."""
+        label = self.attributes.get("form:label", "")
+        if self.name in _BOXES:
+            state = next((self.attributes[name] for name in _TICKS if name in self.attributes), "")
+            return f"{TICKED if state in ('checked', 'true') else UNTICKED} {label}"
+        if self.chosen:
+            return ", ".join(self.chosen)
+        return self._first(*_SHOWN) or " ".join("".join(self.words).split()) or label
+
+    def _first(self, *names: str) -> str:
+        return next((self.attributes[name] for name in names if self.attributes.get(name)), "")
+
+
+@dataclass(slots=True)
+class FormControls(XmlHandler):
+    """The controls in `office:forms`; the text refers to them by their identifiers.
+
+    Attributes:
+        account: receives choices, tooltips and hidden values.
+    """
+
+    account: Account
+    _open: list[_Control | None] = field(default_factory=list)
+    _shown: dict[str, tuple[str, str]] = field(default_factory=dict)
+    _placed: set[str] = field(default_factory=set)
+
+    def start(self, name: str, attributes: Attributes) -> None:
+        """Begin an element."""
+        control = self._current()
+        if (href := attributes.get("xlink:href", "")).strip(" ./") and not href.startswith("#"):
+            self.account.add_text(OutsideKind.LINKS, href, control.label if control else "form")
+        if name in _ENTRIES and control:
+            entry = attributes.get("form:label", "")
+            control.choices.append(entry)
+            if attributes.get("form:current-selected", attributes.get("form:selected", "")) == "true":
+                control.chosen.append(entry)
+        begins = name.startswith("form:") and name not in _ENTRIES | _GROUPS
+        self._open.append(_Control(name, attributes) if begins else None)
+
+    def end(self, name: str) -> None:
+        """End an element."""
+        if not (control := self._open.pop() if self._open else None):
+            return
+        attributes, label, shown = control.attributes, control.label, control.shown()
+        self.account.add_text(OutsideKind.FORM_VALUES, " | ".join(control.choices), label)
+        self.account.add_text(OutsideKind.FORM_VALUES, attributes.get("form:title", ""), label)
+        if control.name in _UNSHOWN:
+            self.account.add_text(OutsideKind.FORM_VALUES, shown, label)
+        else:
+            identifier = attributes.get("form:id") or attributes.get("xml:id") or f"\0{len(self._shown)}"
+            self._shown[identifier] = shown, label
+
+    def characters(self, text: str) -> None:
+        """Take words of a text with several lines."""
+        if control := self._current():
+            control.words.append(text)
+
+    def place(self, identifier: str) -> str:
+        """What the control of this identifier shows, at its place in the text; "" if it comes later or nowhere."""
+        if identifier not in self._shown:
+            return ""
+        self._placed.add(identifier)
+        return self._shown[identifier][0]
+
+    def add_unplaced(self) -> None:
+        """Account for the controls that have no place in the text."""
+        for identifier, (shown, label) in self._shown.items():
+            if identifier not in self._placed:
+                self.account.add_text(OutsideKind.FORM_VALUES, shown, label)
+
+    def _current(self) -> _Control | None:
+        return next((control for control in reversed(self._open) if control), None)

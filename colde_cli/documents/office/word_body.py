@@ -1,59 +1,56 @@
-"""The body of a Word file, its notes, comments and headers: what the elements of their XML mean."""
+"""The body of a Word file, its notes, comments, headers and drawings: what the elements of their XML mean."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from colde_cli.documents.builder import MAX_CHARACTERS, DocumentBuilder, too_much_text
-from colde_cli.documents.office.archive import MAX_ELEMENTS
-from colde_cli.documents.office.body import Note, Paragraph, Table
-from colde_cli.documents.office.formulas import FORMULA, WordFormula
+from colde_cli.documents.document import Document
+from colde_cli.documents.notation import TICKED, UNTICKED
+from colde_cli.documents.office.archive import MAX_ELEMENTS, Attributes
+from colde_cli.documents.office.body import Element, Note, Paragraph
+from colde_cli.documents.office.formulas import WordFormula
+from colde_cli.documents.office.package import Package, PartRelation
 from colde_cli.documents.office.symbols import symbol
-from colde_cli.documents.office.word_drawings import Attributes, WordDrawings
-from colde_cli.documents.office.word_fields import FORM_ELEMENTS, Control, FormField
+from colde_cli.documents.office.word_fields import Form
 from colde_cli.documents.office.word_styles import (
-    LETTER_PROPERTIES,
-    LetterProperties,
     Numbering,
+    is_shaded,
     outline_level,
+    state_letters,
     switched_on,
 )
-from colde_cli.documents.office.word_text import Run, WordParagraph
-from colde_cli.documents.outside import OutsideKind
+from colde_cli.documents.office.word_text import Run, WordParagraph, WordText
+from colde_cli.documents.outside import OutsideKind, PartKind, digest_of
 
-# The content of these is no text of the document, and nothing that a reader sees: records of earlier properties, code
-# of deleted fields, the name of a picture's file.
-_SKIPPED = frozenset(
-    (
-        *("w:pPrChange", "w:rPrChange", "w:tblPrChange", "w:trPrChange", "w:tcPrChange", "w:sectPrChange"),
-        *(
-            "w:numberingChange",
-            "w:tblGridChange",
-            "w:tblPrExChange",
-            "w:delInstrText",
-            "w:fldData",
-            "w:binData",
-        ),
-        *("pic:cNvPr", "w:placeholder"),
-    )
-)
-_PROPERTIES = frozenset(
-    ("w:pPr", "w:rPr", "w:trPr", "w:tcPr", "w:tblPr", "m:ctrlPr", "w:sectPr", "w:sdtPr", "w:sdtEndPr")
-)
-_DELETIONS = frozenset(("w:del", "w:moveFrom"))  # in the properties of a paragraph: its end is deleted
 _BLANKS = {"w:tab": "\t", "w:ptab": "\t", "w:br": " ", "w:cr": " ", "w:noBreakHyphen": "-", "a:br": " "}
 _CODE = "w:instrText"
-_TEXT = frozenset(("w:t", "m:t", "a:t", "w:delText", _CODE))
-_NOTES = frozenset(("w:footnote", "w:endnote", "w:comment", "w:hdr", "w:ftr"))
 _REFERENCES = {"w:footnoteReference": "w:footnote", "w:endnoteReference": "w:endnote"}
+_MARGINS = {"w:headerReference": OutsideKind.HEADERS, "w:footerReference": OutsideKind.FOOTERS}
 # A line of a table of contents: words, a tab or dots, and the number of a page.
 _PAGE = re.compile(r"(?:\t|\s*[.…·_]{3,}\s*)\s*[\divxlcIVXLC–-]{1,12}\s*$")
 
+_TARGETS = ("r:id", "r:embed", "r:link", "r:href", "r:pict", "r:dm", "o:relid")
+_KINDS = {
+    **dict.fromkeys(("image", "hdphoto"), PartKind.PICTURES),
+    **dict.fromkeys(("chart", "chartEx"), PartKind.CHARTS),
+    **dict.fromkeys(
+        ("oleObject", "package", "control", "subDocument", "aFChunk", "frame"), PartKind.EMBEDDED
+    ),
+    **dict.fromkeys(("video", "audio", "media", "movie"), PartKind.MEDIA),
+    **dict.fromkeys(("customXml", "ink"), PartKind.DRAWINGS),
+}
+_EQUATION = re.compile(r"equation|mathtype", re.IGNORECASE)
+_SHAPES = {
+    **{"v:rect": "rect", "v:line": "line", "v:oval": "ellipse", "v:roundrect": "roundRect"},
+    "wps:wsp": "shape",
+}
 
-@dataclass(slots=True)
-class Header:
+
+class Header(NamedTuple):
     """A header or footer that a section names."""
 
     kind: OutsideKind
@@ -63,16 +60,22 @@ class Header:
 
 
 @dataclass(slots=True)
-class WordBody(WordDrawings):
+class WordBody(WordText):
     """The main part, or another one with text: notes, comments, a header.
 
     Attributes:
+        package: the file.
+        part: name of the part that is read.
+        inner_document: reads a document inside the document by the name of its part; None if that cannot be done.
         numbering: its lists.
         notes: text of each note by kind ("w:footnote") and identifier; removed once it is referred to.
         commented: the words that each comment is about, by its identifier, in the order of the text.
         headers: of all sections.
     """
 
+    package: Package = field(kw_only=True)
+    part: str = ""
+    inner_document: Callable[[str], Document | None] = lambda part: None
     numbering: Numbering = field(default_factory=Numbering)
     notes: dict[tuple[str, str], str] = field(default_factory=dict)
     commented: dict[str, str] = field(default_factory=dict)
@@ -83,22 +86,23 @@ class WordBody(WordDrawings):
     _properties: list[str] = field(default_factory=list)
     _rows: list[bool] = field(default_factory=list)  # open rows: whether they are deleted
     _ranges: dict[str, int] = field(default_factory=dict)  # comment -> place in the log where its words begin
-    _links: list[tuple[str, str, int]] = field(default_factory=list)
     _sections: list[Header] = field(default_factory=list)  # of the current section
     _first_page: bool = False
-    _author: str = ""
-    _form: FormField | None = None
-    _ruby: list[int] = field(default_factory=list)
-    _reading: list[str] = field(default_factory=list)
+    _reading: list[str] = field(default_factory=list)  # above the current word (ruby)
     _in_reading: bool = False
+    _choices: list[tuple[int, bool]] = field(
+        default_factory=list
+    )  # texts before it, and whether one was read
+    _fallbacks: int = 0
+    _object: str = ""  # the program of the current object
+    _hidden_drawings: list[bool] = field(default_factory=list)
 
     def side_part(self, name: str, *, page_numbers: bool = False) -> WordBody:
         """Read another part, with an account of its own; one that is missing gives nothing."""
         builder = DocumentBuilder(self.builder.path)
-        part = WordBody(builder, self.styles, package=self.package, part=name)
+        part = WordBody(builder, self.styles, package=self.package, part=name, page_numbers=page_numbers)
         part.inner_document = self.inner_document
-        part.page_numbers = page_numbers
-        if self.package and name:
+        if name:
             self.package.read(name, part, MAX_ELEMENTS)
         part.finish()
         self.notes |= {key: text for key, text in part.notes.items() if key[0] in _REFERENCES.values()}
@@ -106,33 +110,19 @@ class WordBody(WordDrawings):
         self.commented |= part.commented
         return part
 
-    def start(self, name: str, attributes: Attributes) -> None:
-        """Begin an element."""
-        if self._skipping:
-            self._skipping += 1
-        elif (handler := _STARTS.get(name)) is not None:
-            handler(self, attributes)
-        elif self._properties:
+    def begin(self, name: str, attributes: Attributes) -> Element:
+        """Begin an element by its name."""
+        if (element := _ELEMENTS.get(name)) is not None:
+            return element(self, name, attributes)
+        if self._properties:
             self._property(name, attributes)
         elif self._formula and name[:2] == "m:":
-            self._formula.start(name, attributes)
+            return self._formula.element(name, attributes)
         elif name[:2] != "w:":
-            self.drawn(name, attributes)
+            return self._drawn(name, attributes)
         elif "r:id" in attributes:
-            self._refer(name, attributes)
-        else:
-            self._note_or_field(name, attributes)
-
-    def end(self, name: str) -> None:
-        """End an element."""
-        if self._skipping:
-            self._skipping -= 1
-        elif (handler := _ENDS.get(name)) is not None:
-            handler(self)
-        elif self._formula and name[:2] == "m:":
-            self._formula.end(name)
-        elif self._shapes and name == self._shapes[-1][0]:
-            self.end_shape()
+            self._refer(self._relation(attributes["r:id"]), name)
+        return None
 
     def characters(self, text: str) -> None:
         """Take text of a run, or of the code of a field."""
@@ -148,7 +138,7 @@ class WordBody(WordDrawings):
 
     def finish(self) -> None:
         """End the part: place the last paragraph, if its end was deleted."""
-        self.end_asides()
+        self.end_stretches()
         if self._joined:
             self.place_paragraph(self._joined)
             self._joined = None
@@ -156,358 +146,436 @@ class WordBody(WordDrawings):
     def add_paragraph(self, paragraph: Paragraph, text: str) -> None:
         """Add a paragraph; a line of the table of contents stands outside the body."""
         if self.styles.is_contents(paragraph.style):
-            self.builder.account.add_text(OutsideKind.CONTENTS, _PAGE.sub("", text))
+            self.account.add_text(OutsideKind.CONTENTS, _PAGE.sub("", text))
         else:
             super(WordBody, self).add_paragraph(paragraph, text)
 
-    def _property(self, name: str, attributes: Attributes) -> None:
-        """Take a property of a paragraph, a run, a row or a section."""
-        value, within = attributes.get("w:val", ""), self._properties
-        if within[0] == "w:pPr" and len(within) == 1 and self._open:
-            self._paragraph_property(self._open[-1], name, value, attributes)
-        elif within[-1] == "w:rPr" and len(within) == 1 and self._runs:
-            run = self._runs[-1]
-            if name == "w:rStyle":
-                run.style, self._letters = value, None
-            elif name in LETTER_PROPERTIES:
-                run.direct = run.direct or LetterProperties()
-                run.direct.take(name, attributes)
-                self._letters = None
-        elif name in _DELETIONS and within == ["w:pPr", "w:rPr"] and self._open:
-            self._open[-1].goes_on = True  # the next paragraph continues it, and gives the style
-        elif name in _DELETIONS and within[-1] == "w:trPr" and self._rows and not self._rows[-1]:
-            self._rows[-1] = True
-            self._deleted += 1
-        elif within[-1] == "w:sectPr":
-            self._section_property(name, attributes)
-        elif within == ["w:sdtPr"] and self._controls:
-            self._controls[-1].take(name, attributes)
-        elif name in ("w:tblCaption", "w:tblDescription"):
-            self.builder.account.add_text(OutsideKind.ALTERNATIVES, value, "table")
+    # Properties of paragraphs, runs, rows, sections and forms.
 
-    def _paragraph_property(
-        self, paragraph: WordParagraph, name: str, value: str, attributes: Attributes
-    ) -> None:
-        if name == "w:pStyle":
-            paragraph.style, self._letters = value, None
-        elif name == "w:numId":
-            paragraph.in_list = value
-        elif name == "w:ilvl":
-            paragraph.list_level = value
-        elif name == "w:outlineLvl":
-            paragraph.level = outline_level(value)
-        elif name == "w:shd":
-            paragraph.shaded = attributes.get("w:fill", "auto").lower() not in ("auto", "ffffff")
-
-    def _section_property(self, name: str, attributes: Attributes) -> None:
-        if name in ("w:headerReference", "w:footerReference"):
-            kind = OutsideKind.HEADERS if name == "w:headerReference" else OutsideKind.FOOTERS
-            pages = attributes.get("w:type", "default")
-            self._sections.append(Header(kind, pages, attributes.get("r:id", "")))
-        elif name == "w:titlePg":
-            self._first_page = switched_on(attributes)
-
-    def _end_properties(self) -> None:
-        if self._properties and self._properties.pop() == "w:sectPr":
-            for header in self._sections:
-                header.shown = header.pages != "first" or self._first_page
-            self.headers += self._sections
+    def _property_list(self, name: str, attributes: Attributes) -> Iterator[None]:
+        self._properties.append(name)
+        yield
+        self._properties.pop()
+        if name == "w:sectPr":
+            self.headers += [
+                header._replace(shown=header.pages != "first" or self._first_page)
+                for header in self._sections
+            ]
             self._sections, self._first_page = [], False
 
-    def _begin_skipped(self, _: Attributes) -> None:
-        self._skipping = 1
+    def _property(self, name: str, attributes: Attributes) -> None:
+        match self._properties:
+            case ["w:pPr"] if self._paragraphs:
+                self._paragraph_property(self._paragraphs[-1], name, attributes)
+            case ["w:rPr"] if self._run:
+                if name == "w:rStyle":
+                    self._run.style = attributes.get("w:val", "")
+                else:
+                    state_letters(self._run.direct, name, attributes)
+                self._letters = None
+            case [*_, "w:sectPr"] if name in _MARGINS:
+                pages = attributes.get("w:type", "default")
+                self._sections.append(Header(_MARGINS[name], pages, attributes.get("r:id", "")))
+            case [*_, "w:sectPr"] if name == "w:titlePg":
+                self._first_page = switched_on(attributes)
+            case ["w:sdtPr"] if self._controls:
+                self._controls[-1].take(name, attributes)
+            case [*_, "w:ffData"] if self._fields and (form := self._fields[-1].form):
+                form.take(name, attributes)
+            case _ if name in ("w:tblCaption", "w:tblDescription"):
+                self.account.add_text(OutsideKind.ALTERNATIVES, attributes.get("w:val", ""), "table")
 
-    def _end_text(self) -> None:
-        self._mode = ""
+    def _paragraph_property(self, paragraph: WordParagraph, name: str, attributes: Attributes) -> None:
+        value = attributes.get("w:val", "")
+        match name:
+            case "w:pStyle":
+                paragraph.style, self._letters = value, None
+            case "w:numId":
+                paragraph.in_list = value
+            case "w:ilvl":
+                paragraph.list_level = value
+            case "w:outlineLvl":
+                paragraph.level = outline_level(value)
+            case "w:shd":
+                paragraph.shaded = is_shaded(attributes)
 
-    def _begin_insertion(self, _: Attributes) -> None:
-        self.tracked += 1
+    # Paragraphs, runs, rows and changes.
 
-    def _begin_deletion(self, attributes: Attributes) -> None:
-        """Begin a deletion; in properties it is a mark on the end of a paragraph, or on a row."""
-        self.tracked += 1
-        if self._properties:
-            self._property("w:del", attributes)
-        else:
-            self._deleted += 1
-
-    def _end_deletion(self) -> None:
-        self._deleted -= not self._properties
-
-    def _begin_move(self, attributes: Attributes) -> None:
-        self._begin_deletion(attributes)
-        self._moved += not self._properties
-
-    def _end_move(self) -> None:
-        self._end_deletion()
-        self._moved -= not self._properties
-
-    def _begin_table(self, _: Attributes) -> None:
-        self._places.append(Table())
-
-    def _begin_row(self, _: Attributes) -> None:
-        self._rows.append(False)
-
-    def _end_row(self) -> None:
-        """End a row; one that is deleted is no text."""
-        if self._rows and self._rows.pop():
-            self._deleted -= 1
-        self.end_row()
-
-    def _begin_text_box(self, _: Attributes) -> None:
-        self.begin_box()
-
-    def _end_text_box(self) -> None:
-        self._places.pop()
-        self._letters = None
-
-    def _begin_paragraph(self, _: Attributes) -> None:
+    def _paragraph(self, name: str, attributes: Attributes) -> Iterator[None]:
         before, self._joined = self._joined, None
         paragraph = WordParagraph(pieces=before.pieces, notes=before.notes) if before else WordParagraph()
         self.begin_paragraph(paragraph)
-
-    def _end_paragraph(self) -> None:
-        if not self._open:
-            return
-        paragraph = self.end_paragraph()
+        yield
+        self.end_paragraph()
         if paragraph.goes_on:
             self._joined = paragraph
             return
-        stated, level = self.styles.list_of(paragraph.style)
-        number = stated if paragraph.in_list is None else paragraph.in_list
+        number, level = paragraph.in_list, paragraph.list_level
+        if number is None:
+            number = self.styles.stated("paragraph", paragraph.style, "list")
         if number and number != "0":
-            level = paragraph.list_level or level
+            level = level or self.styles.stated("paragraph", paragraph.style, "list_level") or ""
             self.counted_numbers |= self.numbering.use(number, level, paragraph.style)
         self.place_paragraph(paragraph)
 
-    def _begin_run(self, _: Attributes) -> None:
-        self._runs.append(Run())
-        self._letters = None
-
-    def _begin_drawn_paragraph(self, _: Attributes) -> None:
+    def _drawn_paragraph(self, name: str, attributes: Attributes) -> Iterator[None]:
         self.begin_box()
         self.begin_paragraph(WordParagraph())
+        yield
+        self.place_paragraph(self.end_paragraph())
+        self._places.pop()
 
-    def _end_drawn_paragraph(self) -> None:
-        if self._open:
-            self.place_paragraph(self.end_paragraph())
-            self._places.pop()
-
-    def _begin_math_run(self, attributes: Attributes) -> None:
-        self._begin_run(attributes)
-        if self._formula:
-            self._formula.start("m:r", attributes)
-
-    def _end_run(self) -> None:
-        if self._runs:
-            self._runs.pop()
+    def _run_of_text(self, name: str, attributes: Attributes) -> Iterator[None]:
+        around, self._run = self._run, Run()
         self._letters = None
+        if name == "m:r" and self._formula:
+            self._formula.begin_run()
+        yield
+        self._run, self._letters = around, None
 
-    def _begin_note(self, name: str, attributes: Attributes) -> None:
-        separator = attributes.get("w:type", "normal") != "normal"  # a line drawn above the notes
-        self._author = attributes.get("w:author", "")
+    def _text(self, name: str, attributes: Attributes) -> Iterator[None]:
+        self._mode = name
+        yield
+        self._mode = ""
+
+    def _blank(self, name: str, attributes: Attributes) -> None:
+        if not self._properties:  # there it is the place of a tab
+            self.write(_BLANKS[name])
+
+    def _symbol(self, name: str, attributes: Attributes) -> None:
+        font, code = attributes.get("w:font", ""), attributes.get("w:char", "")
+        try:
+            self.write(symbol(font, int(code, 16)))
+        except ValueError:
+            self.write(f"[{font} {code}]")
+
+    def _row(self, name: str, attributes: Attributes) -> Iterator[None]:
+        """Read a row; one that is deleted is no text."""
+        self._rows.append(False)
+        yield
+        self._deleted -= self._rows.pop()
+        self.end_row()
+
+    def _insertion(self, name: str, attributes: Attributes) -> None:
+        self.tracked += 1
+
+    def _deletion(self, name: str, attributes: Attributes) -> Iterator[None]:
+        """Read a deletion; in properties it is a mark on the end of a paragraph, or on a row."""
+        self.tracked += 1
+        if self._properties == ["w:pPr", "w:rPr"] and self._paragraphs:
+            self._paragraphs[-1].goes_on = True  # the next paragraph continues it, and gives the style
+        elif self._properties:
+            if self._properties[-1] == "w:trPr" and self._rows and not self._rows[-1]:
+                self._rows[-1] = True
+                self._deleted += 1
+        else:
+            moved = name == "w:moveFrom"
+            self._deleted, self._moved = self._deleted + 1, self._moved + moved
+            yield
+            self._deleted, self._moved = self._deleted - 1, self._moved - moved
+
+    # Notes, comments, fields and links.
+
+    def _note(self, name: str, attributes: Attributes) -> Iterator[None]:
+        note = Note()
+        self._places.append(note)
+        yield
+        self._places.pop()
         identifier = attributes.get("w:id", name)
-        self._places.append(Note(f"{identifier} separator" if separator else identifier))
-
-    def _end_note(self, name: str) -> None:
-        note = self._places.pop() if self._places else None
-        if not isinstance(note, Note) or not note.identifier:
-            return
+        if attributes.get("w:type", "normal") != "normal":  # a line drawn above the notes
+            identifier += " separator"
         text = ("\n" if self.page_numbers else " ").join(note.texts)
         self._note_characters += len(text)
         if self._note_characters > MAX_CHARACTERS:
             raise too_much_text(self.builder.path)
-        author = f"{self._author}: " if name == "w:comment" and self._author and text.strip() else ""
-        self.notes[name, note.identifier] = author + text
+        author = attributes.get("w:author", "") if name == "w:comment" and text.strip() else ""
+        if identifier:
+            self.notes[name, identifier] = f"{author}: {text}" if author else text
 
-    def _refer_to_note(self, name: str, attributes: Attributes) -> None:
-        if self._open and not self._deleted and not self._is_hidden():
+    def _note_reference(self, name: str, attributes: Attributes) -> None:
+        if self._paragraphs and not self._deleted and not self._is_hidden():
             note = self.notes.pop((_REFERENCES[name], attributes.get("w:id", "")), "")
-            self._open[-1].notes += [note] if note else []
+            self._paragraphs[-1].notes += [note] if note else []
 
-    def _note_or_field(self, name: str, attributes: Attributes) -> None:
-        """Take an element of notes, comments and fields."""
+    def _comment_mark(self, name: str, attributes: Attributes) -> None:
         identifier = attributes.get("w:id", "")
-        if name in _NOTES:
-            self._begin_note(name, attributes)
-        elif name in _REFERENCES:
-            self._refer_to_note(name, attributes)
-        elif name == "w:commentRangeStart":
+        if name == "w:commentRangeStart":
             self._ranges[identifier] = len(self._log)
-        elif name == "w:commentRangeEnd" and identifier in self._ranges:
-            self.commented[identifier] = self.words_since(self._ranges.pop(identifier))
         elif name == "w:commentReference":
             self.commented.setdefault(identifier, "")
-        elif name == "w:fldChar":
-            self._mark_field(attributes.get("w:fldCharType", ""))
-        elif name == "w:ffData" and self._fields:
-            self._form = self._fields[-1].form = FormField()
-        elif self._form and name in FORM_ELEMENTS:
-            self._form.take(name, attributes)
+        elif identifier in self._ranges:
+            self.commented[identifier] = self.words_since(self._ranges.pop(identifier))
 
-    def _mark_field(self, kind: str) -> None:
-        if kind == "begin":
-            self.begin_field()
-        elif kind == "separate":
-            self.end_code()
-        elif kind == "end":
-            self.end_field()
+    def _field_mark(self, name: str, attributes: Attributes) -> None:
+        match attributes.get("w:fldCharType", ""):
+            case "begin":
+                self.begin_field()
+            case "separate":
+                self.end_code()
+            case "end":
+                self.end_field()
 
-    def _end_form(self) -> None:
-        self._form = None
+    def _simple_field(self, name: str, attributes: Attributes) -> Iterator[None]:
+        self.begin_field(attributes.get("w:instr", ""))
+        yield
+        self.end_field()
 
-    def _begin_content(self, _: Attributes) -> None:
+    def _old_form(self, name: str, attributes: Attributes) -> Iterator[None]:
+        if self._fields:
+            self._fields[-1].form = Form()
+            yield from self._property_list(name, attributes)
+
+    def _control(self, name: str, attributes: Attributes) -> Iterator[None]:
+        """Read a content control, and account for what its text does not show."""
+        control = Form()
+        self._controls.append(control)
+        yield
+        self._controls.pop()
+        if control.ticked is not None and self._box is not None:
+            self.write(TICKED if control.ticked else UNTICKED)  # it has no text
+            self._box = None
+        self.account_form(control)
+
+    def _content(self, name: str, attributes: Attributes) -> None:
         """Begin the content of a content control."""
         if self._controls and self._controls[-1].ticked is not None:
             self._box = self._controls[-1].ticked
 
-    def _symbol(self, attributes: Attributes) -> None:
-        code = attributes.get("w:char", "")
-        try:
-            self.write(symbol(attributes.get("w:font", ""), int(code, 16)))
-        except ValueError:
-            self.write(f"[{attributes.get('w:font', '')} {code}]")
-
-    def _begin_formula(self, _: Attributes) -> None:
-        if self._formula is None and self._open:
-            self._formula = WordFormula()
-
-    def _end_formula(self) -> None:
-        formula, self._formula = self._formula, None
-        if formula and self._open:
-            unseen = self._open[-1].put_formula(formula)
-            self.builder.account.add_text(OutsideKind.HIDDEN, unseen, "formula")
-
-    def _end_display(self) -> None:
-        self.write(" ")
-
-    def _begin_background(self, _: Attributes) -> None:
-        self.background = True
-
-    def _begin_simple_field(self, attributes: Attributes) -> None:
-        self.begin_field(attributes.get("w:instr", ""))
-
-    def _begin_control(self, _: Attributes) -> None:
-        self._controls.append(Control())
-
-    def _begin_ruby(self, _: Attributes) -> None:
-        self._ruby.append(len(self._log))
-
-    def _begin_reading(self, _: Attributes) -> None:
-        """Begin the reading that stands above a word (ruby)."""
-        self._reading, self._in_reading = [], True
-
-    def _end_reading(self) -> None:
-        self._in_reading = False
-
-    def _end_ruby(self) -> None:
-        reading, self._reading = "".join(self._reading), []
-        about = self.words_since(self._ruby.pop()) if self._ruby else ""
-        self.builder.account.add_text(OutsideKind.ALTERNATIVES, reading, about)
-
-    def _begin_link(self, attributes: Attributes) -> None:
-        relation = self.relation(attributes.get("r:id", ""))
+    def _link(self, name: str, attributes: Attributes) -> Iterator[None]:
+        relation = self._relation(attributes.get("r:id", ""))
+        start = len(self._log)
+        yield
+        words = self.words_since(start)
         target = relation.target if relation else ""
         place = attributes.get("w:anchor", "") or attributes.get("w:docLocation", "")
-        target = f"{target}#{place}" if target and place else target
-        self._links.append((target, attributes.get("w:tooltip", ""), len(self._log)))
+        self.account.add_text(OutsideKind.LINKS, f"{target}#{place}" if target and place else target, words)
+        self.account.add_text(OutsideKind.ALTERNATIVES, attributes.get("w:tooltip", ""), words)
 
-    def _end_link(self) -> None:
-        target, tooltip, start = self._links.pop() if self._links else ("", "", 0)
-        words = self.words_since(start)
-        self.builder.account.add_text(OutsideKind.LINKS, target, words)
-        self.builder.account.add_text(OutsideKind.ALTERNATIVES, tooltip, words)
+    def _ruby(self, name: str, attributes: Attributes) -> Iterator[None]:
+        start = len(self._log)
+        yield
+        reading, self._reading = "".join(self._reading), []
+        self.account.add_text(OutsideKind.ALTERNATIVES, reading, self.words_since(start))
 
-    def _refer(self, name: str, attributes: Attributes) -> None:
-        """Take an element of the text that refers to another part."""
-        if name in ("w:altChunk", "w:subDoc"):
-            self.read_inner(self.relation(attributes.get("r:id", "")))
+    def _ruby_text(self, name: str, attributes: Attributes) -> Iterator[None]:
+        self._reading, self._in_reading = [], True
+        yield
+        self._in_reading = False
+
+    # Formulas, drawings and other parts.
+
+    def _math(self, name: str, attributes: Attributes) -> Iterator[None]:
+        if self._formula is not None or not self._paragraphs:
+            return
+        paragraph, formula = self._paragraphs[-1], WordFormula()
+        self._formula = formula
+        yield
+        self._formula = None
+        paragraph.finish()
+        text, unseen = formula.written(paragraph.before)
+        if text:
+            paragraph.pieces.append(text)
+            paragraph.cut = True
+        self.account.add_text(OutsideKind.HIDDEN, unseen, "formula")
+
+    def _math_line(self, name: str, attributes: Attributes) -> Iterator[None]:
+        if not self._properties:
+            self.write(" ")
+        yield
+        self.write(" ")
+
+    def _background(self, name: str, attributes: Attributes) -> None:
+        self.background = True
+
+    def _alternatives(self, name: str, attributes: Attributes) -> Iterator[None]:
+        """Read a choice between versions of a drawing."""
+        self._choices.append((self.given, False))
+        yield
+        self._choices.pop()
+
+    def _choice(self, name: str, attributes: Attributes) -> None:
+        """Begin a version; only the first one that gives something is read."""
+        if self._choices:
+            given, read = self._choices[-1]
+            if read and self.given > given:
+                self.skip()
+            self._choices[-1] = given, True
+
+    def _fallback(self, name: str, attributes: Attributes) -> Iterator[None]:
+        """Read the version for older programs, if no other one gives anything."""
+        if self._choices and self.given > self._choices[-1][0]:
+            self.skip()
+            return
+        self._fallbacks += 1
+        yield
+        self._fallbacks -= 1
+
+    def _drawing(self, name: str, attributes: Attributes) -> Iterator[None]:
+        """Read a drawing; it is hidden with its run."""
+        self._hidden_drawings.append(False)
+        self._hide_drawing(self._is_hidden())
+        yield
+        self._covered -= self._hidden_drawings.pop()
+
+    def _hide_drawing(self, hidden: bool) -> None:
+        if hidden and self._hidden_drawings and not self._hidden_drawings[-1]:
+            self._hidden_drawings[-1] = True
+            self._covered += 1
+
+    def _drawn(self, name: str, attributes: Attributes) -> Iterator[None]:
+        """Read an element of a drawing: its words, its other text, what it refers to."""
+        given = self.given
+        if name == "wp:docPr":
+            self._described(attributes, ("title", "descr"))
+            self._hide_drawing(attributes.get(":hidden", "0") not in ("0", "false"))
+        elif name == "v:textpath":
+            self._worded(attributes.get(":string", ""))
+        elif name == "o:OLEObject":
+            self._object = attributes.get(":ProgID", "")
+        elif name == "a:srcRect":
+            self._cropped(attributes)
+        elif name in _SHAPES or name in ("v:shape", "wps:cNvPr"):
+            self._described(attributes, ("alt", "title", "descr"))
+        for key in _TARGETS:
+            if attributes.get(key):
+                self._refer(self._relation(attributes[key]), name)
+        if ":href" in attributes and name.startswith("v:"):
+            self.account.add_text(OutsideKind.LINKS, attributes[":href"])
+        if name not in _SHAPES:
+            return
+        yield
+        if self.given == given and not self._fallbacks:  # without text or picture
+            self.account_part(PartKind.DRAWINGS, digest_of(_SHAPES[name].encode()), "shape")
+            self.given = given  # its text may stand in the fallback
+
+    def _described(self, attributes: Attributes, names: Iterable[str]) -> None:
+        if not self._fallbacks:
+            for text in dict.fromkeys(attributes.get(f":{name}", "") for name in names):
+                self.account.add_text(OutsideKind.ALTERNATIVES, text)
+
+    def _worded(self, text: str) -> None:
+        """Take the words of a drawing made of letters: a watermark, if it stands behind the pages."""
+        if self.page_numbers:
+            self.given += 1
+            self.account.add_text(OutsideKind.HEADERS, text, "watermark")
         else:
-            self.refer_to(self.relation(attributes.get("r:id", "")), name)
+            self._boxed([text])
+
+    def _boxed(self, texts: Iterable[str]) -> None:
+        """Write paragraphs of their own, beside the current one."""
+        for text in texts:
+            self.begin_box()
+            self.begin_paragraph(WordParagraph())
+            self.write(text)
+            self.place_paragraph(self.end_paragraph())
+            self._places.pop()
+
+    def _cropped(self, attributes: Attributes) -> None:
+        sides = [attributes.get(f":{side}", "0") for side in "ltrb"]
+        shares = [round(int(side) / 1000) if side.lstrip("-").isdecimal() else side for side in sides]
+        if any(shares) and not self._fallbacks:
+            self.account.add_part(PartKind.DRAWINGS, digest_of(str(shares).encode()), "cut of a picture")
+
+    def _relation(self, identifier: str) -> PartRelation | None:
+        return self.package.relations(self.part).get(identifier) if identifier else None
+
+    def _refer(self, relation: PartRelation | None, name: str) -> None:
+        """Account for what an element refers to."""
+        if relation is None:
+            return
+        target, kind = relation.target, _KINDS.get(relation.kind, PartKind.OTHER)
+        if name in ("w:altChunk", "w:subDoc"):
+            self._read_inner(relation)
+        elif relation.kind == "hyperlink":
+            if relation.external:
+                self.account.add_text(OutsideKind.LINKS, target, "picture")
+        elif relation.kind == "diagramData":
+            self._boxed(self.package.diagram_texts(target))
+        elif relation.external:
+            self.account_part(kind, digest_of(target.encode()), target)
+        elif kind is PartKind.CHARTS:
+            self.account_part(kind, self.package.chart_digest(target), source=target)
+            for inner in self.package.relations(target).values():
+                if inner.kind == "package" and not inner.external:
+                    digest = self.package.embedded_digest(inner.target)
+                    self.account_part(PartKind.EMBEDDED, digest, "data of a chart")
+        else:
+            self._embed(target, PartKind.DRAWINGS if name.endswith(":contentPart") else kind)
+
+    def _embed(self, target: str, kind: PartKind) -> None:
+        if kind is PartKind.EMBEDDED:
+            kind = PartKind.FORMULAS if _EQUATION.match(self._object) else kind
+            inner = (one.target for one in self.package.relations(target).values() if not one.external)
+            digests = [self.package.embedded_digest(target), *map(self.package.digest, inner)]
+            self.account_part(kind, digest_of(" ".join(digests).encode()), self._object)
+        elif self.package.holds(target):
+            source = target if kind is PartKind.PICTURES else ""
+            self.account_part(kind, self.package.digest(target), source=source)
+
+    def _read_inner(self, relation: PartRelation) -> None:
+        """Read a document that stands inside this one as part of its text, or account for it as a part."""
+        target = relation.target
+        if relation.external:
+            self.account_part(PartKind.EMBEDDED, digest_of(target.encode()), target)
+        elif inner := self.inner_document(target):
+            for section in inner.sections:
+                self._insert(
+                    section.heading, section.level, inner.text[section.body_start : section.span.end]
+                )
+            self.account.add_all(inner.outside)
+            for part in inner.parts:
+                self.account_part(part.kind, part.digest, part.about)
+        elif self.package.holds(target):
+            self.account_part(PartKind.EMBEDDED, self.package.embedded_digest(target))
+
+    def _insert(self, heading: str, level: int, text: str) -> None:
+        """Insert a section of another document."""
+        self.given += 1
+        paragraphs = [paragraph for paragraph in text.split("\n\n") if paragraph.strip()]
+        if self._places or self._deleted:
+            self._boxed([heading, *paragraphs])
+            return
+        self.builder.add_heading(heading, level)
+        for paragraph in paragraphs:
+            self.builder.add_paragraph(paragraph, lines="\n" in paragraph)
 
 
-_Start = Callable[[WordBody, Attributes], None]
-
-
-def _text(name: str) -> _Start:
-    def begin(body: WordBody, _: Attributes) -> None:
-        body._mode = name
-
-    return begin
-
-
-def _blank(sign: str) -> _Start:
-    def begin(body: WordBody, _: Attributes) -> None:
-        if not body._properties:  # there it is the place of a tab
-            body.write(sign)
-
-    return begin
-
-
-def _note_end(name: str) -> Callable[[WordBody], None]:
-    return lambda body: body._end_note(name)
-
-
-def _container(name: str) -> _Start:
-    return lambda body, _: body._properties.append(name)
-
-
-_STARTS: dict[str, _Start] = {
-    **{name: _text(name) for name in _TEXT},
-    **{name: _blank(sign) for name, sign in _BLANKS.items()},
-    **{name: _container(name) for name in _PROPERTIES},
-    **dict.fromkeys(_SKIPPED, WordBody._begin_skipped),
-    "w:p": WordBody._begin_paragraph,
-    "a:p": WordBody._begin_drawn_paragraph,
-    "w:r": WordBody._begin_run,
-    "m:r": WordBody._begin_math_run,
-    "w:tbl": WordBody._begin_table,
-    "w:tr": WordBody._begin_row,
-    "w:ins": WordBody._begin_insertion,
-    "w:moveTo": WordBody._begin_insertion,
-    "w:del": WordBody._begin_deletion,
-    "w:moveFrom": WordBody._begin_move,
-    "w:txbxContent": WordBody._begin_text_box,
-    "w:sym": WordBody._symbol,
-    "w:hyperlink": WordBody._begin_link,
-    "w:fldSimple": WordBody._begin_simple_field,
-    "w:sdt": WordBody._begin_control,
-    "w:sdtContent": WordBody._begin_content,
-    "w:ruby": WordBody._begin_ruby,
-    "w:rt": WordBody._begin_reading,
-    "w:background": WordBody._begin_background,
-    FORMULA: WordBody._begin_formula,
-    "m:oMathPara": _blank(" "),
-    "mc:AlternateContent": WordBody.begin_alternatives,
-    "mc:Choice": WordBody.begin_choice,
-    "mc:Fallback": WordBody.begin_fallback,
-    **dict.fromkeys(("w:drawing", "w:pict", "w:object"), WordBody.begin_drawing),
+_W = WordBody
+_NAMED: dict[Callable[[WordBody, str, Attributes], Element], str] = {
+    # The content of these is no text of the document, and nothing that a reader sees: records of earlier properties,
+    # code of deleted fields, the name of a picture's file.
+    _W.skip: "w:pPrChange w:rPrChange w:tblPrChange w:trPrChange w:tcPrChange w:sectPrChange w:numberingChange"
+    " w:tblGridChange w:tblPrExChange w:delInstrText w:fldData w:binData pic:cNvPr w:placeholder",
+    _W._property_list: "w:pPr w:rPr w:trPr w:tcPr w:tblPr m:ctrlPr w:sectPr w:sdtPr w:sdtEndPr",
+    _W._paragraph: "w:p",
+    _W._drawn_paragraph: "a:p",
+    _W._run_of_text: "w:r m:r",
+    _W._text: f"w:t m:t a:t w:delText {_CODE}",
+    _W._blank: " ".join(_BLANKS),
+    _W._symbol: "w:sym",
+    _W.table: "w:tbl",
+    _W._row: "w:tr",
+    _W.cell: "w:tc",
+    _W.box: "w:txbxContent",
+    _W._insertion: "w:ins w:moveTo",
+    _W._deletion: "w:del w:moveFrom",
+    _W._note: "w:footnote w:endnote w:comment w:hdr w:ftr",
+    _W._note_reference: " ".join(_REFERENCES),
+    _W._comment_mark: "w:commentRangeStart w:commentRangeEnd w:commentReference",
+    _W._field_mark: "w:fldChar",
+    _W._simple_field: "w:fldSimple",
+    _W._old_form: "w:ffData",
+    _W._control: "w:sdt",
+    _W._content: "w:sdtContent",
+    _W._link: "w:hyperlink",
+    _W._ruby: "w:ruby",
+    _W._ruby_text: "w:rt",
+    _W._math: "m:oMath",
+    _W._math_line: "m:oMathPara",
+    _W._background: "w:background",
+    _W._alternatives: "mc:AlternateContent",
+    _W._choice: "mc:Choice",
+    _W._fallback: "mc:Fallback",
+    _W._drawing: "w:drawing w:pict w:object",
 }
-
-
-_ENDS: dict[str, Callable[[WordBody], None]] = {
-    **dict.fromkeys(_TEXT, WordBody._end_text),
-    **dict.fromkeys(_PROPERTIES, WordBody._end_properties),
-    "w:p": WordBody._end_paragraph,
-    "a:p": WordBody._end_drawn_paragraph,
-    "w:r": WordBody._end_run,
-    "m:r": WordBody._end_run,
-    "w:tbl": WordBody.end_table,
-    "w:tr": WordBody._end_row,
-    "w:tc": WordBody.end_cell,
-    "w:del": WordBody._end_deletion,
-    "w:moveFrom": WordBody._end_move,
-    "w:txbxContent": WordBody._end_text_box,
-    "w:hyperlink": WordBody._end_link,
-    "w:fldSimple": WordBody.end_field,
-    "w:ffData": WordBody._end_form,
-    "w:sdt": WordBody.end_control,
-    "w:ruby": WordBody._end_ruby,
-    "w:rt": WordBody._end_reading,
-    FORMULA: WordBody._end_formula,
-    "m:oMathPara": WordBody._end_display,
-    "mc:AlternateContent": WordBody.end_alternatives,
-    "mc:Fallback": WordBody.end_fallback,
-    **dict.fromkeys(("w:drawing", "w:pict", "w:object"), WordBody.end_drawing),
-    **{name: _note_end(name) for name in _NOTES},
-}
+_ELEMENTS = {name: element for element, names in _NAMED.items() for name in names.split()}

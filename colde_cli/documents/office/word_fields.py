@@ -1,4 +1,4 @@
-"""Fields of a Word file: links, prompts, boxes and drop-down lists, formulas, and what their codes say."""
+"""Fields and forms of a Word file: links, prompts, boxes and drop-down lists, formulas, and what their codes say."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass, field
 
 from colde_cli.documents.notation import TICKED, UNTICKED, fraction, raised
+from colde_cli.documents.office.archive import Attributes
 from colde_cli.documents.office.word_styles import switched_on
 
 PAGE_NUMBERS = frozenset(("PAGE", "NUMPAGES", "SECTIONPAGES", "SECTION"))
@@ -23,6 +24,69 @@ _RAISED = re.compile(r"EQ\s+\\s\s*\\up\s*\d*\s*\((.*)\)", re.IGNORECASE)
 
 
 @dataclass(slots=True)
+class Form:
+    """A content control (`w:sdt`), or a box, a list or a line of an old form (`w:ffData`).
+
+    Attributes:
+        title: that an editor shows.
+        kind: the element of an old form that says what it is.
+        ticked: of a box; None for anything else.
+        choice: index of the choice that is shown.
+        hidden: texts that a reader sees only on asking for them.
+    """
+
+    title: str = ""
+    kind: str = ""
+    ticked: bool | None = None
+    choice: int = 0
+    choices: list[str] = field(default_factory=list)
+    hidden: list[str] = field(default_factory=list)
+
+    def take(self, name: str, attributes: Attributes) -> None:
+        """Take one of its properties."""
+        value = attributes.get("w:val", "")
+        match name:
+            case "w:alias" | "w:name":
+                self.title = value
+            case "w14:checkbox":
+                self.ticked = False
+            case "w14:checked":
+                self.ticked = attributes.get("w14:val", "1") not in ("0", "false", "off")
+            case "w:listItem":
+                shown, value = attributes.get("w:displayText", ""), attributes.get("w:value", "")
+                both = shown and value and shown != value
+                self.choices.append(f"{shown} ({value})" if both else shown or value)
+            case "w:date" if "w:fullDate" in attributes:
+                self.hidden.append(attributes["w:fullDate"])
+            case "w:checkBox" | "w:ddList" | "w:textInput":
+                self.kind = name
+            case "w:checked":
+                self.ticked = switched_on(attributes)
+            case "w:default" if self.kind == "w:checkBox":
+                self.ticked = switched_on(attributes) if self.ticked is None else self.ticked
+            case "w:listEntry":
+                self.choices.append(value)
+            case "w:helpText" | "w:statusText":
+                self.hidden.append(value)
+            case "w:default" if self.kind == "w:textInput":
+                self.hidden.append(value)
+            case "w:default" | "w:result" if value.isdecimal():
+                self.choice = int(value[:6])
+
+    @property
+    def shown(self) -> str:
+        """The box of an old form, ticked or not, or the choice."""
+        if self.kind == "w:checkBox":
+            return TICKED if self.ticked else UNTICKED
+        return self.choices[self.choice] if self.choice < len(self.choices) else ""
+
+    @property
+    def values(self) -> list[str]:
+        """Its choices in one text, and the hidden texts."""
+        return [", ".join(self.choices), *self.hidden]
+
+
+@dataclass(slots=True)
 class WordField:
     """A field that is being read.
 
@@ -37,7 +101,7 @@ class WordField:
     start: int
     within_result: bool = False
     code: list[str] = field(default_factory=list)
-    form: FormField | None = None
+    form: Form | None = None
 
     @property
     def words(self) -> str:
@@ -78,91 +142,3 @@ class WordField:
         if match := _RAISED.fullmatch(words):
             return raised(before, match.group(1))
         return ""
-
-
-@dataclass(slots=True)
-class FormField:
-    """A box, a drop-down list or a line of an old form.
-
-    Attributes:
-        hidden: texts that a reader sees only on asking for them.
-    """
-
-    name: str = ""
-    kind: str = ""
-    ticked: bool | None = None
-    choice: int = 0
-    choices: list[str] = field(default_factory=list)
-    hidden: list[str] = field(default_factory=list)
-
-    def take(self, name: str, attributes: dict[str, str]) -> None:
-        """Take an element of `w:ffData`."""
-        value = attributes.get("w:val", "")
-        if name == "w:name":
-            self.name = value
-        elif name in ("w:checkBox", "w:ddList", "w:textInput"):
-            self.kind = name
-        elif name == "w:checked" or (
-            name == "w:default" and self.kind == "w:checkBox" and self.ticked is None
-        ):
-            self.ticked = switched_on(attributes)
-        elif name == "w:default" and self.kind == "w:textInput":
-            self.hidden.append(value)
-        elif name in ("w:default", "w:result") and value.isdecimal():
-            self.choice = int(value[:6])
-        elif name == "w:listEntry":
-            self.choices.append(value)
-        elif name in ("w:helpText", "w:statusText"):
-            self.hidden.append(value)
-
-    @property
-    def shown(self) -> str:
-        """The box, ticked or not, or the choice."""
-        if self.kind == "w:checkBox":
-            return TICKED if self.ticked else UNTICKED
-        return self.choices[self.choice] if self.choice < len(self.choices) else ""
-
-    @property
-    def values(self) -> list[str]:
-        """Its choices in one text, and the hidden texts."""
-        return [text for text in (", ".join(self.choices), *self.hidden) if text]
-
-
-FORM_ELEMENTS = frozenset(
-    f"w:{name}"
-    for name in "name checkBox ddList textInput checked default result listEntry helpText statusText".split()
-)
-"""The elements that `FormField.take` knows."""
-
-
-@dataclass(slots=True)
-class Control:
-    """A content control (`w:sdt`).
-
-    Attributes:
-        title: that an editor shows.
-        ticked: of a box; None for anything else.
-        choices: of a list.
-        values: that the text does not show.
-    """
-
-    title: str = ""
-    ticked: bool | None = None
-    choices: list[str] = field(default_factory=list)
-    values: list[str] = field(default_factory=list)
-
-    def take(self, name: str, attributes: dict[str, str]) -> None:
-        """Take an element of `w:sdtPr`."""
-        if name == "w:alias":
-            self.title = attributes.get("w:val", "")
-        elif name == "w14:checkbox":
-            self.ticked = False
-        elif name == "w14:checked":
-            self.ticked = attributes.get("w14:val", "1") not in ("0", "false", "off")
-        elif name == "w:listItem":
-            shown, value = attributes.get("w:displayText", ""), attributes.get("w:value", "")
-            self.choices.append(
-                f"{shown} ({value})" if shown and value and shown != value else shown or value
-            )
-        elif name == "w:date" and "w:fullDate" in attributes:
-            self.values.append(attributes["w:fullDate"])
