@@ -236,7 +236,7 @@ def grouped(name: str, files: Sequence[Path], known: Sequence[str]) -> None:
     """Clusters of these files beside those of TF-IDF, on what is known of their subjects."""
     from sklearn.cluster import KMeans
 
-    from colde_cli.corpus.clusters import communities, find_clusters
+    from colde_cli.corpus.subjects import communities, find_clusters
     from colde_cli.documents.reading import read
     from colde_cli.encoder.cache import Cache
     from colde_cli.encoder.loading import open_encoder

@@ -25,10 +25,9 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from colde_cli.corpus.index import Index
-from colde_cli.corpus.indexing import update_index
-from colde_cli.corpus.upkeep import compact_index, verify_index
-from colde_cli.corpus.writing import LOCK
+from colde_cli.corpus.index_reader import Index
+from colde_cli.corpus.index_update import update_index
+from colde_cli.corpus.index_writer import LOCK, compact_index, verify_index
 from colde_cli.encoder.cache import Cache
 from colde_cli.encoder.loading import open_encoder
 from colde_cli.errors import BadIndexError
@@ -37,7 +36,7 @@ from colde_cli.settings import DEFAULT_MODEL as MODEL
 ROOT = Path(__file__).resolve().parent.parent
 WORDS = "ba ke li mo nu ra se ti vo za pel dar gon fis".split()
 _CHILD = """
-import colde_cli.corpus.indexing as indexing
+import colde_cli.corpus.index_update as indexing
 from colde_cli.app import main
 indexing._COMMIT_SECONDS = 0.02
 main()

@@ -39,10 +39,10 @@ from pathlib import Path
 import numpy as np
 
 from colde_cli.corpus import first_stage
-from colde_cli.corpus.index import Index
-from colde_cli.corpus.indexing import writing
-from colde_cli.corpus.ranking import encode_query, rank_index
-from colde_cli.corpus.store import pack, text_record, vector_record
+from colde_cli.corpus.index_reader import Index
+from colde_cli.corpus.index_update import writing
+from colde_cli.corpus.rank_corpus import encode_query, rank_index
+from colde_cli.corpus.records import pack, text_record, vector_record
 from colde_cli.documents.document import Chunk, Span
 from colde_cli.documents.text import read_text
 from colde_cli.encoder.cache import Cache, digest

@@ -28,8 +28,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from colde_cli.corpus.candidates import Measure, candidates, fused
-from colde_cli.corpus.store import Card
+from colde_cli.corpus.first_stage import Measure, candidates, fused
+from colde_cli.corpus.records import Card
 from colde_cli.encoder.cache import Cache
 from colde_cli.encoder.encoding import DocumentEncoder
 from colde_cli.encoder.loading import learn_field, open_encoder

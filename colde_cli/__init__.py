@@ -31,14 +31,13 @@ if TYPE_CHECKING:
         rank,
         read,
     )
-    from colde_cli.corpus.clusters import Cluster, ClusterMember, Clusters
-    from colde_cli.corpus.collecting import Skipped, find_files, is_index
-    from colde_cli.corpus.families import Closest, Containment, Families, Family, Member, Relation
-    from colde_cli.corpus.filters import Filter
-    from colde_cli.corpus.folders import FileChange, FileState, FolderComparison
-    from colde_cli.corpus.index import Index, IndexedDocument
-    from colde_cli.corpus.indexing import IndexUpdate
-    from colde_cli.corpus.ranking import HalfRead, Hit, Match, MatchedSection, Ranking, rank_files
+    from colde_cli.corpus.duplicates import Closest, Containment, Families, Family, Member, Relation
+    from colde_cli.corpus.finding import Filter, Skipped, find_files, is_index
+    from colde_cli.corpus.folder_pairs import FileChange, FileState, FolderComparison
+    from colde_cli.corpus.index_reader import Index, IndexedDocument
+    from colde_cli.corpus.index_update import IndexUpdate
+    from colde_cli.corpus.rank_corpus import HalfRead, Hit, Match, MatchedSection, Ranking, rank_files
+    from colde_cli.corpus.subjects import Cluster, ClusterMember, Clusters
     from colde_cli.documents.document import Chunk, Document, Ignored, ReadReport, Section, SectionKind, Span
     from colde_cli.documents.outside import OutsideKind, OutsideText, PartKind, UnreadPart
     from colde_cli.documents.passages import Passage
@@ -218,14 +217,13 @@ _MODULES = {
         "ReadOptions",
         "Search",
     ),
-    "corpus.clusters": ("Cluster", "ClusterMember", "Clusters"),
-    "corpus.collecting": ("Skipped", "find_files", "is_index"),
-    "corpus.families": ("Closest", "Containment", "Families", "Family", "Member", "Relation"),
-    "corpus.folders": ("FileChange", "FileState", "FolderComparison"),
-    "corpus.filters": ("Filter",),
-    "corpus.index": ("Index", "IndexedDocument"),
-    "corpus.indexing": ("IndexUpdate",),
-    "corpus.ranking": (
+    "corpus.subjects": ("Cluster", "ClusterMember", "Clusters"),
+    "corpus.finding": ("Filter", "Skipped", "find_files", "is_index"),
+    "corpus.duplicates": ("Closest", "Containment", "Families", "Family", "Member", "Relation"),
+    "corpus.folder_pairs": ("FileChange", "FileState", "FolderComparison"),
+    "corpus.index_reader": ("Index", "IndexedDocument"),
+    "corpus.index_update": ("IndexUpdate",),
+    "corpus.rank_corpus": (
         "HalfRead",
         "Hit",
         "Match",

@@ -26,13 +26,12 @@ from colde_cli.stages import stage
 
 # Models and arrays take a tenth of a second to import: only where they are used, while documents are being read.
 if TYPE_CHECKING:
-    from colde_cli.corpus.collecting import Skipped
-    from colde_cli.corpus.distributed import RayCluster
-    from colde_cli.corpus.filters import Filter
-    from colde_cli.corpus.index import Index
-    from colde_cli.corpus.indexing import IndexUpdate
+    from colde_cli.corpus.finding import Filter, Skipped
+    from colde_cli.corpus.index_reader import Index
+    from colde_cli.corpus.index_update import IndexUpdate
     from colde_cli.corpus.pipeline import StageClock
-    from colde_cli.corpus.ranking import Ranking
+    from colde_cli.corpus.rank_corpus import Ranking
+    from colde_cli.corpus.ray_cluster import RayCluster
     from colde_cli.encoder.cache import Cache
     from colde_cli.encoder.encoding import DocumentEncoder, Encoding
     from colde_cli.encoder.runtime import Progress
@@ -95,7 +94,7 @@ def encode(
     Raises:
         DocumentError: it cannot be read.
     """
-    from colde_cli.corpus.ranking import encode_query
+    from colde_cli.corpus.rank_corpus import encode_query
 
     return encode_query(source, encoder, password=password, progress=progress)
 
@@ -250,8 +249,8 @@ def index(
         ModelError, DeviceError: as for `compare`.
         OptionError: the folder holds something else.
     """
-    from colde_cli.corpus.collecting import matching
-    from colde_cli.corpus.indexing import update_index
+    from colde_cli.corpus.finding import matching
+    from colde_cli.corpus.index_update import update_index
 
     files = [file for place in one_or_more(corpus) for file in matching(place)]
     opened = opener(encoder, model, device, precision, threads, cache)()
@@ -280,8 +279,8 @@ def open_index(folder: str | Path) -> Index:
         BadIndexError: it is no index, damaged, of another version, or out of reach.
         RemoteError: a published index cannot be reached, or is damaged.
     """
-    from colde_cli.corpus.collecting import local_places
-    from colde_cli.corpus.index import Index
+    from colde_cli.corpus.index_reader import Index
+    from colde_cli.corpus.publishing import local_places
 
     return Index.open(local_places([folder])[0])
 
@@ -463,7 +462,7 @@ class Search:
                 work.
         """
         from colde_cli.corpus.pipeline import StageClock
-        from colde_cli.corpus.ranking import rank_files, rank_index
+        from colde_cli.corpus.rank_corpus import rank_files, rank_index
 
         if self.index is not None:
             with open_index(self.index) as opened:
@@ -511,9 +510,9 @@ def open_search(
     Raises:
         ColdeError: as for `rank`.
     """
-    from colde_cli.corpus.collecting import find_files, local_places
-    from colde_cli.corpus.filters import ALL
-    from colde_cli.corpus.ranking import encode_query
+    from colde_cli.corpus.finding import ALL, find_files
+    from colde_cli.corpus.publishing import local_places
+    from colde_cli.corpus.rank_corpus import encode_query
 
     _check(ignore)
     narrowed = replace(chosen or ALL, glob=glob or (chosen or ALL).glob)
@@ -537,7 +536,7 @@ def index_of(
     corpus: str | Path | Sequence[str | Path], ignore: IgnoreOptions = NOTHING_IGNORED
 ) -> Path | None:
     """The index that a corpus is; None for folders and files."""
-    from colde_cli.corpus.collecting import is_index
+    from colde_cli.corpus.finding import is_index
 
     places = [Path(place) for place in one_or_more(corpus)]
     found = [place for place in places if is_index(place)]

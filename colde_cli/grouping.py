@@ -18,10 +18,10 @@ from colde_cli.settings import DEFAULT_MODEL, profile_folder
 # Models and arrays take a tenth of a second to import: only where they are used.
 if TYPE_CHECKING:
     from colde_cli.api import OpenModel
-    from colde_cli.corpus.clusters import Clusters
-    from colde_cli.corpus.collecting import Skipped
-    from colde_cli.corpus.families import Families
-    from colde_cli.corpus.index import Index
+    from colde_cli.corpus.duplicates import Families
+    from colde_cli.corpus.finding import Skipped
+    from colde_cli.corpus.index_reader import Index
+    from colde_cli.corpus.subjects import Clusters
     from colde_cli.encoder.cache import Cache
     from colde_cli.encoder.encoding import DocumentEncoder
     from colde_cli.encoder.runtime import Progress
@@ -53,8 +53,8 @@ def dupes(
         OptionError: there is no document in the corpus, or an option is not valid.
         BadIndexError: the corpus is an index that is damaged, or of another model or version.
     """
-    from colde_cli.corpus.families import find_families
-    from colde_cli.corpus.filters import Filter
+    from colde_cli.corpus.duplicates import find_families
+    from colde_cli.corpus.finding import Filter
 
     for name, share in (("min_share", min_share), ("min_contained", min_contained)):
         if not 0 < share <= 1:
@@ -104,8 +104,8 @@ def clusters(
         OptionError: there is no document in the corpus, or an option is not valid.
         BadIndexError: the corpus is an index that is damaged, or of another model or version.
     """
-    from colde_cli.corpus.clusters import find_clusters
-    from colde_cli.corpus.filters import Filter
+    from colde_cli.corpus.finding import Filter
+    from colde_cli.corpus.subjects import find_clusters
     from colde_cli.encoder.loading import open_field
 
     if resolution <= 0:
@@ -133,7 +133,8 @@ def _opened(
     corpus: str | Path | Sequence[str | Path], glob: str | None, purpose: str
 ) -> Iterator[tuple[Sequence[Path] | Index, tuple[Skipped, ...]]]:
     """The files of a corpus, with the folders that cannot be listed; or the index that it is, open."""
-    from colde_cli.corpus.collecting import find_files, local_places
+    from colde_cli.corpus.finding import find_files
+    from colde_cli.corpus.publishing import local_places
 
     places = local_places(corpus)
     index = index_of(places)
@@ -172,8 +173,9 @@ def adapt(
         ModelError, DeviceError: as for `compare`.
         OptionError: there is no document, the model can have no profiles, or the profile cannot be written.
     """
-    from colde_cli.corpus.collecting import find_files
-    from colde_cli.corpus.fields import adapt_files, check_profile_folder, save_profile
+    from colde_cli.corpus.finding import find_files
+    from colde_cli.corpus.pipeline import adapt_files
+    from colde_cli.corpus.records import check_profile_folder, save_profile
 
     folder = profile_folder(name_or_folder)
     check_profile_folder(folder)

@@ -22,7 +22,7 @@ from colde_cli.similarity.redline import NOTHING_IGNORED, IgnoreOptions
 
 if TYPE_CHECKING:
     from colde_cli.api import OpenModel
-    from colde_cli.corpus.folders import FileChange, FilePair, FolderComparison
+    from colde_cli.corpus.folder_pairs import FileChange, FilePair, FolderComparison
     from colde_cli.encoder.cache import Cache
     from colde_cli.encoder.encoding import DocumentEncoder, Encoding
     from colde_cli.encoder.runtime import Progress
@@ -96,7 +96,7 @@ def compare_folders(
         MissingFileError: a folder does not exist.
         ModelError, DeviceError, OptionError: as for `compare`.
     """
-    from colde_cli.corpus.folders import FolderComparison, pair_files, worst_first
+    from colde_cli.corpus.folder_pairs import FolderComparison, pair_files, worst_first
 
     for pattern in (*one_or_more(read.skip_sections), *one_or_more(read.only_sections)):
         section_pattern(pattern)  # an error before the work, not with every file
@@ -122,7 +122,7 @@ def _file_change(
     each: Callable[[FileChange, Comparison], None] | None,
 ) -> FileChange:
     """Compare a pair of files, if both exist and differ in a byte."""
-    from colde_cli.corpus.folders import FileChange, FileState, compared_files
+    from colde_cli.corpus.folder_pairs import FileChange, FileState, compared_files
 
     if not pair.a or not pair.b:
         reason = unread.get((1, pair.b) if pair.b else (0, pair.a), "")

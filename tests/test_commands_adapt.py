@@ -168,7 +168,7 @@ def test_a_field_that_is_none_is_trouble(capsys: Capture, corpus: Path, field: s
 def test_a_name_that_no_profile_can_have_is_refused_before_the_work(
     capsys: Capture, corpus: Path, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("colde_cli.corpus.fields.adapt_files", None)
+    monkeypatch.setattr("colde_cli.corpus.pipeline.adapt_files", None)
     check_trouble(run(capsys, "adapt", corpus, "-o", name))
 
 
@@ -245,7 +245,7 @@ def test_a_second_search_uses_the_kept_profile(
     def refuse(*arguments: object) -> None:
         raise AssertionError("the profile was learned again")
 
-    monkeypatch.setattr("colde_cli.corpus.fields.learn_field", refuse)
+    monkeypatch.setattr("colde_cli.corpus.pipeline.learn_field", refuse)
     assert shown(capsys, "rank", corpus / "ship-0.txt", corpus)["results"] == first["results"]
 
 

@@ -20,7 +20,7 @@ import pytest
 from command_line import EXAMPLES, ROOT, V1, check_trouble, run, run_process
 from permissions import POSIX, permissions_count
 
-from colde_cli.corpus.collecting import APPLICATION
+from colde_cli.corpus.finding import APPLICATION
 
 Capture = pytest.CaptureFixture[str]
 

@@ -19,8 +19,9 @@ import pytest
 from command_line import EXAMPLES, OTHER, V1, V2, check_trouble, run, run_process
 from pdf_forms import Form
 
-from colde_cli.corpus.collecting import Budget, CorpusReader, encode_promising, walk
-from colde_cli.corpus.ranking import MATCHES, encode_query, matches
+from colde_cli.corpus.finding import walk
+from colde_cli.corpus.pipeline import Budget, CorpusReader, encode_promising
+from colde_cli.corpus.rank_corpus import MATCHES, encode_query, matches
 from colde_cli.documents.reading import read
 from colde_cli.encoder.encoder import Encoder
 from colde_cli.encoder.encoding import Encoding

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from made_up import SIZE, WEIGHTS, MadeUp, learned, made, statistics
 
-from colde_cli.corpus import first_stage
-from colde_cli.corpus.candidates import (
+from colde_cli.corpus import side_file
+from colde_cli.corpus.first_stage import (
     HEAVIEST,
     Measure,
     Postings,
@@ -25,7 +25,7 @@ from colde_cli.corpus.candidates import (
     candidates,
     fused,
 )
-from colde_cli.corpus.first_stage import CandidateFile, build
+from colde_cli.corpus.side_file import CandidateFile, build
 from colde_cli.scoring.config import ScoreWeights
 from colde_cli.scoring.lexicon import BUCKETS, Terms, overlap
 from colde_cli.scoring.profile import Field
@@ -98,7 +98,7 @@ def test_a_bound_on_entries_drops_the_lightest_words(monkeypatch: pytest.MonkeyP
     postings = Postings.of(ShortWords.of([Terms(heavy, one), Terms(light, one)]))
     query = Terms(np.array([5, 9], np.int32), np.array([0.8, 0.6], np.float32))
     assert postings.sums(query) == pytest.approx([0.8, 0.6])
-    monkeypatch.setattr("colde_cli.corpus.candidates.MAX_POSTINGS", 1)
+    monkeypatch.setattr("colde_cli.corpus.first_stage.MAX_POSTINGS", 1)
     assert postings.sums(query) == pytest.approx([0.8, 0.0])
 
 
@@ -156,7 +156,7 @@ def test_of_equal_scores_the_first_are_best() -> None:
 def test_a_side_file_holds_what_was_put_in(
     tmp_path: Path, field: Field | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(first_stage, "_SORTED", 50)
+    monkeypatch.setattr(side_file, "_SORTED", 50)
     path = tmp_path / "candidates.bin"
     build(path, "mine", blocks(MANY), Measure(field, WEIGHTS))
     opened, made_at_once = CandidateFile.open(path, "mine"), segment(MANY, field)
@@ -214,7 +214,7 @@ def test_a_damaged_side_file_is_none(
 def test_a_file_too_large_to_check_is_checked_on_demand(
     tmp_path: Path, whole: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(first_stage, "_CHECKED", 1000)
+    monkeypatch.setattr(side_file, "_CHECKED", 1000)
     path = tmp_path / "side"
     path.write_bytes(whole)
     opened = CandidateFile.open(path, "mine")

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from colde_cli import OptionError, clusters
-from colde_cli.corpus.clusters import communities, telling_words
+from colde_cli.corpus.subjects import communities, telling_words
 
 weights = st.dictionaries(st.tuples(st.integers(0, 8), st.integers(9, 17)), st.floats(-1, 1), max_size=30)
 

@@ -10,8 +10,8 @@ import pytest
 from command_line import V1, V2
 from permissions import POSIX, permissions_count
 
-from colde_cli.corpus.collecting import CorpusReader, Skipped, encode_files, find_files, walk
-from colde_cli.corpus.pipeline import CPU_WINDOW
+from colde_cli.corpus.finding import Skipped, find_files, walk
+from colde_cli.corpus.pipeline import CPU_WINDOW, CorpusReader, encode_files
 from colde_cli.encoder.encoder import Encoder
 from colde_cli.errors import MissingFileError
 

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 from command_line import EXAMPLES, V1, V2, run
 
-from colde_cli.corpus.collecting import Skipped
-from colde_cli.corpus.distributed import BatchEncoder, RayCluster, encodings_of, read_batch
+from colde_cli.corpus.finding import Skipped
+from colde_cli.corpus.ray_cluster import BatchEncoder, RayCluster, encodings_of, read_batch
 from colde_cli.encoder.encoder import Encoder
 from colde_cli.encoder.encoding import Encoding
 from colde_cli.errors import ModelError

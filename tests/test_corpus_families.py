@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from colde_cli import OptionError, dupes
-from colde_cli.corpus.families import Families, Relation, find_families, strongest_links
+from colde_cli.corpus.duplicates import Families, Relation, find_families, strongest_links
 from colde_cli.corpus.near_pairs import NearPair
 
 pairs = st.lists(

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from colde_cli.corpus import first_stage
-from colde_cli.corpus.filters import Filter
-from colde_cli.corpus.first_stage import NAME, CandidateFile
-from colde_cli.corpus.index import Index
-from colde_cli.corpus.indexing import update_index
-from colde_cli.corpus.ranking import Hit, Ranking, encode_query, rank_index
-from colde_cli.corpus.upkeep import verify_index
+from colde_cli.corpus import side_file
+from colde_cli.corpus.finding import Filter
+from colde_cli.corpus.index_reader import Index
+from colde_cli.corpus.index_update import update_index
+from colde_cli.corpus.index_writer import verify_index
+from colde_cli.corpus.rank_corpus import Hit, Ranking, encode_query, rank_index
+from colde_cli.corpus.side_file import NAME, CandidateFile
 from colde_cli.encoder.encoder import Encoder
 
 THINGS = "pump well tower tax house council river bridge school train engine garden".split()
@@ -23,8 +23,8 @@ THINGS = "pump well tower tax house council river bridge school train engine gar
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two stages from the sixth document on."""
-    monkeypatch.setattr(first_stage, "EXACT", 5)
-    monkeypatch.setattr(first_stage, "SCORED", 15)
+    monkeypatch.setattr(side_file, "EXACT", 5)
+    monkeypatch.setattr(side_file, "SCORED", 15)
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ def ranked(index: Path, query: Path, encoder: Encoder, **options: object) -> Ran
 
 def exact(index: Path, query: Path, encoder: Encoder, monkeypatch: pytest.MonkeyPatch) -> tuple[Hit, ...]:
     with monkeypatch.context() as patch:
-        patch.setattr(first_stage, "EXACT", 1000)
+        patch.setattr(side_file, "EXACT", 1000)
         return ranked(index, query, encoder).results
 
 
@@ -78,7 +78,7 @@ def test_new_documents_are_found_before_the_side_file_is_made_again(
     assert (index / NAME).read_bytes() == before
     ranking = ranked(index, corpus / "00-pump.txt", encoder, top=5)
     assert Path(ranking.results[0].path).name == "new.txt"
-    monkeypatch.setattr(first_stage, "_TAIL", 0)
+    monkeypatch.setattr(side_file, "_TAIL", 0)
     update_index(index, [], encoder)
     assert (index / NAME).read_bytes() != before
     again = ranked(index, corpus / "00-pump.txt", encoder, top=5)
@@ -139,12 +139,12 @@ def test_numbers_that_are_out_of_range_are_damage(
     index: Path, corpus: Path, encoder: Encoder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As in a file too large to be checked when it is opened."""
-    monkeypatch.setattr("colde_cli.corpus.first_stage._CHECKED", 0)
+    monkeypatch.setattr("colde_cli.corpus.side_file._CHECKED", 0)
     side = index / NAME
-    opened = first_stage.CandidateFile.open(side, "")
+    opened = side_file.CandidateFile.open(side, "")
     assert opened is None
     with Index.open(index) as reading:
-        file = first_stage.CandidateFile.open(side, reading.lineage)
+        file = side_file.CandidateFile.open(side, reading.lineage)
     assert file is not None
     start = int(file.header["arrays"]["documents"]["start"])
     length = 4 * len(file.segment.postings.documents)
@@ -165,7 +165,7 @@ def test_a_small_index_has_no_side_file(
     folder = corpus.parent / "small.colde"
     update_index(folder, [corpus], encoder)
     assert (folder / NAME).exists()
-    monkeypatch.setattr(first_stage, "EXACT", 1000)
+    monkeypatch.setattr(side_file, "EXACT", 1000)
     update_index(folder, [], encoder)
     assert not (folder / NAME).exists()
 
@@ -197,7 +197,7 @@ def test_a_sound_side_file_passes_the_check(index: Path, corpus: Path, encoder: 
 def test_the_check_finds_a_flipped_byte_in_the_side_file(
     index: Path, encoder: Encoder, part: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("colde_cli.corpus.first_stage._CHECKED", 0)  # as of a large file
+    monkeypatch.setattr("colde_cli.corpus.side_file._CHECKED", 0)  # as of a large file
     with Index.open(index) as opened:
         file = CandidateFile.open(index / NAME, opened.lineage)
     assert file is not None

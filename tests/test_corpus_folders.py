@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from colde_cli.corpus.folders import FilePair, pair_files
+from colde_cli.corpus.folder_pairs import FilePair, pair_files
 from colde_cli.errors import OptionError
 
 PUMPS = " ".join(

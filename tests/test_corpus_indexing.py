@@ -16,12 +16,11 @@ import numpy as np
 import pytest
 from permissions import POSIX, permissions_count
 
-from colde_cli.corpus import writing as writing_module
-from colde_cli.corpus.index import Filter, Index
-from colde_cli.corpus.indexing import IndexUpdate, update_index
-from colde_cli.corpus.ranking import encode_query, rank_files, rank_index
-from colde_cli.corpus.upkeep import index_status, verify_index
-from colde_cli.corpus.writing import writing
+from colde_cli.corpus import index_writer as writing_module
+from colde_cli.corpus.index_reader import Filter, Index
+from colde_cli.corpus.index_update import IndexUpdate, update_index
+from colde_cli.corpus.index_writer import index_status, verify_index, writing
+from colde_cli.corpus.rank_corpus import encode_query, rank_files, rank_index
 from colde_cli.encoder.encoder import Encoder
 from colde_cli.errors import BadIndexError, MissingFileError, OptionError
 from colde_cli.settings import INDEX_FILE

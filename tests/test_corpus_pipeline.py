@@ -11,14 +11,15 @@ from pathlib import Path
 import pytest
 
 from colde_cli.corpus import pipeline
-from colde_cli.corpus.pipeline import PipelineProgress, StageClock, StageTimes, encode_ahead
+from colde_cli.corpus.pipeline import CorpusReader, PipelineProgress, StageClock, StageTimes, encode_files
 from colde_cli.documents.document import Chunk, Document
-from colde_cli.documents.reading import read
 from colde_cli.encoder.encoder import Encoder
 from colde_cli.encoder.encoding import Encoding
 from colde_cli.encoder.layout import open_folder
 from colde_cli.encoder.runtime import DevicePlan, Progress
-from colde_cli.errors import DocumentError, ModelError
+from colde_cli.errors import ModelError
+
+READER = CorpusReader()
 
 
 class Watched(Encoder):
@@ -54,17 +55,13 @@ def texts(folder: Path, *words: int) -> list[Path]:
     return paths
 
 
-def refused(path: Path, error: DocumentError) -> str:
-    return f"{path.name}: {error}"
-
-
 def test_windows_hold_a_bounded_number_of_tokens(
     tmp_path: Path, encoder: Watched, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pipeline, "CPU_WINDOW", 2000)
     files = texts(tmp_path, *[90] * 20, 3000, *[90] * 20)
     clock = StageClock()
-    items = list(encode_ahead(files, read, encoder, refused, clock))
+    items = list(encode_files(files, encoder, READER, clock))
     assert len(items) == 41
     alone = [window for window in encoder.windows if max(window) > 2000]
     assert [len(window) for window in alone] == [1], "a document larger than a window is encoded alone"
@@ -78,7 +75,7 @@ def test_the_caller_writes_while_the_next_window_is_encoded(
     tmp_path: Path, encoder: Watched, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pipeline, "CPU_WINDOW", 300)
-    with closing(encode_ahead(texts(tmp_path, *[60] * 8), read, encoder, refused, StageClock())) as items:
+    with closing(encode_files(texts(tmp_path, *[60] * 8), encoder, READER)) as items:
         next(items)
         for _ in range(60_000):
             if len(encoder.windows) > 1:
@@ -89,7 +86,7 @@ def test_the_caller_writes_while_the_next_window_is_encoded(
 
 def test_stages_add_up(tmp_path: Path, encoder: Watched) -> None:
     clock = StageClock()
-    for _ in encode_ahead(texts(tmp_path, 300, 300), read, encoder, refused, clock):
+    for _ in encode_files(texts(tmp_path, 300, 300), encoder, READER, clock):
         time.sleep(0.05)
     times = clock.times
     assert times.write >= 0.1
@@ -105,14 +102,14 @@ def test_a_file_without_a_token_is_refused_and_the_others_are_encoded(
 ) -> None:
     files = texts(tmp_path, 30, 30)
     files[0].write_text("\u200b\n\n\u200b")
-    found = list(encode_ahead(files, read, encoder, refused, StageClock()))
-    assert sorted(type(item).__name__ for item in found) == ["Encoding", "str"]
+    found = list(encode_files(files, encoder, READER))
+    assert sorted(type(item).__name__ for item in found) == ["Encoding", "Skipped"]
 
 
 def test_an_error_of_the_model_ends_the_run(tmp_path: Path, encoder: Watched) -> None:
     encoder.breaks = True
     with pytest.raises(ModelError):
-        list(encode_ahead(texts(tmp_path, *[60] * 8), read, encoder, refused, StageClock()))
+        list(encode_files(texts(tmp_path, *[60] * 8), encoder, READER))
 
 
 def test_closing_ends_the_encoder_in_the_middle_of_a_window(tmp_path: Path, encoder: Watched) -> None:
@@ -121,9 +118,10 @@ def test_closing_ends_the_encoder_in_the_middle_of_a_window(tmp_path: Path, enco
     first, second = texts(tmp_path, 30, 200_000)
     given, going = threading.Event(), threading.Event()
 
-    def read_in_turn(path: Path) -> Document:
-        assert path == first or given.wait(600)
-        return read(path)
+    class InTurn(CorpusReader):
+        def read(self, source: str | Path) -> Document:
+            assert source == first or given.wait(600)
+            return super().read(source)
 
     class Counted(Watched):
         def encode_chunked(
@@ -144,7 +142,7 @@ def test_closing_ends_the_encoder_in_the_middle_of_a_window(tmp_path: Path, enco
             return super().encode_chunked(documents, chunked, advance)
 
     counted = Counted(encoder.folder.path)
-    with closing(encode_ahead([first, second], read_in_turn, counted, refused, StageClock())) as items:
+    with closing(encode_files([first, second], counted, InTurn())) as items:
         next(items)
         given.set()
         assert going.wait(600)
@@ -169,7 +167,7 @@ def test_the_clock_says_how_far_the_work_is(tmp_path: Path, encoder: Watched) ->
     files = texts(tmp_path, 30, 60, 3_000, 3_000)  # the last has the chunks of the third
     files[0].write_text("\u200b\n\n\u200b")
     clock.expect(len(files))
-    seen = [clock.progress.encoded for _ in encode_ahead(files, read, encoder, refused, clock)]
+    seen = [clock.progress.encoded for _ in encode_files(files, encoder, READER, clock)]
     assert seen == sorted(seen)
     assert clock.progress == PipelineProgress(4, 4, 4)
     clock.expect(1)

@@ -25,8 +25,8 @@ from command_line import OTHER, V1, V2, run
 from permissions import POSIX, permissions_count
 
 from colde_cli.corpus import publishing
-from colde_cli.corpus.collecting import APPLICATION
-from colde_cli.corpus.index import FORMAT
+from colde_cli.corpus.finding import APPLICATION
+from colde_cli.corpus.index_reader import FORMAT
 from colde_cli.corpus.publishing import (
     fetch,
     list_fetched,

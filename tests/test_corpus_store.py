@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from colde_cli.corpus.ranking import rank_files
-from colde_cli.corpus.store import (
+from colde_cli.corpus.rank_corpus import rank_files
+from colde_cli.corpus.records import (
     Card,
     Store,
     chunk_vectors_of,

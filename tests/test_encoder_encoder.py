@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from colde_cli.corpus.collecting import CorpusReader, Skipped, encode_files
+from colde_cli.corpus.finding import Skipped
+from colde_cli.corpus.pipeline import CorpusReader, encode_files
 from colde_cli.documents.document import Document, Part, assemble
 from colde_cli.documents.reading import read
 from colde_cli.encoder.cache import Cache

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 pytest.importorskip("sklearn")
 
-from colde_cli.corpus.store import Card
+from colde_cli.corpus.records import Card
 from colde_cli.scoring.config import PARTS, Calibration, Domain, ScoreWeights, probability
 from colde_cli.scoring.fit import (
     MIN_PAIRS,

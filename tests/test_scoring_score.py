@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from made_up import opening_of
 
-from colde_cli.corpus.store import Card
+from colde_cli.corpus.records import Card
 from colde_cli.encoder.layout import ModelConfig, TowerConfig
 from colde_cli.scoring.config import PARTS, Calibration, Domain, ScoreWeights, probability
 from colde_cli.scoring.lexicon import Terms

@@ -17,9 +17,9 @@ from markdown_it import MarkdownIt
 from rich.cells import cell_len
 from rich.text import Text
 
-from colde_cli.corpus.clusters import Cluster, ClusterMember, Clusters
-from colde_cli.corpus.collecting import Skipped
-from colde_cli.corpus.families import Closest, Containment, Families, Family, Member, Relation
+from colde_cli.corpus.duplicates import Closest, Containment, Families, Family, Member, Relation
+from colde_cli.corpus.finding import Skipped
+from colde_cli.corpus.subjects import Cluster, ClusterMember, Clusters
 from colde_cli.encoder.encoding import RuntimeInfo
 from colde_cli.scoring.profile import FieldInfo
 from colde_cli.views.clusters import clusters_csv, clusters_html, clusters_markdown, clusters_table

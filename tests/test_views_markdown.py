@@ -12,8 +12,8 @@ from hand_made import compared, document, hostile, shows_as_stored
 from hypothesis import given, settings
 from markdown_it import MarkdownIt
 
-from colde_cli.corpus.collecting import Skipped
-from colde_cli.corpus.ranking import Hit, Match, MatchedSection, Ranking
+from colde_cli.corpus.finding import Skipped
+from colde_cli.corpus.rank_corpus import Hit, Match, MatchedSection, Ranking
 from colde_cli.documents.reading import read
 from colde_cli.encoder.encoder import Encoder
 from colde_cli.encoder.encoding import RuntimeInfo

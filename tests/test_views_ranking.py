@@ -18,8 +18,8 @@ from markdown_it import MarkdownIt
 from rich.cells import cell_len
 from rich.text import Text
 
-from colde_cli.corpus.collecting import Skipped
-from colde_cli.corpus.ranking import HalfRead, Hit, Match, MatchedSection, Ranking
+from colde_cli.corpus.finding import Skipped
+from colde_cli.corpus.rank_corpus import HalfRead, Hit, Match, MatchedSection, Ranking
 from colde_cli.encoder.encoding import RuntimeInfo
 from colde_cli.scoring.score import ScorePart
 from colde_cli.views.csv import ranking_csv

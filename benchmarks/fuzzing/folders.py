@@ -288,8 +288,8 @@ def model_seeds() -> Iterator[bytes]:
 
 def run_index(data: bytes) -> None:
     """The file of an index, and all that a search reads of it."""
-    from colde_cli.corpus.index import Index
-    from colde_cli.corpus.upkeep import verify_index
+    from colde_cli.corpus.index_reader import Index
+    from colde_cli.corpus.index_writer import verify_index
     from colde_cli.errors import ColdeError
 
     folder = FOLDER / "fuzzed.colde"
@@ -330,8 +330,8 @@ def index_seeds() -> Iterator[bytes]:
 
 def run_candidates(data: bytes) -> None:
     """The side file of an index, which names its own sizes."""
-    from colde_cli.corpus.candidates import best
-    from colde_cli.corpus.first_stage import CandidateFile
+    from colde_cli.corpus.first_stage import best
+    from colde_cli.corpus.side_file import CandidateFile
 
     opened = CandidateFile.open(file("side", data), "mine")
     if opened is not None:
@@ -343,8 +343,8 @@ def candidate_seeds() -> Iterator[bytes]:
     """A side file."""
     from made_up import WEIGHTS, made
 
-    from colde_cli.corpus.candidates import Measure
-    from colde_cli.corpus.first_stage import build
+    from colde_cli.corpus.first_stage import Measure
+    from colde_cli.corpus.side_file import build
 
     path = FOLDER / "made.side"
     build(path, "mine", [[(2 * number, made(number)) for number in range(3)]], Measure(None, WEIGHTS))

@@ -117,7 +117,7 @@ def _profile_writer(field: str, output: str | None) -> Writer:
     """The same for a field profile."""
     from dataclasses import replace
 
-    from colde_cli.corpus.fields import check_profile_folder, save_profile
+    from colde_cli.corpus.records import check_profile_folder, save_profile
     from colde_cli.evaluation.systems import DOCS
     from colde_cli.scoring.profile import FieldCalibration
     from colde_cli.settings import profile_folder, resolve_profile

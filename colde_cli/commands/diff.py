@@ -59,7 +59,7 @@ from colde_cli.views.output import Format, choose_format, deliver, refuse_inputs
 
 if TYPE_CHECKING:
     from colde_cli import api
-    from colde_cli.corpus.folders import FileChange, FolderComparison
+    from colde_cli.corpus.folder_pairs import FileChange, FolderComparison
     from colde_cli.encoder.encoding import DocumentEncoder
     from colde_cli.similarity.comparison import Comparison
     from colde_cli.similarity.history import History
@@ -393,7 +393,7 @@ def diff_folders(a: str, b: str, options: ManyOptions, glob: str | None) -> Fold
         OptionError: one of the two is no folder, or the output is one of their documents.
     """
     from colde_cli import versions
-    from colde_cli.corpus.collecting import walk
+    from colde_cli.corpus.finding import walk
     from colde_cli.views.progress import progress
 
     folders = [Path(place) for place in (a, b)]

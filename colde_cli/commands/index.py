@@ -30,9 +30,9 @@ from colde_cli.settings import DEFAULT_MODEL, known_models
 from colde_cli.views.output import Format, choose_format, deliver
 
 if TYPE_CHECKING:
-    from colde_cli.corpus.distributed import RayCluster
-    from colde_cli.corpus.indexing import IndexUpdate
+    from colde_cli.corpus.index_update import IndexUpdate
     from colde_cli.corpus.publishing import Transfer
+    from colde_cli.corpus.ray_cluster import RayCluster
 
 REMOTE = "Other machines"
 
@@ -186,8 +186,8 @@ def index(
 
 def _model_of(folder: Path) -> str:
     """The model of an index where none was asked for: another one would encode everything again."""
-    from colde_cli.corpus.collecting import is_index
-    from colde_cli.corpus.index import Index
+    from colde_cli.corpus.finding import is_index
+    from colde_cli.corpus.index_reader import Index
 
     if not is_index(folder):
         return DEFAULT_MODEL
@@ -231,14 +231,14 @@ def _cluster(address: str | None, gpus: float) -> RayCluster | None:
         if gpus:
             raise OptionError("--gpus is for the encoders of a cluster; name it with --cluster.")
         return None
-    from colde_cli.corpus.distributed import RayCluster
+    from colde_cli.corpus.ray_cluster import RayCluster
 
     return RayCluster(address, gpus)
 
 
 def _look_after(folder: Path, chosen: Format, *, status: bool, verify: bool) -> int:
     """Show the status of an index, check it, or compact it; return the exit status."""
-    from colde_cli.corpus.upkeep import compact_index, index_status, verify_index
+    from colde_cli.corpus.index_writer import compact_index, index_status, verify_index
     from colde_cli.views.index import check_text, index_json, status_text
 
     as_json = chosen is Format.JSON
@@ -291,7 +291,7 @@ def _transferred(done: Transfer) -> str:
 
 def _split(corpus: list[Path], output: Path | None) -> tuple[Path, list[Path]]:
     """The folder of the index, and the places to add to it."""
-    from colde_cli.corpus.collecting import is_index
+    from colde_cli.corpus.finding import is_index
 
     if output is not None:
         return output, corpus

@@ -21,7 +21,7 @@ from colde_cli.recipes import option
 from colde_cli.settings import DEFAULT_MODEL
 
 if TYPE_CHECKING:
-    from colde_cli.corpus.collecting import Skipped
+    from colde_cli.corpus.finding import Skipped
     from colde_cli.corpus.pipeline import StageTimes
     from colde_cli.documents.document import Document
     from colde_cli.encoder.encoding import DocumentEncoder
@@ -532,7 +532,8 @@ def corpus_places(corpus: Sequence[str], output: Path | None, *, quiet: bool) ->
         OptionError: the output is a document of the corpus, even one that `--glob` leaves out.
         ColdeError: an index cannot be fetched.
     """
-    from colde_cli.corpus.collecting import local_places, walk
+    from colde_cli.corpus.finding import walk
+    from colde_cli.corpus.publishing import local_places
     from colde_cli.views.output import refuse_inputs
     from colde_cli.views.progress import progress
 

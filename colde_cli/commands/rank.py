@@ -41,7 +41,7 @@ from colde_cli.views.output import Format, choose_format, deliver
 
 if TYPE_CHECKING:
     from colde_cli import api
-    from colde_cli.corpus.ranking import Ranking
+    from colde_cli.corpus.rank_corpus import Ranking
 
 INDEX_PAYS = 500
 """Number of files from which on an index is worth making."""
@@ -128,7 +128,7 @@ def rank(
 
     ignore = ignore_options(None, ignore_like)
     chosen = choose_format(format, output, (query, *corpus, *ignore.like), FORMATS)
-    from colde_cli.corpus.filters import Filter
+    from colde_cli.corpus.finding import Filter
     from colde_cli.views.progress import progress
 
     places = corpus_places(corpus, output, quiet=quiet)

@@ -1,448 +1,288 @@
-"""Find the documents of an index that are worth an exact score, and keep the side file that this needs.
+"""Choose documents that may be close to a query: the first stage of a ranking in a large index.
 
-Small indexes have no side file: all their documents are scored. Documents that were added since the side file was made
-are looked at one by one; once they are many, `colde index` makes the file again.
+Scoring reads every chunk vector and every word of a document. The first stage reads one vector and the heaviest words
+of each, and leaves a few hundred documents to be scored exactly. Two measures find them:
 
-The side file is memory-mapped, and made from the index alone:
+    vectors   the part "mean" of the score: the mean of the unit chunk vectors, whitened within the field, as int8
+    words     the part "words": inverted lists from a bucket to the documents that hold it, the heaviest of each only
 
-    8 bytes          b"COLDEC" and the number of the layout
-    4 + 4 bytes      length and CRC-32 of the header
-    header           JSON: owner, number of documents, and name, kind, shape, place and CRC-32 of each array
-    arrays           little-endian, each at a multiple of 64 bytes
-
-Everything in it can be made again, so a file that is damaged, of another layout or of another index counts as none. The
-arrays of a small file are checked when it is opened; those of a large one would take too long. A bit that flips in a
-large file can hide a document; it cannot change a score.
+Both hold within one field profile, which is kept beside them. It may be older than the profile that the exact scores
+rest on: it chooses documents, and orders none.
 """
 
 from __future__ import annotations
 
-import json
-import math
-import mmap
-import struct
-import tempfile
-import warnings
-import zlib
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import islice
-from pathlib import Path
-from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from colde_cli.corpus.candidates import Measure, Postings, Segment, ShortVectors, ShortWords, candidates
-from colde_cli.corpus.filters import ALL, Filter
-from colde_cli.corpus.index import Index
-from colde_cli.corpus.store import Card
-from colde_cli.encoder.encoding import DocumentEncoder
-from colde_cli.files import atomic_file
-from colde_cli.scoring.lexicon import BUCKETS
-from colde_cli.scoring.profile import Field, FieldProfile
-from colde_cli.scoring.score import COSINE_ALONE, Scorable
+from colde_cli.corpus.records import in_int8
+from colde_cli.scoring.config import PARTS, ScoreWeights
+from colde_cli.scoring.lexicon import Terms
+from colde_cli.scoring.profile import Field
+from colde_cli.scoring.score import Scorable, domain_shares, saturated
+from colde_cli.scoring.whitening import unit_rows
 
+FloatArray = NDArray[np.float32]
+Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-NAME = "candidates.bin"
+HEAVIEST = 128
+"""How many of its heaviest words put a document into inverted lists: its weight lies on its rare words."""
+MAX_POSTINGS = 4_000_000
+"""Maximum number of postings that a query reads, those of its heaviest words first. It bounds the time of a query."""
+NO_TERMS = Terms(np.zeros(0, np.int32), np.zeros(0, np.float32))
+"""No weighted words: those of a document encoded by a model without a lexicon."""
 
-EXACT = 1_000
-"""Maximum number of documents of an index that is searched by exact scores alone."""
-
-SCORED = 300
-"""Number of candidates that get an exact score; twice the number of hits asked for, if that is more."""
-
-_TAIL = 200
-"""Maximum number of documents added after the side file was made, before it is made again."""
-_GONE = 0.2
-"""Share of the documents of a side file that may be gone before it is made again."""
-_BLOCK = 256
-Arrays = dict[str, NDArray[Any]]
-
-LAYOUT = 1
-_MAGIC = b"COLDEC" + LAYOUT.to_bytes(2, "little")
-_ALIGNED = 64
-_CHECKED = 32_000_000
-"""Bytes up to which a file is checked whole when it is opened: 5,000 documents have about 10 MB, checked in 10 ms."""
-_SORTED = 4_000_000
-"""Number of postings that are sorted together."""
-_PROFILE = "profile_"
+_WIDENED = 2048  # vectors widened to float32 together: they stay in the processor's cache
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Likely:
-    """The documents that deserve an exact score.
+class ShortVectors:
+    """Vectors of N documents in 8 bits a number.
 
     Attributes:
-        numbers: int64 [n], ascending; a document of the side file that is gone may be among them.
-        searched: how many documents they were chosen from.
+        values: int8 [N, H].
+        scales: float32 [N], by which the values of a row are multiplied.
     """
 
-    numbers: Ints
-    searched: int
-
-
-def find_candidates(
-    query: Scorable,
-    index: Index,
-    encoder: DocumentEncoder,
-    top: int,
-    chosen: Filter = ALL,
-    own: Sequence[int] = (),
-) -> Likely | None:
-    """Find the documents that deserve an exact score; None where all do.
-
-    Args:
-        query: encoded by the model of the index.
-        index: within `Index.reading`.
-        encoder: the model of the index.
-        top: how many hits are wanted.
-        chosen: which documents may be found.
-        own: numbers of the query itself, which is not found.
-    """
-    searched = index.count()
-    if searched <= EXACT:
-        return None
-    file = CandidateFile.open(index.side_file(NAME), index.lineage)
-    if file is None:
-        warnings.warn(
-            f"{index.folder / NAME} is missing or damaged, so every document is scored; make it again with:"
-            f" colde index {index.folder}",
-            stacklevel=2,
-        )
-        return None
-    measure = _measure(encoder, file.profile)
-    allowed = None if chosen == ALL else np.setdiff1d(index.numbers(chosen), own)
-    segments = [file.segment, *_tail(index, file, measure)]
-    try:
-        limit = max(SCORED, 2 * top) + len(own)
-        found = np.setdiff1d(candidates(measure.query(query), segments, limit, allowed), own)
-        return Likely(found, searched - len(own) if allowed is None else len(allowed))
-    except (ValueError, IndexError):  # numbers that no file has unless it is damaged
-        warnings.warn(
-            f"{index.folder / NAME} is damaged, so every document is scored; delete the file and make it again"
-            f" with: colde index {index.folder}",
-            stacklevel=2,
-        )
-        return None
-
-
-def refresh(index: Index, encoder: DocumentEncoder) -> bool:
-    """Make the side file of an index where it needs one and has none that fits; return whether it was made.
-
-    Args:
-        index: to read.
-        encoder: the model of the index.
-
-    Raises:
-        BadIndexError: the index is damaged.
-    """
-    try:
-        with index.reading():
-            return _refresh(index, encoder)
-    except OSError as error:  # the index is whole without it
-        warnings.warn(
-            f"{index.folder / NAME} cannot be written ({error.strerror or error}), so every document is scored; run"
-            " colde index again when this is mended.",
-            stacklevel=2,
-        )
-        return False
-
-
-def _refresh(index: Index, encoder: DocumentEncoder) -> bool:
-    path = index.side_file(NAME)
-    if index.count() <= EXACT:
-        path.unlink(missing_ok=True)
-        return False
-    file = CandidateFile.open(path, index.lineage)
-    if file is not None and _fits(index, file):
-        return False
-    del file
-    field = index.field(encoder)
-    measure = _measure(encoder, None if field is None else field.profile)
-    build(path, index.lineage, _blocks(index.all_cards()), measure)
-    return True
-
-
-def side_file_problems(index: Index) -> Iterator[str]:
-    """Sentences on a side file that is missing or damaged, or does not go with the documents; each says what to do.
-
-    Args:
-        index: within `Index.reading`.
-    """
-    path, remake = index.side_file(NAME), f"make it again with: colde index {index.folder}"
-    if index.count() <= EXACT:
-        return
-    if not path.exists():
-        yield f"{path} is missing; {remake}"
-        return
-    file = CandidateFile.open(path, index.lineage)
-    if file is None or not file.is_whole():
-        yield f"{path} is damaged or of another index; delete it, and {remake}"
-    elif not _agrees(index, file.segment.ids):
-        yield f"{path} does not list the documents of the index; delete it, and {remake}"
-
-
-def _agrees(index: Index, ids: Ints) -> bool:
-    """Whether numbers are ascending, none is yet to be given, and all documents up to the last are among them."""
-    query = "SELECT seq FROM sqlite_sequence WHERE name = 'documents'"
-    (given,) = index.connection.execute(query).fetchone()
-    last = int(ids[-1]) if len(ids) else 0
-    numbers = index.numbers()
-    early = numbers[numbers <= last]
-    return bool(np.all(np.diff(ids) > 0)) and last <= given and len(np.setdiff1d(early, ids)) == 0
-
-
-def _fits(index: Index, file: CandidateFile) -> bool:
-    """Whether few documents were added and few are gone since the file was made."""
-    numbers, known = index.numbers(), file.segment.ids
-    added = len(numbers) - int(np.searchsorted(numbers, _last(file), "right"))
-    kept = len(numbers) - added
-    return added <= _TAIL and kept >= (1 - _GONE) * len(known)
-
-
-def _last(file: CandidateFile) -> int:
-    """The last number that the file knows; all later ones are the tail."""
-    return int(file.segment.ids[-1]) if len(file.segment.ids) else 0
-
-
-def _measure(encoder: DocumentEncoder, profile: FieldProfile | None) -> Measure:
-    statistics = encoder.statistics
-    field = None if profile is None or statistics is None else Field(profile, statistics)
-    return Measure(field, encoder.config.score_weights or COSINE_ALONE)
-
-
-def _tail(index: Index, file: CandidateFile, measure: Measure) -> Iterator[Segment]:
-    """The documents that the file does not know."""
-    for block in _blocks(index.all_cards(after=_last(file))):
-        yield measure.segment([number for number, _ in block], [card for _, card in block])
-
-
-def _blocks(cards: Iterator[tuple[int, Card]]) -> Iterator[list[tuple[int, Card]]]:
-    while block := list(islice(cards, _BLOCK)):
-        yield block
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class CandidateFile:
-    """An open side file.
-
-    Attributes:
-        segment: of its documents; the arrays are views of the file.
-        profile: of the field that it was made within; None for a model without word statistics.
-        header: as written.
-    """
-
-    segment: Segment
-    profile: FieldProfile | None
-    header: dict[str, Any]
-    mapped: mmap.mmap
+    values: NDArray[np.int8]
+    scales: FloatArray
 
     @classmethod
-    def open(cls, path: Path, owner: str) -> CandidateFile | None:
-        """Open the file; None if it is missing, damaged, of another layout or of another owner."""
-        try:
-            with path.open("rb") as file:
-                mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-            header = _header(mapped)
-            if header["owner"] != owner:
-                return None
-            arrays = {name: _array(mapped, entry) for name, entry in header["arrays"].items()}
-            opened = cls(_segment(arrays), _profile(header, arrays), header, mapped)
-            return opened if len(mapped) > _CHECKED or opened.is_whole() else None
-        except (OSError, ValueError, LookupError, TypeError, AttributeError, OverflowError):
-            return None
-        except (SyntaxError, RecursionError, struct.error):  # NumPy parses the names of kinds
-            return None
+    def of(cls, vectors: FloatArray) -> ShortVectors:
+        """Round vectors [N, H]; the largest number of each row becomes 127 or -127."""
+        return cls(*in_int8(vectors))
 
-    def is_whole(self) -> bool:
-        """Whether all arrays are as they were written."""
-        return all(_checksum(self.mapped, entry) == entry["crc"] for entry in self.header["arrays"].values())
+    def products(self, query: FloatArray) -> FloatArray:
+        """The products of all rows with a vector [H]: float32 [N]."""
+        products = np.empty(len(self.values), np.float32)
+        for start in range(0, len(products), _WIDENED):
+            block = slice(start, start + _WIDENED)
+            products[block] = self.values[block].astype(np.float32) @ query
+        products *= self.scales
+        return products
 
 
-def build(path: Path, owner: str, blocks: Iterable[Sequence[tuple[int, Scorable]]], measure: Measure) -> None:
-    """Write the side file of an index atomically. Memory is bounded by the blocks.
+@dataclass(frozen=True, slots=True, eq=False)
+class Postings:
+    """Inverted lists: for each bucket of `Terms` the documents that hold it, and how heavy it is in them.
 
-    Args:
-        path: of the file.
-        owner: names the index, and the model that encoded it.
-        blocks: its documents by id, ascending; each block has one at least.
-        measure: of the index; the profile of its field is kept in the file.
-
-    Raises:
-        OSError: it cannot be written.
+    Attributes:
+        buckets: int32 [U], ascending: those that stand in a document.
+        starts: int64 [U + 1], where the list of each bucket begins and ends.
+        documents: int32 [P], rows of documents, ascending in each list.
+        weights: uint8 [P], to be multiplied by the document's scale.
+        scales: float32 [N].
     """
-    with ExitStack() as stack:
-        spool = _Spool(stack, path.parent)
-        for block in blocks:
-            spool.add(block, measure)
-        staged = stack.enter_context(atomic_file(path))
-        spool.write(staged, owner, None if measure.field is None else measure.field.profile)
+
+    buckets: NDArray[np.int32]
+    starts: Ints
+    documents: NDArray[np.int32]
+    weights: NDArray[np.uint8]
+    scales: FloatArray
+
+    @classmethod
+    def of(cls, words: ShortWords) -> Postings:
+        """Invert the words of N documents."""
+        order = np.argsort(words.buckets, kind="stable")
+        rows = np.repeat(np.arange(len(words.lengths), dtype=np.int32), words.lengths)
+        buckets, counts = np.unique(words.buckets, return_counts=True)
+        starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        return cls(buckets, starts, rows[order], words.weights[order], words.scales)
+
+    def sums(self, query: Terms) -> Floats:
+        """The sums over shared words of both weights, for every document: [N].
+
+        Lists are read from the query's heaviest word down, as long as they have `MAX_POSTINGS` entries together.
+        """
+        lists, weights = self._lists(query)
+        if not lists:
+            return np.zeros(len(self.scales))
+        documents = np.concatenate([self.documents[part] for part in lists])
+        products = [self.weights[part] * weight for part, weight in zip(lists, weights, strict=True)]
+        sums = np.bincount(documents, np.concatenate(products), len(self.scales))
+        scaled: Floats = np.multiply(sums, self.scales, dtype=np.float64)
+        return scaled
+
+    def _lists(self, query: Terms) -> tuple[list[slice], list[np.float32]]:
+        """The places of the lists to read, and the query's weight of each."""
+        if not len(self.buckets):
+            return [], []
+        order = np.argsort(-query.weights, kind="stable")
+        wanted, weights = query.buckets[order], query.weights[order]
+        places = np.minimum(np.searchsorted(self.buckets, wanted), len(self.buckets) - 1)
+        known = self.buckets[places] == wanted
+        places, weights = places[known], weights[known]
+        starts, ends = self.starts[places], self.starts[places + 1]
+        read = int(np.searchsorted(np.cumsum(ends - starts), MAX_POSTINGS, "right"))
+        bounds = zip(starts[:read].tolist(), ends[:read].tolist(), strict=True)
+        return [slice(start, end) for start, end in bounds], list(weights[:read])
 
 
-class _Spool:
-    """What the documents give, in their order, in temporary files: inverted lists can only be laid out at the end."""
+@dataclass(frozen=True, slots=True, eq=False)
+class ShortWords:
+    """The heaviest words of N documents, one document after the other.
 
-    def __init__(self, stack: ExitStack, folder: Path) -> None:
-        files = [tempfile.TemporaryFile(dir=folder) for _ in range(3)]  # noqa: SIM115 - the stack closes them
-        self._values, self._buckets, self._weights = map(stack.enter_context, files)
-        self._counts = np.zeros(2 * BUCKETS, np.int64)
-        self._size = 0
-        self._small: dict[str, list[NDArray[Any]]] = {
-            name: [] for name in ("ids", "vector_scales", "word_scales", "lengths")
-        }
-
-    def add(self, block: Sequence[tuple[int, Scorable]], measure: Measure) -> None:
-        """Add documents."""
-        documents = [document for _, document in block]
-        vectors, words = ShortVectors.of(measure.vectors(documents)), ShortWords.of(measure.words(documents))
-        self._size = vectors.values.shape[1]
-        vectors.values.tofile(self._values)
-        words.buckets.tofile(self._buckets)
-        words.weights.tofile(self._weights)
-        self._counts += np.bincount(words.buckets, minlength=2 * BUCKETS)
-        ids = np.array([number for number, _ in block], np.int64)
-        found: tuple[NDArray[Any], ...] = (ids, vectors.scales, words.scales, words.lengths)
-        for kept, array in zip(self._small.values(), found, strict=True):
-            kept.append(array)
-
-    def write(self, path: Path, owner: str, profile: FieldProfile | None) -> None:
-        """Write the file."""
-        small = {name: np.concatenate(kept or [np.zeros(0)]) for name, kept in self._small.items()}
-        lengths = small.pop("lengths").astype(np.int64)
-        buckets = np.flatnonzero(self._counts)
-        starts = np.concatenate([[0], np.cumsum(self._counts[buckets])])
-        arrays: Arrays = {
-            "ids": small["ids"].astype(np.int64),
-            "vector_scales": small["vector_scales"].astype(np.float32),
-            "word_scales": small["word_scales"].astype(np.float32),
-            "buckets": buckets.astype(np.int32),
-            "starts": starts.astype(np.int64),
-        }
-        if profile is not None:
-            arrays |= {_PROFILE + name: array for name, array in profile.arrays.items()}
-        entries = {name: _entry(array.dtype.str, array.shape) for name, array in arrays.items()}
-        entries["values"] = _entry("|i1", (len(lengths), self._size))
-        entries["documents"] = _entry("<i4", (int(lengths.sum()),))
-        entries["weights"] = _entry("|u1", (int(lengths.sum()),))
-        header: dict[str, Any] = {"owner": owner, "documents": len(lengths), "arrays": entries}
-        if profile is not None:
-            header["profile"] = [profile.name, profile.documents, profile.fingerprint]
-        end = _placed(header)
-        with path.open("r+b") as file:
-            file.truncate(end)
-            with mmap.mmap(file.fileno(), end) as mapped:
-                self._fill(mapped, header, arrays, lengths)
-
-    def _fill(self, mapped: mmap.mmap, header: dict[str, Any], arrays: Arrays, lengths: Ints) -> None:
-        entries = header["arrays"]
-        for name, array in arrays.items():
-            _array(mapped, entries[name])[...] = array
-        for place, block in _read(self._values, np.int8, self._size * 4096):
-            _array(mapped, entries["values"]).reshape(-1)[place : place + len(block)] = block
-        self._invert(
-            lengths,
-            arrays["starts"],
-            _array(mapped, entries["documents"]),
-            _array(mapped, entries["weights"]),
-        )
-        for entry in entries.values():
-            entry["crc"] = _checksum(mapped, entry)
-        _write_header(mapped, header)
-
-    def _invert(
-        self, lengths: Ints, starts: Ints, documents: NDArray[np.int32], weights: NDArray[np.uint8]
-    ) -> None:
-        """Put each entry into the list of its bucket, a stretch of documents at a time."""
-        following = np.zeros(2 * BUCKETS, np.int64)
-        following[np.flatnonzero(self._counts)] = starts[:-1]
-        ends = np.cumsum(lengths)
-        pairs = zip(
-            _read(self._buckets, np.int32, _SORTED), _read(self._weights, np.uint8, _SORTED), strict=True
-        )
-        for (place, buckets), (_, found) in pairs:
-            order = np.argsort(buckets, kind="stable")
-            ordered = buckets[order]
-            first = np.flatnonzero(np.diff(ordered, prepend=-1))
-            counts = np.diff(np.append(first, len(ordered)))
-            within = np.arange(len(ordered)) - np.repeat(first, counts)
-            targets = following[ordered] + within
-            documents[targets] = np.searchsorted(ends, place + order, "right")
-            weights[targets] = found[order]
-            following[ordered[first]] += counts
-
-
-def _read(file: IO[bytes], kind: type[np.generic], count: int) -> Iterator[tuple[int, NDArray[Any]]]:
-    """Yield the numbers of a temporary file in blocks, each with the position of its first number."""
-    file.seek(0)
-    place = 0
-    while len(block := np.frombuffer(file.read(count * np.dtype(kind).itemsize), kind)):
-        yield place, block
-        place += len(block)
-
-
-def _entry(kind: str, shape: Sequence[int]) -> dict[str, Any]:
-    return {"kind": kind, "shape": list(shape), "start": 0, "crc": 0}
-
-
-def _bytes(entry: dict[str, Any]) -> int:
-    return int(math.prod(entry["shape"]) * np.dtype(entry["kind"]).itemsize)
-
-
-def _placed(header: dict[str, Any]) -> int:
-    """Give each array its place, with room for the header before the first; returns the size of the file."""
-    place = 4096 + len(json.dumps(header))  # The numbers yet to come are shorter than the room.
-    for entry in header["arrays"].values():
-        entry["start"] = place = -(-place // _ALIGNED) * _ALIGNED
-        place += _bytes(entry)
-    return place
-
-
-def _write_header(mapped: mmap.mmap, header: dict[str, Any]) -> None:
-    text = json.dumps(header).encode()
-    mapped[: 16 + len(text)] = _MAGIC + struct.pack("<II", len(text), zlib.crc32(text)) + text
-
-
-def _header(mapped: mmap.mmap) -> dict[str, Any]:
-    """The header.
-
-    Raises:
-        ValueError: it is damaged, or the file is of another layout.
+    Attributes:
+        lengths: int64 [N], words of each document.
+        buckets: int32 [P], ascending within a document.
+        weights: uint8 [P], to be multiplied by the document's scale.
+        scales: float32 [N].
     """
-    length, checksum = struct.unpack_from("<II", mapped, 8)
-    text = mapped[16 : 16 + length]
-    if mapped[:8] != _MAGIC or zlib.crc32(text) != checksum:
-        raise ValueError("not a side file of this layout")
-    header: dict[str, Any] = json.loads(text)
-    return header
+
+    lengths: Ints
+    buckets: NDArray[np.int32]
+    weights: NDArray[np.uint8]
+    scales: FloatArray
+
+    @classmethod
+    def of(cls, documents: Iterable[Terms]) -> ShortWords:
+        """Keep the `HEAVIEST` words of each document, in 8 bits a weight."""
+        kept = []
+        for terms in documents:
+            # Of equal weights those of the first buckets, in the order of their buckets.
+            rows = np.sort(np.argsort(-terms.weights, kind="stable")[:HEAVIEST])
+            kept.append(Terms(terms.buckets[rows], terms.weights[rows]))
+        scales = np.array([terms.weights.max(initial=0.0) / 255 for terms in kept], np.float32)
+        weights = [
+            np.rint(terms.weights / scale if scale else terms.weights).astype(np.uint8)
+            for terms, scale in zip(kept, scales, strict=True)
+        ]
+        return cls(
+            np.array([len(terms.buckets) for terms in kept], np.int64),
+            np.concatenate([terms.buckets for terms in kept] or [np.zeros(0, np.int32)]),
+            np.concatenate(weights or [np.zeros(0, np.uint8)]),
+            scales,
+        )
 
 
-def _array(mapped: mmap.mmap, entry: dict[str, Any]) -> NDArray[Any]:
-    count = math.prod(entry["shape"])
-    return np.frombuffer(mapped, entry["kind"], count, entry["start"]).reshape(entry["shape"])
+@dataclass(frozen=True, slots=True, eq=False)
+class Measure:
+    """How the first stage sees documents.
+
+    Attributes:
+        field: whose statistics it uses; None for those of the model alone.
+        score_weights: of the model. One that scores no chunks is served by document vectors instead of means.
+    """
+
+    field: Field | None
+    score_weights: ScoreWeights
+
+    @property
+    def _by_domain(self) -> Floats:
+        if self.field is None:
+            return self.score_weights.by_domain
+        return self.field.weights_by_domain(self.score_weights)
+
+    def vectors(self, documents: Sequence[Scorable]) -> FloatArray:
+        """The unit means of the whitened unit chunk vectors of B documents, [B, H]; see the part "mean" of a score.
+
+        There is at least one document, and none is adapted to a field.
+        """
+        if not self._by_domain[:, PARTS.index("mean") : PARTS.index("words")].any():
+            return unit_rows(np.stack([item.document_vector for item in documents]))
+        if self.field is None:
+            vectors = np.concatenate([item.centred_unit_vectors for item in documents])
+        else:
+            chunks = np.concatenate([item.chunk_vectors for item in documents])
+            vectors = unit_rows(self.field.whitening.apply(chunks))
+        lengths = np.array([len(item.shares) for item in documents])
+        return unit_rows(np.add.reduceat(vectors, np.cumsum(lengths) - lengths, axis=0))
+
+    def words(self, documents: Sequence[Scorable]) -> list[Terms]:
+        """The words of documents, weighted within the field; no words for a model without a lexicon."""
+        known = [item.terms or NO_TERMS for item in documents]
+        if self.field is None:
+            return known
+        weighted = []
+        for terms in known:
+            weights = terms.weights * self.field.word_factors.take(terms.buckets)
+            length = np.linalg.norm(weights)
+            weighted.append(Terms(terms.buckets, (weights / (length or 1.0)).astype(np.float32)))
+        return weighted
+
+    def query(self, query: Scorable) -> FirstQuery:
+        """A document that is not adapted to the field, as a query."""
+        weights = domain_shares(query, query, self.score_weights) @ self._by_domain
+        # The same as `words`, without the factors of all buckets.
+        terms = query.terms if self.field is None else self.field.adapt(query).terms
+        return FirstQuery(
+            self.vectors([query])[0],
+            terms or NO_TERMS,
+            float(weights[PARTS.index("words") :].sum() / weights.sum()),
+            self.score_weights.saturation,
+        )
+
+    def segment(self, ids: Sequence[int], documents: Sequence[Scorable]) -> Segment:
+        """What the first stage needs of documents, at least one; `ids` ascend."""
+        return Segment(
+            np.asarray(ids, np.int64),
+            ShortVectors.of(self.vectors(documents)),
+            Postings.of(ShortWords.of(self.words(documents))),
+        )
 
 
-def _checksum(mapped: mmap.mmap, entry: dict[str, Any]) -> int:
-    start = int(entry["start"])
-    with memoryview(mapped) as view, view[start : start + _bytes(entry)] as part:
-        return zlib.crc32(part)
+@dataclass(frozen=True, slots=True, eq=False)
+class Segment:
+    """What the first stage knows of N documents.
+
+    Attributes:
+        ids: int64 [N], of the documents in the index, ascending.
+    """
+
+    ids: Ints
+    vectors: ShortVectors
+    postings: Postings
 
 
-def _segment(arrays: Arrays) -> Segment:
-    return Segment(
-        arrays["ids"],
-        ShortVectors(arrays["values"], arrays["vector_scales"]),
-        Postings(
-            arrays["buckets"], arrays["starts"], arrays["documents"], arrays["weights"], arrays["word_scales"]
-        ),
-    )
+@dataclass(frozen=True, slots=True, eq=False)
+class FirstQuery:
+    """A query as the first stage needs it.
+
+    Attributes:
+        vector: float32 [H], unit length.
+        words: weighted within the field.
+        word_share: weight of the words in the fused score; vectors have the rest.
+        saturation: see `scoring.score.saturated`.
+    """
+
+    vector: FloatArray
+    words: Terms
+    word_share: float
+    saturation: float
 
 
-def _profile(header: dict[str, Any], arrays: Arrays) -> FieldProfile | None:
-    if "profile" not in header:
-        return None
-    name, documents, fingerprint = header["profile"]
-    kept = {item.removeprefix(_PROFILE): array for item, array in arrays.items()}
-    return FieldProfile.of_arrays(name, documents, fingerprint, kept)
+def candidates(
+    query: FirstQuery, segments: Sequence[Segment], limit: int, allowed: Ints | None = None
+) -> Ints:
+    """The ids of the `limit` documents that are likely to be closest, ascending.
+
+    Each document stands in one of the segments; `allowed` are the ids that may be chosen, ascending, None allows all.
+    """
+    ids = np.concatenate([segment.ids for segment in segments])
+    vectors = np.concatenate([segment.vectors.products(query.vector) for segment in segments])
+    words = np.concatenate([segment.postings.sums(query.words) for segment in segments])
+    if allowed is not None:
+        rows = np.flatnonzero(np.isin(ids, allowed, assume_unique=True))
+        ids, vectors, words = ids[rows], vectors[rows], words[rows]
+    scores = fused(vectors, words, query)
+    return np.sort(ids[best(scores, limit)])
+
+
+def fused(vectors: FloatArray, words: Floats, query: FirstQuery) -> Floats:
+    """One score of both measures, [N]."""
+    raised = saturated(np.minimum(words, 1.0), query.saturation)
+    return (1 - query.word_share) * vectors + query.word_share * raised
+
+
+def best(scores: Floats, limit: int) -> Ints:
+    """The places of the highest scores; of equal ones the first."""
+    if len(scores) <= limit:
+        return np.arange(len(scores))
+    least = np.partition(scores, len(scores) - limit)[len(scores) - limit]
+    above = np.flatnonzero(scores > least)
+    level = np.flatnonzero(scores == least)[: limit - len(above)]
+    return np.concatenate([above, level])

@@ -1,30 +1,45 @@
-"""Read, chunk and encode documents at the same time, with a bounded number of tokens in memory.
+"""Read and encode the files of a corpus, many at a time, with a bounded number of tokens in memory.
 
 Threads read files ahead (the work is in reader processes) and cut them into chunks. Another thread encodes windows of
 documents, the longest chunk of all first, so that batches hold little padding and cores end together. The caller takes
-the encodings, and writes them while the next window is encoded.
+the encodings, and writes them while the next window is encoded. `Collector` asks the cache before any of that.
+
+Where time is short (`Budget`), those are encoded first that look closest to the query. Reading is about ten times
+faster than encoding, and the words of a text can be weighted without the network. So all files are read first, and
+ordered by the words that they share with the query. Then they are read again and encoded in that order, one by one.
 """
 
 from __future__ import annotations
 
 import threading
 import time
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, TypeVar
 
+from colde_cli.corpus.finding import Skipped
+from colde_cli.corpus.records import Card, Store
 from colde_cli.documents.document import Chunk, Document
+from colde_cli.documents.reading import read
 from colde_cli.documents.sandbox import readers
 from colde_cli.encoder.encoding import DocumentEncoder, Encoding
-from colde_cli.errors import DocumentError
-from colde_cli.settings import usable_cores
+from colde_cli.encoder.loading import learn_field, model_statistics
+from colde_cli.errors import DocumentError, NoTextError
+from colde_cli.scoring.lexicon import overlap
+from colde_cli.scoring.profile import MIN_DOCUMENTS, Field, FieldProfile
+from colde_cli.scoring.score import Scorable
+from colde_cli.settings import CORPUS, usable_cores
 
-Failure = TypeVar("Failure")
+if TYPE_CHECKING:
+    from colde_cli.similarity.boilerplate import Boilerplate
+
+Result = TypeVar("Result")
 
 CPU_WINDOW, DEVICE_WINDOW = 1 << 16, 1 << 18
 """Tokens encoded together: a few seconds' work of a CPU, several batches of an accelerator."""
@@ -34,6 +49,9 @@ _MIN_TOKENS = 256
 """Tokens counted for every document in addition to its own: a million empty documents fill the memory, too."""
 _FILES_AHEAD = 32
 """Files that are read, or wait to be, at the same time; only as many as there are cores are being read."""
+_AHEAD = 2  # files that `call_ahead` calls for ahead, for each core
+_READING = 0.5
+"""Share of the time that reading all files may take: what is found late has to be encoded too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,15 +59,13 @@ class StageTimes:
     """How long each stage took, in seconds. Stages run at the same time, so that their sum exceeds `total`.
 
     Attributes:
-        read: summed over all threads that read.
-        chunk: summed over the same threads.
+        read, chunk: summed over all threads that read.
         encode: that the encoder was at work.
         write: that the caller took with what it was given.
         wait: that the encoder waited for documents.
         total: from the first file to the last.
-        documents: that were encoded.
         pages: of those documents that have pages.
-        tokens: of their chunks.
+        tokens: of the chunks of all documents that were encoded.
     """
 
     read: float = 0.0
@@ -92,8 +108,8 @@ class StageClock:
         self._files: int | None = None
         self._finished, self._read, self._chunks_read, self._chunks_encoded = 0, 0, 0, 0
         self._told = 0.0  # files encoded, as the last look said
-        self._seconds = dict.fromkeys(("read", "chunk", "encode", "write", "total"), 0.0)
-        self._counts = dict.fromkeys(("documents", "pages", "tokens"), 0)
+        self._seconds: dict[str, float] = defaultdict(float)
+        self._documents, self._pages, self._tokens = 0, 0, 0
         self._lock = threading.Lock()
 
     @contextmanager
@@ -106,12 +122,10 @@ class StageClock:
             with self._lock:
                 self._seconds[name] += time.monotonic() - start
 
-    def encoded(self, window: Sequence[_Chunked]) -> None:
-        """Count documents that were encoded."""
+    def seconds(self, name: str) -> float:
+        """How long a stage took so far."""
         with self._lock:
-            self._counts["documents"] += len(window)
-            self._counts["pages"] += sum(len(item.document.page_starts) for item in window)
-            self._counts["tokens"] += sum(len(chunk.ids) for item in window for chunk in item.chunks)
+            return self._seconds.get(name, 0.0)
 
     def expect(self, files: int) -> None:
         """Raise the number of expected files by `files`, or lower it."""
@@ -135,6 +149,13 @@ class StageClock:
         with self._lock:
             self._chunks_encoded += chunks
 
+    def count_documents(self, window: Sequence[_Chunked]) -> None:
+        """Count documents that were encoded."""
+        with self._lock:
+            self._documents += len(window)
+            self._pages += sum(len(item.document.page_starts) for item in window)
+            self._tokens += sum(len(chunk.ids) for item in window for chunk in item.chunks)
+
     @property
     def progress(self) -> PipelineProgress:
         """How far the work is: the chunks of a file are taken for those of all files read so far.
@@ -143,26 +164,84 @@ class StageClock:
         """
         with self._lock:
             share = self._chunks_encoded / self._chunks_read if self._chunks_read else 1.0
-            done = self._finished
-            self._told = max(self._told, done + self._read * min(1.0, share))
-            return PipelineProgress(self._files, done + self._read, self._told)
+            self._told = max(self._told, self._finished + self._read * min(1.0, share))
+            return PipelineProgress(self._files, self._finished + self._read, self._told)
 
     @property
     def times(self) -> StageTimes:
         """The times so far."""
         with self._lock:
-            waited = max(0.0, self._seconds["total"] - self._seconds["encode"])
-            values: dict[str, Any] = {**self._seconds, **self._counts}
-            return StageTimes(wait=waited, **values)
+            read, chunk, encode, write, total = (
+                self._seconds[name] for name in ("read", "chunk", "encode", "write", "total")
+            )
+            counts = (self._documents, self._pages, self._tokens)
+            return StageTimes(read, chunk, encode, write, max(0.0, total - encode), total, *counts)
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusReader:
+    """Reads the files of a corpus, all in the same way.
+
+    Attributes:
+        password: of encrypted PDFs.
+        boilerplate: text to leave out of every file; None leaves out none.
+    """
+
+    password: str | None = None
+    boilerplate: Boilerplate | None = None
+
+    def read(self, source: str | Path) -> Document:
+        """Read a file, or standard input for "-".
+
+        Raises:
+            DocumentError: it cannot be read, or nothing of it is left.
+        """
+        document = read(source, password=self.password)
+        return document if self.boilerplate is None else self.boilerplate.without(document)
+
+    def store(self, encoder: DocumentEncoder) -> Store:
+        """The store of encodings of files read this way."""
+        options = () if self.boilerplate is None else (self.boilerplate.identity,)
+        # The cache is not encrypted: it must not hold text that takes a password to read.
+        return Store(None if self.password else encoder.cache, encoder, options)
+
+
+def skipping(call: Callable[[Path], Result]) -> Callable[[Path], Result | Skipped]:
+    """A call for a file whose `DocumentError` becomes a `Skipped`."""
+
+    def attempt(path: Path) -> Result | Skipped:
+        try:
+            return call(path)
+        except DocumentError as error:
+            return Skipped(str(path), str(error))
+
+    return attempt
+
+
+def call_ahead(
+    pool: ThreadPoolExecutor,
+    call: Callable[[Path], Result],
+    files: Iterable[Path],
+    goes_on: Callable[[], bool] = lambda: True,
+) -> Iterator[Result]:
+    """Call for each file, a few files ahead, and yield the results in their order.
+
+    Once `goes_on` is false no further call is made; the first is made in any case.
+    """
+    waiting: deque[Future[Result]] = deque()
+    for number, path in enumerate(files):
+        if number and not goes_on():
+            break
+        waiting.append(pool.submit(call, path))
+        if len(waiting) > _AHEAD * usable_cores():
+            yield waiting.popleft().result()
+    while waiting:
+        yield waiting.popleft().result()
 
 
 @dataclass(frozen=True, slots=True)
 class _Chunked:
-    """A document that waits to be encoded.
-
-    Attributes:
-        tokens: what it counts in a window.
-    """
+    """A document that waits to be encoded; `tokens` is what it counts in a window."""
 
     document: Document
     chunks: tuple[Chunk, ...]
@@ -173,156 +252,332 @@ class _StoppedError(Exception):
     """Ends the encoding of a window that nobody waits for."""
 
 
-def encode_ahead(
-    files: Iterable[Path],
-    read: Callable[[Path], Document],
-    encoder: DocumentEncoder,
-    failed: Callable[[Path, DocumentError], Failure],
-    clock: StageClock,
-) -> Generator[Encoding | Failure, None, None]:
-    """Read and encode files; yield each in the order of completion. Closing the generator ends all of it at once.
+def encode_files(
+    files: Iterable[Path], encoder: DocumentEncoder, reader: CorpusReader, clock: StageClock | None = None
+) -> Generator[Encoding | Skipped, None, None]:
+    """Read and encode files, many at a time; yield each in the order of completion, with its path as in `files`.
+
+    A file that cannot be read, or has not a single token, is `Skipped`. Closing the generator ends all of it at once:
+    use `contextlib.closing`, as an error elsewhere does not close it.
 
     Args:
-        files: taken by the thread that takes the results, and only as fast as they are read.
-        read: called from several threads.
-        encoder: of the model.
-        failed: what to yield for a file that `read` refuses, or that has no token.
+        files: regular files; taken only as fast as they are read, by the thread that takes the results.
+        encoder: its cache keeps the vectors of chunks.
+        reader: reads the files, in several threads.
         clock: measures the stages.
     """
-    run = _PipelineRun(encoder, read, failed, clock)
-    with clock.stage("total"), readers(usable_cores()) as pool, run.encoding():
-        waiting = iter(files)
+    clock, paths, unfinished = clock or StageClock(), iter(files), 0
+    with (
+        clock.stage("total"),
+        readers(usable_cores()) as pool,
+        ThreadPoolExecutor(1, "colde-encode") as encoding,
+        closing(_Pipeline(encoder, reader, clock, encoding)) as pipeline,
+    ):
         while True:
-            run.read_ahead(pool, waiting)
-            done = run.take_done()
-            if not done:
+            for path in islice(paths, pipeline.room()):
+                unfinished += 1
+                pipeline.begin(pool, path)
+            if not unfinished:
                 return
+            done = pipeline.done.get()
+            if isinstance(done, BaseException):
+                raise done
+            unfinished -= len(done)
             with clock.stage("write"):
                 while done:  # nothing that was yielded is kept
                     yield done.popleft()
 
 
-class _PipelineRun(Generic[Failure]):
-    """The state that the caller's thread, the reading threads and the encoding thread share."""
+class _Pipeline:
+    """What the caller's thread, the reading threads and the encoding thread share.
+
+    Attributes:
+        done: what was encoded or skipped, and errors, which are for the caller's thread.
+    """
+
+    def __init__(
+        self, encoder: DocumentEncoder, reader: CorpusReader, clock: StageClock, encoding: ThreadPoolExecutor
+    ) -> None:
+        self._encoder, self._reader, self._clock, self._thread = encoder, reader, clock, encoding
+        self._most = CPU_WINDOW if encoder.info.device == "cpu" else DEVICE_WINDOW
+        self._lock = threading.Lock()
+        self._reading = 0  # files that are read or wait to be
+        self._waiting: deque[_Chunked] = deque()
+        self._encoding = self._closed = False
+        self.done: SimpleQueue[deque[Encoding | Skipped] | BaseException] = SimpleQueue()
+
+    def close(self) -> None:
+        """End the encoding, in the middle of a window if it must be."""
+        with self._lock:
+            self._closed = True
+
+    def room(self) -> int:
+        """How many further files may be read: none while enough text waits."""
+        with self._lock:
+            enough = sum(item.tokens for item in self._waiting) >= _WINDOWS_AHEAD * self._most
+            return 0 if enough else _FILES_AHEAD - self._reading
+
+    def begin(self, pool: ThreadPoolExecutor, path: Path) -> None:
+        """Have a file read, then encoded."""
+        with self._lock:
+            self._reading += 1
+        pool.submit(self._read, path)
+
+    def _read(self, path: Path) -> None:
+        chunked: _Chunked | None = None
+        try:
+            with self._clock.stage("read"):
+                document = self._reader.read(path)
+            with self._clock.stage("chunk"):
+                chunks = self._encoder.chunk(document)
+            chunked = _Chunked(document, chunks, _MIN_TOKENS + sum(len(chunk.ids) for chunk in chunks))
+        except DocumentError as error:
+            self.done.put(deque([Skipped(str(path), str(error))]))
+        except BaseException as error:
+            self.done.put(error)
+        self._clock.count_read(len(chunked.chunks) if chunked else 0)
+        with self._lock:
+            self._reading -= 1
+            self._waiting.extend([chunked] if chunked else [])
+        self._encode_next()
+
+    def _encode_next(self) -> None:
+        """Have as many of the waiting documents encoded as fit into a window, but one at least."""
+        with self._lock:
+            if self._encoding or self._closed or not self._waiting:
+                return
+            self._encoding = True
+            window = [self._waiting.popleft()]
+            room = self._most - window[0].tokens
+            while self._waiting and self._waiting[0].tokens <= room:
+                window.append(self._waiting.popleft())
+                room -= window[-1].tokens
+            self._thread.submit(self._encode, window)
+
+    def _encode(self, window: Sequence[_Chunked]) -> None:
+        uncounted = sum(len(item.chunks) for item in window)
+
+        def go_on(chunks: int) -> None:
+            nonlocal uncounted
+            if self._closed:
+                raise _StoppedError
+            uncounted -= chunks
+            self._clock.count_encoded(chunks)
+
+        try:
+            with self._clock.stage("encode"):
+                documents = [item.document for item in window]
+                chunked = [item.chunks for item in window]
+                encodings = self._encoder.encode_chunked(documents, chunked, go_on)
+            self._clock.count_encoded(uncounted)  # equal chunks are encoded once
+            self._clock.count_documents(window)
+            self.done.put(deque(encodings))
+        except BaseException as error:
+            self.done.put(error)
+        with self._lock:
+            self._encoding = False
+        self._encode_next()
+
+
+def encode_each(
+    documents: Sequence[Document], encoder: DocumentEncoder, progress: Callable[[int], None] | None = None
+) -> list[Encoding | Skipped]:
+    """Encode documents together; one that has not a single token is `Skipped`."""
+    try:
+        return list(encoder.encode_many(documents, progress))
+    except NoTextError as error:
+        if len(documents) > 1:  # Find it.
+            return [item for document in documents for item in encode_each([document], encoder, progress)]
+        return [Skipped(documents[0].path, str(error))]
+
+
+class Budget:
+    """The time to encode documents in, and the query that they should be close to."""
+
+    def __init__(self, query: Scorable, seconds: float) -> None:
+        self.query, self._seconds = query, seconds
+        self._begun = self._encoding = time.monotonic()
+        self._characters = self._encoded = 0
+
+    def begin(self) -> None:
+        """Let the time begin."""
+        self._begun = time.monotonic()
+
+    @property
+    def _passed(self) -> float:
+        return time.monotonic() - self._begun
+
+    def reading(self) -> bool:
+        """Whether there is time to read another file."""
+        return self._passed < _READING * self._seconds
+
+    def allows(self, document: Document) -> bool:
+        """Whether a document can be encoded in time, as fast as those before; the first is allowed in any case."""
+        now = time.monotonic()
+        if not self._encoded:
+            self._encoding = now
+            return True
+        expected = (now - self._encoding) / max(1, self._characters) * len(document.text)
+        return self._passed + expected <= self._seconds
+
+    def spend(self, item: Encoding | Skipped) -> None:
+        """Note what was encoded."""
+        if isinstance(item, Encoding):
+            self._encoded += 1
+            self._characters += len(item.document.text)
+
+
+def encode_promising(
+    budget: Budget,
+    files: Sequence[Path],
+    encoder: DocumentEncoder,
+    reader: CorpusReader,
+    clock: StageClock | None = None,
+) -> Generator[Encoding | Skipped, None, None]:
+    """Read all files; yield the encodings of those closest to the query by words, as many as the time allows.
+
+    One document is encoded in any case. Files that cannot be read are yielded as `Skipped`. Close the generator, as
+    that of `encode_files`. A model without a lexicon takes the files in their order. `clock` counts files.
+    """
+    clock, terms = clock or StageClock(), budget.query.terms
+    lexicon = None if encoder.statistics is None else encoder.statistics.lexicon
+
+    def share(path: Path) -> float:
+        document = reader.read(path)
+        return overlap(terms, lexicon.terms(encoder.chunk(document))) if lexicon and terms else 0.0
+
+    def go_on(_: int) -> None:
+        clock.check()
+
+    budget.begin()
+    shares: list[tuple[float, int]] = []
+    with readers(usable_cores()) as pool:
+        for number, found in enumerate(call_ahead(pool, skipping(share), files, budget.reading)):
+            clock.count_read(0 if isinstance(found, Skipped) else 1)
+            if isinstance(found, Skipped):
+                yield found
+            else:
+                shares.append((-found, number))
+        promising = [files[number] for _, number in sorted(shares)]
+        for item in call_ahead(pool, skipping(reader.read), promising):
+            if isinstance(item, Document):
+                if not budget.allows(item):
+                    return
+                (encoded,) = encode_each([item], encoder, go_on)
+                budget.spend(encoded)
+            clock.count_encoded(1)
+            yield encoded if isinstance(item, Document) else item
+
+
+class Collector:
+    """Gets the cards of files from the store, and reads and encodes the others, many at a time.
+
+    Attributes:
+        encoded: how many files were not in the store.
+        unencoded: how many were left out for want of time.
+    """
 
     def __init__(
         self,
         encoder: DocumentEncoder,
-        read: Callable[[Path], Document],
-        failed: Callable[[Path, DocumentError], Failure],
-        clock: StageClock,
+        reader: CorpusReader,
+        clock: StageClock | None = None,
+        budget: Budget | None = None,
     ) -> None:
-        self._encoder, self._read, self._failed, self._clock = encoder, read, failed, clock
-        self._most = CPU_WINDOW if encoder.info.device == "cpu" else DEVICE_WINDOW
-        self._changed = threading.Condition()
-        self._reading = 0  # files that are read or wait to be
-        self._waiting: deque[_Chunked] = deque()
-        self._encoding = False
-        self._done: deque[Encoding | Failure] = deque()
-        self._error: BaseException | None = None
-        self._stopped = False
+        self._store, self._encoder, self._reader = reader.store(encoder), encoder, reader
+        self._clock, self._budget = clock or StageClock(), budget
+        self._keys: dict[Path, bytes] = {}
+        self._skipped: list[Skipped] = []
+        self.encoded = self.unencoded = 0
 
-    @contextmanager
-    def encoding(self) -> Iterator[None]:
-        """Encode in a thread, which ends with the block, in the middle of a window if it must."""
-        thread = threading.Thread(target=self._encode_all, name="colde-encode", daemon=True)
-        thread.start()
+    @property
+    def skipped(self) -> tuple[Skipped, ...]:
+        """The files that could not be read, by path."""
+        return tuple(sorted(self._skipped, key=lambda item: item.path))
+
+    def cards(self, files: Sequence[Path], progress: Callable[[int], None] | None = None) -> list[Card]:
+        """The cards of all files that can be read, in the order of `files`."""
+        advance = progress or (lambda number: None)
+        with ThreadPoolExecutor(usable_cores()) as pool:
+            keys = list(pool.map(self._key, files))
+        self._keys = {path: key for path, key in zip(files, keys, strict=True) if key is not None}
+        known = self._store.cards(self._keys)
+        advance(len(known) + len(files) - len(self._keys))
+        missing = [path for path in self._keys if path not in known]
+        self.unencoded = len(missing)
+        self._clock.expect(len(missing))
+        arguments = (missing, self._encoder, self._reader, self._clock)
+        with closing(
+            encode_promising(self._budget, *arguments) if self._budget else encode_files(*arguments)
+        ) as items:
+            for item in items:
+                self.unencoded -= 1
+                if isinstance(item, Skipped):
+                    self._skipped.append(item)
+                else:
+                    path = Path(item.document.path)
+                    self._store.keep(self._keys[path], item)
+                    known[path] = Card.of(item)
+                    self.encoded += 1
+                advance(1)
+        advance(self.unencoded)
+        return [known[path] for path in files if path in known]
+
+    def _key(self, path: Path) -> bytes | None:
         try:
-            yield
-        finally:
-            with self._changed:
-                self._stopped = True
-                self._changed.notify_all()
-            thread.join()
+            if path.is_file():
+                return self._store.key(path)
+            self._skipped.append(Skipped.unopened(path))
+        except OSError as error:
+            self._skipped.append(Skipped.unopened(path, error))
+        return None
 
-    def read_ahead(self, pool: ThreadPoolExecutor, files: Iterator[Path]) -> None:
-        """Let further files be read, unless enough text waits."""
-        with self._changed:
-            enough = sum(item.tokens for item in self._waiting) >= _WINDOWS_AHEAD * self._most
-            free = 0 if enough else _FILES_AHEAD - self._reading
-        for path in islice(files, free):
-            with self._changed:
-                self._reading += 1
-            pool.submit(self._read_one, path)
+    def encoding(self, path: str) -> Encoding:
+        """The whole encoding of a document that has a card; made once more where it was not kept."""
+        known = self._store.encoding(Path(path), self._keys[Path(path)])
+        return known or self._encoder.encode(self._reader.read(path))
 
-    def take_done(self) -> deque[Encoding | Failure]:
-        """Wait until something is done, and take it; nothing at the end of all files."""
-        with self._changed:
-            self._changed.wait_for(lambda: self._done or self._error or self._is_idle())
-            if self._error is not None:
-                raise self._error
-            done, self._done = self._done, deque()
-            return done
+    def in_order(self, cards: Iterable[Card], *others: Encoding) -> list[tuple[bytes, Scorable]]:
+        """Documents with their keys, by key: the same documents in another order are the same field."""
+        keyed: list[tuple[bytes, Scorable]] = [(self._keys[Path(card.path)], card) for card in cards]
+        keyed += [(self._store.key(Path(other.document.path)), other) for other in others]
+        return sorted(keyed, key=lambda item: item[0])
 
-    def _is_idle(self) -> bool:
-        return not (self._reading or self._waiting or self._encoding)
+    def field(self, cards: Iterable[Card], *others: Encoding) -> Field | None:
+        """The field that a corpus is; None in one of fewer than `MIN_DOCUMENTS`, or without word statistics.
 
-    def _read_one(self, path: Path) -> None:
-        chunked: _Chunked | None = None
-        failure: list[Failure] = []
-        error: BaseException | None = None
-        try:
-            chunked = self._chunked(path)
-        except DocumentError as reason:
-            failure.append(self._failed(path, reason))
-        except BaseException as reason:  # for the caller's thread, which waits
-            error = reason
-        self._clock.count_read(len(chunked.chunks) if chunked else 0)
-        with self._changed:
-            self._reading -= 1
-            self._waiting.extend([chunked] if chunked else [])
-            self._done.extend(failure)
-            self._error = self._error or error
-            self._changed.notify_all()
+        The store keeps its profile for the next search.
+        """
+        statistics, ordered = self._encoder.statistics, self.in_order(cards, *others)
+        if statistics is None or len(ordered) < MIN_DOCUMENTS:
+            return None
+        keys = [key for key, _ in ordered]
+        profile = self._store.profile(CORPUS, statistics.fingerprint, keys)
+        if profile is not None:
+            return Field(profile, statistics)
+        field = learn_field(CORPUS, [item for _, item in ordered], self._encoder)
+        self._store.keep_profile(field.profile, keys)
+        return field
 
-    def _chunked(self, path: Path) -> _Chunked:
-        with self._clock.stage("read"):
-            document = self._read(path)
-        with self._clock.stage("chunk"):
-            chunks = self._encoder.chunk(document)
-        return _Chunked(document, chunks, _MIN_TOKENS + sum(len(chunk.ids) for chunk in chunks))
 
-    def _encode_all(self) -> None:
-        """Encode windows until there is an error, or nobody waits for more."""
-        while window := self._next_window():
-            encodings: list[Encoding] = []
-            error: BaseException | None = None
-            try:
-                encodings = self._encode(window)
-            except BaseException as reason:  # for the caller's thread, which waits
-                error = reason
-            with self._changed:
-                self._encoding = False
-                self._done.extend(encodings)
-                self._error = self._error or error
-                self._changed.notify_all()
+def adapt_files(
+    files: Sequence[Path],
+    name: str,
+    encoder: DocumentEncoder,
+    *,
+    password: str | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> tuple[FieldProfile, tuple[Skipped, ...]]:
+    """Learn the profile `name` of the documents in files; also returns the files that cannot be read.
 
-    def _next_window(self) -> list[_Chunked]:
-        """Wait for documents; take as many as fit, but one at least. Nothing at the end."""
-        with self._changed:
-            self._changed.wait_for(lambda: self._waiting or self._stopped)
-            window: list[_Chunked] = []
-            left = self._most
-            while not self._stopped and self._waiting and (not window or self._waiting[0].tokens <= left):
-                window.append(self._waiting.popleft())
-                left -= window[-1].tokens
-            self._encoding = bool(window)
-            self._changed.notify_all()  # there is room to read ahead
-            return window
-
-    def _encode(self, window: Sequence[_Chunked]) -> list[Encoding]:
-        left = sum(len(item.chunks) for item in window)
-
-        def go_on(chunks: int) -> None:
-            nonlocal left
-            if self._stopped:
-                raise _StoppedError
-            left -= chunks
-            self._clock.count_encoded(chunks)
-
-        with self._clock.stage("encode"):
-            documents = [item.document for item in window]
-            encodings = self._encoder.encode_chunked(documents, [item.chunks for item in window], go_on)
-        self._clock.count_encoded(left)  # equal chunks are encoded once
-        self._clock.encoded(window)
-        return encodings
+    Raises:
+        DocumentError: none of the files can be read.
+        OptionError: the model can have no profiles.
+    """
+    model_statistics(encoder)  # An error before the work, not after it.
+    collector = Collector(encoder, CorpusReader(password))
+    cards = collector.cards(files, progress)
+    if not cards:
+        raise DocumentError(f"None of the {len(files)} documents can be read: {collector.skipped[0].reason}")
+    ordered = [card for _, card in collector.in_order(cards)]
+    return learn_field(name, ordered, encoder).profile, collector.skipped

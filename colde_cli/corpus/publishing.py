@@ -27,10 +27,11 @@ from itertools import pairwise
 from pathlib import Path
 from typing import IO, Any
 
-from colde_cli.corpus.collecting import is_index
-from colde_cli.corpus.index import Index, connect, trouble
-from colde_cli.corpus.remotes import Remote, open_remote
-from colde_cli.corpus.writing import LOCK, only_writer
+from colde_cli.corpus.finding import Corpus, is_index
+from colde_cli.corpus.index_reader import Index, connect, trouble
+from colde_cli.corpus.index_writer import LOCK, only_writer
+from colde_cli.corpus.remotes import Remote, is_url, open_remote
+from colde_cli.documents.selection import one_or_more
 from colde_cli.encoder.cache import digest
 from colde_cli.errors import BadIndexError, OptionError, RemoteError
 from colde_cli.files import atomic_file, bytes_below, replace_folder
@@ -110,6 +111,12 @@ class Transfer:
     sent_bytes: int
 
 
+def local_places(corpus: Corpus, progress: Progress | None = None) -> list[str | Path]:
+    """The places of a corpus, with a folder in the cache in place of the URL of a published index; see `fetch`."""
+    places = one_or_more(corpus)
+    return [fetch(str(place), progress=progress).folder if is_url(place) else place for place in places]
+
+
 def push(index: Path, url: str, *, force: bool = False, progress: Progress | None = None) -> Transfer:
     """Publish an index as the next version at a URL.
 
@@ -149,11 +156,7 @@ def push(index: Path, url: str, *, force: bool = False, progress: Progress | Non
 def pull(url: str, index: Path, *, force: bool = False, progress: Progress | None = None) -> Transfer:
     """Fetch the newest version at a URL into a folder, to work with as with any other index.
 
-    Args:
-        url: of the published index.
-        index: the folder; made if it does not exist.
-        force: replace an index that has changes of its own.
-        progress: called with the number of blocks just done.
+    The folder is made if it does not exist; `force` replaces an index that has changes of its own.
 
     Raises:
         RemoteError: the place cannot be used, holds no index, or a block of it is damaged.
@@ -179,10 +182,6 @@ def pull(url: str, index: Path, *, force: bool = False, progress: Progress | Non
 
 def fetch(url: str, *, progress: Progress | None = None) -> Transfer:
     """Bring the newest version at a URL into the cache folder, to search in; only what is new is transferred.
-
-    Args:
-        url: of the published index.
-        progress: called with the number of blocks just done.
 
     Raises:
         RemoteError: the place cannot be used, holds no index, or a block of it is damaged.

@@ -42,7 +42,7 @@ from colde_cli.views.wording import (
 )
 
 if TYPE_CHECKING:
-    from colde_cli.corpus.ranking import Hit, Match, MatchedSection, Ranking
+    from colde_cli.corpus.rank_corpus import Hit, Match, MatchedSection, Ranking
     from colde_cli.documents.document import Document
     from colde_cli.documents.passages import Passage
     from colde_cli.similarity.comparison import Comparison

@@ -19,7 +19,7 @@ from colde_cli.views.pages import plain_page
 from colde_cli.views.wording import field_name, plain, plural, shorten
 
 if TYPE_CHECKING:
-    from colde_cli.corpus.clusters import Cluster, ClusterMember, Clusters
+    from colde_cli.corpus.subjects import Cluster, ClusterMember, Clusters
 
 COLUMNS = ("cluster", "words", "cohesion", "path", "title", "score")
 _TITLE = 200

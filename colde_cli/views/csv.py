@@ -18,7 +18,7 @@ from colde_cli.views.redline import marked, pieces
 from colde_cli.views.wording import flag_words, heading
 
 if TYPE_CHECKING:
-    from colde_cli.corpus.ranking import Hit, Match, Ranking
+    from colde_cli.corpus.rank_corpus import Hit, Match, Ranking
     from colde_cli.documents.document import Document
     from colde_cli.documents.passages import Passage
     from colde_cli.similarity.comparison import Comparison

@@ -12,7 +12,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from colde_cli.corpus.families import Relation
+from colde_cli.corpus.duplicates import Relation
 from colde_cli.views.console import rendered
 from colde_cli.views.csv import Cell, quoted_table
 from colde_cli.views.escaping import harmless, markdown, short
@@ -22,7 +22,7 @@ from colde_cli.views.pages import plain_page
 from colde_cli.views.wording import percent, plain, plural, shorten
 
 if TYPE_CHECKING:
-    from colde_cli.corpus.families import Closest, Containment, Families, Family, Member
+    from colde_cli.corpus.duplicates import Closest, Containment, Families, Family, Member
 
 
 COLUMNS = (

@@ -12,7 +12,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from colde_cli.corpus.folders import FileState, file_data
+from colde_cli.corpus.folder_pairs import FileState, file_data
 from colde_cli.similarity.pairs import State
 from colde_cli.similarity.redline import Operation
 from colde_cli.views.console import rendered
@@ -35,7 +35,7 @@ from colde_cli.views.summary import (
 from colde_cli.views.wording import flag_words, ignored_names, pair_state, plain, plural, shorten
 
 if TYPE_CHECKING:
-    from colde_cli.corpus.folders import FileChange, FolderComparison
+    from colde_cli.corpus.folder_pairs import FileChange, FolderComparison
     from colde_cli.documents.document import Document
     from colde_cli.similarity.comparison import Comparison
     from colde_cli.similarity.pairs import PassagePair

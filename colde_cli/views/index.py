@@ -10,9 +10,9 @@ from colde_cli.views.json import text
 from colde_cli.views.wording import plural
 
 if TYPE_CHECKING:
-    from colde_cli.corpus.collecting import Skipped
-    from colde_cli.corpus.indexing import IndexUpdate
-    from colde_cli.corpus.upkeep import IndexCheck, IndexStatus
+    from colde_cli.corpus.finding import Skipped
+    from colde_cli.corpus.index_update import IndexUpdate
+    from colde_cli.corpus.index_writer import IndexCheck, IndexStatus
 
 _CHANGES = ("added", "changed", "renamed", "removed")
 

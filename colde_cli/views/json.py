@@ -16,7 +16,7 @@ from colde_cli.similarity.comparison import comparison_data
 from colde_cli.similarity.plain_data import rounded, rounded_row
 
 if TYPE_CHECKING:
-    from colde_cli.corpus.ranking import Ranking
+    from colde_cli.corpus.rank_corpus import Ranking
     from colde_cli.similarity.comparison import Comparison
 
 # Controls and marks that turn the direction of text could steer a terminal that shows the JSON.

@@ -45,7 +45,7 @@ from colde_cli.views.wording import (
 )
 
 if TYPE_CHECKING:
-    from colde_cli.corpus.ranking import Hit, MatchedSection, Ranking
+    from colde_cli.corpus.rank_corpus import Hit, MatchedSection, Ranking
     from colde_cli.documents.document import Document
     from colde_cli.encoder.encoding import Encoding
     from colde_cli.similarity.comparison import ChunkMatch, Comparison

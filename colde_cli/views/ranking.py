@@ -29,7 +29,7 @@ from colde_cli.views.wording import (
 )
 
 if TYPE_CHECKING:
-    from colde_cli.corpus.ranking import Hit, Match, MatchedSection, Ranking
+    from colde_cli.corpus.rank_corpus import Hit, Match, MatchedSection, Ranking
 
 _PAGE_TITLE = 200
 _PAGE_PATH = 400

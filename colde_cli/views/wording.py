@@ -15,7 +15,7 @@ from colde_cli.scoring.config import PART_NAMES
 from colde_cli.settings import CORPUS
 
 if TYPE_CHECKING:
-    from colde_cli.corpus.ranking import Ranking
+    from colde_cli.corpus.rank_corpus import Ranking
     from colde_cli.documents.document import Chunk, Document, Section
     from colde_cli.documents.passages import Passage
     from colde_cli.encoder.encoding import Encoding

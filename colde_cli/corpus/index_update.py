@@ -18,21 +18,28 @@ import time
 import zlib
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager, suppress
+from contextlib import AbstractContextManager, closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from colde_cli.corpus import first_stage
-from colde_cli.corpus.collecting import CorpusReader, Skipped, encode_each, encode_files
-from colde_cli.corpus.filters import headings_of
-from colde_cli.corpus.index import Index, shown_path
-from colde_cli.corpus.pipeline import StageClock, StageTimes
-from colde_cli.corpus.store import pack, reader_digest, text_record, vector_record
-from colde_cli.corpus.upkeep import wait_for_outdated
-from colde_cli.corpus.writing import check_losses, list_files, writing
+from colde_cli.corpus import side_file
+from colde_cli.corpus.finding import Skipped, headings_of
+from colde_cli.corpus.index_reader import Index, shown_path
+from colde_cli.corpus.index_writer import check_losses, list_files, writing
+from colde_cli.corpus.pipeline import (
+    CorpusReader,
+    StageClock,
+    StageTimes,
+    call_ahead,
+    encode_each,
+    encode_files,
+    skipping,
+)
+from colde_cli.corpus.records import pack, reader_digest, text_record, vector_record
 from colde_cli.documents.document import document_of, kept_title
 from colde_cli.documents.passages import passages
+from colde_cli.documents.sandbox import readers
 from colde_cli.encoder.cache import digest, file_digest
 from colde_cli.encoder.encoding import DocumentEncoder, Encoding
 from colde_cli.encoder.loading import learn_field
@@ -42,14 +49,25 @@ from colde_cli.settings import CORPUS, usable_cores
 from colde_cli.stages import stage
 
 if TYPE_CHECKING:
-    from colde_cli.corpus.distributed import RayCluster
+    from colde_cli.corpus.ray_cluster import RayCluster
 
 MAX_LEARNED_FROM = 2_000
 """Documents that the field profile of an index is learned from: those with the smallest hashes."""
 
+_STAGES = ("scan", "hash", "encode", "write", "profile", "candidates")
 _WINDOW = 64  # files hashed together
 _COMMIT_SECONDS, _COMMIT_BYTES = 3.0, 32_000_000
 _BATCH = 16  # documents encoded together
+_REREAD = 1_000  # paths in memory
+# One file of each content; another may have changed since, which is found when it is hashed.
+_ONE_OF_EACH = """
+SELECT d.content, min(d.path) FROM documents d JOIN found f ON f.path = d.path
+WHERE f.listed AND d.content > ? GROUP BY d.content ORDER BY d.content LIMIT ?
+"""
+_WAIT = """
+INSERT INTO waiting (path, root, known) SELECT f.path, f.root, 0 FROM found f JOIN documents d ON d.path = f.path
+WHERE f.listed AND d.key IN (SELECT key FROM outdated) AND f.path NOT IN (SELECT path FROM waiting) ORDER BY f.path
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +75,8 @@ class IndexUpdate:
     """What bringing an index up to date did.
 
     Attributes:
-        folder: of the index.
         documents: in the index now, those that cannot be read left out.
-        added: files that were new.
-        changed: files with a new content.
-        renamed: files that were known by another name.
-        removed: files that are gone.
+        added, changed, renamed, removed: files that were new, had a new content, were known by another name, are gone.
         encoded: contents that were encoded, in files or from the kept text.
         failed: files that were tried now and cannot be read.
         unlisted: folders that cannot be listed; what the index knows of them stays.
@@ -104,7 +118,7 @@ def update_index(
         places: folders and files that it is to follow from now on, beside those that it follows already.
         encoder: of the model; an index of another one is encoded anew, from the text that it keeps.
         forget: folders and files that it is no longer to follow.
-        glob: which files of `places` to take; see `corpus.collecting.walk`.
+        glob: which files of `places` to take; see `corpus.finding.walk`.
         drop_missing: drop the files of a place that is suddenly empty, or lacks most of its files.
         reread: read all files again, also those that have not changed, as today's readers may find another text.
         cluster: where files are read and encoded; None does both here.
@@ -128,11 +142,7 @@ def update_index(
 
 @dataclass(slots=True)
 class _File:
-    """A file that is looked at.
-
-    Attributes:
-        key: hash of its bytes and suffix; None if it cannot be opened.
-    """
+    """A file that is looked at; `key` is the hash of its bytes and suffix, None if it cannot be opened."""
 
     path: bytes
     root: int
@@ -146,6 +156,32 @@ class _File:
     def shown(self) -> str:
         return shown_path(self.path)
 
+    def hashed(self) -> _File:
+        """Look at it: size, time and hash, or the reason why that cannot be; none of both where it is gone."""
+        path, shown = Path(os.fsdecode(self.path)), Path(self.shown)
+        self.checked_ns = time.time_ns()
+        try:
+            status = path.stat()
+            self.size, self.mtime_ns = status.st_size, status.st_mtime_ns
+            if path.is_file():
+                self.key = digest(path.suffix.lower().encode(errors="replace"), file_digest(path))
+            else:
+                self.reason = Skipped.unopened(shown).reason
+        except FileNotFoundError:
+            pass
+        except OSError as error:
+            self.reason = Skipped.unopened(shown, error).reason
+        return self
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether it has changed since it was hashed."""
+        try:
+            status = os.stat(self.path)  # noqa: PTH116 - of bytes
+        except OSError:
+            return True
+        return (status.st_size, status.st_mtime_ns) != (self.size, self.mtime_ns)
+
 
 class _Update:
     """One run over the files of an index."""
@@ -158,16 +194,14 @@ class _Update:
         progress: Callable[[int], None],
         clock: StageClock,
     ) -> None:
-        self._index, self._connection, self._encoder = index, index.connection, encoder
+        self._index, self._sql, self._encoder = index, index.connection.execute, encoder
         self._cluster, self._progress, self._clock = cluster, progress, clock
         self._model = 0
-        self._reading = reader_digest()
         # Files that are being read, by their path, and with them others of the same content.
         self._busy: dict[str, list[_File]] = {}
         self._by_key: dict[bytes, list[_File]] = {}
         self._counts = dict.fromkeys(("added", "changed", "renamed", "removed", "encoded"), 0)
         self._failed: list[Skipped] = []
-        self._seconds = dict.fromkeys(("scan", "hash", "encode", "write", "profile", "candidates"), 0.0)
         self._written, self._committed, self._dirty = 0, time.monotonic(), False
 
     def run(
@@ -182,52 +216,51 @@ class _Update:
         self._begin()
         try:
             with self._timed("scan"):
-                self._forget(forget)
-                self._follow(places, glob)
-                unlisted = self._scan(drop_missing)
+                self._follow(places, glob, forget)
+                unlisted = list_files(self._index)
+                if not drop_missing:
+                    check_losses(self._index)
+                moved = "f.path = documents.path AND f.root <> documents.root"
+                self._sql(f"UPDATE documents SET root = f.root FROM found f WHERE {moved}")
             self._use_model()
             if reread:
                 with self._timed("encode"):
-                    wait_for_outdated(self._index, self._clock, compare=self._cluster is None)
+                    self._wait_for_outdated()
             self._read_files()
-            self._remove()
+            # Contents of files that are gone stay until the index is compacted.
+            gone = "DELETE FROM documents WHERE path NOT IN (SELECT path FROM found)"
+            self._counts["removed"] = self._sql(gone).rowcount
+            self._dirty |= self._counts["removed"] > 0
             with self._timed("profile"):
                 self._learn()
             self._commit()
             with self._timed("candidates"):
-                first_stage.refresh(self._index, self._encoder)
+                side_file.refresh(self._index, self._encoder)
         except BaseException:
             with suppress(sqlite3.Error):  # an error of the disk has ended the transaction
-                self._connection.execute("ROLLBACK")
+                self._sql("ROLLBACK")
             raise
-        documents = len(self._index.numbers())
-        failed = tuple(sorted(self._failed, key=lambda item: item.path))
         return IndexUpdate(
             self._index.folder,
-            documents,
+            len(self._index.numbers()),
             **self._counts,
-            failed=failed,
+            failed=tuple(sorted(self._failed, key=lambda item: item.path)),
             unlisted=unlisted,
-            seconds=self._seconds,
+            seconds={name: self._clock.seconds(f"index: {name}") for name in _STAGES},
             times=self._clock.times,
         )
 
-    @contextmanager
-    def _timed(self, stage: str) -> Iterator[None]:
-        start = time.monotonic()
-        try:
-            yield
-        finally:
-            self._seconds[stage] += time.monotonic() - start
+    def _timed(self, name: str) -> AbstractContextManager[None]:
+        return self._clock.stage(f"index: {name}")
 
     def _begin(self) -> None:
-        self._connection.execute("BEGIN IMMEDIATE")
+        self._sql("BEGIN IMMEDIATE")
         self._dirty = False
 
     def _commit(self) -> None:
         if self._dirty:
-            self._connection.execute("UPDATE meta SET value = value + 1 WHERE name = 'generation'")
-        self._connection.execute("COMMIT")
+            self._sql("UPDATE meta SET value = value + 1 WHERE name = 'generation'")
+        self._sql("COMMIT")
         self._written, self._committed = 0, time.monotonic()
 
     def _wrote(self, size: int = 0) -> None:
@@ -238,59 +271,38 @@ class _Update:
             self._commit()
             self._begin()
 
-    def _forget(self, places: Sequence[Path]) -> None:
-        """Follow places no longer; their documents are dropped with those that are gone."""
-        for place in places:
+    def _follow(self, places: Sequence[Path], glob: str | None, forget: Sequence[Path]) -> None:
+        """Follow places from now on, or no longer; the documents of those are dropped with what is gone."""
+        for place in forget:
             path = os.fsencode(os.path.abspath(place))  # noqa: PTH100 - keeps links
-            if not self._connection.execute("DELETE FROM roots WHERE path = ?", (path,)).rowcount:
+            if not self._sql("DELETE FROM roots WHERE path = ?", (path,)).rowcount:
                 raise OptionError(
                     f"{place} is not a folder of {self._index.folder}; colde index INDEX --status lists them."
                 )
-
-    def _follow(self, places: Sequence[Path], glob: str | None) -> None:
-        """Add places to those that the index follows."""
         for place in places:
-            path = os.fsencode(os.path.abspath(place))  # noqa: PTH100 - keeps links
-            self._connection.execute(
+            self._sql(
                 "INSERT INTO roots (path, glob) VALUES (?, ?) ON CONFLICT (path) DO UPDATE SET glob = excluded.glob"
                 " WHERE glob IS NOT excluded.glob",
-                (path, glob),
+                (os.fsencode(os.path.abspath(place)), glob),  # noqa: PTH100
             )
-
-    def _scan(self, drop_missing: bool) -> tuple[Skipped, ...]:
-        """List the files to look at; return the folders that cannot be listed."""
-        errors = list_files(self._index)
-        if not drop_missing:
-            check_losses(self._index)
-        self._connection.execute(
-            "UPDATE documents SET root = f.root FROM found f WHERE f.path = documents.path AND f.root <> documents.root"
-        )
-        return errors
 
     def _use_model(self) -> None:
         """Make sure that every content that is used has vectors of the model."""
-        encoder, connection = self._encoder, self._connection
-        current, family = self._index.model, encoder.family
-        if current is not None and current.family == family:
+        current, encoder = self._index.model, self._encoder
+        if current is not None and current.family == encoder.family:
             self._model = current.number
             return
-        centre = encoder.centre
-        connection.execute(
+        centre = None if encoder.centre is None else encoder.centre.tobytes()
+        self._sql(
             "INSERT OR IGNORE INTO models (family, name, precision, centre) VALUES (?, ?, ?, ?)",
-            (
-                family,
-                encoder.info.name,
-                encoder.info.precision,
-                None if centre is None else centre.tobytes(),
-            ),
+            (encoder.family, encoder.info.name, encoder.info.precision, centre),
         )
-        query = "SELECT number FROM models WHERE family = ?"
-        (self._model,) = connection.execute(query, (family,)).fetchone()
+        (self._model,) = self._sql("SELECT number FROM models WHERE family = ?", (encoder.family,)).fetchone()
         self._encode_anew()
-        connection.execute("INSERT OR REPLACE INTO meta VALUES ('model', ?)", (self._model,))
-        connection.execute("UPDATE meta SET value = ? WHERE name = 'lineage'", (secrets.token_hex(6),))
-        connection.execute("DELETE FROM vectors WHERE model <> ?", (self._model,))
-        connection.execute("DELETE FROM models WHERE number <> ?", (self._model,))
+        self._sql("INSERT OR REPLACE INTO meta VALUES ('model', ?)", (self._model,))
+        self._sql("UPDATE meta SET value = ? WHERE name = 'lineage'", (secrets.token_hex(6),))
+        self._sql("DELETE FROM vectors WHERE model <> ?", (self._model,))
+        self._sql("DELETE FROM models WHERE number <> ?", (self._model,))
         self._dirty = True
         self._commit()
         self._begin()
@@ -302,14 +314,14 @@ class _Update:
             " (SELECT content FROM documents) AND number NOT IN (SELECT content FROM vectors WHERE model = ?)"
             " ORDER BY number LIMIT ?"
         )
-        (count,) = self._connection.execute(
+        (count,) = self._sql(
             "SELECT count(DISTINCT content) FROM documents WHERE content NOT IN"
             " (SELECT content FROM vectors WHERE model = ?)",
             (self._model,),
         ).fetchone()
         self._clock.expect(count)
         last = 0
-        while rows := self._connection.execute(query, (last, self._model, _BATCH)).fetchall():
+        while rows := self._sql(query, (last, self._model, _BATCH)).fetchall():
             last = rows[-1][0]
             documents = [
                 document_of("", "", self._index.unpacked(record, checksum)[0]) for _, checksum, record in rows
@@ -318,7 +330,7 @@ class _Update:
                 encoded = encode_each(documents, self._encoder)
             for (number, _, _), item in zip(rows, encoded, strict=True):
                 if isinstance(item, Skipped):
-                    self._connection.execute(
+                    self._sql(
                         "UPDATE documents SET content = NULL, reason = ? WHERE content = ?",
                         (json.dumps(item.reason), number),
                     )
@@ -332,17 +344,44 @@ class _Update:
         with self._timed("write"):
             record = vector_record(encoding, self._encoder.centre)
             row = (self._model, content, len(encoding.chunks), zlib.crc32(record), record)
-            self._connection.execute("INSERT OR REPLACE INTO vectors VALUES (?, ?, ?, ?, ?)", row)
+            self._sql("INSERT OR REPLACE INTO vectors VALUES (?, ?, ?, ?, ?)", row)
             self._counts["encoded"] += 1
         self._wrote(len(record))
 
+    def _wait_for_outdated(self) -> None:
+        """Add files whose text would be another today to the table `waiting`, and their hashes to `outdated`.
+
+        After an upgrade of colde's readers every file is read again, and its text compared with that of the index: only
+        where they differ is it encoded again. Files that could not be read are tried again too. A cluster reads and
+        encodes every file instead.
+        """
+        outdated = "INSERT OR IGNORE INTO outdated SELECT key FROM"
+        self._sql(f"{outdated} documents WHERE reason IS NOT NULL AND key IS NOT NULL")
+        if self._cluster is not None:
+            self._sql(f"{outdated} documents WHERE content IS NOT NULL")
+            self._sql(_WAIT)
+            return
+        self._clock.expect(self._sql("SELECT count(DISTINCT content) FROM documents").fetchone()[0])
+        last = 0
+        with readers(usable_cores()) as pool:
+            while rows := self._sql(_ONE_OF_EACH, (last, _REREAD)).fetchall():
+                last = rows[-1][0]
+                records = call_ahead(pool, skipping(_record), [Path(os.fsdecode(path)) for _, path in rows])
+                for (content, _), record in zip(rows, records, strict=True):
+                    same = "SELECT record = ? FROM contents WHERE number = ?"
+                    if not isinstance(record, Skipped) and self._sql(same, (record, content)).fetchone()[0]:
+                        self._sql(
+                            "UPDATE contents SET reading = ? WHERE number = ?", (reader_digest(), content)
+                        )
+                    else:
+                        self._sql(f"{outdated} contents WHERE number = ?", (content,))
+                    self._clock.finish(1)
+        self._sql(_WAIT)
+
     def _read_files(self) -> None:
         """Look at all files that may have changed; read and encode those with an unknown content."""
-        self._clock.expect(self._connection.execute("SELECT count(*) FROM waiting").fetchone()[0])
-        with (
-            closing(self._unknown()) as paths,
-            closing(self._encodings(paths)) as items,
-        ):
+        self._clock.expect(self._sql("SELECT count(*) FROM waiting").fetchone()[0])
+        with closing(self._unknown()) as paths, closing(self._encodings(paths)) as items:
             while True:
                 with self._timed("encode"):
                     item = next(items, None)
@@ -359,51 +398,48 @@ class _Update:
         """Write what came of a file, for it and all others of its content."""
         path = item.path if isinstance(item, Skipped) else item.document.path
         files = self._busy.pop(path)
-        first = files[0]
-        assert first.key is not None, "a file that is read was hashed"
-        del self._by_key[first.key]
+        key = files[0].key
+        assert key is not None, "a file that is read was hashed"
+        del self._by_key[key]
         if self._cluster is not None:
             self._clock.finish(1)
-        if _is_changed(first):
-            reason = f"{first.shown} changed while it was read; the next run reads it again."
+        if files[0].is_changed:
+            reason = f"{files[0].shown} changed while it was read; the next run reads it again."
             self._failed += [Skipped(file.shown, reason) for file in files]
         elif isinstance(item, Skipped):
             for file in files:
                 self._put_bad(file, item.reason.replace(path, file.shown))
         else:
-            content = self._put_content(first.key, item)
+            content = self._put_content(key, item)
             for file in files:
                 self._put(file, content)
         self._progress(len(files))
 
     def _put_content(self, key: bytes, encoding: Encoding) -> int:
         document = encoding.document
-        title = kept_title(document)
+        title, report = kept_title(document), document.report
         with self._timed("write"):
             record = text_record(document, title, passages(document))
-            report = document.report
-            facts = (len(document.text.split()), report.pages, json.dumps(report.warnings))
-            self._connection.execute(
-                "INSERT INTO contents"
-                " (key, title, words, pages, warnings, headings, reading, checksum, record)"
-                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET title = excluded.title,"
-                " words = excluded.words, pages = excluded.pages, warnings = excluded.warnings,"
-                " headings = excluded.headings, reading = excluded.reading, checksum = excluded.checksum,"
-                " record = excluded.record",
-                (
-                    key,
-                    json.dumps(title),
-                    *facts,
-                    headings_of(document),
-                    self._reading,
-                    zlib.crc32(record),
-                    record,
-                ),
+            row = {
+                "key": key,
+                "title": json.dumps(title),
+                "words": len(document.text.split()),
+                "pages": report.pages,
+                "warnings": json.dumps(report.warnings),
+                "headings": headings_of(document),
+                "reading": reader_digest(),
+                "checksum": zlib.crc32(record),
+                "record": record,
+            }
+            columns, values = ", ".join(row), ", ".join("?" * len(row))
+            anew = ", ".join(f"{name} = excluded.{name}" for name in row if name != "key")
+            self._sql(
+                f"INSERT INTO contents ({columns}) VALUES ({values}) ON CONFLICT (key) DO UPDATE SET {anew}",
+                tuple(row.values()),
             )
-            query = "SELECT number FROM contents WHERE key = ?"
-            number: int = self._connection.execute(query, (key,)).fetchone()[0]
+            number: int = self._sql("SELECT number FROM contents WHERE key = ?", (key,)).fetchone()[0]
         self._renumber(number)
-        self._connection.execute("DELETE FROM outdated WHERE key = ?", (key,))
+        self._sql("DELETE FROM outdated WHERE key = ?", (key,))
         self._written += len(record)
         self._put_vectors(number, encoding)
         return number
@@ -411,21 +447,19 @@ class _Update:
     def _renumber(self, content: int) -> None:
         """Give the documents of a content that was read again new numbers: a number stands for one text."""
         columns = "path, root, key, content, size, mtime_ns, checked_ns, reason"
-        query = f"SELECT {columns} FROM documents WHERE content = ?"
-        for row in self._connection.execute(query, (content,)).fetchall():
-            self._connection.execute("DELETE FROM documents WHERE path = ?", (row[0],))
-            values = ", ".join("?" * len(row))
-            self._connection.execute(f"INSERT INTO documents ({columns}) VALUES ({values})", row)
+        for row in self._sql(f"SELECT {columns} FROM documents WHERE content = ?", (content,)).fetchall():
+            self._sql("DELETE FROM documents WHERE path = ?", (row[0],))
+            self._sql(f"INSERT INTO documents ({columns}) VALUES ({', '.join('?' * len(row))})", row)
 
     def _unknown(self) -> Generator[Path, None, None]:
         """Yield the files to read; those of a known content are dealt with on the way."""
         query = "SELECT place, path, root FROM waiting WHERE place > ? ORDER BY place LIMIT ?"
         last = 0
         with ThreadPoolExecutor(usable_cores(), "colde-hash") as pool:
-            while rows := self._connection.execute(query, (last, _WINDOW)).fetchall():
+            while rows := self._sql(query, (last, _WINDOW)).fetchall():
                 last = rows[-1][0]
                 with self._timed("hash"):
-                    files = list(pool.map(_hashed, (_File(path, root) for _, path, root in rows)))
+                    files = list(pool.map(_File.hashed, (_File(path, root) for _, path, root in rows)))
                 for file in files:
                     if self._is_unknown(file):
                         yield Path(os.fsdecode(file.path))
@@ -434,34 +468,34 @@ class _Update:
 
     def _is_unknown(self, file: _File) -> bool:
         """Whether a file has to be read; if not, it is dealt with."""
-        if file.key is None and file.reason is None:  # gone since the scan
-            self._connection.execute("DELETE FROM found WHERE path = ?", (file.path,))
-        elif file.key is None or file.reason is not None:
-            self._put_bad(file, file.reason or "")
+        if file.reason is not None:
+            self._put_bad(file, file.reason)
+        elif file.key is None:  # gone since the scan
+            self._sql("DELETE FROM found WHERE path = ?", (file.path,))
         elif not self._is_known(file, file.key):
             files = self._by_key.setdefault(file.key, [])
             files.append(file)
             if len(files) == 1:
                 self._busy[os.fsdecode(file.path)] = files
-                return True
-            return False
+            return len(files) == 1
         self._progress(1)
         return False
 
     def _is_known(self, file: _File, key: bytes) -> bool:
         """Whether the content is known, or known to be bad in this very file."""
-        if self._connection.execute("SELECT 1 FROM outdated WHERE key = ?", (key,)).fetchone():
+        if self._sql("SELECT 1 FROM outdated WHERE key = ?", (key,)).fetchone():
             return False
-        same = "SELECT number FROM documents WHERE path = ? AND key = ?"
-        row = self._connection.execute(same, (file.path, key)).fetchone()
+        row = self._sql(
+            "SELECT number FROM documents WHERE path = ? AND key = ?", (file.path, key)
+        ).fetchone()
         if row is not None:
-            seen = (file.size, file.mtime_ns, file.checked_ns, row[0])
-            self._connection.execute(
-                "UPDATE documents SET size = ?, mtime_ns = ?, checked_ns = ? WHERE number = ?", seen
+            self._sql(
+                "UPDATE documents SET size = ?, mtime_ns = ?, checked_ns = ? WHERE number = ?",
+                (file.size, file.mtime_ns, file.checked_ns, row[0]),
             )
             return True
         query = "SELECT c.number FROM contents c JOIN vectors v ON v.model = ? AND v.content = c.number WHERE c.key = ?"
-        row = self._connection.execute(query, (self._model, key)).fetchone()
+        row = self._sql(query, (self._model, key)).fetchone()
         if row is not None:
             self._put(file, row[0])
         return row is not None
@@ -473,91 +507,51 @@ class _Update:
     def _put(self, file: _File, content: int | None, reason: str | None = None) -> None:
         """Write the row of a file that is new or has another content."""
         seen = (file.size, file.mtime_ns, file.checked_ns)
-        if content is not None and (number := self._gone_with(content)) is not None:
-            values = (file.path, file.root, *seen, number)
-            self._connection.execute("DELETE FROM documents WHERE path = ?", (file.path,))
-            self._connection.execute(
+        gone_files = "path NOT IN (SELECT path FROM found)"
+        query = f"SELECT number FROM documents WHERE content = ? AND {gone_files} ORDER BY path"
+        gone = None if content is None else self._sql(query, (content,)).fetchone()
+        replaced = self._sql("DELETE FROM documents WHERE path = ?", (file.path,)).rowcount
+        if gone is not None:  # the file of another name whose content this is
+            self._sql(
                 "UPDATE documents SET path = ?, root = ?, size = ?, mtime_ns = ?, checked_ns = ? WHERE number = ?",
-                values,
+                (file.path, file.root, *seen, gone[0]),
             )
             self._counts["renamed"] += 1
         else:
-            gone = self._connection.execute("DELETE FROM documents WHERE path = ?", (file.path,)).rowcount
-            self._connection.execute(
+            self._sql(
                 "INSERT INTO documents (path, root, key, content, size, mtime_ns, checked_ns, reason)"
                 " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                (
-                    file.path,
-                    file.root,
-                    file.key,
-                    content,
-                    *seen,
-                    None if reason is None else json.dumps(reason),
-                ),
+                (file.path, file.root, file.key, content, *seen, reason and json.dumps(reason)),
             )
             if reason is None:
-                self._counts["changed" if gone else "added"] += 1
+                self._counts["changed" if replaced else "added"] += 1
         self._wrote()
-
-    def _gone_with(self, content: int) -> int | None:
-        """The number of a document of this content whose file is gone."""
-        query = "SELECT number FROM documents WHERE content = ? AND path NOT IN (SELECT path FROM found) ORDER BY path"
-        row = self._connection.execute(query, (content,)).fetchone()
-        return None if row is None else row[0]
-
-    def _remove(self) -> None:
-        """Drop the files that are gone; their contents stay until the index is compacted."""
-        query = "DELETE FROM documents WHERE path NOT IN (SELECT path FROM found)"
-        self._counts["removed"] = self._connection.execute(query).rowcount
-        self._dirty |= self._counts["removed"] > 0
 
     def _learn(self) -> None:
         """Learn the field profile, if the documents that it is learned from are others than before."""
         statistics = self._encoder.statistics
         if statistics is None:
             return
-        rows = self._connection.execute(
+        rows = self._sql(
             "SELECT min(d.number), c.key FROM documents d JOIN contents c ON c.number = d.content"
             " GROUP BY c.key ORDER BY c.key LIMIT ?",
             (MAX_LEARNED_FROM,),
         ).fetchall()
         source = digest(self._encoder.family, statistics.fingerprint.encode(), *(key for _, key in rows))
-        known = self._connection.execute("SELECT learned_from FROM profile").fetchone()
+        known = self._sql("SELECT learned_from FROM profile").fetchone()
         if (known is None and len(rows) < MIN_DOCUMENTS) or (known is not None and known[0] == source):
             return
         self._dirty = True
-        self._connection.execute("DELETE FROM profile")
+        self._sql("DELETE FROM profile")
         if len(rows) < MIN_DOCUMENTS:
             return
         cards = self._index.cards([number for number, _ in rows])
         profile = learn_field(CORPUS, [cards[number] for number, _ in rows], self._encoder).profile
         record = zlib.compress(pack({}, profile.arrays), 1)
         values = (statistics.fingerprint, source, profile.documents, zlib.crc32(record), record)
-        self._connection.execute("INSERT INTO profile VALUES (?, ?, ?, ?, ?)", values)
+        self._sql("INSERT INTO profile VALUES (?, ?, ?, ?, ?)", values)
 
 
-def _hashed(file: _File) -> _File:
-    """Look at a file: size, time and hash, or the reason why that cannot be."""
-    path = Path(os.fsdecode(file.path))
-    file.checked_ns = time.time_ns()
-    try:
-        status = path.stat()
-        file.size, file.mtime_ns = status.st_size, status.st_mtime_ns
-        if not path.is_file():  # a pipe can be read only once
-            file.reason = f"{file.shown} is not a regular file."
-        else:
-            file.key = digest(path.suffix.lower().encode(errors="replace"), file_digest(path))
-    except FileNotFoundError:
-        return file
-    except OSError as error:
-        file.reason = f"{file.shown} cannot be opened: {error.strerror or error}."
-    return file
-
-
-def _is_changed(file: _File) -> bool:
-    """Whether a file has changed since it was hashed."""
-    try:
-        status = os.stat(file.path)  # noqa: PTH116 - of bytes
-    except OSError:
-        return True
-    return (status.st_size, status.st_mtime_ns) != (file.size, file.mtime_ns)
+def _record(path: Path) -> bytes:
+    document = CorpusReader().read(path)
+    return text_record(document, kept_title(document), passages(document))

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -13,35 +12,16 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from colde_cli.corpus.collecting import (
-    Budget,
-    Collector,
-    CorpusReader,
-    EncodeFiles,
-    Skipped,
-    encode_files,
-    encode_promising,
-    file_identity,
-)
-from colde_cli.corpus.fields import corpus_field
-from colde_cli.corpus.filters import ALL, Filter
-from colde_cli.corpus.first_stage import find_candidates
-from colde_cli.corpus.index import Index
-from colde_cli.corpus.pipeline import StageClock, StageTimes
-from colde_cli.corpus.store import Card
+from colde_cli.corpus.finding import ALL, Filter, Skipped, file_identity
+from colde_cli.corpus.index_reader import Index
+from colde_cli.corpus.pipeline import Budget, Collector, CorpusReader, StageClock, StageTimes
+from colde_cli.corpus.records import Card
+from colde_cli.corpus.side_file import find_candidates
 from colde_cli.documents.document import Document
 from colde_cli.documents.selection import one_or_more
 from colde_cli.encoder.encoding import DocumentEncoder, Encoding, RuntimeInfo
 from colde_cli.scoring.profile import Field, FieldInfo
-from colde_cli.scoring.score import (
-    ACCURACY,
-    Scorable,
-    ScorePart,
-    ScoringConfig,
-    cosines,
-    scores_with_many,
-    verdict,
-)
+from colde_cli.scoring.score import ACCURACY, ScorePart, ScoringConfig, cosines, scores_with_many, verdict
 from colde_cli.settings import CORPUS
 from colde_cli.similarity.chunk_scores import closest_sections, tables
 from colde_cli.similarity.plain_data import field_data, model_data, pages_data, parts_data, rounded
@@ -51,7 +31,8 @@ if TYPE_CHECKING:
     from colde_cli.similarity.boilerplate import Boilerplate
 
 Floats = NDArray[np.float64]
-IntArray = NDArray[np.int64]
+Ints = NDArray[np.int64]
+Progress = Callable[[int], None]
 
 MATCHES = 3
 """Number of pairs of sections that explain a hit."""
@@ -91,7 +72,6 @@ class Hit:
 
     Attributes:
         rank: from 1.
-        path: as found.
         title: as printed, else the file's name.
         probability: the score calibrated; None where the model, or the field, is not calibrated.
         matches: the sections that match, best first; empty unless asked for.
@@ -164,7 +144,7 @@ class Ranking:
             "searched": self.searched,
             "encoded": self.encoded,
             "unencoded": self.unencoded,
-            "skipped": [{"path": skipped.path, "reason": skipped.reason} for skipped in self.skipped],
+            "skipped": [asdict(item) for item in self.skipped],
             "ignored": {"like": list(self.like)},
             "warnings": [{"path": read.path, "warnings": list(read.warnings)} for read in self.half_read],
         }
@@ -178,17 +158,15 @@ def _hit_data(hit: Hit) -> dict[str, Any]:
         "score": rounded(hit.score),
         "probability": rounded(hit.probability),
         "percentile": rounded(hit.percentile),
-        "matches": [_match_data(match) for match in hit.matches],
+        "matches": [
+            {
+                "score": rounded(match.score),
+                "query": {"section": match.query.section, "pages": pages_data(match.query.pages)},
+                "hit": {**asdict(match.hit), "pages": pages_data(match.hit.pages)},
+            }
+            for match in hit.matches
+        ],
         "parts": parts_data(hit.parts),
-    }
-
-
-def _match_data(match: Match) -> dict[str, Any]:
-    here, there = match.query, match.hit
-    return {
-        "score": rounded(match.score),
-        "query": {"section": here.section, "pages": pages_data(here.pages)},
-        "hit": {"section": there.section, "pages": pages_data(there.pages), "text": there.text},
     }
 
 
@@ -222,7 +200,7 @@ def encode_query(
     *,
     password: str | None = None,
     boilerplate: Boilerplate | None = None,
-    progress: Callable[[int], None] | None = None,
+    progress: Progress | None = None,
 ) -> Encoding:
     """Encode a file, or standard input for "-"; a file that the encoder's cache knows is not read again.
 
@@ -238,19 +216,17 @@ def encode_query(
     """
     reader = CorpusReader(password, boilerplate)
     if isinstance(source, Document):
-        document = source if boilerplate is None else boilerplate.without(source)
-        return encoder.encode(document, progress)
-    if source == "-" or not Path(source).is_file():
-        return encoder.encode(reader.read(source), progress)
+        return encoder.encode(source if boilerplate is None else boilerplate.without(source), progress)
     path, store = Path(source), reader.store(encoder)
     try:
-        key = store.key(path)
+        key = store.key(path) if source != "-" and path.is_file() else None
     except OSError:  # the error of reading it says what is wrong
-        return encoder.encode(reader.read(path), progress)
-    known = store.encoding(path, key)
+        key = None
+    known = None if key is None else store.encoding(path, key)
     if known is None:
-        known = encoder.encode(reader.read(path), progress)
-        store.keep(key, known)
+        known = encoder.encode(reader.read(source), progress)
+        if key is not None:
+            store.keep(key, known)
     return known
 
 
@@ -268,7 +244,7 @@ def rank_files(
     field: Field | Literal["corpus"] | None = CORPUS,
     budget: float | None = None,
     chosen: Filter | None = None,
-    progress: Callable[[int], None] | None = None,
+    progress: Progress | None = None,
     clock: StageClock | None = None,
 ) -> Ranking:
     """Order documents by their score with the query, then by path.
@@ -278,7 +254,7 @@ def rank_files(
 
     Args:
         query: the document to compare with; its own file is left out of the corpus.
-        corpus: files, such as `corpus.collecting.walk` finds.
+        corpus: files, such as `corpus.finding.walk` finds.
         encoder: the model that encoded the query.
         top: how many to list.
         min_score: list none below.
@@ -292,44 +268,29 @@ def rank_files(
         progress: called with the number of files just done.
         clock: says meanwhile how far reading and encoding are.
     """
-    chosen, itself = chosen or ALL, file_identity(query.document.path)
-    every = one_or_more(corpus)
+    chosen, clock = chosen or ALL, clock or StageClock()
+    every, itself = one_or_more(corpus), file_identity(query.document.path)
     files = [path for path in every if itself is None or file_identity(path) != itself]
-    is_own = len(files) < len(every)
+    # Whichever of its documents is the query, a corpus is the same field.
+    own = [query] if len(files) < len(every) else []
     files = [path for path in files if chosen.takes_file(path)]
-    reader = CorpusReader(password, boilerplate)
-    clock = clock or StageClock()
-    encode: EncodeFiles = partial(encode_files, clock=clock)
-    if budget is not None:
-        encode = partial(encode_promising, Budget(query, budget), clock=clock)
-    collector = Collector(encoder, reader, encode, clock)
-    cards = collector.cards(files, progress or (lambda number: None))
+    limit = None if budget is None else Budget(query, budget)
+    collector = Collector(encoder, CorpusReader(password, boilerplate), clock, limit)
+    cards = collector.cards(files, progress)
     if field == CORPUS:
-        store = reader.store(encoder)
-        documents: list[tuple[bytes, Scorable]] = [(collector.key(Path(card.path)), card) for card in cards]
-        if is_own:  # Whichever of its documents is the query, a corpus is the same field.
-            documents.append((store.key(Path(query.document.path)), query))
-        field = corpus_field(documents, encoder, store)
+        field = collector.field(cards, *own)
     if chosen.section is not None:
-        cards = [
-            card for card in cards if chosen.takes_document(collector.encoding(Path(card.path)).document)
-        ]
-    hits = _best(query, cards, encoder, field, top, min_score)
-    if explain:
-        hits = [
-            replace(hit, matches=matches(query, collector.encoding(Path(hit.path)), encoder.config))
-            for hit in hits
-        ]
+        cards = [card for card in cards if chosen.takes_document(collector.encoding(card.path).document)]
     return Ranking(
         query.document.path,
         query.document.title,
         encoder.info,
-        tuple(hits),
+        _hits(query, cards, encoder, field, top, min_score, collector.encoding if explain else None),
         searched=len(cards),
         encoded=collector.encoded,
-        skipped=tuple(sorted(collector.skipped, key=lambda skipped: skipped.path)),
+        skipped=collector.skipped,
         like=boilerplate.sources if boilerplate is not None else (),
-        half_read=tuple(_half_read(query, cards)),
+        half_read=_half_read(query, sorted((card.path, card.warnings) for card in cards)),
         field=None if field is None else field.profile.info,
         unencoded=collector.unencoded,
         times=clock.times if collector.encoded and budget is None else None,
@@ -347,20 +308,12 @@ def rank_index(
     min_score: float | None = None,
     explain: bool = False,
     field: Field | Literal["corpus"] | None = CORPUS,
-    progress: Callable[[int], None] | None = None,
+    progress: Progress | None = None,
 ) -> Ranking:
     """Order the documents of an index by their score with the query, then by path; no file is read.
 
-    Args:
-        query: the document to compare with; its own file is left out.
-        index: of the corpus.
-        encoder: the model of the index, which encoded the query.
-        chosen: which documents to take; None for all.
-        top: how many to list.
-        min_score: list none below.
-        explain: find for each hit the sections that match.
-        field: whose statistics to use; "corpus" takes those of the index, None the model's alone.
-        progress: called with the number of documents just done.
+    Arguments are those of `rank_files`; the encoder is the model of the index, and "corpus" is the field that it keeps.
+    Of a large index, `half_read` lists only documents that got an exact score.
 
     Raises:
         BadIndexError: the index is damaged, out of reach or of another model.
@@ -368,65 +321,33 @@ def rank_index(
     chosen = chosen or ALL
     index.check_model(encoder)
     with index.reading():
-        known = index.field(encoder) if field == CORPUS else field
-        found = _found(query, index, encoder, known, chosen, top, progress)
-        hits = _best(query, list(found.cards.values()), encoder, known, top, min_score)
-        if explain:
-            by_path = {card.path: number for number, card in found.cards.items()}
-            hits = [
-                replace(
-                    hit, matches=matches(query, index.encoding(by_path[hit.path], encoder), encoder.config)
-                )
-                for hit in hits
-            ]
-        read = ((query.document.path, query.document.report.warnings), *found.half_read)
+        if field == CORPUS:
+            field = index.field(encoder)
+        own = index.numbers_of(query.document.path)
+        likely = find_candidates(query, index, encoder, top, chosen, own)
+        if likely is not None:
+            cards, searched = index.cards(likely.numbers), likely.searched
+            half_read = sorted((card.path, card.warnings) for card in cards.values())
+        else:
+            numbers, scores = _all_scores(query, index, encoder, field, chosen, own, progress)
+            cards, searched = index.cards(numbers[_may_be_best(scores, top)]), len(numbers)
+            half_read = list(index.half_read(chosen))
+        by_path = {card.path: number for number, card in cards.items()}
+
+        def encoding(path: str) -> Encoding:
+            return index.encoding(by_path[path], encoder)
+
         return Ranking(
             query.document.path,
             query.document.title,
             encoder.info,
-            tuple(hits),
-            searched=found.searched,
+            _hits(query, list(cards.values()), encoder, field, top, min_score, encoding if explain else None),
+            searched=searched,
             encoded=0,
             skipped=index.bad_files(),
-            half_read=tuple(HalfRead(path, warnings) for path, warnings in read if warnings),
-            field=None if known is None else known.profile.info,
+            half_read=_half_read(query, half_read),
+            field=None if field is None else field.profile.info,
         )
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Found:
-    """The documents of an index that can be among the best.
-
-    Attributes:
-        cards: by number.
-        searched: how many documents they were chosen from.
-        half_read: paths of documents that were read in part, each with sentences on what is missing; of a large index
-            only those that got an exact score.
-    """
-
-    cards: dict[int, Card]
-    searched: int
-    half_read: tuple[tuple[str, tuple[str, ...]], ...]
-
-
-def _found(
-    query: Encoding,
-    index: Index,
-    encoder: DocumentEncoder,
-    field: Field | None,
-    chosen: Filter,
-    top: int,
-    progress: Callable[[int], None] | None,
-) -> _Found:
-    """The best documents: of the candidates in a large index, of all in a small one."""
-    own = index.numbers_of(query.document.path)
-    likely = find_candidates(query, index, encoder, top, chosen, own)
-    if likely is not None:
-        cards = index.cards(likely.numbers)
-        half_read = tuple(sorted((card.path, card.warnings) for card in cards.values()))
-        return _Found(cards, likely.searched, half_read)
-    numbers, scores = _all_scores(query, index, encoder, field, chosen, own, progress)
-    return _Found(index.cards(numbers[_may_be_best(scores, top)]), len(numbers), index.half_read(chosen))
 
 
 def _all_scores(
@@ -436,8 +357,8 @@ def _all_scores(
     field: Field | None,
     chosen: Filter,
     own: Collection[int],
-    progress: Callable[[int], None] | None,
-) -> tuple[IntArray, Floats]:
+    progress: Progress | None,
+) -> tuple[Ints, Floats]:
     """Numbers and scores of all documents but `own`; only a block of them is in memory."""
     numbers: list[int] = []
     scores: list[Floats] = []
@@ -451,54 +372,48 @@ def _all_scores(
     return np.array(numbers, np.int64), np.concatenate([*scores, np.zeros(0)])
 
 
-def _half_read(query: Encoding, cards: Sequence[Card]) -> Iterator[HalfRead]:
-    reports = [(query.document.path, query.document.report.warnings)]
-    reports += sorted((card.path, card.warnings) for card in cards)
-    for path, warnings in reports:
-        if warnings:
-            yield HalfRead(path, warnings)
+def _half_read(query: Encoding, cards: Iterable[tuple[str, tuple[str, ...]]]) -> tuple[HalfRead, ...]:
+    reports = ((query.document.path, query.document.report.warnings), *cards)
+    return tuple(HalfRead(path, warnings) for path, warnings in reports if warnings)
 
 
-def _best(
+def _hits(
     query: Encoding,
     cards: Sequence[Card],
     encoder: DocumentEncoder,
     field: Field | None,
     top: int,
     min_score: float | None,
-) -> list[Hit]:
+    encoding: Callable[[str], Encoding] | None,
+) -> tuple[Hit, ...]:
+    """The best documents; `encoding` gives that of a path to explain hits with, None explains none."""
     if not cards:
-        return []
-    first: Scorable = query if field is None else field.adapt(query)
-    found = [
-        (verdict(first, card, encoder.config, field or encoder.domain_fields), card)
-        for card in _best_cards(query, cards, encoder, field, top)
+        return ()
+    statistics = field or encoder.domain_fields
+    scores = scores_with_many(query, cards, encoder.config, statistics)
+    first = query if field is None else field.adapt(query)
+    judged = [
+        (verdict(first, cards[number], encoder.config, statistics), cards[number])
+        for number in _may_be_best(scores, top).tolist()
     ]
-    ordered = sorted(found, key=lambda pair: (-pair[0].score, pair[1].path))
+    ordered = sorted(judged, key=lambda pair: (-pair[0].score, pair[1].path))
     listed = [pair for pair in ordered if min_score is None or pair[0].score >= min_score][:top]
-    return [
+    return tuple(
         Hit(
             place,
             card.path,
             card.title,
-            judged.score,
-            judged.probability,
-            parts=judged.parts,
-            percentile=judged.percentile,
+            found.score,
+            found.probability,
+            matches(query, encoding(card.path), encoder.config) if encoding else (),
+            found.parts,
+            found.percentile,
         )
-        for place, (judged, card) in enumerate(listed, 1)
-    ]
+        for place, (found, card) in enumerate(listed, 1)
+    )
 
 
-def _best_cards(
-    query: Encoding, cards: Sequence[Card], encoder: DocumentEncoder, field: Field | None, top: int
-) -> list[Card]:
-    """The cards that can be among the `top` best, and few others."""
-    scores = scores_with_many(query, cards, encoder.config, field or encoder.domain_fields)
-    return [cards[number] for number in _may_be_best(scores, top).tolist()]
-
-
-def _may_be_best(scores: Floats, top: int) -> IntArray:
+def _may_be_best(scores: Floats, top: int) -> Ints:
     """The places of the scores that can be among the `top` best, and few others.
 
     Scores of many documents at once differ from exact ones in the last digits. They choose the documents; exact scores

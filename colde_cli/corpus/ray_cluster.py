@@ -10,7 +10,7 @@ can map them as well, see docs/scale.md.
                title     string
                chunks    int32
                document_vector   list of float32: D numbers, unit length
-               encoding  large_binary: everything in `Encoding`, as `corpus.store` keeps it; null if there is none
+               encoding  large_binary: everything in `Encoding`, as `corpus.records` keeps it; null if there is none
 
 Ray starts the work of a node that was lost again elsewhere. Results come back to one writer, the process that called,
 which takes each file once.
@@ -30,8 +30,9 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from colde_cli.corpus.collecting import CorpusReader, Skipped, encode_each
-from colde_cli.corpus.store import open_encoding, pack, pack_encoding, unpack
+from colde_cli.corpus.finding import Skipped
+from colde_cli.corpus.pipeline import CorpusReader, encode_each
+from colde_cli.corpus.records import open_encoding, pack, pack_encoding, unpack
 from colde_cli.documents.document import Document, document_header, document_of
 from colde_cli.encoder.encoding import DocumentEncoder, Encoding
 from colde_cli.errors import ClusterError, DocumentError, MissingExtraError, ModelError

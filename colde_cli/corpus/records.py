@@ -37,9 +37,12 @@ import colde_cli
 from colde_cli.documents.document import Chunk, Document, Span, document_header, document_of, kept_title
 from colde_cli.documents.passages import Passage
 from colde_cli.encoder.cache import Cache, digest, file_digest
+from colde_cli.encoder.checksums import CHECKSUMS, record_checksums
 from colde_cli.encoder.encoding import DocumentEncoder, Encoding, Vectors
+from colde_cli.errors import OptionError
+from colde_cli.files import atomic_folder
 from colde_cli.scoring.lexicon import Terms
-from colde_cli.scoring.profile import FieldProfile
+from colde_cli.scoring.profile import HEADER, STATISTICS, FieldProfile
 from colde_cli.scoring.whitening import unit_rows
 
 FloatArray = NDArray[np.float32]
@@ -66,8 +69,7 @@ def unpack(blob: bytes) -> tuple[Header, Arrays] | None:
         header = json.loads(zlib.decompress(blob[4 : 4 + length]))
         place, arrays = _start(length), {}
         for name, (kind, *shape) in header["arrays"].items():
-            count = math.prod(shape)
-            arrays[name] = np.frombuffer(blob, kind, count, place).reshape(shape)
+            arrays[name] = np.frombuffer(blob, kind, math.prod(shape), place).reshape(shape)
             place += arrays[name].nbytes
     except (struct.error, zlib.error, ValueError, TypeError, LookupError, AttributeError, ArithmeticError):
         return None
@@ -85,16 +87,15 @@ def text_record(document: Document, title: str, cut: Sequence[Passage]) -> bytes
     """What an index keeps of a document's text: all of it, its sections, and the passages with their places."""
     places = [[passage.section, passage.span.start, passage.span.end] for passage in cut]
     deflated = zlib.compress(np.asarray(places, np.int32).reshape(-1, 3).T.tobytes(), 6)
-    arrays = {"passages": np.frombuffer(deflated, np.uint8)}
-    return pack(document_header(document, title), arrays, 6)
+    return pack(document_header(document, title), {"passages": np.frombuffer(deflated, np.uint8)}, 6)
 
 
 def passages_of(document: Document, arrays: Arrays) -> tuple[Passage, ...]:
     """The passages of a text record."""
     places = np.frombuffer(zlib.decompress(arrays["passages"].tobytes()), np.int32).reshape(3, -1).T.tolist()
-    spans = [(section, Span(start, end)) for section, start, end in places]
     return tuple(
-        Passage(index, section, span, document.pages_of(span)) for index, (section, span) in enumerate(spans)
+        Passage(index, section, Span(start, end), document.pages_of(Span(start, end)))
+        for index, (section, start, end) in enumerate(places)
     )
 
 
@@ -109,28 +110,23 @@ def vector_record(encoding: Encoding, centre: FloatArray | None) -> bytes:
         [chunk.section, chunk.position, chunk.span.start, chunk.span.end, len(chunk.ids)]
         for chunk in encoding.chunks
     ]
+    arrays: Arrays = {"chunks": np.asarray(chunks, np.int32).reshape(-1, 5)}
     centred = encoding.chunk_vectors if centre is None else encoding.chunk_vectors - centre
-    arrays: dict[str, NDArray[Any]] = {
-        "chunks": np.asarray(chunks, np.int32).reshape(-1, 5),
-        **_rounded("chunk", centred),
-        **_rounded("section", encoding.section_vectors),
-        "document_vector": encoding.document_vector,
-        "domains": encoding.domains,
-    }
-    for name, terms in (("terms", encoding.terms), ("opening", encoding.opening)):
-        if terms is not None:
-            arrays |= _packed_terms(name, terms)
+    for name, vectors in (("chunk", centred), ("section", encoding.section_vectors)):
+        arrays[f"{name}_values"], arrays[f"{name}_scales"] = in_int8(vectors)
+    arrays |= {"document_vector": encoding.document_vector, "domains": encoding.domains}
+    for name, terms in _words(encoding):
+        planes = np.diff(terms.buckets, prepend=0).astype("<u4").view(np.uint8).reshape(-1, 4).T.tobytes()
+        arrays[f"{name}_buckets"] = np.frombuffer(zlib.compress(planes, 1), np.uint8)
+        arrays[f"{name}_weights"] = terms.weights.astype(np.float16)
     return pack({}, arrays)
 
 
-def _rounded(name: str, vectors: FloatArray) -> Arrays:
-    """Vectors [n, H] as int8 and their scales [n]."""
+def in_int8(vectors: FloatArray) -> tuple[NDArray[np.int8], FloatArray]:
+    """Vectors [n, H] rounded, and their scales [n]; the largest number of each row becomes 127 or -127."""
     scales = np.abs(vectors).max(1, initial=0.0) / 127
     safe = np.where(scales > 0, scales, 1)[:, None]
-    return {
-        f"{name}_values": np.rint(vectors / safe).astype(np.int8),
-        f"{name}_scales": scales.astype(np.float32),
-    }
+    return np.rint(vectors / safe).astype(np.int8), scales.astype(np.float32)
 
 
 def _restored(name: str, arrays: Arrays) -> FloatArray:
@@ -138,60 +134,62 @@ def _restored(name: str, arrays: Arrays) -> FloatArray:
     return restored
 
 
-def _packed_terms(name: str, terms: Terms) -> Arrays:
-    gaps = np.diff(terms.buckets, prepend=0).astype("<u4")
-    planes = gaps.view(np.uint8).reshape(-1, 4).T.tobytes()
-    return {
-        f"{name}_buckets": np.frombuffer(zlib.compress(planes, 1), np.uint8),
-        f"{name}_weights": terms.weights.astype(np.float16),
-    }
+def _words(source: Card | Encoding) -> list[tuple[str, Terms]]:
+    """The weighted words by name; none for a model without a lexicon."""
+    named = (("terms", source.terms), ("opening", source.opening))
+    return [(name, terms) for name, terms in named if terms is not None]
 
 
 def terms_of(name: str, arrays: Arrays) -> Terms | None:
-    """The weighted words of a vector record; None for a model without a lexicon."""
+    """The weighted words of a record of vectors; None for a model without a lexicon."""
     if f"{name}_buckets" not in arrays:
         return None
-    planes = np.frombuffer(zlib.decompress(arrays[f"{name}_buckets"].tobytes()), np.uint8)
+    buckets, weights = arrays[f"{name}_buckets"], arrays[f"{name}_weights"]
+    if buckets.dtype != np.uint8:
+        return Terms(buckets, weights)
+    planes = np.frombuffer(zlib.decompress(buckets.tobytes()), np.uint8)
     gaps = np.ascontiguousarray(planes.reshape(4, -1).T).view("<u4").ravel()
-    weights = arrays[f"{name}_weights"].astype(np.float32)
-    return Terms(np.cumsum(gaps, dtype=np.int32), weights / max(float(np.linalg.norm(weights)), 1e-12))
+    kept: FloatArray = weights.astype(np.float32)
+    return Terms(np.cumsum(gaps, dtype=np.int32), kept / max(float(np.linalg.norm(kept)), 1e-12))
 
 
 def chunk_vectors_of(arrays: Arrays, centre: FloatArray | None) -> tuple[FloatArray, FloatArray]:
-    """Chunk vectors [n, H] of a vector record, and the same centred and of unit length."""
+    """Chunk vectors [n, H] of a record, and the same centred and of unit length."""
+    if "chunk_vectors" in arrays:
+        return arrays["chunk_vectors"], arrays["centred_unit_vectors"]
     centred = _restored("chunk", arrays)
-    if centre is None:
-        return centred, centred
-    return centred + centre, unit_rows(centred)
+    return (centred, centred) if centre is None else (centred + centre, unit_rows(centred))
 
 
 def section_vectors_of(arrays: Arrays) -> FloatArray:
-    """Section vectors [s, D] of a vector record, of unit length."""
-    return unit_rows(_restored("section", arrays))
+    """Section vectors [s, D] of a record, of unit length."""
+    return (
+        arrays["section_vectors"] if "section_vectors" in arrays else unit_rows(_restored("section", arrays))
+    )
 
 
 def shares_of(arrays: Arrays) -> FloatArray:
-    """The share of each chunk in the tokens of a vector record, [n]; see `Encoding.shares`."""
+    """The share of each chunk in the tokens of a document, [n]; see `Encoding.shares`."""
+    if "shares" in arrays:
+        return arrays["shares"]
     lengths = np.maximum(1, arrays["chunks"][:, 4] - 2).astype(np.float32)
     shares: FloatArray = lengths / lengths.sum()
     return shares
 
 
 def encoding_of(
-    document: Document, chunks: tuple[Chunk, ...], arrays: Arrays, centre: FloatArray | None
+    document: Document, chunks: tuple[Chunk, ...], arrays: Arrays, centre: FloatArray | None = None
 ) -> Encoding:
-    """The encoding of a document, from its chunks and its vector record."""
-    vectors, centred = chunk_vectors_of(arrays, centre)
-    made = Vectors(
-        vectors,
-        centred,
+    """The encoding of a document, from its chunks and a record of its vectors."""
+    vectors = Vectors(
+        *chunk_vectors_of(arrays, centre),
         section_vectors_of(arrays),
         arrays["document_vector"],
         terms_of("terms", arrays),
         terms_of("opening", arrays),
         arrays["domains"],
     )
-    return Encoding(document, chunks, made)
+    return Encoding(document, chunks, vectors)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -204,8 +202,7 @@ class Card:
         chunk_vectors: [n, H], as the chunk encoder gives them; a field profile centres them in its own way.
         centred_unit_vectors: [n, H], centred chunk vectors of unit length.
         shares: [n], the share of each chunk in the document's tokens.
-        terms: its weighted words; None for a model without a lexicon.
-        opening: the weighted words of its beginning; None for a model without a lexicon.
+        terms, opening: weighted words of all and of its beginning; None for a model without a lexicon.
         domains: [1 + K], how much it belongs to each domain, "other" first.
         warnings: sentences on what could not be read.
     """
@@ -224,18 +221,31 @@ class Card:
     @classmethod
     def of(cls, encoding: Encoding) -> Card:
         """The card of a document."""
+        document = encoding.document
+        parts: dict[str, Any] = {
+            name: getattr(encoding, name) for name in (*_CARD_ARRAYS, "terms", "opening")
+        }
+        return cls(document.path, document.title, **parts, warnings=document.report.warnings)
+
+    @classmethod
+    def of_arrays(
+        cls, path: str, title: str, warnings: Sequence[str], arrays: Arrays, centre: FloatArray | None = None
+    ) -> Card:
+        """The card of a record; a title of "" stands for the name of the file."""
         return cls(
-            encoding.document.path,
-            encoding.document.title,
-            encoding.document_vector,
-            encoding.chunk_vectors,
-            encoding.centred_unit_vectors,
-            encoding.shares,
-            encoding.domains,
-            encoding.terms,
-            encoding.opening,
-            encoding.document.report.warnings,
+            path,
+            title or Path(path).name,
+            arrays["document_vector"],
+            *chunk_vectors_of(arrays, centre),
+            shares_of(arrays),
+            arrays["domains"],
+            terms_of("terms", arrays),
+            terms_of("opening", arrays),
+            tuple(warnings),
         )
+
+
+_CARD_ARRAYS = ("document_vector", "chunk_vectors", "centred_unit_vectors", "shares", "domains")
 
 
 class Store:
@@ -261,55 +271,52 @@ class Store:
 
     def cards(self, keys: Mapping[Path, bytes]) -> dict[Path, Card]:
         """The cards of those files that are known."""
-        values = self._get([_card_key(key) for key in keys.values()])
-        cards: dict[Path, Card] = {}
-        for path, key in keys.items():
-            card = _opened(values.get(_card_key(key)), path, _card)
-            if card is not None:
-                cards[path] = card
-        return cards
+
+        def make(path: Path, header: Header, arrays: Arrays) -> Card:
+            return Card.of_arrays(str(path), header["title"], header["warnings"], arrays)
+
+        names = {path: digest(b"card", key) for path, key in keys.items()}
+        values = self._get(list(names.values()))
+        cards = {path: _opened(values.get(name), path, make) for path, name in names.items()}
+        return {path: card for path, card in cards.items() if card is not None}
 
     def encoding(self, path: Path, key: bytes) -> Encoding | None:
         """The encoding of a file, if it is known."""
-        record = self._get([_full_key(key)]).get(_full_key(key))
-        return None if record is None else open_encoding(record, path)
+        name = digest(b"full", key)
+        return open_encoding(self._get([name]).get(name), path)
 
     def keep(self, key: bytes, encoding: Encoding) -> None:
         """Keep the encoding of a file."""
         if self._cache is None:
             return
-        title = kept_title(encoding.document)
-        card = Card.of(encoding)
-        arrays = {name: getattr(card, name) for name in _CARD_ARRAYS} | _term_arrays(card)
+        title, card = kept_title(encoding.document), Card.of(encoding)
+        arrays = {name: getattr(card, name) for name in _CARD_ARRAYS} | _word_arrays(card)
         packed = pack({"title": title, "warnings": card.warnings}, arrays)
-        self._cache.put({_card_key(key): packed, _full_key(key): pack_encoding(encoding, title)})
+        self._cache.put({digest(b"card", key): packed, digest(b"full", key): pack_encoding(encoding, title)})
 
     def profile(self, name: str, fingerprint: str, keys: Sequence[bytes]) -> FieldProfile | None:
-        """The profile of the files with these keys, if it is known.
+        """The profile of the files with these keys, ascending, if it is known.
 
         Args:
             name: to give it.
             fingerprint: of the model.
-            keys: ascending.
+            keys: of the files.
         """
-        key = _profile_key(fingerprint, keys)
 
         def make(path: Path, header: Header, arrays: Arrays) -> FieldProfile:
             return FieldProfile.of_arrays(name, len(keys), fingerprint, arrays)
 
+        key = digest(b"profile", fingerprint.encode(), *keys)
         return _opened(self._get([key]).get(key), Path(), make)
 
     def keep_profile(self, profile: FieldProfile, keys: Sequence[bytes]) -> None:
-        """Keep the profile of the files with these keys."""
+        """Keep the profile of the files with these keys, ascending."""
         if self._cache is not None:
-            key = _profile_key(profile.fingerprint, keys)
+            key = digest(b"profile", profile.fingerprint.encode(), *keys)
             self._cache.put({key: pack({}, profile.arrays)})
 
     def _get(self, keys: Sequence[bytes]) -> dict[bytes, bytes]:
         return self._cache.get(keys) if self._cache is not None else {}
-
-
-_CARD_ARRAYS = ("document_vector", "chunk_vectors", "centred_unit_vectors", "shares", "domains")
 
 
 @memoised
@@ -317,18 +324,6 @@ def reader_digest() -> bytes:
     """Hash of the code of all readers: when one changes, files are read again."""
     folder = Path(colde_cli.__file__).parent / "documents"
     return digest(*(path.read_bytes() for path in sorted(folder.rglob("*.py"))))
-
-
-def _card_key(key: bytes) -> bytes:
-    return digest(b"card", key)
-
-
-def _profile_key(fingerprint: str, keys: Sequence[bytes]) -> bytes:
-    return digest(b"profile", fingerprint.encode(), *keys)
-
-
-def _full_key(key: bytes) -> bytes:
-    return digest(b"full", key)
 
 
 def _opened(blob: bytes | None, path: Path, make: Callable[[Path, Header, Arrays], Opened]) -> Opened | None:
@@ -340,17 +335,30 @@ def _opened(blob: bytes | None, path: Path, make: Callable[[Path, Header, Arrays
         return None
 
 
-def open_encoding(record: bytes, path: Path) -> Encoding | None:
-    """The encoding of a record; None if it is damaged or of another layout."""
-    return _opened(record, path, _encoding)
+def open_encoding(record: bytes | None, path: Path) -> Encoding | None:
+    """The encoding of a record; None if it is missing, damaged or of another layout."""
+
+    def make(path: Path, header: Header, arrays: Arrays) -> Encoding:
+        document = document_of(str(path), path.name, header)
+        tokens = np.split(arrays["ids"], np.cumsum(arrays["lengths"])[:-1])
+        chunks = []
+        for index, ((section, position, start, end), ids) in enumerate(
+            zip(header["chunks"], tokens, strict=True)
+        ):
+            span = Span(start, end)
+            pages = document.pages_of(span)
+            chunks.append(Chunk(index, section, position, span, tuple(ids.tolist()), pages))
+        return encoding_of(document, tuple(chunks), arrays)
+
+    return _opened(record, path, make)
 
 
 def pack_encoding(encoding: Encoding, title: str) -> bytes:
     """The record of an encoding; `title` is "" where it is only the name of a file."""
-    document, chunks = encoding.document, encoding.chunks
-    header = document_header(document, title)
+    chunks = encoding.chunks
+    header = document_header(encoding.document, title)
     header["chunks"] = [[chunk.section, chunk.position, chunk.span.start, chunk.span.end] for chunk in chunks]
-    arrays: dict[str, NDArray[Any]] = {
+    arrays: Arrays = {
         "ids": np.array([token for chunk in chunks for token in chunk.ids], np.int32),
         "lengths": np.array([len(chunk.ids) for chunk in chunks], np.int32),
         "chunk_vectors": encoding.chunk_vectors,
@@ -359,59 +367,44 @@ def pack_encoding(encoding: Encoding, title: str) -> bytes:
         "document_vector": encoding.document_vector,
         "domains": encoding.domains,
     }
-    return pack(header, arrays | _term_arrays(encoding))
+    return pack(header, arrays | _word_arrays(encoding))
 
 
-def _term_arrays(source: Card | Encoding) -> dict[str, NDArray[Any]]:
-    """Weighed words as arrays; none for a model without a lexicon."""
-    arrays: dict[str, NDArray[Any]] = {}
-    for name, terms in (("terms", source.terms), ("opening", source.opening)):
-        if terms is not None:
-            arrays |= {f"{name}_buckets": terms.buckets, f"{name}_weights": terms.weights}
+def _word_arrays(source: Card | Encoding) -> Arrays:
+    arrays: Arrays = {}
+    for name, terms in _words(source):
+        arrays |= {f"{name}_buckets": terms.buckets, f"{name}_weights": terms.weights}
     return arrays
 
 
-def _terms(arrays: Mapping[str, NDArray[Any]]) -> tuple[Terms | None, Terms | None]:
-    found = [
-        Terms(arrays[f"{name}_buckets"], arrays[f"{name}_weights"]) if f"{name}_buckets" in arrays else None
-        for name in ("terms", "opening")
-    ]
-    return found[0], found[1]
+def check_profile_folder(folder: Path) -> None:
+    """Check that a field profile can be written there, before any work.
+
+    Raises:
+        OptionError: the folder holds something else, or its name is not valid.
+    """
+    try:
+        folder.name.encode()
+        others = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
+        taken = bool(others - {HEADER, STATISTICS, CHECKSUMS}) or (folder.exists() and not folder.is_dir())
+    except UnicodeEncodeError as error:
+        raise OptionError(f"The name {folder.name!a} is not UTF-8; choose another name.") from error
+    except OSError as error:
+        raise OptionError(f"{folder} cannot be written: {error.strerror or error}.") from error
+    if taken:
+        raise OptionError(f"{folder} is not a field profile and is not overwritten; choose another name.")
 
 
-def _card(path: Path, header: Header, arrays: Arrays) -> Card:
-    terms, opening = _terms(arrays)
-    return Card(
-        str(path),
-        header["title"] or path.name,
-        arrays["document_vector"],
-        arrays["chunk_vectors"],
-        arrays["centred_unit_vectors"],
-        arrays["shares"],
-        arrays["domains"],
-        terms,
-        opening,
-        tuple(header["warnings"]),
-    )
+def save_profile(profile: FieldProfile, folder: Path) -> None:
+    """Write a field profile, in place of one that the folder holds.
 
-
-def _encoding(path: Path, header: Header, arrays: Arrays) -> Encoding:
-    document = document_of(str(path), path.name, header)
-    ends = np.cumsum(arrays["lengths"])
-    ids = np.split(arrays["ids"], ends[:-1])
-    chunks = []
-    for index, ((section, position, start, end), tokens) in enumerate(
-        zip(header["chunks"], ids, strict=True)
-    ):
-        span = Span(start, end)
-        pages = document.pages_of(span)
-        chunks.append(Chunk(index, section, position, span, tuple(tokens.tolist()), pages))
-    made = Vectors(
-        arrays["chunk_vectors"],
-        arrays["centred_unit_vectors"],
-        arrays["section_vectors"],
-        arrays["document_vector"],
-        *_terms(arrays),
-        arrays["domains"],
-    )
-    return Encoding(document, tuple(chunks), made)
+    Raises:
+        OptionError: the folder holds something else, or cannot be written.
+    """
+    check_profile_folder(folder)
+    try:
+        with atomic_folder(folder) as staged:
+            profile.save(staged)
+            record_checksums(staged)
+    except OSError as error:
+        raise OptionError(f"{folder} cannot be written: {error.strerror or error}.") from error

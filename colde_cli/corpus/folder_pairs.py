@@ -13,9 +13,10 @@ from enum import StrEnum
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from colde_cli.corpus.collecting import CorpusReader, Skipped, walk
-from colde_cli.corpus.families import MIN_SHARE
+from colde_cli.corpus.duplicates import MIN_SHARE
+from colde_cli.corpus.finding import Skipped, walk
 from colde_cli.corpus.near_pairs import NearPairs, text_words, word_numbers
+from colde_cli.corpus.pipeline import CorpusReader
 from colde_cli.encoder.cache import file_digest
 from colde_cli.encoder.encoding import RuntimeInfo
 from colde_cli.errors import DocumentError, OptionError

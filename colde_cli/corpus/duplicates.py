@@ -12,10 +12,10 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from colde_cli.corpus.collecting import CorpusReader, Skipped, call_ahead, skipping
-from colde_cli.corpus.filters import ALL, Filter
-from colde_cli.corpus.index import Index
+from colde_cli.corpus.finding import ALL, Filter, Skipped
+from colde_cli.corpus.index_reader import Index
 from colde_cli.corpus.near_pairs import NearPair, NearPairs, text_digest, text_words, word_numbers
+from colde_cli.corpus.pipeline import CorpusReader, call_ahead, skipping
 from colde_cli.documents.document import Document
 from colde_cli.documents.sandbox import readers
 from colde_cli.encoder.cache import file_digest
@@ -316,7 +316,7 @@ def find_families(
     """Compare all files with each other; no model is needed.
 
     Args:
-        corpus: files, such as `corpus.collecting.walk` finds, or an open index, whose texts are taken. The order of
+        corpus: files, such as `corpus.finding.walk` finds, or an open index, whose texts are taken. The order of
             the files changes nothing.
         chosen: which documents of an index to take; None for all.
         min_share: of words that versions have in common, both ways, in (0, 1].

@@ -35,19 +35,8 @@ from urllib.parse import quote
 import numpy as np
 from numpy.typing import NDArray
 
-from colde_cli.corpus.collecting import Skipped, file_identity, is_index
-from colde_cli.corpus.filters import ALL, Filter, has_section, in_glob
-from colde_cli.corpus.store import (
-    Arrays,
-    Card,
-    Header,
-    chunk_vectors_of,
-    encoding_of,
-    passages_of,
-    shares_of,
-    terms_of,
-    unpack,
-)
+from colde_cli.corpus.finding import ALL, Filter, Skipped, file_identity, has_section, in_glob, is_index
+from colde_cli.corpus.records import Arrays, Card, Header, encoding_of, passages_of, unpack
 from colde_cli.documents.document import Document, document_of
 from colde_cli.documents.passages import Passage
 from colde_cli.encoder.encoding import DocumentEncoder, Encoding
@@ -172,8 +161,10 @@ class IndexedModel:
 class Index:
     """An open index. Use it from one thread at a time.
 
+    All methods raise `BadIndexError` where the index is damaged or out of reach.
+
     Attributes:
-        connection: for `corpus.indexing` and `corpus.upkeep`, which change the index.
+        connection: for `corpus.index_update` and `corpus.index_writer`, which change the index.
     """
 
     def __init__(self, folder: Path, connection: sqlite3.Connection) -> None:
@@ -246,6 +237,14 @@ class Index:
                 if not self._depth:
                     self.connection.execute("COMMIT")
 
+    def _all(self, query: str, *values: object) -> list[Any]:
+        with trouble(self.folder):
+            return self.connection.execute(query, values).fetchall()
+
+    def _first(self, query: str, *values: object) -> Any:  # noqa: ANN401 - a row, or None
+        with trouble(self.folder):
+            return self.connection.execute(query, values).fetchone()
+
     @property
     def generation(self) -> str:
         """Name the state of the index; it changes with every change."""
@@ -258,8 +257,7 @@ class Index:
 
     def meta(self, name: str) -> Any:  # noqa: ANN401 - text or number
         """A value of the table `meta`; None if there is none."""
-        with trouble(self.folder):
-            row = self.connection.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
+        row = self._first("SELECT value FROM meta WHERE name = ?", name)
         return None if row is None else row[0]
 
     def side_file(self, name: str) -> Path:
@@ -269,9 +267,8 @@ class Index:
     @property
     def model(self) -> IndexedModel | None:
         """The model whose vectors are used; None in an index without documents."""
-        query = "SELECT number, family, name, precision, centre FROM models WHERE number = ?"
-        with trouble(self.folder):
-            row = self.connection.execute(query, (self.meta("model"),)).fetchone()
+        columns = "number, family, name, precision, centre"
+        row = self._first(f"SELECT {columns} FROM models WHERE number = ?", self.meta("model"))
         if row is None:
             return None
         number, family, name, precision, centre = row
@@ -294,14 +291,11 @@ class Index:
 
     def count(self) -> int:
         """How many documents there are."""
-        with trouble(self.folder):
-            row = self.connection.execute("SELECT count(content) FROM documents").fetchone()
-        return int(row[0])
+        return int(self._first("SELECT count(content) FROM documents")[0])
 
     def roots(self) -> tuple[str, ...]:
         """The folders and files that the index follows, as absolute paths."""
-        with trouble(self.folder):
-            rows = self.connection.execute("SELECT path FROM roots ORDER BY number").fetchall()
+        rows = self._all("SELECT path FROM roots ORDER BY number")
         with decoded(self.folder):
             return tuple(os.fsdecode(path) for (path,) in rows)
 
@@ -312,35 +306,26 @@ class Index:
 
     def documents(self, chosen: Filter = ALL) -> Iterator[IndexedDocument]:
         """The documents, by number."""
-        facts = "d.number, d.content, d.path, c.title, d.size, d.mtime_ns"
-        columns = f"{facts}, c.words, v.chunks, c.pages, c.warnings"
-        rows = self._rows(columns, chosen)
-        for number, content, path, title, size, mtime_ns, words, chunks, pages, warnings in rows:
+        facts = (
+            "d.number, d.content, d.path, c.title, d.size, d.mtime_ns, c.words, v.chunks, c.pages, c.warnings"
+        )
+        for number, content, path, title, size, mtime_ns, *read, warnings in self._rows(facts, chosen):
             with decoded(self.folder):
-                shown = shown_path(path)
-                name, sentences = json.loads(title) or Path(shown).name, tuple(json.loads(warnings))
-            read = (words, chunks, pages, sentences)
-            yield IndexedDocument(number, content, shown, name, size, mtime_ns, *read)
+                shown, (words, chunks, pages) = shown_path(path), read
+                name, said = json.loads(title) or Path(shown).name, tuple(json.loads(warnings))
+            yield IndexedDocument(number, content, shown, name, size, mtime_ns, words, chunks, pages, said)
 
     def cards(self, numbers: Sequence[int] | NDArray[np.int64]) -> dict[int, Card]:
-        """The cards of documents, by number; numbers that are gone are left out.
-
-        Raises:
-            BadIndexError: a record is damaged.
-        """
-        found: dict[int, Card] = {}
+        """The cards of documents, by number; numbers that are gone are left out."""
+        cards: dict[int, Card] = {}
         wanted = [int(number) for number in numbers]
         for start in range(0, len(wanted), _BATCH):
             batch = wanted[start : start + _BATCH]
-            found.update(self._cards(ALL, f"d.number IN ({','.join(map(str, batch))})"))
-        return found
+            cards.update(self._cards(ALL, f"d.number IN ({','.join(map(str, batch))})"))
+        return cards
 
     def all_cards(self, chosen: Filter = ALL, after: int = 0) -> Iterator[tuple[int, Card]]:
-        """Numbers and cards in the order of numbers, read one after the other; `after` leaves out earlier numbers.
-
-        Raises:
-            BadIndexError: a record is damaged.
-        """
+        """Numbers and cards in the order of numbers, read one after the other; `after` leaves out earlier numbers."""
         return self._cards(chosen, f"d.number > {int(after)}")
 
     def _cards(self, chosen: Filter, numbers: str) -> Iterator[tuple[int, Card]]:
@@ -351,39 +336,29 @@ class Index:
             if model is None:
                 raise _damaged(self.folder)
             with decoded(self.folder):
-                card = _card(shown_path(path), json.loads(title), json.loads(warnings), arrays, model)
+                words = json.loads(title), json.loads(warnings)
+                card = Card.of_arrays(shown_path(path), *words, arrays, model.centre)
             yield number, card
 
     def _rows(self, columns: str, chosen: Filter, numbers: str = "1") -> Iterator[Any]:
-        where, values = chosen.condition()
-        model = self.meta("model") or 0
-        query = (
-            f"SELECT {columns} {_GOOD.format(model=model, where=f'{numbers} AND {where}')} ORDER BY d.number"
-        )
+        condition, values = chosen.condition()
+        good = _GOOD.format(model=self.meta("model") or 0, where=f"{numbers} AND {condition}")
         with trouble(self.folder):
-            yield from self.connection.execute(query, values)
+            yield from self.connection.execute(f"SELECT {columns} {good} ORDER BY d.number", values)
 
     def document(self, number: int) -> Document:
-        """The text of a document, with its sections.
-
-        Raises:
-            BadIndexError: it is gone, or its record is damaged.
-        """
+        """The text of a document, with its sections."""
         return self._text(number)[0]
 
     def passages(self, number: int) -> tuple[Document, tuple[Passage, ...]]:
-        """The text of a document, and its passages; raises as `document`."""
+        """The text of a document, and its passages."""
         document, arrays = self._text(number)
         with decoded(self.folder):
             return document, passages_of(document, arrays)
 
     def _text(self, number: int) -> tuple[Document, Arrays]:
-        query = (
-            "SELECT d.path, c.checksum, c.record FROM documents d JOIN contents c ON c.number = d.content"
-            " WHERE d.number = ?"
-        )
-        path, checksum, record = self._one(query, number)
-        header, arrays = self.unpacked(record, checksum)
+        joined = "documents d JOIN contents c ON c.number = d.content"
+        path, header, arrays = self._record(f"SELECT d.path, c.checksum, c.record FROM {joined}", number)
         with decoded(self.folder):
             shown = shown_path(path)
             return document_of(shown, Path(shown).name, header), arrays
@@ -398,23 +373,19 @@ class Index:
         model = self.model
         if model is None:
             raise _damaged(self.folder)
-        query = (
-            "SELECT v.checksum, v.record FROM documents d JOIN vectors v ON v.content = d.content"
-            f" AND v.model = {model.number} WHERE d.number = ?"
-        )
-        checksum, record = self._one(query, number)
-        _, arrays = self.unpacked(record, checksum)
+        joined = f"documents d JOIN vectors v ON v.content = d.content AND v.model = {model.number}"
+        _, _, arrays = self._record(f"SELECT d.path, v.checksum, v.record FROM {joined}", number)
         document = self.document(number)
         chunks = encoder.chunk(document) if len(arrays["chunks"]) else ()
         with decoded(self.folder):
             return encoding_of(document, chunks, arrays, model.centre)
 
-    def _one(self, query: str, number: int) -> Any:  # noqa: ANN401 - a row
-        with trouble(self.folder):
-            row = self.connection.execute(query, (int(number),)).fetchone()
+    def _record(self, query: str, number: int) -> tuple[bytes, Header, Arrays]:
+        row = self._first(f"{query} WHERE d.number = ?", int(number))
         if row is None:
             raise BadIndexError(f"Document {number} is no longer in {self.folder}; search again.")
-        return row
+        path, checksum, record = row
+        return path, *self.unpacked(record, checksum)
 
     def unpacked(self, record: bytes, checksum: int) -> tuple[Header, Arrays]:
         """Header and arrays of a record.
@@ -436,8 +407,7 @@ class Index:
         itself = file_identity(path)
         size = -1 if itself is None else os.stat(path).st_size  # noqa: PTH116 - beside `file_identity`
         query = "SELECT number, path FROM documents WHERE path IN (?, ?) OR size = ?"
-        with trouble(self.folder):
-            rows = self.connection.execute(query, (min(names), max(names), size)).fetchall()
+        rows = self._all(query, min(names), max(names), size)
         return tuple(number for number, other in rows if other in names or file_identity(other) == itself)
 
     def half_read(self, chosen: Filter = ALL) -> tuple[tuple[str, tuple[str, ...]], ...]:
@@ -448,24 +418,17 @@ class Index:
 
     def bad_files(self) -> tuple[Skipped, ...]:
         """The files that cannot be read, with the reason, by path."""
-        query = "SELECT path, reason FROM documents WHERE reason IS NOT NULL ORDER BY path"
-        with trouble(self.folder):
-            rows = self.connection.execute(query).fetchall()
+        rows = self._all("SELECT path, reason FROM documents WHERE reason IS NOT NULL ORDER BY path")
         with decoded(self.folder):
             return tuple(Skipped(shown_path(path), json.loads(reason)) for path, reason in rows)
 
     def field(self, encoder: DocumentEncoder) -> Field | None:
-        """The field that the corpus is; None in a small one, or for a model that has none.
-
-        Raises:
-            BadIndexError: the record is damaged.
-        """
+        """The field that the corpus is; None in a small one, or for a model that has none."""
         statistics = encoder.statistics
-        query = "SELECT documents, checksum, record FROM profile WHERE fingerprint = ?"
         if statistics is None:
             return None
-        with trouble(self.folder):
-            row = self.connection.execute(query, (statistics.fingerprint,)).fetchone()
+        query = "SELECT documents, checksum, record FROM profile WHERE fingerprint = ?"
+        row = self._first(query, statistics.fingerprint)
         if row is None:
             return None
         documents, checksum, record = row
@@ -473,25 +436,8 @@ class Index:
             if zlib.crc32(record) != checksum:
                 raise _damaged(self.folder)
             _, arrays = unpack(zlib.decompress(record)) or ({}, {})
-            return Field(
-                FieldProfile.of_arrays(CORPUS, documents, statistics.fingerprint, arrays), statistics
-            )
-
-
-def _card(path: str, title: str, warnings: Sequence[str], arrays: Arrays, model: IndexedModel) -> Card:
-    vectors, centred = chunk_vectors_of(arrays, model.centre)
-    return Card(
-        path,
-        title or Path(path).name,
-        arrays["document_vector"],
-        vectors,
-        centred,
-        shares_of(arrays),
-        arrays["domains"],
-        terms_of("terms", arrays),
-        terms_of("opening", arrays),
-        tuple(warnings),
-    )
+            profile = FieldProfile.of_arrays(CORPUS, documents, statistics.fingerprint, arrays)
+            return Field(profile, statistics)
 
 
 def shown_path(path: bytes) -> str:
@@ -506,10 +452,6 @@ def connect(folder: Path, mode: str = "rw") -> sqlite3.Connection:
     return sqlite3.connect(
         f"file:{name}?mode={mode}", uri=True, timeout=_WAIT, isolation_level=None, check_same_thread=False
     )
-
-
-_BUSY = ("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_PROTOCOL")
-_DAMAGED = ("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_FORMAT")
 
 
 @contextmanager
@@ -548,9 +490,9 @@ def _damaged(folder: Path) -> BadIndexError:
 
 def _sentence(folder: Path, error: sqlite3.Error) -> str:
     name = str(getattr(error, "sqlite_errorname", ""))
-    if name.startswith(_BUSY):
+    if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_PROTOCOL")):
         return f"{folder} is in use by another process; try again when it has finished."
-    if name.startswith(_DAMAGED):
+    if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_FORMAT")):
         return f"{folder} is damaged ({error}); delete it and make it again."
     if name.startswith("SQLITE_FULL"):
         return f"The disk of {folder} is full; free some space and run colde index again, which goes on."
