@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
@@ -31,127 +31,6 @@ MIN_CONTAINED = 0.8
 """A document is part of another that contains at least this share of its words."""
 NEAR = 0.9
 """Two documents are near-duplicates if each contains at least this share of the other's words."""
-
-
-@dataclass(frozen=True, slots=True)
-class Original:
-    """A file.
-
-    Attributes:
-        title: as printed, else the file's name.
-        words: how many it has; 0 where it could not be read.
-        size: in bytes.
-    """
-
-    path: str
-    title: str
-    words: int
-    size: int
-
-
-class Originals:
-    """What is known of the files of a corpus.
-
-    Attributes:
-        texts: a file for each text, by its number in `NearPairs`.
-        same_text: by path of an original, files with the same words and other bytes.
-        same_bytes: by path of the first of them, files with the same bytes.
-        unread: files that cannot be read, and of which there are copies.
-        searched: how many files were compared.
-        half_read: paths of files that were read in part, each with sentences on what is missing.
-    """
-
-    def __init__(self, texts: NearPairs, reader: CorpusReader) -> None:
-        self._near, self._reader = texts, reader
-        self._known: dict[bytes, Original] = {}
-        self.texts: list[Original] = []
-        self.same_text: dict[str, list[Original]] = defaultdict(list)
-        self.same_bytes: dict[str, list[Original]] = defaultdict(list)
-        self.unread: list[Original] = []
-        self.searched = 0
-        self.skipped: list[Skipped] = []
-        self.half_read: list[tuple[str, tuple[str, ...]]] = []
-
-    def read(self, files: Sequence[Path], progress: Callable[[int], None]) -> None:
-        """Read each file, but only one of those with the same bytes."""
-        copies = self._copies(files)
-        progress(len(files) - sum(1 + len(alike) for _, alike in copies.values()))
-        for path, found in self._documents(list(copies)):
-            size, alike = copies[path]
-            if isinstance(found, Skipped):
-                self.skipped += [found, *(Skipped(str(copy), found.reason) for copy in alike)]
-                original = Original(str(path), path.name, 0, size)
-                self.unread += [original] if alike else []
-            else:
-                original = self._add(found, size)
-            for copy in alike:
-                title = copy.name if original.title == path.name else original.title
-                self.same_bytes[original.path].append(Original(str(copy), title, original.words, size))
-            self.searched += 1 + len(alike) if alike or not isinstance(found, Skipped) else 0
-            progress(1 + len(alike))
-
-    def read_index(self, index: Index, chosen: Filter, progress: Callable[[int], None]) -> None:
-        """Take the texts that an index holds; no file is read.
-
-        Raises:
-            BadIndexError: it is damaged or out of reach.
-        """
-        first: dict[int, Original] = {}
-        with index.reading():
-            # An index numbers documents as they were written, not in an order that the next run gives again.
-            for item in sorted(index.documents(chosen), key=lambda item: item.path):
-                if item.content in first:
-                    same = first[item.content]
-                    copy = Original(item.path, item.title, same.words, item.size)
-                    self.same_bytes[same.path].append(copy)
-                else:
-                    first[item.content] = self._add(index.document(item.number), item.size)
-                self.searched += 1
-                progress(1)
-            self.skipped += index.bad_files()
-
-    def _add(self, document: Document, size: int) -> Original:
-        words = text_words(document.text)
-        found = Original(document.path, document.title, len(words), size)
-        if document.report.warnings:
-            self.half_read.append((document.path, document.report.warnings))
-        first = self._known.setdefault(text_digest(words), found) if words and _whole(document) else found
-        if first is not found:
-            self.same_text[first.path].append(found)
-        else:
-            self.texts.append(found)
-            self._near.add(word_numbers(words if len(words) >= MIN_WORDS else []))
-        return found
-
-    def _copies(self, files: Sequence[Path]) -> dict[Path, tuple[int, list[Path]]]:
-        """Group files of equal bytes: the first of each, its size, and the rest. Only files of one size are hashed."""
-        sizes: dict[int, list[Path]] = defaultdict(list)
-        for path in files:
-            if path.is_file():
-                sizes[path.stat().st_size].append(path)
-            else:  # a pipe can be read only once
-                self.skipped.append(Skipped(str(path), f"{path} is not a regular file."))
-        contents: dict[tuple[int, bytes], list[Path]] = defaultdict(list)
-        for size, alike in sizes.items():
-            for path in alike:
-                try:
-                    contents[size, file_digest(path) if len(alike) > 1 else b""].append(path)
-                except OSError as error:
-                    reason = f"{path} cannot be opened: {error.strerror or error}."
-                    self.skipped.append(Skipped(str(path), reason))
-        copies = {first: (size, others) for (size, _), (first, *others) in contents.items()}
-        return {path: copies[path] for path in files if path in copies}
-
-    def _documents(self, files: Sequence[Path]) -> Iterator[tuple[Path, Document | Skipped]]:
-        """Documents in the order of `files`, read by threads a few files ahead."""
-        with readers(usable_cores()) as pool:
-            yield from zip(files, call_ahead(pool, skipping(self._reader.read), files), strict=True)
-
-
-def _whole(document: Document) -> bool:
-    """Whether all of the text was read: what was not may differ."""
-    report = document.report
-    return not (report.pages_without_text or report.unreadable_characters or report.unread_values)
 
 
 class Relation(StrEnum):
@@ -183,7 +62,6 @@ class Member:
     """A document of a group.
 
     Attributes:
-        path: as found.
         title: as printed, else the file's name.
         words: how many it has; 0 where it could not be read.
         size: of the file in bytes.
@@ -269,38 +147,23 @@ class Families:
             "searched": self.searched,
             "min_share": rounded(self.min_share),
             "min_contained": rounded(self.min_contained),
-            "skipped": [{"path": item.path, "reason": item.reason} for item in self.skipped],
+            "skipped": [asdict(item) for item in self.skipped],
             "warnings": [{"path": path, "warnings": list(said)} for path, said in self.half_read],
         }
 
 
 def _member_data(member: Member) -> dict[str, Any]:
-    close = member.closest
-    return {
-        "path": member.path,
-        "title": member.title,
-        "words": member.words,
-        "size": member.size,
-        "closest": None
-        if close is None
-        else {
-            "path": close.path,
-            "relation": close.relation.value,
-            "share": rounded(close.share),
-            "share_back": rounded(close.share_back),
-        },
-    }
+    data = asdict(member)
+    if member.closest is not None:
+        data["closest"] |= {name: rounded(data["closest"][name]) for name in ("share", "share_back")}
+    return data
 
 
 def _containment_data(item: Containment) -> dict[str, Any]:
-    part, whole = ({**_member_data(member)} for member in (item.part, item.whole))
+    part, whole = (asdict(member) for member in (item.part, item.whole))
     del part["closest"], whole["closest"]
-    return {
-        "part": part,
-        "whole": whole,
-        "share": rounded(item.share),
-        "share_back": rounded(item.share_back),
-    }
+    shares = {"share": rounded(item.share), "share_back": rounded(item.share_back)}
+    return {"part": part, "whole": whole, **shares}
 
 
 @stage("comparing texts")
@@ -329,11 +192,11 @@ def find_families(
     """
     advance = progress or (lambda number: None)
     with NearPairs() as texts:
-        originals = Originals(texts, CorpusReader(password))
+        originals = _Originals(texts)
         if isinstance(corpus, Index):
             originals.read_index(corpus, chosen or ALL, advance)
         else:
-            originals.read(sorted(corpus, key=str), advance)
+            originals.read(sorted(corpus, key=str), CorpusReader(password), advance)
         near = list(texts.pairs(min_share, min_contained))
     versions: list[NearPair] = []
     parts: list[NearPair] = []
@@ -351,6 +214,112 @@ def find_families(
         min_share,
         min_contained,
     )
+
+
+class _Originals:
+    """What is known of the files of a corpus.
+
+    Attributes:
+        texts: a file for each text, by its number in `NearPairs`.
+        copies: by path of an original, files with the same bytes, then those with the same words and other bytes.
+        unread: files that cannot be read, and of which there are copies.
+        searched: how many files were compared.
+        half_read: paths of files that were read in part, each with sentences on what is missing.
+    """
+
+    def __init__(self, near: NearPairs) -> None:
+        self._near = near
+        self._known: dict[bytes, Member] = {}
+        self.texts: list[Member] = []
+        self.copies: dict[Relation, dict[str, list[Member]]] = {
+            Relation.IDENTICAL: defaultdict(list),
+            Relation.SAME_TEXT: defaultdict(list),
+        }
+        self.unread: list[Member] = []
+        self.searched = 0
+        self.skipped: list[Skipped] = []
+        self.half_read: list[tuple[str, tuple[str, ...]]] = []
+
+    def read(self, files: Sequence[Path], reader: CorpusReader, progress: Callable[[int], None]) -> None:
+        """Read each file, but only one of those with the same bytes, by threads a few files ahead."""
+        copies = self._same_bytes(files)
+        progress(len(files) - sum(1 + len(alike) for _, alike in copies.values()))
+        with readers(usable_cores()) as pool:
+            documents = call_ahead(pool, skipping(reader.read), list(copies))
+            for (path, (size, alike)), document in zip(copies.items(), documents, strict=True):
+                if isinstance(document, Skipped):
+                    self.skipped += [document, *(Skipped(str(copy), document.reason) for copy in alike)]
+                    original = Member(str(path), path.name, 0, size)
+                    self.unread += [original] if alike else []
+                else:
+                    original = self._add(document, size)
+                for copy in alike:
+                    title = copy.name if original.title == path.name else original.title
+                    self._copy(Relation.IDENTICAL, original, Member(str(copy), title, original.words, size))
+                self.searched += 1 + len(alike) if alike or not isinstance(document, Skipped) else 0
+                progress(1 + len(alike))
+
+    def read_index(self, index: Index, chosen: Filter, progress: Callable[[int], None]) -> None:
+        """Take the texts that an index holds; no file is read.
+
+        Raises:
+            BadIndexError: it is damaged or out of reach.
+        """
+        first: dict[int, Member] = {}
+        with index.reading():
+            # An index numbers documents as they were written, not in an order that the next run gives again.
+            for item in sorted(index.documents(chosen), key=lambda item: item.path):
+                if item.content in first:
+                    same = first[item.content]
+                    self._copy(Relation.IDENTICAL, same, Member(item.path, item.title, same.words, item.size))
+                else:
+                    first[item.content] = self._add(index.document(item.number), item.size)
+                self.searched += 1
+                progress(1)
+            self.skipped += index.bad_files()
+
+    def with_copies(self, text: Member, closest: Closest | None = None) -> Iterator[Member]:
+        """A document, then those with the same text, then those with the same bytes as one of these."""
+        yield replace(text, closest=closest)
+        for relation, copies in self.copies.items():
+            for copy in copies.get(text.path, ()):
+                yield from self.with_copies(copy, Closest(text.path, relation, 1.0, 1.0))
+
+    def _copy(self, relation: Relation, of: Member, copy: Member) -> None:
+        self.copies[relation][of.path].append(copy)
+
+    def _add(self, document: Document, size: int) -> Member:
+        words, report = text_words(document.text), document.report
+        member = Member(document.path, document.title, len(words), size)
+        if report.warnings:
+            self.half_read.append((document.path, report.warnings))
+        # What was not read may differ.
+        whole = not (report.pages_without_text or report.unreadable_characters or report.unread_values)
+        first = self._known.setdefault(text_digest(words), member) if words and whole else member
+        if first is not member:
+            self._copy(Relation.SAME_TEXT, first, member)
+        else:
+            self.texts.append(member)
+            self._near.add(word_numbers(words if len(words) >= MIN_WORDS else []))
+        return member
+
+    def _same_bytes(self, files: Sequence[Path]) -> dict[Path, tuple[int, list[Path]]]:
+        """Group files of equal bytes: the first of each, its size, and the rest. Only files of one size are hashed."""
+        sizes: dict[int, list[Path]] = defaultdict(list)
+        for path in files:
+            if path.is_file():
+                sizes[path.stat().st_size].append(path)
+            else:
+                self.skipped.append(Skipped.unopened(path))
+        contents: dict[tuple[int, bytes], list[Path]] = defaultdict(list)
+        for size, alike in sizes.items():
+            for path in alike:
+                try:
+                    contents[size, file_digest(path) if len(alike) > 1 else b""].append(path)
+                except OSError as error:
+                    self.skipped.append(Skipped.unopened(path, error))
+        copies = {first: (size, others) for (size, _), (first, *others) in contents.items()}
+        return {path: copies[path] for path in files if path in copies}
 
 
 def strongest_links(pairs: Sequence[NearPair]) -> dict[int, list[NearPair]]:
@@ -375,7 +344,7 @@ def strongest_links(pairs: Sequence[NearPair]) -> dict[int, list[NearPair]]:
     return links
 
 
-def _groups(originals: Originals, versions: Sequence[NearPair]) -> Iterator[Family]:
+def _groups(originals: _Originals, versions: Sequence[NearPair]) -> Iterator[Family]:
     """Documents that are linked to each other, each with its copies."""
     links, seen = strongest_links(versions), set[int]()
     texts = originals.texts
@@ -384,16 +353,16 @@ def _groups(originals: Originals, versions: Sequence[NearPair]) -> Iterator[Fami
             members = [
                 member
                 for place, closest in _tree(number, links, seen, texts)
-                for member in _with_copies(originals, texts[place], closest)
+                for member in originals.with_copies(texts[place], closest)
             ]
             if len(members) > 1:
                 yield Family(tuple(members))
     for unread in originals.unread:
-        yield Family(tuple(_with_copies(originals, unread, None)))
+        yield Family(tuple(originals.with_copies(unread)))
 
 
 def _tree(
-    root: int, links: dict[int, list[NearPair]], seen: set[int], texts: Sequence[Original]
+    root: int, links: dict[int, list[NearPair]], seen: set[int], texts: Sequence[Member]
 ) -> Iterator[tuple[int, Closest | None]]:
     """The documents linked to `root`, nearest first, each with the one that links it."""
     queue = deque[tuple[int, Closest | None]]([(root, None)])
@@ -402,44 +371,28 @@ def _tree(
         number, closest = queue.popleft()
         yield number, closest
         for pair in links.get(number, ()):
-            other, share, back = (
-                (pair.b, pair.share_b, pair.share_a)
-                if pair.a == number
-                else (pair.a, pair.share_a, pair.share_b)
-            )
+            if pair.a == number:
+                other, share, back = pair.b, pair.share_b, pair.share_a
+            else:
+                other, share, back = pair.a, pair.share_a, pair.share_b
             if other not in seen:
                 seen.add(other)
                 relation = Relation.NEAR_DUPLICATE if min(share, back) >= NEAR else Relation.VERSION
                 queue.append((other, Closest(texts[number].path, relation, share, back)))
 
 
-def _with_copies(originals: Originals, text: Original, closest: Closest | None) -> Iterator[Member]:
-    """A document, then those with the same text, then those with the same bytes as one of these."""
-    yield _member(text, closest)
-    for kind, copies in (
-        (Relation.IDENTICAL, originals.same_bytes),
-        (Relation.SAME_TEXT, originals.same_text),
-    ):
-        for copy in copies.get(text.path, ()):
-            yield from _with_copies(originals, copy, Closest(text.path, kind, 1.0, 1.0))
-
-
-def _member(text: Original, closest: Closest | None = None) -> Member:
-    return Member(text.path, text.title, text.words, text.size, closest)
-
-
 def _contained(
-    originals: Originals, parts: Sequence[NearPair], groups: Sequence[Family]
+    originals: _Originals, parts: Sequence[NearPair], groups: Sequence[Family]
 ) -> list[Containment]:
     """Parts and their wholes, but not those that are versions of each other through a third document."""
     group_of = {member.path: place for place, group in enumerate(groups) for member in group.members}
-    found = []
+    contained = []
     for pair in parts:
-        a, b = _member(originals.texts[pair.a]), _member(originals.texts[pair.b])
+        a, b = originals.texts[pair.a], originals.texts[pair.b]
+        if group_of.get(a.path, -1) == group_of.get(b.path, -2):
+            continue
         if pair.share_a >= pair.share_b:
-            item = Containment(a, b, pair.share_a, pair.share_b)
+            contained.append(Containment(a, b, pair.share_a, pair.share_b))
         else:
-            item = Containment(b, a, pair.share_b, pair.share_a)
-        same_group = group_of.get(a.path, -1) == group_of.get(b.path, -2)
-        found += [] if same_group else [item]
-    return sorted(found, key=lambda item: (item.whole.path, -item.part.words, item.part.path))
+            contained.append(Containment(b, a, pair.share_b, pair.share_a))
+    return sorted(contained, key=lambda item: (item.whole.path, -item.part.words, item.part.path))

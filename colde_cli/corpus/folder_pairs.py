@@ -7,14 +7,14 @@ Only files without a partner of the same name are read for that; which words two
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from colde_cli.corpus.duplicates import MIN_SHARE
-from colde_cli.corpus.finding import Skipped, walk
+from colde_cli.corpus.finding import Skipped, unlisted, walk
 from colde_cli.corpus.near_pairs import NearPairs, text_words, word_numbers
 from colde_cli.corpus.pipeline import CorpusReader
 from colde_cli.encoder.cache import file_digest
@@ -40,13 +40,7 @@ class FileState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class FilePair:
-    """A file of the first folder and its partner in the second, by their paths within the folders.
-
-    Attributes:
-        a: "" where there is none.
-        b: "" where there is none.
-        same_bytes: both have the same bytes.
-    """
+    """A file of the first folder and its partner in the second, by their paths within the folders; "" for none."""
 
     a: str
     b: str
@@ -134,7 +128,7 @@ class FolderComparison:
             "ignored": switches_data(self.ignore),
             "summary": {state.value: count for state, count in self.counts.items()},
             "files": [file_data(change) for change in self.files],
-            "unlisted": [{"path": item.path, "reason": item.reason} for item in self.unlisted],
+            "unlisted": [asdict(item) for item in self.unlisted],
         }
 
 
@@ -186,55 +180,56 @@ class PairedFiles:
 
 
 def pair_files(a: Path, b: Path, glob: str | None = None, password: str | None = None) -> PairedFiles:
-    """Pair the files of two folders.
-
-    Args:
-        a: the first folder.
-        b: the second.
-        glob: which files to take, relative to the folder.
-        password: of encrypted PDFs.
+    """Pair the files of two folders; `glob` says which to take, relative to the folder.
 
     Raises:
         OptionError: neither folder holds a document.
     """
     errors: list[OSError] = []
-    names = tuple(
-        [path.relative_to(folder).as_posix() for path in walk([folder], glob, errors.append)]
-        for folder in (a, b)
-    )
-    if not any(names):
+    pairing = _Pairing(a, b)
+    for folder, alone in zip((a, b), pairing.alone, strict=True):
+        paths = walk([folder], glob, errors.append)
+        alone |= dict.fromkeys(path.relative_to(folder).as_posix() for path in paths)  # noqa: PLW2901 - in place
+    if not any(pairing.alone):
         raise OptionError(f"There is no document to compare in {a} and {b}.")
-    pairing = _Pairing((a, b), names)
-    pairing.by_key(lambda name: name)
-    pairing.by_key(lambda name: PurePosixPath(name).with_suffix("").as_posix())
+    pairing.by_name(lambda name: name)
+    pairing.by_name(lambda name: PurePosixPath(name).with_suffix("").as_posix())
     pairing.by_bytes()
     unread = pairing.by_words(CorpusReader(password))
-    unlisted = tuple(Skipped(str(error.filename), str(error.strerror)) for error in errors)
-    return PairedFiles(
-        tuple(sorted(pairing.all(), key=lambda pair: (pair.a or pair.b, pair.b))), unread, unlisted
-    )
+    pairs = [*pairing.pairs, *(FilePair(name, "") for name in pairing.alone[0])]
+    pairs += [FilePair("", name) for name in pairing.alone[1]]
+    ordered = sorted(pairs, key=lambda pair: (pair.a or pair.b, pair.b))
+    return PairedFiles(tuple(ordered), unread, unlisted(errors))
 
 
 class _Pairing:
-    """The files of two folders, some of them paired already."""
+    """The files of two folders, some of them paired already.
 
-    def __init__(self, folders: tuple[Path, Path], names: Sequence[Iterable[str]]) -> None:
+    Attributes:
+        alone: of each folder, the names without a partner, in order.
+    """
+
+    def __init__(self, *folders: Path) -> None:
         self._folders = folders
-        self._rest = (dict.fromkeys(names[0]), dict.fromkeys(names[1]))
-        self._found: list[FilePair] = []
+        self.alone: tuple[dict[str, None], dict[str, None]] = ({}, {})
+        self.pairs: list[FilePair] = []
 
-    def by_key(self, key: Callable[[str], str]) -> None:
+    def by_name(self, key: Callable[[str], str]) -> None:
         """Pair files with the same key, if no other file of their folder has it."""
-        sides = [_unique(rest, key) for rest in self._rest]
-        for value, name in sides[0].items():
-            if value in sides[1]:
-                self._pair(name, sides[1][value])
+        named: list[dict[str, list[str]]] = [defaultdict(list), defaultdict(list)]
+        for side, names in enumerate(self.alone):
+            for name in names:
+                named[side][key(name)].append(name)
+        for value, here in named[0].items():
+            there = named[1].get(value, ())
+            if len(here) == len(there) == 1:
+                self._pair(here[0], there[0])
 
     def by_bytes(self) -> None:
         """Pair files with the same bytes."""
         sizes = [
-            {name: self._path(side, name).stat().st_size for name in rest}
-            for side, rest in enumerate(self._rest)
+            {name: self._path(side, name).stat().st_size for name in names}
+            for side, names in enumerate(self.alone)
         ]
         shared = set(sizes[0].values()) & set(sizes[1].values())
         digests: list[dict[bytes, list[str]]] = [defaultdict(list), defaultdict(list)]
@@ -248,12 +243,12 @@ class _Pairing:
     def by_words(self, reader: CorpusReader) -> dict[tuple[int, str], str]:
         """Pair files that share most of their words, the closest first; return why files could not be read."""
         unread: dict[tuple[int, str], str] = {}
-        if not all(self._rest):
+        if not all(self.alone):
             return unread
         with NearPairs() as texts:
             places = []
-            for side, rest in enumerate(self._rest):
-                for name in rest:
+            for side, names in enumerate(self.alone):
+                for name in names:
                     try:
                         words = text_words(reader.read(self._path(side, name)).text)
                     except DocumentError as error:
@@ -264,38 +259,21 @@ class _Pairing:
             near = sorted(texts.pairs(MIN_SHARE, 1.0), key=lambda pair: -min(pair.share_a, pair.share_b))
         for pair in near:
             (first, one), (second, other) = places[pair.a], places[pair.b]
-            if first != second and one in self._rest[0] and other in self._rest[1]:
+            if first != second and one in self.alone[0] and other in self.alone[1]:
                 self._pair(one, other)
         return unread
 
-    def all(self) -> Iterator[FilePair]:
-        """All files, with or without a partner."""
-        yield from self._found
-        yield from (FilePair(name, "") for name in self._rest[0])
-        yield from (FilePair("", name) for name in self._rest[1])
-
     def _pair(self, a: str, b: str) -> None:
-        same = _same_bytes(self._path(0, a), self._path(1, b))
-        self._found.append(FilePair(a, b, same))
-        del self._rest[0][a], self._rest[1][b]
+        one, other = self._path(0, a), self._path(1, b)
+        try:
+            same = one.stat().st_size == other.stat().st_size and file_digest(one) == file_digest(other)
+        except OSError:
+            same = False
+        self.pairs.append(FilePair(a, b, same))
+        del self.alone[0][a], self.alone[1][b]
 
     def _path(self, side: int, name: str) -> Path:
         return self._folders[side] / name
-
-
-def _unique(names: Iterable[str], key: Callable[[str], str]) -> dict[str, str]:
-    """The names by their key, where only one has it."""
-    found: dict[str, list[str]] = defaultdict(list)
-    for name in names:
-        found[key(name)].append(name)
-    return {value: alike[0] for value, alike in found.items() if len(alike) == 1}
-
-
-def _same_bytes(a: Path, b: Path) -> bool:
-    try:
-        return a.stat().st_size == b.stat().st_size and file_digest(a) == file_digest(b)
-    except OSError:
-        return False
 
 
 def _digest(path: Path) -> bytes:

@@ -21,9 +21,10 @@ from __future__ import annotations
 import logging
 import os
 import socket
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from types import ModuleType
@@ -31,11 +32,11 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from colde_cli.corpus.finding import Skipped
-from colde_cli.corpus.pipeline import CorpusReader, encode_each
+from colde_cli.corpus.pipeline import CorpusReader, encode_each, skipping
 from colde_cli.corpus.records import open_encoding, pack, pack_encoding, unpack
-from colde_cli.documents.document import Document, document_header, document_of
+from colde_cli.documents.document import document_header, document_of
 from colde_cli.encoder.encoding import DocumentEncoder, Encoding
-from colde_cli.errors import ClusterError, DocumentError, MissingExtraError, ModelError
+from colde_cli.errors import ClusterError, MissingExtraError, ModelError
 from colde_cli.settings import known_models
 
 if TYPE_CHECKING:
@@ -109,15 +110,17 @@ class RayCluster:
                 num_gpus=self.gpus or None,
             )
         )
-        left = {os.fspath(path) for path in window}
+        missing = {os.fspath(path) for path in window}
         for batch in dataset.iter_batches(batch_size=None, batch_format="pyarrow"):
             for item in encodings_of(batch):
                 path = item.path if isinstance(item, Skipped) else item.document.path
-                if path in left:
-                    left.remove(path)
+                if path in missing:
+                    missing.remove(path)
                     yield item
-        if left:
-            raise ClusterError(f"The cluster lost {len(left)} files; run colde index again, which goes on.")
+        if missing:
+            raise ClusterError(
+                f"The cluster lost {len(missing)} files; run colde index again, which goes on."
+            )
 
     def _encoders(self, ray: ModuleType) -> float:
         """How many encoders the cluster has room for."""
@@ -133,18 +136,12 @@ def read_batch(batch: pa.Table) -> pa.Table:
     """Read the files of a table with a column `path`; see `READ` above."""
     import pyarrow as pa
 
-    paths = batch["path"].to_pylist()
-    reasons: list[str | None] = []
-    documents: list[bytes | None] = []
-    for path in paths:
-        try:
-            document = CorpusReader().read(os.fsdecode(path))
-        except DocumentError as error:
-            reasons.append(str(error))
-            documents.append(None)
-        else:
-            reasons.append(None)
-            documents.append(pack(document_header(document, document.title), {}))
+    read = skipping(CorpusReader().read)
+    items = [read(Path(os.fsdecode(path))) for path in batch["path"].to_pylist()]
+    reasons = [item.reason if isinstance(item, Skipped) else None for item in items]
+    documents = [
+        None if isinstance(item, Skipped) else pack(document_header(item, item.title), {}) for item in items
+    ]
     columns = {"path": batch["path"], "reason": pa.array(reasons, pa.string())}
     return pa.table({**columns, "document": pa.array(documents, pa.large_binary())})
 
@@ -155,34 +152,28 @@ class BatchEncoder:
     def __init__(
         self, model: str, precision: str = "auto", identity: bytes | None = None, gpu: bool = False
     ) -> None:
-        """Choose the model.
+        """Choose the model: its name or folder, and a precision as of `encoder.loading.open_encoder`.
 
-        Args:
-            model: name or folder.
-            precision: as of `encoder.loading.open_encoder`.
-            identity: of the encoder that results must be equal to; None takes any.
-            gpu: encode on the GPU that the engine gave this process.
+        Results must be equal to those of the encoder with the `identity`; None takes any. `gpu` encodes on the GPU that
+        the engine gave this process.
         """
         self._choice = (model, precision, identity, gpu)
-        self._opened: DocumentEncoder | None = None
 
     def __reduce__(self) -> tuple[type[BatchEncoder], tuple[str, str, bytes | None, bool]]:
         """Sessions of a model cannot be pickled."""
         return BatchEncoder, self._choice
 
-    @property
+    @cached_property
     def _encoder(self) -> DocumentEncoder:
-        if self._opened is None:
-            from colde_cli.encoder.loading import open_encoder
+        from colde_cli.encoder.loading import open_encoder
 
-            model, precision, identity, gpu = self._choice
-            # Engines run one process for each core that they give.
-            device = "cuda" if gpu else "cpu"
-            self._opened = open_encoder(model, device=device, precision=precision, threads=1)
-            if identity is not None and self._opened.identity != identity:
-                node = socket.gethostname()
-                raise ModelError(f"The model {model} of {node} is another than that of the caller.")
-        return self._opened
+        model, precision, identity, gpu = self._choice
+        # Engines run one process for each core that they give.
+        encoder = open_encoder(model, device="cuda" if gpu else "cpu", precision=precision, threads=1)
+        if identity is not None and encoder.identity != identity:
+            node = socket.gethostname()
+            raise ModelError(f"The model {model} of {node} is another than that of the caller.")
+        return encoder
 
     def __call__(self, batch: pa.Table) -> pa.Table:
         """Encode documents; see `ENCODED` above.
@@ -193,35 +184,31 @@ class BatchEncoder:
         import pyarrow as pa
 
         paths, reasons = batch["path"].to_pylist(), batch["reason"].to_pylist()
-        records = batch["document"].to_pylist()
-        documents = [
-            None if record is None else _document(path, record)
-            for path, record in zip(paths, records, strict=True)
-        ]
-        found = iter(encode_each([document for document in documents if document is not None], self._encoder))
-        encodings: list[Encoding | None] = []
-        for number, document in enumerate(documents):
-            item = None if document is None else next(found)
+        encodings: list[Encoding | None] = [None] * len(paths)
+        rows, documents = [], []
+        for row, record in enumerate(batch["document"].to_pylist()):
+            if record is not None:
+                parts = unpack(record)
+                assert parts is not None, "it was packed by read_batch"
+                name = os.fsdecode(paths[row])
+                documents.append(document_of(name, Path(name).name, parts[0]))
+                rows.append(row)
+        for row, item in zip(rows, encode_each(documents, self._encoder) if rows else (), strict=True):
             if isinstance(item, Skipped):
-                reasons[number], item = item.reason, None
-            encodings.append(item)
-        known = [encoding and (encoding.document.title, len(encoding.chunks)) for encoding in encodings]
-        return pa.table(
-            {
-                "path": batch["path"],
-                "reason": pa.array(reasons, pa.string()),
-                "title": pa.array([item and item[0] for item in known], pa.string()),
-                "chunks": pa.array([item and item[1] for item in known], pa.int32()),
-                "document_vector": pa.array(
-                    [encoding and encoding.document_vector.tolist() for encoding in encodings],
-                    pa.list_(pa.float32()),
-                ),
-                "encoding": pa.array(
-                    [encoding and pack_encoding(encoding, encoding.document.title) for encoding in encodings],
-                    pa.large_binary(),
-                ),
-            }
-        )
+                reasons[row] = item.reason
+            else:
+                encodings[row] = item
+        columns: dict[str, tuple[Any, Callable[[Encoding], Any]]] = {
+            "title": (pa.string(), lambda item: item.document.title),
+            "chunks": (pa.int32(), lambda item: len(item.chunks)),
+            "document_vector": (pa.list_(pa.float32()), lambda item: item.document_vector.tolist()),
+            "encoding": (pa.large_binary(), lambda item: pack_encoding(item, item.document.title)),
+        }
+        made = {
+            name: pa.array([None if item is None else value(item) for item in encodings], kind)
+            for name, (kind, value) in columns.items()
+        }
+        return pa.table({"path": batch["path"], "reason": pa.array(reasons, pa.string()), **made})
 
 
 def encodings_of(batch: pa.Table) -> Iterator[Encoding | Skipped]:
@@ -237,13 +224,6 @@ def encodings_of(batch: pa.Table) -> Iterator[Encoding | Skipped]:
         if encoding is None and reason is None:
             raise ClusterError(f"What came back of {path} is damaged; run colde index again.")
         yield Skipped(path, reason) if encoding is None else encoding
-
-
-def _document(path: str | bytes, record: bytes) -> Document:
-    parts = unpack(record)
-    assert parts is not None, "it was packed by read_batch"
-    name = os.fsdecode(path)
-    return document_of(name, Path(name).name, parts[0])
 
 
 def _portable_model(encoder: DocumentEncoder) -> str:
