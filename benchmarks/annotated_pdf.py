@@ -41,7 +41,7 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
-from colde_cli import api
+from colde_cli import Model
 from colde_cli.encoder.cache import Cache
 from colde_cli.encoder.encoding import DocumentEncoder
 from colde_cli.encoder.loading import open_encoder
@@ -413,7 +413,7 @@ def annotated(
     a: Path, b: Path, folder: Path, encoder: DocumentEncoder
 ) -> tuple[Comparison, tuple[list[Read], list[Read]], tuple[Path, Path]]:
     """Compare and annotate two PDFs, and read the marks back."""
-    comparison = api.compare(a, b, encoder=encoder)
+    comparison = Model(encoder).compare(a, b)
     one, two = write_annotated(comparison, folder, None, None)
     assert one.written is not None
     assert two.written is not None

@@ -16,7 +16,7 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-from colde_cli import api, versions
+from colde_cli import Model, verify
 from colde_cli.encoder.loading import open_encoder
 from colde_cli.errors import ColdeError
 from colde_cli.similarity.pairs import State
@@ -55,11 +55,11 @@ class Outcome:
 def outcome(a: Path, b: Path, encoder: object) -> Outcome:
     """Compare and verify two files."""
     try:
-        comparison = api.open_pair(a, b, lambda: encoder).compare(scores=False)  # type: ignore[arg-type, return-value]
+        comparison = Model(encoder).compare(a, b, scores=False)  # type: ignore[arg-type]
     except ColdeError as error:
         return Outcome(2, error=str(error))
     try:
-        verified = versions.verify(a, b).verified
+        verified = verify(a, b).verified
     except ColdeError:
         verified = False
     changed = any(pair.state is not State.SAME for pair in comparison.passages) or comparison.typesetting

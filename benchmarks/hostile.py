@@ -43,7 +43,7 @@ _LOADED = (
     "tokenizers",
     "rich.console",
     "rich.markdown",
-    "colde_cli.api",
+    "colde_cli.model_api",
     "colde_cli.views.json",
 )
 _TEXTS = (

@@ -28,7 +28,14 @@ from index_kills import make_corpus, make_text
 from colde_cli.app import main as main_of_colde
 from colde_cli.documents.sandbox import end_idle
 
-_LOADED = ("numpy", "onnxruntime", "tokenizers", "rich.console", "colde_cli.api", "colde_cli.views.json")
+_LOADED = (
+    "numpy",
+    "onnxruntime",
+    "tokenizers",
+    "rich.console",
+    "colde_cli.model_api",
+    "colde_cli.views.json",
+)
 _FOR_TRAINING = ("torch", "transformers", "safetensors.torch", "colde_cli.learning.run", "onnx")
 _QUICK = [
     "--epochs",

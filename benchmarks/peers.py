@@ -174,7 +174,8 @@ class Bench:
 
     def texts(self) -> list[str]:
         """The texts of `_CHUNKS` chunks of full length, of several files."""
-        from colde_cli import open_encoder, read
+        from colde_cli import read
+        from colde_cli.types import open_encoder
 
         encoder = open_encoder(self.model, device="cpu")
         found: list[str] = []

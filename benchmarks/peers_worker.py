@@ -20,7 +20,7 @@ Job = Callable[[], object]
 
 def colde_encode(task: dict[str, Any]) -> Job:
     """Text to vectors with colde."""
-    from colde_cli import open_encoder
+    from colde_cli.types import open_encoder
 
     encoder = open_encoder(task["model"], device="cpu", threads=task["threads"])
     return lambda: encoder.encode_passages(task["texts"])

@@ -22,9 +22,10 @@ from collections.abc import Iterator
 from html import escape
 from pathlib import Path
 
-from colde_cli import api, versions
+from colde_cli import verify
 from colde_cli.documents.document import Document
 from colde_cli.errors import ColdeError
+from colde_cli.model_api import read_both
 from colde_cli.similarity.alignment import align
 from colde_cli.similarity.comparison import same_texts
 from colde_cli.similarity.pairs import State
@@ -72,13 +73,13 @@ def _write(document: dict[str, object], stem: Path) -> None:
 
 def differences(a: Path, b: Path) -> Counter[str]:
     """Count what the comparison of two forms of one document shows."""
-    first, second, _, _ = api.read_both(a, b, api.ReadOptions(), NOTHING_IGNORED, lambda: None)
+    first, second, _, _ = read_both(a, b)
     pairs = align(first, second, None, NOTHING_IGNORED).pairs
     found = Counter(pair.state.value for pair in pairs if pair.state is not State.SAME)
     found["not same"] += not same_texts(first, second)
     found += _outside(first, second)
     try:
-        found["not verified"] += a.suffix == b.suffix and not versions.verify(a, b).verified
+        found["not verified"] += a.suffix == b.suffix and not verify(a, b).verified
     except ColdeError:
         found["not verified"] += 1
     return found

@@ -28,8 +28,9 @@ import typer
 from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 from typer.main import get_command
 
-from colde_cli import __version__
+from colde_cli import errors
 from colde_cli.errors import ColdeError, OptionError
+from colde_cli.settings import VERSION
 
 TROUBLE = 2
 """Exit status of every command after an error, as in POSIX diff and grep."""
@@ -189,7 +190,7 @@ app = typer.Typer(
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"colde {__version__}")
+        typer.echo(f"colde {VERSION}")
         raise typer.Exit
 
 
@@ -329,9 +330,11 @@ def main() -> None:
         del os.environ["COLUMNS"]
     try:
         try:
+            errors.on_command_line = True
             with _noting_interrupts(state):
                 app(prog_name="colde", obj=state)
         finally:
+            errors.on_command_line = False
             sys.stdout.flush()
             if state.get("verbose"):
                 from colde_cli.stages import summary

@@ -24,6 +24,14 @@
 
 from __future__ import annotations
 
+on_command_line = False
+"""Whether errors name options, such as --pages; `app.main` turns it on. From Python they name arguments."""
+
+
+def called(argument: str) -> str:
+    """What the reader of an error calls an argument: `ignore.like` from Python, `--ignore-like` on the command line."""
+    return "--" + argument.replace("_", "-").replace(".", "-") if on_command_line else argument
+
 
 class ColdeError(Exception):
     """Base of every error colde raises on purpose; `str()` of it is one sentence for the user."""

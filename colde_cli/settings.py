@@ -22,6 +22,8 @@ from typing import Final
 
 from colde_cli.errors import ModelError, OptionError
 
+VERSION: Final = "0.1.0"
+
 DEFAULT_MODEL = "colde-minilm-l6"
 
 CORPUS: Final = "corpus"

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from command_line import EXAMPLES, ROOT, V1
 
-from colde_cli import DocumentEncoder
+from colde_cli.types import DocumentEncoder
 
 ADDRESS = "http://127.0.0.1"
 TITLE = "<img src=x onerror=alert(1)>"

@@ -2,38 +2,36 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import pickle
 import subprocess
 import sys
+import typing
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from command_line import OTHER, V1, V2, run
 
 import colde_cli
 from colde_cli import (
-    Encoder,
+    Cache,
+    Comparison,
     IgnoreOptions,
+    Model,
     Ranking,
-    ReadOptions,
-    adapt,
-    clusters,
     compare,
-    compare_folders,
     dupes,
-    encode,
-    find_files,
     history,
-    index,
     open_index,
-    rank,
-    rank_files,
     read,
     verify,
 )
-from colde_cli.errors import MissingFileError, NoTextError, OptionError
+from colde_cli.errors import MissingFileError, ModelError, NoTextError, OptionError
+from colde_cli.types import Encoder, find_files, rank_files
 
 LINES = ["The pump lifts water into the tower at night.", "The council levies a tax on houses, due in March."]
 
@@ -48,50 +46,151 @@ def texts(tmp_path: Path) -> list[Path]:
     return paths
 
 
-def test_paths_documents_and_the_command_give_the_same(
-    encoder: Encoder, texts: list[Path], capsys: pytest.CaptureFixture[str]
+@pytest.fixture(scope="session")
+def model(encoder: Encoder) -> Model:
+    return Model(encoder)
+
+
+def test_paths_documents_encodings_and_the_command_give_the_same(
+    model: Model, texts: list[Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
     one, two = texts[:2]
-    by_path = compare(str(one), two, encoder=encoder)
-    by_document = compare(read(one), read(two), encoder=lambda: encoder)
+    by_path = model.compare(str(one), two)
     printed = json.loads(run(capsys, "diff", one, two, "--format", "json", "--device", "cpu").out)
-    assert by_path.to_dict() == by_document.to_dict() == printed
+    assert by_path.to_dict() == model.compare(read(one), read(two)).to_dict() == printed
+    assert model.compare(model.encode(one), model.encode(two)).to_dict() == printed
+    with pytest.raises(OptionError, match="One of the two is encoded"):
+        model.compare(one, model.encode(two))
 
 
-def test_a_model_is_opened_by_name(model_folder: Path, texts: list[Path]) -> None:
-    comparison = compare(*texts[:2], model=model_folder, device="cpu", passages=False)
+def test_a_model_is_loaded_by_name_when_it_is_needed(model_folder: Path, texts: list[Path]) -> None:
+    comparison = Model(model_folder, device="cpu").compare(*texts[:2], passages=False)
     assert comparison.model.name == "colde-minilm-l6"
     assert comparison.alignment is None
+    absent = Model("nonesuch")
+    with pytest.raises(ModelError, match="nonesuch"):
+        absent.compare(*texts[:2])
 
 
-def test_what_is_ignored_and_selected_is_left_out(encoder: Encoder, texts: list[Path]) -> None:
+def test_functions_use_a_model_that_is_kept_or_the_one_that_they_are_given(
+    model: Model, texts: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[str] = []
+
+    def open_encoder(name: str, **_: object) -> Encoder:
+        opened.append(name)
+        return model.encoder
+
+    monkeypatch.setattr("colde_cli.encoder.loading.open_encoder", open_encoder)
+    monkeypatch.setattr("colde_cli.model_api._KEPT._encoder", None)
+    wanted = model.compare(*texts[:2]).to_dict()
+    for _ in range(2):
+        assert compare(*texts[:2]).to_dict() == wanted
+    assert opened == ["colde-minilm-l6"]
+    named: Callable[..., Comparison] = compare  # as in versions that had no Model
+    for chosen in ({"encoder": model.encoder}, {"encoder": lambda: model.encoder}, {"model": model}):
+        assert named(*texts[:2], **chosen).to_dict() == wanted
+    named(*texts[:2], model="other", device="cpu")
+    assert opened[1:] == ["other"]
+
+
+def test_a_model_goes_to_another_process(model: Model, texts: list[Path], tmp_path: Path) -> None:
+    chosen = Model("colde-minilm-l6", device="cpu", threads=1, cache=Cache(tmp_path, 1000))
+    for one in (chosen, model):
+        again = pickle.loads(pickle.dumps(one))
+        assert (repr(again), again.threads) == (repr(one), one.threads)
+        assert again.compare(*texts[:2]).to_dict() == one.compare(*texts[:2]).to_dict()
+
+
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        (lambda model, a, b: model.compare(3, b), "a is 3; give a path"),
+        (lambda model, a, b: model.rank(None, b), "query is None; give a path"),
+        (lambda model, a, b: model.rank(a, 7), "corpus is 7; give paths"),
+        (lambda model, a, b: model.rank(a, b, top="3"), "top is '3'; give a whole number"),
+        (lambda model, a, b: model.compare(a, b, pages="3-17"), r"pages is '3-17'.*\(3, 17\)"),
+        (lambda model, a, b: read(a, pages=(3, "17")), "pages is"),
+        (lambda model, a, b: read(a, pages=(17, 3)), "pages 17-3 is not a range"),
+        (lambda model, a, b: read(a, skip_sections=3), "skip_sections is 3; give patterns"),
+        (lambda model, a, b: model.compare(a, b, ignore="case"), "ignore is 'case'; give IgnoreOptions"),
+        (lambda model, a, b: model.compare(a, b, ignore=IgnoreOptions(like=("-",))), r"^ignore\.like cannot"),
+        (lambda model, a, b: dupes(a, min_share=40), "min_share is 40; give a share"),
+        (lambda model, a, b: model.clusters([a, b], resolution=0), "resolution is 0; give a number above 0"),
+        (lambda model, a, b: Model(3), "model is 3; give the name"),
+        (lambda model, a, b: Model(device=0), "device is 0; give"),
+    ],
+)
+def test_a_wrong_argument_is_named_as_in_python(
+    model: Model, texts: list[Path], call: Callable[..., object], sentence: str
+) -> None:
+    with pytest.raises(OptionError, match=sentence) as raised:
+        call(model, *texts[:2])
+    assert "--" not in str(raised.value)
+
+
+def public_functions() -> Iterator[Any]:
+    """The functions of the package, and the methods of the model."""
+    for home in (colde_cli, Model):
+        for name in (name for name in dir(home) if not name.startswith("_")):
+            if inspect.isfunction(getattr(home, name)) and name != "import_module":
+                yield getattr(home, name)
+
+
+def test_the_types_of_every_public_function_can_be_looked_up() -> None:
+    functions = {function.__name__: typing.get_type_hints(function) for function in public_functions()}
+    assert functions["compare"]["return"] is Comparison
+    assert len(functions) == 12
+
+
+def test_a_repr_is_short_and_computes_nothing(
+    model: Model, texts: list[Path], ranking: Ranking, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    documents = read(V1), read(V2)
+    encodings = model.encoder.encode_later(documents)
+    shown = [
+        *(model, documents[0], ranking, verify(*documents), dupes([V1, V2])),
+        *(
+            model.history(documents),
+            model.compare(*texts[:2]),
+            replace(ranking, results=ranking.results * 50),
+        ),
+    ]
+    monkeypatch.setattr(Encoder, "encode_chunks", None)  # nothing can be encoded
+    for one in (*shown, *encodings):
+        assert len(repr(one)) < 300
+    assert "field-study-v2.pdf" in repr(ranking)
+    assert "field-study-v1.pdf" in repr(documents[0])
+    assert "field-study-v1.pdf" in repr(encodings[0])
+
+
+def test_what_is_ignored_and_selected_is_left_out(model: Model, texts: list[Path]) -> None:
     template = texts[2].with_name("template.txt")
     template.write_text(LINES[0])
     ignore = IgnoreOptions(like=(str(template),))
-    comparison = compare(*texts[:2], ignore=ignore, encoder=encoder)
+    comparison = model.compare(*texts[:2], ignore=ignore)
     assert all("pump" not in pair.a_text for pair in comparison.passages)
     assert comparison.to_dict()["ignored"]["like"] == [str(template)]
     with pytest.raises(NoTextError, match=r"template\.txt"):
-        compare(template, texts[1], ignore=ignore, encoder=encoder)
+        model.compare(template, texts[1], ignore=ignore)
 
 
 @pytest.mark.parametrize(
     ("a", "options", "sentence"),
     [
         ("-", {}, "Only one"),
-        (V1, {"ignore": IgnoreOptions(like=("-",))}, "standard input"),
         (read, {"pages": (1, 2)}, "when a file is read"),
     ],
 )
 def test_options_that_do_not_fit_are_an_error(
-    encoder: Encoder, texts: list[Path], a: object, options: dict[str, object], sentence: str
+    model: Model, texts: list[Path], a: object, options: dict[str, object], sentence: str
 ) -> None:
     source = read(texts[0]) if a is read else a
     with pytest.raises(OptionError, match=sentence):
-        compare(source, source, encoder=encoder, **options)  # type: ignore[arg-type]
+        model.compare(source, source, **options)  # type: ignore[arg-type]
 
 
-def test_a_corpus_is_folders_files_and_patterns(encoder: Encoder, texts: list[Path]) -> None:
+def test_a_corpus_is_folders_files_and_patterns(model: Model, texts: list[Path]) -> None:
     folder = texts[0].parent
     for corpus in (
         folder,
@@ -100,25 +199,25 @@ def test_a_corpus_is_folders_files_and_patterns(encoder: Encoder, texts: list[Pa
         f"{folder}/t*.txt",
         [f"{folder}/*wo.txt", texts[2]],
     ):
-        ranking = rank(texts[0], corpus, encoder=encoder)
+        ranking = model.rank(texts[0], corpus)
         assert [Path(hit.path).name for hit in ranking.results] == ["two.txt", "three.txt"]
-    by_document = rank(read(texts[0]), folder, glob="tw*", encoder=encoder)
+    by_document = model.rank(read(texts[0]), folder, glob="tw*")
     assert [hit.path for hit in by_document.results] == [str(texts[1])]
 
 
-def test_a_file_may_be_named_like_a_pattern(encoder: Encoder, texts: list[Path]) -> None:
+def test_a_file_may_be_named_like_a_pattern(model: Model, texts: list[Path]) -> None:
     strange = texts[2].rename(texts[2].with_name("three[1].txt"))
-    assert rank(texts[0], str(strange), encoder=encoder).results[0].path == str(strange)
+    assert model.rank(texts[0], str(strange)).results[0].path == str(strange)
 
 
-def test_a_corpus_without_documents_is_an_error(encoder: Encoder, texts: list[Path]) -> None:
+def test_a_corpus_without_documents_is_an_error(model: Model, texts: list[Path]) -> None:
     folder = texts[0].parent
     with pytest.raises(OptionError, match=r"fits '\*\.pdf'"):
-        rank(texts[0], folder, glob="*.pdf", encoder=encoder)
+        model.rank(texts[0], folder, glob="*.pdf")
     with pytest.raises(OptionError, match="no document to search"):
-        rank(texts[0], f"{folder}/*.pdf", encoder=encoder)
+        model.rank(texts[0], f"{folder}/*.pdf")
     with pytest.raises(MissingFileError):
-        rank(texts[0], folder / "nowhere", encoder=encoder)
+        model.rank(texts[0], folder / "nowhere")
 
 
 # An agreement whose sections are named like words that a pattern of single letters would name too.
@@ -156,7 +255,7 @@ def test_one_pattern_of_verify_is_no_pattern_of_each_letter(versions: tuple[Path
 
 
 def test_one_section_of_read_and_compare_is_no_list_of_letters(
-    encoder: Encoder, versions: tuple[Path, Path]
+    model: Model, versions: tuple[Path, Path]
 ) -> None:
     for name in ("skip_sections", "only_sections"):
         for one in ("references", "delivery"):
@@ -165,34 +264,33 @@ def test_one_section_of_read_and_compare_is_no_list_of_letters(
             with versions[0].open("rb") as stream:
                 assert read("v.md", stream=stream, **alone).sections == read(versions[0], **listed).sections  # type: ignore[arg-type]
             found, wanted = (
-                compare(*versions, encoder=encoder, **given)  # type: ignore[arg-type]
+                model.compare(*versions, **given)  # type: ignore[arg-type]
                 for given in (alone, listed)
             )
             assert found.to_dict() == wanted.to_dict()
-            read_options = [ReadOptions(**given) for given in (alone, listed)]  # type: ignore[arg-type]
-            histories = [history(versions, read=options, encoder=encoder) for options in read_options]
+            histories = [model.history(versions, **given) for given in (alone, listed)]  # type: ignore[arg-type]
             assert histories[0].to_dict() == histories[1].to_dict()
     assert len(read(versions[0], skip_sections="references").sections) == 3
 
 
 def test_one_section_for_folders_is_no_list_of_letters(
-    encoder: Encoder, versions: tuple[Path, Path], tmp_path: Path
+    model: Model, versions: tuple[Path, Path], tmp_path: Path
 ) -> None:
     for number, version in enumerate(versions):
         (tmp_path / str(number)).mkdir()
         version.rename(tmp_path / str(number) / "agreement.md")
     folders = tmp_path / "0", tmp_path / "1"
     for given, same in (("references", False), ("delivery|price", True)):
-        found = compare_folders(*folders, read=ReadOptions(skip_sections=given), encoder=encoder)
+        found = model.compare_folders(*folders, skip_sections=given)
         assert found.same is same
     with pytest.raises(OptionError, match=r"section pattern '\(x'"):
-        compare_folders(*folders, read=ReadOptions(only_sections="(x"), encoder=encoder)
+        model.compare_folders(*folders, only_sections="(x")
 
 
-def test_one_version_is_no_history(encoder: Encoder, versions: tuple[Path, Path]) -> None:
+def test_one_version_is_no_history(model: Model, versions: tuple[Path, Path]) -> None:
     for one in (versions[0], str(versions[0]), read(versions[0])):
         with pytest.raises(OptionError, match="two versions at least"):
-            history(one, encoder=encoder)
+            history(one)
 
 
 def test_one_template_and_one_kind_are_lists_of_one(versions: tuple[Path, Path]) -> None:
@@ -203,26 +301,26 @@ def test_one_template_and_one_kind_are_lists_of_one(versions: tuple[Path, Path])
     assert IgnoreOptions() == IgnoreOptions(like=[], kinds=[])  # type: ignore[arg-type]
 
 
-def test_one_place_is_a_corpus(encoder: Encoder, texts: list[Path], tmp_path: Path) -> None:
+def test_one_place_is_a_corpus(model: Model, texts: list[Path], tmp_path: Path) -> None:
     one, two, _ = texts
     for place in (two, str(two)):
-        assert [hit.path for hit in rank(one, place, encoder=encoder).results] == [str(two)]
+        assert [hit.path for hit in model.rank(one, place).results] == [str(two)]
         assert find_files(place)[0] == (two,)
         assert dupes(place) == dupes([place])
-        assert clusters(place, encoder=encoder) == clusters([place], encoder=encoder)
-        assert adapt(place, tmp_path / "profile", encoder=encoder).skipped == ()
-    assert [hit.path for hit in rank_files(encode(one, encoder), two, encoder).results] == [str(two)]
+        assert model.clusters(place) == model.clusters([place])
+        assert model.adapt(place, tmp_path / "profile").skipped == ()
+    assert [hit.path for hit in rank_files(model.encode(one), two, model.encoder).results] == [str(two)]
 
 
 def test_one_place_of_an_index_is_followed_and_forgotten(
-    encoder: Encoder, texts: list[Path], tmp_path: Path
+    model: Model, texts: list[Path], tmp_path: Path
 ) -> None:
     folder = tmp_path / "papers.colde"
-    index(folder, texts, encoder=encoder)
-    index(folder, forget=str(texts[2]), encoder=encoder)
+    model.index(folder, texts)
+    model.index(folder, forget=str(texts[2]))
     with open_index(folder) as opened:
         assert sorted(Path(root).name for root in opened.roots()) == ["one.txt", "two.txt"]
-    index(folder, texts[2], forget=texts[0], encoder=encoder)
+    model.index(folder, texts[2], forget=texts[0])
     with open_index(folder) as opened:
         assert sorted(Path(root).name for root in opened.roots()) == ["three.txt", "two.txt"]
 
@@ -232,8 +330,8 @@ def test_one_text_is_one_passage(encoder: Encoder) -> None:
 
 
 @pytest.fixture(scope="module")
-def ranking(encoder: Encoder) -> Ranking:
-    return rank(V1, [V2, OTHER], explain=True, encoder=encoder)
+def ranking(model: Model) -> Ranking:
+    return model.rank(V1, [V2, OTHER], explain=True)
 
 
 def test_a_ranking_is_plain_data(ranking: Ranking) -> None:
@@ -241,28 +339,40 @@ def test_a_ranking_is_plain_data(ranking: Ranking) -> None:
     assert again == ranking
     assert again.to_dict() == ranking.to_dict()
     assert json.loads(json.dumps(ranking.to_dict())) == ranking.to_dict()
-    many = replace(ranking, results=ranking.results * 50)
-    assert len(repr(many)) < 1000
-    assert "field-study-v2.pdf" in repr(many)
+    assert len(ranking) == 2
+    assert [hit.path for hit in ranking] == [V2, OTHER]
 
 
-def test_a_progress_hears_of_every_file(encoder: Encoder, texts: list[Path]) -> None:
+def test_a_progress_hears_of_every_file(model: Model, texts: list[Path]) -> None:
     told: list[int] = []
-    rank(texts[0], texts[0].parent, encoder=encoder, progress=told.append)
+    model.rank(texts[0], texts[0].parent, progress=told.append)
     assert sum(told) == 2
 
 
-def test_every_public_name_is_there() -> None:
-    assert all(getattr(colde_cli, name) is not None for name in colde_cli.__all__)
-    assert list(colde_cli.__all__) == sorted(colde_cli.__all__)
-    assert set(colde_cli._MODULE_OF) == {name for name in colde_cli.__all__ if not name.startswith("__")}
-    with pytest.raises(AttributeError, match="nonesuch"):
-        _ = colde_cli.nonesuch
+def test_every_public_name_is_there_and_earlier_ones_too() -> None:
+    names = colde_cli.__all__
+    assert all(getattr(colde_cli, name) is not None for name in names)
+    assert list(names) == sorted(names)
+    assert len(names) <= 36
+    assert set(names) <= set(dir(colde_cli))
+    for earlier in (
+        "Encoder",
+        "Hit",
+        "MissingFileError",
+        "compare_encodings",
+        "open_encoder",
+        "rank_files",
+        "select",
+    ):
+        assert getattr(colde_cli, earlier).__name__ == earlier
+    for absent in ("nonesuch", "Nonesuch", "NonesuchError"):
+        with pytest.raises(AttributeError, match=absent):
+            getattr(colde_cli, absent)
 
 
 def test_the_front_door_opens_without_arrays_or_models(repository: Path) -> None:
     """Reading begins before these are imported: `colde diff` would start later otherwise."""
-    code = "import sys, colde_cli.api; print(*sys.modules)"
+    code = "import sys, colde_cli.model_api; print(*sys.modules)"
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=repository, capture_output=True, text=True, check=True
     )

@@ -168,7 +168,7 @@ def test_a_check_fails_where_text_was_lost(
     said: str | None,
 ) -> None:
     document = replace(assemble("a.pdf", "a", [Part("", "The tenant pays.")], report), parts=parts)
-    monkeypatch.setattr("colde_cli.api.read_file", lambda *_, **__: document)
+    monkeypatch.setattr("colde_cli.similarity.sources.read_file", lambda *_, **__: document)
     result = run(capsys, "text", "--check", "a.pdf")
     assert (result.status, result.out) == ((0, "") if said is None else (1, f"a.pdf: {said}.\n"))
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from command_line import OTHER, V1, V2
 
-from colde_cli import api
+from colde_cli import Model
 from colde_cli.documents.document import Chunk
 from colde_cli.documents.reading import read
 from colde_cli.encoder.encoder import Encoder, rearranged
@@ -102,8 +102,8 @@ def test_chunks_of_both_documents_are_encoded_together(
 
 
 def test_two_different_texts_are_scored_in_any_case(encoder: Counting) -> None:
-    pair = api.open_pair(V1, OTHER, lambda: encoder)
-    part, whole = pair.compare(scores=False), pair.compare()
+    model = Model(encoder)
+    part, whole = model.compare(V1, OTHER, scores=False), model.compare(V1, OTHER)
     assert "scores" in vars(part)
     assert not part.versions
     assert comparison_json(part) == comparison_json(whole)
@@ -117,12 +117,12 @@ def test_a_document_without_text_is_refused_at_once(encoder: Counting) -> None:
 
 
 def test_of_versions_only_what_words_do_not_settle_is_encoded(encoder: Counting) -> None:
-    pair = api.open_pair(V1, V2, lambda: encoder)
-    whole = pair.compare()
+    model = Model(encoder)
+    whole = model.compare(V1, V2)
     chunks = len(whole.a.chunks) + len(whole.b.chunks)
     assert len(encoder.encoded) >= chunks
     encoder.encoded.clear()
-    part = pair.compare(scores=False)
+    part = model.compare(V1, V2, scores=False)
     longest = {chunk.ids for side in (whole.a, whole.b) for chunk in side.chunks}
     assert 0 < len(longest & set(encoder.encoded)) < chunks / 2
     assert part.passages == whole.passages
@@ -132,13 +132,13 @@ def test_of_versions_only_what_words_do_not_settle_is_encoded(encoder: Counting)
 
 
 def test_the_scores_of_other_documents_are_computed_at_once(encoder: Counting) -> None:
-    pair = api.open_pair(V1, OTHER, lambda: encoder)
-    comparison = pair.compare(scores=False)
+    model = Model(encoder)
+    comparison = model.compare(V1, OTHER, scores=False)
     assert "scores" in vars(comparison)
     assert not comparison.versions
-    assert comparison_json(comparison) == comparison_json(pair.compare())
+    assert comparison_json(comparison) == comparison_json(model.compare(V1, OTHER))
 
 
 def test_the_same_text_is_not_encoded(encoder: Counting) -> None:
-    assert api.open_pair(V1, V1, lambda: encoder).compare(scores=False).same_content
+    assert Model(encoder).compare(V1, V1, scores=False).same_content
     assert encoder.encoded == []

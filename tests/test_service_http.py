@@ -21,8 +21,8 @@ from jsonschema import Draft202012Validator
 from served import ADDRESS, HOSTILE, QUERY, TITLE, client, small_corpus, study
 
 import colde_cli
-from colde_cli import Cache, Encoder
 from colde_cli.settings import INDEX_FILE
+from colde_cli.types import Cache, Encoder
 
 TOKEN = "correct horse battery"
 

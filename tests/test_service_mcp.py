@@ -15,10 +15,11 @@ import pytest
 from command_line import EXAMPLES, ROOT, check_trouble, run_process
 from served import HOSTILE, small_corpus
 
-from colde_cli import Encoder, IgnoreOptions, compare, index, read
+from colde_cli import IgnoreOptions, Model, compare, index, read
 from colde_cli.errors import MissingFileError, OptionError
 from colde_cli.service.mcp import Library
 from colde_cli.settings import INDEX_FILE
+from colde_cli.types import Encoder
 from colde_cli.views.agent import comparison_answer, document_answer, pairs_answer
 
 V1, V2 = "field-study-v1.pdf", "field-study-v2.pdf"
@@ -171,7 +172,7 @@ def test_a_relative_path_begins_at_the_first_folder_that_has_it(tmp_path: Path, 
         (folder / name).write_text("# Pumps\n\nThe pump lifts water into the tower.\n")
     (one / "c.md").symlink_to(tmp_path / "outside.md")
     (tmp_path / "outside.md").write_text("# Secret\n\nThe pump lifts water at night.\n")
-    library = Library([one, two], lambda: encoder)
+    library = Library([one, two], Model(encoder))
     assert library.path("a.md") == one / "a.md"
     assert library.path("b.md") == two / "b.md"
     assert library.path(str(two / "a.md")) == two / "a.md"
@@ -260,7 +261,7 @@ def test_a_page_of_the_first_document_begins_the_changes(encoder: Encoder) -> No
 def test_a_comparison_is_remembered_until_a_file_changes(encoder: Encoder, tmp_path: Path) -> None:
     for name in ("a.md", "b.md"):
         (tmp_path / name).write_text(f"# Pumps\n\nThe pump {name} lifts water into the tower.\n")
-    library = Library([tmp_path], lambda: encoder)
+    library = Library([tmp_path], Model(encoder))
     first = library.compare("a.md", "b.md")
     assert library.compare(str(tmp_path / "a.md"), "./b.md") is first
     (tmp_path / "b.md").write_text("# Pumps\n\nNothing of the kind stands here any more, at all.\n")

@@ -51,18 +51,15 @@ def adapt(
     Then diff and rank take --field NAME. Files that cannot be read are
     reported and skipped.
     """
-    from colde_cli import grouping
     from colde_cli.scoring.profile import MIN_DOCUMENTS
     from colde_cli.views.output import note
     from colde_cli.views.progress import progress
     from colde_cli.views.wording import plural
 
     reporter = Reporter(quiet)
-    open_model = ModelChoice(model, device, precision, threads, no_cache).load
+    chosen = ModelChoice(model, device, precision, threads, no_cache).open()
     with progress("Reading", "documents", show=not quiet) as advance:
-        adapted = grouping.adapt(
-            documents, output, glob=glob, password=password, encoder=open_model, progress=advance
-        )
+        adapted = chosen.adapt(documents, output, glob=glob, password=password, progress=advance)
     reporter.about_skipped(adapted.skipped)
     count = adapted.profile.documents
     if count < MIN_DOCUMENTS:

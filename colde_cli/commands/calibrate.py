@@ -94,7 +94,7 @@ def calibrate(
         raise OptionError("--field docs makes one profile, of one data set; give one file with --docs.")
     reporter = Reporter(quiet, verbose)
     encoder = ModelChoice(model, device, precision, threads, no_cache).load(parts=False)
-    reporter.about_model(encoder)
+    reporter.about_model(encoder.info)
     system, refit = _refit(encoder, sets, field, seed, reporter)
     typer.echo(_report(refit, write(system, sets[0], refit)))
 

@@ -89,26 +89,23 @@ def clusters(
     Exits with status 0 if there is a cluster, 1 if there is none, 2 if
     something went wrong.
     """
-    from colde_cli import grouping
-
     chosen = choose_format(format, output, corpus, FORMATS)
     from colde_cli.views.progress import progress
 
     places = corpus_places(corpus, output, quiet=quiet)
     reporter = Reporter(quiet, verbose)
-    encoder = ModelChoice(model, device, precision, threads, no_cache).load(ahead=False)
-    reporter.about_model(encoder)
+    opened = ModelChoice(model, device, precision, threads, no_cache).open()
     with progress("Reading", "documents", show=not quiet) as advance:
-        found = grouping.clusters(
+        found = opened.clusters(
             places,
             min_score=min_score,
             resolution=resolution,
             glob=glob,
             field=None if field == "none" else field,
             password=password,
-            encoder=encoder,
             progress=advance,
         )
+    reporter.about_model(found.model)
     reporter.about_encoded(found.encoded)
     reporter.about_skipped(found.skipped)
     for path, sentences in found.half_read:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -58,9 +58,8 @@ from colde_cli.stages import stage
 from colde_cli.views.output import Format, choose_format, deliver, refuse_inputs, write_file
 
 if TYPE_CHECKING:
-    from colde_cli import api
     from colde_cli.corpus.folder_pairs import FileChange, FolderComparison
-    from colde_cli.encoder.encoding import DocumentEncoder
+    from colde_cli.model_api import Model
     from colde_cli.similarity.comparison import Comparison
     from colde_cli.similarity.history import History
     from colde_cli.similarity.redline import IgnoreOptions
@@ -175,8 +174,6 @@ def diff(
     0 if the texts are the same apart from white space and ignored differences,
     1 if they differ, 2 if something went wrong.
     """
-    from colde_cli import api
-
     ignored = ignore_options(
         ignore,
         ignore_like,
@@ -187,12 +184,18 @@ def diff(
         list_marks=ignore_list_marks,
     )
     reporter = Reporter(quiet, verbose)
-    read = api.ReadOptions(password, parse_pages(pages), skip_sections or (), only_sections or ())
-    choice = ModelChoice(model, device, precision, threads, no_cache)
-    within = None if field == "none" else field
+    opened = ModelChoice(model, device, precision, threads, no_cache).open()
+    compared: dict[str, Any] = {
+        "password": password,
+        "pages": parse_pages(pages),
+        "skip_sections": skip_sections or (),
+        "only_sections": only_sections or (),
+        "ignore": ignored,
+        "field": None if field == "none" else field,
+    }
     if more or Path(a).is_dir() or Path(b).is_dir():
         _only_for_two(annotate=annotate, fail_under=fail_under)
-        options = ManyOptions(read, ignored, within, choice, top, format, output, reports, pager, reporter)
+        options = ManyOptions(opened, compared, ignored, top, format, output, reports, pager, reporter)
         if more:
             same = diff_versions((a, b, *more), options).same
         else:
@@ -206,17 +209,24 @@ def diff(
     chosen = choose_format(format, output, (a, b, *ignored.like), FORMATS)
     if annotate is not None or chosen is Format.PDF:
         _check_pages(a, b, chosen, annotate, ignored.like)
-    pair = api.open_pair(a, b, lambda: _opened(choice, chosen), read, ignored, within)
-    reporter.about_model(pair.encoder)
-    for document in (*pair.templates, pair.a, pair.b):
-        reporter.about_document(document)
-    warn_if_nothing_ignored((pair.a, pair.b), ignore_like, reporter)
     from colde_cli.views.progress import progress
 
+    if chosen is Format.TABLE:
+        opened.warm = ("colde_cli.views.terminal",)
     aligned = chosen is not Format.JSON or level in (Level.PASSAGE, Level.ALL) or annotate is not None
     scored = chosen in _SCORED or level in (Level.SECTION, Level.CHUNK) or verbose or fail_under is not None
     with progress("Encoding", "chunks", show=not quiet) as advance:
-        comparison = pair.compare(passages=aligned, scores=scored, progress=advance)
+        comparison = opened.compare(
+            a,
+            b,
+            passages=aligned,
+            scores=scored,
+            on_read=reporter.about_document,
+            progress=advance,
+            **compared,
+        )
+    reporter.about_model(comparison.model)
+    warn_if_nothing_ignored((comparison.a.document, comparison.b.document), ignore_like, reporter)
     if annotate is not None:
         _annotate(comparison, annotate, password, parse_pages(pages), reporter)
     if chosen is Format.DOCX and output is not None:
@@ -234,14 +244,6 @@ def diff(
             content = _render(comparison, chosen, level, top, shown, output, schema, (attention, verbose))
             deliver(content, output, chosen, pager)
     raise typer.Exit(0 if exit_zero else _status(comparison, fail_under))
-
-
-def _opened(choice: ModelChoice, chosen: Format) -> DocumentEncoder:
-    """Load the model, and the usual view too: both while the readers are at work."""
-    encoder = choice.load()
-    if chosen is Format.TABLE:
-        import colde_cli.views.terminal  # noqa: F401
-    return encoder
 
 
 def _check_pages(a: str, b: str, chosen: Format, annotate: Path | None, like: tuple[str, ...]) -> None:
@@ -374,10 +376,9 @@ def _status(comparison: Comparison, fail_under: float | None) -> int:
 class ManyOptions:
     """The options of `colde diff` that hold for more than two documents."""
 
-    read: api.ReadOptions
+    model: Model
+    compared: Mapping[str, Any]
     ignore: IgnoreOptions
-    field: str | None
-    choice: ModelChoice
     top: int
     format: Format | None
     output: Path | None
@@ -392,7 +393,6 @@ def diff_folders(a: str, b: str, options: ManyOptions, glob: str | None) -> Fold
     Raises:
         OptionError: one of the two is no folder, or the output is one of their documents.
     """
-    from colde_cli import versions
     from colde_cli.corpus.finding import walk
     from colde_cli.views.progress import progress
 
@@ -408,24 +408,15 @@ def diff_folders(a: str, b: str, options: ManyOptions, glob: str | None) -> Fold
         check_reports(options.reports)
     reporter = options.reporter
     view = _FolderView(chosen, options.top)
-    encoder = options.choice.load()
-    reporter.about_model(encoder)
     with (
         nullcontext() if options.reports is None else PairReports.replacing(options.reports) as view.reports,
         progress("Comparing", "documents", show=not reporter.quiet) as advance,
     ):
-        found = versions.compare_folders(
-            a,
-            b,
-            glob=glob,
-            ignore=options.ignore,
-            field=options.field,
-            read=options.read,
-            encoder=encoder,
-            each=view.keep,
-            progress=advance,
+        found = options.model.compare_folders(
+            a, b, glob=glob, each=view.keep, progress=advance, **options.compared
         )
         view.write_index(found)
+    reporter.about_model(found.model)
     reporter.about_skipped(found.skipped)
     for change in found.files:
         for document in (change.digest.a, change.digest.b) if change.digest else ():
@@ -493,7 +484,6 @@ def diff_versions(versions: Sequence[str], options: ManyOptions) -> History:
     Raises:
         OptionError: one of them is a folder, or the output.
     """
-    from colde_cli import versions as front
     from colde_cli.views.progress import progress
 
     if options.reports is not None:
@@ -501,17 +491,9 @@ def diff_versions(versions: Sequence[str], options: ManyOptions) -> History:
     if folder := next((version for version in versions if Path(version).is_dir()), None):
         raise OptionError(f"{folder} is a folder; name two folders, or any number of documents.")
     chosen = choose_format(options.format, options.output, (*versions, *options.ignore.like), HISTORY_FORMATS)
-    encoder = options.choice.load()
-    options.reporter.about_model(encoder)
     with progress("Comparing", "chunks", show=not options.reporter.quiet) as advance:
-        found = front.history(
-            versions,
-            ignore=options.ignore,
-            field=options.field,
-            read=options.read,
-            encoder=encoder,
-            progress=advance,
-        )
+        found = options.model.history(versions, progress=advance, **options.compared)
+    options.reporter.about_model(options.model.encoder.info)
     for document in found.versions:
         options.reporter.about_document(document)
     text = _history(found, chosen, to_file=options.output is not None)

@@ -97,7 +97,7 @@ def dupes(
     be read are reported and skipped. Exits with status 0 if something is found, 1 if
     nothing is, 2 if something went wrong.
     """
-    from colde_cli import grouping
+    from colde_cli.model_api import dupes as find_dupes
 
     chosen = choose_format(format, output, corpus, FORMATS)
     from colde_cli.views.progress import progress
@@ -107,7 +107,7 @@ def dupes(
         check_reports(reports)
     reporter = Reporter(quiet, verbose)
     with progress("Reading", "documents", show=not quiet) as advance:
-        found = grouping.dupes(
+        found = find_dupes(
             places,
             min_share=min_share,
             min_contained=min_contained,
@@ -135,19 +135,18 @@ def _write_reports(
     reporter: Reporter,
 ) -> ReportNames:
     """Write a report on each of the first pairs, and the page that links them; return the names of the reports."""
-    from colde_cli import api
     from colde_cli.views.families import families_html
     from colde_cli.views.progress import progress
 
     pairs = found.pairs()
-    encoder = choice.load() if pairs else None
+    model = choice.open()
     if len(pairs) > limit:
         reporter.warning(f"Reports are written on {limit} of {len(pairs):,} pairs; see --max-reports.")
     with PairReports.replacing(folder) as reports:
         with progress("Comparing", "pairs", min(limit, len(pairs)), show=not reporter.quiet) as advance:
             for pair in pairs[:limit]:
                 try:
-                    reports.write(pair, api.compare(*pair, encoder=encoder, password=password))
+                    reports.write(pair, model.compare(*pair, password=password))
                 except DocumentError as error:  # it was readable a moment ago
                     reporter.warning(f"No report on {pair[0]} and {pair[1]}: {error}")
                 advance(1)

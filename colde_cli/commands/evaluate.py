@@ -258,7 +258,7 @@ def _open_models(
     counts = Counter(encoder.folder.name for encoder in encoders)
     systems = []
     for model, encoder in zip(given, encoders, strict=True):
-        reporter.about_model(encoder)
+        reporter.about_model(encoder.info)
         name = encoder.folder.name if counts[encoder.folder.name] == 1 else model
         systems.append(ModelSystem(name, encoder, retrieval=retrieval, field=field, progress=progress))
     return systems

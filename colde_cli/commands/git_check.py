@@ -10,10 +10,9 @@ from __future__ import annotations
 import os
 import secrets
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -53,7 +52,7 @@ from colde_cli.views.wording import plural
 
 if TYPE_CHECKING:
     from colde_cli.documents.document import Document
-    from colde_cli.encoder.encoding import DocumentEncoder
+    from colde_cli.model_api import Model
     from colde_cli.similarity.comparison import Comparison
     from colde_cli.similarity.redline import IgnoreOptions
     from colde_cli.similarity.verification import Verification
@@ -165,7 +164,7 @@ def git_check(
             tuple(allow or ()),
             ignored,
             password,
-            cache(choice.load),
+            choice.open(),
             strict=strict,
             scored=not strict or fail_under is not None or chosen is Format.GITHUB or summary is not None,
             allow_added=allow_added,
@@ -296,7 +295,7 @@ class _Gate:
     allow: tuple[str, ...]
     ignore: IgnoreOptions
     password: str | None
-    load: Callable[[], DocumentEncoder]
+    model: Model
     strict: bool
     scored: bool
     allow_added: bool
@@ -338,25 +337,24 @@ class _Gate:
         finding.remarks = [_named(sentence, folder) for sentence in finding.remarks]
 
     def _document(self, side: StoredFile, folder: Path, finding: _Finding) -> Document:
-        from colde_cli import api
+        from colde_cli import read
 
-        document = api.ReadOptions(self.password).read(str(self.repository.write(side, folder)))
+        document = read(str(self.repository.write(side, folder)), password=self.password)
         finding.remarks += [f"{document.path}: {sentence}" for sentence in document.report.warnings]
         return document
 
     def _compare(self, finding: _Finding, old: Document, new: Document) -> None:
-        from colde_cli import api, versions
-
         if self.strict:
-            verification = versions.verify(old, new, self.allow, ignore=self.ignore, password=self.password)
+            verification = self.model.verify(old, new, self.allow, ignore=self.ignore, password=self.password)
             finding.verification = verification
             if verification.verified:
                 finding.remarks.append(finding.verdict())
             else:
                 finding.refuse(finding.verdict(), 1)
         if self.scored:
-            pair = api.open_pair(old, new, self.load, api.ReadOptions(self.password), self.ignore)
-            comparison = pair.compare(scores=self.fail_under is not None)
+            comparison = self.model.compare(
+                old, new, ignore=self.ignore, password=self.password, scores=self.fail_under is not None
+            )
             finding.comparison = comparison
             if self.fail_under is not None and comparison.score < self.fail_under:
                 finding.refuse(f"Its score is {comparison.score:.3f}, under {self.fail_under:g}.", 1)

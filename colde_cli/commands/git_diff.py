@@ -190,20 +190,21 @@ def _both(old: _Version, new: _Version, options: _Options) -> str:
 
 def _compared(documents: list[Document], versions: tuple[_Version, _Version], options: _Options) -> str:
     """Warnings, then the table: on stderr the warnings would disturb the pager."""
-    from colde_cli import api
     from colde_cli.views.terminal import comparison_table
     from colde_cli.views.wording import replace_file_name
 
     scored = options.level in (Level.SECTION, Level.CHUNK)
     try:
-        read = api.ReadOptions(options.password)
         # By their own names: pictures and pages that may differ are looked at in the files.
         a, b = (replace(document, path=of.file) for document, of in zip(documents, versions, strict=True))
-        pair = api.open_pair(a, b, options.choice.load, read, options.ignore)
-        a, b = (
-            replace(document, path=of.label) for document, of in zip((pair.a, pair.b), versions, strict=True)
+        comparison = options.choice.open().compare(
+            a,
+            b,
+            ignore=options.ignore,
+            password=options.password,
+            labels=(versions[0].label, versions[1].label),
+            scores=scored,
         )
-        comparison = replace(pair, a=a, b=b).compare(scores=scored)
     except DocumentError as error:  # nothing but boilerplate, or too long: git must go on with the next file
         sentence = str(error)
         for version in versions:

@@ -164,12 +164,10 @@ def index(
     source = context.get_parameter_source("model")
     if source is not None and source.name == "DEFAULT":
         model = _model_of(folder)
-    open_model = partial(ModelChoice(model, device, precision, threads, no_cache).load, ahead=False)
+    opened = ModelChoice(model, device, precision, threads, no_cache).open()
     reporter = Reporter(quiet, verbose)
-    from colde_cli import api
-
     update = partial(
-        api.index,
+        opened.index,
         folder,
         places,
         forget=forget or [],
@@ -177,7 +175,6 @@ def index(
         drop_missing=drop_missing,
         reread=reread,
         cluster=_cluster(cluster, gpus),
-        encoder=open_model,
     )
     _update(folder, update, chosen, reporter)
     if push is not None:

@@ -46,5 +46,5 @@ def mcp(
     from colde_cli.service.mcp import Library, create_server
 
     choice = ModelChoice(model, device, precision, threads, no_cache)
-    library = Library(root or [Path.cwd()], choice.load)
+    library = Library(root or [Path.cwd()], choice.open())
     create_server(library).run("stdio")

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from colde_cli.corpus.finding import Skipped
     from colde_cli.corpus.pipeline import StageTimes
     from colde_cli.documents.document import Document
-    from colde_cli.encoder.encoding import DocumentEncoder
+    from colde_cli.encoder.encoding import DocumentEncoder, RuntimeInfo
+    from colde_cli.model_api import Model
     from colde_cli.similarity.comparison import Comparison
     from colde_cli.similarity.redline import IgnoreOptions
 
@@ -222,12 +223,11 @@ class Reporter:
 
             warn(sentence)
 
-    def about_model(self, encoder: DocumentEncoder) -> None:
+    def about_model(self, info: RuntimeInfo) -> None:
         """Print which model runs where, with `--verbose`."""
         if self.verbose:
             from colde_cli.views.output import note
 
-            info = encoder.info
             note(f"{info.name} ({info.precision}) on {info.device}. {info.reason}")
 
     def about_encoded(self, documents: int) -> None:
@@ -306,6 +306,19 @@ class ModelChoice:
     precision: str = "auto"
     threads: int | None = None
     no_cache: bool = False
+
+    def open(self) -> Model:
+        """The model, which is loaded when it is first needed."""
+        from colde_cli.encoder.cache import Cache
+        from colde_cli.model_api import Model
+
+        return Model(
+            self.model,
+            device=self.device,
+            precision=self.precision,
+            threads=self.threads,
+            cache=None if self.no_cache else Cache.open(),
+        )
 
     def load(self, *, parts: bool = True, ahead: bool = True) -> DocumentEncoder:
         """Load the encoder; its sessions open in the background.

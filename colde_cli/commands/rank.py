@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -40,7 +39,6 @@ from colde_cli.stages import stage
 from colde_cli.views.output import Format, choose_format, deliver
 
 if TYPE_CHECKING:
-    from colde_cli import api
     from colde_cli.corpus.rank_corpus import Ranking
 
 INDEX_PAYS = 500
@@ -124,46 +122,54 @@ def rank(
     Files that cannot be read are reported and skipped. Exits with status 0 if
     a document is listed, 1 if none is, 2 if something went wrong.
     """
-    from colde_cli import api
-
     ignore = ignore_options(None, ignore_like)
     chosen = choose_format(format, output, (query, *corpus, *ignore.like), FORMATS)
-    from colde_cli.corpus.finding import Filter
-    from colde_cli.views.progress import progress
+    from colde_cli.corpus.finding import Filter, is_index
+    from colde_cli.corpus.pipeline import StageClock
+    from colde_cli.views.output import note
+    from colde_cli.views.progress import corpus_progress, progress
+    from colde_cli.views.wording import plural
 
     places = corpus_places(corpus, output, quiet=quiet)
     reporter = Reporter(quiet, verbose)
-    open_model = partial(ModelChoice(model, device, precision, threads, no_cache).load, ahead=False)
-    chosen_field = None if field == "none" else field
     narrowed = Filter.parse(
         newer=newer, older=older, min_size=min_size, max_size=max_size, section=section, called=option_name
     )
-    with progress("Reading the query", show=not quiet):
-        search = api.open_search(
-            query,
-            places,
-            open_model,
-            glob=glob,
-            chosen=narrowed,
-            ignore=ignore,
-            field=chosen_field,
-            password=password,
-        )
-    reporter.about_model(search.encoder)
-    for folder in search.unlisted:
-        reporter.warning(f"Skipped {folder.path}: {folder.reason}.")
-    for document in (*search.templates, search.query.document):
-        reporter.about_document(document)
-    ranking = _ranking(
-        partial(search.rank, top=top, min_score=min_score, explain=explain, budget=budget),
-        is_index=search.index is not None,
-        show=not quiet,
+    search = partial(
+        ModelChoice(model, device, precision, threads, no_cache).open().rank,
+        query,
+        places,
+        top=top,
+        min_score=min_score,
+        explain=explain,
+        glob=glob,
+        chosen=narrowed,
+        ignore=ignore,
+        field=None if field == "none" else field,
+        budget=budget,
+        password=password,
+        on_read=reporter.about_document,
     )
+    index = next((place for place in places if is_index(Path(place))), None)
+    if index is not None:
+        with progress("Searching", "documents", show=not quiet) as advance:
+            ranking = search(progress=advance)
+    else:
+        clock = StageClock()
+        with corpus_progress(clock, show=not quiet):
+            ranking = search(clock=clock)
+    reporter.about_model(ranking.model)
     reporter.about_stages(ranking.times)
-    _about_skipped(search, ranking, reporter)
+    if index is not None and ranking.skipped:
+        count = plural(len(ranking.skipped), "file")
+        reporter.warning(f"{count} cannot be read; list them with: colde index {index} --status")
+    elif index is None:
+        reporter.about_skipped(ranking.skipped)
+        if ranking.searched + ranking.unencoded + len(ranking.skipped) + 1 >= INDEX_PAYS and not quiet:
+            note(
+                "In a corpus of this size an index is searched sooner; make one with: colde index CORPUS -o INDEX"
+            )
     if ranking.unencoded:
-        from colde_cli.views.wording import plural
-
         left = plural(ranking.unencoded, "document")
         reporter.warning(f"{left} not scored: the {budget:g} s of --budget were over. Run again to go on.")
     for read in ranking.half_read:
@@ -171,35 +177,6 @@ def rank(
             reporter.about_half_read(read.path, read.warnings)
     deliver(_render(ranking, chosen, verbose, output), output, chosen, pager)
     raise search_end(ranking.results, ranking.skipped, strict=strict, exit_zero=exit_zero)
-
-
-def _ranking(search: Callable[..., Ranking], *, is_index: bool, show: bool) -> Ranking:
-    """Search, and show how far that is: documents of an index are counted, files are read and encoded."""
-    from colde_cli.corpus.pipeline import StageClock
-    from colde_cli.views.progress import corpus_progress, progress
-
-    if is_index:
-        with progress("Searching", "documents", show=show) as advance:
-            return search(progress=advance)
-    clock = StageClock()
-    with corpus_progress(clock, show=show):
-        return search(clock=clock)
-
-
-def _about_skipped(search: api.Search, ranking: Ranking, reporter: Reporter) -> None:
-    """Warn of files that cannot be read; those of an index were named when it was made. Say when an index would pay."""
-    from colde_cli.views.output import note
-    from colde_cli.views.wording import plural
-
-    if search.index is not None and ranking.skipped:
-        count = plural(len(ranking.skipped), "file")
-        reporter.warning(f"{count} cannot be read; list them with: colde index {search.index} --status")
-    elif search.index is None:
-        reporter.about_skipped(ranking.skipped)
-    if len(search.files) >= INDEX_PAYS and not reporter.quiet:
-        note(
-            "In a corpus of this size an index is searched sooner; make one with: colde index CORPUS -o INDEX"
-        )
 
 
 @stage("output")

@@ -98,7 +98,7 @@ def serve(
     reporter = Reporter(quiet, verbose)
     with taken(host, port) as address:
         encoder = ModelChoice(model, device, precision, threads, no_cache).load()
-        reporter.about_model(encoder)
+        reporter.about_model(encoder.info)
         corpus = open_corpus(Path(corpus_places([place], None, quiet=quiet)[0]), encoder)
         with progress("Reading", "documents", show=not quiet) as advance:
             skipped = corpus.prepare(advance)

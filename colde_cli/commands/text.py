@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -74,13 +75,19 @@ def text(
     The text is Markdown with one sentence on each line, so that a line-by-line diff of two
     versions shows which sentences changed (docs/git.md). No model is loaded.
     """
-    from colde_cli import api
+    from colde_cli import read as read_document
 
-    options = api.ReadOptions(password, parse_pages(pages), skip_sections or (), only_sections or ())
+    read = partial(
+        read_document,
+        password=password,
+        pages=parse_pages(pages),
+        skip_sections=skip_sections or (),
+        only_sections=only_sections or (),
+    )
     if check:
         from_the_command_line(context, ("pages", "skip_sections", "only_sections", "check"))
         check_output(output, files)
-        found = [sentence for file in files for sentence in _unread(file, options.read)]
+        found = [sentence for file in files for sentence in _unread(file, read)]
         deliver("".join(f"{sentence}\n" for sentence in found), output)
         raise typer.Exit(1 if found else 0)
     if len(files) > 1:
@@ -91,7 +98,7 @@ def text(
     chosen = _format(format, output, file)
     reporter = Reporter(quiet or for_git, verbose)
     try:
-        document = options.read(file)
+        document = read(file)
     except (DocumentError, OptionError) as error:
         if not for_git:
             raise

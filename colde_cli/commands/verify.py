@@ -90,7 +90,7 @@ def verify(
     or could not be compared, with 2 if something went wrong or a document could
     not be read whole. No model is loaded.
     """
-    from colde_cli import versions
+    from colde_cli import model_api
     from colde_cli.views.verification import CheckedReceipt
 
     ignored = ignore_options(
@@ -109,7 +109,7 @@ def verify(
         if given != _ReceiptOptions():
             raise OptionError(f"{receipt} holds the options of its verification; give none but --password.")
         given = _ReceiptOptions.of(before, str(receipt))
-    found = versions.verify(a, b, given.allow, ignore=given.ignore, pages=given.pages, password=password)
+    found = model_api.verify(a, b, given.allow, ignore=given.ignore, pages=given.pages, password=password)
     reporter = Reporter(quiet)
     for rule in found.allowed:
         if not rule.found:

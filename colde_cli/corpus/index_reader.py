@@ -40,7 +40,7 @@ from colde_cli.corpus.records import Arrays, Card, Header, encoding_of, passages
 from colde_cli.documents.document import Document, document_of
 from colde_cli.documents.passages import Passage
 from colde_cli.encoder.encoding import DocumentEncoder, Encoding
-from colde_cli.errors import BadIndexError
+from colde_cli.errors import BadIndexError, called
 from colde_cli.scoring.profile import Field, FieldProfile
 from colde_cli.settings import CORPUS, INDEX_FILE
 
@@ -285,8 +285,8 @@ class Index:
         model = self.model
         if model is not None and model.family != encoder.family:
             raise BadIndexError(
-                f"{self.folder} holds vectors of another model, {model.name}; choose it with --model, or encode the"
-                f" index anew with: colde index {self.folder} --model {encoder.info.name}"
+                f"{self.folder} holds vectors of another model, {model.name}; choose it with {called('model')}, or"
+                f" encode the index anew with: colde index {self.folder} --model {encoder.info.name}"
             )
 
     def count(self) -> int:

@@ -560,6 +560,20 @@ class Collector:
         return field
 
 
+@dataclass(frozen=True, slots=True)
+class Adaptation:
+    """A field profile that was learned.
+
+    Attributes:
+        folder: where it is saved.
+        skipped: folders that cannot be listed, and files that cannot be read.
+    """
+
+    profile: FieldProfile
+    folder: Path
+    skipped: tuple[Skipped, ...]
+
+
 def adapt_files(
     files: Sequence[Path],
     name: str,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
@@ -127,6 +127,12 @@ class Ranking:
     field: FieldInfo | None = None
     unencoded: int = 0
     times: StageTimes | None = dataclasses.field(default=None, compare=False)
+
+    def __len__(self) -> int:
+        return len(self.results)
+
+    def __iter__(self) -> Iterator[Hit]:
+        return iter(self.results)
 
     def __repr__(self) -> str:
         best = f", best={self.results[0].path[-_PATH_SHOWN:]!r}" if self.results else ""

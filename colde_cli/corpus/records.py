@@ -33,7 +33,6 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-import colde_cli
 from colde_cli.documents.document import Chunk, Document, Span, document_header, document_of, kept_title
 from colde_cli.documents.passages import Passage
 from colde_cli.encoder.cache import Cache, digest, file_digest
@@ -44,6 +43,7 @@ from colde_cli.files import atomic_folder
 from colde_cli.scoring.lexicon import Terms
 from colde_cli.scoring.profile import HEADER, STATISTICS, FieldProfile
 from colde_cli.scoring.whitening import unit_rows
+from colde_cli.settings import VERSION
 
 FloatArray = NDArray[np.float32]
 Header = dict[str, Any]
@@ -255,7 +255,7 @@ class Store:
         """Keep encodings in `cache` (None keeps none); `options` name everything that changes what is read."""
         self._cache = cache
         self._base = digest(
-            f"{FORMAT} {colde_cli.__version__}".encode(),
+            f"{FORMAT} {VERSION}".encode(),
             reader_digest(),
             encoder.identity,
             *(option.encode() for option in options),
@@ -322,7 +322,7 @@ class Store:
 @memoised
 def reader_digest() -> bytes:
     """Hash of the code of all readers: when one changes, files are read again."""
-    folder = Path(colde_cli.__file__).parent / "documents"
+    folder = Path(__file__).parents[1] / "documents"
     return digest(*(path.read_bytes() for path in sorted(folder.rglob("*.py"))))
 
 

@@ -110,7 +110,9 @@ def read(
         OptionError: `pages` are out of order, or the source has no pages.
     """
     if pages and not 1 <= pages[0] <= pages[1]:
-        raise OptionError(f"Write --pages FIRST-LAST, such as 3-17: {pages[0]}-{pages[1]} is not a range.")
+        raise OptionError(
+            f"{errors.called('pages')} {pages[0]}-{pages[1]} is not a range; give the first and the last."
+        )
     path = str(source)
     if path == "-" and stream is None:
         origin = _Origin(path, "standard input", "")

@@ -57,6 +57,9 @@ class Cache:
         """
         return cls(settings.cache_dir(), settings.cache_limit())
 
+    def __reduce__(self) -> tuple[type[Self], tuple[Path, int]]:
+        return type(self), (self.path.parent, self.limit)  # another process opens the file anew
+
     def __enter__(self) -> Self:
         return self
 

@@ -9,7 +9,7 @@ from colde_cli import settings
 from colde_cli.encoder.cache import Cache
 from colde_cli.encoder.encoding import DocumentEncoder
 from colde_cli.encoder.layout import ModelFolder, TowerFolder, is_tower, open_folder, open_tower_folder
-from colde_cli.errors import OptionError
+from colde_cli.errors import OptionError, called
 from colde_cli.scoring.adapt import learn_profile
 from colde_cli.scoring.profile import Field, FieldProfile, ModelStatistics
 from colde_cli.scoring.score import Scorable
@@ -92,6 +92,6 @@ def model_statistics(encoder: DocumentEncoder) -> ModelStatistics:
     """
     if encoder.statistics is None:
         raise OptionError(
-            f"The model {encoder.info.name} counts no words, which field profiles need; use another --model."
+            f"The model {encoder.info.name} counts no words, which field profiles need; use another {called('model')}."
         )
     return encoder.statistics

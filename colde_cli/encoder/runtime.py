@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from colde_cli.encoder.layout import ENCODER_GRAPHS, weights_file
 from colde_cli.encoder.watch import MEMORY, Watch, watched
-from colde_cli.errors import DeviceError, ModelError, OptionError
+from colde_cli.errors import DeviceError, ModelError, OptionError, called
 
 if TYPE_CHECKING:
     from onnxruntime import InferenceSession, RunOptions
@@ -178,7 +178,7 @@ class Graph:
             reason = watch.reason or "takes too long, or too much memory,"
             return ModelError(f"{self.path} {reason} for one call; colde does not run such a model.")
         if "allocate memory" in str(error):
-            where = "the graphics card; run with --device cpu" if self.cuda else "this machine"
+            where = f"the graphics card; run with {called('device')} cpu" if self.cuda else "this machine"
             return DeviceError(f"There is too little memory on {where} to run {self.path}.")
         reason = str(error).rpartition("Status Message: ")[2]
         return ModelError(f"{self.path} failed; the model's files may not fit together ({reason}).")
@@ -248,7 +248,9 @@ def open_session(graph: Path, contract: Contract, cuda: int | None = None, *, ke
         except Exception as error:  # as in `Graph.run`
             raise _unopened(error, graph, watch) from error
     if cuda is not None and CUDA_PROVIDER not in session.get_providers():
-        raise DeviceError("ONNX Runtime could not start CUDA for this model; run with --device cpu.")
+        raise DeviceError(
+            f"ONNX Runtime could not start CUDA for this model; run with {called('device')} cpu."
+        )
     contract.check(session, graph)
     return Graph(graph, session, frozenset(item.name for item in session.get_inputs()), cuda is not None)
 
@@ -461,9 +463,11 @@ def _parse_device(device: str) -> str | int | None:
 
 def _check_cuda(ordinal: str | int, precision: str, cuda: Cuda) -> None:
     if precision == "int8":
-        raise OptionError("int8 runs on the CPU only; with --device cuda use --precision fp16.")
+        raise OptionError(
+            f"int8 runs on the CPU only; with {called('device')} cuda use {called('precision')} fp16."
+        )
     if not cuda.usable:
-        raise DeviceError(f"CUDA is not usable here: {cuda.problem}; run with --device cpu.")
+        raise DeviceError(f"CUDA is not usable here: {cuda.problem}; run with {called('device')} cpu.")
     if int(ordinal) >= cuda.devices:
         last = (
             f"; the last one is cuda:{cuda.devices - 1}" if cuda.devices > 1 else "; the only one is cuda:0"

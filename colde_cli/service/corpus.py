@@ -10,23 +10,20 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
-from colde_cli import (
+from colde_cli import Encoding, Filter, Index, Model, Ranking, open_index
+from colde_cli.errors import DocumentError, MissingFileError, OptionError
+from colde_cli.types import (
     DocumentEncoder,
-    Encoding,
-    Filter,
     HalfRead,
-    Index,
-    Ranking,
-    Search,
     Skipped,
-    encode,
+    StageClock,
     find_files,
     is_index,
-    open_index,
+    rank_files,
+    rank_index,
 )
-from colde_cli.errors import DocumentError, MissingFileError, OptionError
 
 FieldName = Literal["corpus", "none"]
 Progress = Callable[[int], None]
@@ -57,6 +54,16 @@ class Wanted:
     chosen: Filter = dataclasses.field(default_factory=Filter)
     field: FieldName = "corpus"
     budget: float | None = None
+
+    def options(self) -> dict[str, Any]:
+        """What folders and indexes are ranked with."""
+        return {
+            "top": self.top,
+            "min_score": self.min_score,
+            "explain": self.explain,
+            "field": "corpus" if self.field == "corpus" else None,
+            "chosen": self.chosen,
+        }
 
 
 class ServedCorpus(ABC):
@@ -101,14 +108,7 @@ class ServedCorpus(ABC):
         Raises:
             OptionError: no document is chosen.
         """
-        ranking = self._search(query, wanted).rank(
-            top=wanted.top,
-            min_score=wanted.min_score,
-            explain=wanted.explain,
-            budget=wanted.budget,
-            progress=progress,
-            check=None if progress is None else partial(progress, 0),
-        )
+        ranking = self._ranked(query, wanted, progress)
         if not ranking.searched and wanted.chosen != Filter():
             raise OptionError("No document of the corpus fits glob, dates, sizes and section.")
         return ranking
@@ -151,8 +151,8 @@ class ServedCorpus(ABC):
         return _clean(sentence.replace(str(self._place.absolute()), "the corpus"))
 
     @abstractmethod
-    def _search(self, query: Encoding, wanted: Wanted) -> Search:
-        """The documents to rank."""
+    def _ranked(self, query: Encoding, wanted: Wanted, progress: Progress | None) -> Ranking:
+        """Order the documents."""
 
 
 class ServedFolder(ServedCorpus):
@@ -184,11 +184,18 @@ class ServedFolder(ServedCorpus):
         path = self._files().get(name)
         if path is None:
             raise _no_document(name)
-        return encode(path, self.encoder, progress=progress)
+        return Model(self.encoder).encode(path, progress=progress)
 
-    def _search(self, query: Encoding, wanted: Wanted) -> Search:
-        files = tuple(self._files(wanted.chosen.glob).values())
-        return Search(query, files, self.encoder, field=_field(wanted), chosen=wanted.chosen)
+    def _ranked(self, query: Encoding, wanted: Wanted, progress: Progress | None) -> Ranking:
+        return rank_files(
+            query,
+            tuple(self._files(wanted.chosen.glob).values()),
+            self.encoder,
+            budget=wanted.budget,
+            progress=progress,
+            clock=None if progress is None else StageClock(partial(progress, 0)),
+            **wanted.options(),
+        )
 
     def _files(self, glob: str | None = None) -> dict[str, Path]:
         try:
@@ -235,8 +242,9 @@ class ServedIndex(ServedCorpus):
                 raise _no_document(name)
             return index.encoding(number, self.encoder)
 
-    def _search(self, query: Encoding, wanted: Wanted) -> Search:
-        return Search(query, (), self.encoder, field=_field(wanted), index=self._folder, chosen=wanted.chosen)
+    def _ranked(self, query: Encoding, wanted: Wanted, progress: Progress | None) -> Ranking:
+        with open_index(self._folder) as index:
+            return rank_index(query, index, self.encoder, progress=progress, **wanted.options())
 
     def _numbers(self, index: Index) -> Mapping[str, int]:
         """The numbers of documents by name, listed once for each state of the index."""
@@ -276,10 +284,6 @@ def _prefixes(roots: Sequence[str]) -> dict[str, str]:
             name = f"{os.path.basename(root)}-{number}"  # noqa: PTH119
         prefixes[root] = f"{name}/"
     return prefixes
-
-
-def _field(wanted: Wanted) -> Literal["corpus"] | None:
-    return "corpus" if wanted.field == "corpus" else None
 
 
 def _no_document(name: str) -> MissingFileError:

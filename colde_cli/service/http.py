@@ -12,8 +12,7 @@ from http import HTTPStatus
 from importlib.resources import files
 from typing import TYPE_CHECKING, Annotated, Any
 
-import colde_cli
-from colde_cli import Filter, IgnoreOptions, ignoring
+from colde_cli import Filter, IgnoreOptions
 from colde_cli.errors import (
     BadIndexError,
     ColdeError,
@@ -36,6 +35,8 @@ from colde_cli.service.requests import (
     Settings,
     asked_filter,
 )
+from colde_cli.settings import VERSION
+from colde_cli.types import ignoring
 from colde_cli.views.escaping import short
 from colde_cli.views.json import comparison_json, ranking_json
 from colde_cli.views.report.html import comparison_html
@@ -91,7 +92,7 @@ def create_app(corpus: ServedCorpus, access: Access, settings: Settings) -> App:
 
     # What FastAPI measures of requests could be sent elsewhere if the environment asks for it.
     silent = {"tracing": False, "metrics": False, "logs": False, "auto_configure": False}
-    version = colde_cli.__version__
+    version = VERSION
     app = FastAPI(
         title="colde", version=version, docs_url=None, redoc_url=None, lifespan=lifespan, telemetry=silent
     )
@@ -136,7 +137,7 @@ def _add_lists(app: "FastAPI", service: Service) -> None:
 
     async def health() -> dict[str, str]:
         """Say that the service answers."""
-        return {"status": "ok", "version": colde_cli.__version__}
+        return {"status": "ok", "version": VERSION}
 
     async def documents(
         request: Request,

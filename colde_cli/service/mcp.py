@@ -6,7 +6,7 @@ annotations of the functions inside, which is why annotations are not strings he
 
 import os
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
@@ -15,22 +15,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
 
-import colde_cli
-from colde_cli import (
-    Comparison,
-    DocumentEncoder,
-    Encoding,
-    Ranking,
-    Search,
-    compare_encodings,
-    encode,
-    find_files,
-    is_index,
-    read,
-)
+from colde_cli import Comparison, Model, Ranking, open_index, read
 from colde_cli.errors import ColdeError, MissingFileError, OptionError
 from colde_cli.service.corpus import Wanted
 from colde_cli.service.requests import BUDGET_TEXT, DATE_TEXT, SECTION_TEXT, asked_filter
+from colde_cli.settings import VERSION
+from colde_cli.types import find_files, is_index, rank_files, rank_index
 from colde_cli.views.agent import (
     ComparisonAnswer,
     PassagesAnswer,
@@ -66,8 +56,8 @@ class Library:
         roots: the folders, links resolved.
     """
 
-    def __init__(self, roots: Sequence[Path], open_model: Callable[[], DocumentEncoder]) -> None:
-        """Read below `roots` only; the model is opened when it is first needed.
+    def __init__(self, roots: Sequence[Path], model: Model) -> None:
+        """Read below `roots` only; the model is loaded when it is first needed.
 
         Raises:
             MissingFileError: one of the folders does not exist.
@@ -76,8 +66,7 @@ class Library:
             if not root.is_dir():
                 raise MissingFileError(f"There is no folder {root}; name one for --root.")
         self.roots = tuple(root.resolve() for root in roots)
-        self._open_model = open_model
-        self._encoder: DocumentEncoder | None = None
+        self._model = model
         self._lock = Lock()
         self._compared: OrderedDict[tuple[Any, ...], Comparison] = OrderedDict()
 
@@ -109,8 +98,7 @@ class Library:
         with self._lock:
             key = tuple((path, *_state(path)) for path in paths)
             if key not in self._compared:
-                first, second = (self._encoding(path) for path in paths)
-                self._compared[key] = compare_encodings(first, second, self._model())
+                self._compared[key] = self._model.compare(*(self._model.encode(path) for path in paths))
                 while len(self._compared) > _REMEMBERED:
                     self._compared.popitem(last=False)
             return self._compared[key]
@@ -119,26 +107,15 @@ class Library:
         """Order the documents of a folder or an index by their score with one."""
         path, place = self.path(query), self.path(corpus)
         with self._lock:
-            encoding, chosen = self._encoding(path), wanted.chosen
+            encoding, options = self._model.encode(path), wanted.options()
             if is_index(place):
-                search = Search(encoding, (), self._model(), index=place, chosen=chosen)
-            else:
-                files, _ = find_files(place, chosen.glob, within=self.roots)
-                search = Search(encoding, files, self._model(), chosen=chosen)
-            return search.rank(
-                top=wanted.top, min_score=wanted.min_score, explain=wanted.explain, budget=wanted.budget
-            )
+                with open_index(place) as index:
+                    return rank_index(encoding, index, self._model.encoder, **options)
+            files, _ = find_files(place, wanted.chosen.glob, within=self.roots)
+            return rank_files(encoding, files, self._model.encoder, budget=wanted.budget, **options)
 
     def _allowed(self, path: Path) -> bool:
         return any(path.is_relative_to(root) for root in self.roots)
-
-    def _encoding(self, path: Path) -> Encoding:
-        return encode(path, self._model())
-
-    def _model(self) -> DocumentEncoder:
-        if self._encoder is None:
-            self._encoder = self._open_model()
-        return self._encoder
 
 
 def create_server(library: Library) -> "MCPServer[Any]":
@@ -147,7 +124,7 @@ def create_server(library: Library) -> "MCPServer[Any]":
     from mcp_types import CallToolResult, TextContent, ToolAnnotations
 
     server: MCPServer[Any] = MCPServer(
-        "colde", version=colde_cli.__version__, instructions=_INSTRUCTIONS, log_level="WARNING"
+        "colde", version=VERSION, instructions=_INSTRUCTIONS, log_level="WARNING"
     )
     reading = ToolAnnotations(
         read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False

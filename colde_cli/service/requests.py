@@ -17,19 +17,11 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, BinaryIO, TypeVar
 
-from colde_cli import (
-    Comparison,
-    DocumentEncoder,
-    Encoding,
-    Filter,
-    IgnoreOptions,
-    Ranking,
-    compare_encodings,
-    read,
-)
+from colde_cli import Comparison, Encoding, Filter, IgnoreOptions, Ranking, read
 from colde_cli.errors import MissingFileError, OptionError, RequestError
 from colde_cli.service.corpus import CorpusDocument, ServedCorpus, Wanted
 from colde_cli.service.guard import too_large
+from colde_cli.types import DocumentEncoder, compare_encodings
 from colde_cli.views.escaping import short
 
 if TYPE_CHECKING:

@@ -6,15 +6,17 @@ section, not another.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from colde_cli.documents.appearance import settled
 from colde_cli.documents.document import Document
-from colde_cli.encoder.encoding import RuntimeInfo
-from colde_cli.similarity.comparison import Comparison
+from colde_cli.encoder.encoding import DocumentEncoder, Encoding, RuntimeInfo
+from colde_cli.scoring.profile import Field
+from colde_cli.similarity.comparison import Comparison, compare_encodings
 from colde_cli.similarity.digest import ComparisonDigest, digest_data
-from colde_cli.similarity.outside import switches_data
+from colde_cli.similarity.outside import compare_outside, switches_data
 from colde_cli.similarity.pairs import PassagePair, State
 from colde_cli.similarity.plain_data import model_data, pages_data
 from colde_cli.similarity.redline import IgnoreOptions
@@ -139,6 +141,24 @@ class _Thread:
     places: list[int | None]
     name: str
     steps: list[SectionStep | None] = field(default_factory=list)
+
+
+def steps_of(
+    documents: Sequence[Document],
+    encoder: DocumentEncoder,
+    ignore: IgnoreOptions,
+    profile: Field | None,
+    progress: Callable[[int], None] | None,
+) -> Iterator[Comparison]:
+    """The comparison of each document with the next; each is encoded once."""
+    before: Encoding | None = None
+    for document in documents:
+        (after,) = encoder.encode_many([document], progress)
+        if before is not None:
+            compared = compare_encodings(before, after, encoder, ignore, field=profile, progress=progress)
+            one, two = settled(before.document, document, same_body=compared.same_content)
+            yield replace(compared, outside=compare_outside(one, two, ignore))
+        before = after
 
 
 def history_of(comparisons: Iterable[Comparison]) -> History:

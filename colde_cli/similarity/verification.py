@@ -16,7 +16,7 @@ from colde_cli.documents.document import Document, Section, Span
 from colde_cli.documents.outside import KIND_NAMES, PartKind, kinds_of
 from colde_cli.documents.passages import Passage
 from colde_cli.documents.selection import compiled, is_section, one_or_more, section_pattern
-from colde_cli.errors import OptionError, PartlyReadError
+from colde_cli.errors import OptionError, PartlyReadError, called
 from colde_cli.similarity.alignment import align
 from colde_cli.similarity.outside import (
     NOTHING_OUTSIDE,
@@ -54,7 +54,7 @@ class Allowed:
     changes: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Verification:
     """What changed between two documents besides what is allowed.
 
@@ -75,6 +75,10 @@ class Verification:
     typesetting: tuple[TypesettingPlace, ...]
     ignore: IgnoreOptions = NOTHING_IGNORED
     outside: OutsideComparison = NOTHING_OUTSIDE
+
+    def __repr__(self) -> str:
+        paths = f"a={self.a.path[-80:]!r}, b={self.b.path[-80:]!r}"
+        return f"Verification({paths}, verified={self.verified}, passages={len(self.passages)})"
 
     @property
     def verified(self) -> bool:
@@ -200,7 +204,7 @@ def _rule(text: str) -> _Rule:
     """Read a rule as the user wrote it."""
     if not text.removeprefix(_REGULAR).strip():
         raise OptionError(
-            "An empty pattern would allow every section; write --allow SECTION, /PATTERN/ or /OLD/NEW/."
+            f"An empty pattern would allow every section; write {called('allow')} SECTION, /PATTERN/ or /OLD/NEW/."
         )
     named = f"pattern {text!r}"
     if text.startswith(_REGULAR):

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from colde_cli import __version__
 from colde_cli.documents.document import document_text
 from colde_cli.documents.outside import KINDS, digest_of, kinds_of
+from colde_cli.settings import VERSION
 from colde_cli.similarity.outside import MOST_LISTED, ignored_data, outside_data
 from colde_cli.similarity.plain_data import pages_data
 from colde_cli.similarity.triage import placed_data
@@ -176,7 +176,7 @@ def receipt(verification: Verification, options: Mapping[str, Any]) -> dict[str,
     """
     return {
         "schema": "colde.receipt/1",
-        "colde": __version__,
+        "colde": VERSION,
         "options": dict(options),
         "verified": verification.verified,
         "a": _receipt_of(verification.a),
