@@ -13,7 +13,7 @@ from libre_office import SOFFICE, saved
 from odt_files import MIMETYPE, h, master, p, pages, root, s, styled, table, write_odt
 
 from colde_cli.documents.document import Document
-from colde_cli.documents.office.odt_styles import OdtListLevel, OdtStyles
+from colde_cli.documents.office.odt_parts import OdtListLevel, OdtStyles
 from colde_cli.documents.reading import read
 
 NOTE = (

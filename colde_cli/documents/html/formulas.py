@@ -51,7 +51,7 @@ class Formula:
         if not self._silent and (self._open[-1].tag in _TOKENS or data.strip()):
             self._open[-1].parts.append(data)
 
-    def end(self) -> None:
+    def end(self, _: str = "") -> None:
         """End the element that began last."""
         if self._silent:
             self._silent -= 1

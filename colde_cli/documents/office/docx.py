@@ -10,8 +10,7 @@ from typing import BinaryIO
 
 from colde_cli.documents.builder import DocumentBuilder
 from colde_cli.documents.document import Document
-from colde_cli.documents.office.archive import MAX_ELEMENTS
-from colde_cli.documents.office.package import MAX_INNER_BYTES, Package
+from colde_cli.documents.office.archive import MAX_ELEMENTS, MAX_INNER_BYTES, Package
 from colde_cli.documents.office.word_body import WordBody
 from colde_cli.documents.office.word_styles import Numbering, WordStyles, switched_on
 from colde_cli.documents.outside import Account, OutsideKind, PartKind

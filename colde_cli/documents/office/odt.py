@@ -12,8 +12,7 @@ from colde_cli.documents.document import Document
 from colde_cli.documents.office.archive import MAX_ELEMENTS, Archive, Attributes, ZipFormat
 from colde_cli.documents.office.body import Element
 from colde_cli.documents.office.odt_body import OdtBody
-from colde_cli.documents.office.odt_parts import OdtParts
-from colde_cli.documents.office.odt_styles import OdtStyles
+from colde_cli.documents.office.odt_parts import OdtParts, OdtStyles
 from colde_cli.documents.outside import Account, OutsideKind, PartKind
 from colde_cli.documents.text import shown_as
 

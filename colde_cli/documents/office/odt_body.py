@@ -10,27 +10,37 @@ from colde_cli.documents.notation import TICKED, UNTICKED
 from colde_cli.documents.office.archive import Attributes, ElementList
 from colde_cli.documents.office.body import Element
 from colde_cli.documents.office.odt_parts import (
+    OUTLINE,
     Collected,
     FormControls,
     MathText,
     OdtParts,
     content_of,
 )
-from colde_cli.documents.office.odt_styles import OUTLINE
 from colde_cli.documents.office.odt_text import Aside, OdtText, Shape, unshown_value
 from colde_cli.documents.outside import OutsideKind, PartKind, digest_of
 
 _CODES = ("text:condition", "text:formula", "table:formula")
 _FIELD_CODES = "vnd.oasis.opendocument.field."
-_CONDITIONAL = ("text:condition", "text:string-value-if-true", "text:string-value-if-false")
-_SOURCES = (
-    "xlink:href",
-    "text:section-name",
-    "office:dde-application",
-    "office:dde-topic",
-    "office:dde-item",
-)
-_KEYS = ("text:string-value", "text:key1", "text:key2")
+# Elements that say what they are made from: its kind, the attributes with it, what parts these, what they belong to.
+_TOLD = {
+    "text:section-source office:dde-source text:dde-connection-decl": (
+        OutsideKind.LINKS,
+        "xlink:href text:section-name office:dde-application office:dde-topic office:dde-item",
+        *(" ", "linked section"),
+    ),
+    "text:conditional-text": (  # what it may be, too, is shown nowhere
+        OutsideKind.CODE,
+        "text:condition text:string-value-if-true text:string-value-if-false",
+        *(" | ", ""),
+    ),
+    "text:alphabetical-index-mark text:alphabetical-index-mark-start text:toc-mark text:toc-mark-start"
+    " text:user-index-mark text:user-index-mark-start": (
+        *(OutsideKind.CODE, "text:string-value text:key1 text:key2", " ", ""),
+    ),
+    "text:text-input text:placeholder": (OutsideKind.FORM_VALUES, "text:description", "", ""),
+}
+_TELLING = {name: told for names, told in _TOLD.items() for name in names.split()}
 _BESIDE = {
     "text:deletion": OutsideKind.DELETED,
     "office:annotation": OutsideKind.COMMENTS,
@@ -125,11 +135,6 @@ class OdtBody(OdtText):
         for name in _CODES:
             self.account.add_text(OutsideKind.CODE, attributes.get(name, ""))
 
-    def _add_joined(
-        self, kind: OutsideKind, attributes: Attributes, names: tuple[str, ...], between: str
-    ) -> None:
-        self.account.add_text(kind, between.join(attributes.get(name, "") for name in names))
-
     def _add_link(self, href: str, about: str) -> None:
         """Account for an address: of a part of this file, or of something elsewhere."""
         if name := self.parts.inside(href):
@@ -182,11 +187,6 @@ class OdtBody(OdtText):
         display = attributes.get("text:display", "")
         unmet = display == "condition" and attributes.get("text:is-hidden") == "true"
         return self._hide(hidden=display == "none" or unmet)
-
-    def _source(self, name: str, attributes: Attributes) -> None:
-        """Take what a section is filled from."""
-        source = " ".join(attributes.get(name, "") for name in _SOURCES)
-        self.account.add_text(OutsideKind.LINKS, source, "linked section")
 
     # Pictures, objects and shapes.
 
@@ -302,9 +302,9 @@ class OdtBody(OdtText):
         if self._paragraphs:
             self._paragraphs[-1].hidden |= attributes.get("text:is-hidden") == "true"
 
-    def _condition(self, name: str, attributes: Attributes) -> None:
-        """Begin a text that depends on a condition; what it may be, too, is shown nowhere."""
-        self._add_joined(OutsideKind.CODE, attributes, _CONDITIONAL, " | ")
+    def _told(self, name: str, attributes: Attributes) -> None:
+        kind, names, between, about = _TELLING[name]
+        self.account.add_text(kind, between.join(attributes.get(name, "") for name in names.split()), about)
 
     def _sequence(self, name: str, attributes: Attributes) -> Iterator[None]:
         """Read the number of a caption; all are computed in one way."""
@@ -336,12 +336,6 @@ class OdtBody(OdtText):
             self._choices[-1].append(value or attributes.get("loext:value", ""))
             if attributes.get("text:current-selected") == "true":
                 self._chosen = self._choices[-1][-1]  # an editor shows it, whatever the words are
-
-    def _tip(self, name: str, attributes: Attributes) -> None:
-        self._add_values("", attributes.get("text:description", ""))
-
-    def _mark_of_index(self, name: str, attributes: Attributes) -> None:
-        self._add_joined(OutsideKind.CODE, attributes, _KEYS, " ")
 
     def _field_mark(self, name: str, attributes: Attributes) -> Iterator[None]:
         """Read a form field as it comes from Word: a box or the chosen entry, tips, its code in Word."""
@@ -394,7 +388,6 @@ _NAMED: dict[_Begin, str] = {
     _B._citation: "text:note-citation",
     _B._index_title: "text:index-title",
     _B._section: "text:section",
-    _B._source: "text:section-source office:dde-source text:dde-connection-decl",
     _B._text_beside: " ".join(_BESIDE),
     _B._change: "text:changed-region",
     _B._creator: "dc:creator",
@@ -424,13 +417,10 @@ _NAMED: dict[_Begin, str] = {
     " text:editing-cycles text:editing-duration text:author-name text:author-initials text:creator",
     _B._hidden_text: "text:hidden-text",
     _B._hidden_paragraph: "text:hidden-paragraph",
-    _B._condition: "text:conditional-text",
     _B._variable: "text:user-field-decl",
     _B._choice: "text:drop-down loext:content-control",
     _B._entry: "text:label loext:list-item",
-    _B._tip: "text:text-input text:placeholder",
-    _B._mark_of_index: "text:alphabetical-index-mark text:alphabetical-index-mark-start text:toc-mark"
-    " text:toc-mark-start text:user-index-mark text:user-index-mark-start",
+    _B._told: " ".join(_TOLD),
     _B._field_mark: "field:fieldmark field:fieldmark-start",
 }
 _ELEMENTS = {name: element for element, names in _NAMED.items() for name in names.split()}

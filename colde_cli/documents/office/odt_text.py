@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from colde_cli.documents.office.archive import Attributes, XmlHandler
 from colde_cli.documents.office.body import STRUCK, Body, Letters, Note, Paragraph, Stretches
-from colde_cli.documents.office.odt_styles import OUTLINE, OdtStyles, counted, outline_level
+from colde_cli.documents.office.odt_parts import OUTLINE, OdtStyles, counted, outline_level
 from colde_cli.documents.outside import OutsideKind
 
 MOST_ABOUT = 200

@@ -10,20 +10,18 @@ from typing import NamedTuple
 from colde_cli.documents.builder import MAX_CHARACTERS, DocumentBuilder, too_much_text
 from colde_cli.documents.document import Document
 from colde_cli.documents.notation import TICKED, UNTICKED
-from colde_cli.documents.office.archive import MAX_ELEMENTS, Attributes
+from colde_cli.documents.office.archive import MAX_ELEMENTS, Attributes, Package, PartRelation
 from colde_cli.documents.office.body import Element, Note, Paragraph
-from colde_cli.documents.office.formulas import WordFormula
-from colde_cli.documents.office.package import Package, PartRelation
-from colde_cli.documents.office.symbols import symbol
-from colde_cli.documents.office.word_fields import Form
+from colde_cli.documents.office.word_formulas import WordFormula
 from colde_cli.documents.office.word_styles import (
     Numbering,
     is_shaded,
     outline_level,
     state_letters,
     switched_on,
+    symbol,
 )
-from colde_cli.documents.office.word_text import Run, WordParagraph, WordText
+from colde_cli.documents.office.word_text import Form, Run, WordParagraph, WordText
 from colde_cli.documents.outside import OutsideKind, PartKind, digest_of
 
 _BLANKS = {"w:tab": "\t", "w:ptab": "\t", "w:br": " ", "w:cr": " ", "w:noBreakHyphen": "-", "a:br": " "}

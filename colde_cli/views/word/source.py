@@ -16,8 +16,8 @@ from lxml.etree import XMLSyntaxError, iterwalk
 
 from colde_cli.documents.builder import DocumentBuilder, tidy, tidy_lines
 from colde_cli.documents.notation import lowered, raised
+from colde_cli.documents.office.archive import Package
 from colde_cli.documents.office.body import Table
-from colde_cli.documents.office.package import Package
 from colde_cli.documents.office.word_body import WordBody
 from colde_cli.documents.office.word_styles import WordStyles
 from colde_cli.similarity.tracked_changes import Flow

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from word_files import p, write_word
 
-from colde_cli.documents.office.formulas import WordFormula
+from colde_cli.documents.office.word_formulas import WordFormula
 from colde_cli.documents.reading import read
 
 
