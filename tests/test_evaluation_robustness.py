@@ -16,24 +16,20 @@ from colde_cli.encoder.encoder import Encoder, rearranged, without
 from colde_cli.encoder.encoding import Encoding
 from colde_cli.errors import OptionError
 from colde_cli.evaluation.data import LabelledPair
-from colde_cli.evaluation.robustness.protocols import (
+from colde_cli.evaluation.robustness import (
     ElongationOptions,
+    ProtocolReport,
     RobustnessOptions,
+    RobustnessReport,
     chunks_within,
     elongated,
+    pair_figures,
     robustness,
     shortened,
     shuffled_document,
     shuffled_rows,
-    tiled,
-)
-from colde_cli.evaluation.robustness.report import (
-    ProtocolReport,
-    RobustnessReport,
-    auc,
-    pair_figures,
-    ranks,
     spearman,
+    tiled,
 )
 
 EXAMPLES = ("field-study-v1.pdf", "field-study-v2.pdf", "supply-agreement.pdf")
@@ -290,10 +286,11 @@ def test_what_cannot_be_asked(plain: Encoder, documents: Mapping[str, Document])
 
 def test_figures_of_pairs() -> None:
     related = np.array([True, True, False, False])
-    assert auc(related, np.array([0.9, 0.4, 0.4, 0.1])) == pytest.approx(0.875)
-    assert auc(related[:2], np.array([0.9, 0.4])) is None
-    assert ranks(np.array([3.0, 1.0, 3.0, 2.0])).tolist() == [3.5, 1.0, 3.5, 2.0]
+    scores = np.array([0.9, 0.4, 0.4, 0.1])
+    assert pair_figures(related, scores, scores, None).auc == pytest.approx(0.875)
+    assert pair_figures(related[:2], scores[:2], scores[:2], None).auc is None
     assert spearman([1, 2, 3], [10, 20, 15]) == pytest.approx(0.5)
+    assert spearman([3, 1, 3, 2], [4, 1, 4, 2]) == pytest.approx(1.0)
     assert spearman([1, 1, 1], [1, 2, 3]) is None
     clean = np.array([0.9, 0.6, 0.4, 0.1])
     found = pair_figures(related, clean - 0.2, clean, 0.5)

@@ -25,8 +25,7 @@ from colde_cli import settings
 from colde_cli.encoder.cache import Cache
 from colde_cli.encoder.encoder import Encoder
 from colde_cli.evaluation.data import LabelledPair
-from colde_cli.evaluation.robustness.protocols import ElongationOptions, RobustnessOptions, robustness
-from colde_cli.evaluation.robustness.report import ProtocolReport
+from colde_cli.evaluation.robustness import ElongationOptions, ProtocolReport, RobustnessOptions, robustness
 from colde_cli.recipes import Recipe
 
 SHUFFLED = {name: TABLE_2[name] for name in ("CoLDE", "CoLDE, our recipe", "−LSTM")}

@@ -176,7 +176,7 @@ def _make_attack(names: str | None, seed: int) -> Attack | None:
     """
     if names is None:
         return None
-    from colde_cli.evaluation.robustness.protocols import PROTOCOLS
+    from colde_cli.evaluation.robustness import PROTOCOLS
 
     chosen = list(dict.fromkeys(name.strip() for name in names.split(",")))
     unknown = [name for name in chosen if name not in PROTOCOLS]
@@ -189,7 +189,7 @@ def _make_attack(names: str | None, seed: int) -> Attack | None:
         model: ModelSystem, evaluation_set: EvaluationSet, threshold: float | None
     ) -> RobustnessResult:
         from colde_cli.evaluation.result import RobustnessResult
-        from colde_cli.evaluation.robustness.protocols import robustness
+        from colde_cli.evaluation.robustness import robustness
 
         report = robustness(
             model.encoder,

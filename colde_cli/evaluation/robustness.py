@@ -1,4 +1,4 @@
-"""The robustness protocols: read only the first tokens, shuffle the sections, or repeat the text of documents.
+"""Robustness of scores: read only the first tokens, shuffle the sections, or repeat the text of documents.
 
 A `Bench` encodes documents once, and scores pairs of them as they are and under attack.
 """
@@ -6,11 +6,13 @@ A `Bench` encodes documents once, and scores pairs of them as they are and under
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, astuple, dataclass, field, replace
 from functools import partial
+from itertools import groupby
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from colde_cli.documents.document import Document, Part, Span, assemble
 from colde_cli.documents.selection import one_or_more
@@ -18,23 +20,174 @@ from colde_cli.encoder.encoder import Encoder, Numbering, rearranged
 from colde_cli.encoder.encoding import DocumentEncoder, Encoding
 from colde_cli.errors import OptionError
 from colde_cli.evaluation.data import LabelledPair, members
-from colde_cli.evaluation.robustness.report import (
-    PairRow,
-    ProtocolReport,
-    RobustnessReport,
-    SelfRow,
-    pair_figures,
-    spearman,
-)
+from colde_cli.evaluation.metrics import weighted_auc, weighted_verdict_metrics
 from colde_cli.scoring.score import cosine, document_scores
 
 Array = NDArray[np.float64]
 FloatArray = NDArray[np.float32]
 Encoded = Callable[[str], Encoding]
 """Id of a document to its encoding, as it is or under attack."""
+Table = tuple[str, tuple[str, ...], tuple[tuple[str, ...], ...]]
+"""Title, header, rows."""
 
-# Pairs scored at once. Encodings under attack may be long, so that few are kept in memory.
 _BLOCK = 8
+"""Pairs scored at once. Encodings under attack may be long, so that few are kept in memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class PairFigures:
+    """How well scores under attack tell related pairs from unrelated ones, and how far they moved.
+
+    Attributes:
+        pairs: number of pairs.
+        auc: None if all pairs have the same label.
+        f1: at the threshold of the clean scores; None without a threshold.
+        accuracy: at that threshold; None without one.
+        moved_related: mean of score under attack minus clean score, over related pairs; None without related pairs.
+        moved_unrelated: the same over unrelated pairs.
+    """
+
+    pairs: int
+    auc: float | None
+    f1: float | None
+    accuracy: float | None
+    moved_related: float | None
+    moved_unrelated: float | None
+
+
+def pair_figures(
+    related: NDArray[np.bool_], scores: Array, clean: Array, threshold: float | None
+) -> PairFigures:
+    """Measure scores under attack [P] beside the `clean` ones of the same pairs; `related` are their labels, bool [P]."""
+    ones, moved = np.ones((1, len(scores))), scores - clean
+    area = None if related.all() or not related.any() else float(weighted_auc(related, scores, ones)[0])
+    f1 = accuracy = None
+    if threshold is not None:
+        figures = weighted_verdict_metrics(related, scores >= threshold, ones)
+        # F1 has no value if no pair is related and none is called related.
+        f1, accuracy = float(np.nan_to_num(figures["f1"][0])), float(figures["accuracy"][0])
+    sides = [float(moved[side].mean()) if side.any() else None for side in (related, ~related)]
+    return PairFigures(len(scores), area, f1, accuracy, *sides)
+
+
+def spearman(a: ArrayLike, b: ArrayLike) -> float | None:
+    """Correlation of ranks in [-1, 1]; None if one of the two is constant."""
+    from scipy.stats import spearmanr
+
+    return float(spearmanr(a, b)[0]) if np.ptp(a) and np.ptp(b) else None
+
+
+@dataclass(frozen=True, slots=True)
+class SelfRow:
+    """Documents compared with themselves under attack.
+
+    Attributes:
+        attack: in words.
+        documents: number of documents.
+        cosine_mean: mean change of the document vector z under attack f: cos(z(x), z(x)) − cos(z(x), z(f(x))).
+        cosine_max: the largest such change.
+        score_mean: mean change of the document score.
+        score_max: the largest such change.
+    """
+
+    attack: str
+    documents: int
+    cosine_mean: float
+    cosine_max: float
+    score_mean: float
+    score_max: float
+
+
+@dataclass(frozen=True, slots=True)
+class PairRow:
+    """Pairs under attack.
+
+    Attributes:
+        attack: in words.
+        side: "none" for clean scores, "one" if only the first document of a pair is attacked, "both".
+        spearman: correlation over pairs of length ratio (longer by shorter, in tokens) and score; None if not
+            measured or without a value.
+    """
+
+    attack: str
+    side: str
+    figures: PairFigures
+    spearman: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ProtocolReport:
+    """One protocol.
+
+    Attributes:
+        name: "length", "shuffle" or "elongation".
+        title: of its tables.
+        against_itself: one row for every attack; empty if the protocol has none.
+        notes: whole sentences on limits and samples.
+    """
+
+    name: str
+    title: str
+    against_itself: tuple[SelfRow, ...]
+    pairs: tuple[PairRow, ...]
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RobustnessReport:
+    """The scores of a model under attack.
+
+    Attributes:
+        model: its name.
+        threshold: the score from which a pair counts as related, chosen on clean scores; None without one.
+        seed: of every draw.
+        protocols: in the order of the request.
+    """
+
+    model: str
+    threshold: float | None
+    seed: int
+    protocols: tuple[ProtocolReport, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """The report as objects, lists, strings, numbers and null."""
+        return asdict(self)
+
+    def tables(self) -> list[Table]:
+        """Title, header and rows of every table, as text."""
+        both = ((_self_table, "against_itself"), (_pair_table, "pairs"))
+        return [
+            make(protocol) for protocol in self.protocols for make, rows in both if getattr(protocol, rows)
+        ]
+
+
+def _self_table(protocol: ProtocolReport) -> Table:
+    header = ("attack", "documents", "Δcos mean", "Δcos max", "Δscore mean", "Δscore max")
+    rows = tuple(
+        (
+            row.attack,
+            str(row.documents),
+            *_numbers(row.cosine_mean, row.cosine_max, row.score_mean, row.score_max),
+        )
+        for row in protocol.against_itself
+    )
+    return f"{protocol.title}: a document and itself", header, rows
+
+
+def _pair_table(protocol: ProtocolReport) -> Table:
+    correlated = any(row.spearman is not None for row in protocol.pairs)
+    titles = ("AUC", "F1", "accuracy", "Δ related", "Δ unrelated")
+    header = ("attack", "side", "pairs", *titles, *(("Spearman",) if correlated else ()))
+    rows = []
+    for row in protocol.pairs:
+        pairs, *values = astuple(row.figures)
+        extra = _numbers(row.spearman) if correlated else ()
+        rows.append((row.attack, row.side, str(pairs), *_numbers(*values), *extra))
+    return f"{protocol.title}: pairs", header, tuple(rows)
+
+
+def _numbers(*values: float | None) -> tuple[str, ...]:
+    return tuple("–" if value is None else f"{value:z.3f}" for value in values)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -84,25 +237,18 @@ class Bench:
         """The encoding of an unchanged document."""
         return self.encodings[name]
 
-    def self_row(self, attack: str, attacked: Encoded, names: Sequence[str]) -> SelfRow:
-        """Compare documents with themselves under attack."""
-        cosines, scores = [], []
-        for name in names:
-            clean, changed = self.encodings[name], attacked(name)
-            unchanged = cosine(clean.document_vector, clean.document_vector)
-            cosines.append(unchanged - cosine(clean.document_vector, changed.document_vector))
+    def self_row(self, attack: str, attacked: Encoded) -> SelfRow:
+        """Compare all documents with themselves under attack."""
+        changes = []
+        for name, clean in self.encodings.items():
+            changed, vector = attacked(name), clean.document_vector
             before, after = document_scores(
                 [clean, clean], [clean, changed], self.encoder.config, self.encoder.domain_fields
             )
-            scores.append(float(before - after))
-        return SelfRow(
-            attack,
-            len(names),
-            float(np.mean(cosines)),
-            float(np.max(cosines)),
-            float(np.mean(scores)),
-            float(np.max(scores)),
-        )
+            cosines = cosine(vector, vector) - cosine(vector, changed.document_vector)
+            changes.append((cosines, float(before - after)))
+        (cosine_mean, score_mean), (cosine_max, score_max) = np.mean(changes, 0), np.max(changes, 0)
+        return SelfRow(attack, len(changes), *map(float, (cosine_mean, cosine_max, score_mean, score_max)))
 
 
 def make_bench(
@@ -141,7 +287,7 @@ def length(bench: Bench, caps: Sequence[int]) -> ProtocolReport:
         encodings = {name: _first(bench, name, count) for name, count in counts.items()}
         cut = sum(len(bench.encodings[name].chunks) > count for name, count in counts.items())
         title = f"first {cap:,} ({cut} of {len(encodings)} cut)"
-        against_itself.append(bench.self_row(title, encodings.__getitem__, list(encodings)))
+        against_itself.append(bench.self_row(title, encodings.__getitem__))
         pairs.append(bench.pair_row(title, "both", encodings.__getitem__, encodings.__getitem__))
     pairs.append(replace(bench.clean_row(), attack="all"))
     note = "Whole chunks are kept: those that end within the cap, and the first one always."
@@ -189,7 +335,7 @@ def shuffle(bench: Bench, rounds: int) -> ProtocolReport:
             title = _TITLES[numbering] + (f", order {number + 1}" if rounds > 1 else "")
             shuffled = {name: _shuffled(bench, name, number, numbering) for name in bench.encodings}
             encoding: Callable[[str], Encoding] = shuffled.__getitem__
-            against_itself.append(bench.self_row(title, encoding, list(shuffled)))
+            against_itself.append(bench.self_row(title, encoding))
             pairs.append(bench.pair_row(title, "both", encoding, encoding))
     alone = sum(len(_sections(item)) < 2 for item in bench.encodings.values())
     note = f"{alone} of {len(bench.encodings)} documents have one section only, so that nothing moves."
@@ -225,10 +371,9 @@ def _shuffled(bench: Bench, name: str, number: int, numbering: Numbering) -> Enc
 
 
 def _sections(encoding: Encoding) -> list[list[int]]:
-    groups: dict[int, list[int]] = {}
-    for row, chunk in enumerate(encoding.chunks):
-        groups.setdefault(chunk.section, []).append(row)
-    return list(groups.values())
+    """Rows of the chunks of each section."""
+    rows = groupby(range(len(encoding.chunks)), lambda row: encoding.chunks[row].section)
+    return [list(group) for _, group in rows]
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,17 +421,15 @@ def elongated(document: Document, times: int) -> Document:
 
 def _chunk_level(bench: Bench, model: Encoder, options: ElongationOptions) -> ProtocolReport:
     against_itself, pairs = [], [bench.clean_row(ratios=True)]
+    sizes = {name: len(encoding.chunks) for name, encoding in bench.encodings.items()}
     for times in options.times:
-        allowed = {
-            name: min(times, max(1, options.max_chunks // len(encoding.chunks)))
-            for name, encoding in bench.encodings.items()
-        }
+        allowed, title = _allowed(times, options.max_chunks, sizes)
         vectors = {
             name: _tiled_vector(model, bench.encodings[name], count) for name, count in allowed.items()
         }
         attacked = partial(_tiled_encoding, bench, allowed, vectors)
-        against_itself.append(bench.self_row(_title(times, allowed), attacked, list(bench.encodings)))
-        pairs += _pair_rows(bench, _title(times, allowed), attacked)
+        against_itself.append(bench.self_row(title, attacked))
+        pairs += _pair_rows(bench, title, attacked)
     note = (
         f"No document is made longer than {options.max_chunks} chunks; its m is then smaller (“reached by”)."
     )
@@ -311,17 +454,15 @@ def _tiled_encoding(
 def _text_level(bench: Bench, options: ElongationOptions) -> ProtocolReport:
     names = list(bench.encodings)
     cut = _text_encodings(bench, dict.fromkeys(names, 1)).__getitem__
-    against_itself = [bench.self_row("cut anew", cut, names)]
+    against_itself = [bench.self_row("cut anew", cut)]
     pairs = [bench.clean_row(ratios=True), bench.pair_row("cut anew", "both", cut, cut, ratios=True)]
+    sizes = {name: encoding.tokens for name, encoding in bench.encodings.items()}
     for times in options.times:
-        allowed = {
-            name: min(times, max(1, options.max_tokens // max(1, encoding.tokens)))
-            for name, encoding in bench.encodings.items()
-        }
+        allowed, title = _allowed(times, options.max_tokens, sizes)
         longer = {name: count for name, count in allowed.items() if count > 1}
         attacked = {**bench.encodings, **_text_encodings(bench, longer)}.__getitem__
-        against_itself.append(bench.self_row(_title(times, allowed), attacked, names))
-        pairs += _pair_rows(bench, _title(times, allowed), attacked)
+        against_itself.append(bench.self_row(title, attacked))
+        pairs += _pair_rows(bench, title, attacked)
     notes = (
         f"{len(names)} documents, those of {len(bench.pairs)} pairs; none is made longer than "
         f"{options.max_tokens} tokens; its m is then smaller (“reached by”).",
@@ -342,9 +483,13 @@ def _pair_rows(bench: Bench, title: str, attacked: Encoded) -> list[PairRow]:
     ]
 
 
-def _title(times: int, allowed: Mapping[str, int]) -> str:
+def _allowed(times: int, most: int, sizes: Mapping[str, int]) -> tuple[dict[str, int], str]:
+    """How often each document is repeated, so that none is longer than `most`; and the title of the row."""
+    allowed = {name: min(times, max(1, most // max(1, size))) for name, size in sizes.items()}
     reached = sum(count == times for count in allowed.values())
-    return f"×{times}" if reached == len(allowed) else f"×{times} (reached by {reached} of {len(allowed)})"
+    return allowed, f"×{times}" + (
+        f" (reached by {reached} of {len(allowed)})" if reached < len(allowed) else ""
+    )
 
 
 def _sample(bench: Bench, count: int) -> Bench:
@@ -404,14 +549,7 @@ def robustness(
 
     For a model without a document head over chunk vectors, the text of the documents is changed and encoded anew.
 
-    Args:
-        encoder: the model.
-        documents: by id; at least those of the pairs.
-        pairs: at least one.
-        protocols: some of `PROTOCOLS`, in the order of the report.
-        threshold: the score from which a pair counts as related, chosen on clean scores; the model's own if None.
-        seed: of every draw.
-        options: how hard the attacks are.
+    `documents` are those of the pairs at least; `threshold` was chosen on clean scores, and is the model's own if None.
 
     Raises:
         OptionError: an unknown protocol, or no pairs.
@@ -429,13 +567,10 @@ def robustness(
     known = encoder.config.threshold if threshold is None else threshold
     bench = make_bench(encoder, documents, pairs, known, seed)
     chosen = options or RobustnessOptions()
-    reports = [report for name in protocols for report in _run(name, bench, chosen)]
+    run: dict[str, Callable[[], Iterable[ProtocolReport]]] = {
+        "length": lambda: [length(bench, chosen.first_tokens)],
+        "shuffle": lambda: [shuffle(bench, chosen.shuffles)],
+        "elongation": lambda: elongation(bench, chosen.elongation),
+    }
+    reports = [report for name in protocols for report in run[name]()]
     return RobustnessReport(encoder.info.name, known, seed, tuple(reports))
-
-
-def _run(name: str, bench: Bench, options: RobustnessOptions) -> Iterable[ProtocolReport]:
-    if name == "length":
-        return [length(bench, options.first_tokens)]
-    if name == "shuffle":
-        return [shuffle(bench, options.shuffles)]
-    return elongation(bench, options.elongation)
