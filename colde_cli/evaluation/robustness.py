@@ -58,7 +58,7 @@ class PairFigures:
 def pair_figures(
     related: NDArray[np.bool_], scores: Array, clean: Array, threshold: float | None
 ) -> PairFigures:
-    """Measure scores under attack [P] beside the `clean` ones of the same pairs; `related` are their labels, bool [P]."""
+    """Measure scores under attack [P] beside the `clean` ones of the same pairs; their labels are `related`."""
     ones, moved = np.ones((1, len(scores))), scores - clean
     area = None if related.all() or not related.any() else float(weighted_auc(related, scores, ones)[0])
     f1 = accuracy = None
