@@ -15,7 +15,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from functools import cache, partial
 from typing import Any, BinaryIO, NamedTuple, TypeVar
 from xml.parsers import expat
 
@@ -64,35 +64,25 @@ class XmlHandler:
 
 
 class ElementList(XmlHandler):
-    """Lists elements, each with its attributes."""
+    """Lists elements, each with its attributes and the pieces of its text, if no element is in it."""
 
     def __init__(self) -> None:
-        self.elements: list[tuple[str, Attributes]] = []
+        self.elements: list[tuple[str, Attributes, list[str]]] = []
+        self._innermost = False
 
     def start(self, name: str, attributes: Attributes) -> None:
         """List an element."""
-        self.elements.append((name, attributes))
-
-
-class _Properties(XmlHandler):
-    """Lists what a reader sees of a document's properties (Dublin Core); dates, authors and counts are none."""
-
-    def __init__(self, names: Mapping[str, str]) -> None:
-        self.stated: list[tuple[str, str]] = []
-        self._names = names
-        self._name = ""
-        self._words: list[str] = []
-
-    def start(self, name: str, attributes: Attributes) -> None:
-        self._name, self._words = self._names.get(name, ""), []
+        self.elements.append((name, attributes, []))
+        self._innermost = True
 
     def end(self, name: str) -> None:
-        if self._name:
-            self.stated.append((self._name, "".join(self._words)))
-        self._name = ""
+        """End an element."""
+        self._innermost = False
 
     def characters(self, text: str) -> None:
-        self._words.append(text)
+        """Take text of an element."""
+        if self._innermost:
+            self.elements[-1][2].append(text)
 
 
 class ZipFormat(NamedTuple):
@@ -114,17 +104,9 @@ class ZipFormat(NamedTuple):
         return f"{'an' if self.name[0] in 'AEIOU' else 'a'} {self.name}"
 
 
-class _Names(dict[str, str]):
-    """Maps the name that expat gives to the one with a prefix; an archive has few names, and each comes often."""
-
-    def __init__(self, prefixes: Mapping[str, str]) -> None:
-        super().__init__()
-        self._prefixes = prefixes
-
-    def __missing__(self, name: str) -> str:
-        address, _, local = name.rpartition("\n")
-        self[name] = short = f"{self._prefixes.get(address, '')}:{local}"
-        return short
+def _short(prefixes: Mapping[str, str], name: str) -> str:
+    address, _, local = name.rpartition("\n")
+    return f"{prefixes.get(address, '')}:{local}"
 
 
 class Archive:
@@ -149,7 +131,7 @@ class Archive:
         except _DAMAGE as error:
             raise self.damaged() from error
         self._entries = {entry.filename.lower(): entry for entry in self._zip.infolist()}
-        self._short = _Names(format.prefixes)
+        self._short = cache(partial(_short, format.prefixes))  # few names, and each comes often
         self._made: dict[object, Any] = {}
         self._unpacked = 0  # bytes of the parts that were digested
 
@@ -180,7 +162,7 @@ class Archive:
 
     def short(self, name: str) -> str:
         """The name that `XmlHandler` gets of an element or attribute `{address}name`."""
-        return self._short[name.lstrip("{").replace("}", "\n")]
+        return self._short(name.lstrip("{").replace("}", "\n"))
 
     def read(self, name: str, handler: XmlHandler, limit: int = _MAX_SIDE_ELEMENTS) -> None:
         """Let a handler receive the elements of a part, if the file has it, at most `limit`.
@@ -202,17 +184,15 @@ class Archive:
         except _DAMAGE as error:
             raise self.damaged() from error
 
-    def elements(self, name: str) -> list[tuple[str, Attributes]]:
-        """List the elements of a part, each with its attributes; see `read`."""
+    def elements(self, name: str) -> list[tuple[str, Attributes, str]]:
+        """List the elements of a part, each with its attributes and, if no element is in it, its text; see `read`."""
         handler = ElementList()
         self.read(name, handler)
-        return handler.elements
+        return [(name, attributes, "".join(pieces)) for name, attributes, pieces in handler.elements]
 
-    def properties(self, name: str, names: Mapping[str, str]) -> list[tuple[str, str]]:
-        """List the properties in a part: each is the value of its element in `names`, and its words; see `read`."""
-        handler = _Properties(names)
-        self.read(name, handler)
-        return handler.stated
+    def properties(self, part: str, names: Mapping[str, str]) -> list[tuple[str, str]]:
+        """List properties of the document that a reader sees: what `names` has for their elements, and their words."""
+        return [(names[name], words) for name, _, words in self.elements(part) if name in names]
 
     def once(self, key: object, make: Callable[[], _Made]) -> _Made:
         """What `make` gives, made once for each key: a file may refer to one part a thousand times."""
@@ -290,7 +270,7 @@ class Archive:
         parser = expat.ParserCreate(namespace_separator="\n")
         parser.buffer_text = True
         elements = depth = 0
-        cannot, kind, short = f"Cannot read {self.shown}: it", self.format, self._short.__getitem__
+        cannot, kind, short = f"Cannot read {self.shown}: it", self.format, self._short
 
         def start(name: str, attributes: Attributes) -> None:
             nonlocal elements, depth
@@ -382,7 +362,7 @@ class Package(Archive):
         super().__init__(file, shown, _FORMAT)
         stated = [
             attributes.get(":PartName", "")
-            for name, attributes in self.elements("[Content_Types].xml")
+            for name, attributes, _ in self.elements("[Content_Types].xml")
             if name == ":Override" and attributes.get(":ContentType", "").endswith(_MAIN)
         ]
         main = next(filter(self.holds, (*stated, "word/document.xml")), None)
@@ -414,7 +394,7 @@ class Package(Archive):
     def _relations(self, part: str) -> dict[str, PartRelation]:
         folder, base = posixpath.split(part)
         relations: dict[str, PartRelation] = {}
-        for name, attributes in self.elements(posixpath.join(folder, "_rels", f"{base}.rels")):
+        for name, attributes, _ in self.elements(posixpath.join(folder, "_rels", f"{base}.rels")):
             target = attributes.get(":Target", "")
             if name != ":Relationship" or not target:
                 continue
@@ -426,12 +406,17 @@ class Package(Archive):
         return relations
 
     def _chart_digest(self, part: str) -> str:
-        chart = _ChartValues()
+        values: list[str] = []
         with suppress(DocumentError):
-            self.read(part, chart)
-            if chart.values:
-                return digest_of("\n".join(chart.values).encode())
-        return self.digest(part)
+            for name, attributes, text in self.elements(part):
+                if name.endswith("Chart") or ":layoutId" in attributes:
+                    values.append(f"{name} {attributes.get(':layoutId', '')}")
+                elif name.endswith(":pt"):
+                    values.append(f"point {attributes.get(':idx', '')}")
+                if (value := text.strip()) and name not in _UNSEEN_VALUES:
+                    # Editors write 4.3 as 4.2999999999999998.
+                    values.append(f"{float(value):.10g}" if _NUMBER.fullmatch(value) else value)
+        return digest_of("\n".join(values).encode()) if values else self.digest(part)
 
     def _embedded_digest(self, part: str) -> str:
         try:
@@ -448,54 +433,13 @@ class Package(Archive):
             return self.digest(part)
 
     def _diagram_texts(self, part: str) -> list[str]:
-        diagram = _DiagramTexts()
+        points: list[list[str]] = []  # the paragraphs of each
         with suppress(DocumentError):
-            self.read(part, diagram)
-        return [text for text in map(" ".join, diagram.points) if text.strip()]
-
-
-@dataclass(slots=True)
-class _ChartValues(XmlHandler):
-    """The kinds, words and numbers of a chart."""
-
-    values: list[str] = field(default_factory=list)
-    _text: list[str] = field(default_factory=list)
-
-    def start(self, name: str, attributes: Attributes) -> None:
-        self._text.clear()
-        if name.endswith("Chart") or ":layoutId" in attributes:
-            self.values.append(f"{name} {attributes.get(':layoutId', '')}")
-        elif name.endswith(":pt"):
-            self.values.append(f"point {attributes.get(':idx', '')}")
-
-    def end(self, name: str) -> None:
-        text = "".join(self._text).strip()
-        self._text.clear()
-        if text and name not in _UNSEEN_VALUES:
-            # Editors write 4.3 as 4.2999999999999998.
-            self.values.append(f"{float(text):.10g}" if _NUMBER.fullmatch(text) else text)
-
-    def characters(self, text: str) -> None:
-        self._text.append(text)
-
-
-@dataclass(slots=True)
-class _DiagramTexts(XmlHandler):
-    """The paragraphs of each point of a diagram."""
-
-    points: list[list[str]] = field(default_factory=list)
-    _within: bool = False
-
-    def start(self, name: str, attributes: Attributes) -> None:
-        if name == "dgm:pt":
-            self.points.append([])
-        elif name == "a:p" and self.points:
-            self.points[-1].append("")
-        self._within = name == "a:t"
-
-    def end(self, name: str) -> None:
-        self._within = False
-
-    def characters(self, text: str) -> None:
-        if self._within and self.points and self.points[-1]:
-            self.points[-1][-1] += text
+            for name, _, text in self.elements(part):
+                if name == "dgm:pt":
+                    points.append([])
+                elif name == "a:p" and points:
+                    points[-1].append("")
+                elif name == "a:t" and points and points[-1]:
+                    points[-1][-1] += text
+        return [text for text in map(" ".join, points) if text.strip()]

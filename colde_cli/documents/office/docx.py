@@ -34,11 +34,7 @@ def read_docx(file: BinaryIO, path: str, name: str, *, depth: int = 0) -> Docume
     text, pictures) is accounted for. Numbers that Word counts itself (of headings, of lists) are not part of the text;
     the definitions of their lists are accounted for.
 
-    Args:
-        file: open and seekable.
-        path: as the user gave it, for messages.
-        name: replaces a missing title.
-        depth: number of documents that this one is inside of.
+    `name` replaces a missing title; `depth` is the number of documents that this one is inside of.
 
     Raises:
         CorruptFileError: it is damaged, or no Word document.
@@ -86,7 +82,7 @@ def _account_for_headers(package: Package, body: WordBody) -> None:
     account, relations = body.account, package.relations(package.main)
     even = any(header.pages == "even" for header in body.headers) and any(
         name == "w:evenAndOddHeaders" and switched_on(attributes)
-        for name, attributes in package.elements(package.part("settings"))
+        for name, attributes, _ in package.elements(package.part("settings"))
     )
     seen: set[tuple[OutsideKind, str, str]] = set()
     read: dict[str, tuple[list[str], Account]] = {}

@@ -51,10 +51,7 @@ def read_odt(file: BinaryIO, path: str, name: str) -> Document:
     Tracked changes are read as accepted. Numbers that the editor counts itself (of headings, of lists) are not part of
     the text. What else the file holds is beside the text; see `colde_cli.documents.outside`.
 
-    Args:
-        file: open and seekable.
-        path: as the user gave it, for messages.
-        name: replaces a missing title.
+    `name` replaces a missing title.
 
     Raises:
         CorruptFileError: it is damaged, or no OpenDocument text.
@@ -93,13 +90,13 @@ def _checked_types(archive: Archive) -> dict[str, str]:
         PasswordError: it is encrypted.
     """
     manifest = archive.elements("META-INF/manifest.xml")
-    if any(name == "manifest:encryption-data" for name, _ in manifest):
+    if any(name == "manifest:encryption-data" for name, _, _ in manifest):
         raise archive.encrypted()
     if not archive.holds("content.xml"):
         raise archive.without_text("an OpenDocument")
     return {
         attributes.get("manifest:full-path", ""): attributes.get("manifest:media-type", "")
-        for name, attributes in manifest
+        for name, attributes, _ in manifest
         if name == "manifest:file-entry"
     }
 

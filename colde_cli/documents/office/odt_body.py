@@ -343,7 +343,7 @@ class OdtBody(OdtText):
         yield from self._received_by(inner)
         parameters = [
             (one.get("field:name", ""), one.get("field:value", ""))
-            for element, one in inner.elements
+            for element, one, _ in inner.elements
             if element == "field:param"
         ]
         stated, entries = (
