@@ -59,18 +59,12 @@ def test_what_is_no_text_of_the_body_stands_beside_it(path: Path) -> None:
     document = read(write_odt(path, body, title="Sale"))
     assert document.text == "Terms\n\nTen weeks .\n\nShown"
     assert document.report.warnings == ()
-    assert [note.partition(":")[0] for note in document.report.notes] == [
-        "Tracked changes were read as accepted"
-    ]
+    assert ["read as accepted" in note for note in document.report.notes] == [True]
     assert beside(document, "deleted-text") == [("gone too", "")]
     assert beside(document, "comments") == [("Bob: why? 5 [resolved]", "")]
     assert beside(document, "hidden-text") == [("un seen", ""), ("Hidden", "")]
-    assert [text for text, _ in beside(document, "contents")] == [
-        "Contents",
-        "1 Terms",
-        "Price 2002",
-        "barley",
-    ]
+    contents = [text for text, _ in beside(document, "contents")]
+    assert contents == ["Contents", "1 Terms", "Price 2002", "barley"]
     assert beside(document, "metadata") == [("Sale", "title")]
 
 
@@ -134,16 +128,10 @@ def test_struck_and_hidden_letters_follow_the_nearest_style(path: Path) -> None:
         + p(f"see {s(2, 'dark ' + boxed + s(3, 'light'))}")
     )
     document = with_styles(path, styles, body)
-    assert document.text.split("\n\n")[1:] == [
-        "shall not ever pay all",
-        "every word but this",
-        "but here",
-        "see light",
-    ]
-    assert beside(document, "deleted-text") == [
-        ("not ever", "struck through"),
-        ("every word but", "struck through"),
-    ]
+    text = "shall not ever pay all\n\nevery word but this\n\nbut here\n\nsee light"
+    assert document.text == f"One\n\n{text}"
+    struck = [("not ever", "struck through"), ("every word but", "struck through")]
+    assert beside(document, "deleted-text") == struck
     assert [text for text, _ in beside(document, "hidden-text")] == ["never", "box", "dark"]
 
 
@@ -156,32 +144,19 @@ def mi(*names: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("inner", "read_as"),
+    ("inner", "read_as"),  # more of them in the tests of HTML
     [
-        ("<msup><mn>10</mn><mn>6</mn></msup><mn>3</mn>", "10^6 3"),
         (f"<mfrac><mrow>{mi('a')}<mo>+</mo><mn>1</mn></mrow>{mi('b')}</mfrac>{mi('c')}", "(a+1)/b c"),
         (f"<mfrac linethickness='0'>{mi('n', 'k')}</mfrac>", "(n choose k)"),
-        ("<mn>1</mn><mfrac><mn>1</mn><mn>2</mn></mfrac>", "1 1/2"),
-        (
-            f"<munderover><mo>∑</mo><mrow>{mi('i')}<mo>=</mo><mn>1</mn></mrow>{mi('n')}</munderover>{mi('x')}",
-            "∑_(i=1)^n x",
-        ),
-        (f"<msqrt>{mi('a', 'b')}</msqrt><mroot>{mi('c')}<mn>3</mn></mroot>", "√(ab)√[3]c"),
         (f"<semantics><mrow>{mi('sin', 'x')}</mrow><annotation>sin x</annotation></semantics>", "sin x"),
-        (f"<msqrt>{mi('a')}</msqrt>{mi('b')}", "√ab"),
-        (f"<mfrac>{mi('a')}<mrow>{mi('b', 'c')}</mrow></mfrac>", "a/bc"),
-        (f"{mi('a')}<mfrac>{mi('b', 'c')}</mfrac>", "a b/c"),
-        (f"<msup><mrow>{mi('a', 'b')}</mrow><mn>2</mn></msup>{mi('a')}", "(ab)^2 a"),
+        (f"{mi('a')}<mfrac>{mi('b', 'c')}</mfrac><msqrt>{mi('a')}</msqrt>", "a b/c√a"),
         ("<mn>2</mn><mo>&#x2062;</mo><mn>3</mn>", "2 3"),
-        (f"<msup><mrow>{mi('a')}<mo>+</mo>{mi('b')}</mrow><mn>2</mn></msup>", "(a+b)^2"),
         (
             f"<mmultiscripts>{mi('X', 'a')}<none/><mprescripts/><mn>1</mn><mn>2</mn></mmultiscripts>",
             "_1^2X_a",
         ),
         (f"<mfenced open='['>{mi('a', 'b')}</mfenced>", "[a, b)"),
-        ("<mtable><mtr><mtd><mn>1</mn></mtd><mtd><mn>2</mn></mtd></mtr><mtr/></mtable>", "1, 2;"),
         (f"<menclose notation='updiagonalstrike'>{mi('x')}</menclose>", "cancel(x)"),
-        (f"<mover>{mi('a')}<mo>→</mo></mover><msup>{mi('f')}<mo>′</mo></msup>", "a→f′"),
     ],
 )
 def test_formulas_are_text(path: Path, inner: str, read_as: str) -> None:
@@ -213,9 +188,8 @@ def test_objects_count_by_their_content_without_its_styles(path: Path) -> None:
     assert found(chart("nine")) != [one]
     assert [kind for kind, _ in found(b"<c>five</c>")] == ["embedded-files"]
     assert found(b"<c>five</c>") != found(b"<c>nine</c>")
-    assert found(b"<!DOCTYPE c><c>five</c>") != found(
-        b"<!DOCTYPE c><c>nine</c>"
-    )  # not read, and no reason to fail
+    # Not read, and no reason to fail:
+    assert found(b"<!DOCTYPE c><c>five</c>") != found(b"<!DOCTYPE c><c>nine</c>")
 
 
 def test_pictures_media_and_what_nothing_refers_to_are_parts(path: Path) -> None:
@@ -227,17 +201,10 @@ def test_pictures_media_and_what_nothing_refers_to_are_parts(path: Path) -> None
         + frame.format("https://five.example/a.png", "")
         + "<draw:image><office:binary-data>Zml2\nZQ==</office:binary-data></draw:image>"
         + '<draw:frame><draw:plugin xlink:href="Media/a.mp4"/></draw:frame>'
-        + '<draw:frame><draw:object-ole xlink:href="./Object 3"/></draw:frame>'
+        + '<draw:frame><draw:object-ole xlink:href="./Object_3"/></draw:frame>'
     )
-    names = (
-        "Pictures/b.svg",
-        "Pictures/c.png",
-        "Media/a.mp4",
-        "Object 3",
-        "Pictures/d.png",
-        "Basic/Standard/M.xml",
-    )
-    noise = ("settings.xml", "Thumbnails/thumbnail.png", "Configurations2/a.xml", "META-INF/manifest.rdf")
+    names = "Pictures/b.svg Pictures/c.png Media/a.mp4 Object_3 Pictures/d.png Basic/Standard/M.xml".split()
+    noise = "settings.xml Thumbnails/thumbnail.png Configurations2/a.xml META-INF/manifest.rdf".split()
     parts = {name: name.encode() for name in (*names, *noise, "META-INF/documentsignatures.xml")}
     document = read(write_odt(path, h("One") + body, parts=parts))
     found = [(part.kind.value, part.about, part.source) for part in document.parts]
@@ -404,20 +371,11 @@ def test_lists_and_headings_keep_their_kind_and_number(path: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("form", "number", "written"),
-    [
-        ("1", 12, "12"),
-        ("a", 27, "aa"),
-        ("A", 26, "Z"),
-        ("i", 1994, "mcmxciv"),
-        ("I", 4, "IV"),
-        ("I", 0, "I0"),
-    ],
-)
-def test_numbers_of_lists(form: str, number: int, written: str) -> None:
-    styles = OdtStyles(lists={("L", 1): OdtListLevel(form=form, start=number)})
-    assert styles.mark("L", 1, None) == written
+def test_numbers_of_lists() -> None:
+    for written in ("1 12 12", "a 27 aa", "A 26 Z", "i 1994 mcmxciv", "I 4 IV", "I 0 I0"):
+        form, number, mark = written.split()
+        styles = OdtStyles(lists={("L", 1): OdtListLevel(form=form, start=int(number))})
+        assert styles.mark("L", 1, None) == mark
 
 
 def test_headers_and_footers_of_the_pages_in_use(path: Path) -> None:
@@ -440,10 +398,8 @@ def test_headers_and_footers_of_the_pages_in_use(path: Path) -> None:
     assert beside(plain, "hidden-text") == [("dark", "")]
     assert [kind for kind, _ in parts_of(plain)] == ["drawings"]
     begins = '<style:style style:name="P" style:family="paragraph" style:master-page-name="Cover"/>'
-    assert beside(with_styles(path, begins, p("words", "P"), parts), "headers") == [
-        ("cover", ""),
-        ("DRAFT", ""),
-    ]
+    cover = with_styles(path, begins, p("words", "P"), parts)
+    assert beside(cover, "headers") == [("cover", ""), ("DRAFT", "")]
     later = with_styles(path, begins, p("words") + p("more", "P"), parts)
     assert [text for text, _ in beside(later, "headers")] == ["DRAFT", "left", "first", "cover"]
     alone = with_styles(
@@ -520,37 +476,33 @@ def test_a_document_saved_by_another_program_has_the_same_account(path: Path) ->
     assert len({text.kind for text in document.outside}) == 8
 
 
-WRAPPERS = (
-    *("{}", "<text:span>{}</text:span>", "<text:a>{}</text:a>", "<text:meta-field>{}</text:meta-field>"),
+WRAPPERS = """{}
+<text:span>{}</text:span>
+<text:a>{}</text:a>
+<text:meta-field>{}</text:meta-field>
+<text:span text:style-name="T1">{}</text:span>
+<office:annotation><text:p>{}</text:p></office:annotation>
+<draw:rect><text:p>{}</text:p></draw:rect>
+<draw:frame><svg:desc>{}</svg:desc></draw:frame>
+<text:ruby-text>{}</text:ruby-text>
+<text:note><text:note-citation>1</text:note-citation><text:note-body><text:p>{}</text:p></text:note-body></text:note>
+<draw:object><math:math><math:mn>{}</math:mn></math:math></draw:object>
+<draw:frame><draw:text-box><text:p>{}</text:p></draw:text-box></draw:frame>
+<field:x>{}</field:x>""".splitlines()
+CELL = "<table:table><table:table-row><table:{0}>{1}</table:{0}></table:table-row></table:table>"
+BLOCKS = [
+    "<text:h>{}</text:h>",
+    *(CELL.format(cell, p("{}")) for cell in ("table-cell", "covered-table-cell")),
     *(
-        '<text:span text:style-name="T1">{}</text:span>',
-        "<office:annotation><text:p>{}</text:p></office:annotation>",
+        block.format(p("{}"))
+        for block in """{}
+<text:list><text:list-header>{}</text:list-header></text:list>
+<text:section text:display="none">{}</text:section>
+<text:deletion>{}</text:deletion>
+<text:user-index>{}</text:user-index>
+<text:unknown>{}</text:unknown>""".splitlines()
     ),
-    *("<draw:rect><text:p>{}</text:p></draw:rect>", "<draw:frame><svg:desc>{}</svg:desc></draw:frame>"),
-    *(
-        "<text:ruby-text>{}</text:ruby-text>",
-        NOTE,
-        "<draw:object><math:math><math:mn>{}</math:mn></math:math></draw:object>",
-    ),
-    *("<draw:frame><draw:text-box><text:p>{}</text:p></draw:text-box></draw:frame>", "<field:x>{}</field:x>"),
-)
-BLOCKS = (
-    *(
-        "<text:p>{}</text:p>",
-        "<text:h>{}</text:h>",
-        "<text:list><text:list-header><text:p>{}</text:p></text:list-header></text:list>",
-    ),
-    *(
-        '<text:section text:display="none"><text:p>{}</text:p></text:section>',
-        "<text:deletion><text:p>{}</text:p></text:deletion>",
-    ),
-    "<table:table><table:table-row><table:table-cell><text:p>{}</text:p></table:table-cell></table:table-row></table:table>",
-    "<table:table><table:table-row><table:covered-table-cell><text:p>{}</text:p></table:covered-table-cell></table:table-row></table:table>",
-    *(
-        "<text:user-index><text:p>{}</text:p></text:user-index>",
-        "<text:unknown><text:p>{}</text:p></text:unknown>",
-    ),
-)
+]
 
 
 @settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -145,17 +145,11 @@ def test_fields(path: Path) -> None:
 
 
 def test_a_result_inside_a_code_is_not_shown(path: Path) -> None:
-    begin, middle, end = (
-        f'<w:r><w:fldChar w:fldCharType="{kind}"/></w:r>' for kind in ("begin", "separate", "end")
-    )
-    code = "<w:r><w:instrText>{}</w:instrText></w:r>"
-    inner = begin + code.format("MERGEFIELD Town") + middle + r("Ayr") + end
-    outer = (
-        begin + code.format('IF "') + inner + code.format('" = "Ayr" "yes" "no"') + middle + r("yes") + end
-    )
-    document = read(
-        write_word(path, f"<w:p>{outer}</w:p>" + f"<w:p>{begin}{code.format('REF x')}</w:p>" + p("Kept."))
-    )
+    inner = field("MERGEFIELD Town", r("Ayr"))
+    within = f"</w:instrText></w:r>{inner}<w:r><w:instrText>"
+    outer = field(f'IF "{within}" = "Ayr" "yes" "no"', r("yes"))
+    endless = field("REF x").removesuffix('<w:r><w:fldChar w:fldCharType="end"/></w:r>')
+    document = read(write_word(path, f"<w:p>{outer}</w:p><w:p>{endless}</w:p>" + p("Kept.")))
     assert document.text == "yes\n\nKept."
     assert beside(document) == [("code", 'IF "Ayr{MERGEFIELD Town}" = "Ayr" "yes" "no"', "yes")]
 
@@ -381,8 +375,9 @@ def test_documents_inside_the_document(tmp_path: Path) -> None:
     assert parts(document) == [("embedded-files", "", ""), ("embedded-files", "file:///C:/sub.docx", "")]
 
 
-def numbered(path: Path, text: str = "Article %1.", start: int = 3, form: str = "decimal") -> Document:
-    level = f'<w:lvl w:ilvl="0"><w:start w:val="{start}"/><w:numFmt w:val="{form}"/><w:lvlText w:val="{text}"/></w:lvl>'
+def numbered(path: Path, form: str = "decimal") -> Document:
+    level = f'<w:start w:val="3"/><w:numFmt w:val="{form}"/><w:lvlText w:val="Article %1."/>'
+    level = f'<w:lvl w:ilvl="0">{level}</w:lvl>'
     lists = f'<w:abstractNum w:abstractNumId="4">{level}</w:abstractNum>'
     lists += "".join(f'<w:num w:numId="{number}"><w:abstractNumId w:val="4"/></w:num>' for number in (7, 8))
     item = '<w:numPr><w:ilvl w:val="0"/><w:numId w:val="{}"/></w:numPr>'
@@ -398,12 +393,14 @@ def numbered(path: Path, text: str = "Article %1.", start: int = 3, form: str = 
     return read(write_word(path, body, parts=files))
 
 
-def test_definitions_of_lists_in_use(tmp_path: Path) -> None:
-    assert beside(numbered(tmp_path / "a.docx")) == [("structure", "numbered “Article %1.” from 3", "")]
-    assert beside(numbered(tmp_path / "b.docx", form="lowerRoman")) == [
-        ("structure", "numbered “Article %1.” (%1 lowerRoman) from 3", "")
-    ]
-    assert not beside(numbered(tmp_path / "c.docx", form="bullet"))
+def test_definitions_of_lists_in_use(path: Path) -> None:
+    assert beside(numbered(path)) == [("structure", "numbered “Article %1.” from 3", "")]
+    roman = numbered(path, form="lowerRoman")
+    assert beside(roman) == [("structure", "numbered “Article %1.” (%1 lowerRoman) from 3", "")]
+    assert roman.report.counted_numbers
+    bullets = numbered(path, form="bullet")
+    assert not beside(bullets)
+    assert not bullets.report.counted_numbers
 
 
 def test_the_reading_of_a_word_stands_beside_it(path: Path) -> None:
