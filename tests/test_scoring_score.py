@@ -16,7 +16,6 @@ from colde_cli.encoder.layout import ModelConfig, TowerConfig
 from colde_cli.scoring.config import PARTS, Calibration, Domain, ScoreWeights, probability
 from colde_cli.scoring.lexicon import Terms
 from colde_cli.scoring.score import (
-    all_parts,
     cosine,
     counterparts,
     document_score,
@@ -310,7 +309,10 @@ def test_without_a_part_the_weights_of_the_others_are_raised() -> None:
 
 def test_parts_without_a_weight_are_listed_on_request() -> None:
     config = model(ScoreWeights(colde=0.7, words=0.3))
-    shown, every = score_parts(made(1), made(2), config), all_parts(made(1), made(2), config)
+    shown, every = (
+        score_parts(made(1), made(2), config),
+        score_parts(made(1), made(2), config, unweighted=True),
+    )
     assert [(part.name, part.weight) for part in shown] == [("colde", 0.7), ("words", 0.3)]
     assert [part.name for part in every] == list(PARTS)
     assert set(shown) <= set(every)

@@ -263,10 +263,7 @@ def remembered(
 
     Args:
         keys: the cache key of each item; of items with the same key one is computed.
-        items: one for each key.
         cache: None stores nothing.
-        compute: returns the vectors of items, in order, and reports its own progress.
-        progress: called with the number of items that need no computing.
         block_size: items between two writes to the cache; an interrupted run loses no more than these.
     """
     known = cache.get(list(dict.fromkeys(keys))) if cache is not None else {}

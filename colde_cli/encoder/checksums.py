@@ -59,7 +59,6 @@ def record_checksums(folder: Path, changed: Iterable[str] | None = None) -> None
     The others keep theirs: a file that somebody altered must not pass for ours because another one is new.
 
     Args:
-        folder: of a model or a field profile.
         changed: paths within it of files that were written or deleted; None for all.
 
     Raises:

@@ -133,7 +133,6 @@ class Encoder:
         """Open a model by name or folder.
 
         Args:
-            model: name on the model path, or a folder.
             device: "auto", "cpu", "cuda" or "cuda:N".
             precision: "auto", "int8", "fp16" or "fp32".
             cache: keeps chunk vectors between runs; None keeps none.
@@ -250,10 +249,6 @@ class Encoder:
     @stage("encoding")
     def encode_chunks(self, chunks: Sequence[Chunk], progress: Progress | None = None) -> FloatArray:
         """Encode chunks of one or many documents: vectors [n, H]. Chunks in the cache are not computed again.
-
-        Args:
-            chunks: with their token ids.
-            progress: called with the number of chunks just done, from any thread.
 
         Raises:
             ModelError: a graph is damaged or does not fit the tokenizer.
@@ -433,9 +428,7 @@ def rearranged(
     `numbering="anew"` encodes the chunks again.
 
     Args:
-        encoding: of the whole document.
         rows: indices of its chunks, at least one; they may repeat.
-        encoder: the encoder that made `encoding`.
         numbering: see `Numbering`.
 
     Raises:

@@ -60,10 +60,8 @@ class Batch:
         """Encode nothing yet.
 
         Args:
-            documents: each with its chunks.
             encode: makes chunk vectors [n, H] of n chunks.
             centre: makes centred unit vectors [n, H] of chunk vectors.
-            finish: makes all vectors of a document from those of its chunks.
         """
         self._documents, self._encode, self._centre, self._finish = documents, encode, centre, finish
         self._encoded: dict[tuple[int, int], FloatArray] = {}

@@ -12,7 +12,7 @@ from colde_cli.encoder.layout import ModelFolder, TowerFolder, is_tower, open_fo
 from colde_cli.errors import OptionError, called
 from colde_cli.scoring.adapt import learn_profile
 from colde_cli.scoring.profile import Field, FieldProfile, ModelStatistics
-from colde_cli.scoring.score import Scorable
+from colde_cli.scoring.scorable import Scorable
 
 
 def open_model(path: Path) -> ModelFolder | TowerFolder:
@@ -37,7 +37,6 @@ def open_encoder(
     """Open a model of any system by name or folder.
 
     Args:
-        model: name on the model path, or a folder.
         device: "auto", "cpu", "cuda" or "cuda:N".
         precision: "auto", "int8", "fp16" or "fp32"; towers have fp32 only.
         cache: keeps vectors between runs; None keeps none.

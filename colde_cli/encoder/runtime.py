@@ -143,7 +143,6 @@ class Graph:
         Args:
             feed: inputs by name; those that the graph does not have are left out.
             shapes: the shapes of the outputs that are wanted; None where a size varies.
-            tokens: of the call, or pairs of chunks: they have time and memory of their own.
 
         Raises:
             ModelError: the graph fails on these inputs, takes too long, or gives other shapes, NaN or infinity.
@@ -213,10 +212,7 @@ def open_session(graph: Path, contract: Contract, cuda: int | None = None, *, ke
     """Open a graph on the CPU, or on the CUDA device with number `cuda`.
 
     Args:
-        graph: its file.
-        contract: what it must take and give.
         cuda: the device; None for the CPU.
-        keep: whether the memory of a call is kept for the next: faster for many like calls, but as much as the largest.
 
     Raises:
         ModelError: the file is not a graph that this ONNX Runtime can run, breaks the contract, or lacks its weights.
@@ -284,10 +280,6 @@ class ChunkRunner:
 
     def run(self, chunks: Sequence[Chunk], progress: Progress | None = None) -> list[FloatArray]:
         """Encode chunks of any documents: vectors [H] in the order of `chunks`.
-
-        Args:
-            chunks: with their token ids.
-            progress: called with the number of chunks just encoded, from any thread.
 
         Raises:
             ModelError: the graph cannot take these token ids.
@@ -411,9 +403,6 @@ def decide(device: str, precision: str, graphs: Collection[str], cuda: Cuda, mod
     Args:
         device: "auto", "cpu", "cuda" or "cuda:N".
         precision: "auto" or a key of `ENCODER_GRAPHS`.
-        graphs: the precisions whose graphs the model has.
-        cuda: the state of CUDA on this machine.
-        model: name of the model, for errors.
 
     Raises:
         OptionError: no such device or precision, or int8 on CUDA.

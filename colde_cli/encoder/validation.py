@@ -68,12 +68,6 @@ def parsed(text: str, source: str) -> dict[str, Any]:
 def check_values(values: dict[str, Any], kind: type, source: str, place: str = "") -> None:
     """Check the values of an object against the dataclass that will hold them; unknown names are left alone.
 
-    Args:
-        values: as JSON gives them.
-        kind: the dataclass.
-        source: the file, for errors.
-        place: path of the object within the file, with a dot at its end.
-
     Raises:
         ModelError: a value is of another kind, or out of range.
     """

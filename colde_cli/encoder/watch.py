@@ -69,7 +69,6 @@ def watched(
     """Watch a call of this thread.
 
     Args:
-        name: of the graph, for errors.
         stop: makes the call end soon, with an exception; called from another thread.
         seconds: of processor time, beyond `SECONDS`.
         memory: bytes by which the process may grow.

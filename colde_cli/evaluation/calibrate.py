@@ -95,10 +95,7 @@ def refit(
     Args:
         related: bool [P].
         scores: [P], of the model.
-        threshold: the model's present one.
         stored: the model's present verdicts on the pairs; None without a stored threshold.
-        seed: of the folds.
-        fit: gives threshold and calibration.
 
     Raises:
         DataError: fewer than five related or five unrelated pairs.
@@ -108,7 +105,15 @@ def refit(
             f"There are {int(related.sum())} related and {int((~related).sum())} unrelated pairs; "
             f"calibration needs {FOLDS} of each at least."
         )
+    from sklearn.model_selection import StratifiedKFold
+
     new_threshold, calibration = fit(related, scores)
+    called, probabilities = np.zeros(len(related), bool), np.zeros(len(related))
+    folds = StratifiedKFold(FOLDS, shuffle=True, random_state=seed)
+    for fitting, held in folds.split(scores[:, None], related):
+        of_fold, curve = fit(related[fitting], scores[fitting])
+        called[held] = scores[held] >= of_fold
+        probabilities[held] = probability(scores[held], curve)
     return Refit(
         pairs=len(related),
         positives=int(related.sum()),
@@ -116,35 +121,20 @@ def refit(
         threshold=new_threshold,
         calibration=calibration,
         before=_quality(related, *((stored.called, stored.probabilities) if stored else (None, None))),
-        after=_cross_validated(related, scores, seed, fit),
+        after=_quality(related, called, probabilities),
     )
-
-
-def _cross_validated(related: Bools, scores: Floats, seed: int, fit: Fit) -> Quality:
-    from sklearn.model_selection import StratifiedKFold
-
-    called, probabilities = np.zeros(len(related), bool), np.zeros(len(related))
-    folds = StratifiedKFold(FOLDS, shuffle=True, random_state=seed)
-    for fitting, held in folds.split(scores[:, None], related):
-        threshold, calibration = fit(related[fitting], scores[fitting])
-        called[held] = scores[held] >= threshold
-        probabilities[held] = probability(scores[held], calibration)
-    return _quality(related, called, probabilities)
 
 
 def _quality(related: Bools, called: Bools | None, probabilities: Floats | None) -> Quality:
-    ones = np.ones((1, len(related)))
-    figures = {}
+    once = np.ones((1, len(related)))
+    f1 = accuracy = ece = brier = None
     if called is not None:
-        figures = weighted_verdict_metrics(related, called, ones)
-    return Quality(
-        f1=float(figures["f1"][0]) if figures else None,
-        accuracy=float(figures["accuracy"][0]) if figures else None,
-        ece=None
-        if probabilities is None
-        else expected_calibration_error(reliability(related, probabilities)),
-        brier=None if probabilities is None else float(weighted_brier(related, probabilities, ones)[0]),
-    )
+        figures = weighted_verdict_metrics(related, called, once)
+        f1, accuracy = float(figures["f1"][0]), float(figures["accuracy"][0])
+    if probabilities is not None:
+        ece = expected_calibration_error(reliability(related, probabilities))
+        brier = float(weighted_brier(related, probabilities, once)[0])
+    return Quality(f1, accuracy, ece, brier)
 
 
 def check_target(model: Path, output: Path | None) -> None:
@@ -180,27 +170,17 @@ def store(config: EncoderConfig, model: Path, output: Path | None) -> Path:
             record_checksums(model, [CONFIG])
             return model
         with atomic_folder(output) as folder:
-            _copy(model, folder)
+            # The copy of a read-only model is writable.
+            shutil.copytree(model, folder, dirs_exist_ok=True, copy_function=shutil.copyfile)
+            for place in (folder, *(path for path in folder.rglob("*") if path.is_dir())):
+                place.chmod(0o755)
             (folder / CONFIG).write_text(config.to_json(), encoding="utf-8")
             record_checksums(folder, [CONFIG])
         return output
     except OSError as error:
+        reason = error.strerror
+        if isinstance(error, shutil.Error):
+            # Copying goes on after an error and raises a list of all: from where, to where, and the error as text.
+            reason = str(error.args[0][0][2]).partition("] ")[2].partition(": ")[0]
         place = output or model
-        raise OptionError(
-            f"{place} cannot be written ({_reason(error)}); add -o with another folder."
-        ) from error
-
-
-def _reason(error: OSError) -> str | None:
-    """The reason of an error, in the system's words."""
-    if not isinstance(error, shutil.Error):
-        return error.strerror
-    # Copying a folder goes on after an error and raises a list of all: from where, to where, and the error as text.
-    return str(error.args[0][0][2]).partition("] ")[2].partition(": ")[0]
-
-
-def _copy(model: Path, folder: Path) -> None:
-    """Copy the files of a model; the copy of a read-only model is writable."""
-    shutil.copytree(model, folder, dirs_exist_ok=True, copy_function=shutil.copyfile)
-    for place in (folder, *(path for path in folder.rglob("*") if path.is_dir())):
-        place.chmod(0o755)
+        raise OptionError(f"{place} cannot be written ({reason}); add -o with another folder.") from error

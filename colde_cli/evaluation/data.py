@@ -93,10 +93,6 @@ class TrainingData:
 def read_data(paths: str | Path | Sequence[str | Path], *, supervised: bool = True) -> TrainingData:
     """Read and check files of documents.
 
-    Args:
-        paths: JSON Lines, plain or .gz.
-        supervised: check that links name known documents and that no class has a single, unlinked member.
-
     Raises:
         DataError: a line is not valid, or that check fails.
         MissingFileError: there is no such file.
@@ -180,7 +176,7 @@ def _document(values: dict[str, Any], place: str, folder: Path) -> TrainingDocum
     if not isinstance(identity, str) or not identity:
         raise DataError(f"{place}: the id must be a string that is not empty.")
     label = _optional_string(values, "label", place)
-    split = _optional_split(values, place)
+    split = _optional_string(values, "split", place, SPLITS)
     related = values.get("related") or []
     if not isinstance(related, list) or not all(isinstance(other, str) for other in related):
         raise DataError(f"{place}: related must be a list of ids.")
@@ -188,18 +184,14 @@ def _document(values: dict[str, Any], place: str, folder: Path) -> TrainingDocum
     return TrainingDocument(identity, _content(values, identity, place, folder), label, others, split, place)
 
 
-def _optional_string(values: dict[str, Any], name: str, place: str) -> str | None:
+def _optional_string(values: dict[str, Any], name: str, place: str, known: Sequence[str] = ()) -> str | None:
+    """A value that may be missing, one of the `known` if there are any."""
     value = values.get(name)
     if value is not None and not isinstance(value, str):
         raise DataError(f"{place}: {name} must be a string.")
+    if value and known and value not in known:
+        raise DataError(f"{place}: the {name} {value!r} is not one of {', '.join(known)}.")
     return value or None
-
-
-def _optional_split(values: dict[str, Any], place: str) -> str | None:
-    split = _optional_string(values, "split", place)
-    if split is not None and split not in SPLITS:
-        raise DataError(f"{place}: the split {split!r} is not one of {', '.join(SPLITS)}.")
-    return split
 
 
 def _content(values: dict[str, Any], identity: str, place: str, folder: Path) -> Document:
@@ -216,17 +208,15 @@ def _content(values: dict[str, Any], identity: str, place: str, folder: Path) ->
     elif not content.strip():
         raise DataError(f"{place}: the {given[0]} of {identity!r} is empty.")
     else:
-        document = _read(content, title, given[0], place, folder)
+        try:
+            document = (
+                read(folder / content) if given[0] == "path" else read_text(content.encode(), "", title)
+            )
+        except ColdeError as error:
+            raise DataError(f"{place}: {error}") from error
     if not document.text.strip():
         raise DataError(f"{place}: the document {identity!r} has no text.")
     return document
-
-
-def _read(content: str, title: str, kind: str, place: str, folder: Path) -> Document:
-    try:
-        return read(folder / content) if kind == "path" else read_text(content.encode(), "", title)
-    except ColdeError as error:
-        raise DataError(f"{place}: {error}") from error
 
 
 def _parts(sections: object, place: str) -> Iterator[Part]:
@@ -251,7 +241,8 @@ def _pair(values: dict[str, Any], place: str, known: Mapping[str, int]) -> Label
         raise DataError(f"{place}: the label of a pair must be 0 or 1.")
     if values["a"] == values["b"]:
         raise DataError(f"{place}: {values['a']!r} is paired with itself.")
-    relation, split = _optional_string(values, "relation", place), _optional_split(values, place)
+    relation = _optional_string(values, "relation", place)
+    split = _optional_string(values, "split", place, SPLITS)
     return LabelledPair(values["a"], values["b"], bool(label), relation, split)
 
 
@@ -266,17 +257,13 @@ def _check_supervision(documents: Mapping[str, TrainingDocument]) -> None:
             if other not in documents:
                 raise DataError(f"{item.place}: related names {other!r}, which is not in the data.")
             linked |= {item.id, other}
-    sizes = Counter(_labels(documents.values()))
+    sizes = Counter(item.label for item in documents.values())
     for item in documents.values():
         if item.label is not None and sizes[item.label] == 1 and item.id not in linked:
             raise DataError(
                 f"{item.place}: {item.id!r} is alone in its class {item.label!r} and has no links; "
                 "give it company, a link, or no label."
             )
-
-
-def _labels(documents: Iterable[TrainingDocument]) -> Iterator[str]:
-    return (item.label for item in documents if item.label is not None)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -337,12 +324,9 @@ def make_evaluation_set(
     """Build an evaluation set: choose the pairs to measure, the validation pairs and the gallery.
 
     Args:
-        name: of the set.
-        rows: its documents.
         pairs: labelled pairs. If any names a split, those of `split` are measured, and those of the validation
             split set the threshold (unless `validation` is given, or `split` is "validation").
         validation: other pairs to set the threshold; if any names a split, only its validation pairs.
-        split: the split to measure.
 
     Raises:
         DataError: no pair to measure, all of one label, or a pair both measured and used for validation.
@@ -352,8 +336,21 @@ def make_evaluation_set(
         held = _side(validation, VALIDATION) or tuple(validation)
     else:
         held = () if split == VALIDATION else tuple(pair for pair in pairs if pair.split == VALIDATION)
-    _check(name, measured, held, pairs, split)
-    gallery = _gallery(rows, split)
+    if not measured:
+        there = ", ".join(sorted({pair.split for pair in pairs if pair.split}))
+        raise DataError(f"No pair of {name} has the split {split!r}; there is {there}: choose with --split.")
+    for role, some in (("measured", measured), (VALIDATION, held)):
+        if some and len({pair.related for pair in some}) < 2:
+            raise DataError(
+                f"The {role} pairs of {name} all have the same label; give related (1) and unrelated (0) pairs."
+            )
+    both = [{frozenset((pair.a, pair.b)) for pair in side} for side in (measured, held)]
+    if common := both[0] & both[1]:
+        raise DataError(
+            f"{len(common)} of the measured pairs of {name} are validation pairs too; keep validation and test apart."
+        )
+    split_rows = [row for row in rows if row.split == split]
+    gallery = tuple(sorted(row.id for row in (split_rows if any(row.split for row in rows) else rows)))
     relevant, relevance = _relevant(rows, gallery)
     training = tuple(row.id for row in rows if row.split == "train")
     return EvaluationSet(
@@ -382,30 +379,6 @@ def _ordered(pairs: Iterable[LabelledPair]) -> tuple[LabelledPair, ...]:
     return tuple(sorted(pairs, key=lambda pair: (min(pair.a, pair.b), max(pair.a, pair.b))))
 
 
-def _check(
-    name: str,
-    measured: Sequence[LabelledPair],
-    held: Sequence[LabelledPair],
-    pairs: Sequence[LabelledPair],
-    split: str,
-) -> None:
-    if not measured:
-        there = ", ".join(sorted({pair.split for pair in pairs if pair.split}))
-        raise DataError(f"No pair of {name} has the split {split!r}; there is {there}: choose with --split.")
-    for role, some in (("measured", measured), (VALIDATION, held)):
-        if some and len({pair.related for pair in some}) < 2:
-            raise DataError(
-                f"The {role} pairs of {name} all have the same label; give related (1) and unrelated (0) pairs."
-            )
-    common = {frozenset((pair.a, pair.b)) for pair in measured} & {
-        frozenset((pair.a, pair.b)) for pair in held
-    }
-    if common:
-        raise DataError(
-            f"{len(common)} of the measured pairs of {name} are validation pairs too; keep validation and test apart."
-        )
-
-
 def _contradictions(pairs: Sequence[LabelledPair], labels: Mapping[str, str | None]) -> int:
     """Count unrelated pairs whose documents share a label, if those of every related pair do; else 0."""
 
@@ -415,13 +388,6 @@ def _contradictions(pairs: Sequence[LabelledPair], labels: Mapping[str, str | No
     if not all(same_label(pair) for pair in pairs if pair.related):
         return 0
     return sum(same_label(pair) for pair in pairs if not pair.related)
-
-
-def _gallery(rows: Sequence[TrainingDocument], split: str) -> tuple[str, ...]:
-    """Sorted ids of the documents of the split; of all documents if none names a split."""
-    if all(row.split is None for row in rows):
-        return tuple(sorted(row.id for row in rows))
-    return tuple(sorted(row.id for row in rows if row.split == split))
 
 
 def _relevant(
@@ -456,27 +422,13 @@ def read_evaluation_sets(
     """Read one set per file of documents; its pairs are in the file at the same position.
 
     Args:
-        docs: files of documents.
-        pairs: files of labelled pairs, one per file of documents.
         validation: files of pairs that set the thresholds, one per file of documents or none.
-        split: the split to measure.
 
     Raises:
         OptionError: the numbers of files differ.
         DataError, MissingFileError: a file is not valid, or does not exist.
     """
     docs, pairs, validation = (tuple(map(Path, one_or_more(files))) for files in (docs, pairs, validation))
-    _check_numbers(docs, pairs, validation)
-    sets = []
-    for number, (name, path) in enumerate(zip(_set_names(docs), docs, strict=True)):
-        data = read_data([path], supervised=False)
-        known = data.numbers()
-        held = read_pairs(validation[number], known) if validation else None
-        sets.append(make_evaluation_set(name, data.documents, read_pairs(pairs[number], known), held, split))
-    return sets
-
-
-def _check_numbers(docs: Sequence[Path], pairs: Sequence[Path], validation: Sequence[Path]) -> None:
     if len(pairs) != len(docs):
         raise OptionError(
             f"There are {len(docs)} --docs and {len(pairs)} --pairs; give one of each per data set, in the same order."
@@ -485,13 +437,17 @@ def _check_numbers(docs: Sequence[Path], pairs: Sequence[Path], validation: Sequ
         raise OptionError(
             f"There are {len(docs)} --docs and {len(validation)} --validation; give one per data set or none."
         )
-
-
-def _set_names(docs: Sequence[Path]) -> list[str]:
-    """The name of each file, or of its folder if the file's says nothing; the whole path if two names are alike."""
-    names = []
-    for path in docs:
-        stem = path.name.partition(".")[0]
-        names.append(path.resolve().parent.name if stem in ("docs", "documents", "data") else stem)
-    counts = Counter(names)
-    return [name if counts[name] == 1 and name else str(path) for name, path in zip(names, docs, strict=True)]
+    # The name of each file, or of its folder if the file's says nothing; the whole path if two names are alike.
+    stems = [path.name.partition(".")[0] for path in docs]
+    names = [
+        path.resolve().parent.name if stem in ("docs", "documents", "data") else stem
+        for path, stem in zip(docs, stems, strict=True)
+    ]
+    counts, sets = Counter(names), []
+    for number, path in enumerate(docs):
+        name = names[number] if counts[names[number]] == 1 and names[number] else str(path)
+        data = read_data([path], supervised=False)
+        known = data.numbers()
+        held = read_pairs(validation[number], known) if validation else None
+        sets.append(make_evaluation_set(name, data.documents, read_pairs(pairs[number], known), held, split))
+    return sets

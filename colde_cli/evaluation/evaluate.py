@@ -103,9 +103,6 @@ def evaluate(
 
     Args:
         systems: with distinct names; the others are tested against the first.
-        sets: with distinct names.
-        plan: how to measure.
-        progress: called after every system on every set.
         attack: measures the robustness of every model; None for no such measurement.
 
     Raises:
@@ -121,13 +118,23 @@ def evaluate(
     results = tuple(
         replace(
             _set_result(evaluation_set, of_set, plan.retrieval),
-            robustness=_robustness(systems, evaluation_set, of_set, attack),
+            robustness={
+                system.name: attack(system, evaluation_set, run.measured.threshold)
+                for system, run in zip(systems, of_set, strict=True)
+                if attack is not None and isinstance(system, ModelSystem)
+            },
         )
         for evaluation_set, of_set in zip(sets, runs, strict=True)
     )
-    facts = tuple(_facts(system) for system in systems)
+    facts = []
+    for system in systems:
+        if isinstance(system, ModelSystem):
+            info = system.encoder.info
+            facts.append(SystemFacts(system.name, "model", info.precision, info.device))
+        else:
+            facts.append(SystemFacts(system.name, "part" if isinstance(system, PartSystem) else "control"))
     macro = _macro(results, runs) if len(sets) > 1 else None
-    return Evaluation(plan.split, facts, results, macro, plan.draws, plan.seed)
+    return Evaluation(plan.split, tuple(facts), results, macro, plan.draws, plan.seed)
 
 
 def measure(
@@ -136,9 +143,6 @@ def measure(
     """Measure one system on one evaluation set.
 
     Args:
-        system: to measure.
-        evaluation_set: with its labelled pairs.
-        plan: how to measure.
         seed: of the bootstrap; the same for all systems, so that their draws are paired.
 
     Raises:
@@ -164,9 +168,8 @@ def measure(
     if scorer.share is not None:
         values["share"] = scorer.share([(pair.a, pair.b) for pair in pairs])
     if plan.retrieval and evaluation_set.relevant:
-        for name, queries in retrieval_figures(
-            scorer, evaluation_set.gallery, evaluation_set.relevant
-        ).items():
+        found = retrieval_figures(scorer, evaluation_set.gallery, evaluation_set.relevant)
+        for name, queries in found.items():
             values[name] = float(queries.mean())
             if plan.draws:
                 draws[name] = query_draws(queries, plan.draws, seed)
@@ -274,9 +277,8 @@ def auc_tests(runs: Sequence[SystemRun]) -> list[PairedTest]:
     for other in others:
         difference, draws = _difference(other, first, "auc")
         p = None if draws is None else bootstrap_p(draws.around(difference.value))
-        tests.append(
-            PairedTest(*_names(other, first), "auc", "paired document bootstrap", difference, p, None)
-        )
+        names = other.measured.system, first.measured.system
+        tests.append(PairedTest(*names, "auc", "paired document bootstrap", difference, p, None))
     return _corrected(tests)
 
 
@@ -288,12 +290,9 @@ def accuracy_tests(runs: Sequence[SystemRun]) -> list[PairedTest]:
         if first.right is not None and other.right is not None:
             difference, _ = _difference(other, first, "accuracy")
             p = mcnemar_p(other.right, first.right)
-            tests.append(PairedTest(*_names(other, first), "accuracy", "McNemar, exact", difference, p, None))
+            names = other.measured.system, first.measured.system
+            tests.append(PairedTest(*names, "accuracy", "McNemar, exact", difference, p, None))
     return _corrected(tests)
-
-
-def _names(one: SystemRun, other: SystemRun) -> tuple[str, str]:
-    return one.measured.system, other.measured.system
 
 
 def _difference(one: SystemRun, other: SystemRun, name: str) -> tuple[Figure, Draws | None]:
@@ -315,29 +314,6 @@ def average(runs: Sequence[SystemRun]) -> SystemRun:
     drawn = [name for name in common if all(name in run.draws for run in runs)]
     draws = {name: mean_draws([run.draws[name] for run in runs]) for name in drawn}
     return SystemRun(SystemResult(runs[0].measured.system, with_intervals(values, draws)), draws, None)
-
-
-def _robustness(
-    systems: Sequence[ScoringSystem],
-    evaluation_set: EvaluationSet,
-    runs: Sequence[SystemRun],
-    attack: Attack | None,
-) -> dict[str, RobustnessResult]:
-    """The robustness of every model, by its name; empty without an attack."""
-    if attack is None:
-        return {}
-    return {
-        system.name: attack(system, evaluation_set, run.measured.threshold)
-        for system, run in zip(systems, runs, strict=True)
-        if isinstance(system, ModelSystem)
-    }
-
-
-def _facts(system: ScoringSystem) -> SystemFacts:
-    if isinstance(system, ModelSystem):
-        info = system.encoder.info
-        return SystemFacts(system.name, "model", info.precision, info.device)
-    return SystemFacts(system.name, "part" if isinstance(system, PartSystem) else "control")
 
 
 def _set_result(evaluation_set: EvaluationSet, runs: Sequence[SystemRun], retrieval: bool) -> SetResult:
@@ -368,20 +344,16 @@ def _set_notes(evaluation_set: EvaluationSet, retrieval: bool) -> tuple[str, ...
     if shared := evaluation_set.shared_documents():
         notes.append(f"{shared:,} documents stand in measured and in validation pairs.")
     if evaluation_set.contradictions:
-        notes.append(_contradictions_note(evaluation_set))
+        # The AUC that knowledge of the document labels alone could reach.
+        unrelated = sum(not pair.related for pair in evaluation_set.pairs)
+        ceiling = 1 - evaluation_set.contradictions / unrelated / 2
+        notes.append(
+            f"All related pairs bear one label, but so do {evaluation_set.contradictions:,} of the {unrelated:,} "
+            f"unrelated ones: who knew every label and nothing else would reach AUC {ceiling:.3f}."
+        )
     if retrieval and not evaluation_set.relevant:
         notes.append("No document has links or a class in common with another: nothing to retrieve.")
     return tuple(notes)
-
-
-def _contradictions_note(evaluation_set: EvaluationSet) -> str:
-    """State the AUC that knowledge of the document labels alone could reach."""
-    unrelated = sum(not pair.related for pair in evaluation_set.pairs)
-    ceiling = 1 - evaluation_set.contradictions / unrelated / 2
-    return (
-        f"All related pairs bear one label, but so do {evaluation_set.contradictions:,} of the {unrelated:,} unrelated "
-        f"ones: who knew every label and nothing else would reach AUC {ceiling:.3f}."
-    )
 
 
 def _macro(sets: Sequence[SetResult], runs: Sequence[Sequence[SystemRun]]) -> SetResult:

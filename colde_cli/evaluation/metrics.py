@@ -188,21 +188,17 @@ def make_curves(related: Bools, scores: Floats, bins: tuple[Bin, ...]) -> Curves
     hits, false_positives = np.cumsum(truth)[last], np.cumsum(~truth)[last]
     recall, false_positive_rate = hits / truth.sum(), false_positives / (~truth).sum()
     roc = ((0.0, 0.0), *_thinned(false_positive_rate, recall))
-    return Curves(roc, _thinned(recall, hits / (hits + false_positives)), bins, _histogram(related, scores))
+    low, high = float(scores.min()), float(scores.max())
+    edges = np.linspace(low, high if high > low else low + 1, _BARS + 1)
+    bars = [tuple(np.histogram(scores[side], edges)[0].tolist()) for side in (related, ~related)]
+    histogram = Histogram(tuple(edges.tolist()), *bars)
+    return Curves(roc, _thinned(recall, hits / (hits + false_positives)), bins, histogram)
 
 
 def _thinned(x: Floats, y: Floats) -> Points:
     """At most 120 points of a curve, both ends among them."""
     kept = np.unique(np.linspace(0, len(x) - 1, min(_MAX_POINTS, len(x))).round().astype(int))
     return tuple((float(x[place]), float(y[place])) for place in kept)
-
-
-def _histogram(related: Bools, scores: Floats) -> Histogram:
-    low, high = float(scores.min()), float(scores.max())
-    edges = np.linspace(low, high if high > low else low + 1, _BARS + 1)
-    counts = [np.histogram(scores[chosen], edges)[0] for chosen in (related, ~related)]
-    positives, negatives = (tuple(int(count) for count in bars) for bars in counts)
-    return Histogram(tuple(float(edge) for edge in edges), positives, negatives)
 
 
 BINS = 15
@@ -273,16 +269,14 @@ def retrieval_figures(
     """Recall at 10, reciprocal rank and nDCG at 10 of every query, [Q] each, in the order of `relevant`.
 
     Args:
-        scorer: of the system.
         gallery: ids of all documents; a query does not find itself.
-        relevant: for every query the ids of its partners in the gallery.
     """
     table = _score_table(scorer, gallery)
     place = {name: row for row, name in enumerate(gallery)}
-    ranked = [
-        _hits(table[place[query]], place[query], [place[name] for name in names])
-        for query, names in relevant.items()
-    ]
+    ranked = []
+    for query, names in relevant.items():
+        order = np.argsort(-table[place[query]], kind="stable")  # of equal scores the smaller id goes first
+        ranked.append(np.isin(order[order != place[query]], [place[name] for name in names]))
     return {
         "recall_at_10": np.array([hits[:DEPTH].sum() / hits.sum() for hits in ranked]),
         "mrr": np.array([1 / (1 + int(hits.argmax())) for hits in ranked]),
@@ -295,18 +289,10 @@ def ndcg(hits: NDArray[np.bool_], depth: int = DEPTH) -> float:
 
     Args:
         hits: bool [n], whether the document at each rank is relevant; at least one is.
-        depth: number of ranks that count.
     """
     discounts = 1 / np.log2(np.arange(2, min(depth, len(hits)) + 2))
     ideal = discounts[: int(hits.sum())].sum()
     return float((hits[:depth] * discounts).sum() / ideal)
-
-
-def _hits(scores: Floats, query: int, relevant: Sequence[int]) -> NDArray[np.bool_]:
-    """Whether the document at each rank is relevant, bool [n - 1]; of equal scores the smaller id goes first."""
-    order = np.argsort(-scores, kind="stable")
-    order = order[order != query]
-    return np.isin(order, relevant)
 
 
 def _score_table(scorer: PairScorer, gallery: Sequence[str]) -> Floats:

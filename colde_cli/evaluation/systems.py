@@ -15,7 +15,8 @@ from colde_cli.errors import DataError, OptionError
 from colde_cli.evaluation.data import EvaluationSet, members
 from colde_cli.scoring.config import PARTS, Calibration
 from colde_cli.scoring.profile import DomainFields, Field, FieldCalibration, FieldDocument
-from colde_cli.scoring.score import Scorable, all_parts, document_scores, score_without, verdict
+from colde_cli.scoring.scorable import Scorable
+from colde_cli.scoring.score import document_scores, score_parts, score_without, verdict
 
 FloatArray = NDArray[np.float64]
 IdPairs = Sequence[tuple[str, str]]
@@ -99,11 +100,8 @@ class ModelSystem:
 
         Args:
             name: see `ScoringSystem`.
-            encoder: of the model.
-            retrieval: encode the documents of the gallery, too.
             field: score within this field: `DOCS` is that of each set's documents, another value is the name or
                 folder of a profile. Threshold and calibration are then those of the profile, if it has any.
-            progress: called with every number of chunks encoded.
 
         Raises:
             ModelError: there is no such profile, it is damaged, or another model made it.
@@ -165,7 +163,9 @@ class ModelSystem:
         if missing := [pair for pair in pairs if pair not in known]:
             documents, statistics = self.documents(evaluation_set)
             for a, b in missing:
-                found = all_parts(documents[a], documents[b], self.encoder.config, statistics)
+                found = score_parts(
+                    documents[a], documents[b], self.encoder.config, statistics, unweighted=True
+                )
                 known[a, b] = np.array([(part.score, part.weight) for part in found])
         both = np.array([known[pair] for pair in pairs]).reshape(-1, len(PARTS), 2)
         return both[..., 0], both[..., 1]

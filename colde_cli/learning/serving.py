@@ -29,7 +29,7 @@ from colde_cli.scoring.fit import (
 )
 from colde_cli.scoring.lexicon import Lexicon
 from colde_cli.scoring.profile import DomainFields, Field, ModelStatistics, within
-from colde_cli.scoring.score import all_parts, document_scores, score_without, verdict
+from colde_cli.scoring.score import document_scores, score_parts, score_without, verdict
 
 Floats = NDArray[np.float64]
 FloatArray = NDArray[np.float32]
@@ -165,7 +165,7 @@ def _measure_parts(
         for code in pairs.judged.codes:
             statistics = domains.profiles[code] if within_field else domains.fields
             rows = np.flatnonzero(pairs.judged.domains == code)
-            found = [all_parts(left[row], right[row], config, statistics) for row in rows]
+            found = [score_parts(left[row], right[row], config, statistics, unweighted=True) for row in rows]
             values = np.array([[part.score for part in parts] for parts in found])
             weights = np.array([[part.weight for part in parts] for parts in found])
             name = pairs.judged.names[code]

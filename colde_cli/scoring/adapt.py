@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from colde_cli.scoring.config import PARTS, ScoreWeights
-from colde_cli.scoring.domains import Domains
 from colde_cli.scoring.lexicon import BUCKETS, Terms, mention
 from colde_cli.scoring.profile import (
     Field,
@@ -18,7 +17,8 @@ from colde_cli.scoring.profile import (
     ModelStatistics,
     blended_spreads,
 )
-from colde_cli.scoring.score import Scorable, counterparts, domain_shares, saturated
+from colde_cli.scoring.scorable import Scorable
+from colde_cli.scoring.score import counterparts, domain_shares, saturated
 from colde_cli.scoring.whitening import (
     Whitening,
     blended_covariance,
@@ -46,10 +46,7 @@ def learn_profile(
     """Learn the profile of a field; the time grows linearly with the number of documents.
 
     Args:
-        name: of the field.
         documents: of the field, at least one, encoded by the model.
-        statistics: of the model.
-        score_weights: of the model.
     """
     count = len(documents)
     vectors = [item.chunk_vectors for item in documents]
@@ -57,6 +54,14 @@ def learn_profile(
     model = isotropic(len(centre)) if statistics.covariance is None else statistics.covariance
     covariance = blended_covariance(covariance_of(vectors, centre), count, model)
     whitening = Whitening.learn(centre, covariance)
+    frequencies = np.zeros(2 * BUCKETS, np.int64)  # in how many documents a term of each bucket stands
+    for item in documents:
+        if item.terms is not None:
+            frequencies[item.terms.buckets] += 1
+    shares, nearness = np.stack([item.domains for item in documents]), np.zeros(0, np.float32)
+    if statistics.domains is not None and shares.shape[1] == 1 + len(statistics.domains.prototypes):
+        means = np.stack([item.chunk_vectors.mean(0) for item in documents])
+        nearness = statistics.domains.nearness(means, shares)
     unscored = FieldProfile(
         name,
         count,
@@ -64,10 +69,10 @@ def learn_profile(
         centre,
         whitening.directions,
         whitening.gains,
-        _frequencies(documents),
+        np.minimum(frequencies, np.iinfo(np.uint16).max).astype(np.uint16),
         blended_spreads(np.zeros(len(PARTS)), 0),
         np.zeros(0, np.float32),
-        _nearness(documents, statistics.domains),
+        nearness,
     )
     generator = np.random.default_rng(_SEED)
     drawn = np.sort(generator.permutation(count)[:MAX_DOCUMENTS])
@@ -104,34 +109,29 @@ def pair_table(documents: Sequence[FieldDocument], pairs: Ints, score_weights: S
     They are those of `scoring.score`, several times faster: what the pairs of a document share is done once.
 
     Args:
-        documents: adapted to their field.
         pairs: int [P, 2], numbers of documents; pairs of one first document stand together.
-        score_weights: of the model.
     """
     document_vectors = unit_rows(np.stack([item.document_vector for item in documents]))
     means = unit_rows(np.stack([item.centred_unit_vectors.mean(0) for item in documents]))
     terms, openings = [item.terms for item in documents], [item.opening for item in documents]
     a, b = pairs.T
     saturation = score_weights.saturation
+    mentions = np.zeros(
+        len(pairs)
+    )  # what the documents hold of each other's opening; 0 where one has no words
+    for row, (i, j) in enumerate(pairs.tolist()):
+        one, other, first, second = openings[i], openings[j], terms[i], terms[j]
+        if one is not None and other is not None and first is not None and second is not None:
+            mentions[row] = (mention(one, second) + mention(other, first)) / 2
     columns = {
         "colde": np.einsum("pd,pd->p", document_vectors[a], document_vectors[b]),
         "mean": np.einsum("pd,pd->p", means[a], means[b]),
         "chunks": [counterparts(documents[i], documents[j], score_weights.sharpness) for i, j in pairs],
         "words": saturated(_overlaps(terms, pairs), saturation),
-        "mentions": saturated(_mentions(openings, terms, pairs), saturation),
+        "mentions": saturated(mentions, saturation),
         "opening": saturated(_overlaps(openings, pairs), saturation),
     }
     return np.stack([np.asarray(columns[part], np.float64) for part in PARTS], axis=1)
-
-
-def _mentions(openings: Sequence[Terms | None], terms: Sequence[Terms | None], pairs: Ints) -> Floats:
-    """What the documents of each pair hold of each other's opening, [P]; 0 where one has no words."""
-    found = np.zeros(len(pairs))
-    for row, (a, b) in enumerate(pairs.tolist()):
-        one, other, first, second = openings[a], openings[b], terms[a], terms[b]
-        if one is not None and other is not None and first is not None and second is not None:
-            found[row] = (mention(one, second) + mention(other, first)) / 2
-    return found
 
 
 def _overlaps(terms: Sequence[Terms | None], pairs: Ints) -> Floats:
@@ -149,20 +149,3 @@ def _overlaps(terms: Sequence[Terms | None], pairs: Ints) -> Floats:
             spread_out = first
         overlaps[row] = min(1.0, float(weights[second.buckets] @ second.weights))
     return overlaps
-
-
-def _nearness(documents: Sequence[Scorable], domains: Domains | None) -> NDArray[np.float32]:
-    """How near the field lies to each domain of the model, [K]."""
-    shares = np.stack([item.domains for item in documents])
-    if domains is None or shares.shape[1] != 1 + len(domains.prototypes):
-        return np.zeros(0, np.float32)
-    return domains.nearness(np.stack([item.chunk_vectors.mean(0) for item in documents]), shares)
-
-
-def _frequencies(documents: Sequence[Scorable]) -> NDArray[np.uint16]:
-    """In how many documents a term of each bucket stands, [2 * BUCKETS]."""
-    frequencies = np.zeros(2 * BUCKETS, np.int64)
-    for item in documents:
-        if item.terms is not None:
-            frequencies[item.terms.buckets] += 1
-    return np.minimum(frequencies, np.iinfo(np.uint16).max).astype(np.uint16)

@@ -98,7 +98,6 @@ def shared_domains(a: FloatArray, b: FloatArray) -> NDArray[np.float64]:
 
     Args:
         a: [..., 1 + K], the shares in the first document, or in many.
-        b: the same of the second.
     """
     both = np.sqrt(a[..., 1:].astype(np.float64) * b[..., 1:])
     other = np.maximum(0.0, 1.0 - both.sum(axis=-1, keepdims=True))

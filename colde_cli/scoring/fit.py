@@ -13,7 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from colde_cli.scoring.config import PARTS, Calibration, Domain, ScoreWeights, probability
 from colde_cli.scoring.profile import MIN_DOCUMENTS, FieldProfile
-from colde_cli.scoring.score import Scorable, part_score
+from colde_cli.scoring.scorable import Scorable
+from colde_cli.scoring.score import part_score
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
@@ -35,6 +36,8 @@ _GAIN = 0.0005
 _DOMAIN_GAIN = 0.003
 """The same threshold for the pairs of one domain, which are fewer."""
 
+_FEWEST = 5
+"""Pairs of either label that a half needs."""
 _SPLITS = 6
 """Random halves of the documents of a domain, each half fitted and measured once, which decide on the parts."""
 
@@ -110,61 +113,28 @@ def fit_score_weights(pairs: FitPairs, tables: PartTables, start: ScoreWeights =
     domain are fitted to all domains, and their verdict to scores that each domain gets from the weights of the others.
     A part that harms gets no weight. Whether it harms is measured on pairs that the fit has not seen. A whole domain is
     left out for the weights of "other", half of its documents for those of a domain. Within a field of no known domain
-    the shares are those of `start`.
-
-    Args:
-        pairs: labelled.
-        tables: their parts.
-        start: gives the constants, and the weights where there are too few pairs or no part helps.
+    the shares are those of `start`, which also gives the constants, and the weights where there are too few pairs or no
+    part helps.
     """
     related, domains, codes = pairs.related, pairs.domains, pairs.codes
+    every, usual = np.ones(len(PARTS), bool), start.by_domain[0]
     if not codes:
-        common = _coefficients(related, tables.model, domains, start)
+        common = _fitted(related, tables.model, domains, every, usual) if has_enough(related) else usual
         return ScoreFit(_with_weights(start, common), *fit_verdict(related, tables.model @ _normal(common)))
-    usual: Floats = start.by_domain[0]
-    kept = _earned(pairs, tables, usual)
-    common = _fitted(related, tables.model, domains, kept, usual, _RIDGE)
-    towards = _fitted(related, tables.domain, domains, kept, usual, _RIDGE)
-    fitted = tuple(
-        _fit_domain(
-            pairs,
-            code,
-            tables.domain[domains == code],
-            _earned_in_domain(pairs, tables.domain, code, kept, usual),
-            towards,
-        )
-        for code in codes
-    )
-    scores = _held_out_scores(related, tables.model, domains, kept, usual, _RIDGE)
+    # A part that known domains need is kept.
+    kept = _without_harm(every, lambda parts: _left_out_auc(pairs, tables, parts, usual), _GAIN)
+    common = _fitted(related, tables.model, domains, kept, usual)
+    towards = _fitted(related, tables.domain, domains, kept, usual)
+    fitted = tuple(_fit_domain(pairs, code, tables.domain, kept, usual, towards) for code in codes)
+    scores = _held_out_scores(related, tables.model, domains, kept, usual)
     weights = replace(_with_weights(start, common), domains=fitted)
     return ScoreFit(weights, *fit_verdict(related, scores), tuple(codes))
 
 
-def _earned(pairs: FitPairs, tables: PartTables, usual: Floats) -> Bools:
-    """The parts that earn their weight, bool [6]. A part that known domains need is kept."""
-    every = np.ones(len(PARTS), bool)
-    return _without_harm(every, lambda kept: _left_out_auc(pairs, tables, kept, usual), _GAIN)
-
-
-def _earned_in_domain(pairs: FitPairs, table: Floats, code: int, kept: Bools, usual: Floats) -> Bools:
-    """The parts that earn their weight in one domain, of those kept in all; all of these if it cannot be halved.
-
-    In contracts of one type the same subjects stand in other words, so chunks that match tell little there.
-    """
-
-    def judge(parts: Bools) -> tuple[float, float]:
-        return _domain_auc(pairs, table, code, parts, usual) or 0.0, 0.0
-
-    return _without_harm(kept, judge, _DOMAIN_GAIN)
-
-
 def _without_harm(kept: Bools, judge: Callable[[Bools], tuple[float, float]], least: float) -> Bools:
-    """Drop parts, the most harmful first, while the ROC-AUC of left-out pairs rises without them: bool [6].
+    """Drop parts, the most harmful first, while the ROC-AUC of left-out pairs rises by `least` without them: bool [6].
 
-    Args:
-        kept: the parts to begin with.
-        judge: the ROC-AUC of left-out pairs with these parts, and a second one that no drop may lower.
-        least: rise of the first for which a part is dropped.
+    `judge` gives this ROC-AUC with some parts, and a second one that no drop may lower.
     """
     best, guard = judge(kept)
     while kept.sum() > 1:
@@ -181,21 +151,20 @@ def _without_harm(kept: Bools, judge: Callable[[Bools], tuple[float, float]], le
 def _left_out_auc(pairs: FitPairs, tables: PartTables, kept: Bools, usual: Floats) -> tuple[float, float]:
     """ROC-AUC of pairs that were left out of the fit: of all kinds of pairs, and of those of known domains alone."""
     related, domains = pairs.related, pairs.domains
-    unknown = [
-        _mean_auc(related, _held_out_scores(related, table, domains, kept, usual, _RIDGE), domains)
-        for table in (tables.model, tables.domain)
-    ]
-    known = _known_auc(pairs, tables.domain, kept, usual)
+    unknown = []
+    for table in (tables.model, tables.domain):
+        scores = _held_out_scores(related, table, domains, kept, usual)
+        inside = [domains == code for code in np.unique(domains)]
+        unknown.append(float(np.nanmean([_auc(related[rows], scores[rows]) for rows in inside])))
+    # How well the weights of a domain tell pairs of documents that they were not fitted to.
+    found = [_domain_auc(pairs, tables.domain, code, kept, usual) for code in pairs.codes]
+    measured = [value for value in found if value is not None]
+    known = float(np.mean(measured)) if measured else 0.0
     return float(np.mean([*unknown, known])), known
 
 
-def _mean_auc(related: Bools, scores: Floats, domains: Ints) -> float:
-    """The mean over domains of the ROC-AUC; a domain with pairs of one label only has none."""
-    found = [_auc(related[domains == code], scores[domains == code]) for code in np.unique(domains)]
-    return float(np.nanmean(found))
-
-
 def _auc(related: Bools, scores: Floats) -> float:
+    """The ROC-AUC; NaN where all pairs have one label."""
     from scipy.stats import rankdata
 
     count = int(related.sum())
@@ -205,18 +174,11 @@ def _auc(related: Bools, scores: Floats) -> float:
     return float(above / (count * (len(related) - count)))
 
 
-def _known_auc(pairs: FitPairs, table: Floats, kept: Bools, usual: Floats) -> float:
-    """How well weights of a domain tell pairs of documents that they were not fitted to: ROC-AUC, mean of domains."""
-    found = [_domain_auc(pairs, table, code, kept, usual) for code in pairs.codes]
-    measured = [value for value in found if value is not None]
-    return float(np.mean(measured)) if measured else 0.0
-
-
 def _domain_auc(pairs: FitPairs, table: Floats, code: int, kept: Bools, usual: Floats) -> float | None:
-    """The same of one domain; None where its pairs cannot be halved."""
+    """The ROC-AUC of left-out pairs of one domain; None where its pairs cannot be halved."""
     related, domains = pairs.related, pairs.domains
     inside = domains == code
-    towards = _fitted(related[~inside], table[~inside], domains[~inside], kept, usual, _RIDGE)
+    towards = _fitted(related[~inside], table[~inside], domains[~inside], kept, usual)
     found = [
         _auc(related[test], table[test] @ _domain_coefficients(related[train], table[train], kept, towards))
         for train, test in _halves(pairs, np.flatnonzero(inside))
@@ -238,37 +200,39 @@ def _halves(pairs: FitPairs, rows: Ints) -> Iterator[tuple[Ints, Ints]]:
     for _ in range(_SPLITS):
         first = (generator.random(count) < 0.5)[groups][ends]
         sides = rows[first.all(1)], rows[~first.any(1)]
-        if all(_both_labels(pairs.related[side]) for side in sides):
+        labels = [pairs.related[side] for side in sides]
+        if min(count for side in labels for count in (side.sum(), (~side).sum())) >= _FEWEST:
             yield sides
             yield sides[1], sides[0]
 
 
-def _both_labels(related: Bools) -> bool:
-    """Whether there are at least five pairs of either label."""
-    return bool(min(related.sum(), (~related).sum()) >= 5)
-
-
-def _held_out_scores(
-    related: Bools, table: Floats, domains: Ints, kept: Bools, usual: Floats, ridge: float
-) -> Floats:
+def _held_out_scores(related: Bools, table: Floats, domains: Ints, kept: Bools, usual: Floats) -> Floats:
     """Score the pairs of each domain with weights fitted to the other domains: [P]."""
     scores = np.zeros(len(related))
     for code in np.unique(domains):
         inside = domains == code
-        others = _fitted(related[~inside], table[~inside], domains[~inside], kept, usual, ridge)
+        others = _fitted(related[~inside], table[~inside], domains[~inside], kept, usual)
         scores[inside] = table[inside] @ _normal(others)
     return scores
 
 
-def _fit_domain(pairs: FitPairs, code: int, table: Floats, kept: Bools, common: Floats) -> Domain:
-    rows = np.flatnonzero(pairs.domains == code)
-    related = pairs.related[rows]
-    weights = _normal(_domain_coefficients(related, table, kept, common))
-    calibration = fit_domain_calibration(pairs, rows, table @ weights)
-    threshold = best_threshold(related, table @ weights)
-    return Domain(
-        pairs.names[code], threshold, calibration, **dict(zip(PARTS, weights.tolist(), strict=True))
+def _fit_domain(
+    pairs: FitPairs, code: int, table: Floats, kept: Bools, usual: Floats, common: Floats
+) -> Domain:
+    """Fit one domain with the parts that earn their weight in it, of those `kept` in all.
+
+    In contracts of one type the same subjects stand in other words, so chunks that match tell little there.
+    """
+    earned = _without_harm(
+        kept, lambda parts: (_domain_auc(pairs, table, code, parts, usual) or 0.0, 0.0), _DOMAIN_GAIN
     )
+    rows = np.flatnonzero(pairs.domains == code)
+    related, own = pairs.related[rows], table[rows]
+    weights = _normal(_domain_coefficients(related, own, earned, common))
+    calibration = fit_domain_calibration(pairs, rows, own @ weights)
+    threshold = best_threshold(related, own @ weights)
+    parts = dict(zip(PARTS, weights.tolist(), strict=True))
+    return Domain(pairs.names[code], threshold, calibration, **parts)
 
 
 def _domain_coefficients(related: Bools, table: Floats, kept: Bools, common: Floats) -> Floats:
@@ -278,18 +242,10 @@ def _domain_coefficients(related: Bools, table: Floats, kept: Bools, common: Flo
     return found if found.sum() > 0 else common
 
 
-def _coefficients(related: Bools, table: Floats, domains: Ints, start: ScoreWeights) -> Floats:
-    """Fitted coefficients of the parts; the weights of `start` where there are too few pairs or no part helps."""
-    usual: Floats = start.by_domain[0]
-    if not has_enough(related):
-        return usual
-    return _fitted(related, table, domains, np.ones(len(PARTS), bool), usual, _RIDGE)
-
-
-def _fitted(related: Bools, table: Floats, domains: Ints, kept: Bools, usual: Floats, ridge: float) -> Floats:
+def _fitted(related: Bools, table: Floats, domains: Ints, kept: Bools, usual: Floats) -> Floats:
     """Fitted coefficients of the parts that are kept, 0 for the others; the usual ones where no part helps."""
     found = np.zeros(len(PARTS))
-    found[kept] = _logistic(related, table[:, kept], domains, np.zeros(int(kept.sum())), ridge)
+    found[kept] = _logistic(related, table[:, kept], domains, np.zeros(int(kept.sum())), _RIDGE)
     return found if found.sum() > 0 else usual * kept + 1e-9 * kept
 
 
@@ -351,17 +307,19 @@ def fit_calibration(related: ArrayLike, scores: ArrayLike) -> Calibration:
         scores: [P].
     """
     truth, values = np.asarray(related, bool), np.asarray(scores, np.float64)
-    return _isotonic(truth, values) if len(values) >= _MANY else _platt(truth, values)
+    if len(values) >= _MANY:
+        from sklearn.isotonic import IsotonicRegression
 
-
-def _platt(related: np.ndarray, scores: np.ndarray) -> Calibration:
-    """Platt (1999), with his smoothed targets: separable pairs would have an infinite slope."""
+        model = IsotonicRegression(y_min=0, y_max=1, out_of_bounds="clip").fit(values, truth.astype(float))
+        knots, heights = (tuple(map(float, ends)) for ends in (model.X_thresholds_, model.y_thresholds_))
+        return Calibration("isotonic", scores=knots, probabilities=heights)
     from sklearn.linear_model import LogisticRegression
 
-    target = _smoothed(related)
+    # Platt (1999), with his smoothed targets: separable pairs would have an infinite slope.
+    target = _smoothed(truth)
     # A target t is a pair counted t times as related and 1 - t times as not.
-    column = np.concatenate([scores, scores])[:, None]
-    labels = np.repeat([1, 0], len(scores))
+    column = np.concatenate([values, values])[:, None]
+    labels = np.repeat([1, 0], len(values))
     weights = np.concatenate([target, 1 - target])
     model = LogisticRegression(C=np.inf, max_iter=1000).fit(column, labels, sample_weight=weights)
     return Calibration("platt", float(model.coef_[0, 0]), float(model.intercept_[0]))
@@ -386,27 +344,22 @@ def fit_domain_calibration(pairs: FitPairs, rows: Ints, scores: Floats) -> Calib
     more often than those at it: of contracts of one type about half. The sigmoid then says too little in the middle
     and too much at the end. Whether a ceiling helps is measured on halves of the documents that the fit has not seen.
     It is the model of labels of which a constant share is missing (Elkan and Noto 2008).
-
-    Args:
-        pairs: labelled, of all domains.
-        rows: those of the domain.
-        scores: of `rows`.
     """
     plain, place = fit_calibration(pairs.related[rows], scores), dict(zip(rows.tolist(), scores, strict=True))
+
+    def loss(related: Bools, scores: Floats, curve: Calibration) -> float:
+        likely = np.clip(probability(scores, curve), 1e-6, 1 - 1e-6)
+        return float(-np.log(np.where(related, likely, 1 - likely)).mean())
+
     losses = []
     for train, test in _halves(pairs, rows):
         here, there = (np.array([place[row] for row in side]) for side in (train.tolist(), test.tolist()))
         known = pairs.related[train]
         curves = fit_calibration(known, here), _with_ceiling(known, here)
-        losses.append([_log_loss(pairs.related[test], there, curve) for curve in curves])
+        losses.append([loss(pairs.related[test], there, curve) for curve in curves])
     if not losses or np.subtract(*np.mean(losses, axis=0)) < _CEILING_GAIN:
         return plain
     return _with_ceiling(pairs.related[rows], scores)
-
-
-def _log_loss(related: Bools, scores: Floats, calibration: Calibration) -> float:
-    likely = np.clip(probability(scores, calibration), 1e-6, 1 - 1e-6)
-    return float(-np.log(np.where(related, likely, 1 - likely)).mean())
 
 
 def _with_ceiling(related: Bools, scores: Floats) -> Calibration:
@@ -428,14 +381,6 @@ def _with_ceiling(related: Bools, scores: Floats) -> Calibration:
     bounds = [(0.0, None), (None, None), (_MIN_CEILING, 1.0)]
     slope, intercept, ceiling = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds).x.tolist()
     return Calibration("platt", slope, intercept, ceiling=ceiling)
-
-
-def _isotonic(related: np.ndarray, scores: np.ndarray) -> Calibration:
-    from sklearn.isotonic import IsotonicRegression
-
-    model = IsotonicRegression(y_min=0, y_max=1, out_of_bounds="clip").fit(scores, related.astype(float))
-    knots = tuple(float(value) for value in model.X_thresholds_)
-    return Calibration("isotonic", scores=knots, probabilities=tuple(float(p) for p in model.y_thresholds_))
 
 
 _FIELD_SLOPE = 1.4
@@ -462,7 +407,6 @@ def fit_within_field(related: Bools, scores: Floats, profile: FieldProfile) -> t
     Args:
         related: bool [P], both values present.
         scores: [P], within the field.
-        profile: gives the spread of scores of random pairs.
     """
     if len(scores) >= _MANY:
         calibration = fit_calibration(related, scores)

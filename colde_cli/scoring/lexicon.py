@@ -138,12 +138,11 @@ class Lexicon:
         """Weigh the words of a text.
 
         Args:
-            chunks: the text, in reading order.
             words: number of words to read; None reads all.
         """
         read = _words(_body([chunk.ids for chunk in chunks]), self.continues)[:words]
         buckets, counts = _counted(read)
-        weights = counts * self._rarity(buckets)
+        weights = counts * (self._log_rarity(buckets) + 1) ** self.power
         length = np.linalg.norm(weights)
         return Terms(buckets.astype(np.int32), (weights / (length if length else 1.0)).astype(np.float32))
 
@@ -156,9 +155,7 @@ class Lexicon:
         every word rare that a small field lacks.
 
         Args:
-            terms: weighted by this lexicon.
             frequencies: [2 * BUCKETS], documents of the field that hold a term of each bucket.
-            documents: of the field.
             field_share: weight of the field, in [0, 1].
         """
         factors = self.field_factors(frequencies, documents, field_share, terms.buckets.astype(np.int64))
@@ -174,11 +171,6 @@ class Lexicon:
         blended = (1 - field_share) * here + field_share * there
         factors: NDArray[np.float64] = ((blended + 1) / (here + 1)) ** self.power
         return factors
-
-    def _rarity(self, buckets: IntArray) -> NDArray[np.float64]:
-        """Smoothed inverse document frequency of each bucket, to the power."""
-        rarity: NDArray[np.float64] = (self._log_rarity(buckets) + 1) ** self.power
-        return rarity
 
     def _log_rarity(self, buckets: IntArray | slice) -> NDArray[np.float64]:
         return _log_rarity(self.frequencies[buckets], self.documents)

@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,7 @@ from colde_cli.files import load_arrays
 from colde_cli.scoring.config import PARTS, Calibration, ScoreWeights, calibration_of, is_sound
 from colde_cli.scoring.domains import Domains, shared_domains
 from colde_cli.scoring.lexicon import BUCKETS, Lexicon, Terms
+from colde_cli.scoring.scorable import Scorable
 from colde_cli.scoring.whitening import (
     RANK,
     Whitening,
@@ -36,9 +37,6 @@ from colde_cli.scoring.whitening import (
     principal,
     unit_rows,
 )
-
-if TYPE_CHECKING:
-    from colde_cli.scoring.score import Scorable
 
 FloatArray = NDArray[np.float32]
 Floats = NDArray[np.float64]
@@ -375,14 +373,7 @@ class DomainFields:
         return score_weights.by_domain
 
 
-_DOMAIN_ARRAYS = (
-    "centres",
-    "directions",
-    "gains",
-    "common_directions",
-    "common_variances",
-    "common_rest",
-)
+_DOMAIN_ARRAYS = tuple("centres directions gains common_directions common_variances common_rest".split())
 
 
 class Field:
@@ -413,7 +404,11 @@ class Field:
         """The document with the field's whitening and word weights; unchanged where it has them already."""
         if isinstance(document, FieldDocument):
             return document
-        return within(document, self.whitening, self._weighted(document.terms))
+        terms, profile = document.terms, self.profile
+        if terms is not None:
+            share = share_of_texts(profile.documents)
+            terms = self._lexicon.in_field(terms, profile.frequencies, profile.documents, share)
+        return within(document, self.whitening, terms)
 
     def weights_by_domain(self, score_weights: ScoreWeights) -> Floats:
         """Weights of `PARTS` for each domain, "other" first: [1 + K, 6].
@@ -434,17 +429,9 @@ class Field:
     @cached_property
     def word_factors(self) -> FloatArray:
         """The factor by which the field changes the weight of each bucket, [2 * BUCKETS]."""
-        share = share_of_texts(self.profile.documents)
-        factors = self._lexicon.field_factors(
-            self.profile.frequencies, self.profile.documents, share, slice(None)
-        )
+        profile, share = self.profile, share_of_texts(self.profile.documents)
+        factors = self._lexicon.field_factors(profile.frequencies, profile.documents, share, slice(None))
         return factors.astype(np.float32)
-
-    def _weighted(self, terms: Terms | None) -> Terms | None:
-        if terms is None:
-            return None
-        share = share_of_texts(self.profile.documents)
-        return self._lexicon.in_field(terms, self.profile.frequencies, self.profile.documents, share)
 
 
 def blended_centre(field: FloatArray, documents: int, model: FloatArray) -> FloatArray:

@@ -16,15 +16,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from colde_cli.scoring.config import PARTS, Calibration, ScoreWeights, probability
+from colde_cli.scoring.config import PARTS, ScoreWeights, probability
 from colde_cli.scoring.domains import shared_domains
 from colde_cli.scoring.lexicon import BUCKETS, Terms, mention, overlap
-from colde_cli.scoring.profile import DomainFields, Field, FieldProfile, within
+from colde_cli.scoring.profile import DomainFields, Field, within
+from colde_cli.scoring.scorable import Scorable, ScoringConfig
 from colde_cli.scoring.whitening import Whitening, unit_rows
 
 FloatArray = NDArray[np.float32]
@@ -38,54 +39,6 @@ among 6,000 documents was 1.2e-7; the rest is caution."""
 
 _BLOCK = 256
 """Documents scored together: their copies stay below about 20 MB."""
-
-
-class Scorable(Protocol):
-    """What a score needs of a document: an `Encoding`, or the shorter `Card` that a corpus keeps."""
-
-    @property
-    def document_vector(self) -> FloatArray:
-        """[D], unit length."""
-
-    @property
-    def chunk_vectors(self) -> FloatArray:
-        """[n, H], as the chunk encoder gives them."""
-
-    @property
-    def centred_unit_vectors(self) -> FloatArray:
-        """[n, H], centred chunk vectors of unit length."""
-
-    @property
-    def shares(self) -> FloatArray:
-        """[n], the share of each chunk in the document's tokens."""
-
-    @property
-    def terms(self) -> Terms | None:
-        """The weighted words; None for a model without a lexicon."""
-
-    @property
-    def opening(self) -> Terms | None:
-        """The weighted words of the opening; None for a model without a lexicon."""
-
-    @property
-    def domains(self) -> FloatArray:
-        """[1 + K], the shares of "other" and of each domain."""
-
-
-class ScoringConfig(Protocol):
-    """What a model states about its scores: `ModelConfig` or `TowerConfig`."""
-
-    @property
-    def threshold(self) -> float | None:
-        """Document score at which the verdict flips."""
-
-    @property
-    def calibration(self) -> Calibration | None:
-        """Of the document score."""
-
-    @property
-    def score_weights(self) -> ScoreWeights | None:
-        """Weights of the parts; None for the cosine of the document vectors alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,9 +94,6 @@ def document_scores(
     """The scores of P pairs of documents, [P].
 
     Args:
-        left: the first document of each pair.
-        right: the second document of each pair.
-        config: of the model that encoded them all.
         field: score them within this field; documents of many pairs are best adapted to it before. One document
             with many others is scored faster by `scores_with_many`. `DomainFields` are those of the model itself.
     """
@@ -152,27 +102,14 @@ def document_scores(
 
 
 def score_parts(
-    a: Scorable, b: Scorable, config: ScoringConfig, field: Field | DomainFields | None = None
-) -> tuple[ScorePart, ...]:
-    """The parts of a document score that have a weight, in the order of `PARTS`."""
-    return _parts(a, b, config, field, unweighted=False)
-
-
-def all_parts(
-    a: Scorable, b: Scorable, config: ScoringConfig, field: Field | DomainFields | None = None
-) -> tuple[ScorePart, ...]:
-    """All `PARTS` of a document score, also those without a weight; of a model with a lexicon."""
-    return _parts(a, b, config, field, unweighted=True)
-
-
-def _parts(
     a: Scorable,
     b: Scorable,
     config: ScoringConfig,
-    field: Field | DomainFields | None,
+    field: Field | DomainFields | None = None,
     *,
-    unweighted: bool,
+    unweighted: bool = False,
 ) -> tuple[ScorePart, ...]:
+    """The parts of a document score that have a weight, in the order of `PARTS`; `unweighted`: the others, too."""
     score_weights = config.score_weights or COSINE_ALONE
     by_domain = score_weights.by_domain
     if field is not None:
@@ -191,7 +128,6 @@ def score_without(values: Floats, weights: Floats, part: int) -> Floats:
     Args:
         values: [P, 6], the parts.
         weights: [P, 6], of the parts.
-        part: its place in `PARTS`.
     """
     others = np.delete(weights, part, axis=1)
     scores: Floats = (np.delete(values, part, axis=1) * others).sum(1) / np.maximum(others.sum(1), 1e-9)
@@ -210,7 +146,11 @@ def verdict(
     parts = score_parts(a, b, config, field)
     score = _mean(parts)
     if isinstance(field, Field):
-        return _within_field(score, parts, field.profile)
+        known, percentile = field.profile.calibrated, field.profile.percentile(score)
+        if known is None:
+            return Verdict(score, parts, None, None, percentile)
+        likely = float(probability(score, known.calibration))
+        return Verdict(score, parts, known.threshold, likely, percentile)
     if config.threshold is None or config.calibration is None:
         return Verdict(score, parts, config.threshold, None)
     score_weights = config.score_weights or COSINE_ALONE
@@ -219,13 +159,6 @@ def verdict(
     calibrations = [config.calibration, *(domain.calibration for domain in score_weights.domains)]
     probabilities = np.array([float(probability(score, calibration)) for calibration in calibrations])
     return Verdict(score, parts, float(shares @ thresholds), float(shares @ probabilities))
-
-
-def _within_field(score: float, parts: tuple[ScorePart, ...], profile: FieldProfile) -> Verdict:
-    known, percentile = profile.calibrated, profile.percentile(score)
-    if known is None:
-        return Verdict(score, parts, None, None, percentile)
-    return Verdict(score, parts, known.threshold, float(probability(score, known.calibration)), percentile)
 
 
 def _mean(parts: Sequence[ScorePart]) -> float:
@@ -253,16 +186,13 @@ def part_score(name: str, a: Scorable, b: Scorable, score_weights: ScoreWeights)
         return counterparts(a, b, score_weights.sharpness)
     if name not in PARTS:
         raise ValueError(f"there is no part {name}")
-    return saturated(_shared_words(name, a, b), score_weights.saturation)
-
-
-def _shared_words(name: str, a: Scorable, b: Scorable) -> float:
-    """The overlap of "words" or "opening", or the mean of what each document holds of the other's opening."""
     if a.terms is None or b.terms is None or a.opening is None or b.opening is None:
         raise ValueError(f"an encoding has no {name}")
-    if name == "mentions":
-        return (mention(a.opening, b.terms) + mention(b.opening, a.terms)) / 2
-    return overlap(a.terms, b.terms) if name == "words" else overlap(a.opening, b.opening)
+    if name == "mentions":  # the mean of what each document holds of the other's opening
+        shared = (mention(a.opening, b.terms) + mention(b.opening, a.terms)) / 2
+    else:
+        shared = overlap(a.terms, b.terms) if name == "words" else overlap(a.opening, b.opening)
+    return saturated(shared, score_weights.saturation)
 
 
 def cosines(a: FloatArray, b: FloatArray) -> FloatArray:
@@ -288,9 +218,13 @@ def counterparts(a: Scorable, b: Scorable, sharpness: float) -> float:
     more than many that nearly do, however long the document is.
     """
     table = a.centred_unit_vectors @ b.centred_unit_vectors.T
-    best = (np.clip(table.max(axis=axis), -1.0, 1.0).astype(np.float64) for axis in (1, 0))
-    both = (_soft_maximum(values, side.shares, sharpness) for values, side in zip(best, (a, b), strict=True))
-    return max(-1.0, min(1.0, sum(both) / 2))
+    both = 0.0
+    for axis, side in ((1, a), (0, b)):
+        best = np.clip(table.max(axis=axis), -1.0, 1.0).astype(np.float64)
+        highest = float(best.max())
+        total = float(side.shares.astype(np.float64) @ np.exp((best - highest) / sharpness))
+        both += highest + sharpness * float(np.log(total))
+    return max(-1.0, min(1.0, both / 2))
 
 
 def saturated(value: Overlap, half: float) -> Overlap:
@@ -301,26 +235,13 @@ def saturated(value: Overlap, half: float) -> Overlap:
     return value * (1 + half) / (value + half)
 
 
-def _soft_maximum(values: NDArray[np.float64], shares: FloatArray, sharpness: float) -> float:
-    highest = float(values.max())
-    total = float(shares.astype(np.float64) @ np.exp((values - highest) / sharpness))
-    return highest + sharpness * float(np.log(total))
-
-
 def scores_with_many(
     query: Scorable,
     documents: Sequence[Scorable],
     config: ScoringConfig,
     field: Field | DomainFields | None = None,
 ) -> Floats:
-    """The scores of a document with N others, [N], equal to `document_score` but for `ACCURACY`.
-
-    Args:
-        query: not adapted to the field.
-        documents: not adapted to the field.
-        config: of the model that encoded them all.
-        field: score them within this field.
-    """
+    """The scores of a document with N others, [N], equal to `document_score` but for `ACCURACY`."""
     score_weights = config.score_weights or COSINE_ALONE
     rows = np.zeros(len(documents), np.int64)
     if isinstance(field, DomainFields):
@@ -364,7 +285,10 @@ class _OneToMany:
         for column, name in enumerate(PARTS):
             if wanted[column]:
                 table[:, column] = chunks[name] if name in chunks else self._part(name, documents)
-        scores: Floats = (table * (self._domain_shares(documents) @ self._by_domain)).sum(axis=1)
+        shares = np.ones((len(documents), 1))
+        if self._score_weights.domains:
+            shares = shared_domains(self._query.domains, np.stack([item.domains for item in documents]))
+        scores: Floats = (table * (shares @ self._by_domain)).sum(axis=1)
         return scores
 
     def _part(self, name: str, documents: Sequence[Scorable]) -> Floats:
@@ -378,12 +302,6 @@ class _OneToMany:
         if name == "mentions":
             return self._mentions(documents)
         return self._overlaps(self._query.opening, [item.opening for item in documents], None)
-
-    def _domain_shares(self, documents: Sequence[Scorable]) -> Floats:
-        """See `domain_shares`: [B, 1 + K]."""
-        if not self._score_weights.domains:
-            return np.ones((len(documents), 1))
-        return shared_domains(self._query.domains, np.stack([item.domains for item in documents]))
 
     def _chunk_parts(self, documents: Sequence[Scorable]) -> dict[str, Floats]:
         """The parts that need all chunk vectors."""
@@ -420,9 +338,8 @@ class _OneToMany:
         totals = np.add.reduceat(shares * np.exp((best - np.repeat(highest, lengths)) / sharpness), starts)
         back = np.maximum.reduceat(cosines, starts, axis=0).astype(np.float64)
         highest_back = back.max(axis=1)
-        totals_back = np.exp((back - highest_back[:, None]) / sharpness) @ self._query.shares.astype(
-            np.float64
-        )
+        weights = np.exp((back - highest_back[:, None]) / sharpness)
+        totals_back = weights @ self._query.shares.astype(np.float64)
         both = highest + highest_back + sharpness * (np.log(totals) + np.log(totals_back))
         scores: Floats = np.clip(both / 2, -1.0, 1.0)
         return scores
@@ -430,10 +347,8 @@ class _OneToMany:
     def _mentions(self, documents: Sequence[Scorable]) -> Floats:
         """Saturated mentions of the openings of either side in the other, [B]."""
         own, opening = self._query.terms, self._query.opening
-        terms, openings = (
-            _known([item.terms for item in documents]),
-            _known([item.opening for item in documents]),
-        )
+        terms = _known([item.terms for item in documents])
+        openings = _known([item.opening for item in documents])
         if own is None or opening is None:
             raise ValueError("an encoding has no words")
         there, here = np.zeros(2 * BUCKETS, np.float32), np.zeros(2 * BUCKETS, np.float32)
@@ -451,8 +366,6 @@ class _OneToMany:
         """Saturated overlaps of weighted words, [B].
 
         Args:
-            query: its words, weighted within the field.
-            documents: words that the model alone has weighted.
             factors: [2 * BUCKETS], by which the field changes a weight; None where it changes none.
         """
         known = _known(documents)

@@ -130,13 +130,7 @@ class WordMatches:
 
 @stage("aligning")
 def match_words(a: Document, b: Document, ignore: IgnoreOptions = NOTHING_IGNORED) -> WordMatches:
-    """Find the passages of two documents that have the same or nearly the same words.
-
-    Args:
-        a: the first document.
-        b: the second.
-        ignore: the differences to ignore.
-    """
+    """Find the passages of two documents that have the same or nearly the same words."""
     ignore = between(a, b, ignore)
     if a.report.counted_numbers is not b.report.counted_numbers:  # one text lacks the numbers of list items
         ignore = replace(ignore, list_marks=True)
@@ -163,12 +157,8 @@ def align(
     """Align the passages of two documents.
 
     Args:
-        a: the first document.
-        b: the second.
         encoder: encodes the passages that find no partner by wording; None aligns by wording alone.
-        ignore: the differences to ignore.
         encodings: of the two documents; their chunks save encoding passages that cannot have a partner.
-        progress: called with the number of passages just encoded.
         matched: what `match_words` found, which is used up; None calls it.
     """
     matched = matched or match_words(a, b, ignore)

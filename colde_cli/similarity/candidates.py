@@ -141,7 +141,6 @@ def around(places: Sequence[int], before: int, expected: Sequence[int]) -> list[
 
     Args:
         places: where these passages stand, ascending.
-        before: how many passages with the same choice come before the one that needs a partner.
         expected: the places where its partner is expected, if anything is known of them.
     """
     ranks = (before, *(bisect_left(places, place) for place in expected))
@@ -155,9 +154,6 @@ def lexical_candidates(
     """Find pairs with similar words, scored by `wording`: the best six for each passage, and those that tie with them.
 
     Args:
-        a: the words of all passages of A.
-        b: the words of all passages of B.
-        alike: cosines of the passages to look at.
         expected: for all passages of A, and of B; of many ties those near these places are kept. Without them, those
             of the same rank.
     """
@@ -175,17 +171,7 @@ def meaning_candidates(
     encoder: DocumentEncoder,
     progress: Progress | None = None,
 ) -> list[PairCandidate]:
-    """Find pairs with a similar meaning, scored by 1 − (1 − cosine) · (1 − wording).
-
-    Args:
-        a: the words of all passages of A.
-        b: the words of all passages of B.
-        texts: all passages of A, and all of B.
-        of: indices of the passages of A, and of B, to look at.
-        expected: as for `lexical_candidates`.
-        encoder: encodes every passage by itself.
-        progress: called with the number of passages just encoded.
-    """
+    """Find pairs with a similar meaning, scored by 1 − (1 − cosine) · (1 − wording)."""
     of_a, of_b = of
     if not of_a or not of_b:
         return []
@@ -224,9 +210,6 @@ def _best(
 
     Args:
         table: [n, m].
-        least: the lowest value of a cell.
-        of: the passages of the rows, and of the columns.
-        expected: as for `lexical_candidates`.
     """
     if not table.size:
         return []

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from colde_cli.documents.chunking import rows_of_sections
 from colde_cli.documents.document import Chunk, Document
 from colde_cli.encoder.encoding import Encoding
-from colde_cli.scoring.score import ScoringConfig, cosines
+from colde_cli.scoring.scorable import ScoringConfig
+from colde_cli.scoring.score import cosines
 
 FloatArray = NDArray[np.float32]
 IntArray = NDArray[np.int64]
@@ -82,7 +83,6 @@ def table_of_chunks(
 
     Args:
         vectors: centred chunk vectors of A, [n, H], and of B, [m, H].
-        chunks: the chunks of A, and of B.
     """
     table = shared_stretches(*chunks)
     for start in range(0, len(table), _ROWS):
@@ -109,8 +109,6 @@ def table_of_sections(
         section_cosines: of section vectors, [s, t].
         chunk_scores: from `table_of_chunks`, [n, m].
         shares: of each chunk in its document's tokens, [n] and [m].
-        rows: the places of the chunks of each section, s and t lists.
-        share: of the cosine.
     """
     (a, b), (of_a, of_b) = shares, rows
     found = _counterparts(chunk_scores, a, of_a, of_b) + _counterparts(chunk_scores.T, b, of_b, of_a).T
@@ -126,8 +124,6 @@ def _counterparts(
     Args:
         scores: of the chunks, [n, m].
         shares: of each chunk in its document's tokens, [n].
-        own: the places of the chunks of each section, s lists.
-        other: the same of the other document, t lists.
     """
     best = np.zeros((len(scores), len(other)), np.float32)
     for section, places in enumerate(other):
@@ -164,8 +160,6 @@ def closest_sections(
     """Find the closest of the `Document.content_sections`, each once, as (score, index in A, index in B).
 
     Args:
-        a: the first document.
-        b: the second.
         scores: of all their sections, from `tables`, [s_a, s_b].
         limit: pairs to find; of equal ones those with the longest sections of A.
     """
@@ -183,8 +177,6 @@ def closest_pairs(
 
     Args:
         scores: [n, m]; pairs of a score of 0 or less are left out.
-        kept: the rows and the columns to look at.
-        limit: pairs to find.
         lengths: of what the rows stand for, n numbers; empty if all are the same.
     """
     rows, columns = kept
@@ -228,8 +220,6 @@ def _highest_cells(block: IntArray, first: int, limit: int) -> tuple[IntArray, I
 
     Args:
         block: the rows, [r, m].
-        first: the place of the first cell.
-        limit: numbers to find.
     """
     flat = block.ravel()
     looked_at = min(flat.size, limit)
@@ -287,13 +277,7 @@ def _couples(chunks: Sequence[Chunk]) -> list[IntArray]:
 
 
 def _stretches(measured: Sequence[IntArray], other: Sequence[IntArray], kinds: int) -> Iterator[FloatArray]:
-    """Find the run of places with the largest sum in each measured chunk: [n] for each other chunk.
-
-    Args:
-        measured: couples of each chunk, as numbers below `kinds`.
-        other: the same of the other document's chunks.
-        kinds: how many different couples there are.
-    """
+    """Find the run of places with the largest sum in each measured chunk: [n] for each other chunk."""
     codes = np.concatenate(measured)
     rows = np.repeat(np.arange(len(measured)), [len(piece) for piece in measured])
     # All chunks are on one line, so far apart that a run across two of them never pays off.

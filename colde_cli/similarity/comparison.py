@@ -312,7 +312,6 @@ class Comparison:
 
         Args:
             schema: 1 or 2; schema 1 has the attention in any case.
-            attention: add the attention of chunks.
 
         Raises:
             OptionError: there is no such schema.
@@ -336,14 +335,8 @@ def compare_encodings(
     While chunks are encoded here, a thread compares words; while passages are encoded, another computes the scores.
 
     Args:
-        a: the first document.
-        b: the second.
-        encoder: the model that encoded both.
-        ignore: the differences between passages and texts to ignore.
         passages: also align the passages; this encodes passages that find no partner by wording.
         scores: False computes the scores of two versions of one text only when they are asked for.
-        field: score the documents within this field.
-        progress: called with the number of passages just encoded.
     """
     with ThreadPoolExecutor(2, "colde-compare") as pool:
         worded = pool.submit(match_words, a.document, b.document, ignore) if passages else None
@@ -420,7 +413,6 @@ def comparison_data(
     """Build schema colde.diff/2; without an alignment `passages` and all that depends on them are null.
 
     Args:
-        comparison: of two documents.
         schema: 1 or 2; in schema 1 the attention of chunks must be there.
         attention: add it in schema 2, too.
         table: makes the value of a table. Tables grow with the product of both lengths: as lists of numbers they take

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from colde_cli.documents.document import Span
 from colde_cli.similarity.contracts import (
@@ -119,10 +120,7 @@ def flags(
     """Find the differences that matter between two similar texts, the weightiest kind first.
 
     Args:
-        a: a passage.
-        b: its partner.
         ignore: the differences to ignore. With numbers ignored, a changed unit or currency is still flagged.
-        terms: parties and defined terms of both documents.
     """
     if b < a:  # so that a difference has the same flags whichever text comes first
         return tuple(replace(flag, a=flag.b, b=flag.a) for flag in flags(b, a, ignore, terms))
@@ -138,8 +136,11 @@ def flags(
     flips = [edit for edit in edits if _short(a, edit.a, _FLIP) and _short(b, edit.b, _FLIP)]
     found = [*_values(a, b, near, ignore)]
     if not (mostly_numbers(a) or mostly_numbers(b)):  # a legend of a chart says "only", too
-        found += [*_phrases(a, b, flips, terms), *_negations(a, b, flips), *_exceptions(a, b, all_edits)]
-        found += [*(() if ignore.numbers else _references(a, b, edits)), *_terms(a, b, flips, terms)]
+        flipped = _Changed(a, b, flips)
+        found += [*_phrases(flipped, terms), *_negations(flipped), *_exceptions(a, b, all_edits)]
+        if not ignore.numbers:
+            found += _Changed(a, b, edits).compared(references, _never)
+        found += _terms(flipped, terms)
     if terms.rules:
         found += _clauses(a, b, all_edits)
     found += _names(a, b, edits, ignore, found)
@@ -259,17 +260,53 @@ def _counts_alone(text: str, other: str, mention: Mention) -> bool:
 
 # Duties, scope and comparisons
 
+Alone = Callable[[str, Mention], bool]
+"""Whether a mention of a text matters that has no counterpart in the other text."""
 
-def _phrases(a: str, b: str, edits: Sequence[Edit], terms: ContractTerms) -> Iterator[Flag]:
+
+@dataclass(frozen=True, slots=True)
+class _Changed:
+    """Two texts and some of the edits between them."""
+
+    a: str
+    b: str
+    edits: Sequence[Edit]
+
+    def compared(self, find: Callable[[str], Sequence[Mention]], alone: Alone) -> Iterator[Flag]:
+        """Flag the mentions in which both texts differ."""
+        gone, new = differing(self.a, self.b, self.edits, find(self.a), find(self.b))
+        return self.exchanged(gone, new, alone)
+
+    def exchanged(self, gone: Sequence[Mention], new: Sequence[Mention], alone: Alone) -> Iterator[Flag]:
+        """Flag edits in which one mention replaced another; or in which one came or went, if it counts `alone`."""
+        for edit in self.edits:
+            deleted = [mention for mention in gone if touches(mention.span, edit.a)]
+            inserted = [mention for mention in new if touches(mention.span, edit.b)]
+            if deleted and inserted:
+                if {deleted[0].value, inserted[0].value} != HEDGES:
+                    words = _words_of(self.a, deleted[0]), _words_of(self.b, inserted[0])
+                    yield Flag(deleted[0].kind, *words)
+                continue
+            if counts := [mention for mention in deleted if alone(self.a, mention)]:
+                yield Flag(counts[0].kind, _words_of(self.a, counts[0]), "")
+            if counts := [mention for mention in inserted if alone(self.b, mention)]:
+                yield Flag(counts[0].kind, "", _words_of(self.b, counts[0]))
+
+    def edited_at(self, text: str) -> list[Span]:
+        """The spans of the edits in one of the two texts."""
+        return [edit.a for edit in self.edits if text is self.a] + [
+            edit.b for edit in self.edits if text is self.b
+        ]
+
+
+def _phrases(changed: _Changed, terms: ContractTerms) -> Iterator[Flag]:
     for kind, pattern, groups, alone in (
         (FlagKind.OBLIGATION, OBLIGATION, OBLIGATIONS, _binding if terms.rules else _duty),
         (FlagKind.SCOPE, SCOPE, SCOPES, _always),
         (FlagKind.SCOPE, QUANTIFIER, QUANTIFIERS, _never),
         (FlagKind.COMPARISON, COMPARISON, COMPARISONS, _bounds),
     ):
-        left, right = _mentions(kind, pattern, groups, a), _mentions(kind, pattern, groups, b)
-        gone, new = differing(a, b, edits, left, right)
-        yield from _exchanged(a, b, edits, gone, new, alone)
+        yield from changed.compared(partial(_mentions, kind, pattern, groups), alone)
 
 
 def _mentions(
@@ -278,31 +315,6 @@ def _mentions(
     """Find phrases with their groups; a capitalised "May" is a month, or begins a question."""
     matches = (match for match in pattern.finditer(text) if match[0] not in ("May", "Will"))
     return [Mention(kind, group(match[0], groups), Span(*match.span())) for match in matches]
-
-
-def _exchanged(
-    a: str,
-    b: str,
-    edits: Sequence[Edit],
-    gone: Sequence[Mention],
-    new: Sequence[Mention],
-    alone: Callable[[str, Mention], bool],
-) -> Iterator[Flag]:
-    """Flag edits in which one mention replaced another; or in which one came or went, if it counts `alone`."""
-    for edit in edits:
-        deleted = [mention for mention in gone if touches(mention.span, edit.a)]
-        inserted = [mention for mention in new if touches(mention.span, edit.b)]
-        if deleted and inserted:
-            if {deleted[0].value, inserted[0].value} == HEDGES:
-                continue
-            yield Flag(deleted[0].kind, _words_of(a, deleted[0]), _words_of(b, inserted[0]))
-            continue
-        counts = [mention for mention in deleted if alone(a, mention)]
-        if counts:
-            yield Flag(counts[0].kind, _words_of(a, counts[0]), "")
-        counts = [mention for mention in inserted if alone(b, mention)]
-        if counts:
-            yield Flag(counts[0].kind, "", _words_of(b, counts[0]))
 
 
 def _binding(text: str, mention: Mention) -> bool:
@@ -326,7 +338,7 @@ def _bounds(text: str, mention: Mention) -> bool:
     return mention.value in BOUNDS and re.match(r"\W*\w*\d|\s*[$€£]", text[mention.span.end :]) is not None
 
 
-def _negations(a: str, b: str, edits: Sequence[Edit]) -> Iterator[Flag]:
+def _negations(changed: _Changed) -> Iterator[Flag]:
     """Flag added and deleted negations, if one text has more of them or if another phrase has them now."""
     left, right = (
         [
@@ -334,27 +346,31 @@ def _negations(a: str, b: str, edits: Sequence[Edit]) -> Iterator[Flag]:
             for match in NEGATION.finditer(text)
             if not match[0].startswith("Kein")  # also a name
         ]
-        for text in (a, b)
+        for text in (changed.a, changed.b)
     )
-    gone, new = _moved(a, edits, left, right)
+    gone, new = _moved(changed.a, changed.edits, left, right)
     if len(left) != len(right):
         gone, new = (left, new) if len(left) > len(right) else (gone, right)
-    yield from _exchanged(a, b, edits, gone, new, _always)
+    yield from changed.exchanged(gone, new, _always)
 
 
 def _moved(
     text: str, edits: Sequence[Edit], left: Sequence[Mention], right: Sequence[Mention]
 ) -> tuple[list[Mention], list[Mention]]:
     """Find the negations that an edit by itself took from one phrase of the first text, or gave to another."""
-    gone = [(edit, mention) for edit in edits for mention in left if mention.span == edit.a]
-    new = [(edit, mention) for edit in edits for mention in right if mention.span == edit.b]
-    gone = [(edit, mention) for edit, mention in gone if edit.b.start == edit.b.end]
-    new = [(edit, mention) for edit, mention in new if edit.a.start == edit.a.end]
-    from_afar = [
-        mention for edit, mention in gone if not any(_near(text, edit.a, other.a) for other, _ in new)
+    gone = [
+        (edit.a, mention) for edit in edits if not len(edit.b) for mention in left if mention.span == edit.a
     ]
-    to_afar = [mention for edit, mention in new if not any(_near(text, edit.a, other.a) for other, _ in gone)]
-    return (from_afar, to_afar) if gone and new else ([], [])
+    new = [
+        (edit.a, mention) for edit in edits if not len(edit.a) for mention in right if mention.span == edit.b
+    ]
+    if not gone or not new:
+        return [], []
+    from_afar, to_afar = (
+        [mention for place, mention in ones if not any(_near(text, place, other) for other, _ in others)]
+        for ones, others in ((gone, new), (new, gone))
+    )
+    return from_afar, to_afar
 
 
 def _near(text: str, one: Span, other: Span) -> bool:
@@ -366,27 +382,21 @@ def _near(text: str, one: Span, other: Span) -> bool:
 
 def _exceptions(a: str, b: str, edits: Sequence[Edit]) -> Iterator[Flag]:
     """Flag edits that begin with "except", "unless", "other than" ...; these may be long."""
-    left = _mentions(FlagKind.EXCEPTION, EXCEPTION, EXCEPTIONS, a)
-    right = _mentions(FlagKind.EXCEPTION, EXCEPTION, EXCEPTIONS, b)
+    left, right = (_mentions(FlagKind.EXCEPTION, EXCEPTION, EXCEPTIONS, text) for text in (a, b))
     gone, new = missing(left, right), missing(right, left)
     for edit in edits:
-        if not (_short(a, edit.a, _EXCEPTION_EDIT) and _short(b, edit.b, _EXCEPTION_EDIT)):
-            continue
-        deleted = [mention for mention in gone if _begins(a, edit.a, mention)]
-        inserted = [mention for mention in new if _begins(b, edit.b, mention)]
-        if deleted or inserted:
-            yield Flag(FlagKind.EXCEPTION, _from(a, edit.a, deleted), _from(b, edit.b, inserted))
+        if _short(a, edit.a, _EXCEPTION_EDIT) and _short(b, edit.b, _EXCEPTION_EDIT):
+            deleted, inserted = _from_exception(a, edit.a, gone), _from_exception(b, edit.b, new)
+            if deleted or inserted:
+                yield Flag(FlagKind.EXCEPTION, deleted, inserted)
 
 
-def _begins(text: str, edit: Span, mention: Mention) -> bool:
-    return touches(mention.span, edit) and _short(
-        text, Span(edit.start, max(edit.start, mention.span.start)), _EXCEPTION_BEGINS
-    )
-
-
-def _from(text: str, edit: Span, mentions: Sequence[Mention]) -> str:
-    """The words of an edit from an exception on."""
-    return text[mentions[0].span.start : max(edit.end, mentions[0].span.end)].strip() if mentions else ""
+def _from_exception(text: str, edit: Span, exceptions: Sequence[Mention]) -> str:
+    """The words of an edit from the exception on that stands at its beginning; "" without one."""
+    for span in (mention.span for mention in exceptions if touches(mention.span, edit)):
+        if _short(text, Span(edit.start, max(edit.start, span.start)), _EXCEPTION_BEGINS):
+            return text[span.start : max(edit.end, span.end)].strip()
+    return ""
 
 
 def _clauses(a: str, b: str, edits: Sequence[Edit]) -> Iterator[Flag]:
@@ -433,61 +443,37 @@ def references(text: str) -> tuple[Mention, ...]:
     )
 
 
-def _references(a: str, b: str, edits: Sequence[Edit]) -> Iterator[Flag]:
-    left, right = references(a), references(b)
-    yield from _exchanged(a, b, edits, *differing(a, b, edits, left, right), _never)
+def _terms(changed: _Changed, terms: ContractTerms) -> Iterator[Flag]:
+    """Flag exchanged parties and defined terms."""
 
+    def parties(text: str) -> list[Mention]:
+        matches = terms.party_pattern.finditer(text)
+        return [Mention(FlagKind.PARTY, party_value(match[0]), Span(*match.span())) for match in matches]
 
-def _terms(a: str, b: str, edits: Sequence[Edit], terms: ContractTerms) -> Iterator[Flag]:
-    left, right = _parties(a, terms), _parties(b, terms)
-    found: list[Flag] = []
-    for flag in _exchanged(a, b, edits, *differing(a, b, edits, left, right), _alone_in(edits, a, b)):
-        speakers = [bool(words) and is_speaker(words) for words in (flag.a, flag.b)]
-        if any(speakers) and not (flag.a and flag.b):
-            continue
-        found.append(flag)
-    left, right = _defined(a, terms), _defined(b, terms)
-    found += _exchanged(a, b, edits, *differing(a, b, edits, left, right), _within(edits, a, b))
-    yield from found
+    def defined(text: str) -> list[Mention]:
+        matches = terms.term_pattern.finditer(text)
+        return [Mention(FlagKind.TERM, term_value(match[0]), Span(*match.span())) for match in matches]
 
-
-def _parties(text: str, terms: ContractTerms) -> list[Mention]:
-    matches = terms.party_pattern.finditer(text)
-    return [Mention(FlagKind.PARTY, party_value(match[0]), Span(*match.span())) for match in matches]
-
-
-def _defined(text: str, terms: ContractTerms) -> list[Mention]:
-    matches = terms.term_pattern.finditer(text)
-    return [Mention(FlagKind.TERM, term_value(match[0]), Span(*match.span())) for match in matches]
-
-
-def _alone_in(edits: Sequence[Edit], a: str, b: str) -> Callable[[str, Mention], bool]:
-    """Whether a mention is all that an edit deletes or inserts, apart from articles and conjunctions."""
-
-    def alone(text: str, mention: Mention) -> bool:
-        spans = [edit.a for edit in edits if text is a] + [edit.b for edit in edits if text is b]
-        for span in spans:
-            if touches(mention.span, span):
-                rest = text[span.start : mention.span.start] + " " + text[mention.span.end : span.end]
-                return not set(re.findall(r"\w+", rest.casefold())) - _AROUND_PARTY
-        return False
-
-    return alone
-
-
-def _within(edits: Sequence[Edit], a: str, b: str) -> Callable[[str, Mention], bool]:
-    """Whether an edit takes a word from a term of several words, or adds one: "Confidential Information"."""
-
-    def within(text: str, mention: Mention) -> bool:
-        if " " not in mention.value:
+    def is_all(text: str, mention: Mention) -> bool:
+        """Whether a mention is all that an edit deletes or inserts, apart from articles and conjunctions."""
+        span = next((span for span in changed.edited_at(text) if touches(mention.span, span)), None)
+        if span is None:
             return False
-        spans = [edit.a for edit in edits if text is a] + [edit.b for edit in edits if text is b]
-        return any(
-            span.start < span.end and mention.span.start <= span.start and span.end <= mention.span.end
-            for span in spans
-        )
+        rest = text[span.start : mention.span.start] + " " + text[mention.span.end : span.end]
+        return not set(re.findall(r"\w+", rest.casefold())) - _AROUND_PARTY
 
-    return within
+    def is_cut(text: str, mention: Mention) -> bool:
+        """Whether an edit takes a word from a term of several words, or adds one: "Confidential Information"."""
+        inside = (
+            len(span) and mention.span.start <= span.start and span.end <= mention.span.end
+            for span in changed.edited_at(text)
+        )
+        return " " in mention.value and any(inside)
+
+    for flag in changed.compared(parties, is_all):
+        if (flag.a and flag.b) or not is_speaker(flag.a or flag.b):
+            yield flag
+    yield from changed.compared(defined, is_cut)
 
 
 def _names(a: str, b: str, edits: Sequence[Edit], ignore: IgnoreOptions, found: Sequence[Flag]) -> list[Flag]:

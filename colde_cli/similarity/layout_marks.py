@@ -46,7 +46,6 @@ def typesetting(text: str, content: Container[str] = ()) -> Iterator[Span]:
     """Find the bullets, the dashes at the beginning of lines, and the bars between the cells of a table.
 
     Args:
-        text: in which to find them.
         content: signs that are none: see `content_marks`.
     """
     yield from bullets(text, content)

@@ -98,8 +98,6 @@ class Matching:
         """Make partners of free candidates that reach the threshold, best first.
 
         Args:
-            candidates: in any order.
-            thresholds: the lowest scores of partners.
             weights: words of each passage of A; the heaviest run of passages counts as having kept its order.
         """
         order = _Order(self.partner, weights)
@@ -119,8 +117,6 @@ class Matching:
         Args:
             of_a: passages of A, ascending.
             of_b: passages of B, ascending.
-            reach: in passages.
-            weights: as for `grow`.
         """
         near = np.zeros((len(of_a), len(of_b)), bool)
         for a in in_order(self.partner, weights):
@@ -136,10 +132,6 @@ class Matching:
         """Expect each passage of A at two places in B, counted from the partners before it and after it.
 
         The beginnings of both documents count as partners here, and so do their ends.
-
-        Args:
-            sizes: passages of A and of B.
-            weights: as for `grow`.
         """
         shifts = [(a, self.partner[a] - a) for a in sorted(in_order(self.partner, weights))]
         places: list[tuple[int, ...]] = []
@@ -196,7 +188,6 @@ def in_order(partner: Mapping[int, int], weights: Sequence[int]) -> set[int]:
     It is the heaviest increasing subsequence, found in n log n.
 
     Args:
-        partner: the partner in B of each passage of A.
         weights: of all passages of A, at least 1.
     """
     # For the best runs so far: the partner at the end (ascending), the weight (ascending too), the last passage of A.
@@ -260,11 +251,6 @@ def join(matching: Matching, a: Sequence[Keys], b: Sequence[Keys]) -> list[Group
 
     Neighbours are joined where that makes the redline shorter: a passage was split, or two were merged. A passage found
     only in B follows the group of the passage before it in B.
-
-    Args:
-        matching: one-to-one partners.
-        a: the words of all passages of A.
-        b: the words of all passages of B.
     """
     of_a: dict[int, Group] = {}
     of_b: dict[int, Group] = {}
@@ -337,7 +323,6 @@ def _spelled(keys: Keys, characters: dict[str, str]) -> str:
     """Spell words as one character each; RapidFuzz compares such a text several times as fast.
 
     Args:
-        keys: the words.
         characters: the character of each word so far; new words are added. If characters run out, words share them.
     """
     return "".join(characters.setdefault(key, chr(len(characters) % (sys.maxunicode + 1))) for key in keys)

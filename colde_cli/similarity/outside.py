@@ -165,7 +165,6 @@ def ignoring(names: Iterable[str], like: tuple[str, ...] = (), **switches: bool)
     Args:
         names: each one or several names with commas between them: switches of `IgnoreOptions` ("list-marks"), kinds of
             texts outside and parts ("links"), or a group of `GROUPS`.
-        like: templates.
         switches: that are on or off beside those named.
 
     Raises:

@@ -85,7 +85,6 @@ def _pattern(numbers: bool, unicode: bool) -> re.Pattern[str]:
     """The pattern of a word.
 
     Args:
-        numbers: a date of several words, and a label, are one word.
         unicode: also for super- and subscripts and fractions of Unicode; without them it is faster.
     """
     own = rf"[{RAISED}]+|[{LOWERED}]+|[{FRACTIONS}]|" if unicode else ""
@@ -140,12 +139,7 @@ class Word:
 
 
 def words(text: str, ignore: IgnoreOptions = NOTHING_IGNORED) -> tuple[Word, ...]:
-    """Cut a text into words, numbers and signs, in order.
-
-    Args:
-        text: to cut.
-        ignore: with numbers ignored, a date of several words is one word.
-    """
+    """Cut a text into words, numbers and signs, in order."""
     unicode = not text.isascii() and _SCRIPTS.search(text) is not None
     pattern = _pattern(ignore.numbers, unicode)
     found = (Word(_key(match, ignore), match.start(), match.end()) for match in pattern.finditer(text))
@@ -232,12 +226,7 @@ def _counts(sign: str) -> bool:
 
 
 def squeezed(words: Sequence[Word], divided: Container[str] = ()) -> tuple[str, list[int]]:
-    """Join words without blanks, but leave one where it parts digits; also return the offset of each word.
-
-    Args:
-        words: in order.
-        divided: words, in lower case, that lose the hyphen that divides them.
-    """
+    """Join words without blanks, but leave one where it parts digits; also return the offset of each word."""
     pieces: list[str] = []
     starts: list[int] = []
     length = 0
@@ -299,10 +288,6 @@ def plain(text: str, before: str = "") -> str:
     """Normalise Unicode: one kind of each quote and of dashes, scripts and fractions as `in_line`, no soft hyphens.
 
     No digit comes to stand beside another one: ① stays as it is.
-
-    Args:
-        text: to normalise.
-        before: what stands before it.
     """
     if text.isascii() and "`" not in text:  # most words
         return text
@@ -370,11 +355,8 @@ def redline(
     over.
 
     Args:
-        a: the first text.
-        b: the second.
         readable: join two edits if only a word or a sign between them is the same by chance. If False, every edit is
             as small as possible.
-        ignore: the differences that make no edit either.
     """
     if b < a:
         # Which of two equally long common subsequences is found depends on the order; the edits must not.

@@ -51,8 +51,6 @@ def changed_references(
     """Decide for each changed reference, as the words of A and of B, whether it now points elsewhere.
 
     Args:
-        pairs: all pairs of an alignment.
-        known: of `labels`.
         rules: whether the documents are contracts or the like. In papers a reference to an unknown label is left out.
     """
     flags = [flag for pair in pairs for flag in pair.flags if flag.kind is FlagKind.REFERENCE]

@@ -70,14 +70,7 @@ class SectionChange:
 def section_changes(
     alignment: Alignment, a: Document, b: Document, ignore: IgnoreOptions = NOTHING_IGNORED
 ) -> tuple[SectionChange, ...]:
-    """Find the state of every section: all sections of A in order, then the sections that only B has.
-
-    Args:
-        alignment: of `a` and `b`.
-        a: the first document.
-        b: the second.
-        ignore: the differences between headings to ignore.
-    """
+    """Find the state of every section: all sections of A in order, then the sections that only B has."""
     ignore = between(a, b, ignore)
     names_a, names_b = ([name(section, ignore) for section in document.sections] for document in (a, b))
     flows = _Flows(alignment, len(a.sections), len(b.sections))
@@ -237,8 +230,6 @@ def _parts(
     Args:
         flow: [n, m], words of the n sections that each of the m sections of the other document contains.
         words: [n], words of each section.
-        taken: rows that have a partner, and so are no part.
-        whole: columns that have a partner, and so may have parts.
     """
     parts: dict[int, list[int]] = defaultdict(list)
     for section, row in enumerate(flow):
@@ -285,8 +276,6 @@ def outline(scores: FloatArray, a: Sequence[Section], b: Sequence[Section], limi
 
     Args:
         scores: [len(a), len(b)], of sections.
-        a: the sections of A.
-        b: the sections of B.
         limit: sections to leave of each document, at least 1.
     """
     heads_a, heads_b = _heads(a, limit), _heads(b, limit)

@@ -158,12 +158,6 @@ def merge(
     """Merge two flows.
 
     The end of the last paragraph is always kept, because no file can do without it.
-
-    Args:
-        a: the first flow.
-        b: the second.
-        anchors: in the order of both flows, without overlaps.
-        ignore: where anything is ignored, text between the edits of an anchor is kept, though it may differ.
     """
     last = (Span(len(a.text) - 1, len(a.text)), Span(len(b.text) - 1, len(b.text)))
     kept = _Kept(a.text, b.text)
@@ -340,15 +334,7 @@ def tracked_text(
     ignore: IgnoreOptions = NOTHING_IGNORED,
     tables: tuple[frozenset[int], frozenset[int]] = (frozenset(), frozenset()),
 ) -> TrackedText:
-    """Merge two documents by their passages.
-
-    Args:
-        a: the first document.
-        b: the second.
-        alignment: of `a` and `b`.
-        ignore: where anything is ignored, such differences are as in B, without a mark.
-        tables: indices of the blocks of A and of B to take for tables.
-    """
+    """Merge two documents by their passages."""
     flows = (Flow.of(a, tables[0]), Flow.of(b, tables[1]))
     return merge(*flows, anchors(a, b, alignment, flows, ignore), ignore)
 
@@ -360,15 +346,7 @@ def anchors(
     flows: tuple[Flow, Flow],
     ignore: IgnoreOptions = NOTHING_IGNORED,
 ) -> list[Anchor]:
-    """Find the stretches of two documents that stay in place: passages that did not move, and their headings.
-
-    Args:
-        a: the first document.
-        b: the second.
-        alignment: of `a` and `b`.
-        flows: of `a` and of `b`.
-        ignore: the differences between headings to ignore.
-    """
+    """Find the stretches of two documents that stay in place: passages that did not move, and their headings."""
     kept = (pair for pair in alignment.pairs if pair.state in (State.SAME, State.EDITED))
     ordered: list[Anchor] = []
     for anchor in sorted((_of_pair(pair, flows) for pair in kept), key=lambda anchor: anchor.a.start):

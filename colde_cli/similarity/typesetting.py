@@ -104,12 +104,6 @@ def typesetting_places(
 
     They stand in paired passages, between the edits, and in headings of the same name. If nothing differs there, and no
     passage or section changed, they are `places_anywhere`.
-
-    Args:
-        a: the first document.
-        b: the second.
-        alignment: of both.
-        ignore: the differences to ignore.
     """
     search = _PlaceSearch((a, b), ignore)
     changes = section_changes(alignment, a, b, ignore)

@@ -92,13 +92,10 @@ def verify_documents(
     """Find what changed from `a` to `b` besides what is allowed.
 
     Args:
-        a: the first document.
-        b: the second.
         allow: what may change. `/PATTERN/` or `re:PATTERN`: words that match a regular expression, in A and in B;
             `/OLD/NEW/`: words of A that match OLD may become words of B that match NEW. A name of `KIND_NAMES`, such as
             "pictures" or "outside": texts and parts of this kind. Anything else is the pattern of a section, as for
             `select`: all text in the sections of A and of B that it names. Case is ignored.
-        ignore: the differences to ignore.
 
     Raises:
         OptionError: a pattern is no regular expression.
