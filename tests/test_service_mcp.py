@@ -15,9 +15,11 @@ import pytest
 from command_line import EXAMPLES, ROOT, check_trouble, run_process
 from served import HOSTILE, small_corpus
 
+pytest.importorskip("mcp", reason="mcp is not installed")
+
 from colde_cli import IgnoreOptions, Model, compare, index, read
 from colde_cli.errors import MissingFileError, OptionError
-from colde_cli.service.mcp import Library
+from colde_cli.service.mcp_server import Library
 from colde_cli.settings import INDEX_FILE
 from colde_cli.types import Encoder
 from colde_cli.views.agent import comparison_answer, document_answer, pairs_answer

@@ -43,7 +43,7 @@ def mcp(
     and output. Nothing outside the folders is read, and nothing written.
     """
     require_extra("mcp", "colde mcp")
-    from colde_cli.service.mcp import Library, create_server
+    from colde_cli.service.mcp_server import Library, create_server
 
     choice = ModelChoice(model, device, precision, threads, no_cache)
     library = Library(root or [Path.cwd()], choice.open())

@@ -73,7 +73,14 @@ class ServedCorpus(ABC):
         """Serve documents that lie in `roots`, absolute paths of folders and files; `place` is what was named."""
         self.encoder = encoder
         self._place = place
-        self._prefixes = _prefixes(roots)
+        # What stands before the names of documents of each root: nothing if there is one root, else its name.
+        self._prefixes: dict[str, str] = {}
+        for root in sorted(roots, key=len, reverse=True):  # a folder before those that hold it
+            name, number = os.path.basename(root), 1  # noqa: PTH119
+            while f"{name}/" in self._prefixes.values():
+                number += 1
+                name = f"{os.path.basename(root)}-{number}"  # noqa: PTH119
+            self._prefixes[root] = f"{name}/" if len(roots) > 1 else ""
 
     @abstractmethod
     def prepare(self, progress: Progress | None = None) -> tuple[Skipped, ...]:
@@ -96,14 +103,15 @@ class ServedCorpus(ABC):
             DocumentError: it cannot be read.
         """
 
-    def rank(self, query: Encoding, wanted: Wanted, progress: Progress | None = None) -> Ranking:
-        """Order the documents by their score with a query.
+    @abstractmethod
+    def _search(self, query: Encoding, wanted: Wanted) -> Search:
+        """The documents to rank."""
 
-        Args:
-            query: of any document.
-            wanted: what to list.
-            progress: called with the number of documents just done, and with 0 while one is being encoded, from any
-                thread; what it raises ends the work.
+    def rank(self, query: Encoding, wanted: Wanted, progress: Progress | None = None) -> Ranking:
+        """Order the documents by their score with a query, of any document.
+
+        `progress` is called with the number of documents just done, and with 0 while one is being encoded, from any
+        thread; what it raises ends the work.
 
         Raises:
             OptionError: no document is chosen.
@@ -115,6 +123,7 @@ class ServedCorpus(ABC):
 
     def shown(self, ranking: Ranking, query: str) -> Ranking:
         """A ranking with names in place of paths, and `query` as the name of its query."""
+        names = {ranking.query_path: query}
         return replace(
             ranking,
             query_path=query,
@@ -124,8 +133,7 @@ class ServedCorpus(ABC):
             ),
             half_read=tuple(
                 HalfRead(
-                    query if item.path == ranking.query_path else self.name_of(item.path),
-                    tuple(map(self.concealed, item.warnings)),
+                    names.get(item.path) or self.name_of(item.path), tuple(map(self.concealed, item.warnings))
                 )
                 for item in ranking.half_read
             ),
@@ -176,8 +184,7 @@ class ServedFolder(ServedCorpus):
 
     def documents(self, glob: str | None = None) -> list[CorpusDocument]:
         """All documents that fit a pattern, by path."""
-        files = self._files(glob)
-        return [CorpusDocument(name, _size(files[name])) for name in sorted(files)]
+        return [CorpusDocument(name, _size(path)) for name, path in sorted(self._files(glob).items())]
 
     def encoding(self, name: str, progress: Progress | None = None) -> Encoding:
         """The encoding of a document; one that the cache knows is not read again."""
@@ -228,11 +235,11 @@ class ServedIndex(ServedCorpus):
     def documents(self, glob: str | None = None) -> list[CorpusDocument]:
         """All documents that fit a pattern, by path."""
         with open_index(self._folder) as index:
-            found = [
+            listed = [
                 CorpusDocument(self.name_of(item.path), item.size, item.title)
                 for item in index.documents(Filter(glob))
             ]
-        return sorted(found, key=lambda item: item.path)
+        return sorted(listed, key=lambda item: item.path)
 
     def encoding(self, name: str, progress: Progress | None = None) -> Encoding:
         """The encoding of a document, as it was kept."""
@@ -251,10 +258,8 @@ class ServedIndex(ServedCorpus):
         generation = index.generation
         with self._lock:
             if self._known[0] != generation:
-                self._known = (
-                    generation,
-                    {self.name_of(item.path): item.number for item in index.documents()},
-                )
+                numbers = {self.name_of(item.path): item.number for item in index.documents()}
+                self._known = (generation, numbers)
             return self._known[1]
 
 
@@ -270,20 +275,6 @@ def open_corpus(place: Path, encoder: DocumentEncoder) -> ServedCorpus:
     if not place.is_dir():
         raise MissingFileError(f"There is no folder {place}; name an index, or the folder of the documents.")
     return ServedFolder(place, encoder)
-
-
-def _prefixes(roots: Sequence[str]) -> dict[str, str]:
-    """What stands before the names of documents of each root: nothing if there is one root, else its name."""
-    if len(roots) == 1:
-        return {roots[0]: ""}
-    prefixes: dict[str, str] = {}
-    for root in sorted(roots, key=len, reverse=True):  # a folder before those that hold it
-        name, number = os.path.basename(root), 1  # noqa: PTH119
-        while f"{name}/" in prefixes.values():
-            number += 1
-            name = f"{os.path.basename(root)}-{number}"  # noqa: PTH119
-        prefixes[root] = f"{name}/"
-    return prefixes
 
 
 def _no_document(name: str) -> MissingFileError:

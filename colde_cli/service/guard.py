@@ -16,6 +16,9 @@ from http.cookies import CookieError, SimpleCookie
 from typing import Any
 from urllib.parse import urlsplit
 
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
+
 from colde_cli.errors import OptionError, RequestError
 
 Scope = MutableMapping[str, Any]
@@ -113,29 +116,22 @@ class Access:
         return cookie is not None and hmac.compare_digest(cookie.value.encode(), self.session().encode())
 
     def check_host(self, headers: Mapping[str, str]) -> None:
-        """Refuse a name that is not ours.
-
-        Raises:
-            RequestError: it is not.
-        """
-        host = _host(headers.get("host", ""))
+        """Refuse a name that is not ours, with a `RequestError`."""
+        try:
+            host = (urlsplit(f"//{headers.get('host', '')}").hostname or "").rstrip(".")
+        except ValueError:
+            host = ""
         if host not in self.hosts and not _is_address(host):
-            raise RequestError(
-                400, "This service does not go by the name in the Host header; see --allow-host."
-            )
+            wrong = "This service does not go by the name in the Host header; see --allow-host."
+            raise RequestError(400, wrong)
 
     def check_origin(self, headers: Mapping[str, str]) -> None:
-        """Refuse what a page of another site sends.
-
-        Raises:
-            RequestError: it comes from there.
-        """
+        """Refuse what a page of another site sends, with a `RequestError`."""
         origin, site = headers.get("origin"), headers.get("sec-fetch-site", "none")
         same = origin is None or urlsplit(origin).netloc.lower() == headers.get("host", "").lower()
         if not same or site not in ("same-origin", "none"):
-            raise RequestError(
-                403, "Another site's page sent this request; send it from this service's page."
-            )
+            wrong = "Another site's page sent this request; send it from this service's page."
+            raise RequestError(403, wrong)
 
 
 class Guard:
@@ -159,26 +155,23 @@ class Guard:
         await self._app(scope, self._limited(receive), answer)
 
     def _check(self, scope: Scope) -> None:
-        from starlette.datastructures import Headers
-
         headers, access = Headers(scope=scope), self._access
         access.check_host(headers)
         if scope["method"] not in _SAFE:
             access.check_origin(headers)
         if scope["method"] == "POST" and scope["path"] in _TAKE_FORMS:
-            check_kind(headers)
+            kind = headers.get("content-type", "").partition(";")[0].strip().lower()
+            if kind not in _FORMS:
+                raise RequestError(415, f"The body of a request is a form; send it as {_FORMS[0]}.")
         if scope["path"] not in _OPEN and not access.admits(headers):
-            raise RequestError(
-                401, "This service needs its token, as the header: Authorization: Bearer TOKEN."
-            )
+            wanted = "This service needs its token, as the header: Authorization: Bearer TOKEN."
+            raise RequestError(401, wanted)
         length = headers.get("content-length", "0")
         if length.isdecimal() and int(length) > access.most_bytes:
             raise too_large(access.most_bytes)
 
     def _limited(self, receive: Receive) -> Receive:
         """Receive at most as many bytes, and for at most as long, as the limits allow."""
-        from starlette.exceptions import HTTPException
-
         arrived, whole = 0, False
         end = asyncio.get_running_loop().time() + self._access.seconds
 
@@ -200,16 +193,6 @@ class Guard:
         return limited
 
 
-def check_kind(headers: Mapping[str, str]) -> None:
-    """Refuse a body that is no form.
-
-    Raises:
-        RequestError: it is something else.
-    """
-    if headers.get("content-type", "").partition(";")[0].strip().lower() not in _FORMS:
-        raise RequestError(415, f"The body of a request is a form; send it as {_FORMS[0]}.")
-
-
 def too_large(most_bytes: int) -> RequestError:
     """The error of a body over the limit."""
     return RequestError(
@@ -217,24 +200,14 @@ def too_large(most_bytes: int) -> RequestError:
     )
 
 
-def _host(header: str) -> str:
-    try:
-        return (urlsplit(f"//{header}").hostname or "").rstrip(".")
-    except ValueError:
-        return ""
-
-
 def _is_address(host: str) -> bool:
     try:
-        ipaddress.ip_address(host)
+        return bool(ipaddress.ip_address(host))
     except ValueError:
         return False
-    return True
 
 
 def _with_headers(send: Send) -> Send:
-    from starlette.datastructures import MutableHeaders
-
     async def answer(message: Message) -> None:
         if message["type"] == "http.response.start":
             headers = MutableHeaders(scope=message)

@@ -1,7 +1,6 @@
 """`colde serve`: rank, diff and report over HTTP, and a page for people. The bodies are those of `--format json`.
 
-FastAPI is imported where the application is made, so that this file can be imported without the extra. It reads the
-annotations of the functions inside, which is why annotations are not strings here.
+It needs the extra `serve`. FastAPI reads the annotations of the functions inside.
 """
 
 import json
@@ -10,7 +9,13 @@ from contextlib import asynccontextmanager
 from dataclasses import asdict
 from http import HTTPStatus
 from importlib.resources import files
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
+
+from fastapi import Depends, FastAPI, File, Form, Query, UploadFile
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
 from colde_cli import Filter, IgnoreOptions
 from colde_cli.errors import (
@@ -23,12 +28,13 @@ from colde_cli.errors import (
     RequestError,
     UnsupportedFormatError,
 )
-from colde_cli.service import page
+from colde_cli.service import web_page as page
 from colde_cli.service.corpus import FieldName, ServedCorpus, Wanted
 from colde_cli.service.guard import COOKIE, Access, App, Guard
 from colde_cli.service.requests import (
     BUDGET_TEXT,
     DATE_TEXT,
+    GLOB_TEXT,
     SECTION_TEXT,
     Named,
     Service,
@@ -40,10 +46,6 @@ from colde_cli.types import ignoring
 from colde_cli.views.escaping import short
 from colde_cli.views.json import comparison_json, ranking_json
 from colde_cli.views.report.html import comparison_html
-
-if TYPE_CHECKING:
-    from fastapi import FastAPI
-
 
 UPLOAD = "Colde-Upload"
 """Header of an answer: the id of the document that was sent, for `upload` of a later request."""
@@ -57,11 +59,11 @@ _STATUSES: tuple[tuple[type[ColdeError], int], ...] = (
     (DocumentError, 422),
     (OptionError, 422),
 )
+_KNOWN = {404: "There is nothing at this address; see /docs.", 405: "This address takes another method."}
 _PATH = "Its path in the corpus, as GET /v1/documents lists it."
 _EARLIER = f"The id of a document that was sent before, from the header {UPLOAD}."
 _PASSWORD = "Password of encrypted PDFs."
 _IGNORED = "Differences that do not count, with commas: as --ignore of colde diff."
-_HIDDEN: dict[str, Any] = {"include_in_schema": False}
 _SCHEMAS = ("colde.rank.1", "colde.diff.2")
 _PROBLEM = {
     "type": "object",
@@ -75,14 +77,15 @@ _PROBLEM = {
 }
 
 
+Document = Annotated[str | None, Form(max_length=4000, description=_PATH)]
+Earlier = Annotated[str | None, Form(max_length=100, description=_EARLIER)]
+Password = Annotated[str | None, Form(max_length=1000, description=_PASSWORD)]
+First = Annotated[UploadFile | None, File(description="The first document itself.")]
+Second = Annotated[UploadFile | None, File(description="The second document itself.")]
+
+
 def create_app(corpus: ServedCorpus, access: Access, settings: Settings) -> App:
     """The service as an application of ASGI, its guard before it."""
-    from fastapi import FastAPI
-    from fastapi.exceptions import RequestValidationError
-    from starlette.exceptions import HTTPException
-    from starlette.requests import Request
-    from starlette.responses import Response
-
     service = Service(corpus, settings)
 
     @asynccontextmanager
@@ -113,10 +116,8 @@ def create_app(corpus: ServedCorpus, access: Access, settings: Settings) -> App:
     return Guard(app, access, refuse)
 
 
-def _known_fields(app: "FastAPI") -> Any:  # noqa: ANN401 - of FastAPI
+def _known_fields(app: FastAPI) -> Any:  # noqa: ANN401 - of FastAPI
     """What refuses a form with a field that the description of its address does not name."""
-    from fastapi import Depends
-    from starlette.requests import Request
 
     async def refuse_others(request: Request) -> None:
         described = app.openapi()
@@ -130,57 +131,46 @@ def _known_fields(app: "FastAPI") -> Any:  # noqa: ANN401 - of FastAPI
     return Depends(refuse_others)
 
 
-def _add_lists(app: "FastAPI", service: Service) -> None:
-    from fastapi import Query
-    from starlette.requests import Request
-    from starlette.responses import JSONResponse, Response
-
+def _add_lists(app: FastAPI, service: Service) -> None:
     async def health() -> dict[str, str]:
         """Say that the service answers."""
         return {"status": "ok", "version": VERSION}
 
     async def documents(
         request: Request,
-        glob: Annotated[
-            str | None, Query(max_length=500, description="Which files, such as `*.pdf`.")
-        ] = None,
+        glob: Annotated[str | None, Query(max_length=500, description=GLOB_TEXT)] = None,
         offset: Annotated[int, Query(ge=0, le=10**9, description="The first to list, from 0.")] = 0,
         limit: Annotated[int, Query(ge=1, le=1000, description="The most to list.")] = 100,
     ) -> Response:
         """List the documents of the corpus, by path."""
-        found = await service.documents(request.is_disconnected, glob)
-        listed = [asdict(item) for item in found[offset : offset + limit]]
-        return JSONResponse({"total": len(found), "offset": offset, "documents": listed})
+        every = await service.documents(request.is_disconnected, glob)
+        listed = [asdict(item) for item in every[offset : offset + limit]]
+        return JSONResponse({"total": len(every), "offset": offset, "documents": listed})
 
     app.add_api_route("/v1/health", health, methods=["GET"])
     app.add_api_route("/v1/documents", documents, methods=["GET"], responses=_problems(401, 422, 503))
 
 
-def _add_rank(app: "FastAPI", service: Service) -> None:
-    from fastapi import Depends, File, Form, UploadFile
-    from starlette.requests import Request
-    from starlette.responses import Response
+def _asked(
+    glob: Annotated[str | None, Form(max_length=500, description=GLOB_TEXT)] = None,
+    newer: Annotated[str | None, Form(max_length=40, description=f"Changed since: {DATE_TEXT}")] = None,
+    older: Annotated[str | None, Form(max_length=40, description=f"Not changed since: {DATE_TEXT}")] = None,
+    min_size: Annotated[str | None, Form(max_length=20, description="Least size, such as 10kB.")] = None,
+    max_size: Annotated[str | None, Form(max_length=20, description="Most, such as 5MB.")] = None,
+    section: Annotated[str | None, Form(max_length=200, description=SECTION_TEXT)] = None,
+) -> Filter:
+    return asked_filter(
+        glob=glob, newer=newer, older=older, min_size=min_size, max_size=max_size, section=section
+    )
 
-    def filtered(
-        glob: Annotated[str | None, Form(max_length=500, description="Which files, such as `*.pdf`.")] = None,
-        newer: Annotated[str | None, Form(max_length=40, description=f"Changed since: {DATE_TEXT}")] = None,
-        older: Annotated[
-            str | None, Form(max_length=40, description=f"Not changed since: {DATE_TEXT}")
-        ] = None,
-        min_size: Annotated[str | None, Form(max_length=20, description="Least size, such as 10kB.")] = None,
-        max_size: Annotated[str | None, Form(max_length=20, description="Most, such as 5MB.")] = None,
-        section: Annotated[str | None, Form(max_length=200, description=SECTION_TEXT)] = None,
-    ) -> Filter:
-        return asked_filter(
-            glob=glob, newer=newer, older=older, min_size=min_size, max_size=max_size, section=section
-        )
 
+def _add_rank(app: FastAPI, service: Service) -> None:
     async def rank(
         request: Request,
-        chosen: Annotated[Filter, Depends(filtered)],
+        chosen: Annotated[Filter, Depends(_asked)],
         file: Annotated[UploadFile | None, File(description="The document itself.")] = None,
-        document: Annotated[str | None, Form(max_length=4000, description=_PATH)] = None,
-        upload: Annotated[str | None, Form(max_length=100, description=_EARLIER)] = None,
+        document: Document = None,
+        upload: Earlier = None,
         k: Annotated[int, Form(ge=1, le=1000, description="Documents to list.")] = 10,
         min_score: Annotated[float | None, Form(ge=-1, le=1, description="List none below.")] = None,
         explain: Annotated[bool, Form(description="Find the sections that match.")] = False,
@@ -189,12 +179,9 @@ def _add_rank(app: "FastAPI", service: Service) -> None:
         password: Annotated[str | None, Form(max_length=1000, description="Of an encrypted PDF.")] = None,
     ) -> Response:
         """Order the documents of the corpus by their similarity to one: schema colde.rank/1."""
-        ranking, sent = await service.rank(
-            request.is_disconnected,
-            Named(file, document, upload),
-            Wanted(k, min_score, explain, chosen, field, budget),
-            password,
-        )
+        query = Named(file, document, upload)
+        wanted = Wanted(k, min_score, explain, chosen, field, budget)
+        ranking, sent = await service.rank(request.is_disconnected, query, wanted, password)
         headers = {UPLOAD: sent} if sent else {}
         return Response(_sent(ranking_json(ranking)), media_type="application/json", headers=headers)
 
@@ -203,88 +190,68 @@ def _add_rank(app: "FastAPI", service: Service) -> None:
     app.add_api_route("/v1/rank", rank, methods=["POST"], responses=answers, dependencies=known)
 
 
-def _add_comparisons(app: "FastAPI", service: Service) -> None:
-    from fastapi import Depends, File, Form, UploadFile
-    from starlette.requests import Request
-    from starlette.responses import HTMLResponse, Response
+def _both(
+    file_a: First = None,
+    document_a: Document = None,
+    upload_a: Earlier = None,
+    file_b: Second = None,
+    document_b: Document = None,
+    upload_b: Earlier = None,
+) -> tuple[Named, Named]:
+    return Named(file_a, document_a, upload_a), Named(file_b, document_b, upload_b)
 
-    def both(
-        file_a: Annotated[UploadFile | None, File(description="The first document itself.")] = None,
-        document_a: Annotated[str | None, Form(max_length=4000, description=_PATH)] = None,
-        upload_a: Annotated[str | None, Form(max_length=100, description=_EARLIER)] = None,
-        file_b: Annotated[UploadFile | None, File(description="The second document itself.")] = None,
-        document_b: Annotated[str | None, Form(max_length=4000, description=_PATH)] = None,
-        upload_b: Annotated[str | None, Form(max_length=100, description=_EARLIER)] = None,
-    ) -> tuple[Named, Named]:
-        return Named(file_a, document_a, upload_a), Named(file_b, document_b, upload_b)
 
-    def ignored(
-        ignore: Annotated[str, Form(max_length=1000, description=_IGNORED)] = "",
-        ignore_case: Annotated[bool, Form()] = False,
-        ignore_whitespace: Annotated[bool, Form()] = False,
-        ignore_numbers: Annotated[bool, Form()] = False,
-        ignore_renumbering: Annotated[bool, Form()] = False,
-        ignore_list_marks: Annotated[bool, Form()] = False,
-    ) -> IgnoreOptions:
-        return ignoring(
-            [ignore],
-            case=ignore_case,
-            whitespace=ignore_whitespace,
-            numbers=ignore_numbers,
-            renumbering=ignore_renumbering,
-            list_marks=ignore_list_marks,
-        )
-
-    async def diff(
-        request: Request,
-        pair: Annotated[tuple[Named, Named], Depends(both)],
-        ignore: Annotated[IgnoreOptions, Depends(ignored)],
-        passages: Annotated[bool, Form(description="Also align the passages.")] = True,
-        password: Annotated[str | None, Form(max_length=1000, description=_PASSWORD)] = None,
-    ) -> Response:
-        """Compare two documents: schema colde.diff/2."""
-        text = await service.compare(
-            request.is_disconnected,
-            pair,
-            comparison_json,
-            ignore=ignore,
-            password=password,
-            passages=passages,
-        )
-        return Response(_sent(text), media_type="application/json")
-
-    async def report(
-        request: Request,
-        pair: Annotated[tuple[Named, Named], Depends(both)],
-        ignore: Annotated[IgnoreOptions, Depends(ignored)],
-        password: Annotated[str | None, Form(max_length=1000, description=_PASSWORD)] = None,
-    ) -> Response:
-        """Compare two documents: the report as an HTML page."""
-        text = await service.compare(
-            request.is_disconnected, pair, comparison_html, ignore=ignore, password=password
-        )
-        return HTMLResponse(text, headers={"Content-Security-Policy": _SANDBOX})
-
-    answers = {**_PROBLEMS, 200: _json_of("colde.diff.2")}
-    known = [_known_fields(app)]
-    app.add_api_route("/v1/diff", diff, methods=["POST"], responses=answers, dependencies=known)
-    app.add_api_route(
-        "/v1/report",
-        report,
-        methods=["POST"],
-        responses=_PROBLEMS,
-        response_class=HTMLResponse,
-        dependencies=known,
+def _ignored(
+    ignore: Annotated[str, Form(max_length=1000, description=_IGNORED)] = "",
+    ignore_case: Annotated[bool, Form()] = False,
+    ignore_whitespace: Annotated[bool, Form()] = False,
+    ignore_numbers: Annotated[bool, Form()] = False,
+    ignore_renumbering: Annotated[bool, Form()] = False,
+    ignore_list_marks: Annotated[bool, Form()] = False,
+) -> IgnoreOptions:
+    return ignoring(
+        [ignore],
+        case=ignore_case,
+        whitespace=ignore_whitespace,
+        numbers=ignore_numbers,
+        renumbering=ignore_renumbering,
+        list_marks=ignore_list_marks,
     )
 
 
-def _add_page(app: "FastAPI", service: Service) -> None:
-    from fastapi import File, Form, UploadFile
-    from starlette.requests import Request
-    from starlette.responses import HTMLResponse, Response
+def _add_comparisons(app: FastAPI, service: Service) -> None:
+    async def diff(
+        request: Request,
+        pair: Annotated[tuple[Named, Named], Depends(_both)],
+        ignore: Annotated[IgnoreOptions, Depends(_ignored)],
+        passages: Annotated[bool, Form(description="Also align the passages.")] = True,
+        password: Password = None,
+    ) -> Response:
+        """Compare two documents: schema colde.diff/2."""
+        shown = await service.compare(
+            request.is_disconnected, pair, comparison_json, ignore, password, passages=passages
+        )
+        return Response(_sent(shown), media_type="application/json")
 
+    async def report(
+        request: Request,
+        pair: Annotated[tuple[Named, Named], Depends(_both)],
+        ignore: Annotated[IgnoreOptions, Depends(_ignored)],
+        password: Password = None,
+    ) -> Response:
+        """Compare two documents: the report as an HTML page."""
+        shown = await service.compare(request.is_disconnected, pair, comparison_html, ignore, password)
+        return HTMLResponse(shown, headers={"Content-Security-Policy": _SANDBOX})
+
+    how: dict[str, Any] = {"methods": ["POST"], "dependencies": [_known_fields(app)]}
+    answers = {**_PROBLEMS, 200: _json_of("colde.diff.2")}
+    app.add_api_route("/v1/diff", diff, responses=answers, **how)
+    app.add_api_route("/v1/report", report, responses=_PROBLEMS, response_class=HTMLResponse, **how)
+
+
+def _add_page(app: FastAPI, service: Service) -> None:
     async def start() -> Response:
-        return HTMLResponse(page.start_page())
+        return HTMLResponse(page.search_page())
 
     async def search(
         request: Request,
@@ -294,7 +261,7 @@ def _add_page(app: "FastAPI", service: Service) -> None:
         if file is None or not file.filename:
             raise OptionError("Choose a document first.")
         ranking, sent = await service.rank(request.is_disconnected, Named(file), Wanted(k, explain=True))
-        return HTMLResponse(page.hits_page(ranking, sent, k))
+        return HTMLResponse(page.search_page(ranking, upload=sent, k=k))
 
     async def docs() -> Response:
         return HTMLResponse(page.docs_page(app.openapi()))
@@ -304,17 +271,16 @@ def _add_page(app: "FastAPI", service: Service) -> None:
             raise RequestError(404, "There is no such file.")
         return Response(page.static_file(name), media_type=page.FILES[name])
 
-    app.add_api_route("/", start, methods=["GET"], **_HIDDEN)
-    app.add_api_route("/", search, methods=["POST"], **_HIDDEN)
-    app.add_api_route("/docs", docs, methods=["GET"], **_HIDDEN)
-    app.add_api_route("/static/{name}", static, methods=["GET"], **_HIDDEN)
+    for path, answer, method in (
+        ("/", start, "GET"),
+        ("/", search, "POST"),
+        ("/docs", docs, "GET"),
+        ("/static/{name}", static, "GET"),
+    ):
+        app.add_api_route(path, answer, methods=[method], include_in_schema=False)
 
 
-def _add_login(app: "FastAPI", access: Access) -> None:
-    from fastapi import Form
-    from starlette.requests import Request
-    from starlette.responses import HTMLResponse, RedirectResponse, Response
-
+def _add_login(app: FastAPI, access: Access) -> None:
     async def ask() -> Response:
         return HTMLResponse(page.login_page())
 
@@ -328,16 +294,14 @@ def _add_login(app: "FastAPI", access: Access) -> None:
         )
         return answer
 
-    app.add_api_route("/login", ask, methods=["GET"], **_HIDDEN)
-    app.add_api_route("/login", take, methods=["POST"], **_HIDDEN)
+    app.add_api_route("/login", ask, methods=["GET"], include_in_schema=False)
+    app.add_api_route("/login", take, methods=["POST"], include_in_schema=False)
 
 
 def _json_of(schema: str) -> dict[str, Any]:
     """The description of an answer of one of the schemas."""
-    return {
-        "description": "As `colde --format json` writes it.",
-        "content": {"application/json": {"schema": {"$ref": f"#/components/schemas/{schema}"}}},
-    }
+    content = {"application/json": {"schema": {"$ref": f"#/components/schemas/{schema}"}}}
+    return {"description": "As `colde --format json` writes it.", "content": content}
 
 
 def _problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
@@ -346,7 +310,7 @@ def _problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
     return {status: {"description": "The error in a sentence.", "content": content} for status in statuses}
 
 
-def _add_schemas(app: "FastAPI") -> None:
+def _add_schemas(app: FastAPI) -> None:
     """Have the application describe itself with the schemas of the views."""
     described = app.openapi
 
@@ -377,10 +341,8 @@ def _sent(text: str) -> bytes:
 _PROBLEMS = _problems(400, 401, 404, 408, 413, 415, 422, 503)
 
 
-def _problem(request: Any, error: Exception, corpus: ServedCorpus) -> Any:  # noqa: ANN401 - of Starlette
+def _problem(request: Request, error: Exception, corpus: ServedCorpus) -> Response:
     """An error as a problem of RFC 9457; as a page for people."""
-    from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse
-
     status, sentence = _status_of(error)
     sentence = corpus.concealed(sentence)
     headers = dict(getattr(error, "headers", None) or {})
@@ -391,7 +353,7 @@ def _problem(request: Any, error: Exception, corpus: ServedCorpus) -> Any:  # no
     if request.url.path in ("/", "/v1/report") and "text/html" in request.headers.get("accept", ""):
         if status == 401:
             return RedirectResponse("/login", 303)
-        return HTMLResponse(page.start_page(sentence), status, headers)
+        return HTMLResponse(page.search_page(error=sentence), status, headers)
     title = HTTPStatus(status).phrase if status in set(HTTPStatus) else "Error"
     body = {"type": "about:blank", "title": title, "status": status, "detail": sentence}
     return JSONResponse(body, status, headers, media_type="application/problem+json")
@@ -399,34 +361,24 @@ def _problem(request: Any, error: Exception, corpus: ServedCorpus) -> Any:  # no
 
 def _status_of(error: Exception) -> tuple[int, str]:
     """The status of an error, and its sentence."""
-    from fastapi.exceptions import RequestValidationError
-    from starlette.exceptions import HTTPException
-
-    if isinstance(error, RequestError):
-        return error.status, str(error)
-    if isinstance(error, RequestValidationError):
-        return 422, _invalid(error.errors())
-    if isinstance(error, HTTPException):
-        return error.status_code, _sentence(error.status_code, str(error.detail))
-    for kind, status in _STATUSES:
-        if isinstance(error, kind):
-            return status, str(error)
-    if isinstance(error, ColdeError):
-        return 500, str(error)
+    match error:
+        case RequestError():
+            return error.status, str(error)
+        case RequestValidationError():
+            return 422, _invalid(error.errors())
+        case HTTPException(status_code=status):
+            said = _KNOWN.get(status, str(error.detail))
+            return status, said if said.endswith(".") else f"{said}."
+        case ColdeError():
+            return next((status for kind, status in _STATUSES if isinstance(error, kind)), 500), str(error)
     return 500, "The service failed at this request; its log says more."
 
 
-def _sentence(status: int, detail: str) -> str:
-    known = {404: "There is nothing at this address; see /docs.", 405: "This address takes another method."}
-    return known.get(status, detail if detail.endswith(".") else f"{detail}.")
-
-
 def _invalid(errors: Sequence[Any]) -> str:
-    """What is wrong with the fields of a form."""
-    said = [f"{error['loc'][-1]}: {_meant(str(error['msg']))}" for error in errors[:5]]
+    """What is wrong with the fields of a form, in words for those who do not know Python."""
+    said = []
+    for error in errors[:5]:
+        words = str(error["msg"])
+        meant = "send it as a file" if "UploadFile" in words else f"{words[:1].lower()}{words[1:]}"
+        said.append(f"{error['loc'][-1]}: {meant}")
     return f"The request is not valid: {'; '.join(said)}."
-
-
-def _meant(words: str) -> str:
-    """What FastAPI says of a field, in words for those who do not know Python."""
-    return "send it as a file" if "UploadFile" in words else f"{words[:1].lower()}{words[1:]}"

@@ -15,11 +15,11 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, BinaryIO, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
 from colde_cli import Comparison, Encoding, Filter, IgnoreOptions, Ranking, read
 from colde_cli.errors import MissingFileError, OptionError, RequestError
-from colde_cli.service.corpus import CorpusDocument, ServedCorpus, Wanted
+from colde_cli.service.corpus import CorpusDocument, Progress, ServedCorpus, Wanted
 from colde_cli.service.guard import too_large
 from colde_cli.types import DocumentEncoder, compare_encodings
 from colde_cli.views.escaping import short
@@ -28,19 +28,17 @@ if TYPE_CHECKING:
     from fastapi import UploadFile
 
 BUDGET_TEXT = "Seconds to encode documents of a folder that are not encoded yet, the most promising first."
+GLOB_TEXT = "Which files, such as `*.pdf`."
 DATE_TEXT = "a date such as 2026-01-31, or an age such as 30d."
 SECTION_TEXT = "Only documents with such a section: words of its heading, or a kind such as abstract."
 _KEPT = 32
 _MINUTES = 15
 _NAME = 120
+_LOOK = 0.1  # seconds between two looks at whether the client is still there
 _STEERING = re.compile(r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 Gone = Callable[[], Awaitable[bool]]
 """Says whether the client has gone."""
 Result = TypeVar("Result")
-Progress = Callable[[int], None]
-
-_LOOK = 0.1
-"""Seconds between two looks at whether the client is still there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,14 +56,9 @@ def read_upload(
     password: str | None = None,
     progress: Progress | None = None,
 ) -> Upload:
-    """Read and encode what a client sent.
+    """Read and encode what a client sent; `name` is used only to tell the kind of file, and in messages.
 
-    Args:
-        stream: the bytes.
-        name: used only to tell the kind of file, and in messages.
-        encoder: of the corpus.
-        password: of an encrypted PDF.
-        progress: called with the number of chunks just encoded, from any thread; what it raises ends the encoding.
+    `progress` is called with the number of chunks just encoded, from any thread; what it raises ends the encoding.
 
     Raises:
         DocumentError: it cannot be read.
@@ -143,29 +136,18 @@ class Settings:
         return 2 * self.upload_bytes + 100_000
 
 
-def asked_filter(
-    *,
-    glob: str | None = None,
-    newer: str | None = None,
-    older: str | None = None,
-    min_size: str | None = None,
-    max_size: str | None = None,
-    section: str | None = None,
-) -> Filter:
+def asked_filter(**asked: str | None) -> Filter:
     """The filter that a request or an agent asks for; arguments as for `Filter.parse`, empty ones set no condition.
 
     Raises:
         OptionError: a text is no moment or no size.
     """
-    return Filter.parse(
-        glob=glob or None,
-        newer=newer or None,
-        older=older or None,
-        min_size=min_size or None,
-        max_size=max_size or None,
-        # Words, no pattern: one of a stranger could take hours.
-        section=re.escape(section) if section else None,
-    )
+    given: dict[str, Any] = {name: text for name, text in asked.items() if text}
+    if "section" in given:
+        given["section"] = re.escape(
+            given["section"]
+        )  # Words, no pattern: one of a stranger could take hours.
+    return Filter.parse(**given)
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,15 +166,6 @@ class Named:
         """
         if sum(bool(value) for value in (self.file, self.document, self.upload)) != 1:
             raise OptionError(f"Name one document, by one of file{end}, document{end} and upload{end}.")
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """A document that was read: its name for clients, its encoding, and the id of its upload."""
-
-    name: str
-    encoding: Encoding
-    upload: str | None = None
 
 
 class Service:
@@ -222,9 +195,9 @@ class Service:
         query.check()
 
         def job(progress: Progress) -> tuple[Ranking, str]:
-            found = self._found(query, password, progress)
-            ranking = self.corpus.rank(found.encoding, wanted, progress)
-            return self.corpus.shown(ranking, found.name), found.upload or ""
+            document, upload = self._read(query, password, progress)
+            ranking = self.corpus.rank(document.encoding, wanted, progress)
+            return self.corpus.shown(ranking, document.name), upload
 
         return await self.workers.run(job, gone)
 
@@ -233,9 +206,9 @@ class Service:
         gone: Gone,
         pair: tuple[Named, Named],
         view: Callable[[Comparison], str],
-        *,
         ignore: IgnoreOptions,
         password: str | None = None,
+        *,
         passages: bool = True,
     ) -> str:
         """Compare two documents; the comparison as `view` shows it.
@@ -247,7 +220,7 @@ class Service:
             named.check(end)
 
         def job(progress: Progress) -> str:
-            a, b = (_under_its_name(self._found(named, password, progress)) for named in pair)
+            a, b = (self._under_its_name(named, password, progress) for named in pair)
             comparison = compare_encodings(
                 a, b, self.corpus.encoder, ignore, passages=passages, progress=progress
             )
@@ -256,23 +229,23 @@ class Service:
 
         return await self.workers.run(job, gone)
 
-    def _found(self, named: Named, password: str | None, progress: Progress) -> Found:
+    def _under_its_name(self, named: Named, password: str | None, progress: Progress) -> Encoding:
+        """The encoding of a document under the name that clients know it by."""
+        document, _ = self._read(named, password, progress)
+        return replace(document.encoding, document=replace(document.encoding.document, path=document.name))
+
+    def _read(self, named: Named, password: str | None, progress: Progress) -> tuple[Upload, str]:
+        """A document and the id of its upload; "" for one of the corpus."""
         if named.document:
-            return Found(named.document, self.corpus.encoding(named.document, progress))
+            return Upload(named.document, self.corpus.encoding(named.document, progress)), ""
         if named.upload:
-            upload = self._uploads.get(named.upload)
-            return Found(upload.name, upload.encoding, named.upload)
+            return self._uploads.get(named.upload), named.upload
         assert named.file is not None
         if (named.file.size or 0) > self._upload_bytes:
             raise too_large(self._upload_bytes)
         name = named.file.filename or ""
         upload = read_upload(named.file.file, name, self.corpus.encoder, password, progress)
-        return Found(upload.name, upload.encoding, self._uploads.keep(upload))
-
-
-def _under_its_name(found: Found) -> Encoding:
-    """An encoding whose document has the name that clients know it by."""
-    return replace(found.encoding, document=replace(found.encoding.document, path=found.name))
+        return upload, self._uploads.keep(upload)
 
 
 class StoppedError(Exception):
@@ -289,14 +262,8 @@ class Workers:
         self._places = threading.BoundedSemaphore(threads + waiting)
         self._closed = threading.Event()
 
-    async def run(
-        self, job: Callable[[Progress], Result], gone: Callable[[], Awaitable[bool]] | None = None
-    ) -> Result:
-        """Run a job in a thread.
-
-        Args:
-            job: takes a function that it calls now and then; that function ends a job that nobody waits for.
-            gone: says whether the client has gone.
+    async def run(self, job: Callable[[Progress], Result], gone: Gone | None = None) -> Result:
+        """Run a job in a thread. It gets a function to call now and then, which ends a job that nobody waits for.
 
         Raises:
             RequestError: too many jobs wait, or this one took too long (503); or the client has gone (499).
@@ -304,7 +271,16 @@ class Workers:
         if self._closed.is_set() or not self._places.acquire(blocking=False):
             raise RequestError(503, "Too many requests are waiting; try again in a few seconds.")
         stop = threading.Event()
-        future = self._pool.submit(self._run, job, stop)
+
+        def check(_: int) -> None:
+            if stop.is_set() or self._closed.is_set():
+                raise StoppedError
+
+        def checked() -> Result:
+            check(0)
+            return job(check)
+
+        future = self._pool.submit(checked)
         future.add_done_callback(lambda _: self._places.release())
         try:
             return await self._result(future, gone)
@@ -317,19 +293,12 @@ class Workers:
         self._closed.set()
         self._pool.shutdown(wait=False, cancel_futures=True)
 
-    def _run(self, job: Callable[[Progress], Result], stop: threading.Event) -> Result:
-        def check(_: int) -> None:
-            if stop.is_set() or self._closed.is_set():
-                raise StoppedError
-
-        check(0)
-        return job(check)
-
-    async def _result(self, future: Future[Result], gone: Callable[[], Awaitable[bool]] | None) -> Result:
+    async def _result(self, future: Future[Result], gone: Gone | None) -> Result:
         loop = asyncio.get_running_loop()
         end = loop.time() + self.seconds
         waiting = asyncio.wrap_future(future)
-        waiting.add_done_callback(_seen)
+        # Asyncio complains about errors that nobody looks at.
+        waiting.add_done_callback(lambda done: done.cancelled() or done.exception())
         while not (await asyncio.wait({waiting}, timeout=_LOOK))[0]:
             if loop.time() > end:
                 raise RequestError(
@@ -339,9 +308,3 @@ class Workers:
             if gone is not None and await gone():
                 raise RequestError(499, "The client has gone.")
         return waiting.result()
-
-
-def _seen(waiting: asyncio.Future[Result]) -> None:
-    """Asyncio complains about errors that nobody looks at."""
-    if not waiting.cancelled():
-        waiting.exception()

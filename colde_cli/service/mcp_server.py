@@ -1,7 +1,6 @@
 """`colde mcp`: tools that compare, rank and read documents, for agents. They read below some folders and write nothing.
 
-The SDK is imported where the server is made, so that this file can be imported without the extra. It reads the
-annotations of the functions inside, which is why annotations are not strings here.
+It needs the extra `mcp`, whose SDK reads the annotations of the functions inside.
 """
 
 import os
@@ -11,14 +10,17 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
+from mcp.server.mcpserver import MCPServer
+from mcp.server.mcpserver.exceptions import ToolError
+from mcp_types import CallToolResult, TextContent, ToolAnnotations
 from pydantic import Field
 
 from colde_cli import Comparison, Model, Ranking, open_index, read
 from colde_cli.errors import ColdeError, MissingFileError, OptionError
 from colde_cli.service.corpus import Wanted
-from colde_cli.service.requests import BUDGET_TEXT, DATE_TEXT, SECTION_TEXT, asked_filter
+from colde_cli.service.requests import BUDGET_TEXT, DATE_TEXT, GLOB_TEXT, SECTION_TEXT, asked_filter
 from colde_cli.settings import VERSION
 from colde_cli.types import find_files, is_index, rank_files, rank_index
 from colde_cli.views.agent import (
@@ -30,9 +32,6 @@ from colde_cli.views.agent import (
     pairs_answer,
     ranking_answer,
 )
-
-if TYPE_CHECKING:
-    from mcp.server.mcpserver import MCPServer
 
 _INSTRUCTIONS = (
     "colde compares long documents (PDF, Word, OpenDocument, HTML, LaTeX, Markdown, text) on this machine. Begin with "
@@ -118,11 +117,8 @@ class Library:
         return any(path.is_relative_to(root) for root in self.roots)
 
 
-def create_server(library: Library) -> "MCPServer[Any]":
+def create_server(library: Library) -> MCPServer[Any]:
     """The tools of a library as a server."""
-    from mcp.server.mcpserver import MCPServer
-    from mcp_types import CallToolResult, TextContent, ToolAnnotations
-
     server: MCPServer[Any] = MCPServer(
         "colde", version=VERSION, instructions=_INSTRUCTIONS, log_level="WARNING"
     )
@@ -151,7 +147,7 @@ def create_server(library: Library) -> "MCPServer[Any]":
         k: Annotated[int, Field(ge=1, le=100, description="Documents to list.")] = 10,
         explain: Annotated[bool, Field(description="Also list the sections that match.")] = False,
         min_score: Annotated[float | None, Field(ge=-1, le=1, description="List none below.")] = None,
-        glob: Annotated[str, Field(max_length=500, description="Which files, such as `*.pdf`.")] = "",
+        glob: Annotated[str, Field(max_length=500, description=GLOB_TEXT)] = "",
         newer: Annotated[str, Field(max_length=40, description=f"Changed since: {DATE_TEXT}")] = "",
         older: Annotated[str, Field(max_length=40, description=f"Not changed since: {DATE_TEXT}")] = "",
         section: Annotated[str, Field(max_length=200, description=SECTION_TEXT)] = "",
@@ -188,8 +184,6 @@ def create_server(library: Library) -> "MCPServer[Any]":
 @contextmanager
 def _told() -> Iterator[None]:
     """Tell the agent what is wrong, in the sentence that a person would get."""
-    from mcp.server.mcpserver.exceptions import ToolError
-
     try:
         yield
     except ColdeError as error:

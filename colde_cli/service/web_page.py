@@ -29,14 +29,9 @@ def static_file(name: str) -> str:
     return base_style() + text if name == "page.css" else text
 
 
-def start_page(error: str = "") -> str:
-    """The page before a search, or after one that failed."""
-    return _template("search.html").render(error=error, ranking=None, k=10)
-
-
-def hits_page(ranking: Ranking, upload: str, k: int) -> str:
-    """The page after a search; `upload` is the id by which its forms name the query."""
-    return _template("search.html").render(error="", ranking=ranking, upload=upload, k=k)
+def search_page(ranking: Ranking | None = None, *, upload: str = "", k: int = 10, error: str = "") -> str:
+    """The page before or after a search; `upload` is the id by which its forms name the query."""
+    return _template("search.html").render(error=error, ranking=ranking, upload=upload, k=k)
 
 
 def login_page(error: str = "") -> str:
