@@ -105,7 +105,6 @@ class Families:
         groups: the largest first, then by path.
         contained: by the path of the whole, then the largest part first.
         searched: how many files were compared, by their bytes at least.
-        skipped: files that could not be read.
         half_read: paths of files that were read in part, each with sentences on what is missing.
         min_share: of words that versions have in common, both ways.
         min_contained: of the words of a part that stand in the whole.
@@ -178,14 +177,8 @@ def find_families(
 ) -> Families:
     """Compare all files with each other; no model is needed.
 
-    Args:
-        corpus: files, such as `corpus.finding.walk` finds, or an open index, whose texts are taken. The order of
-            the files changes nothing.
-        chosen: which documents of an index to take; None for all.
-        min_share: of words that versions have in common, both ways, in (0, 1].
-        min_contained: of the words of a part that stand in the whole, in (0, 1].
-        password: of encrypted PDFs.
-        progress: called with the number of files just done.
+    Arguments are those of `colde_cli.dupes`; the corpus is a list of files such as `corpus.finding.walk` finds, whose
+    order changes nothing, or an open index, whose texts are taken, as far as `chosen` takes them.
 
     Raises:
         BadIndexError: the index is damaged or out of reach.

@@ -14,6 +14,7 @@ import subprocess
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 from colde_cli.errors import OptionError
 
@@ -32,13 +33,9 @@ _SET = {"GIT_NO_REPLACE_OBJECTS": "1", "GIT_LFS_SKIP_SMUDGE": "0", "LC_ALL": "C.
 
 @dataclass(frozen=True, slots=True)
 class StoredFile:
-    """A file on one side of a change.
+    """A file on one side of a change, by its path from the root; `watched` if a pattern holds for that.
 
-    Attributes:
-        name: path from the root of the repository.
-        mode: of git, such as "100644"; only zeros where there is no file.
-        blob: id of its bytes.
-        watched: a pattern holds for its name.
+    The `mode` is that of git, such as "100644", only zeros where there is no file; `blob` is the id of its bytes.
     """
 
     name: str
@@ -61,13 +58,7 @@ class StoredFile:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A file that was changed, added, deleted, renamed or replaced by something else.
-
-    Attributes:
-        old: before; does not exist for an added file.
-        new: after; does not exist for a deleted file.
-        in_conflict: the file is not merged yet.
-    """
+    """A file that was changed, added (no `old`), deleted (no `new`), renamed, replaced, or is not merged yet."""
 
     old: StoredFile
     new: StoredFile
@@ -112,21 +103,13 @@ class Repository:
         return cls(Path(os.fsdecode(_git(["rev-parse", "--show-toplevel"], None)).rstrip("\n")))
 
     def commit(self, name: str) -> str:
-        """The id of a commit, by any of its names.
-
-        Raises:
-            OptionError: there is no such commit.
-        """
+        """The id of a commit, by any of its names; an `OptionError` if there is none."""
         return self._text(
             "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}", named=name
         )
 
     def fork(self, one: str, other: str) -> str:
-        """The commit from which two commits have gone apart.
-
-        Raises:
-            OptionError: there is none here, as in a clone without its history.
-        """
+        """The commit from which two commits have gone apart; an `OptionError` in a clone without its history."""
         return self._text("merge-base", "--end-of-options", one, other, named=f"{one} and {other}")
 
     def head(self) -> str:
@@ -139,10 +122,8 @@ class Repository:
     def changes(self, old: str, new: str | None, patterns: Sequence[str]) -> list[Change]:
         """The changes for whose old or new name one of the patterns holds, in the order of git.
 
-        Args:
-            old: id of a commit.
-            new: id of a commit; None for the index.
-            patterns: of git; capital and small letters are the same, but in those that begin with a colon.
+        `old` and `new` are ids of commits, None for the index. In patterns of git, capital and small letters are the
+        same, but in those that begin with a colon.
 
         Raises:
             OptionError: git fails.
@@ -178,16 +159,9 @@ class Repository:
             return
         fetched = path.with_name(f"{path.name}.fetched")
         with path.open("rb") as given, fetched.open("wb") as file:
+            streams: dict[str, Any] = {"stdin": given, "stdout": file, "stderr": subprocess.DEVNULL}
             command = ["git", "lfs", "smudge"]
-            subprocess.run(
-                command,
-                cwd=self.root,
-                env=_environment(),
-                stdin=given,
-                stdout=file,
-                stderr=subprocess.DEVNULL,
-                check=False,
-            )
+            subprocess.run(command, cwd=self.root, env=_environment(), check=False, **streams)
         with fetched.open("rb") as file:
             right = hashlib.file_digest(file, "sha256").hexdigest() == named[1].decode()
         fetched.replace(path) if right else fetched.unlink()

@@ -28,7 +28,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 from urllib.parse import quote
 
@@ -124,7 +123,6 @@ class IndexedDocument:
         title: as printed, else the file's name.
         size: bytes.
         mtime_ns: time of its last change, in nanoseconds since 1970.
-        pages: None where the source has none.
         warnings: sentences on what could not be read.
     """
 
@@ -198,9 +196,7 @@ class Index:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:

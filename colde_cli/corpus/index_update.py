@@ -113,17 +113,8 @@ def update_index(
 ) -> IndexUpdate:
     """Bring an index up to date with its files, and make it where there is none.
 
-    Args:
-        folder: of the index.
-        places: folders and files that it is to follow from now on, beside those that it follows already.
-        encoder: of the model; an index of another one is encoded anew, from the text that it keeps.
-        forget: folders and files that it is no longer to follow.
-        glob: which files of `places` to take; see `corpus.finding.walk`.
-        drop_missing: drop the files of a place that is suddenly empty, or lacks most of its files.
-        reread: read all files again, also those that have not changed, as today's readers may find another text.
-        cluster: where files are read and encoded; None does both here.
-        progress: called with the number of files just done.
-        clock: says meanwhile how far reading and encoding are.
+    Arguments are those of `colde_cli.index`; `places` are folders and files that it is to follow from now on, beside
+    those that it follows already.
 
     Raises:
         BadIndexError: the index is damaged, of another version, in use, or cannot be written; or a place that it

@@ -18,20 +18,18 @@ The sketch of a document holds two things:
 
 from __future__ import annotations
 
-import contextlib
 import re
 import unicodedata
 import zlib
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
 from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from types import TracebackType
 from typing import Any, Self
 
 import numpy as np
@@ -151,10 +149,7 @@ def sketch(values: Shingles) -> Sketch:
 class ShingleTable:
     """The shingles of a document in ascending order, to look up those of another.
 
-    Attributes:
-        values: [N], ascending.
-        places: [N], where each stands in the text.
-        words: of the text.
+    `values` [N] ascend, `places` [N] say where each stands in the text of so many `words`.
     """
 
     values: Shingles
@@ -231,13 +226,9 @@ class NearPairs:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         for file in self._files.values():
-            with contextlib.suppress(
-                OSError
-            ):  # what it still holds was needed by nobody, or its loss was told
+            with suppress(OSError):  # what it still holds was needed by nobody, or its loss was told
                 file.close()
         self._temporary.cleanup()
 
@@ -272,12 +263,7 @@ class NearPairs:
         return len(self) - 1
 
     def pairs(self, least_both: float, least_one: float) -> Iterator[NearPair]:
-        """Pairs that share at least `least_both` of the words of each, or `least_one` of those of one; in order.
-
-        Args:
-            least_both: share of the words of each document, in (0, 1].
-            least_one: share of the words of either document, in (0, 1].
-        """
+        """Pairs that share at least `least_both` of the words of each, or `least_one` of those of one; in order."""
         for a, b in self.candidates():
             first, second = shared_words(self._table(a), self._table(b))
             if min(first, second) >= least_both or max(first, second) >= least_one:
@@ -304,9 +290,11 @@ class NearPairs:
         for band in range(BANDS):
             values = np.array(keys[:, band])
             order = np.argsort(values, kind="stable")
-            distances = range(1, NEIGHBOURS + 1)
-            pairs = [_equal_neighbours(values[order], order, distance) for distance in distances]
-            found = np.union1d(found, np.concatenate([a * count + b for a, b in pairs]))
+            values, pairs = values[order], [found]
+            for distance in range(1, NEIGHBOURS + 1):
+                same = np.flatnonzero(values[distance:] == values[:-distance])
+                pairs.append(order[same] * count + order[same + distance])
+            found = np.unique(np.concatenate(pairs))
         return found
 
     def _sharing_samples(self) -> Iterator[tuple[int, Ints]]:
@@ -377,17 +365,11 @@ class NearPairs:
 
 def _between(hashes: NDArray[np.uint64], low: float, high: float) -> Ints:
     """The places of the hashes in a range; the file is read in blocks."""
-    found = []
+    places = [np.empty(0, np.int64)]
     for start in range(0, len(hashes), _ENTRIES):
         block = hashes[start : start + _ENTRIES].astype(np.float64)
-        found.append(np.flatnonzero((block >= low) & (block < high)) + start)
-    return np.concatenate(found) if found else np.empty(0, np.int64)
-
-
-def _equal_neighbours(values: NDArray[np.uint64], order: Ints, distance: int) -> tuple[Ints, Ints]:
-    """Pairs of documents at a distance in the order of their values whose values are equal."""
-    same = np.flatnonzero(values[distance:] == values[:-distance])
-    return order[same], order[same + distance]
+        places.append(np.flatnonzero((block >= low) & (block < high)) + start)
+    return np.concatenate(places)
 
 
 def _partners(

@@ -103,8 +103,6 @@ class Ranking:
     """The documents closest to a query.
 
     Attributes:
-        query_path: as given.
-        query_title: as printed, else the file's name.
         results: best first.
         searched: how many documents got a score, listed or not; the query's own file is not among them.
         encoded: how many of them were not in the cache.
@@ -211,12 +209,7 @@ def encode_query(
 ) -> Encoding:
     """Encode a file, or standard input for "-"; a file that the encoder's cache knows is not read again.
 
-    Args:
-        source: a path, "-", or a document that has been read.
-        encoder: its cache is used as well.
-        password: of an encrypted PDF.
-        boilerplate: text to leave out.
-        progress: called with the number of chunks just encoded, from any thread.
+    `progress` is called with the number of chunks just encoded, from any thread.
 
     Raises:
         DocumentError: it cannot be read, or nothing of it is left.
@@ -257,23 +250,9 @@ def rank_files(
     """Order documents by their score with the query, then by path.
 
     Files that cannot be read are skipped and listed. With a cache in `encoder`, files of an earlier run are not even
-    read again.
-
-    Args:
-        query: the document to compare with; its own file is left out of the corpus.
-        corpus: files, such as `corpus.finding.walk` finds.
-        encoder: the model that encoded the query.
-        top: how many to list.
-        min_score: list none below.
-        explain: find for each hit the sections that match.
-        password: of encrypted PDFs.
-        boilerplate: text to leave out of every file; the query should have been read in the same way.
-        field: whose statistics to use; "corpus" learns those of the corpus, None uses the model's alone.
-        budget: seconds for documents that the cache does not know: the most promising are encoded, and the others left
-            out; None encodes all.
-        chosen: which of the documents to score; `glob` counts where files are listed, not here. None takes all.
-        progress: called with the number of files just done.
-        clock: says meanwhile how far reading and encoding are.
+    read again. Arguments are those of `colde_cli.rank`; the corpus is a list of files such as `corpus.finding.walk`
+    finds, `glob` of `chosen` counts where they are listed, not here, and text of `boilerplate` is left out of all: the
+    query should have been read in the same way. `clock` says meanwhile how far reading and encoding are.
     """
     chosen, clock = chosen or ALL, clock or StageClock()
     every, itself = one_or_more(corpus), file_identity(query.document.path)

@@ -80,7 +80,6 @@ class Clusters:
         searched: how many documents were compared.
         encoded: how many of them were not in the cache.
         min_score: of neighbours.
-        skipped: files that could not be read.
         half_read: paths of files that were read in part, each with sentences on what is missing.
         field: whose statistics the scores rest on; None for those of the model alone.
     """
@@ -142,15 +141,9 @@ def find_clusters(
 ) -> Clusters:
     """Group documents by subject.
 
-    Args:
-        corpus: files, such as `corpus.finding.walk` finds, or an open index, whose vectors and texts are taken.
-        encoder: its cache is used as well.
-        chosen: which documents of an index to take; None for all.
-        min_score: of neighbours; None takes the `PERCENTILE` of the field, without a field the model's threshold.
-        resolution: above 1 makes more and smaller clusters.
-        password: of encrypted PDFs.
-        field: whose statistics to use; "corpus" learns those of the corpus, None uses the model's alone.
-        progress: called with the number of files just done.
+    Arguments are those of `colde_cli.clusters`; the corpus is a list of files such as `corpus.finding.walk` finds, or
+    an open index, whose vectors and texts are taken, as far as `chosen` takes them. Without `min_score` neighbours are
+    those above the `PERCENTILE` of the field, without a field above the model's threshold.
 
     Raises:
         BadIndexError: the index is damaged, out of reach or of another model.
