@@ -1,7 +1,7 @@
 """Read and encode files on a Ray cluster, or on any engine that maps record batches of pyarrow.
 
 Two callables take and give tables of pyarrow. Ray Data maps them here; Daft and Spark (`mapInArrow`, `mapInPandas`)
-can map them as well, see docs/scale.md.
+can map them as well, see docs/corpora.md.
 
     READ       path      string or binary: of a file that the worker can open
                reason    string: why the file cannot be read; null if it can
