@@ -103,10 +103,6 @@ class ServedCorpus(ABC):
             DocumentError: it cannot be read.
         """
 
-    @abstractmethod
-    def _search(self, query: Encoding, wanted: Wanted) -> Search:
-        """The documents to rank."""
-
     def rank(self, query: Encoding, wanted: Wanted, progress: Progress | None = None) -> Ranking:
         """Order the documents by their score with a query, of any document.
 
